@@ -1,0 +1,49 @@
+// What dwell knows of each MPI function. The rows are generated from runtime/mpi_calls.table by
+// runtime/generate_mpi.py, as are the wrappers; nothing here is kept by hand.
+#ifndef DWELL_RUNTIME_MPI_CALLS_H_
+#define DWELL_RUNTIME_MPI_CALLS_H_
+
+#include <stdint.h>
+
+#include "runtime/record_layout.h"
+
+namespace dwell {
+
+enum class CallClass : uint8_t {
+    kNone = 0,
+    kSend = 1,          // blocking or starting a request
+    kReceive = 2,
+    kSendReceive = 3,
+    kProbe = 4,
+    kWait = 5,          // completes requests, blocking
+    kTest = 6,          // completes requests, not blocking
+    kCollective = 7,    // blocking or starting a request
+    kRma = 8,
+    kFile = 9,
+    kManage = 10,       // creates or frees communicators, groups, windows, files, datatypes, requests …
+    kEnvironment = 11,  // MPI_Init, MPI_Finalize, MPI_Abort, MPI_Pcontrol
+};
+
+// `event`: the PICL event type of each EventSlot (negative), 0 = the function never uses that slot.
+struct MpiCallInfo {
+    const char* name;  // of the C binding
+    CallClass call_class;
+    int16_t event[kEventSlots];
+};
+
+// Number 0 is no call. Numbers follow the order of the table; they are part of the record format of
+// one version of dwell.
+extern const MpiCallInfo kMpiCalls[];
+extern const int kMpiCallCount;
+
+// A name for every PICL event type that kMpiCalls uses: for -5 label records.
+struct EventName {
+    int16_t event;
+    const char* name;
+};
+extern const EventName kEventNames[];
+extern const int kEventNameCount;
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_MPI_CALLS_H_

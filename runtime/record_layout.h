@@ -1,0 +1,234 @@
+// The layout of a record file: the contract between the observed process, which writes it, and
+// everything that reads it (merge, recover, live view). DESIGN 3.
+//
+// A record file is an array of 64-byte cells. Cell 0 is the start of the header; every other thing
+// in the file is named by the index of its first cell (CellIndex, 0 = none), so a file can be mapped
+// at any address. Only the owning thread writes to its cells; readers may see the last update of a
+// running process half done, never a dangling index: a cell is filled before it is linked.
+//
+//   cell 0 ..  FileHeader (kHeaderCells cells)
+//   then, in the order in which they were needed:
+//     ModuleRecord (1 cell + path_cells cells)     linked from FileHeader::first_module
+//     ThreadRecord (kThreadCells cells)            linked from FileHeader::first_thread
+//     Node, CommPart, PeerRecord (1 cell each), SizeHistogram (kHistogramCells cells)
+//
+// Times are ticks of the clock that the header describes; ticks become nanoseconds when the file is
+// read. Writer: runtime/arena.cpp, runtime/records.cpp. Reader: summarize/record_reader.cpp.
+#ifndef DWELL_RUNTIME_RECORD_LAYOUT_H_
+#define DWELL_RUNTIME_RECORD_LAYOUT_H_
+
+#include <stdint.h>
+
+namespace dwell {
+
+using CellIndex = uint32_t;
+
+constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
+constexpr uint32_t kRecordLayoutVersion = 1;
+constexpr uint32_t kCellBytes = 64;
+
+// What a site is (DESIGN 1). The numbers are part of the file format.
+enum class SiteKind : uint8_t {
+    kNone = 0,
+    kProgram = 1,
+    kProcedure = 2,
+    kLoop = 3,
+    kCall = 4,  // without probes: a frame of a call path, named by its return address
+    kCommunication = 5,
+    kOpenMp = 6,
+    kIo = 7,
+    kBlock = 8,
+    kMarker = 9,
+    kInterval = 10,  // computation between two communication statements
+    kSample = 11,    // one sampled instruction address inside an interval
+};
+
+enum NodeFlags : uint8_t {
+    kNodeFolded = 1,   // stands for paths that no longer fitted (cap reached)
+    kNodeForeign = 2,  // address in no known module: offset is the raw address
+};
+
+// The place a node stands for. `offset` is the offset of the return address (call, communication) or
+// of the sampled instruction (sample) from the start of the module's file image; for an interval it
+// is the CellIndex of the communication node it left (0: the start of the thread).
+struct Site {
+    uint64_t offset;
+    uint16_t module;  // ModuleRecord::number, 0 = none
+    uint16_t call;    // communication: MpiCall number (mpi_calls.h), otherwise 0
+    SiteKind kind;
+    uint8_t flags;  // NodeFlags
+    uint16_t reserved;
+};
+
+// A dynamic record: a site as reached along one path. For communication nodes `part` is the index of
+// the CommPart; for intervals it is the deepest node common to both paths. An interval is a child of
+// the communication node that it reached, a sample a child of its interval.
+struct Node {
+    Site site;
+    CellIndex parent;
+    CellIndex first_child;
+    CellIndex next_sibling;
+    CellIndex part;
+    uint64_t count;
+    uint64_t ticks;  // inclusive virtual time
+    uint64_t min_ticks;
+    uint64_t max_ticks;
+};
+
+// Second line of a communication node.
+struct CommPart {
+    uint64_t sync_ticks;
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+    CellIndex first_peer;
+    CellIndex histogram;
+    uint32_t peer_count;
+    uint32_t reserved;
+    uint64_t blocked_ticks;  // part of Node::ticks spent in calls that blocked
+    uint64_t failed;         // calls that returned an error: counted, arguments not read
+    uint64_t folded_peers;   // messages whose peer found no free record (cap on peers)
+};
+
+// What one communication node exchanged with one partner (the paper's com_record).
+// `peer` is PeerId::value below.
+struct PeerRecord {
+    uint32_t peer;
+    CellIndex next;
+    uint64_t count;
+    uint64_t ticks;
+    uint64_t sync_ticks;
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+    uint64_t min_ticks;
+    uint64_t max_ticks;
+};
+
+// A partner: rank in its MPI_COMM_WORLD (low 24 bits) and world (high 8 bits). World 0 is the
+// process's own; spawned or connected worlds are numbered from 1 in the order they were met, the
+// parent's world is 254, 255 stands for "not one rank".
+constexpr uint32_t kPeerRankBits = 24;
+constexpr uint32_t kParentWorld = 254;
+constexpr uint32_t kNoPeer = 0xffffffffu;
+
+// Message sizes in powers of two: bucket 0 counts messages of 0 bytes, bucket k > 0 those of
+// 2^(k-1) to 2^k - 1 bytes, the last one everything above. The four events split the node's calls
+// after PICL: see EventSlot.
+constexpr int kSizeBuckets = 48;
+enum EventSlot : int {
+    kSendReady = 0,     // sends; send requests found complete
+    kSendBlocked = 1,   // send requests waited for (wait) or found incomplete (test)
+    kRecvReady = 2,     // receives, probes, receive requests that found their message waiting
+    kRecvBlocked = 3,   // ... that blocked, or tests that found nothing
+    kEventSlots = 4,
+};
+struct SizeHistogram {
+    uint64_t messages[kSizeBuckets];
+    uint64_t event_count[kEventSlots];
+    uint64_t event_ticks[kEventSlots];
+};
+constexpr uint32_t kHistogramCells = sizeof(SizeHistogram) / kCellBytes;
+
+enum class ThreadState : uint32_t { kUnused = 0, kComputing = 1, kInCommunication = 2, kEnded = 3 };
+
+// One per thread that ever entered dwell; an ended thread's record is taken over by the next new one.
+constexpr int kOpenStackDepth = 16;
+struct OpenEntry {
+    CellIndex node;
+    uint32_t reserved;
+    uint64_t entry_ticks;  // real ticks
+};
+struct ThreadRecord {
+    uint32_t number;  // 0, 1, 2 … in order of appearance
+    int32_t tid;
+    CellIndex next;
+    CellIndex root;  // node of kind program
+    char name[16];
+    ThreadState state;
+    uint32_t open_depth;
+    uint64_t start_ticks;      // real ticks when the thread was first seen
+    uint64_t last_ticks;       // real ticks of the end of the last communication
+    uint64_t intrusion_ticks;  // real ticks lost to dwell so far
+    uint64_t paused_ticks;     // real ticks between MPI_Pcontrol(0) and (1)
+    uint64_t threads_served;   // threads that used this record one after the other
+    uint64_t samples;          // taken in computation
+    uint64_t samples_in_calls;  // taken inside communication statements
+    uint64_t samples_lost;
+    uint64_t folded_paths;   // calls booked on a folded node
+    uint64_t dropped;        // calls with nowhere to go at all
+    uint64_t guessed;        // requests whose start was not seen
+    uint64_t clock_errors;   // negative durations, stored as 0
+    OpenEntry open[kOpenStackDepth];
+};
+constexpr uint32_t kThreadCells = (sizeof(ThreadRecord) + kCellBytes - 1) / kCellBytes;
+
+// A loaded module that some site lies in. The path follows in path_cells cells, zero terminated.
+struct ModuleRecord {
+    CellIndex next;
+    uint16_t number;  // 1, 2, 3 …
+    uint8_t build_id_bytes;
+    uint8_t path_cells;
+    uint64_t base;  // load bias: address = base + offset
+    uint64_t size;
+    uint8_t build_id[20];
+    uint32_t reserved[5];
+};
+
+enum class FileState : uint32_t {
+    kRunning = 1,
+    kFinalized = 2,  // MPI_Finalize was reached; a file found in this state was kept after a failed merge
+    kAborted = 3,    // MPI_Abort
+    kExited = 4,     // exit without MPI_Finalize
+};
+
+enum FileFlags : uint32_t {
+    kFileFull = 1,         // the cap or /dev/shm was reached: new paths folded or dropped
+    kFileNoUnwinder = 2,   // libunwind missing: call paths of depth 1
+    kFileNoSampling = 4,   // sampling asked for, not available
+    kFileSerial = 8,       // no MPI_Init was seen
+    kFileSpawned = 16,     // the process has a parent world
+};
+
+struct FileHeader {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t header_cells;
+    uint32_t cells_reserved;  // allocated in the file
+    uint32_t cells_used;
+    FileState state;
+    uint32_t flags;  // FileFlags
+    int32_t pid;
+    uint32_t uid;
+    int32_t rank;  // in MPI_COMM_WORLD
+    int32_t world_size;
+    int32_t node_rank;  // index of this process among the observed of its node, -1 unknown
+    int32_t exit_code;  // of MPI_Abort
+    CellIndex first_thread;
+    CellIndex first_module;
+    uint64_t ticks_per_second;
+    uint64_t start_ticks;
+    uint64_t end_ticks;       // 0 while running
+    int64_t start_unix_ns;    // CLOCK_REALTIME at start_ticks
+    uint64_t init_ticks;      // end of MPI_Init, 0 before
+    uint64_t call_cost_ticks;  // calibrated cost of one wrapped call, booked as intrusion
+    uint32_t callpath_depth;   // 0 = whole path
+    uint32_t sample_hz;        // 0 = off
+    uint32_t peer_limit;
+    uint32_t reserved;
+    char host[64];
+    char job[64];
+    char program[256];  // of the executable, zero terminated, cut at the left if longer
+    char command[512];  // arguments joined by spaces, cut at the right if longer
+};
+constexpr uint32_t kHeaderCells = 16;
+
+static_assert(sizeof(Site) == 16);
+static_assert(sizeof(Node) == kCellBytes);
+static_assert(sizeof(CommPart) == kCellBytes);
+static_assert(sizeof(PeerRecord) == kCellBytes);
+static_assert(sizeof(ModuleRecord) == kCellBytes);
+static_assert(sizeof(SizeHistogram) % kCellBytes == 0);
+static_assert(sizeof(FileHeader) == kHeaderCells * kCellBytes);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_RECORD_LAYOUT_H_

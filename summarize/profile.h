@@ -1,0 +1,147 @@
+// The profile: the merged result of one run with every address turned into function, file and line
+// (DESIGN 1, 2). Every writer (text, JSON, CSV, PICL) is a function of it and of nothing else.
+// Built by build_profile; read back from profile.json by read_profile_json. All times are
+// nanoseconds.
+#ifndef DWELL_SUMMARIZE_PROFILE_H_
+#define DWELL_SUMMARIZE_PROFILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/record_layout.h"
+#include "summarize/merged.h"
+
+namespace dwell {
+
+enum ProfileLabel : uint32_t {
+    kLabelEstimated = 1,     // time of a procedure or call without probes: from intervals
+    kLabelFolded = 2,        // stands for paths that no longer fitted
+    kLabelNoLine = 4,        // no debug information: name is symbol+offset
+    kLabelTailCall = 8,      // the statement is a jump; line found from call-site entries
+    kLabelLineUnknown = 16,  // the statement is a jump and its line is not unique: line of the caller
+};
+
+// A place in the merged tree: node 0 is the program; below it alternate procedures, call statements
+// and communication statements. Children are sorted by inclusive time, largest first.
+struct ProfileNode {
+    SiteKind kind = SiteKind::kNone;
+    uint32_t labels = 0;
+    uint16_t call = 0;  // MpiCall number of a communication node
+    std::string name;   // program, demangled procedure, callee of a call statement, MPI function
+    std::string file;   // as the debug information has it; empty when unknown
+    int line = 0;       // 0 when unknown; of a procedure: its first line
+    std::string module; // path of the binary or library, where that is all that is known
+    uint32_t parent = kNoNode;
+    std::vector<uint32_t> children;
+    // Communication nodes: as merged. Others: count 0 (not counted without probes), time_ns inclusive
+    // = computation_ns + the children's, and the children's sums of sync, blocked and bytes.
+    Totals totals{};
+    uint64_t computation_ns = 0;  // booked here by intervals (DESIGN 5.5: exclusive time)
+    uint64_t samples = 0;         // samples in this node's own computation
+    uint32_t ranks = 0;           // ranks that have this node
+    uint64_t rank_min_ns = 0;     // least and largest inclusive time of one rank that has it
+    uint64_t rank_max_ns = 0;
+    uint32_t rank_min = 0;
+    uint32_t rank_max = 0;
+    std::vector<uint64_t> messages;  // size histogram, kSizeBuckets long, or empty
+};
+
+// Inclusive figures of one thread of one rank at one node; empty when the job is over the row limit.
+struct ProfileRow {
+    uint32_t node = 0;
+    uint32_t rank = 0;
+    uint32_t thread = 0;
+    Totals totals{};
+    uint64_t computation_ns = 0;
+};
+
+struct SampledLine {
+    std::string function;
+    std::string file;
+    int line = 0;
+    uint64_t samples = 0;
+};
+
+// Computation between two communication statements.
+struct ProfileInterval {
+    uint32_t from = kNoNode;  // communication node left; kNoNode: start of the thread
+    uint32_t to = 0;          // communication node reached
+    uint32_t booked_on = 0;   // node that owns this computation
+    uint64_t count = 0;
+    uint64_t time_ns = 0;
+    uint64_t min_ns = 0;
+    uint64_t max_ns = 0;
+    std::vector<SampledLine> lines;  // most samples first
+};
+
+struct ProfilePeer {
+    uint32_t node = 0;
+    uint32_t rank = 0;
+    uint32_t peer = 0;  // world and rank, see record_layout.h
+    uint64_t count = 0;
+    uint64_t time_ns = 0;
+    uint64_t sync_ns = 0;
+    uint64_t bytes_sent = 0;
+    uint64_t bytes_received = 0;
+    uint64_t min_ns = 0;
+    uint64_t max_ns = 0;
+};
+
+struct ProfileRank {
+    uint32_t rank = 0;
+    int pid = 0;
+    std::string host;
+    std::string program;
+    std::string command;
+    FileState state = FileState::kFinalized;
+    uint32_t flags = 0;  // FileFlags
+    int exit_code = 0;   // of MPI_Abort
+    uint32_t threads = 0;
+    uint32_t sample_hz = 0;
+    uint32_t callpath_depth = 0;
+    int64_t start_unix_ns = 0;
+    uint64_t real_ns = 0;
+    uint64_t intrusion_ns = 0;
+    uint64_t paused_ns = 0;
+    double call_cost_ns = 0;
+    uint64_t record_bytes = 0;
+    uint64_t samples = 0;
+    uint64_t samples_in_calls = 0;
+    uint64_t samples_lost = 0;
+    uint64_t folded_paths = 0;
+    uint64_t dropped = 0;
+    uint64_t guessed = 0;
+    uint64_t clock_errors = 0;
+    uint64_t threads_served = 0;
+};
+
+struct Profile {
+    std::string job;
+    uint32_t world_size = 0;
+    uint32_t merged_flags = 0;  // MergedFlags
+    std::string version;        // of dwell
+    std::vector<ProfileRank> ranks;  // sorted by rank
+    std::vector<ProfileNode> nodes;
+    std::vector<ProfileRow> rows;
+    std::vector<ProfileInterval> intervals;  // longest time first
+    std::vector<ProfilePeer> peers;          // most time first
+    std::vector<MergedDistance> distances;   // node indices of this profile
+    std::vector<std::string> notes;          // what limits the trust in these figures, one line each
+
+    // Sums over ranks (and threads), nanoseconds: computation + transfer + blocked + paused = total.
+    uint64_t total_ns = 0;
+    uint64_t computation_ns = 0;
+    uint64_t transfer_ns = 0;
+    uint64_t blocked_ns = 0;
+    uint64_t paused_ns = 0;
+};
+
+// Resolves and arranges `merged`. Never fails: what cannot be resolved keeps symbol or offset and is
+// labelled. Uses the file system (debug information); takes about 1 ms for each module and 10
+// microseconds for each address.
+Profile build_profile(const Merged& merged);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_PROFILE_H_
