@@ -83,7 +83,7 @@ struct CommPart {
     CellIndex first_peer;
     CellIndex histogram;
     uint32_t peer_count;
-    uint32_t reserved;
+    CellIndex last_peer;     // the peer record used last: where the next look-up begins
     uint64_t blocked_ticks;  // part of Node::ticks spent in calls that blocked
     uint64_t failed;         // calls that returned an error: counted, arguments not read
     uint64_t folded_peers;   // messages whose peer found no free record (cap on peers)

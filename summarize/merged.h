@@ -1,11 +1,11 @@
-// The merged records of one or many ranks: what the tree reduction in MPI_Finalize sends, what rank 0
-// hands to the `dwell` command, and what `dwell recover` builds from record files (DESIGN 2, 3).
+// The merged records of one or many ranks: what the tree reduction in MPI_Finalize sends, what rank
+// 0 hands to the `dwell` command, and what `dwell recover` builds from record files (DESIGN 2, 3).
 // Plain arrays without pointers, so that the same bytes travel and are written. Built and joined by
 // summarize/merge.cpp without exceptions: an allocation that fails makes the call return false.
 //
-// File and message layout: MergedHeader, then the arrays in the order of its counts, each aligned to
-// 8 bytes: nodes, histograms, modules, ranks, rows, peers, distances, text.
-// All times are nanoseconds.
+// File and message layout: MergedHeader, then the arrays in the order of its counts, each aligned
+// to 8 bytes: nodes, histograms, modules, ranks, rows, peers, distances, text. All times are
+// nanoseconds.
 #ifndef DWELL_SUMMARIZE_MERGED_H_
 #define DWELL_SUMMARIZE_MERGED_H_
 
@@ -29,8 +29,8 @@ struct Totals {
     uint64_t min_ns;   // of one call; UINT64_MAX when count is 0
     uint64_t max_ns;
     uint64_t sync_ns;     // communication nodes only, as all that follow
-    uint64_t blocked_ns;  // of receives, waits, probes that blocked; of collectives the time above the
-                          // shortest call of that rank at that node (an estimate)
+    uint64_t blocked_ns;  // of receives, waits, probes that blocked; of collectives the time above
+                          // the shortest call of that rank at that node (an estimate)
     uint64_t bytes_sent;
     uint64_t bytes_received;
     uint64_t failed;
@@ -51,8 +51,8 @@ struct MergedNode {
     uint8_t flags;  // NodeFlags
     uint32_t parent;
     uint32_t meet;
-    uint32_t histogram;  // index into histograms, kNoHistogram
-    uint32_t ranks;      // ranks that have this node
+    uint32_t histogram;    // index into histograms, kNoHistogram
+    uint32_t ranks;        // ranks that have this node
     uint64_t rank_min_ns;  // least and largest total of one rank that has it, and which rank
     uint64_t rank_max_ns;
     uint32_t rank_min;
@@ -86,11 +86,11 @@ struct MergedRank {
     uint32_t callpath_depth;
     uint32_t reserved;
     int64_t start_unix_ns;
-    uint64_t real_ns;         // start of the process to the end of MPI_Finalize (or last finished call)
-    uint64_t intrusion_ns;    // of its first thread
-    uint64_t paused_ns;       // of its first thread
+    uint64_t real_ns;  // start of the process to the end of MPI_Finalize (or last finished call)
+    uint64_t intrusion_ns;     // of its first thread
+    uint64_t paused_ns;        // of its first thread
     uint64_t call_cost_ns_q8;  // calibrated cost of a wrapped call, in 1/256 ns
-    uint64_t record_bytes;    // size of its record file
+    uint64_t record_bytes;     // size of its record file
     uint64_t samples;
     uint64_t samples_in_calls;
     uint64_t samples_lost;
@@ -101,7 +101,8 @@ struct MergedRank {
     uint64_t threads_served;
 };
 
-// Figures of one thread of one rank at one node; kept while the job is small (row_limit).
+// Figures of one thread of one rank at one node; kept while the job is small (row_limit). Sample
+// nodes have no rows: their number follows the code, not the calls.
 struct MergedRow {
     uint32_t node;
     uint32_t rank;
@@ -130,7 +131,7 @@ struct MergedPeer {
 // the heaviest pairs of each node stay in `peers` by name (kHeaviestPeers).
 struct MergedDistance {
     uint32_t node;
-    uint32_t distance;  // kNoPeer: several worlds
+    uint32_t distance;  // kNoPeer: another world or not one rank; kOtherDistances: the rest
     uint64_t pairs;
     uint64_t count;
     uint64_t time_ns;
@@ -139,7 +140,10 @@ struct MergedDistance {
     uint64_t bytes_received;
 };
 constexpr uint32_t kHeaviestPeers = 8;
+constexpr uint32_t kDistancesPerNode = 256;  // the lightest beyond that are summed under:
+constexpr uint32_t kOtherDistances = 0xfffffffeu;
 constexpr uint32_t kDefaultRowLimit = 200'000;  // rows (node, rank, thread): 32 MB
+constexpr uint32_t kPeersPerRow = 4;  // row_limit * kPeersPerRow peer records pass the limit too
 
 enum MergedFlags : uint32_t {
     kMergedRowsDropped = 1,  // the row limit was passed: no per-rank rows, peers by distance
@@ -180,16 +184,19 @@ struct Merged {
 
 // Adds the records of one process, mapped at `file` (`bytes` long), to `into`. Every index is
 // checked, so a file of a killed process, or a damaged one, is read as far as it goes.
-// Returns false when the bytes are no record file of this version, or when memory ran out.
+// Returns false when the bytes are no record file of this version, or when memory ran out; `into`
+// is unchanged then.
 bool add_record_file(Merged* into, const void* file, size_t bytes);
 
-// Joins `from` into `into`, in time linear in the nodes of both. False when memory ran out.
+// Joins `from` into `into`, in time linear in the nodes of both. False when memory ran out; `into`
+// is unchanged then.
 bool join(Merged* into, const Merged& from);
 
 // The bytes of `merged`, as described above. False when memory ran out.
 bool serialize(const Merged& merged, GrowArray<char>* out);
 
-// The reverse; every count and index is checked. False on malformed bytes or when memory ran out.
+// The reverse; every count and index is checked. False on malformed bytes or when memory ran out;
+// `out` is unchanged then.
 bool deserialize(const void* bytes, size_t size, Merged* out);
 
 }  // namespace dwell

@@ -1,0 +1,206 @@
+// Parsing by CLI11; values of settings are checked here, whether they come from an option or from
+// its variable, so that both give the same line.
+#include "report/cli.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+namespace dwell {
+namespace {
+
+// A setting of `dwell run`. `word` is a value besides numbers that is allowed.
+struct Setting {
+    const char* option;
+    const char* variable;
+    std::string RunOptions::*member;
+    const char* value_name;
+    int64_t least;
+    int64_t most;
+    const char* word;
+    const char* help;
+};
+
+constexpr Setting kSettings[] = {
+    {"--callpath", "DWELL_CALLPATH", &RunOptions::callpath, "N", 1, 1000, "all",
+     "Frames of a call path that are kept: a number or all"},
+    {"--sample", "DWELL_SAMPLE", &RunOptions::sample, "HZ", 1, 10'000, "off",
+     "Samples of computation for each second and thread, or off"},
+    {"--peers", "DWELL_PEERS", &RunOptions::peers, "N", 1, 1'000'000, nullptr,
+     "Partners told apart at each communication statement"},
+    {"--memory", "DWELL_MEMORY_MIB", &RunOptions::memory_mib, "MIB", 1, 65'536, nullptr,
+     "Largest record file of one process"},
+    {"--per-rank-limit", "DWELL_ROW_LIMIT", &RunOptions::row_limit, "ROWS", 0, 1'000'000'000,
+     nullptr, "Rows of figures by rank that are kept; above it only sums"},
+    {"--merge-timeout", "DWELL_MERGE_TIMEOUT", &RunOptions::merge_timeout, "SECONDS", 1, 86'400,
+     nullptr, "Longest wait for other ranks in MPI_Finalize"},
+};
+
+constexpr const char* kRunFooter =
+    "Works inside a launcher (mpirun -n 4 dwell run ./app) and around one\n"
+    "(dwell run mpirun -n 4 ./app). Each option has a twin variable: DWELL_OUT,\n"
+    "DWELL_CALLPATH, DWELL_SAMPLE, DWELL_PEERS, DWELL_MEMORY_MIB, DWELL_ROW_LIMIT,\n"
+    "DWELL_MERGE_TIMEOUT, DWELL_QUIET=1.";
+
+class RunFormatter : public CLI::Formatter {
+  public:
+    std::string make_usage(const CLI::App*, std::string) const override {
+        return "Usage: dwell run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n";
+    }
+};
+
+// Runs CLI11 over `words`. Nothing when it went well.
+std::optional<CliEnd> parse_words(CLI::App& app, const std::vector<std::string>& words) {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    try {
+        app.parse(reversed);
+    } catch (const CLI::CallForHelp&) {
+        return CliEnd{0, app.help()};
+    } catch (const CLI::ParseError& error) {
+        std::string text = error.what();
+        std::replace(text.begin(), text.end(), '\n', ' ');
+        return CliEnd{2, text + " (" + app.get_name() + " --help shows what there is)"};
+    }
+    return std::nullopt;
+}
+
+// Where the program of `dwell run` begins. Needed because what follows it is never ours.
+size_t find_command(const std::vector<std::string>& words) {
+    size_t i = 0;
+    while (i < words.size()) {
+        const std::string& word = words[i];
+        if (word.empty() || word[0] != '-' || word == "--") return i;
+        const bool takes_value =
+            word == "-o" || word == "--out" ||
+            std::any_of(std::begin(kSettings), std::end(kSettings),
+                        [&](const Setting& setting) { return word == setting.option; });
+        i += takes_value ? 2 : 1;
+    }
+    return words.size();
+}
+
+std::string environment(const char* variable) {
+    const char* value = std::getenv(variable);
+    return value == nullptr ? std::string() : value;
+}
+
+// Fills in variables where no option was given and checks every value.
+std::optional<CliEnd> settle(RunOptions* options) {
+    for (const Setting& setting : kSettings) {
+        std::string& value = options->*setting.member;
+        const bool from_variable = value.empty();
+        if (from_variable) value = environment(setting.variable);
+        if (value.empty()) continue;
+        const std::string error = setting_error(setting.variable, value);
+        if (error.empty()) continue;
+        return CliEnd{2, std::string(from_variable ? setting.variable : setting.option) + ": '" +
+                             value + "' should be " + error};
+    }
+    if (options->out.empty()) options->out = environment("DWELL_OUT");
+    const std::string quiet = environment("DWELL_QUIET");
+    if (!quiet.empty() && quiet != "0" && quiet != "1") {
+        return CliEnd{2, "DWELL_QUIET: '" + quiet + "' should be 0 or 1"};
+    }
+    if (quiet == "1") options->quiet = true;
+    return std::nullopt;
+}
+
+tl::expected<FinishOptions, CliEnd> parse_job_directory(const char* name, const char* help,
+                                                        const std::vector<std::string>& words) {
+    FinishOptions options;
+    CLI::App app(help, name);
+    app.add_option("JOBDIR", options.directory, "Directory with the records of a job")->required();
+    app.add_option("-o,--out", options.out, "Directory to write to")->type_name("DIR");
+    app.add_flag("-q,--quiet", options.quiet, "No summary on stderr");
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    return options;
+}
+
+}  // namespace
+
+std::string setting_error(const std::string& variable, const std::string& value) {
+    for (const Setting& setting : kSettings) {
+        if (variable != setting.variable) continue;
+        if (setting.word != nullptr && value == setting.word) return {};
+        int64_t number = 0;
+        const char* end = value.data() + value.size();
+        const auto parsed = std::from_chars(value.data(), end, number);
+        if (parsed.ec == std::errc() && parsed.ptr == end && number >= setting.least &&
+            number <= setting.most) {
+            return {};
+        }
+        std::string range = "a whole number from " + std::to_string(setting.least) + " to " +
+                            std::to_string(setting.most);
+        if (setting.word != nullptr) range += std::string(", or ") + setting.word;
+        return range;
+    }
+    return {};
+}
+
+tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words) {
+    RunOptions options;
+    CLI::App app("Runs a program and profiles it.", "dwell run");
+    app.formatter(std::make_shared<RunFormatter>());
+    app.footer(kRunFooter);
+    app.add_option("-o,--out", options.out, "Directory for the profile (dwell-PROGRAM-JOB)")
+        ->type_name("DIR");
+    for (const Setting& setting : kSettings) {
+        app.add_option(setting.option, options.*setting.member, setting.help)
+            ->type_name(setting.value_name);
+    }
+    app.add_flag("-q,--quiet", options.quiet, "No summary at the end");
+    const size_t command = find_command(words);
+    const auto split = words.begin() + static_cast<ptrdiff_t>(std::min(command, words.size()));
+    if (auto end = parse_words(app, {words.begin(), split})) return tl::make_unexpected(*end);
+    options.command.assign(split, words.end());
+    if (!options.command.empty() && options.command.front() == "--") {
+        options.command.erase(options.command.begin());
+    }
+    if (auto end = settle(&options)) return tl::make_unexpected(*end);
+    if (options.command.empty() || options.command.front().empty()) {
+        return tl::make_unexpected(
+            CliEnd{2, "no program to run (dwell run --help shows what there is)"});
+    }
+    return options;
+}
+
+tl::expected<FinishOptions, CliEnd> parse_finish(const std::vector<std::string>& words) {
+    return parse_job_directory("dwell finish", "Writes the profile of merged records.", words);
+}
+
+tl::expected<FinishOptions, CliEnd> parse_recover(const std::vector<std::string>& words) {
+    return parse_job_directory(
+        "dwell recover", "Makes a profile from the records of a job that did not end well.", words);
+}
+
+tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>& words) {
+    ReportOptions options;
+    CLI::App app("Shows a profile.", "dwell report");
+    app.add_option("DIR", options.source,
+                   "Directory of a profile, or a profile.json (default: newest dwell-*/ here)");
+    app.add_option("--format", options.format, "text, json or csv")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json", "csv"}));
+    app.add_flag("--per-rank", options.per_rank, "Figures of each rank and thread too");
+    app.add_option("--width", options.width, "Columns (default: the terminal's, else 100)")
+        ->type_name("N")
+        ->check(CLI::Range(40, 1000));
+    app.add_option("--color", options.color, "auto, always or never")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+    app.add_flag("--ascii", options.ascii, "Plain ASCII, whatever the locale");
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    return options;
+}
+
+tl::expected<bool, CliEnd> parse_info(const std::vector<std::string>& words) {
+    CLI::App app("Says what works on this machine, and what does not.", "dwell info");
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    return true;
+}
+
+}  // namespace dwell

@@ -1,0 +1,60 @@
+// The command line of `dwell`: words become options structures, or one clear line and exit code 2.
+#ifndef DWELL_REPORT_CLI_H_
+#define DWELL_REPORT_CLI_H_
+
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace dwell {
+
+// `dwell run`. Each setting is the text that goes into its variable; empty: the library's default.
+struct RunOptions {
+    std::string out;            // DWELL_OUT
+    std::string callpath;       // DWELL_CALLPATH
+    std::string sample;         // DWELL_SAMPLE
+    std::string peers;          // DWELL_PEERS
+    std::string memory_mib;     // DWELL_MEMORY_MIB
+    std::string row_limit;      // DWELL_ROW_LIMIT
+    std::string merge_timeout;  // DWELL_MERGE_TIMEOUT
+    bool quiet = false;         // DWELL_QUIET
+    std::vector<std::string> command;
+};
+
+// `dwell finish` and `dwell recover`.
+struct FinishOptions {
+    std::string directory;
+    std::string out;
+    bool quiet = false;
+};
+
+struct ReportOptions {
+    std::string source;  // directory or profile.json; empty: the newest dwell-*/ here
+    std::string format = "text";
+    std::string color = "auto";
+    bool per_rank = false;
+    bool ascii = false;
+    int width = 0;  // 0: of the terminal, or 100
+};
+
+// Why parsing ended early: help and --version (code 0, text for stdout) or an error (code 2, one
+// line for stderr).
+struct CliEnd {
+    int code = 2;
+    std::string text;
+};
+
+// `words` are the words after the name of the sub-command.
+tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words);
+tl::expected<FinishOptions, CliEnd> parse_finish(const std::vector<std::string>& words);
+tl::expected<FinishOptions, CliEnd> parse_recover(const std::vector<std::string>& words);
+tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>& words);
+tl::expected<bool, CliEnd> parse_info(const std::vector<std::string>& words);
+
+// Empty when `value` suits the setting `variable` (a DWELL_… name of RunOptions), else what it
+// should be.
+std::string setting_error(const std::string& variable, const std::string& value);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_CLI_H_

@@ -1,0 +1,37 @@
+// The little that `dwell run` must know of an ELF file: whether a library can be preloaded into it,
+// and what names its addresses (build-id, loaded segments).
+#ifndef DWELL_REPORT_ELF_FILE_H_
+#define DWELL_REPORT_ELF_FILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dwell {
+
+struct ElfSegment {
+    uint64_t file_offset;
+    uint64_t file_bytes;
+    uint64_t address;  // relative to the load bias
+};
+
+struct ElfFile {
+    bool is_64_bit = false;
+    int machine = 0;          // e_machine
+    std::string interpreter;  // of PT_INTERP; empty: statically linked
+    std::vector<ElfSegment> segments;
+    std::vector<uint8_t> build_id;
+};
+
+// Reads the headers of `path`. Nothing when it is no ELF file or cannot be read; of a 32-bit file
+// only the first two members are set.
+std::optional<ElfFile> read_elf_file(const std::string& path);
+
+// The address, relative to the load bias, of the byte at `file_offset`; nothing when it is in no
+// loaded segment.
+std::optional<uint64_t> address_of_file_offset(const ElfFile& elf, uint64_t file_offset);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_ELF_FILE_H_

@@ -1,0 +1,184 @@
+// The last step of a run, in a process of its own: nothing here may lose records. They are removed
+// only when every file of the profile stands, and named when one does not.
+#include "report/finish.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "report/rescue.h"
+#include "report/show.h"
+#include "report/text_report.h"
+#include "runtime/job_name.h"
+#include "summarize/write_json.h"
+#include "summarize/write_picl.h"
+
+namespace dwell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMergedFile = "merged";
+
+std::string text_at(const Merged& merged, uint32_t offset) {
+    if (offset >= merged.text.size()) return {};
+    return std::string(merged.text.data() + offset);
+}
+
+// The name of this run for directories, after the program of its first rank.
+std::string name_of_run(const Merged& merged) {
+    const std::string program =
+        merged.ranks.empty() ? std::string() : text_at(merged, merged.ranks[0].program);
+    return run_name(program, std::string(merged.job, strnlen(merged.job, sizeof merged.job)));
+}
+
+Outcome write_three_files(const Profile& profile, const std::string& directory) {
+    Outcome outcome = make_directories(directory);
+    if (!outcome) return outcome;
+    TextOptions plain;
+    plain.ascii = !locale_is_utf8();
+    const std::pair<const char*, std::string> files[] = {
+        {"profile.json", write_profile_json(profile)},
+        {"report.txt", text_report(profile, plain)},
+        {"stats.picl", write_picl(profile)},
+    };
+    int failed = 0;
+    for (const auto& [name, text] : files) {
+        Outcome written = write_file(directory + "/" + name, text);
+        if (!written && ++failed == 1) outcome = std::move(written);
+    }
+    if (failed > 1) outcome.error() += " (nor " + std::to_string(failed - 1) + " more)";
+    return outcome;
+}
+
+// A read-only mapping of a whole file.
+class MappedFile {
+  public:
+    explicit MappedFile(const std::string& path) {
+        const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (file < 0) return;
+        struct stat about {};
+        if (fstat(file, &about) == 0 && about.st_size > 0) {
+            void* bytes = mmap(nullptr, size_t(about.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+            if (bytes != MAP_FAILED) {
+                bytes_ = bytes;
+                size_ = size_t(about.st_size);
+            }
+        }
+        close(file);
+    }
+    ~MappedFile() {
+        if (bytes_ != nullptr) munmap(bytes_, size_);
+    }
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+    const void* bytes() const { return bytes_; }
+    size_t size() const { return size_; }
+
+  private:
+    void* bytes_ = nullptr;
+    size_t size_ = 0;
+};
+
+bool read_merged(const std::string& path, Merged* merged) {
+    const MappedFile file(path);
+    return file.bytes() != nullptr && deserialize(file.bytes(), file.size(), merged);
+}
+
+// Adds the record files of `directory`, leaving out names in `taken`. False when one is damaged.
+bool add_files(const std::string& directory, std::set<std::string>* taken, Merged* merged) {
+    bool good = true;
+    for (const std::string& name : record_files(directory)) {
+        if (!taken->insert(name).second) continue;
+        const MappedFile file(directory + "/" + name);
+        if (file.bytes() != nullptr && add_record_file(merged, file.bytes(), file.size())) continue;
+        say(directory + "/" + name + " is no record file that can be read; left out");
+        good = false;
+    }
+    return good;
+}
+
+// All records of the job that `directory` has a part of.
+bool gather(const std::string& directory, Merged* merged) {
+    std::set<std::string> taken;
+    bool good = true;
+    if (access((directory + "/" + kMergedFile).c_str(), F_OK) == 0) {
+        if (read_merged(directory + "/" + kMergedFile, merged)) return true;
+        say(directory + "/" + kMergedFile + " is damaged; left out");
+        good = false;
+    }
+    good = add_files(directory, &taken, merged) && good;
+    char rest[4096];
+    if (!merged->ranks.empty() && record_directory(rest, sizeof rest, merged->job)) {
+        std::error_code error;
+        if (!fs::equivalent(rest, directory, error)) good = add_files(rest, &taken, merged) && good;
+    }
+    if (merged->ranks.size() < merged->world_size) merged->flags |= kMergedPartial;
+    return good;
+}
+
+// Moves the merged records out of /dev/shm after a failure; returns where they are now.
+std::string shelter_merged(const Merged& merged, const std::string& directory) {
+    const std::string shelter = choose_record_shelter("", name_of_run(merged));
+    const std::string path = directory + "/" + kMergedFile;
+    if (shelter.empty() || !move_file(path, shelter + "/" + kMergedFile)) return directory;
+    rmdir(directory.c_str());
+    return shelter;
+}
+
+}  // namespace
+
+Outcome write_outputs(const Merged& merged, const std::string& out_directory, bool quiet) {
+    const std::string directory =
+        out_directory.empty() ? "dwell-" + name_of_run(merged) : out_directory;
+    const Profile profile = build_profile(merged);
+    Outcome written = write_three_files(profile, directory);
+    if (!quiet) {
+        TextOptions options;
+        options.ascii = !locale_is_utf8();
+        options.color = isatty(STDERR_FILENO) != 0;
+        const std::string summary = text_summary(profile, options, written ? directory : "");
+        const Outcome shown = write_all(STDERR_FILENO, summary, "summary");
+        if (!shown && written) written = shown;
+    }
+    return written;
+}
+
+int finish_command(const FinishOptions& options) {
+    Merged merged;
+    const std::string path = options.directory + "/" + kMergedFile;
+    if (!read_merged(path, &merged)) {
+        say(path + " cannot be read; no profile was written");
+        return 1;
+    }
+    const Outcome written = write_outputs(merged, options.out, options.quiet);
+    if (written) {
+        unlink(path.c_str());
+        rmdir(options.directory.c_str());
+        return 0;
+    }
+    const std::string kept = shelter_merged(merged, options.directory);
+    say(written.error() + "; the records are kept, to write them elsewhere type: dwell recover " +
+        kept + " -o DIR");
+    return 1;
+}
+
+int recover_command(const FinishOptions& options) {
+    Merged merged;
+    const bool complete = gather(options.directory, &merged);
+    if (merged.ranks.empty()) {
+        say(options.directory + " holds no records that can be read");
+        return 1;
+    }
+    const Outcome written = write_outputs(merged, options.out, options.quiet);
+    if (!written) say(written.error() + "; the records stay in " + options.directory);
+    return written && complete ? 0 : 1;
+}
+
+}  // namespace dwell

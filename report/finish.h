@@ -1,0 +1,24 @@
+// From merged records, or record files, to the three files of a profile.
+#ifndef DWELL_REPORT_FINISH_H_
+#define DWELL_REPORT_FINISH_H_
+
+#include <string>
+
+#include "report/cli.h"
+#include "report/output.h"
+#include "summarize/merged.h"
+
+namespace dwell {
+
+// Writes profile.json, report.txt and stats.picl into `out_directory` (empty: dwell-<program>-<job>
+// in the working directory) and prints the summary on stderr unless `quiet`, also when writing
+// fails. The error is what was not written and why, without a final full stop.
+Outcome write_outputs(const Merged& merged, const std::string& out_directory, bool quiet);
+
+// The sub-commands. Each returns the exit code.
+int finish_command(const FinishOptions& options);
+int recover_command(const FinishOptions& options);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_FINISH_H_

@@ -1,0 +1,77 @@
+// The `dwell` command: hands each sub-command to its file. Exit codes: 0 good, 1 incomplete data,
+// 2 usage; `dwell run` ends as its program did.
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/cli.h"
+#include "report/finish.h"
+#include "report/info.h"
+#include "report/output.h"
+#include "report/run.h"
+#include "report/show.h"
+#include "runtime/version.h"
+
+namespace dwell {
+namespace {
+
+constexpr const char* kUsage =
+    "Usage: dwell COMMAND [OPTIONS]\n"
+    "\n"
+    "Tells which source line, on which rank, makes an MPI program wait.\n"
+    "\n"
+    "Commands:\n"
+    "  run       Runs a program and profiles it\n"
+    "  report    Shows a profile as text, JSON or CSV\n"
+    "  recover   Makes a profile from the records of a job that did not end well\n"
+    "  info      Says what works on this machine, and what does not\n"
+    "\n"
+    "dwell COMMAND --help shows the options of a command.\n"
+    "\n"
+    "Start with: mpirun -n 4 dwell run ./app\n";
+
+int show(const CliEnd& end) {
+    if (end.code != 0) {
+        say(end.text);
+        return end.code;
+    }
+    const Outcome written = write_all(1, end.text, "standard output");
+    if (!written) say(written.error());
+    return written ? 0 : 1;
+}
+
+template <typename Options>
+int run_parsed(const tl::expected<Options, CliEnd>& options, int (*command)(const Options&)) {
+    return options ? command(*options) : show(options.error());
+}
+
+int dispatch(const std::vector<std::string>& words) {
+    if (words.empty()) return show({2, "no command given (dwell --help shows what there is)"});
+    const std::string& name = words.front();
+    const std::vector<std::string> rest(words.begin() + 1, words.end());
+    if (name == "run") return run_parsed(parse_run(rest), run_command);
+    if (name == "report") return run_parsed(parse_report(rest), report_command);
+    if (name == "recover") return run_parsed(parse_recover(rest), recover_command);
+    if (name == "finish") return run_parsed(parse_finish(rest), finish_command);
+    if (name == "info") {
+        const auto parsed = parse_info(rest);
+        return parsed ? info_command() : show(parsed.error());
+    }
+    if (name == "--version" || name == "-V") return show({0, "dwell " DWELL_VERSION "\n"});
+    if (name == "--help" || name == "-h" || name == "help") return show({0, kUsage});
+    return show({2, "unknown command '" + name + "' (dwell --help shows what there is)"});
+}
+
+}  // namespace
+}  // namespace dwell
+
+int main(int argc, char** argv) {
+    try {
+        return dwell::dispatch({argv + 1, argv + argc});
+    } catch (const std::exception& error) {
+        dwell::say(error.what());
+        return 1;
+    }
+}

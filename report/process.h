@@ -1,0 +1,38 @@
+// Runs one program as a shell would, with `dwell run` staying behind as its parent: signals pass
+// through once, the terminal works, and the parent can end just as the program did.
+#ifndef DWELL_REPORT_PROCESS_H_
+#define DWELL_REPORT_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dwell {
+
+struct ProcessHooks {
+    std::function<void(pid_t)> before_exec;  // in the parent, while the child waits to start
+    std::function<void()> tick;              // in the parent, every `tick_ms` while the child runs
+    int tick_ms = 0;                         // 0: never
+};
+
+struct ProcessEnd {
+    int start_error = 0;  // errno of fork or exec; 0: the program ran
+    int wait_status = 0;  // of waitpid
+};
+
+// Changes this process for good: stdin and stdout go to /dev/null once the child has them, and the
+// signals that are passed on stay blocked. Call once, from the only thread.
+ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHooks& hooks);
+
+// Ends this process as `wait_status` says the program ended: same code, or same signal without a
+// second core file.
+[[noreturn]] void end_like(int wait_status);
+
+// "exited with code 3", "was ended by signal 9 (Killed)".
+std::string describe_end(int wait_status);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_PROCESS_H_

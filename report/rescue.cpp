@@ -1,0 +1,193 @@
+// Several parents of one job may be here at once. What keeps them apart: a file is copied to a
+// temporary name, renamed, and only then removed at its origin, so doing it twice is harmless; the
+// marker file, made with O_EXCL before the first move, names the one who speaks.
+#include "report/rescue.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "report/output.h"
+#include "runtime/job_name.h"
+#include "runtime/record_layout.h"
+
+namespace dwell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMarker = "told";
+constexpr const char* kFilePrefix = "rank.";
+
+std::optional<unsigned long> rank_in_name(const std::string& name) {
+    const size_t prefix = std::char_traits<char>::length(kFilePrefix);
+    if (name.compare(0, prefix, kFilePrefix) != 0 || name.size() == prefix) return std::nullopt;
+    const std::string digits = name.substr(prefix);
+    if (digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+    return std::strtoul(digits.c_str(), nullptr, 10);
+}
+
+std::optional<FileHeader> read_header(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    FileHeader header;
+    if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+    if (header.magic != kRecordMagic) return std::nullopt;
+    return header;
+}
+
+// A zombie counts as dead: it writes no more.
+bool is_alive(pid_t pid) {
+    if (kill(pid, 0) != 0 && errno == ESRCH) return false;
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos || name_end + 2 >= text.size()) return file.is_open();
+    const char state = text[name_end + 2];
+    return state != 'Z' && state != 'X';
+}
+
+bool owner_is_alive(const std::string& path) {
+    const std::optional<FileHeader> header = read_header(path);
+    return header && header->pid > 0 && is_alive(header->pid);
+}
+
+// A launcher may end before the last of its processes has; `patience` bounds the wait.
+std::vector<std::string> files_of_the_dead(const std::string& directory, bool patient) {
+    for (int attempt = 0;; ++attempt) {
+        std::vector<std::string> dead;
+        const std::vector<std::string> all = record_files(directory);
+        for (const std::string& name : all) {
+            if (!owner_is_alive(directory + "/" + name)) dead.push_back(name);
+        }
+        if (dead.size() == all.size() || !patient || attempt == 20) return dead;
+        const timespec pause{0, 50'000'000};
+        nanosleep(&pause, nullptr);
+    }
+}
+
+// In a directory for all, like /tmp, another user may have taken the name.
+bool is_own_and_writable(const std::string& directory) {
+    struct stat about {};
+    return lstat(directory.c_str(), &about) == 0 && S_ISDIR(about.st_mode) &&
+           about.st_uid == geteuid() && access(directory.c_str(), W_OK | X_OK) == 0;
+}
+
+std::string program_of(const std::string& path) {
+    const std::optional<FileHeader> header = read_header(path);
+    if (!header) return "program";
+    const std::string program(header->program, strnlen(header->program, sizeof header->program));
+    return fs::path(program).filename().string();
+}
+
+bool first_to_speak(const std::string& directory) {
+    const std::string marker = directory + "/" + kMarker;
+    const int file = open(marker.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0) return errno != EEXIST && errno != ENOENT;
+    close(file);
+    return true;
+}
+
+void remove_if_done(const std::string& directory) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+        if (entry.path().filename() != kMarker) return;
+    }
+    unlink((directory + "/" + kMarker).c_str());
+    rmdir(directory.c_str());
+}
+
+// Moves `names`; false when one could not be.
+bool move_all(const std::string& from, const std::string& to,
+              const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        const std::string origin = from + "/" + name;
+        const Outcome moved = move_file(origin, to + "/" + name);
+        if (moved || access(origin.c_str(), F_OK) != 0) continue;
+        say(moved.error() + "; the record files stay in " + from +
+            "; to see them type: dwell recover " + from);
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<std::string> record_files(const std::string& directory) {
+    std::vector<std::pair<unsigned long, std::string>> found;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+        const std::string name = entry.path().filename().string();
+        if (const auto rank = rank_in_name(name)) found.emplace_back(*rank, name);
+    }
+    std::sort(found.begin(), found.end());
+    std::vector<std::string> names;
+    for (auto& [rank, name] : found) names.push_back(std::move(name));
+    return names;
+}
+
+std::string run_name(const std::string& program, const std::string& job) {
+    char plain[kJobNameBytes];
+    copy_job_name(plain, sizeof plain, fs::path(program).filename().c_str());
+    return std::string(*plain == '\0' ? "program" : plain) + "-" + job;
+}
+
+std::string choose_record_shelter(const std::string& out_directory, const std::string& run) {
+    const std::string name = "dwell-" + run + ".records";
+    const char* temporary = getenv("TMPDIR");
+    std::vector<std::string> candidates;
+    if (!out_directory.empty()) candidates.push_back(out_directory);
+    candidates.push_back(name);
+    if (temporary != nullptr && *temporary != '\0') {
+        candidates.push_back(std::string(temporary) + "/" + name);
+    }
+    candidates.push_back("/tmp/" + name);
+    for (const std::string& candidate : candidates) {
+        if (make_directories(candidate) && is_own_and_writable(candidate)) return candidate;
+    }
+    return {};
+}
+
+bool rescue_records(const Rescue& rescue) {
+    char directory[4096];
+    if (!record_directory(directory, sizeof directory, rescue.job.c_str())) return false;
+    const std::vector<std::string> names = files_of_the_dead(directory, rescue.own_rank < 0);
+    if (names.empty()) return false;
+    const std::string own = kFilePrefix + std::to_string(rescue.own_rank);
+    if (rescue.own_rank >= 0 && std::find(names.begin(), names.end(), own) == names.end()) {
+        return false;
+    }
+    const std::string from = directory;
+    const bool speaker = first_to_speak(from);
+    const std::string run = run_name(program_of(from + "/" + names.front()), rescue.job);
+    const std::string to = choose_record_shelter(rescue.out_directory, run);
+    if (to.empty()) {
+        if (speaker) {
+            say(rescue.what_happened +
+                " before its profile was written; to see what was counted type: "
+                "dwell recover " +
+                from);
+        }
+        return true;
+    }
+    const bool moved = move_all(from, to, names);
+    if (moved && speaker) {
+        say(rescue.what_happened +
+            " before its profile was written; to see what was counted type: "
+            "dwell recover " +
+            to);
+    }
+    remove_if_done(from);
+    return true;
+}
+
+}  // namespace dwell

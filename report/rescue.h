@@ -1,0 +1,35 @@
+// Keeps the record files of a job that ended without its merge: moves them from /dev/shm to a place
+// that outlives a reboot, and says once for the job what to type.
+#ifndef DWELL_REPORT_RESCUE_H_
+#define DWELL_REPORT_RESCUE_H_
+
+#include <string>
+#include <vector>
+
+namespace dwell {
+
+// Names of the record files ("rank.<n>") in `directory`, sorted by rank.
+std::vector<std::string> record_files(const std::string& directory);
+
+// The part of a default output directory's name that tells the run apart: "<program>-<job>".
+std::string run_name(const std::string& program, const std::string& job);
+
+struct Rescue {
+    std::string job;
+    int own_rank = -1;          // this process speaks for one rank; -1: for the whole job
+    std::string out_directory;  // -o, empty: default in the working directory
+    std::string what_happened;  // for the line: "app was ended by signal 9 (Killed)"
+};
+
+// Moves the files of dead processes, also when the parents of other ranks do the same at the same
+// time. Does nothing when there are none, or when `own_rank` left none. Says what could not be
+// moved and where it still is. True when records were kept.
+bool rescue_records(const Rescue& rescue);
+
+// Where records of this run are kept: the first of out_directory (or ./dwell-<run>.records),
+// $TMPDIR and /tmp that can be written. Empty when none can.
+std::string choose_record_shelter(const std::string& out_directory, const std::string& run);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_RESCUE_H_

@@ -1,0 +1,15 @@
+// `dwell run`: starts a program with libdwell.so in it, stays its parent, ends as it did, and says
+// what was not observed and why.
+#ifndef DWELL_REPORT_RUN_H_
+#define DWELL_REPORT_RUN_H_
+
+#include "report/cli.h"
+
+namespace dwell {
+
+// Returns only when the program could not be started (126, 127), else the process ends as it did.
+int run_command(const RunOptions& options);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_RUN_H_

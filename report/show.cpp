@@ -1,0 +1,122 @@
+// Finds the profile that is meant, reads it back from profile.json, and hands it to the writer of
+// the format that was asked for.
+#include "report/show.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "report/output.h"
+#include "summarize/read_json.h"
+#include "summarize/write_csv.h"
+#include "summarize/write_json.h"
+
+namespace dwell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kProfileFile = "profile.json";
+constexpr int kDefaultWidth = 100;
+constexpr int kLeastWidth = 60;
+
+// The dwell-*/profile.json in the working directory that was written last.
+std::optional<fs::path> newest_profile() {
+    std::optional<fs::path> newest;
+    fs::file_time_type newest_time;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(".", error)) {
+        if (entry.path().filename().string().compare(0, 6, "dwell-") != 0) continue;
+        const fs::path profile = entry.path().filename() / kProfileFile;
+        const fs::file_time_type time = fs::last_write_time(profile, error);
+        if (error || (newest && time <= newest_time)) continue;
+        newest = profile;
+        newest_time = time;
+    }
+    return newest;
+}
+
+tl::expected<fs::path, std::string> find_profile(const std::string& source) {
+    if (source.empty()) {
+        if (const auto newest = newest_profile()) return *newest;
+        return tl::make_unexpected(
+            std::string("no dwell-*/profile.json here; name the directory of a profile"));
+    }
+    std::error_code error;
+    if (!fs::is_directory(source, error)) return fs::path(source);
+    if (fs::exists(fs::path(source) / kProfileFile, error)) return fs::path(source) / kProfileFile;
+    for (const fs::directory_entry& entry : fs::directory_iterator(source, error)) {
+        const std::string name = entry.path().filename().string();
+        if (name == "merged" || name.compare(0, 5, "rank.") == 0) {
+            return tl::make_unexpected(source + " holds records, no profile; type: dwell recover " +
+                                       source);
+        }
+    }
+    return tl::make_unexpected(source + " holds no " + kProfileFile);
+}
+
+int terminal_width() {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kDefaultWidth;
+    return size.ws_col < kLeastWidth ? kLeastWidth : size.ws_col;
+}
+
+bool wants_color(const std::string& when) {
+    if (when != "auto") return when == "always";
+    const char* no_color = getenv("NO_COLOR");
+    const char* terminal = getenv("TERM");
+    return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) != 0 &&
+           terminal != nullptr && strcmp(terminal, "dumb") != 0;
+}
+
+tl::expected<std::string, std::string> render(const Profile& profile,
+                                              const ReportOptions& options) {
+    if (options.format == "json") return write_profile_json(profile);
+    if (options.format == "csv") {
+        if (options.per_rank) return write_csv_per_rank(profile);
+        return write_csv(profile);
+    }
+    TextOptions text;
+    text.width = options.width != 0 ? options.width : terminal_width();
+    text.color = wants_color(options.color);
+    text.ascii = options.ascii || !locale_is_utf8();
+    text.per_rank = options.per_rank;
+    return text_report(profile, text);
+}
+
+tl::expected<std::string, std::string> load_and_render(const ReportOptions& options) {
+    const auto path = find_profile(options.source);
+    if (!path) return tl::make_unexpected(path.error());
+    const auto bytes = read_whole_file(path->string());
+    if (!bytes) return tl::make_unexpected(bytes.error());
+    const auto profile = read_profile_json(*bytes);
+    if (!profile) return tl::make_unexpected(path->string() + ": " + profile.error());
+    return render(*profile, options);
+}
+
+}  // namespace
+
+bool locale_is_utf8() {
+    if (setlocale(LC_CTYPE, "") == nullptr) return false;
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+int report_command(const ReportOptions& options) {
+    const auto text = load_and_render(options);
+    if (!text) {
+        say(text.error());
+        return 1;
+    }
+    const Outcome written = write_all(STDOUT_FILENO, *text, "standard output");
+    if (!written) say(written.error());
+    return written ? 0 : 1;
+}
+
+}  // namespace dwell

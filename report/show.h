@@ -1,0 +1,18 @@
+// `dwell report`: shows a profile that was written before.
+#ifndef DWELL_REPORT_SHOW_H_
+#define DWELL_REPORT_SHOW_H_
+
+#include "report/cli.h"
+#include "report/text_report.h"
+
+namespace dwell {
+
+// Returns the exit code.
+int report_command(const ReportOptions& options);
+
+// True when the locale of the user shows UTF-8.
+bool locale_is_utf8();
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_SHOW_H_

@@ -1,0 +1,336 @@
+// Widths, units and colours of the text report.
+#include "report/text_style.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace dwell {
+namespace {
+
+constexpr Glyphs kUtf8Glyphs = {"…", "├ ", "└ ", "│ ", "→", "↔", " · ", " › ", "µs", "─"};
+constexpr Glyphs kAsciiGlyphs = {"..", "|- ", "`- ", "|  ", "->", "<->", ", ", " > ", "us", "-"};
+
+constexpr uint32_t kBroken = 0xfffd;
+
+// The character at `*position`, which moves on behind it; kBroken for bytes that are no UTF-8.
+uint32_t next_character(std::string_view text, size_t* position) {
+    const auto lead = static_cast<unsigned char>(text[(*position)++]);
+    if (lead < 0x80) return lead;
+    const int more = lead >= 0xf0 && lead < 0xf5 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc2 ? 1 : 0;
+    if (more == 0 || lead >= 0xf5 || *position + static_cast<size_t>(more) > text.size()) {
+        return kBroken;
+    }
+    uint32_t character = lead & (0x3fu >> more);
+    for (int i = 0; i < more; ++i) {
+        const auto byte = static_cast<unsigned char>(text[*position + static_cast<size_t>(i)]);
+        if ((byte & 0xc0) != 0x80) return kBroken;
+        character = character << 6 | (byte & 0x3fu);
+    }
+    constexpr std::array<uint32_t, 4> kSmallest = {0, 0x80, 0x800, 0x10000};
+    if (character < kSmallest[static_cast<size_t>(more)] || character > 0x10ffff ||
+        (character >= 0xd800 && character < 0xe000)) {
+        return kBroken;
+    }
+    *position += static_cast<size_t>(more);
+    return character;
+}
+
+struct Range {
+    uint32_t first, last;
+};
+// Unicode's wide and combining blocks, as far as names in source code go.
+constexpr std::array<Range, 9> kWide = {{{0x1100, 0x115f},
+                                         {0x2e80, 0x303e},
+                                         {0x3041, 0xa4cf},
+                                         {0xac00, 0xd7a3},
+                                         {0xf900, 0xfaff},
+                                         {0xfe30, 0xfe6f},
+                                         {0xff00, 0xff60},
+                                         {0x1f300, 0x1faff},
+                                         {0x20000, 0x3fffd}}};
+constexpr std::array<Range, 5> kZeroWidth = {
+    {{0x0300, 0x036f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0x202a, 0x202e}}};
+
+template <size_t kCount>
+bool in_ranges(uint32_t character, const std::array<Range, kCount>& ranges) {
+    return std::any_of(ranges.begin(), ranges.end(), [character](const Range& range) {
+        return character >= range.first && character <= range.last;
+    });
+}
+
+int character_width(uint32_t character) {
+    if (in_ranges(character, kZeroWidth)) return 0;
+    return in_ranges(character, kWide) ? 2 : 1;
+}
+
+// The longest start of `text` that takes at most `width` columns, in bytes.
+size_t bytes_in(std::string_view text, int width) {
+    size_t position = 0;
+    int used = 0;
+    while (position < text.size()) {
+        size_t next = position;
+        used += character_width(next_character(text, &next));
+        if (used > width) break;
+        position = next;
+    }
+    return position;
+}
+
+// The end of `text` that takes at most `width` columns.
+std::string_view tail(std::string_view text, int width) {
+    int rest = display_width(text);
+    size_t position = 0;
+    while (rest > width && position < text.size()) {
+        rest -= character_width(next_character(text, &position));
+    }
+    return text.substr(position);
+}
+
+// Three significant digits: 1.23, 12.3, 123.
+std::string digits(double value) {
+    if (value < 9.995) return fmt::format("{:.2f}", value);
+    if (value < 99.95) return fmt::format("{:.1f}", value);
+    return fmt::format("{:.0f}", value);
+}
+
+const char* escape(Tone tone) {
+    switch (tone) {
+        case Tone::kPlain:
+            return "";
+        case Tone::kTitle:
+            return "\033[1;4m";
+        case Tone::kName:
+            return "\033[1m";
+        case Tone::kHot:
+            return "\033[1;31m";
+        case Tone::kWarm:
+            return "\033[33m";
+        case Tone::kDim:
+            return "\033[2m";
+        case Tone::kComputation:
+            return "\033[32m";
+        case Tone::kTransfer:
+            return "\033[36m";
+        case Tone::kBlocked:
+            return "\033[31m";
+    }
+    return "";
+}
+
+}  // namespace
+
+const Glyphs& glyphs(bool utf8) { return utf8 ? kUtf8Glyphs : kAsciiGlyphs; }
+
+int display_width(std::string_view text) {
+    int width = 0;
+    for (size_t position = 0; position < text.size();) {
+        width += character_width(next_character(text, &position));
+    }
+    return width;
+}
+
+std::string printable(std::string_view text, bool utf8) {
+    std::string out;
+    for (size_t position = 0; position < text.size();) {
+        const size_t start = position;
+        const uint32_t character = next_character(text, &position);
+        const bool direction_mark = character >= 0x202a && character <= 0x202e;
+        const bool control = character < 0x20 || (character >= 0x7f && character < 0xa0);
+        if (control || direction_mark || character == kBroken || (!utf8 && character > 0x7e)) {
+            out += '?';
+        } else {
+            out += text.substr(start, position - start);
+        }
+    }
+    return out;
+}
+
+std::string cut_middle(const std::string& text, int width, bool utf8) {
+    if (display_width(text) <= width) return text;
+    const std::string_view ellipsis = glyphs(utf8).ellipsis;
+    const int kept = width - display_width(ellipsis);
+    if (kept < 2) return std::string(text, 0, bytes_in(text, std::max(width, 0)));
+    const int left = kept / 2;  // the end, often a line number, gets the odd column
+    return text.substr(0, bytes_in(text, left)) + std::string(ellipsis) +
+           std::string(tail(text, kept - left));
+}
+
+std::string cut_left(const std::string& text, int width, bool utf8) {
+    if (display_width(text) <= width) return text;
+    const std::string_view ellipsis = glyphs(utf8).ellipsis;
+    const int kept = std::max(width - display_width(ellipsis), 0);
+    return std::string(ellipsis) + std::string(tail(text, kept));
+}
+
+std::string pad_left(const std::string& text, int width) {
+    const int missing = std::max(width - display_width(text), 0);
+    return std::string(static_cast<size_t>(missing), ' ') + text;
+}
+
+std::string pad_right(const std::string& text, int width) {
+    const int missing = std::max(width - display_width(text), 0);
+    return text + std::string(static_cast<size_t>(missing), ' ');
+}
+
+std::string time_text(double ns, bool utf8) {
+    if (ns <= 0) return "0";
+    if (ns < 999.5) return fmt::format("{:.0f} ns", ns);
+    if (ns < 999.5e3) return digits(ns / 1e3) + " " + std::string(glyphs(utf8).micro);
+    if (ns < 999.5e6) return digits(ns / 1e6) + " ms";
+    return digits(ns / 1e9) + " s";
+}
+
+std::string bytes_text(double bytes) {
+    if (bytes <= 0) return "0";
+    if (bytes < 1023.5) return fmt::format("{:.0f} B", bytes);
+    constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    for (bytes /= 1024; bytes >= 999.5 && unit + 1 < kUnits.size(); bytes /= 1024) ++unit;
+    return digits(bytes) + " " + kUnits[unit];
+}
+
+std::string count_text(uint64_t count) {
+    if (count < 100'000) return fmt::format("{}", count);
+    constexpr std::array<const char*, 5> kUnits = {"k", "M", "G", "T", "P"};
+    double value = static_cast<double>(count) / 1e3;
+    size_t unit = 0;
+    for (; value >= 999.5 && unit + 1 < kUnits.size(); value /= 1e3) ++unit;
+    return digits(value) + " " + kUnits[unit];
+}
+
+std::string share_text(double part, double whole) {
+    if (whole <= 0) return "-";
+    return fmt::format("{:.1f} %", 100 * part / whole);
+}
+
+std::string ratio_text(double part, double whole) {
+    if (whole <= 0) return "-";
+    return digits(part / whole);
+}
+
+std::string bar_text(double share, int width, bool utf8) {
+    share = std::clamp(share, 0.0, 1.0);
+    if (!utf8) return std::string(static_cast<size_t>(std::lround(share * width)), '#');
+    constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    const auto eighths = static_cast<size_t>(std::lround(share * width * 8));
+    std::string bar;
+    for (size_t i = 0; i < eighths / 8; ++i) bar += "█";
+    return bar + std::string(kEighths[eighths % 8]);
+}
+
+std::string short_name(std::string_view name, bool utf8) {
+    name = name.substr(0, name.find(" [clone"));
+    constexpr std::string_view kAnonymous = "(anonymous namespace)";
+    if (name.find("operator") != std::string_view::npos) return printable(name, utf8);
+    std::string out;
+    int angles = 0;
+    for (size_t i = 0; i < name.size(); ++i) {
+        const char c = name[i];
+        if (angles == 0 && name.substr(i).starts_with(kAnonymous)) {
+            out += "(anon)";
+            i += kAnonymous.size() - 1;
+        } else if (c == '<' && angles++ == 0) {
+            out += std::string("<") + std::string(glyphs(utf8).ellipsis) + ">";
+        } else if (c == '>' && angles > 0) {
+            --angles;
+        } else if (angles == 0) {
+            if (c == '(') break;  // the parameters
+            if (c == ' ') {
+                out.clear();  // what stood before was the return type
+            } else {
+                out += c;
+            }
+        }
+    }
+    return printable(out.empty() || angles != 0 ? name : std::string_view(out), utf8);
+}
+
+Line& Line::add(std::string text, Tone tone) {
+    width_ += display_width(text);
+    pieces_.push_back({std::move(text), tone});
+    return *this;
+}
+
+Line& Line::pad_to(int column) {
+    if (width_ < column) add(std::string(static_cast<size_t>(column - width_), ' '));
+    return *this;
+}
+
+void Canvas::put(const Line& line) {
+    std::string text;
+    int room = width_;
+    size_t trimmed = 0;  // up to the last thing that is not a blank
+    for (const Line::Piece& piece : line.pieces_) {
+        const std::string part = piece.text.substr(0, bytes_in(piece.text, room));
+        room -= display_width(part);
+        const bool toned = color_ && piece.tone != Tone::kPlain && !part.empty();
+        if (toned) text += escape(piece.tone);
+        text += part;
+        if (toned) text += "\033[0m";
+        if (part.find_first_not_of(' ') == std::string::npos) continue;
+        trimmed = toned ? text.size() : text.find_last_not_of(' ') + 1;
+    }
+    text.resize(trimmed);
+    out_ += text + '\n';
+}
+
+void Canvas::title(const std::string& text, const std::string& explanation) {
+    blank();
+    Line line;
+    line.add(text, Tone::kTitle);
+    const int gap = width_ - display_width(text) - display_width(explanation);
+    if (!explanation.empty() && gap >= 2) {
+        line.pad_to(width_ - display_width(explanation)).add(explanation, Tone::kDim);
+        put(line);
+        return;
+    }
+    put(line);
+    if (!explanation.empty()) paragraph("  " + explanation, 2, Tone::kDim);
+}
+
+void Canvas::paragraph(const std::string& text, int indent, Tone tone) {
+    const std::string margin(static_cast<size_t>(indent), ' ');
+    std::string current;
+    size_t position = text.find_first_not_of(' ');
+    if (position == std::string::npos) return;
+    current = text.substr(0, position);
+    bool fresh = true;
+    while (position < text.size()) {
+        const size_t end = std::min(text.find(' ', position), text.size());
+        const std::string word =
+            cut_middle(text.substr(position, end - position), width_ - indent, utf8_);
+        if (!fresh && display_width(current) + 1 + display_width(word) > width_) {
+            put(Line().add(current, tone));
+            current = margin;
+            fresh = true;
+        }
+        if (!fresh) current += ' ';
+        current += word;
+        fresh = false;
+        position = text.find_first_not_of(' ', end);
+    }
+    put(Line().add(current, tone));
+}
+
+void Canvas::items(const std::vector<std::string>& items, int indent, Tone tone) {
+    const std::string margin(static_cast<size_t>(indent), ' ');
+    std::string current = margin;
+    bool fresh = true;
+    for (const std::string& full : items) {
+        const std::string item = cut_middle(full, width_ - indent, utf8_);
+        const std::string separator = fresh ? "" : std::string(signs().dot);
+        if (!fresh && display_width(current + separator) + display_width(item) > width_) {
+            put(Line().add(current, tone));
+            current = margin + item;
+        } else {
+            current += separator + item;
+        }
+        fresh = false;
+    }
+    if (!fresh) put(Line().add(current, tone));
+}
+
+}  // namespace dwell

@@ -1,0 +1,94 @@
+// The record file: made, grown and closed here (DESIGN 3). A chunk is reserved in the file before
+// its first use, because a store into an unreserved page of a full /dev/shm ends the program.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/state.h"
+
+namespace dwell {
+
+namespace {
+
+// The first chunks are small, so that a short program leaves little; later ones grow with the file.
+constexpr uint32_t kFirstChunkCells = 1024;   // 64 KiB
+constexpr uint32_t kLargeChunkCells = 16384;  // 1 MiB
+
+int g_file = -1;
+uint32_t g_cell_limit = 0;
+
+// Reserves `cells` more in the file; the index of the first, or 0. With SlowLock held.
+CellIndex reserve_cells(uint32_t cells) {
+    FileHeader* header = g_process.header;
+    const uint32_t first = header->cells_reserved;
+    if (g_file < 0 || cells > g_cell_limit - first) return 0;
+    const int error = posix_fallocate(g_file, static_cast<off_t>(first) * kCellBytes,
+                                      static_cast<off_t>(cells) * kCellBytes);
+    if (error != 0) return 0;
+    header->cells_reserved = first + cells;
+    header->cells_used = first + cells;
+    return first;
+}
+
+}  // namespace
+
+bool create_record_file(const char* path, uint32_t memory_mib) {
+    g_cell_limit = memory_mib * (1024u * 1024 / kCellBytes);
+    const size_t bytes = static_cast<size_t>(g_cell_limit) * kCellBytes;
+    const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0) return false;
+    const off_t header_bytes = static_cast<off_t>(kHeaderCells) * kCellBytes;
+    int error = posix_fallocate(file, 0, header_bytes);
+    void* cells = MAP_FAILED;
+    if (error == 0) {
+        cells = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+        if (cells == MAP_FAILED) error = errno;
+    }
+    if (error != 0) {
+        close(file);
+        unlink(path);
+        errno = error;
+        return false;
+    }
+    g_file = file;
+    g_process.cells = static_cast<char*>(cells);
+    g_process.header = static_cast<FileHeader*>(cells);
+    g_process.header->cells_reserved = kHeaderCells;
+    g_process.header->cells_used = kHeaderCells;
+    return true;
+}
+
+// The mapping stays: a thread may still be on its way out of a wrapper.
+void close_record_file() {
+    if (g_file >= 0) close(g_file);
+    g_file = -1;
+}
+
+CellIndex take_cells(Thread* thread, uint32_t count) {
+    if (thread->chunk_end - thread->chunk_next < count) {
+        const int saved_errno = errno;
+        const SlowLock lock;
+        FileHeader* header = g_process.header;
+        uint32_t wanted = thread->chunk_end == 0 ? kFirstChunkCells : kLargeChunkCells;
+        if (wanted < count) wanted = count;
+        CellIndex first = reserve_cells(wanted);
+        if (first == 0 && wanted > count) {
+            wanted = count;
+            first = reserve_cells(wanted);
+        }
+        errno = saved_errno;
+        if (first == 0) {
+            header->flags |= kFileFull;
+            return 0;
+        }
+        thread->chunk_next = first;
+        thread->chunk_end = first + wanted;
+    }
+    const CellIndex taken = thread->chunk_next;
+    thread->chunk_next += count;
+    return taken;
+}
+
+}  // namespace dwell

@@ -1,0 +1,338 @@
+#include "runtime/callpath.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#include <string.h>
+
+#include "runtime/modules.h"
+#include "runtime/mpi_calls.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr int kMaxFrames = 1024;  // deeper paths keep their innermost frames
+// Above this share of the record file new paths fold: room is left for one flat node a call site.
+constexpr uint32_t kFoldShare8 = 7;
+
+// libunwind, opened without letting it take part in the program's own symbol resolution (DESIGN 2).
+struct Unwinder {
+    int (*backtrace)(void**, int);
+    int (*init_local)(unw_cursor_t*, unw_context_t*);
+    int (*step)(unw_cursor_t*);
+    int (*get_reg)(unw_cursor_t*, unw_regnum_t, unw_word_t*);
+    int (*get_save_loc)(unw_cursor_t*, int, unw_save_loc_t*);
+    int (*get_context)(unw_context_t*);
+    int (*is_signal_frame)(unw_cursor_t*);
+    bool usable;
+};
+Unwinder g_unwinder;
+
+template <typename Function>
+bool look_up(void* library, const char* name, Function* function) {
+    *function = reinterpret_cast<Function>(dlsym(library, name));
+    return *function != nullptr;
+}
+
+}  // namespace
+
+bool load_unwinder() {
+    if (g_unwinder.usable) return true;
+#if defined(__x86_64__)
+    void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return false;
+    Unwinder& u = g_unwinder;
+    u.usable = look_up(library, "unw_backtrace", &u.backtrace) &&
+               look_up(library, "_ULx86_64_init_local", &u.init_local) &&
+               look_up(library, "_ULx86_64_step", &u.step) &&
+               look_up(library, "_ULx86_64_get_reg", &u.get_reg) &&
+               look_up(library, "_ULx86_64_get_save_loc", &u.get_save_loc) &&
+               look_up(library, "_Ux86_64_getcontext", &u.get_context) &&
+               look_up(library, "_ULx86_64_is_signal_frame", &u.is_signal_frame);
+#endif
+    return g_unwinder.usable;
+}
+
+CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
+    Node* above = cell_at<Node>(parent);
+    for (CellIndex at = above->first_child; at != 0;) {
+        const Node* node = cell_at<Node>(at);
+        if (node->site.offset == site.offset && node->site.module == site.module &&
+            node->site.call == site.call && node->site.kind == site.kind) {
+            return at;
+        }
+        at = node->next_sibling;
+    }
+    const CellIndex made = take_cells(thread, 1);
+    if (made == 0) return 0;
+    Node* node = cell_at<Node>(made);
+    node->site = site;
+    node->parent = parent;
+    node->min_ticks = UINT64_MAX;
+    if (site.kind == SiteKind::kCommunication) {
+        const CellIndex part = take_cells(thread, 1);
+        const CellIndex histogram = part != 0 ? take_cells(thread, kHistogramCells) : 0;
+        if (histogram == 0) return 0;
+        cell_at<CommPart>(part)->histogram = histogram;
+        node->part = part;
+    }
+    node->next_sibling = above->first_child;
+    __atomic_store_n(&above->first_child, made, __ATOMIC_RELEASE);
+    return made;
+}
+
+CellIndex meeting_node(CellIndex a, CellIndex b) {
+    auto depth = [](CellIndex node) {
+        int n = 0;
+        for (; node != 0; node = cell_at<Node>(node)->parent) ++n;
+        return n;
+    };
+    int depth_a = depth(a);
+    int depth_b = depth(b);
+    for (; depth_a > depth_b; --depth_a) a = cell_at<Node>(a)->parent;
+    for (; depth_b > depth_a; --depth_b) b = cell_at<Node>(b)->parent;
+    while (a != b) {
+        a = cell_at<Node>(a)->parent;
+        b = cell_at<Node>(b)->parent;
+    }
+    return a;
+}
+
+namespace {
+
+// The return addresses from the wrapper's caller outwards.
+struct Path {
+    void** frame;
+    int frames;
+    int glue;  // leading frames in MPI libraries (Fortran entry points, C++ bindings)
+};
+
+// A call path lies in static memory of the thread's making: the stack of the program may be small.
+void** frame_buffer(Thread* thread) {
+    const size_t bytes = 2 * kMaxFrames * sizeof(void*);
+    return reinterpret_cast<void**>(scratch_of(thread, bytes));
+}
+
+Path trace(Thread* thread, const Frame* frame, void** buffer) {
+    const uint32_t depth = g_process.options.callpath_depth;
+    Path path{buffer, 1, 0};
+    buffer[0] = reinterpret_cast<void*>(frame->return_address);
+    const bool only_one =
+        !g_unwinder.usable ||
+        (depth == 1 && !place_of_address(thread, frame->return_address - 1).glue);
+    if (only_one) return path;
+    const int found = g_unwinder.backtrace(buffer, kMaxFrames);
+    int first = 0;
+    while (first < found && buffer[first] != reinterpret_cast<void*>(frame->return_address)) {
+        ++first;
+    }
+    if (first >= found) {  // the trace missed its caller: keep what is certain
+        buffer[0] = reinterpret_cast<void*>(frame->return_address);
+        return path;
+    }
+    path.frame = buffer + first;
+    path.frames = found - first;
+    while (path.frames > 0 && path.frame[path.frames - 1] == nullptr) --path.frames;
+    while (path.glue < path.frames - 1 &&
+           place_of_address(thread, reinterpret_cast<uintptr_t>(path.frame[path.glue]) - 1).glue) {
+        ++path.glue;
+    }
+    if (depth != 0 && path.frames - path.glue > static_cast<int>(depth)) {
+        path.frames = path.glue + static_cast<int>(depth);
+    }
+    return path;
+}
+
+uint64_t hash_of(const Path& path, MpiCall call) {
+    uint64_t hash = static_cast<uint64_t>(call) + 0x51ed270b;
+    for (int i = 0; i < path.frames; ++i) {
+        hash = (hash ^ reinterpret_cast<uint64_t>(path.frame[i])) * 0x9ddfea08eb382d69ull;
+        hash ^= hash >> 29;
+    }
+    return hash == 0 ? 1 : hash;
+}
+
+KnownPath* known_path(Thread* thread, uint64_t hash, MpiCall call) {
+    const uint32_t start = static_cast<uint32_t>(hash >> 40);
+    for (uint32_t i = 0; i < 16; ++i) {
+        KnownPath& known = thread->known[(start + i) & (kKnownPaths - 1)];
+        if (known.hash == hash && known.call == static_cast<uint16_t>(call)) return &known;
+        if (known.hash == 0) return &known;
+    }
+    KnownPath& replaced = thread->known[start & (kKnownPaths - 1)];
+    replaced.hash = 0;
+    return &replaced;
+}
+
+Site site_at(Thread* thread, void* return_address, SiteKind kind, MpiCall call) {
+    const auto address = reinterpret_cast<uintptr_t>(return_address);
+    const ModulePlace place = place_of_address(thread, address - 1);
+    Site site{};
+    site.module = place.module;
+    site.offset = place.module != 0 ? place.offset + 1 : address;
+    site.kind = kind;
+    site.call = static_cast<uint16_t>(call);
+    if (place.module == 0) site.flags = kNodeForeign;
+    return site;
+}
+
+bool should_fold() {
+    const uint64_t limit = static_cast<uint64_t>(g_process.options.memory_mib) * 1024 * 1024;
+    const uint64_t used = static_cast<uint64_t>(g_process.header->cells_reserved) * kCellBytes;
+    return (g_process.header->flags & kFileFull) != 0 || used > limit / 8 * kFoldShare8;
+}
+
+// The node under `above` for a call through `return_address`. Recursion folds: an address that is on
+// the path already stands for itself.
+CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
+    const Site site = site_at(thread, return_address, SiteKind::kCall, MpiCall::kNone);
+    for (CellIndex at = above; at != 0; at = cell_at<Node>(at)->parent) {
+        const Site& on_path = cell_at<Node>(at)->site;
+        if (on_path.offset == site.offset && on_path.module == site.module &&
+            on_path.kind == site.kind) {
+            return at;
+        }
+    }
+    return child_of(thread, above, site);
+}
+
+// Makes the nodes of a path that was never seen; 0 when nothing is left to book it on.
+CellIndex make_nodes(Thread* thread, const Path& path, MpiCall call) {
+    CellIndex above = thread->record->root;
+    const bool fold = should_fold();
+    for (int i = path.frames - 1; i > path.glue && !fold; --i) {
+        const CellIndex next = node_of_frame(thread, above, path.frame[i]);
+        if (next == 0) return 0;
+        above = next;
+    }
+    Site site = site_at(thread, path.frame[path.glue], SiteKind::kCommunication, call);
+    if (fold) site.flags |= kNodeFolded;
+    return child_of(thread, above, site);
+}
+
+#if defined(__x86_64__)
+bool add_slot(PathEntry* entry, uint64_t stack_pointer, uint64_t address) {
+    if (entry->slots >= kPathSlots || address < stack_pointer) return false;
+    const uint64_t offset = address - stack_pointer;
+    if (offset > UINT32_MAX) return false;
+    entry->slot_offset[entry->slots] = static_cast<uint32_t>(offset);
+    entry->slot_value[entry->slots] = *reinterpret_cast<const uint64_t*>(address);
+    ++entry->slots;
+    return true;
+}
+
+// A frame pointer that points into its own frame may be what the frame's CFA is computed from: its
+// saved copy belongs to the proof, and so does a word below it that holds the CFA itself (the
+// argument pointer that realigned frames keep there).
+bool add_frame_pointer(PathEntry* entry, unw_cursor_t* cursor, uint64_t stack_pointer,
+                       uint64_t frame_pointer, uint64_t cfa) {
+    unw_save_loc_t saved;
+    if (g_unwinder.get_save_loc(cursor, UNW_X86_64_RBP, &saved) != 0) return false;
+    if (saved.type == UNW_SLT_MEMORY && saved.u.addr >= stack_pointer) {
+        if (!add_slot(entry, stack_pointer, saved.u.addr)) return false;
+    } else {
+        entry->check_frame_pointer = true;
+    }
+    for (uint64_t at = frame_pointer - 64; at < frame_pointer; at += 8) {
+        if (at < stack_pointer || *reinterpret_cast<const uint64_t*>(at) != cfa) continue;
+        if (!add_slot(entry, stack_pointer, at)) return false;
+    }
+    return true;
+}
+
+// Walks `frames` frames from the wrapper's caller outwards and notes the stack slots that prove the
+// path. False: this path cannot be remembered by its slots.
+bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
+    unw_context_t context;
+    unw_cursor_t cursor;
+    if (g_unwinder.get_context(&context) != 0) return false;
+    if (g_unwinder.init_local(&cursor, &context) != 0) return false;
+    const uint64_t stack_pointer = frame->stack_pointer();
+    unw_word_t sp = 0;
+    for (int skipped = 0;; ++skipped) {  // dwell's own frames
+        g_unwinder.get_reg(&cursor, UNW_REG_SP, &sp);
+        if (sp == stack_pointer) break;
+        if (skipped > 16 || g_unwinder.step(&cursor) <= 0) return false;
+    }
+    for (int i = 0; i + 1 < frames; ++i) {
+        if (g_unwinder.is_signal_frame(&cursor) > 0) return false;
+        unw_word_t frame_pointer = 0;
+        g_unwinder.get_reg(&cursor, UNW_X86_64_RBP, &frame_pointer);
+        unw_cursor_t here = cursor;
+        if (g_unwinder.step(&cursor) <= 0) return false;
+        unw_word_t cfa = 0;
+        unw_word_t ip = 0;
+        g_unwinder.get_reg(&cursor, UNW_REG_SP, &cfa);
+        g_unwinder.get_reg(&cursor, UNW_REG_IP, &ip);
+        if (cfa <= sp || *reinterpret_cast<const uint64_t*>(cfa - 8) != ip) return false;
+        if (!add_slot(entry, stack_pointer, cfa - 8)) return false;
+        if (frame_pointer >= sp && frame_pointer < cfa &&
+            !add_frame_pointer(entry, &here, stack_pointer, frame_pointer, cfa)) {
+            return false;
+        }
+        sp = cfa;
+    }
+    return true;
+}
+#else
+bool take_slots(PathEntry*, const Frame*, int) { return false; }
+#endif
+
+// Puts the path into the first look-up. Taking the slots costs some microseconds, so it is done for
+// the first, second, fourth, eighth … time that a known path was not found there.
+void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path,
+              KnownPath* known) {
+    const uint64_t sp = path.frames == 1 ? 0 : frame->stack_pointer();
+    known->misses += 1;
+    if ((known->misses & (known->misses - 1)) != 0) return;
+    PathEntry entry{};
+    entry.return_address = frame->return_address;
+    entry.stack_pointer = sp;
+    entry.frame_pointer = frame->caller_frame_pointer;
+    entry.call = static_cast<uint16_t>(call);
+    entry.node = known->node;
+    entry.foreign = known->foreign;
+    if (sp == 0) {
+        if (g_process.options.callpath_depth != 1) return;  // the trace broke off: no proof
+    } else if (!take_slots(&entry, frame, path.frames)) {
+        return;
+    }
+    thread->paths[path_slot(entry.return_address, entry.stack_pointer)] = entry;
+}
+
+}  // namespace
+
+FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, EntryForm form) {
+    const uint64_t start = now_ticks();
+    const int saved_errno = errno;
+    thread->in_dwell = true;
+    FoundPath found{0, false};
+    void** buffer = frame_buffer(thread);
+    if (buffer != nullptr) {
+        const Path path = trace(thread, frame, buffer);
+        const uint64_t hash = hash_of(path, call);
+        KnownPath* known = known_path(thread, hash, call);
+        if (known->hash == 0) {
+            const auto user = reinterpret_cast<uintptr_t>(path.frame[path.glue]);
+            known->foreign = foreign_definition(user - 1, form, static_cast<uint16_t>(call)) != nullptr;
+            known->node = known->foreign ? 0 : make_nodes(thread, path, call);
+            known->call = static_cast<uint16_t>(call);
+            known->misses = 0;
+            if (known->node != 0 || known->foreign) known->hash = hash;
+        }
+        found = {known->node, known->foreign};
+        if (known->hash != 0) remember(thread, frame, call, path, known);
+        if (found.node != 0 && (cell_at<Node>(found.node)->site.flags & kNodeFolded) != 0) {
+            thread->record->folded_paths += 1;
+        }
+    }
+    if (found.node == 0 && !found.foreign) thread->record->dropped += 1;
+    thread->in_dwell = false;
+    errno = saved_errno;
+    thread->slow_ticks += now_ticks() - start;
+    return found;
+}
+
+}  // namespace dwell

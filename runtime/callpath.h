@@ -1,0 +1,79 @@
+// From the frame of a wrapper to the node of the statement that called it, along its call path.
+//
+// Two look-ups stand before an unwind. The first takes a few loads: a remembered path is this path
+// when the return address, the stack pointer, the return addresses in the remembered stack slots
+// and, for every frame whose CFA is computed from the frame pointer, the saved frame pointers are
+// the same. The second compares the return addresses that libunwind's fast trace finds (about
+// 100 ns). Only a path that was never seen costs more: it makes nodes.
+#ifndef DWELL_RUNTIME_CALLPATH_H_
+#define DWELL_RUNTIME_CALLPATH_H_
+
+#include "runtime/mpi_api.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+// What a function compiled with a frame pointer finds at it (x86-64 psABI 3.2.2).
+struct Frame {
+    uint64_t caller_frame_pointer;
+    uint64_t return_address;
+    uint64_t stack_pointer() const { return reinterpret_cast<uint64_t>(this + 1); }
+};
+#define DWELL_FRAME() static_cast<const ::dwell::Frame*>(__builtin_frame_address(0))
+
+// Loads libunwind; without it paths have depth 1. Called once, before the first look-up.
+bool load_unwinder();
+
+inline uint32_t path_slot(uint64_t return_address, uint64_t stack_pointer) {
+    const uint64_t mixed = (return_address ^ (stack_pointer << 20) ^ (stack_pointer >> 3)) *
+                           0x9e3779b97f4a7c15ull;
+    return static_cast<uint32_t>(mixed >> 55) & (kPathEntries - 1);
+}
+
+inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall call) {
+    const uint64_t sp = frame->stack_pointer();
+    if (entry.return_address != frame->return_address) return false;
+    if (entry.call != static_cast<uint16_t>(call)) return false;
+    if (entry.stack_pointer == 0) return true;
+    if (entry.stack_pointer != sp) return false;
+    if (entry.check_frame_pointer && entry.frame_pointer != frame->caller_frame_pointer) {
+        return false;
+    }
+    for (int i = 0; i < entry.slots; ++i) {
+        if (*reinterpret_cast<const uint64_t*>(sp + entry.slot_offset[i]) != entry.slot_value[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The remembered path of this call, or null.
+inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame, MpiCall call) {
+    const PathEntry& whole =
+        thread->paths[path_slot(frame->return_address, frame->stack_pointer())];
+    if (path_matches(whole, frame, call)) [[likely]] return &whole;
+    if (g_process.options.callpath_depth == 1) {
+        const PathEntry& one = thread->paths[path_slot(frame->return_address, 0)];
+        if (path_matches(one, frame, call)) return &one;
+    }
+    return nullptr;
+}
+
+// The slow way. `node` is 0 when nothing could be recorded; `foreign` is set when the call is meant
+// for another MPI library. Adds the time it took to thread->slow_ticks. Not signal-safe.
+struct FoundPath {
+    CellIndex node;
+    bool foreign;
+};
+DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, EntryForm form);
+
+// Makes a child of `parent` for `site`, or finds it; 0 when there is no room. The kinds
+// communication and interval get their second line. Slow only when the node is new.
+CellIndex child_of(Thread* thread, CellIndex parent, const Site& site);
+
+// The deepest node that both nodes lie under.
+CellIndex meeting_node(CellIndex a, CellIndex b);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_CALLPATH_H_

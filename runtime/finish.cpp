@@ -1,0 +1,181 @@
+// What happens to the records when the program is done: the `dwell` command is started on the merged
+// ones, or this process's own are moved to where they outlive a restart of the machine.
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dlfcn.h>
+
+#include "runtime/lifecycle.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr size_t kStackBytes = 64 * 1024;
+
+struct Launch {
+    char* arguments[8];
+    char** environment;
+    int status;
+};
+
+// Runs in a child that shares memory with the caller, who waits. It starts the command in a process
+// of its own and waits for that, so that the program never sees a SIGCHLD or a child it does not
+// know: this child has no exit signal, and keeps having none because it does not exec.
+int launch_and_wait(void* data) {
+    auto* launch = static_cast<Launch*>(data);
+    const pid_t pid = vfork();
+    if (pid == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
+        execve(launch->arguments[0], launch->arguments, launch->environment);
+        _exit(127);
+    }
+    int status = 0;
+    if (pid < 0) _exit(126);
+    while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR) {
+    }
+    launch->status = status;
+    _exit(0);
+}
+
+bool is_program(const char* path) { return access(path, X_OK) == 0; }
+
+// `dwell` as `dwell run` named it, else beside the library: ../bin of an installation, ../report of
+// a build tree.
+bool find_command(char* path, size_t size) {
+    const char* named = getenv("DWELL_COMMAND");
+    if (named != nullptr && is_program(named)) {
+        snprintf(path, size, "%s", named);
+        return true;
+    }
+    Dl_info info;
+    if (dladdr(reinterpret_cast<void*>(&find_command), &info) == 0) return false;
+    char library[PATH_MAX];
+    if (realpath(info.dli_fname, library) == nullptr) return false;
+    for (int up = 0; up < 3; ++up) {
+        char* slash = strrchr(library, '/');
+        if (slash == nullptr) return false;
+        *slash = '\0';
+        for (const char* folder : {"bin", "report"}) {
+            const int length = snprintf(path, size, "%s/%s/dwell", library, folder);
+            if (length > 0 && static_cast<size_t>(length) < size && is_program(path)) return true;
+        }
+    }
+    return false;
+}
+
+// The environment without the preload: the command is not to be observed.
+char** environment_of_command() {
+    size_t count = 0;
+    while (environ[count] != nullptr) ++count;
+    auto** copy = static_cast<char**>(malloc((count + 1) * sizeof(char*)));
+    if (copy == nullptr) return nullptr;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0) copy[kept++] = environ[i];
+    }
+    copy[kept] = nullptr;
+    return copy;
+}
+
+bool copy_file(const char* from, const char* to) {
+    const int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (in < 0) return false;
+    const int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool good = out >= 0;
+    char buffer[16384];
+    while (good) {
+        const ssize_t bytes = read(in, buffer, sizeof(buffer));
+        if (bytes == 0) break;
+        good = bytes > 0 && write(out, buffer, static_cast<size_t>(bytes)) == bytes;
+    }
+    close(in);
+    if (out >= 0 && close(out) != 0) good = false;
+    if (!good && out >= 0) unlink(to);
+    return good;
+}
+
+}  // namespace
+
+bool run_finish() {
+    const int saved_errno = errno;
+    char command[PATH_MAX];
+    if (!find_command(command, sizeof(command))) {
+        warn("the dwell command was not found (set DWELL_COMMAND to its path)");
+        return false;
+    }
+    Launch launch{};
+    int count = 0;
+    char finish[] = "finish";
+    char out[] = "-o";
+    char quiet[] = "--quiet";
+    launch.arguments[count++] = command;
+    launch.arguments[count++] = finish;
+    launch.arguments[count++] = g_process.record_dir;
+    if (g_process.options.out[0] != '\0') {
+        launch.arguments[count++] = out;
+        launch.arguments[count++] = g_process.options.out;
+    }
+    if (g_process.options.quiet) launch.arguments[count++] = quiet;
+    launch.environment = environment_of_command();
+    launch.status = 127 << 8;
+    char* stack = static_cast<char*>(malloc(kStackBytes));
+    bool good = launch.environment != nullptr && stack != nullptr;
+    if (good) {
+        sigset_t all;
+        sigset_t before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        const pid_t pid = clone(launch_and_wait, stack + kStackBytes, CLONE_VM | CLONE_VFORK, &launch);
+        if (pid > 0) {
+            int status = 0;
+            while (waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR) {
+            }
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        good = pid > 0 && WIFEXITED(launch.status) && WEXITSTATUS(launch.status) == 0;
+    }
+    free(stack);
+    free(launch.environment);
+    errno = saved_errno;
+    return good;
+}
+
+void keep_record_file() {
+    char directory[PATH_MAX];
+    const char* program = strrchr(g_process.header->program, '/');
+    program = program != nullptr ? program + 1 : g_process.header->program;
+    if (g_process.options.out[0] != '\0') {
+        snprintf(directory, sizeof(directory), "%s", g_process.options.out);
+    } else {
+        snprintf(directory, sizeof(directory), "dwell-%.100s-%s.records", program,
+                 g_process.header->job);
+    }
+    const char* name = strrchr(g_process.record_path, '/');
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof(path), "%s%s", directory, name);
+    const bool made = mkdir(directory, 0700) == 0 || errno == EEXIST;
+    if (made && copy_file(g_process.record_path, path)) {
+        unlink(g_process.record_path);
+        rmdir(g_process.record_dir);
+    } else {
+        snprintf(directory, sizeof(directory), "%s", g_process.record_dir);
+    }
+    if (g_process.header->rank == 0 || g_process.header->world_size == 1) {
+        warn("the program ended without MPI_Finalize; its records are kept: dwell recover %s",
+             directory);
+    }
+}
+
+}  // namespace dwell

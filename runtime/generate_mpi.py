@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""Generates dwell's MPI tables and wrappers from mpi_calls.table.
+
+usage: generate_mpi.py TABLE OUT_DIR
+
+Writes mpi_call_numbers.h (enum MpiCall), mpi_calls.cpp (kMpiCalls, kEventNames),
+mpi_wrappers_<k>.cpp (the MPI_ and PMPI_ entry points) and mpi_exports.map (version script).
+"""
+import re
+import sys
+from pathlib import Path
+
+SPLIT = 4  # translation units for the wrappers, so that they compile side by side
+CLASSES = {
+    "send": "kSend", "receive": "kReceive", "send_receive": "kSendReceive", "probe": "kProbe",
+    "wait": "kWait", "test": "kTest", "collective": "kCollective", "rma": "kRma",
+    "file": "kFile", "manage": "kManage", "environment": "kEnvironment",
+}
+PARAMETER = re.compile(r"^(?P<type>.*?[\s*]+)(?P<name>\w+)(?P<array>(\[\d*\])*)$")
+
+
+def fail(message):
+    sys.exit(f"generate_mpi.py: {message}")
+
+
+class Parameter:
+    def __init__(self, text):
+        match = PARAMETER.match(text.strip())
+        if not match:
+            fail(f"cannot read parameter '{text}'")
+        self.type = match["type"].strip()
+        self.name = match["name"]
+        self.array = match["array"]
+        self.text = f"{self.type} {self.name}{self.array}"
+
+
+class Function:
+    def __init__(self, number, prototype, properties, where):
+        match = re.match(r"^MPI_(\w+)\((.*)\)$", prototype)
+        if not match:
+            fail(f"{where}: not a prototype: {prototype}")
+        self.number, self.name, self.where = number, match[1], where
+        self.parameters = [] if match[2] == "void" else [
+            Parameter(p) for p in match[2].split(",") if p.strip() != "..."]
+        self.properties = {}
+        for word in properties.split():
+            key, separator, value = word.partition("=")
+            if not separator:
+                fail(f"{where}: property without '=': {word}")
+            self.properties[key] = value
+        if self.properties.get("class") not in CLASSES:
+            fail(f"{where}: MPI_{self.name} has no known class")
+        self.events = self.read_events()
+
+    def read_events(self):
+        words = self.properties["event"].split(",")
+        if len(words) == 1:
+            return [int(words[0]), 0, 0, 0]
+        if len(words) != 4:
+            fail(f"{self.where}: event wants one or four numbers")
+        return [0 if w == "." else int(w) for w in words]
+
+    def get(self, key):
+        return self.properties.get(key)
+
+    def has(self, name):
+        return any(p.name == name for p in self.parameters)
+
+    def named(self, type_name):
+        return next((p.name for p in self.parameters
+                     if p.type == type_name and not p.array), None)
+
+    def declaration(self):
+        return ", ".join(p.text for p in self.parameters) or "void"
+
+    def arguments(self, **replaced):
+        return ", ".join(replaced.get(p.name, p.name) for p in self.parameters)
+
+    def first_event_slot(self):
+        return next(i for i, e in enumerate(self.events) if e != 0)
+
+
+def read_table(path):
+    functions, prototype = [], None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        where = f"{path.name}:{number}"
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line.startswith("MPI_"):
+            prototype = line.strip()
+        elif prototype is None:
+            fail(f"{where}: properties without a prototype")
+        else:
+            functions.append(Function(len(functions) + 1, prototype, line, where))
+            prototype = None
+    return functions
+
+
+def bytes_expression(function, text):
+    """C++ expression for a byte count of the table, e.g. 'sum(recvcounts)*recvtype'."""
+    comm = function.named("MPI_Comm")
+    match = re.match(r"^(sum|sum_in|sum_out)\((\w+),(\w+)\)$", text)
+    if match:
+        return f"sum_w(call, {span(match[1], comm)}, {match[2]}, {match[3]})"
+    factors = text.split("*")
+    match = re.match(r"^(sum|sum_in|sum_out|own)\((\w+)\)$", factors[0])
+    if match and match[1] == "own":
+        count = f"own_count({comm}, {match[2]})"
+    elif match:
+        count = f"sum_counts({span(match[1], comm)}, {match[2]})"
+    else:
+        count = f"as_count({factors[0]})"
+    result = f"{count} * type_bytes(call, {factors[1]})"
+    for factor in factors[2:]:
+        result += " * " + {"size": f"comm_span({comm})", "in": f"neighbors_in({comm})",
+                           "out": f"neighbors_out({comm})"}[factor]
+    return result
+
+
+def span(kind, comm):
+    return {"sum": f"comm_span({comm})", "sum_in": f"neighbors_in({comm})",
+            "sum_out": f"neighbors_out({comm})"}[kind]
+
+
+# With MPI_IN_PLACE the send arguments are not significant: the receive side tells what is sent.
+IN_PLACE = {
+    "sendcount*sendtype": {"Gather": "recvcount*recvtype", "Igather": "recvcount*recvtype",
+                           "Gatherv": "own(recvcounts)*recvtype",
+                           "Igatherv": "own(recvcounts)*recvtype",
+                           "Allgather": "recvcount*recvtype", "Iallgather": "recvcount*recvtype",
+                           "Allgatherv": "own(recvcounts)*recvtype",
+                           "Iallgatherv": "own(recvcounts)*recvtype"},
+    "sendcount*sendtype*size": {"Alltoall": "recvcount*recvtype*size",
+                                "Ialltoall": "recvcount*recvtype*size"},
+    "sum(sendcounts)*sendtype": {"Alltoallv": "sum(recvcounts)*recvtype",
+                                 "Ialltoallv": "sum(recvcounts)*recvtype"},
+    "sum(sendcounts,sendtypes)": {"Alltoallw": "sum(recvcounts,recvtypes)",
+                                  "Ialltoallw": "sum(recvcounts,recvtypes)"},
+    "recvcount*recvtype": {"Scatter": "sendcount*sendtype", "Iscatter": "sendcount*sendtype",
+                           "Scatterv": "own(sendcounts)*sendtype",
+                           "Iscatterv": "own(sendcounts)*sendtype"},
+}
+
+
+def side(function, text, buffer):
+    plain = bytes_expression(function, text)
+    other = IN_PLACE.get(text, {}).get(function.name)
+    if other and function.has(buffer):
+        return f"({buffer} == MPI_IN_PLACE ? {bytes_expression(function, other)} : {plain})"
+    return plain
+
+
+def collective_lines(function):
+    comm, lines = function.named("MPI_Comm"), []
+    sent, received = "0", "0"
+    for key, value in function.properties.items():
+        base, _, condition = key.partition("@")
+        if base not in ("sent", "received"):
+            continue
+        buffer = "sendbuf" if base == "sent" else "recvbuf"
+        expression = side(function, value, buffer)
+        if function.get("root"):
+            role = {"": "contributes", "root": "is_root", "other": "is_other"}[condition]
+            expression = f"({role}(place) ? {expression} : 0)"
+        if base == "sent":
+            sent = expression
+        else:
+            received = expression
+    if function.get("root"):
+        lines.append(f"const Place place = place_of({comm}, {function.get('root')});")
+    lines.append(f"book_collective(call, {sent}, {received});")
+    return lines
+
+
+def success_lines(function):
+    """What to book after the call returned MPI_SUCCESS."""
+    get, lines = function.get, []
+    comm, cls = function.named("MPI_Comm"), function.get("class")
+    sent = get("sent")
+    if cls == "collective":
+        lines += collective_lines(function)
+    elif cls == "send" and get("peer") and sent:
+        lines.append(f"book_send(call, {get('peer')}, comm, {bytes_expression(function, sent)});")
+    elif cls == "send_receive":
+        lines.append(f"book_send_receive(call, {get('peer')}, "
+                     f"{bytes_expression(function, sent)}, comm, source, used_status);")
+    elif cls == "receive" and get("received"):
+        source = "MPI_ANY_SOURCE" if get("message") else "source"
+        lines.append(f"book_receive(call, {'message_comm' if get('message') else comm}, {source}, "
+                     "used_status);")
+    elif cls == "probe":
+        flag = f"*{get('flag')} != 0" if get("flag") else "true"
+        lines.append(f"book_probe(call, {comm}, {flag}, used_status, "
+                     f"{'true' if get('flag') else 'false'});")
+        if function.has("message"):
+            lines.append(f"if ({flag}) remember_message(call, *message, {comm});")
+    elif cls == "rma" and get("target"):
+        lines.append(f"book_rma(call, win, {get('target')}, "
+                     f"{bytes_expression(function, sent) if sent else '0'}, "
+                     + (bytes_expression(function, get("received")) if get("received") else "0")
+                     + ");")
+    elif cls == "file" and (get("sent") or get("received")):
+        lines.append(f"book_file(call, {'true' if sent else 'false'}, used_status);")
+    else:
+        lines.append(f"book_plain(call, {function.first_event_slot()});")
+    lines += request_lines(function)
+    if get("ends"):
+        lines.append(FORGETS.get(get("ends")) or {"type": "forget_types();",
+                                                  "win": "forget_windows();"}[get("ends")])
+    if get("world"):
+        lines.append(f"meet_world(*{get('world')});")
+    return lines
+
+
+def request_lines(function):
+    get, lines = function.get, []
+    if get("start"):
+        kind = {"send": "kSendRequest", "receive": "kReceiveRequest",
+                "collective": "kCollectiveRequest", "rma": "kRmaRequest",
+                "file_read": "kFileReadRequest", "file_write": "kFileWriteRequest"}[get("start")]
+        comm = ("message_comm" if get("message") else function.named("MPI_Comm")) or "MPI_Comm{}"
+        lines.append(f"follow_request(call, *request, {kind}, {comm});")
+    if get("persistent"):
+        kind = {"send": "kSendRequest", "receive": "kReceiveRequest"}[get("persistent")]
+        carries = bytes_expression(function, get("carries")) if get("carries") else "0"
+        lines.append(f"follow_persistent(call, *request, {kind}, comm, {get('peer')}, {carries});")
+    if get("starts") == "one":
+        lines.append("book_start(call, 1, request);")
+    if get("starts") == "all":
+        lines.append("book_start(call, count, array_of_requests);")
+    return lines
+
+
+# Handles whose end is noticed also when the call itself is not recorded.
+FORGETS = {"comm": "forget_comm(ended);", "request": "forget_request(ended);"}
+
+
+def passed_lines(function, ended):
+    """The way of a call that is not recorded."""
+    call = f"passed_on(call, next)({function.arguments()})"
+    if not ended:
+        return [f"        return {call};"]
+    return [f"        const int passed = {call};",
+            f"        if (passed == MPI_SUCCESS) {FORGETS[function.get('ends')]}",
+            "        return passed;"]
+
+
+def body(function):
+    """The inline body shared by MPI_X and PMPI_X."""
+    name, get = function.name, function.get
+    uses_status = any(get(k) == "status" for k in ("peer", "sent", "received"))
+    arguments = function.arguments(**({"status": "used_status"} if uses_status else {}))
+    ended = function.parameters[0].name if get("ends") in FORGETS else None
+    lines = [f"DWELL_BODY int body_{name}(EntryForm form, const Frame* frame"
+             + "".join(f", {p.text}" for p in function.parameters) + ") {",
+             f"    const auto next = next_of<decltype(&PMPI_{name})>(form, MpiCall::k{name});",
+             "    Call state;",
+             "    Call* const call = &state;",
+             *([f"    const uintptr_t ended = handle_in({ended});"] if ended else []),
+             f"    if (!enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
+             *passed_lines(function, ended), "    }"]
+    if uses_status:
+        lines += ["    MPI_Status own_status;",
+                  "    MPI_Status* const used_status = "
+                  "status == MPI_STATUS_IGNORE ? &own_status : status;"]
+    if get("message"):
+        lines.append("    const MPI_Comm message_comm = take_message(call, message);")
+    if get("completes") is not None:
+        lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")
+        lines += ["    leave(call);", "    return result;", "}"]
+        return lines
+    lines += [f"    const int result = next({arguments});",
+              "    stop(call);",
+              "    if (result == MPI_SUCCESS) [[likely]] {"]
+    lines += ["        " + line for line in success_lines(function)]
+    lines += ["    } else {", "        book_failed(call);", "    }",
+              "    leave(call);", "    return result;", "}"]
+    return lines
+
+
+def wrappers(functions, part):
+    lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/mpi_semantics.h"',
+             "", "using namespace dwell;", ""]
+    for function in functions:
+        if function.get("special") or function.number % SPLIT != part:
+            continue
+        lines += ["namespace {", ""] + body(function) + ["", "}  // namespace", ""]
+        for prefix, form in (("MPI", "kMpiForm"), ("PMPI", "kPmpiForm")):
+            passed = "".join(f", {p.name}" for p in function.parameters)
+            lines += [f'extern "C" DWELL_EXPORT int {prefix}_{function.name}'
+                      f"({function.declaration()}) {{",
+                      f"    return body_{function.name}({form}, DWELL_FRAME(){passed});", "}", ""]
+    return "\n".join(lines)
+
+
+def numbers_header(functions):
+    lines = ["// Made by generate_mpi.py from mpi_calls.table.", "#ifndef DWELL_MPI_CALL_NUMBERS_H_",
+             "#define DWELL_MPI_CALL_NUMBERS_H_", "#include <stdint.h>", "namespace dwell {",
+             "enum class MpiCall : uint16_t {", "    kNone = 0,"]
+    lines += [f"    k{f.name} = {f.number}," for f in functions]
+    lines += ["};", f"constexpr int kMpiCallNumbers = {len(functions) + 1};",
+              "}  // namespace dwell", "#endif  // DWELL_MPI_CALL_NUMBERS_H_", ""]
+    return "\n".join(lines)
+
+
+EVENT_NAMES = {  # the events that several functions share, or that one function splits
+    -15: "set buffer", -21: "blocking send", -27: "send request started",
+    -28: "send request tested, complete", -29: "send request tested, not complete",
+    -30: "send request complete without waiting", -31: "send request waited for",
+    -51: "receive, message waiting", -52: "receive, blocked",
+    -53: "probe, message available", -54: "probe, no message available",
+    -55: "blocking probe, message available", -56: "blocking probe, blocked",
+    -57: "receive request started", -58: "receive request tested, complete",
+    -59: "receive request tested, not complete", -60: "receive request complete without waiting",
+    -61: "receive request waited for", -201: "file open", -202: "file close",
+    -221: "file write", -251: "file read", -503: "processes spawned",
+}
+
+
+def calls_source(functions):
+    lines = ["// Made by generate_mpi.py from mpi_calls.table.", '#include "runtime/mpi_calls.h"', "",
+             "namespace dwell {", "", "const MpiCallInfo kMpiCalls[] = {",
+             '    {"", CallClass::kNone, {0, 0, 0, 0}},']
+    names = dict(EVENT_NAMES)
+    for function in functions:
+        events = ", ".join(str(e) for e in function.events)
+        lines.append(f'    {{"MPI_{function.name}", CallClass::{CLASSES[function.get("class")]}, '
+                     f"{{{events}}}}},")
+        for event in function.events:
+            if event != 0:
+                names.setdefault(event, f"MPI_{function.name}")
+    used = {e for f in functions for e in f.events if e != 0}
+    lines += ["};", f"const int kMpiCallCount = {len(functions) + 1};", "",
+              "const EventName kEventNames[] = {"]
+    lines += [f'    {{{event}, "{names[event]}"}},' for event in sorted(used, reverse=True)]
+    lines += ["};", f"const int kEventNameCount = {len(used)};", "", "}  // namespace dwell", ""]
+    return "\n".join(lines)
+
+
+def exports_map(functions):
+    lines = ["{", "  global:"]
+    for function in functions:
+        lines += [f"    MPI_{function.name};", f"    PMPI_{function.name};"]
+    return "\n".join(lines + ["    dwell_*;", "  local: *;", "};", ""])
+
+
+def main():
+    if len(sys.argv) != 3:
+        fail("usage: generate_mpi.py TABLE OUT_DIR")
+    functions = read_table(Path(sys.argv[1]))
+    out = Path(sys.argv[2])
+    files = {"mpi_call_numbers.h": numbers_header(functions),
+             "mpi_calls.cpp": calls_source(functions),
+             "mpi_exports.map": exports_map(functions)}
+    for part in range(SPLIT):
+        files[f"mpi_wrappers_{part}.cpp"] = wrappers(functions, part)
+    for name, text in files.items():
+        path = out / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+// Where the record files of a job lie. libdwell.so, which makes them, and the `dwell` command,
+// which keeps them after a crash, must come to the same answer, so both use these functions and
+// nothing else. No dependency beyond libc; no allocation.
+#ifndef DWELL_RUNTIME_JOB_NAME_H_
+#define DWELL_RUNTIME_JOB_NAME_H_
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace dwell {
+
+constexpr size_t kJobNameBytes = 64;  // FileHeader::job
+
+// Copies `from` to `out`; whatever could not stand in a file name becomes '-'. A name too long is
+// cut at the left, where launchers put what stays the same. `size` includes the final zero.
+inline void copy_job_name(char* out, size_t size, const char* from) {
+    const size_t length = strlen(from);
+    if (length >= size) from += length - size + 1;
+    size_t used = 0;
+    for (; *from != '\0' && used + 1 < size; ++from) {
+        const char c = *from;
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                           (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+                           (c == '.' && used != 0);
+        out[used++] = plain ? c : '-';
+    }
+    out[used] = '\0';
+}
+
+// The job this process belongs to: what the launcher calls it, else the `dwell run` above it, else
+// the process itself. The same for every rank of a job.
+inline void job_name(char* out, size_t size) {
+    const char* name_space = getenv("PMIX_NAMESPACE");
+    if (name_space != nullptr && *name_space != '\0') return copy_job_name(out, size, name_space);
+    const char* slurm_job = getenv("SLURM_JOB_ID");
+    const char* slurm_step = getenv("SLURM_STEP_ID");
+    char text[kJobNameBytes];
+    if (slurm_job != nullptr && slurm_step != nullptr && getenv("SLURM_PROCID") != nullptr) {
+        snprintf(text, sizeof text, "%.40s.%.20s", slurm_job, slurm_step);
+        return copy_job_name(out, size, text);
+    }
+    const char* run_pid = getenv("DWELL_RUN_PID");
+    if (run_pid != nullptr && *run_pid != '\0') {
+        snprintf(text, sizeof text, "pid%.20s", run_pid);
+    } else {
+        snprintf(text, sizeof text, "pid%ld", static_cast<long>(getpid()));
+    }
+    copy_job_name(out, size, text);
+}
+
+// The directory of the job's record files; false when it does not fit into `size`.
+inline bool record_directory(char* out, size_t size, const char* job) {
+    const char* base = getenv("DWELL_RECORD_DIR");
+    if (base == nullptr || *base == '\0') base = "/dev/shm";
+    const int length =
+        snprintf(out, size, "%s/dwell-%ld-%s", base, static_cast<long>(getuid()), job);
+    return length > 0 && static_cast<size_t>(length) < size;
+}
+
+// Rank of this process as its launcher says, -1 when it was not started by one.
+inline int launcher_rank() {
+    const char* const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                     "SLURM_PROCID"};
+    for (const char* variable : variables) {
+        const char* text = getenv(variable);
+        if (text == nullptr || *text == '\0') continue;
+        char* end = nullptr;
+        const long rank = strtol(text, &end, 10);
+        if (*end == '\0' && rank >= 0 && rank < (1L << 24)) return static_cast<int>(rank);
+    }
+    return -1;
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_JOB_NAME_H_

@@ -1,0 +1,369 @@
+// MPI_Init, MPI_Finalize, MPI_Abort, MPI_Pcontrol, and the end of a process without them.
+#include "runtime/lifecycle.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/job_name.h"
+#include "runtime/mpi_semantics.h"
+#include "runtime/sampling.h"
+#include "runtime/status_page.h"
+
+namespace dwell {
+
+namespace {
+
+StatusPage* g_status = nullptr;
+bool g_attached = false;   // a record file was made
+bool g_finalized = false;
+
+__attribute__((constructor)) void note_start() {
+    g_process.use_tsc = has_invariant_tsc();
+    g_process.start_ticks = now_ticks();
+    g_process.start_mono_ns = monotonic_ns();
+    g_process.start_unix_ns = unix_ns();
+    g_status = open_status_page();
+    status_loaded(g_status);
+}
+
+void not_observed(const char* why) {
+    char text[kStatusMessageBytes];
+    snprintf(text, sizeof(text), "%s", why);
+    if (g_status != nullptr) {
+        status_message(g_status, text);
+    } else {
+        warn("not observed: %s", text);
+    }
+}
+
+bool make_live_page() {
+    void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return false;
+    if (madvise(page, 4096, MADV_WIPEONFORK) != 0) return false;
+    g_live = static_cast<LivePage*>(page);
+    return true;
+}
+
+// The directory may exist (another rank made it); it must be ours alone.
+bool make_record_directory(char* why, size_t size) {
+    char* path = g_process.record_dir;
+    char job[kJobNameBytes];
+    job_name(job, sizeof(job));
+    // Without a launcher every process is a job of its own.
+    if (launcher_rank() < 0) snprintf(job, sizeof(job), "pid%ld", static_cast<long>(getpid()));
+    if (!record_directory(path, sizeof(g_process.record_dir), job)) {
+        snprintf(why, size, "the name of the record directory is too long");
+        return false;
+    }
+    struct stat about;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        snprintf(why, size, "cannot make %.150s: %s", path, strerror(errno));
+        return false;
+    }
+    if (lstat(path, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != geteuid() ||
+        (about.st_mode & 077) != 0) {
+        snprintf(why, size, "%.150s is not a directory of this user alone", path);
+        return false;
+    }
+    return true;
+}
+
+void read_command_line(FileHeader* header) {
+    char path[4096];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    if (length > 0) {
+        path[length] = '\0';
+        const size_t room = sizeof(header->program) - 1;
+        const size_t have = static_cast<size_t>(length);
+        memcpy(header->program, have > room ? path + have - room : path,
+               (have > room ? room : have) + 1);
+    }
+    FILE* file = fopen("/proc/self/cmdline", "re");
+    if (file == nullptr) return;
+    const size_t bytes = fread(header->command, 1, sizeof(header->command) - 1, file);
+    fclose(file);
+    for (size_t i = 0; i + 1 < bytes; ++i) {
+        if (header->command[i] == '\0') header->command[i] = ' ';
+    }
+}
+
+void fill_header(int rank) {
+    FileHeader* header = g_process.header;
+    header->header_cells = kHeaderCells;
+    header->pid = getpid();
+    header->uid = getuid();
+    header->rank = rank < 0 ? 0 : rank;
+    header->world_size = 1;
+    header->node_rank = -1;
+    header->start_ticks = g_process.start_ticks;
+    header->start_unix_ns = g_process.start_unix_ns;
+    header->callpath_depth = g_process.options.callpath_depth;
+    header->sample_hz = g_process.options.sample_hz;
+    header->peer_limit = g_process.options.peer_limit;
+    header->call_cost_ticks = g_process.call_cost_ticks;
+    gethostname(header->host, sizeof(header->host) - 1);
+    const char* job = strrchr(g_process.record_dir, '/');
+    // "/dwell-<uid>-<job>": the name after the second dash.
+    job = job != nullptr ? strchr(job + 7, '-') : nullptr;
+    if (job != nullptr) snprintf(header->job, sizeof(header->job), "%s", job + 1);
+    read_command_line(header);
+    header->state = FileState::kRunning;
+    header->version = kRecordLayoutVersion;
+    __atomic_store_n(&header->magic, kRecordMagic, __ATOMIC_RELEASE);
+}
+
+// Ticks per second from the two clocks since the start; refined at the end of MPI_Init and of the
+// run. A short base gives some parts in 10^5.
+void set_tick_rate() {
+    FileHeader* header = g_process.header;
+    if (!g_process.use_tsc) {
+        header->ticks_per_second = 1'000'000'000u;
+        return;
+    }
+    uint64_t elapsed_ns = monotonic_ns() - g_process.start_mono_ns;
+    while (elapsed_ns < 2'000'000) elapsed_ns = monotonic_ns() - g_process.start_mono_ns;
+    const uint64_t ticks = now_ticks() - g_process.start_ticks;
+    header->ticks_per_second = static_cast<uint64_t>(static_cast<double>(ticks) * 1e9 /
+                                                     static_cast<double>(elapsed_ns));
+}
+
+// Before MPI_Init. False: the program runs unobserved, and one line has said why.
+bool attach_process() {
+    const char* why = nullptr;
+    char text[kStatusMessageBytes];
+    if (!load_mpi(&why)) {
+        not_observed(why);
+        return false;
+    }
+    read_options(&g_process.options);
+    const bool unwinder = load_unwinder();
+    if (!unwinder) g_process.options.callpath_depth = 1;
+    if (!make_record_directory(text, sizeof(text))) {
+        not_observed(text);
+        return false;
+    }
+    const int rank = launcher_rank();
+    char* path = g_process.record_path;
+    snprintf(path, sizeof(g_process.record_path), "%s/rank.%d", g_process.record_dir,
+             rank < 0 ? 0 : rank);
+    if (!create_record_file(path, g_process.options.memory_mib)) {
+        if (errno == EEXIST) {
+            const size_t used = strlen(path);
+            snprintf(path + used, sizeof(g_process.record_path) - used, ".%ld",
+                     static_cast<long>(getpid()));
+        }
+        if (!create_record_file(path, g_process.options.memory_mib)) {
+            snprintf(text, sizeof(text), "cannot make the record file %.150s: %s", path,
+                     strerror(errno));
+            not_observed(text);
+            rmdir(g_process.record_dir);
+            return false;
+        }
+    }
+    fill_header(rank);
+    if (!unwinder) g_process.header->flags |= kFileNoUnwinder;
+    if (!make_live_page()) {
+        not_observed("the kernel lacks MADV_WIPEONFORK (Linux 4.14)");
+        unlink(path);
+        return false;
+    }
+    choose_tests_first();
+    g_live->on = 1;
+    calibrate();
+    g_process.header->call_cost_ticks = g_process.call_cost_ticks;
+    Thread* thread = attach_thread();
+    if (thread == nullptr) {
+        g_live->on = 0;
+        not_observed("no room for records in the record directory");
+        unlink(path);
+        rmdir(g_process.record_dir);
+        return false;
+    }
+    // The first thread's computation begins with the process.
+    thread->record->start_ticks = g_process.start_ticks;
+    thread->last_ticks = g_process.start_ticks;
+    g_attached = true;
+    announce_observed();
+    return true;
+}
+
+void after_init() {
+    FileHeader* header = g_process.header;
+    int rank = 0;
+    int size = 1;
+    g_mpi.Comm_rank(g_mpi.comm_world, &rank);
+    g_mpi.Comm_size(g_mpi.comm_world, &size);
+    header->rank = rank;
+    header->world_size = size;
+    set_tick_rate();
+    header->init_ticks = now_ticks();
+    meet_parent();
+    calibrate_found_cost();
+    join_observed();
+    status_mpi_started(g_status, header->job, size);
+}
+
+void detach_process(FileState state) {
+    if (g_live->on == 0) return;
+    g_live->on = 0;
+    g_process.header->end_ticks = now_ticks();
+    set_tick_rate();
+    g_process.header->state = state;
+    detach_threads();
+}
+
+// MPI_Init and MPI_Init_thread: `forward` makes the call.
+template <typename Forward>
+int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forward) {
+    static bool entered = false;
+    if (entered || g_attached) return forward();
+    entered = true;
+    const uint64_t start = now_ticks();
+    const bool observed = attach_process();
+    Thread* thread = observed ? t_thread : nullptr;
+    if (thread != nullptr) thread->slow_ticks = now_ticks() - start;
+    Call state;
+    const bool recorded = observed && enter(&state, number, frame, form);
+    const int result = forward();
+    if (recorded) {
+        stop(&state);
+        if (result == MPI_SUCCESS) {
+            book_event(&state, kSendReady);
+        } else {
+            book_failed(&state);
+        }
+        leave(&state);
+    }
+    if (observed && result == MPI_SUCCESS) {
+        const uint64_t done = now_ticks();
+        if (thread != nullptr) thread->in_dwell = true;
+        after_init();
+        if (thread != nullptr) {
+            thread->in_dwell = false;
+            thread->slow_ticks += now_ticks() - done;
+        }
+    }
+    entered = false;
+    return result;
+}
+
+int finalize(EntryForm form, const Frame* frame) {
+    const auto next = next_of<decltype(&PMPI_Finalize)>(form, MpiCall::kFinalize);
+    if (g_live->on == 0 || g_finalized) return next();
+    g_finalized = true;
+    g_live->paused = 0;
+    Call state;
+    const bool recorded = enter(&state, MpiCall::kFinalize, frame, form);
+    await_observed();
+    if (recorded) {
+        stop(&state);
+        book_event(&state, kSendReady);
+        leave(&state);
+    }
+    detach_process(FileState::kFinalized);
+    const bool writer = merge_observed();
+    const int result = next();
+    if (writer && !run_finish()) {
+        warn("the report was not written; the records are kept: dwell recover %s",
+             g_process.record_dir);
+    }
+    close_record_file();
+    status_mpi_finalized(g_status);
+    return result;
+}
+
+int abort_job(EntryForm form, MPI_Comm comm, int code) {
+    const auto next = next_of<decltype(&PMPI_Abort)>(form, MpiCall::kAbort);
+    if (g_live->on != 0) {
+        g_process.header->exit_code = code;
+        detach_process(FileState::kAborted);
+    }
+    return next(comm, code);
+}
+
+void pause() {
+    if (g_live->paused != 0) return;
+    g_live->pause_start = now_ticks();
+    g_live->paused = 1;
+}
+
+void resume() {
+    if (g_live->paused == 0) return;
+    g_live->paused_ticks += now_ticks() - g_live->pause_start;
+    g_live->epoch += 1;
+    g_live->paused = 0;
+}
+
+// MPI_Pcontrol: 0 switches recording off, 1 on, 2 forgets what was recorded; other levels are the
+// program's affair.
+int control(EntryForm form, const Frame* frame, int level) {
+    const auto next = next_of<int (*)(int, ...)>(form, MpiCall::kPcontrol);
+    if (g_live->on == 0 || level < 0 || level > 2) return next(level);
+    if (level == 1) resume();
+    Call state;
+    const bool recorded = level != 2 && enter(&state, MpiCall::kPcontrol, frame, form);
+    const int result = next(level);
+    if (recorded) {
+        stop(&state);
+        book_event(&state, kSendReady);
+        leave(&state);
+    }
+    if (level == 0) pause();
+    if (level == 2) {
+        g_live->resets += 1;
+        g_live->epoch += 1;
+    }
+    return result;
+}
+
+// The end of a process that never reached MPI_Finalize. Threads may still be running.
+__attribute__((destructor)) void note_exit() {
+    if (g_live->on == 0) return;
+    detach_process(FileState::kExited);
+    if (g_status == nullptr) keep_record_file();
+}
+
+}  // namespace
+}  // namespace dwell
+
+using namespace dwell;
+
+extern "C" {
+
+DWELL_EXPORT int MPI_Init(int* argc, char*** argv) {
+    return initialize(MpiCall::kInit, kMpiForm, DWELL_FRAME(), [=] {
+        return next_of<decltype(&PMPI_Init)>(kMpiForm, MpiCall::kInit)(argc, argv);
+    });
+}
+DWELL_EXPORT int PMPI_Init(int* argc, char*** argv) {
+    return initialize(MpiCall::kInit, kPmpiForm, DWELL_FRAME(), [=] {
+        return next_of<decltype(&PMPI_Init)>(kPmpiForm, MpiCall::kInit)(argc, argv);
+    });
+}
+DWELL_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    return initialize(MpiCall::kInit_thread, kMpiForm, DWELL_FRAME(), [=] {
+        return next_of<decltype(&PMPI_Init_thread)>(kMpiForm, MpiCall::kInit_thread)(
+            argc, argv, required, provided);
+    });
+}
+DWELL_EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    return initialize(MpiCall::kInit_thread, kPmpiForm, DWELL_FRAME(), [=] {
+        return next_of<decltype(&PMPI_Init_thread)>(kPmpiForm, MpiCall::kInit_thread)(
+            argc, argv, required, provided);
+    });
+}
+DWELL_EXPORT int MPI_Finalize() { return finalize(kMpiForm, DWELL_FRAME()); }
+DWELL_EXPORT int PMPI_Finalize() { return finalize(kPmpiForm, DWELL_FRAME()); }
+DWELL_EXPORT int MPI_Abort(MPI_Comm comm, int code) { return abort_job(kMpiForm, comm, code); }
+DWELL_EXPORT int PMPI_Abort(MPI_Comm comm, int code) { return abort_job(kPmpiForm, comm, code); }
+DWELL_EXPORT int MPI_Pcontrol(const int level, ...) {
+    return control(kMpiForm, DWELL_FRAME(), level);
+}
+DWELL_EXPORT int PMPI_Pcontrol(const int level, ...) {
+    return control(kPmpiForm, DWELL_FRAME(), level);
+}
+}

@@ -1,0 +1,32 @@
+// The beginning and the end of observation in one process.
+#ifndef DWELL_RUNTIME_LIFECYCLE_H_
+#define DWELL_RUNTIME_LIFECYCLE_H_
+
+#include "runtime/mpi_api.h"
+
+namespace dwell {
+
+// found_cost.cpp: after MPI_Init.
+void calibrate_found_cost();
+
+// merge_over_mpi.cpp. Which ranks are observed is learnt from the record files of the node and, for
+// other nodes, from the launcher; nothing is asked of ranks that are not.
+// Before MPI_Init: tells the launcher that this rank is observed.
+void announce_observed();
+// In MPI_Init, by every observed rank: the communicator over them.
+void join_observed();
+// In MPI_Finalize, by every observed rank: waits until all are there, as MPI_Finalize itself does.
+void await_observed();
+// Merges the records of all observed ranks. True on the rank that has written them to
+// <record dir>/merged. Gives up after the time limit; then the record files stay.
+bool merge_observed();
+
+// finish.cpp: starts `dwell finish` on the merged records and waits for it. True when it made the
+// outputs.
+bool run_finish();
+// Moves this process's record file out of /dev/shm and says how to read it.
+void keep_record_file();
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_LIFECYCLE_H_

@@ -1,0 +1,238 @@
+// The tree reduction in MPI_Finalize (DESIGN 2): every observed rank turns its record file into a
+// tree, and in log P steps the trees meet at the first observed rank, which writes the result.
+//
+// A job may be observed in part (DESIGN 5.6), so nothing here involves a rank that is not observed:
+// the communicator is made by the observed ranks alone, and who they are is known without asking.
+// Each rank makes its record file before PMPI_Init, and PMPI_Init ends with a barrier, so that after
+// it the files in the node's record directory are the observed ranks of the node. When the job
+// spans nodes, the launcher's key exchange (PMIx, which PMPI_Init completes) carries one mark a rank.
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/launcher.h"
+#include "runtime/lifecycle.h"
+#include "summarize/merged.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr int kGroupTag = 0x6477;  // used on MPI_COMM_WORLD inside MPI_Init only
+constexpr int kMergeTag = 1;
+constexpr int kResultTag = 2;
+constexpr uint64_t kMaxPart = 1u << 30;  // bytes of one message: counts are int
+
+MPI_Comm g_observed = nullptr;  // over the observed ranks, in the order of their world ranks
+int g_place = 0;                // in g_observed
+int g_observed_count = 1;
+bool g_partial = false;
+char g_outcome = 0;  // 1: the merged records are on disk
+
+uint64_t deadline() {
+    return monotonic_ns() + static_cast<uint64_t>(g_process.options.merge_timeout_s) * 1'000'000'000u;
+}
+
+// Tests until the request is complete; after a while it sleeps between tests, so that ranks which
+// share a core get on.
+bool await_request(MPI_Request* request, uint64_t until_ns, MPI_Status* status) {
+    for (uint64_t tests = 0;; ++tests) {
+        int flag = 0;
+        if (g_mpi.Test(request, &flag, status) != MPI_SUCCESS) return false;
+        if (flag != 0) return true;
+        if (until_ns != 0 && monotonic_ns() > until_ns) break;
+        if (tests < 1000) {
+            sched_yield();
+        } else {
+            usleep(50);
+        }
+    }
+    g_mpi.Cancel(request);
+    g_mpi.Request_free(request);
+    return false;
+}
+
+bool send_bytes(const void* bytes, uint64_t size, int to, int tag) {
+    const uint64_t until = deadline();
+    const char* at = static_cast<const char*>(bytes);
+    while (true) {
+        const uint64_t part = size < kMaxPart ? size : kMaxPart;
+        MPI_Request request = nullptr;
+        if (g_mpi.Isend(at, static_cast<int>(part), g_mpi.byte, to, tag, g_observed, &request) !=
+            MPI_SUCCESS) {
+            return false;
+        }
+        if (!await_request(&request, until, MPI_STATUS_IGNORE)) return false;
+        at += part;
+        size -= part;
+        if (size == 0) return true;
+    }
+}
+
+bool receive_bytes(void* bytes, uint64_t size, int from, int tag) {
+    const uint64_t until = deadline();
+    char* at = static_cast<char*>(bytes);
+    while (true) {
+        const uint64_t part = size < kMaxPart ? size : kMaxPart;
+        MPI_Request request = nullptr;
+        if (g_mpi.Irecv(at, static_cast<int>(part), g_mpi.byte, from, tag, g_observed, &request) !=
+            MPI_SUCCESS) {
+            return false;
+        }
+        if (!await_request(&request, until, MPI_STATUS_IGNORE)) return false;
+        at += part;
+        size -= part;
+        if (size == 0) return true;
+    }
+}
+
+bool receive_tree(int from, Merged* merged) {
+    uint64_t size = 0;
+    if (!receive_bytes(&size, sizeof(size), from, kMergeTag)) return false;
+    GrowArray<char> bytes;
+    if (size == 0 || !bytes.resize(size)) return false;
+    if (!receive_bytes(bytes.data(), size, from, kMergeTag)) return false;
+    Merged other;
+    return deserialize(bytes.data(), bytes.size(), &other) && join(merged, other);
+}
+
+bool send_tree(int to, const Merged& merged) {
+    GrowArray<char> bytes;
+    uint64_t size = serialize(merged, &bytes) ? bytes.size() : 0;
+    if (!send_bytes(&size, sizeof(size), to, kMergeTag)) return false;
+    return size != 0 && send_bytes(bytes.data(), size, to, kMergeTag);
+}
+
+// A sum of powers of two: in step 1, 2, 4, … the places with that bit send to the place without it.
+bool reduce(Merged* merged, bool* complete) {
+    for (int step = 1; step < g_observed_count; step *= 2) {
+        if ((g_place & step) != 0) return send_tree(g_place - step, *merged);
+        if (g_place + step < g_observed_count && !receive_tree(g_place + step, merged)) {
+            *complete = false;
+        }
+    }
+    return true;
+}
+
+// The way back: did the first place write everything? Record files are removed only then.
+void spread_outcome() {
+    int step = 1;
+    while (step < g_observed_count && (g_place & step) == 0) step *= 2;
+    if (g_place != 0 && !receive_bytes(&g_outcome, 1, g_place - step, kResultTag)) g_outcome = 0;
+    for (step /= 2; step >= 1; step /= 2) {
+        if (g_place + step < g_observed_count) send_bytes(&g_outcome, 1, g_place + step, kResultTag);
+    }
+}
+
+bool write_all(int file, const char* bytes, size_t size) {
+    while (size != 0) {
+        const ssize_t written = write(file, bytes, size);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        bytes += written;
+        size -= static_cast<size_t>(written);
+    }
+    return true;
+}
+
+bool write_merged(const Merged& merged) {
+    char path[sizeof(g_process.record_dir) + 16];
+    snprintf(path, sizeof(path), "%s/merged", g_process.record_dir);
+    GrowArray<char> bytes;
+    if (!serialize(merged, &bytes)) {
+        warn("no memory to merge the records");
+        return false;
+    }
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool written = file >= 0 && write_all(file, bytes.data(), bytes.size());
+    if (file >= 0 && close(file) != 0) written = false;
+    if (!written) {
+        warn("the merged records were not written to %s: %s", path, strerror(errno));
+        if (file >= 0) unlink(path);
+    }
+    return written;
+}
+
+// Observed ranks of this node, ascending; the count.
+int ranks_with_files(int* ranks, int world_size) {
+    int count = 0;
+    for (int rank = 0; rank < world_size; ++rank) {
+        char path[sizeof(g_process.record_dir) + 24];
+        snprintf(path, sizeof(path), "%s/rank.%d", g_process.record_dir, rank);
+        if (access(path, F_OK) == 0) ranks[count++] = rank;
+    }
+    return count;
+}
+
+int observed_ranks(int* ranks, int world_size) {
+    if (launcher_spans_nodes(world_size)) return ranks_marked_observed(ranks, world_size);
+    return ranks_with_files(ranks, world_size);
+}
+
+}  // namespace
+
+void announce_observed() { mark_observed(); }
+
+void join_observed() {
+    const int world_size = g_process.header->world_size;
+    if (world_size < 2) return;
+    auto* ranks = static_cast<int*>(malloc(static_cast<size_t>(world_size) * sizeof(int)));
+    if (ranks == nullptr) return;
+    const int count = observed_ranks(ranks, world_size);
+    g_partial = count < world_size;
+    MPI_Group world = nullptr;
+    MPI_Group group = nullptr;
+    if (count > 1 && g_mpi.Comm_group(g_mpi.comm_world, &world) == MPI_SUCCESS &&
+        g_mpi.Group_incl(world, count, ranks, &group) == MPI_SUCCESS &&
+        g_mpi.Comm_create_group(g_mpi.comm_world, group, kGroupTag, &g_observed) == MPI_SUCCESS) {
+        g_mpi.Comm_set_errhandler(g_observed, g_mpi.errors_return);
+        g_mpi.Comm_rank(g_observed, &g_place);
+        g_observed_count = count;
+    }
+    if (group != nullptr) g_mpi.Group_free(&group);
+    if (world != nullptr) g_mpi.Group_free(&world);
+    g_process.header->node_rank = g_place;
+    free(ranks);
+}
+
+void await_observed() {
+    if (g_observed_count < 2) return;
+    MPI_Request request = nullptr;
+    if (g_mpi.Ibarrier(g_observed, &request) != MPI_SUCCESS) return;
+    await_request(&request, 0, MPI_STATUS_IGNORE);
+}
+
+bool merge_observed() {
+    Merged merged;
+    if (g_process.options.row_limit != 0) merged.row_limit = g_process.options.row_limit;
+    if (g_partial) merged.flags |= kMergedPartial;
+    bool complete = add_record_file(
+        &merged, g_process.cells,
+        static_cast<size_t>(g_process.header->cells_reserved) * kCellBytes);
+    if (!complete) warn("rank %d: no memory to merge its records", g_process.header->rank);
+    const bool sent = reduce(&merged, &complete);
+    const bool writer = g_place == 0;
+    if (writer) {
+        if (!complete) {
+            merged.flags |= kMergedPartial;
+            warn("not every rank's records arrived in time: the report will lack them; the record "
+                 "files are kept in %s",
+                 g_process.record_dir);
+        }
+        const bool written = write_merged(merged);
+        g_outcome = written && complete ? 1 : 0;
+        if (g_observed_count > 1) spread_outcome();
+        if (g_outcome != 0) unlink(g_process.record_path);
+        return written;
+    }
+    if (sent) spread_outcome();
+    if (g_outcome != 0) unlink(g_process.record_path);
+    return false;
+}
+
+}  // namespace dwell

@@ -1,0 +1,199 @@
+#include "runtime/modules.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace dwell {
+
+namespace {
+
+constexpr int kMaxModules = 1024;
+
+struct Module {
+    uintptr_t start;
+    uintptr_t end;
+    uintptr_t base;
+    uint16_t number;
+    bool glue;
+    bool gone;  // unloaded since: kept, because sites refer to it
+};
+
+Module g_modules[kMaxModules];
+int g_module_count = 0;
+unsigned long long g_unloads_seen = 0;
+
+struct Wanted {
+    uintptr_t address;
+    unsigned long long unloads;
+    bool found;
+    Module module;
+    char path[kCellBytes * 255];
+    uint8_t build_id[20];
+    uint8_t build_id_bytes;
+};
+
+bool is_glue(const char* path) {
+    const char* slash = strrchr(path, '/');
+    const char* name = slash != nullptr ? slash + 1 : path;
+    return strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpi_", 7) == 0 ||
+           strncmp(name, "libdwell", 8) == 0;
+}
+
+void read_build_id(const dl_phdr_info* info, Wanted* wanted) {
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_NOTE) continue;
+        const char* at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+        const char* const end = at + segment.p_memsz;
+        while (at + sizeof(ElfW(Nhdr)) <= end) {
+            ElfW(Nhdr) note;
+            memcpy(&note, at, sizeof(note));
+            const char* name = at + sizeof(note);
+            const char* content = name + ((note.n_namesz + 3u) & ~3u);
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+                memcmp(name, "GNU", 4) == 0) {
+                const size_t bytes = note.n_descsz < 20 ? note.n_descsz : 20;
+                memcpy(wanted->build_id, content, bytes);
+                wanted->build_id_bytes = static_cast<uint8_t>(bytes);
+                return;
+            }
+            at = content + ((note.n_descsz + 3u) & ~3u);
+        }
+    }
+}
+
+void read_path(const dl_phdr_info* info, Wanted* wanted) {
+    wanted->path[0] = '\0';
+    if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/') {
+        strncpy(wanted->path, info->dlpi_name, sizeof(wanted->path) - 1);
+    } else if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') {
+        const ssize_t length =
+            readlink("/proc/self/exe", wanted->path, sizeof(wanted->path) - 1);
+        wanted->path[length > 0 ? length : 0] = '\0';
+    } else {
+        // Found by a relative name: the report may run elsewhere.
+        char* absolute = realpath(info->dlpi_name, nullptr);
+        strncpy(wanted->path, absolute != nullptr ? absolute : info->dlpi_name,
+                sizeof(wanted->path) - 1);
+        free(absolute);
+    }
+}
+
+int match_address(dl_phdr_info* info, size_t, void* data) {
+    auto* wanted = static_cast<Wanted*>(data);
+    wanted->unloads = info->dlpi_subs;
+    uintptr_t start = UINTPTR_MAX;
+    uintptr_t end = 0;
+    bool inside = false;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD) continue;
+        const uintptr_t from = info->dlpi_addr + segment.p_vaddr;
+        const uintptr_t to = from + segment.p_memsz;
+        if (from < start) start = from;
+        if (to > end) end = to;
+        inside = inside || (wanted->address >= from && wanted->address < to);
+    }
+    if (!inside) return 0;
+    wanted->found = true;
+    wanted->module = Module{start, end, info->dlpi_addr, 0, false, false};
+    read_path(info, wanted);
+    read_build_id(info, wanted);
+    wanted->module.glue = is_glue(wanted->path);
+    return 1;
+}
+
+int read_unloads(dl_phdr_info* info, size_t, void* data) {
+    *static_cast<unsigned long long*>(data) = info->dlpi_subs;
+    return 1;
+}
+
+// After a dlclose an address may belong to another module: forget where the known ones were.
+void notice_unloads() {
+    unsigned long long unloads = 0;
+    dl_iterate_phdr(read_unloads, &unloads);
+    if (unloads == g_unloads_seen) return;
+    g_unloads_seen = unloads;
+    for (int i = 0; i < g_module_count; ++i) g_modules[i].gone = true;
+}
+
+const Module* known_module(uintptr_t address) {
+    for (int i = 0; i < g_module_count; ++i) {
+        const Module& module = g_modules[i];
+        if (!module.gone && address >= module.start && address < module.end) return &module;
+    }
+    return nullptr;
+}
+
+// The module was known before something was unloaded: it keeps its number.
+Module* revive(const Wanted& wanted) {
+    for (int i = 0; i < g_module_count; ++i) {
+        Module& module = g_modules[i];
+        if (!module.gone || module.base != wanted.module.base) continue;
+        if (module.start != wanted.module.start || module.end != wanted.module.end) continue;
+        for (CellIndex at = g_process.header->first_module; at != 0;) {
+            const auto* record = cell_at<ModuleRecord>(at);
+            if (record->number == module.number &&
+                record->build_id_bytes == wanted.build_id_bytes &&
+                memcmp(record->build_id, wanted.build_id, wanted.build_id_bytes) == 0 &&
+                strcmp(reinterpret_cast<const char*>(record + 1), wanted.path) == 0) {
+                module.gone = false;
+                return &module;
+            }
+            at = record->next;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+ModulePlace place_of_address(Thread* thread, uintptr_t address) {
+    static std::atomic<uint32_t> busy{0};
+    while (busy.exchange(1, std::memory_order_acquire) != 0) {
+    }
+    const int saved_errno = errno;
+    notice_unloads();
+    const Module* module = known_module(address);
+    if (module == nullptr && g_module_count < kMaxModules) {
+        static Wanted wanted;  // too large for a small thread stack; `busy` is held
+        wanted.address = address;
+        wanted.found = false;
+        wanted.build_id_bytes = 0;
+        memset(wanted.build_id, 0, sizeof(wanted.build_id));
+        dl_iterate_phdr(match_address, &wanted);
+        if (wanted.found) {
+            module = revive(wanted);
+            const uint32_t path_cells =
+                static_cast<uint32_t>((strlen(wanted.path) + kCellBytes) / kCellBytes);
+            const CellIndex cell = module == nullptr ? take_cells(thread, 1 + path_cells) : 0;
+            if (cell != 0) {
+                Module& added = g_modules[g_module_count];
+                added = wanted.module;
+                added.number = static_cast<uint16_t>(++g_module_count);
+                auto* record = cell_at<ModuleRecord>(cell);
+                record->number = added.number;
+                record->base = added.base;
+                record->size = added.end - added.base;
+                record->build_id_bytes = wanted.build_id_bytes;
+                record->path_cells = static_cast<uint8_t>(path_cells);
+                memcpy(record->build_id, wanted.build_id, sizeof(record->build_id));
+                strcpy(reinterpret_cast<char*>(record + 1), wanted.path);
+                record->next = g_process.header->first_module;
+                __atomic_store_n(&g_process.header->first_module, cell, __ATOMIC_RELEASE);
+                module = &added;
+            }
+        }
+    }
+    ModulePlace place{0, address, false};
+    if (module != nullptr) place = {module->number, address - module->base, module->glue};
+    errno = saved_errno;
+    busy.store(0, std::memory_order_release);
+    return place;
+}
+
+}  // namespace dwell

@@ -1,0 +1,22 @@
+// The loaded modules that sites lie in: a raw address becomes (module, offset), which means the same
+// for every rank and run (DESIGN 2).
+#ifndef DWELL_RUNTIME_MODULES_H_
+#define DWELL_RUNTIME_MODULES_H_
+
+#include "runtime/state.h"
+
+namespace dwell {
+
+struct ModulePlace {
+    uint16_t module;  // ModuleRecord::number, 0 = in no known module
+    uint64_t offset;  // from the load bias; the raw address when module is 0
+    bool glue;        // in an MPI library or in dwell: no frame of the user's
+};
+
+// Where `address` lies. Slow: may look at every loaded object and write a ModuleRecord. `thread` is
+// the caller. Not signal-safe.
+ModulePlace place_of_address(Thread* thread, uintptr_t address);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_MODULES_H_

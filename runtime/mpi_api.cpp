@@ -1,0 +1,139 @@
+#include "runtime/mpi_api.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/mpi_calls.h"
+
+namespace dwell {
+
+MpiApi g_mpi;
+void* g_next[2][kMpiCallNumbers];
+
+namespace {
+
+const char* base_name(const char* path) {
+    const char* slash = strrchr(path, '/');
+    return slash != nullptr ? slash + 1 : path;
+}
+
+struct LibrarySearch {
+    char path[1024];
+    bool found;
+};
+
+// The first loaded object whose name says that it is the C library of an MPI.
+int match_mpi_library(dl_phdr_info* info, size_t, void* data) {
+    auto* search = static_cast<LibrarySearch*>(data);
+    if (strncmp(base_name(info->dlpi_name), "libmpi.so", 9) != 0) return 0;
+    if (strlen(info->dlpi_name) >= sizeof(search->path)) return 0;
+    strcpy(search->path, info->dlpi_name);
+    search->found = true;
+    return 1;
+}
+
+void* loaded_mpi_library() {
+    LibrarySearch search{};
+    dl_iterate_phdr(match_mpi_library, &search);
+    return search.found ? dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+}
+
+// A dlopen handle of the object that `address` lies in; null for the main program.
+void* object_of(const void* address) {
+    Dl_info info;
+    if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return nullptr;
+    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+int missing_function() {
+    static bool said = false;
+    if (!said) warn("a function was called that no loaded MPI library defines");
+    said = true;
+    return MPI_ERR_OTHER;
+}
+
+}  // namespace
+
+void* find_next(EntryForm form, uint16_t number) {
+    const int saved_errno = errno;
+    char name[96];
+    snprintf(name, sizeof(name), "%s%s", form == kPmpiForm ? "P" : "", kMpiCalls[number].name);
+    void* next = dlsym(RTLD_NEXT, name);
+    if (next == nullptr) {
+        void* library = g_mpi.library != nullptr ? g_mpi.library : loaded_mpi_library();
+        if (library != nullptr) next = dlsym(library, name);
+    }
+    if (next == nullptr) next = reinterpret_cast<void*>(&missing_function);
+    __atomic_store_n(&g_next[form][number], next, __ATOMIC_RELAXED);
+    errno = saved_errno;
+    return next;
+}
+
+bool load_mpi(const char** why) {
+    if (g_mpi.usable) return true;
+    void* init = find_next(kPmpiForm, static_cast<uint16_t>(MpiCall::kInit));
+    if (init == reinterpret_cast<void*>(&missing_function)) {
+        *why = "no MPI library is loaded";
+        return false;
+    }
+    g_mpi.library = object_of(init);
+    void* from = g_mpi.library != nullptr ? g_mpi.library : RTLD_DEFAULT;
+    bool complete = true;
+#define DWELL_LOOK_UP(name)                                                                       \
+    g_mpi.name = reinterpret_cast<decltype(g_mpi.name)>(dlsym(from, "PMPI_" #name));              \
+    complete = complete && g_mpi.name != nullptr;
+    DWELL_MPI_FUNCTIONS(DWELL_LOOK_UP)
+#undef DWELL_LOOK_UP
+    g_mpi.comm_world = static_cast<MPI_Comm>(dlsym(from, "ompi_mpi_comm_world"));
+    g_mpi.comm_self = static_cast<MPI_Comm>(dlsym(from, "ompi_mpi_comm_self"));
+    g_mpi.comm_null = static_cast<MPI_Comm>(dlsym(from, "ompi_mpi_comm_null"));
+    g_mpi.request_null = static_cast<MPI_Request>(dlsym(from, "ompi_request_null"));
+    g_mpi.request_empty = static_cast<MPI_Request>(dlsym(from, "ompi_request_empty"));
+    g_mpi.group_null = static_cast<MPI_Group>(dlsym(from, "ompi_mpi_group_null"));
+    g_mpi.byte = static_cast<MPI_Datatype>(dlsym(from, "ompi_mpi_byte"));
+    g_mpi.errors_return = static_cast<MPI_Errhandler>(dlsym(from, "ompi_mpi_errors_return"));
+    if (g_mpi.comm_world == nullptr || g_mpi.request_null == nullptr || g_mpi.byte == nullptr) {
+        *why = "the MPI library is not Open MPI (nor one with its binary interface)";
+        return false;
+    }
+    if (!complete) {
+        *why = "the MPI library lacks functions of MPI-3.1";
+        return false;
+    }
+    g_mpi.usable = true;
+    return true;
+}
+
+void* foreign_definition(uintptr_t return_address, EntryForm form, uint16_t number) {
+    void* object = object_of(reinterpret_cast<void*>(return_address));
+    if (object == nullptr) return nullptr;
+    char name[96];
+    snprintf(name, sizeof(name), "%s%s", form == kPmpiForm ? "P" : "", kMpiCalls[number].name);
+    // A handle of the main program would search the global scope and find dwell itself.
+    void* found = dlsym(object, name);
+    void* foreign = nullptr;
+    if (found != nullptr) {
+        Dl_info there;
+        Dl_info here;
+        if (dladdr(found, &there) != 0 && dladdr(g_mpi.comm_world, &here) != 0) {
+            void* library = object_of(found);
+            // Another MPI library: it defines PMPI_Init itself, and not as dwell or the known one do.
+            void* init = library != nullptr ? dlsym(library, "PMPI_Init") : nullptr;
+            Dl_info owner;
+            if (there.dli_fbase != here.dli_fbase && init != nullptr && dladdr(init, &owner) != 0 &&
+                owner.dli_fbase == there.dli_fbase) {
+                Dl_info self;
+                if (dladdr(reinterpret_cast<void*>(&find_next), &self) != 0 &&
+                    self.dli_fbase != there.dli_fbase)
+                    foreign = found;
+            }
+            if (library != nullptr) dlclose(library);
+        }
+    }
+    dlclose(object);
+    return foreign;
+}
+
+}  // namespace dwell

@@ -1,0 +1,68 @@
+// The MPI library of the process, reached at run time: libdwell.so does not link it (DESIGN 2).
+// `g_mpi` holds the functions and handles that dwell itself uses; filled once by load_mpi().
+#ifndef DWELL_RUNTIME_MPI_API_H_
+#define DWELL_RUNTIME_MPI_API_H_
+
+#include <mpi.h>
+
+#include "runtime/mpi_call_numbers.h"
+#include "runtime/state.h"
+
+static_assert(OMPI_MAJOR_VERSION >= 4, "built against Open MPI's ABI of libmpi.so.40");
+
+// The functions that dwell calls, all by their PMPI names.
+#define DWELL_MPI_FUNCTIONS(X)                                                                     \
+    X(Comm_size) X(Comm_rank) X(Comm_remote_size) X(Comm_test_inter) X(Comm_group)                 \
+    X(Comm_remote_group) X(Comm_get_parent) X(Comm_create_group) X(Comm_free)                      \
+    X(Comm_set_errhandler) X(Group_translate_ranks) X(Group_free) X(Group_incl) X(Group_size)      \
+    X(Type_size_x) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count)                            \
+    X(Dist_graph_neighbors_count) X(Test) X(Testall) X(Testany) X(Testsome) X(Wait)                \
+    X(Request_get_status) X(Request_free) X(Cancel) X(Isend) X(Irecv) X(Send) X(Iprobe) X(Ibarrier) \
+    X(Win_get_group) X(Get_library_version) X(Query_thread)
+
+namespace dwell {
+
+struct MpiApi {
+#define DWELL_MEMBER(name) decltype(&PMPI_##name) name;
+    DWELL_MPI_FUNCTIONS(DWELL_MEMBER)
+#undef DWELL_MEMBER
+    MPI_Comm comm_world;
+    MPI_Comm comm_self;
+    MPI_Comm comm_null;
+    MPI_Request request_null;
+    MPI_Request request_empty;  // shared by starts that are complete at once; may be null
+    MPI_Group group_null;
+    MPI_Datatype byte;
+    MPI_Errhandler errors_return;
+    void* library;  // dlopen handle
+    bool usable;    // an MPI library whose handles dwell understands
+};
+extern MpiApi g_mpi;
+
+// Which name the program called; each has its own next definition.
+enum EntryForm { kMpiForm = 0, kPmpiForm = 1 };
+extern void* g_next[2][kMpiCallNumbers];
+
+// The next definition of MPI_X or PMPI_X behind dwell's own, looked up once: the next one in the
+// search order, or, when MPI was opened late in local scope, that of the loaded MPI library. Never
+// null: a function that exists nowhere gets one that returns MPI_ERR_OTHER after a line on stderr.
+DWELL_COLD void* find_next(EntryForm form, uint16_t number);
+
+template <typename Function>
+inline Function next_of(EntryForm form, MpiCall number) {
+    void* next = __atomic_load_n(&g_next[form][static_cast<int>(number)], __ATOMIC_RELAXED);
+    if (next == nullptr) [[unlikely]] next = find_next(form, static_cast<uint16_t>(number));
+    return reinterpret_cast<Function>(next);
+}
+
+// Fills g_mpi from the library that serves PMPI_Init. False, with `why` set, when it is none that
+// dwell understands.
+bool load_mpi(const char** why);
+
+// The definition of the function that a call from code at `return_address` would reach without
+// dwell, when that lies in another MPI library than g_mpi's; else null.
+void* foreign_definition(uintptr_t return_address, EntryForm form, uint16_t number);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_MPI_API_H_

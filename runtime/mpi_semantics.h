@@ -1,0 +1,171 @@
+// What the wrappers book, function by function: the vocabulary of mpi_calls.table in C++. Included
+// only by the generated wrappers and requests_complete.cpp.
+#ifndef DWELL_RUNTIME_MPI_SEMANTICS_H_
+#define DWELL_RUNTIME_MPI_SEMANTICS_H_
+
+#include "runtime/ranks.h"
+#include "runtime/records.h"
+#include "runtime/requests.h"
+
+#define DWELL_BODY [[gnu::always_inline]] inline
+
+namespace dwell {
+
+inline uint64_t as_count(int count) { return count > 0 ? static_cast<uint64_t>(count) : 0; }
+
+DWELL_COLD uint64_t find_type_bytes(Thread* thread, MPI_Datatype type);
+
+inline uint64_t type_bytes(const Call* call, MPI_Datatype type) {
+    Thread* thread = call->thread;
+    const auto handle = reinterpret_cast<uintptr_t>(type);
+    const TypeEntry& entry = thread->types[(handle / 64) & (kTypeEntries - 1)];
+    if (entry.type == handle &&
+        entry.epoch == g_process.type_epoch.load(std::memory_order_relaxed)) [[likely]] {
+        return entry.bytes;
+    }
+    return find_type_bytes(thread, type);
+}
+
+inline void forget_types() { g_process.type_epoch.fetch_add(1, std::memory_order_relaxed); }
+
+template <typename Handle>
+uintptr_t handle_in(const Handle* place) {
+    return place != nullptr ? reinterpret_cast<uintptr_t>(*place) : 0;
+}
+
+// Ranks that a collective's counts speak of: of the communicator, or the remote ones.
+int comm_span(MPI_Comm comm);
+int neighbors_in(MPI_Comm comm);
+int neighbors_out(MPI_Comm comm);
+uint64_t own_count(MPI_Comm comm, const int* counts);
+inline uint64_t sum_counts(int entries, const int* counts) {
+    uint64_t sum = 0;
+    for (int i = 0; i < entries; ++i) sum += as_count(counts[i]);
+    return sum;
+}
+inline uint64_t sum_w(const Call* call, int entries, const int* counts,
+                      const MPI_Datatype* types) {
+    uint64_t sum = 0;
+    for (int i = 0; i < entries; ++i) {
+        if (counts[i] > 0) sum += as_count(counts[i]) * type_bytes(call, types[i]);
+    }
+    return sum;
+}
+
+// The caller's part in a rooted collective. In an inter-communicator the root exchanges with the
+// remote group only, and the other ranks of its group have no part.
+enum class Place { kRoot, kOther, kRemoteRoot, kNone };
+Place place_of(MPI_Comm comm, int root);
+inline bool is_root(Place place) { return place == Place::kRoot || place == Place::kRemoteRoot; }
+inline bool is_other(Place place) { return place == Place::kOther; }
+inline bool contributes(Place place) { return place == Place::kRoot || place == Place::kOther; }
+
+inline void book_plain(Call* call, int slot) { book_event(call, slot); }
+inline void book_failed(Call* call) { call->part->failed += 1; }
+
+inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes) {
+    book_event(call, kSendReady);
+    if (dest == MPI_PROC_NULL) return;
+    book_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);
+}
+
+// Ticks that a receive of `bytes` takes when its message is waiting. See found_cost.cpp.
+uint64_t found_cost_ticks(uint64_t bytes);
+bool took_found_message(uint64_t ticks, uint64_t bytes);
+
+inline uint64_t bytes_of(const MPI_Status* status) { return status->_ucount; }
+
+inline int receive_slot(Call* call, uint64_t bytes) {
+    if (took_found_message(call->ticks, bytes)) return kRecvReady;
+    call->part->blocked_ticks += call->ticks - found_cost_ticks(bytes);
+    return kRecvBlocked;
+}
+
+inline void book_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status) {
+    if (source == MPI_PROC_NULL || status->MPI_SOURCE == MPI_PROC_NULL) {
+        book_event(call, kRecvReady);
+        return;
+    }
+    const uint64_t bytes = bytes_of(status);
+    book_event(call, receive_slot(call, bytes));
+    book_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
+}
+
+// The send counts as an event without time: the time of the call goes to its receive.
+inline void book_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm comm, int source,
+                              const MPI_Status* status) {
+    call->histogram->event_count[kSendReady] += 1;
+    const bool sends = dest != MPI_PROC_NULL;
+    const bool receives = source != MPI_PROC_NULL && status->MPI_SOURCE != MPI_PROC_NULL;
+    if (sends) book_message(call, peer_of(call->thread, comm, dest), sent, 0, receives ? 0 : call->ticks);
+    if (!receives) {
+        book_event(call, kRecvReady);
+        return;
+    }
+    const uint64_t bytes = bytes_of(status);
+    book_event(call, receive_slot(call, bytes + (sends ? sent : 0)));
+    book_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
+}
+
+// No message moves in a probe; its partner's record gets the time.
+inline void book_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status* status,
+                       bool immediate) {
+    int slot = found ? kRecvReady : kRecvBlocked;
+    if (!immediate) slot = receive_slot(call, 0);
+    book_event(call, slot);
+    if (!found || status->MPI_SOURCE < 0) return;
+    const uint32_t peer = peer_of(call->thread, comm, status->MPI_SOURCE);
+    if (peer != kNoPeer) book_peer(call, peer, 0, 0, call->ticks);
+}
+
+inline void book_collective(Call* call, uint64_t sent, uint64_t received) {
+    book_event(call, kSendReady);
+    call->part->bytes_sent += sent;
+    call->part->bytes_received += received;
+    call->histogram->messages[size_bucket(sent > received ? sent : received)] += 1;
+}
+
+inline void book_rma(Call* call, MPI_Win win, int target, uint64_t sent, uint64_t received) {
+    book_event(call, kSendReady);
+    if (target == MPI_PROC_NULL) return;
+    book_message(call, peer_in_window(call->thread, win, target), sent, received, call->ticks);
+}
+
+inline void book_file(Call* call, bool writes, const MPI_Status* status) {
+    book_event(call, kSendReady);
+    const uint64_t bytes = bytes_of(status);
+    book_message(call, kNoPeer, writes ? bytes : 0, writes ? 0 : bytes, call->ticks);
+}
+
+// Requests: requests_complete.cpp.
+// Once, when MPI is known: whether waits may test first.
+void choose_tests_first();
+void follow_request(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm);
+void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
+                       uint64_t bytes);
+void book_start(Call* call, int count, const MPI_Request* requests);
+void remember_message(Call* call, MPI_Message message, MPI_Comm comm);
+// The communicator of a matched message that the call is about to use up.
+MPI_Comm take_message(Call* call, const MPI_Message* message);
+
+// Each makes the call (restamping its start after the look-ups) and books what it completed. Returns
+// what MPI returned.
+int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, MPI_Status* status);
+int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Request* requests,
+                     MPI_Status* statuses);
+int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Request* requests,
+                     int* index, MPI_Status* status);
+int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_Request* requests,
+                      int* completed, int* indices, MPI_Status* statuses);
+int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, int* flag,
+                  MPI_Status* status);
+int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Request* requests,
+                     int* flag, MPI_Status* statuses);
+int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Request* requests,
+                     int* index, int* flag, MPI_Status* status);
+int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_Request* requests,
+                      int* completed, int* indices, MPI_Status* statuses);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_MPI_SEMANTICS_H_

@@ -1,0 +1,198 @@
+#include "runtime/ranks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+namespace dwell {
+
+namespace {
+
+constexpr int kMaxWorlds = 200;
+
+CommRanks* g_comms = nullptr;           // with SlowLock held
+MPI_Group g_world_group = nullptr;      // of MPI_COMM_WORLD, made at the first need
+MPI_Group g_worlds[kMaxWorlds];         // remote groups of spawned or connected worlds
+int g_world_count = 0;
+MPI_Group g_parent_group = nullptr;
+
+MPI_Group group_of(MPI_Comm comm) {
+    int inter = 0;
+    MPI_Group group = nullptr;
+    if (g_mpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS) return nullptr;
+    const int result =
+        inter != 0 ? g_mpi.Comm_remote_group(comm, &group) : g_mpi.Comm_group(comm, &group);
+    return result == MPI_SUCCESS ? group : nullptr;
+}
+
+// With SlowLock held.
+CommRanks* ranks_of(MPI_Comm comm) {
+    for (CommRanks* known = g_comms; known != nullptr; known = known->next) {
+        if (known->comm == comm) return known;
+    }
+    const MPI_Group group = group_of(comm);
+    if (group == nullptr) return nullptr;
+    auto* made = static_cast<CommRanks*>(calloc(1, sizeof(CommRanks)));
+    if (made == nullptr) {
+        MPI_Group unused = group;
+        g_mpi.Group_free(&unused);
+        return nullptr;
+    }
+    made->comm = comm;
+    made->group = group;
+    made->users = 1;  // the list
+    made->next = g_comms;
+    g_comms = made;
+    return made;
+}
+
+// With SlowLock held.
+void unuse(CommRanks* ranks) {
+    if (--ranks->users != 0) return;
+    g_mpi.Group_free(&ranks->group);
+    free(ranks);
+}
+
+bool translate(MPI_Group from, int rank, MPI_Group to, int* translated) {
+    *translated = MPI_UNDEFINED;
+    if (to == nullptr) return false;
+    return g_mpi.Group_translate_ranks(from, 1, &rank, to, translated) == MPI_SUCCESS &&
+           *translated != MPI_UNDEFINED;
+}
+
+// With SlowLock held.
+uint32_t peer_in_group(MPI_Group group, int rank) {
+    int translated = MPI_UNDEFINED;
+    if (g_world_group == nullptr) g_mpi.Comm_group(g_mpi.comm_world, &g_world_group);
+    if (translate(group, rank, g_world_group, &translated)) {
+        return static_cast<uint32_t>(translated);
+    }
+    if (translate(group, rank, g_parent_group, &translated)) {
+        return kParentWorld << kPeerRankBits | static_cast<uint32_t>(translated);
+    }
+    for (int i = 0; i < g_world_count; ++i) {
+        if (translate(group, rank, g_worlds[i], &translated)) {
+            return static_cast<uint32_t>(i + 1) << kPeerRankBits |
+                   static_cast<uint32_t>(translated);
+        }
+    }
+    return kNoPeer;
+}
+
+void cache(Thread* thread, uintptr_t handle, int rank, uint64_t epoch, uint32_t peer) {
+    RankEntry& entry =
+        thread->ranks[(handle / 64 + static_cast<uintptr_t>(rank)) & (kRankEntries - 1)];
+    entry = {handle, rank, peer, epoch};
+}
+
+}  // namespace
+
+// The program's error handlers must not see dwell's own mistakes, so nothing here is called with a
+// handle that may be invalid: communicators come from calls that just succeeded.
+
+uint32_t find_peer(Thread* thread, MPI_Comm comm, int rank) {
+    if (comm == nullptr || comm == g_mpi.comm_null) return kNoPeer;
+    const uint64_t start = now_ticks();
+    const int saved_errno = errno;
+    const uint64_t epoch = g_process.comm_epoch.load(std::memory_order_relaxed);
+    thread->in_dwell = true;
+    uint32_t peer = kNoPeer;
+    {
+        const SlowLock lock;
+        const CommRanks* ranks = ranks_of(comm);
+        if (ranks != nullptr) peer = peer_in_group(ranks->group, rank);
+    }
+    thread->in_dwell = false;
+    cache(thread, reinterpret_cast<uintptr_t>(comm), rank, epoch, peer);
+    errno = saved_errno;
+    thread->slow_ticks += now_ticks() - start;
+    return peer;
+}
+
+uint32_t peer_in(CommRanks* ranks, int rank) {
+    if (rank < 0) return kNoPeer;
+    if (ranks == nullptr) return static_cast<uint32_t>(rank);
+    const SlowLock lock;
+    return peer_in_group(ranks->group, rank);
+}
+
+uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank) {
+    if (rank < 0) return kNoPeer;
+    const auto handle = reinterpret_cast<uintptr_t>(win);
+    // Bit 63 keeps windows apart from communicators in the same cache.
+    const uint64_t epoch =
+        g_process.window_epoch.load(std::memory_order_relaxed) | 1ull << 63;
+    const RankEntry& known =
+        thread->ranks[(handle / 64 + static_cast<uintptr_t>(rank)) & (kRankEntries - 1)];
+    if (known.comm == handle && known.rank == rank && known.epoch == epoch) return known.peer;
+    const uint64_t start = now_ticks();
+    thread->in_dwell = true;
+    uint32_t peer = kNoPeer;
+    MPI_Group group = nullptr;
+    if (g_mpi.Win_get_group(win, &group) == MPI_SUCCESS) {
+        {
+            const SlowLock lock;
+            peer = peer_in_group(group, rank);
+        }
+        g_mpi.Group_free(&group);
+    }
+    thread->in_dwell = false;
+    cache(thread, handle, rank, epoch, peer);
+    thread->slow_ticks += now_ticks() - start;
+    return peer;
+}
+
+CommRanks* hold_ranks(MPI_Comm comm) {
+    if (comm == nullptr || comm == g_mpi.comm_world) return nullptr;
+    const SlowLock lock;
+    CommRanks* ranks = ranks_of(comm);
+    if (ranks != nullptr) ranks->users += 1;
+    return ranks;
+}
+
+void release_ranks(CommRanks* ranks) {
+    if (ranks == nullptr) return;
+    const SlowLock lock;
+    unuse(ranks);
+}
+
+void forget_comm(uintptr_t handle) {
+    const SlowLock lock;
+    g_process.comm_epoch.fetch_add(1, std::memory_order_relaxed);
+    for (CommRanks** at = &g_comms; *at != nullptr; at = &(*at)->next) {
+        CommRanks* known = *at;
+        if (reinterpret_cast<uintptr_t>(known->comm) != handle) continue;
+        *at = known->next;
+        known->comm = nullptr;
+        unuse(known);
+        return;
+    }
+}
+
+void forget_windows() { g_process.window_epoch.fetch_add(1, std::memory_order_relaxed); }
+
+void meet_world(MPI_Comm comm) {
+    int inter = 0;
+    if (!g_mpi.usable || comm == nullptr || comm == g_mpi.comm_null) return;
+    if (g_mpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter == 0) return;
+    MPI_Group remote = nullptr;
+    if (g_mpi.Comm_remote_group(comm, &remote) != MPI_SUCCESS) return;
+    const SlowLock lock;
+    if (peer_in_group(remote, 0) != kNoPeer || g_world_count == kMaxWorlds) {
+        g_mpi.Group_free(&remote);
+        return;
+    }
+    g_worlds[g_world_count++] = remote;
+    g_process.comm_epoch.fetch_add(1, std::memory_order_relaxed);
+}
+
+void meet_parent() {
+    MPI_Comm parent = nullptr;
+    if (g_mpi.Comm_get_parent(&parent) != MPI_SUCCESS || parent == nullptr ||
+        parent == g_mpi.comm_null) {
+        return;
+    }
+    g_mpi.Comm_remote_group(parent, &g_parent_group);
+    g_process.header->flags |= kFileSpawned;
+}
+
+}  // namespace dwell

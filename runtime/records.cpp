@@ -1,0 +1,317 @@
+#include "runtime/records.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "runtime/sampling.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr uintptr_t kProof = 0x6477656c6c21c0deull;
+
+uintptr_t proof_of(const Call* call) { return reinterpret_cast<uintptr_t>(call) ^ kProof; }
+
+// A statement called from inside another one (MPI's own calls, callbacks, other tools) counts with
+// that. The outer one may have been left without return: then its frame is gone.
+bool is_nested(const Thread* thread, const Frame* frame) {
+    const Call* open = thread->open;
+    return open != nullptr &&
+           reinterpret_cast<uintptr_t>(frame) < reinterpret_cast<uintptr_t>(open) &&
+           open->proof == proof_of(open);
+}
+
+void reset_nodes(CellIndex index);
+
+void reset_node(Node* node) {
+    node->count = node->ticks = node->max_ticks = 0;
+    node->min_ticks = UINT64_MAX;
+    if (node->site.kind != SiteKind::kCommunication) return;
+    auto* part = cell_at<CommPart>(node->part);
+    *cell_at<SizeHistogram>(part->histogram) = SizeHistogram{};
+    for (CellIndex at = part->first_peer; at != 0;) {
+        auto* peer = cell_at<PeerRecord>(at);
+        at = peer->next;
+        *peer = PeerRecord{peer->peer, peer->next, 0, 0, 0, 0, 0, UINT64_MAX, 0};
+    }
+    part->sync_ticks = part->bytes_sent = part->bytes_received = 0;
+    part->blocked_ticks = part->failed = part->folded_peers = 0;
+}
+
+// `index` and all that lies under it or follows it.
+void reset_nodes(CellIndex index) {
+    for (CellIndex at = index; at != 0; at = cell_at<Node>(at)->next_sibling) {
+        reset_node(cell_at<Node>(at));
+        reset_nodes(cell_at<Node>(at)->first_child);
+    }
+}
+
+// MPI_Pcontrol(2): what was counted before is forgotten; the nodes stay.
+void reset_thread(Thread* thread) {
+    reset_nodes(thread->record->root);
+    ThreadRecord* record = thread->record;
+    const uint64_t now = now_ticks();
+    record->start_ticks = record->last_ticks = now;
+    record->intrusion_ticks = record->paused_ticks = 0;
+    record->samples = record->samples_in_calls = record->samples_lost = 0;
+    record->folded_paths = record->dropped = record->guessed = record->clock_errors = 0;
+    thread->last = 0;
+    thread->last_ticks = now;
+    thread->slow_ticks = 0;
+}
+
+// What happened to the process since the thread was here last.
+DWELL_COLD void take_notice(Thread* thread) {
+    thread->epoch = g_live->epoch;
+    const uint64_t paused = g_live->paused_ticks - thread->paused_ticks;
+    thread->paused_ticks = g_live->paused_ticks;
+    thread->record->paused_ticks += paused;
+    thread->last_ticks += paused;  // neither computation nor anything else
+    if (thread->resets != g_live->resets) {
+        thread->resets = g_live->resets;
+        reset_thread(thread);
+    }
+}
+
+// Everything but the common case of enter(): true when the thread may record.
+DWELL_COLD Thread* ready_thread(const Frame* frame) {
+    Thread* thread = t_thread;
+    if (thread == nullptr) thread = attach_thread();
+    if (thread == nullptr || thread->in_dwell) return nullptr;
+    if (thread->open != nullptr) {
+        if (is_nested(thread, frame)) return nullptr;
+        thread->open = nullptr;
+    }
+    if (thread->epoch != g_live->epoch) take_notice(thread);
+    return thread;
+}
+
+// The interval from the node left last to `node`, found or made; 0 when there is no room.
+DWELL_COLD CellIndex find_interval(Thread* thread, CellIndex node) {
+    Node* reached = cell_at<Node>(node);
+    CellIndex before = 0;
+    for (CellIndex at = reached->first_child; at != 0;) {
+        Node* interval = cell_at<Node>(at);
+        if (interval->site.offset == thread->last &&
+            interval->site.kind == SiteKind::kInterval) {
+            if (before != 0) {  // to the front, so that it is found at once the next time
+                cell_at<Node>(before)->next_sibling = interval->next_sibling;
+                interval->next_sibling = reached->first_child;
+                reached->first_child = at;
+            }
+            return at;
+        }
+        before = at;
+        at = interval->next_sibling;
+    }
+    Site site{};
+    site.offset = thread->last;
+    site.kind = SiteKind::kInterval;
+    const CellIndex made = child_of(thread, node, site);
+    if (made == 0) return 0;
+    const CellIndex from = thread->last != 0 ? cell_at<Node>(thread->last)->parent
+                                             : thread->record->root;
+    cell_at<Node>(made)->part = meeting_node(from, reached->parent);
+    return made;
+}
+
+inline CellIndex interval_to(Thread* thread, CellIndex node) {
+    const CellIndex first = cell_at<Node>(node)->first_child;
+    if (first != 0) [[likely]] {
+        const Node* interval = cell_at<Node>(first);
+        if (interval->site.offset == thread->last) [[likely]] return first;
+    }
+    const uint64_t start = now_ticks();
+    const CellIndex found = find_interval(thread, node);
+    thread->slow_ticks += now_ticks() - start;
+    return found;
+}
+
+inline void add_duration(Node* node, uint64_t ticks) {
+    node->count += 1;
+    node->ticks += ticks;
+    if (ticks < node->min_ticks) node->min_ticks = ticks;
+    if (ticks > node->max_ticks) node->max_ticks = ticks;
+}
+
+}  // namespace
+
+bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
+    call->next_definition = nullptr;
+    if (g_live->on == 0 || g_live->paused != 0) return false;
+    Thread* thread = t_thread;
+    if (thread == nullptr || thread->open != nullptr || thread->in_dwell ||
+        thread->epoch != g_live->epoch) [[unlikely]] {
+        thread = ready_thread(frame);
+        if (thread == nullptr) return false;
+    }
+    CellIndex index;
+    const PathEntry* known = remembered_path(thread, frame, number);
+    if (known != nullptr && !known->foreign) [[likely]] {
+        index = known->node;
+    } else {
+        const FoundPath found = find_path(thread, frame, number, form);
+        if (found.foreign) {
+            call->next_definition = foreign_definition(
+                static_cast<uintptr_t>(frame->return_address - 1), form,
+                static_cast<uint16_t>(number));
+        }
+        index = found.node;
+        if (index == 0) return false;
+    }
+    Node* node = cell_at<Node>(index);
+    call->proof = proof_of(call);
+    call->thread = thread;
+    call->index = index;
+    call->node = node;
+    call->part = cell_at<CommPart>(node->part);
+    call->histogram = cell_at<SizeHistogram>(call->part->histogram);
+    thread->open = call;
+    if (has_samples(thread)) [[unlikely]] drain_samples(thread, interval_to(thread, index));
+    ThreadRecord* record = thread->record;
+    record->open[0].node = index;
+    record->open_depth = 1;
+    record->state = ThreadState::kInCommunication;
+    call->start_ticks = now_ticks();
+    record->open[0].entry_ticks = call->start_ticks;
+    return true;
+}
+
+void leave(Call* call) {
+    Thread* thread = call->thread;
+    ThreadRecord* record = thread->record;
+    const CellIndex interval = interval_to(thread, call->index);
+    const uint64_t lost = thread->slow_ticks + g_process.call_cost_ticks;
+    const uint64_t since = call->start_ticks - thread->last_ticks;
+    if (interval != 0) [[likely]] {
+        add_duration(cell_at<Node>(interval), since > lost ? since - lost : 0);
+    } else {
+        record->dropped += 1;
+    }
+    add_duration(call->node, call->ticks);
+    record->intrusion_ticks += since > lost ? lost : since;
+    thread->slow_ticks = 0;
+    thread->last = call->index;
+    thread->last_ticks = call->end_ticks;
+    record->last_ticks = call->end_ticks;
+    record->state = ThreadState::kComputing;
+    record->open_depth = 0;
+    call->proof = 0;
+    thread->open = nullptr;
+    if (has_samples(thread)) [[unlikely]] drain_samples(thread, 0);
+}
+
+namespace {
+
+// The peer's record, or 0. Programs tend to meet their partners in the same order each time round,
+// and new records go to the end of the list: so the one used last and its successor come first.
+CellIndex find_peer_record(const CommPart* part, uint32_t peer) {
+    if (part->last_peer != 0) [[likely]] {
+        const auto* last = cell_at<PeerRecord>(part->last_peer);
+        if (last->peer == peer) [[likely]] return part->last_peer;
+        if (last->next != 0 && cell_at<PeerRecord>(last->next)->peer == peer) return last->next;
+    }
+    for (CellIndex at = part->first_peer; at != 0; at = cell_at<PeerRecord>(at)->next) {
+        if (cell_at<PeerRecord>(at)->peer == peer) return at;
+    }
+    return 0;
+}
+
+DWELL_COLD CellIndex add_peer_record(Call* call, uint32_t peer) {
+    CommPart* part = call->part;
+    if (part->peer_count >= g_process.options.peer_limit) return 0;
+    const CellIndex made = take_cells(call->thread, 1);
+    if (made == 0) return 0;
+    auto* record = cell_at<PeerRecord>(made);
+    record->peer = peer;
+    record->min_ticks = UINT64_MAX;
+    CellIndex* end = &part->first_peer;
+    while (*end != 0) end = &cell_at<PeerRecord>(*end)->next;
+    __atomic_store_n(end, made, __ATOMIC_RELEASE);
+    part->peer_count += 1;
+    return made;
+}
+
+}  // namespace
+
+void book_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {
+    CellIndex found = find_peer_record(call->part, peer);
+    if (found == 0) [[unlikely]] found = add_peer_record(call, peer);
+    if (found == 0) [[unlikely]] {
+        call->part->folded_peers += 1;
+        return;
+    }
+    call->part->last_peer = found;
+    auto* record = cell_at<PeerRecord>(found);
+    record->count += 1;
+    record->ticks += ticks;
+    record->bytes_sent += sent;
+    record->bytes_received += received;
+    if (ticks < record->min_ticks) record->min_ticks = ticks;
+    if (ticks > record->max_ticks) record->max_ticks = ticks;
+}
+
+void book_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {
+    call->part->bytes_sent += sent;
+    call->part->bytes_received += received;
+    call->histogram->messages[size_bucket(sent + received)] += 1;
+    if (peer != kNoPeer) book_peer(call, peer, sent, received, ticks);
+}
+
+void calibrate() {
+    // Records of no one: a thread whose cells lie in private memory, in place of the real file.
+    constexpr int kCells = 64;
+    constexpr int kCalls = 200;
+    constexpr int kRounds = 40;
+    void* memory = mmap(nullptr, kCells * kCellBytes + sizeof(Thread), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    char* const real_cells = g_process.cells;
+    Thread* const real_thread = t_thread;
+    g_process.cells = static_cast<char*>(memory);
+    auto* thread = reinterpret_cast<Thread*>(g_process.cells + kCells * kCellBytes);
+    t_thread = thread;
+    thread->epoch = g_live->epoch;
+    thread->record = cell_at<ThreadRecord>(1);
+    const CellIndex root = 1 + kThreadCells;
+    const CellIndex comm = root + 1;
+    thread->chunk_next = comm + 2 + kHistogramCells;
+    thread->chunk_end = kCells;
+    Node* node = cell_at<Node>(comm);
+    node->site.kind = SiteKind::kCommunication;
+    node->parent = root;
+    node->part = comm + 1;
+    cell_at<CommPart>(node->part)->histogram = comm + 2;
+    const Frame* frame = DWELL_FRAME();
+    PathEntry& entry = thread->paths[path_slot(frame->return_address, frame->stack_pointer())];
+    entry.return_address = frame->return_address;
+    entry.stack_pointer = frame->stack_pointer();
+    entry.call = static_cast<uint16_t>(MpiCall::kSend);
+    entry.node = comm;
+    uint64_t best_inner = UINT64_MAX;
+    uint64_t best_outer = UINT64_MAX;
+    for (int round = 0; round < kRounds; ++round) {
+        uint64_t inner = 0;
+        const uint64_t start = now_ticks();
+        for (int i = 0; i < kCalls; ++i) {
+            Call call;
+            if (!enter(&call, MpiCall::kSend, frame, kMpiForm)) continue;
+            stop(&call);
+            book_event(&call, kSendReady);
+            book_message(&call, 1, 8, 0, call.ticks);
+            leave(&call);
+            inner += call.end_ticks - call.start_ticks;
+        }
+        const uint64_t outer = now_ticks() - start - inner;
+        if (inner < best_inner) best_inner = inner;
+        if (outer < best_outer) best_outer = outer;
+    }
+    g_process.inner_cost_ticks = best_inner / kCalls;
+    g_process.call_cost_ticks = best_outer / kCalls;
+    t_thread = real_thread;
+    g_process.cells = real_cells;
+    munmap(memory, kCells * kCellBytes + sizeof(Thread));
+}
+
+}  // namespace dwell

@@ -1,0 +1,71 @@
+// What every wrapper does: find the node, stamp the time, book what the call did (DESIGN 3, 5.3).
+//
+// A call has two time stamps. Between the second of one call and the first of the next lies
+// computation, less the calibrated cost of the bookkeeping and the measured time of slow work, both
+// intrusion. All bookkeeping of a call is done after its second stamp.
+#ifndef DWELL_RUNTIME_RECORDS_H_
+#define DWELL_RUNTIME_RECORDS_H_
+
+#include "runtime/callpath.h"
+#include "runtime/mpi_api.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+// One communication statement under way, on the stack of its wrapper.
+struct Call {
+    uintptr_t proof;  // tells a live Call from a frame that was left by longjmp or a throw
+    Thread* thread;
+    Node* node;
+    CommPart* part;
+    SizeHistogram* histogram;
+    CellIndex index;
+    uint64_t start_ticks;
+    uint64_t end_ticks;
+    uint64_t ticks;         // virtual duration, after stop()
+    void* next_definition;  // when not entered: where to pass the call instead, or null
+};
+
+// True when the call is to be recorded; start_ticks is set then. False: pass it on.
+bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form);
+
+// Stamps the end of the call.
+inline void stop(Call* call) {
+    call->end_ticks = now_ticks();
+    const uint64_t elapsed = call->end_ticks - call->start_ticks;
+    const uint64_t inner = g_process.inner_cost_ticks;
+    call->ticks = elapsed > inner ? elapsed - inner : 0;
+}
+
+// Books the call and the computation before it, and ends it.
+void leave(Call* call);
+
+// The next definition to use for a call that was not entered.
+template <typename Function>
+Function passed_on(const Call* call, Function next) {
+    return call->next_definition != nullptr ? reinterpret_cast<Function>(call->next_definition)
+                                            : next;
+}
+
+inline void book_event(Call* call, int slot) {
+    call->histogram->event_count[slot] += 1;
+    call->histogram->event_ticks[slot] += call->ticks;
+}
+
+inline int size_bucket(uint64_t bytes) {
+    if (bytes == 0) return 0;
+    const int bucket = 64 - __builtin_clzll(bytes);
+    return bucket < kSizeBuckets ? bucket : kSizeBuckets - 1;
+}
+
+// One message with a partner: sizes, bytes, and the peer's record, to which `ticks` go.
+void book_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks);
+void book_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks);
+
+// Measures what recording a call costs, with the functions above on records of no one. Once, before
+// the first call is recorded.
+void calibrate();
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_RECORDS_H_

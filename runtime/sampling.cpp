@@ -1,0 +1,146 @@
+#include "runtime/sampling.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/callpath.h"
+#include "runtime/modules.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+constexpr size_t kRingPages = 32;  // 128 KiB: 8192 samples, 80 s at 100 Hz without communication
+constexpr size_t kRingBytes = kRingPages * kPageBytes;
+constexpr uint32_t kSamplesPerInterval = 512;  // different addresses; more fold into one
+
+perf_event_mmap_page* page_of(SampleRing* ring) {
+    return reinterpret_cast<perf_event_mmap_page*>(ring);
+}
+
+void explain_refusal(int error) {
+    static bool said = false;
+    g_process.header->flags |= kFileNoSampling;
+    if (said || g_process.options.quiet) return;
+    said = true;
+    if (error == EACCES || error == EPERM) {
+        warn("no sampling: the kernel forbids it (kernel.perf_event_paranoid above 2, or a container "
+             "without perf_event_open); the rest works");
+    } else {
+        warn("no sampling: perf_event_open: %s; the rest works", strerror(error));
+    }
+}
+
+void copy_out(const char* ring, uint64_t at, void* to, size_t bytes) {
+    for (size_t i = 0; i < bytes; ++i) {
+        static_cast<char*>(to)[i] = ring[(at + i) & (kRingBytes - 1)];
+    }
+}
+
+// Books one address under `interval`; past the limit of an interval under a folded record.
+void book_sample(Thread* thread, CellIndex interval, uint64_t address) {
+    const ModulePlace place = place_of_address(thread, address);
+    Site site{};
+    site.module = place.module;
+    site.offset = place.offset;
+    site.kind = SiteKind::kSample;
+    if (place.module == 0) site.flags = kNodeForeign;
+    uint32_t different = 0;
+    for (CellIndex at = cell_at<Node>(interval)->first_child; at != 0;) {
+        const Node* node = cell_at<Node>(at);
+        ++different;
+        if (node->site.offset == site.offset && node->site.module == site.module) break;
+        at = node->next_sibling;
+    }
+    if (different >= kSamplesPerInterval) {
+        site = Site{};
+        site.kind = SiteKind::kSample;
+        site.flags = kNodeFolded;
+    }
+    const CellIndex node = child_of(thread, interval, site);
+    if (node != 0) cell_at<Node>(node)->count += 1;
+    thread->record->samples += 1;
+}
+
+}  // namespace
+
+void start_sampling(Thread* thread) {
+    const uint32_t hz = g_process.options.sample_hz;
+    if (hz == 0 || thread->ring != nullptr) return;
+    const int saved_errno = errno;
+    perf_event_attr attributes;
+    memset(&attributes, 0, sizeof(attributes));
+    attributes.size = sizeof(attributes);
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+    attributes.sample_period = 1'000'000'000ull / hz;  // nanoseconds for this event
+    attributes.sample_type = PERF_SAMPLE_IP;
+    attributes.exclude_kernel = 1;
+    attributes.exclude_hv = 1;
+    const int file = static_cast<int>(
+        syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+    void* ring = MAP_FAILED;
+    if (file >= 0) {
+        ring = mmap(nullptr, kPageBytes + kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    }
+    if (ring == MAP_FAILED) {
+        explain_refusal(errno);
+        if (file >= 0) close(file);
+        errno = saved_errno;
+        return;
+    }
+    close(file);  // the mapping keeps the event alive; no descriptor is left in the program
+    madvise(ring, kPageBytes + kRingBytes, MADV_DONTFORK);
+    thread->ring = static_cast<SampleRing*>(ring);
+    thread->ring_seen = page_of(thread->ring)->data_head;
+    thread->ring_head = reinterpret_cast<uint64_t*>(&page_of(thread->ring)->data_head);
+    errno = saved_errno;
+}
+
+void stop_sampling(Thread* thread) {
+    if (thread->ring == nullptr) return;
+    thread->ring_head = nullptr;
+    munmap(thread->ring, kPageBytes + kRingBytes);
+    thread->ring = nullptr;
+}
+
+void drain_samples(Thread* thread, CellIndex interval) {
+    const uint64_t start = now_ticks();
+    const int saved_errno = errno;
+    thread->in_dwell = true;
+    auto* page = page_of(thread->ring);
+    const char* data = reinterpret_cast<const char*>(page) + kPageBytes;
+    const uint64_t head = __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE);
+    uint64_t tail = thread->ring_seen;
+    while (tail < head) {
+        perf_event_header header;
+        copy_out(data, tail, &header, sizeof(header));
+        if (header.size < sizeof(header)) break;
+        if (header.type == PERF_RECORD_SAMPLE) {
+            uint64_t address = 0;
+            copy_out(data, tail + sizeof(header), &address, sizeof(address));
+            if (interval != 0) {
+                book_sample(thread, interval, address);
+            } else {
+                thread->record->samples_in_calls += 1;
+            }
+        } else if (header.type == PERF_RECORD_LOST) {
+            uint64_t id_and_lost[2] = {0, 0};
+            copy_out(data, tail + sizeof(header), id_and_lost, sizeof(id_and_lost));
+            thread->record->samples_lost += id_and_lost[1];
+        }
+        tail += header.size;
+    }
+    thread->ring_seen = head;
+    __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+    thread->in_dwell = false;
+    errno = saved_errno;
+    thread->slow_ticks += now_ticks() - start;
+}
+
+}  // namespace dwell

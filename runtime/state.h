@@ -1,0 +1,190 @@
+// The state of the observed process and of its threads: what the wrappers work on.
+//
+// Order of things. The constructor of the library only notes the time. MPI_Init (or a serial start
+// by `dwell run`) attaches: the record file is made and `g_live->on` set. A thread attaches at its
+// first communication. MPI_Finalize, MPI_Abort or exit detaches: `on` is cleared, and every wrapper
+// passes its call straight on. After a fork the child finds `on` cleared, because the page that
+// holds it is wiped by the kernel (MADV_WIPEONFORK), whatever made the child.
+//
+// Thread state is trivially destructible and lives in memory of its own; only its pointer is in
+// thread-local storage. When a thread ends, a pthread key gives its state and its records to the
+// next new thread; calls after that (destructors of other keys) attach once more.
+#ifndef DWELL_RUNTIME_STATE_H_
+#define DWELL_RUNTIME_STATE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "runtime/clock.h"
+#include "runtime/record_layout.h"
+
+#define DWELL_EXPORT __attribute__((visibility("default")))
+#define DWELL_COLD __attribute__((cold, noinline))
+
+namespace dwell {
+
+struct Options {
+    uint32_t callpath_depth = 0;  // 0 = whole path
+    uint32_t sample_hz = 100;     // 0 = off
+    uint32_t peer_limit = 256;
+    uint32_t memory_mib = 64;
+    uint32_t row_limit = 0;  // 0 = default of the merge
+    uint32_t merge_timeout_s = 60;
+    bool quiet = false;
+    char out[4096] = {};  // empty: a name made from program and job
+};
+
+// On a page of its own that the kernel wipes in a forked child.
+struct LivePage {
+    uint32_t on;            // the process is observed
+    uint32_t paused;        // MPI_Pcontrol(0)
+    uint64_t epoch;         // counts everything that a thread must take notice of
+    uint64_t resets;        // MPI_Pcontrol(2)
+    uint64_t paused_ticks;  // all pauses that have ended
+    uint64_t pause_start;
+};
+
+// The stack slots that prove a remembered call path (see callpath.cpp).
+constexpr int kPathSlots = 24;
+struct PathEntry {
+    uint64_t return_address;  // 0 = free
+    uint64_t stack_pointer;   // 0: the return address alone is the path (depth 1)
+    uint64_t frame_pointer;
+    CellIndex node;
+    uint16_t call;
+    uint8_t form;
+    uint8_t slots;
+    bool check_frame_pointer;
+    bool foreign;  // call for another MPI library
+    uint8_t more_slots;
+    uint32_t misses;
+    uint32_t slot_offset[kPathSlots];  // bytes above stack_pointer
+    uint64_t slot_value[kPathSlots];
+};
+constexpr int kPathEntries = 512;
+
+struct KnownPath {  // one path by its addresses: the second look-up
+    uint64_t hash;  // 0 = free
+    CellIndex node;
+    uint32_t misses;  // times the first look-up failed since the stack slots were taken
+    uint16_t call;
+    bool foreign;
+};
+constexpr int kKnownPaths = 8192;
+
+struct TypeEntry {
+    uintptr_t type;
+    uint64_t bytes;
+    uint64_t epoch;
+};
+constexpr int kTypeEntries = 64;
+
+struct RankEntry {
+    uintptr_t comm;
+    int32_t rank;
+    uint32_t peer;
+    uint64_t epoch;
+};
+constexpr int kRankEntries = 256;
+
+struct SampleRing;
+struct Call;
+
+struct Thread {
+    ThreadRecord* record;
+    Call* open;          // outermost communication statement under way, or null
+    CellIndex last;      // communication node left last, 0 at the start
+    bool in_dwell;       // slow work under way: calls made meanwhile only pass
+    bool attached;
+    uint64_t last_ticks;  // real ticks when it was left
+    uint64_t slow_ticks;  // slow work since then: not computation
+    uint64_t epoch;  // of the live page, as last seen; likewise the next two
+    uint64_t resets;
+    uint64_t paused_ticks;
+    CellIndex chunk_next;
+    CellIndex chunk_end;
+    SampleRing* ring;
+    uint64_t* ring_head;  // null when not sampling
+    uint64_t ring_seen;
+    void* scratch;
+    size_t scratch_bytes;
+    Thread* next;       // all threads
+    Thread* next_free;
+    TypeEntry types[kTypeEntries];
+    RankEntry ranks[kRankEntries];
+    PathEntry paths[kPathEntries];
+    KnownPath known[kKnownPaths];
+};
+
+struct Process {
+    Options options;
+    uint64_t start_ticks = 0;
+    int64_t start_unix_ns = 0;
+    uint64_t start_mono_ns = 0;
+    bool use_tsc = false;
+    char record_dir[256] = {};
+    char record_path[320] = {};
+    char* cells = nullptr;  // the mapped record file
+    FileHeader* header = nullptr;
+    uint64_t call_cost_ticks = 0;   // outside the two time stamps of a call: taken from computation
+    uint64_t inner_cost_ticks = 0;  // between them: taken from the call
+    std::atomic<uint32_t> lock{0};  // slow paths only: arena growth, modules, list of threads
+    std::atomic<uint64_t> comm_epoch{1};
+    std::atomic<uint64_t> type_epoch{1};
+    std::atomic<uint64_t> window_epoch{1};
+    std::atomic<Thread*> threads{nullptr};
+    Thread* free_threads = nullptr;
+    std::atomic<uint32_t> thread_count{0};
+};
+
+extern Process g_process;
+extern LivePage* g_live;  // never null
+extern thread_local Thread* t_thread __attribute__((tls_model("initial-exec")));
+
+inline uint64_t now_ticks() { return g_process.use_tsc ? read_tsc() : monotonic_ns(); }
+
+// Held for slow work only, by a thread that never blocks while it has it.
+class SlowLock {
+  public:
+    SlowLock() {
+        while (g_process.lock.exchange(1, std::memory_order_acquire) != 0) wait();
+    }
+    ~SlowLock() { g_process.lock.store(0, std::memory_order_release); }
+    SlowLock(const SlowLock&) = delete;
+    SlowLock& operator=(const SlowLock&) = delete;
+
+  private:
+    static void wait();
+};
+
+template <typename T>
+T* cell_at(CellIndex index) {
+    return reinterpret_cast<T*>(g_process.cells + static_cast<size_t>(index) * kCellBytes);
+}
+inline CellIndex index_of(const void* cell) {
+    return static_cast<CellIndex>((static_cast<const char*>(cell) - g_process.cells) / kCellBytes);
+}
+
+// arena.cpp
+// `count` zeroed cells that belong to `thread`, or 0 when the cap or the device is full (the file is
+// marked so). Slow at chunk borders: takes SlowLock and a system call.
+CellIndex take_cells(Thread* thread, uint32_t count);
+bool create_record_file(const char* path, uint32_t memory_mib);  // errno tells why not
+void close_record_file();
+
+// threads.cpp
+Thread* attach_thread();  // the calling thread's state, made when needed; null: cannot be observed
+void detach_threads();
+// At least `bytes` of memory of the thread's own, until its next use; null when there is none.
+void* scratch_of(Thread* thread, size_t bytes);
+
+// options.cpp
+void read_options(Options* options);  // warns of bad values on stderr and keeps the default
+// One line on stderr, "dwell: " in front; never more than kMaxWarnings for a process.
+void warn(const char* format, ...) __attribute__((format(printf, 1, 2), cold));
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_STATE_H_

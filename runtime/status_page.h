@@ -1,0 +1,117 @@
+// The sign of life that `dwell run` expects: a page shared by `dwell run`, which makes it and names
+// it in DWELL_STATUS, and every process under it that has libdwell.so loaded. Rule 2 of DESIGN 5:
+// one clear line when nothing could be observed, and the reason.
+//
+// All writes are atomic and none blocks, so any thread may make them, also one that is about to
+// die. No dependency beyond libc. A process that finds no page (other node, plain LD_PRELOAD) goes
+// on without: every function here takes a null page and does nothing.
+#ifndef DWELL_RUNTIME_STATUS_PAGE_H_
+#define DWELL_RUNTIME_STATUS_PAGE_H_
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/job_name.h"
+
+namespace dwell {
+
+constexpr uint64_t kStatusMagic = 0x3153544c4c5744ULL;  // "DWLLTS1"
+constexpr uint32_t kStatusJobs = 16;
+constexpr uint32_t kStatusMessageBytes = 240;
+
+struct StatusPage {
+    uint64_t magic;
+    int32_t child_pid;        // the program that `dwell run` started
+    uint32_t child_loaded;    // 1: libdwell.so was loaded in it
+    uint32_t library_loaded;  // processes, launchers and shells included, that loaded libdwell.so
+    uint32_t mpi_processes;   // processes that reached MPI_Init
+    uint32_t mpi_finalized;   // ... and whose records were merged or given up in MPI_Finalize
+    uint32_t child_mpi;       // 1: the started program itself reached MPI_Init
+    uint32_t world_size;      // of the first MPI_COMM_WORLD seen
+    uint32_t jobs;            // entries taken in `job`; may pass kStatusJobs
+    uint32_t message_taken;   // 1: `message` is being written or done
+    uint32_t message_done;    // 1: `message` may be read
+    char message[kStatusMessageBytes];  // why nothing was observed, without newline
+    struct Job {
+        uint32_t done;
+        char name[kJobNameBytes];
+    } job[kStatusJobs];
+};
+
+// Maps the page named by DWELL_STATUS; null when there is none. The mapping stays for the life of
+// the process. Only a regular file of this user is taken.
+inline StatusPage* open_status_page() {
+    const char* path = getenv("DWELL_STATUS");
+    if (path == nullptr || *path == '\0') return nullptr;
+    const int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) return nullptr;
+    struct stat about;
+    void* bytes = MAP_FAILED;
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+        about.st_size >= static_cast<off_t>(sizeof(StatusPage))) {
+        bytes = mmap(nullptr, sizeof(StatusPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    }
+    close(file);
+    if (bytes == MAP_FAILED) return nullptr;
+    StatusPage* page = static_cast<StatusPage*>(bytes);
+    if (page->magic == kStatusMagic) return page;
+    munmap(bytes, sizeof(StatusPage));
+    return nullptr;
+}
+
+inline void status_add(uint32_t* counter) { __atomic_fetch_add(counter, 1u, __ATOMIC_RELAXED); }
+inline uint32_t status_read(const uint32_t* counter) {
+    return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+}
+
+// The library's constructor ran.
+inline void status_loaded(StatusPage* page) {
+    if (page == nullptr) return;
+    status_add(&page->library_loaded);
+    if (page->child_pid == getpid()) __atomic_store_n(&page->child_loaded, 1u, __ATOMIC_RELEASE);
+}
+
+// MPI_Init is done and the record file exists. `job` is this process's job_name().
+inline void status_mpi_started(StatusPage* page, const char* job, int world_size) {
+    if (page == nullptr) return;
+    status_add(&page->mpi_processes);
+    if (page->child_pid == getpid()) __atomic_store_n(&page->child_mpi, 1u, __ATOMIC_RELEASE);
+    uint32_t none = 0;
+    __atomic_compare_exchange_n(&page->world_size, &none, static_cast<uint32_t>(world_size), false,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    const uint32_t known = status_read(&page->jobs);
+    for (uint32_t i = 0; i < known && i < kStatusJobs; ++i) {
+        if (status_read(&page->job[i].done) != 0 && strcmp(page->job[i].name, job) == 0) return;
+    }
+    const uint32_t slot = __atomic_fetch_add(&page->jobs, 1u, __ATOMIC_ACQ_REL);
+    if (slot >= kStatusJobs) return;
+    copy_job_name(page->job[slot].name, kJobNameBytes, job);
+    __atomic_store_n(&page->job[slot].done, 1u, __ATOMIC_RELEASE);
+}
+
+// The records of this process need no more care: merged, or kept and named by the library itself.
+inline void status_mpi_finalized(StatusPage* page) {
+    if (page != nullptr) status_add(&page->mpi_finalized);
+}
+
+// Why this process is not observed, for example "MPICH is loaded, dwell knows Open MPI only". The
+// first message stays.
+inline void status_message(StatusPage* page, const char* text) {
+    if (page == nullptr || __atomic_exchange_n(&page->message_taken, 1u, __ATOMIC_ACQ_REL) != 0)
+        return;
+    size_t used = 0;
+    for (; text[used] != '\0' && used + 1 < kStatusMessageBytes; ++used) {
+        page->message[used] = text[used] == '\n' ? ' ' : text[used];
+    }
+    page->message[used] = '\0';
+    __atomic_store_n(&page->message_done, 1u, __ATOMIC_RELEASE);
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_STATUS_PAGE_H_

@@ -1,0 +1,137 @@
+// Threads come and go here: each has its own state and its own record (DESIGN 3).
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <type_traits>
+
+#include "runtime/sampling.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+Process g_process;
+namespace {
+LivePage g_not_live{};
+pthread_key_t g_thread_key;
+bool g_have_key = false;
+}  // namespace
+LivePage* g_live = &g_not_live;
+thread_local Thread* t_thread = nullptr;
+
+static_assert(std::is_trivially_destructible_v<Thread>);
+
+void SlowLock::wait() { sched_yield(); }
+
+namespace {
+
+// Runs as a pthread key's destructor: the state goes to the next new thread.
+void thread_ended(void* state) {
+    auto* thread = static_cast<Thread*>(state);
+    if (g_live->on == 0) return;  // also in a forked child
+    stop_sampling(thread);
+    thread->record->state = ThreadState::kEnded;
+    thread->open = nullptr;
+    t_thread = nullptr;
+    const SlowLock lock;
+    thread->next_free = g_process.free_threads;
+    g_process.free_threads = thread;
+}
+
+Thread* take_free_thread() {
+    const SlowLock lock;
+    Thread* thread = g_process.free_threads;
+    if (thread != nullptr) g_process.free_threads = thread->next_free;
+    return thread;
+}
+
+// Private memory: two thirds of a megabyte, touched as it is used.
+Thread* make_thread() {
+    void* memory = mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    auto* thread = static_cast<Thread*>(memory);
+    const CellIndex record = take_cells(thread, kThreadCells);
+    const CellIndex root = record != 0 ? take_cells(thread, 1) : 0;
+    if (root == 0) {
+        munmap(memory, sizeof(Thread));
+        return nullptr;
+    }
+    auto* program = cell_at<Node>(root);
+    program->site.kind = SiteKind::kProgram;
+    program->min_ticks = UINT64_MAX;
+    thread->record = cell_at<ThreadRecord>(record);
+    thread->record->number = g_process.thread_count.fetch_add(1);
+    thread->record->root = root;
+    return thread;
+}
+
+void link_thread(Thread* thread) {
+    const SlowLock lock;
+    thread->record->next = g_process.header->first_thread;
+    __atomic_store_n(&g_process.header->first_thread, index_of(thread->record), __ATOMIC_RELEASE);
+    thread->next = g_process.threads.load();
+    g_process.threads.store(thread);
+}
+
+}  // namespace
+
+Thread* attach_thread() {
+    if (!g_have_key) {
+        const SlowLock lock;
+        if (!g_have_key) g_have_key = pthread_key_create(&g_thread_key, thread_ended) == 0;
+    }
+    Thread* thread = take_free_thread();
+    const bool fresh = thread == nullptr;
+    if (fresh) thread = make_thread();
+    if (thread == nullptr) return nullptr;
+    const uint64_t now = now_ticks();
+    ThreadRecord* record = thread->record;
+    record->tid = static_cast<int32_t>(syscall(SYS_gettid));
+    prctl(PR_GET_NAME, record->name);
+    record->state = ThreadState::kComputing;
+    record->threads_served += 1;
+    if (fresh) {
+        record->start_ticks = now;
+        link_thread(thread);
+    }
+    // Time that nobody used between two owners of a record is no computation.
+    thread->open = nullptr;
+    thread->in_dwell = false;
+    thread->last = 0;
+    thread->last_ticks = now;
+    thread->slow_ticks = 0;
+    thread->epoch = g_live->epoch;
+    thread->resets = g_live->resets;
+    thread->paused_ticks = g_live->paused_ticks;
+    record->last_ticks = now;
+    t_thread = thread;
+    if (g_have_key) pthread_setspecific(g_thread_key, thread);
+    start_sampling(thread);
+    return thread;
+}
+
+void* scratch_of(Thread* thread, size_t bytes) {
+    if (bytes <= thread->scratch_bytes) return thread->scratch;
+    size_t wanted = 32768;
+    while (wanted < bytes) wanted *= 2;
+    void* memory =
+        mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    if (thread->scratch != nullptr) munmap(thread->scratch, thread->scratch_bytes);
+    thread->scratch = memory;
+    thread->scratch_bytes = wanted;
+    return memory;
+}
+
+void detach_threads() {
+    for (Thread* thread = g_process.threads.load(); thread != nullptr; thread = thread->next) {
+        stop_sampling(thread);
+    }
+}
+
+}  // namespace dwell

@@ -1,0 +1,296 @@
+// From merged records to the profile (DESIGN 2): the tree with its times, the intervals on their
+// procedures, the figures of single ranks. Keeps rule 5 of DESIGN 5 in whole nanoseconds: inclusive
+// time = own computation + children, and computation + transfer + blocked + paused = total.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "runtime/version.h"
+#include "summarize/call_paths.h"
+#include "summarize/lines.h"
+#include "summarize/profile.h"
+#include "summarize/profile_notes.h"
+#include "summarize/profile_tree.h"
+#include "summarize/rank_figures.h"
+
+namespace dwell {
+namespace {
+
+bool is_kind(const MergedNode& node, SiteKind kind) {
+    return node.kind == static_cast<uint8_t>(kind);
+}
+
+std::string text_at(const Merged& merged, uint32_t offset) {
+    return offset < merged.text.size() ? merged.text.data() + offset : "";
+}
+
+class ProfileBuilder {
+  public:
+    explicit ProfileBuilder(const Merged& merged)
+        : merged_(merged), paths_(merged, &lines_), tree_(merged, &paths_, &profile_) {}
+
+    Profile build() {
+        describe_job();
+        add_ranks();
+        add_program();
+        add_communications();
+        add_intervals();
+        add_samples();
+        sum_up();
+        add_rank_figures(merged_, tree_, interval_owner_, &profile_);
+        add_peers();
+        sort_all();
+        profile_.notes = notes_of(profile_, lines_, paths_.modules_used());
+        return std::move(profile_);
+    }
+
+  private:
+    void describe_job();
+    void add_ranks();
+    void add_program();
+    void add_communications();
+    void add_histogram(const MergedNode& merged, ProfileNode* node);
+    void add_intervals();
+    void add_samples();
+    void sum_up();
+    void add_peers();
+    void sort_all();
+
+    const Merged& merged_;
+    LineResolver lines_;
+    Profile profile_;
+    CallPaths paths_;
+    ProfileTree tree_;
+    std::vector<uint32_t> interval_owner_;   // of merged interval nodes: node of the profile
+    std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
+};
+
+void ProfileBuilder::describe_job() {
+    profile_.job = std::string(merged_.job, strnlen(merged_.job, sizeof merged_.job));
+    profile_.world_size = merged_.world_size;
+    profile_.merged_flags = merged_.flags;
+    profile_.version = DWELL_VERSION;
+}
+
+void ProfileBuilder::add_ranks() {
+    for (const MergedRank& from : merged_.ranks) {
+        ProfileRank rank;
+        rank.rank = from.rank;
+        rank.pid = from.pid;
+        rank.host = text_at(merged_, from.host);
+        rank.program = text_at(merged_, from.program);
+        rank.command = text_at(merged_, from.command);
+        rank.state = static_cast<FileState>(from.state);
+        rank.flags = from.flags;
+        rank.exit_code = from.exit_code;
+        rank.threads = from.threads;
+        rank.sample_hz = from.sample_hz;
+        rank.callpath_depth = from.callpath_depth;
+        rank.start_unix_ns = from.start_unix_ns;
+        rank.real_ns = from.real_ns;
+        rank.intrusion_ns = from.intrusion_ns;
+        rank.paused_ns = from.paused_ns;
+        rank.call_cost_ns = static_cast<double>(from.call_cost_ns_q8) / 256;
+        rank.record_bytes = from.record_bytes;
+        rank.samples = from.samples;
+        rank.samples_in_calls = from.samples_in_calls;
+        rank.samples_lost = from.samples_lost;
+        rank.folded_paths = from.folded_paths;
+        rank.dropped = from.dropped;
+        rank.guessed = from.guessed;
+        rank.clock_errors = from.clock_errors;
+        rank.threads_served = from.threads_served;
+        profile_.ranks.push_back(std::move(rank));
+    }
+    std::stable_sort(profile_.ranks.begin(), profile_.ranks.end(),
+                     [](const auto& a, const auto& b) { return a.rank < b.rank; });
+}
+
+void ProfileBuilder::add_program() {
+    ProfileNode program;
+    program.kind = SiteKind::kProgram;
+    program.totals.min_ns = UINT64_MAX;
+    if (!profile_.ranks.empty()) {
+        const std::string& path = profile_.ranks[0].program;
+        const size_t slash = path.rfind('/');
+        program.name = slash == std::string::npos ? path : path.substr(slash + 1);
+        program.module = path;
+    }
+    profile_.nodes.push_back(std::move(program));
+}
+
+void ProfileBuilder::add_histogram(const MergedNode& merged, ProfileNode* node) {
+    if (merged.histogram >= merged_.histograms.size()) return;
+    const MergedHistogram& histogram = merged_.histograms[merged.histogram];
+    node->messages.resize(kSizeBuckets, 0);
+    for (int i = 0; i < kSizeBuckets; ++i) node->messages[i] += histogram.messages[i];
+}
+
+void ProfileBuilder::add_communications() {
+    std::vector<uint32_t> parts;
+    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
+        const MergedNode& merged = merged_.nodes[i];
+        if (!is_kind(merged, SiteKind::kCommunication)) continue;
+        const uint32_t leaf = tree_.add_communication(i);
+        parts.resize(profile_.nodes.size(), 0);
+        ProfileNode& node = profile_.nodes[leaf];
+        const bool is_first = parts[leaf]++ == 0;
+        if (is_first) node.totals.min_ns = UINT64_MAX;
+        add_totals(merged.totals, &node.totals);
+        add_histogram(merged, &node);
+        // Several parts: bounds, which add_rank_figures makes exact where it can.
+        if (is_first || merged.rank_max_ns > node.rank_max_ns) {
+            node.rank_max_ns = merged.rank_max_ns;
+            node.rank_max = merged.rank_max;
+        }
+        if (is_first || merged.rank_min_ns < node.rank_min_ns) {
+            node.rank_min_ns = merged.rank_min_ns;
+            node.rank_min = merged.rank_min;
+        }
+        node.ranks = std::max(node.ranks, merged.ranks);
+    }
+    for (ProfileNode& node : profile_.nodes) {
+        if (node.kind != SiteKind::kCommunication) node.totals.min_ns = UINT64_MAX;
+    }
+}
+
+void ProfileBuilder::add_intervals() {
+    interval_owner_.assign(merged_.nodes.size(), kNoNode);
+    interval_number_.assign(merged_.nodes.size(), kNoNode);
+    std::map<std::array<uint32_t, 3>, uint32_t> numbers;
+    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
+        const MergedNode& merged = merged_.nodes[i];
+        if (!is_kind(merged, SiteKind::kInterval)) continue;
+        const uint32_t to = tree_.leaf_of(merged.parent);
+        if (to == kNoNode) continue;
+        const uint32_t left =
+            merged.offset < merged_.nodes.size() ? static_cast<uint32_t>(merged.offset) : kNoNode;
+        const uint32_t from = tree_.leaf_of(left);
+        const uint32_t owner = tree_.owner_of_interval(left, merged.parent, merged.meet);
+        interval_owner_[i] = owner;
+        const auto [entry, is_new] = numbers.try_emplace(
+            {from, to, owner}, static_cast<uint32_t>(profile_.intervals.size()));
+        interval_number_[i] = entry->second;
+        if (is_new) {
+            ProfileInterval interval;
+            interval.from = from;
+            interval.to = to;
+            interval.booked_on = owner;
+            interval.min_ns = UINT64_MAX;
+            profile_.intervals.push_back(std::move(interval));
+        }
+        ProfileInterval& interval = profile_.intervals[entry->second];
+        interval.count += merged.totals.count;
+        interval.time_ns += merged.totals.time_ns;
+        interval.min_ns = std::min(interval.min_ns, merged.totals.min_ns);
+        interval.max_ns = std::max(interval.max_ns, merged.totals.max_ns);
+        profile_.nodes[owner].computation_ns += merged.totals.time_ns;
+    }
+}
+
+void ProfileBuilder::add_samples() {
+    using Line = std::pair<std::array<std::string, 2>, int>;
+    std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
+    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
+        const MergedNode& merged = merged_.nodes[i];
+        if (!is_kind(merged, SiteKind::kSample) || merged.parent >= interval_number_.size()) {
+            continue;
+        }
+        const uint32_t number = interval_number_[merged.parent];
+        if (number == kNoNode) continue;
+        SampledLine line = paths_.sampled_line(i);
+        lines[number][{{std::move(line.function), std::move(line.file)}, line.line}] +=
+            merged.totals.count;
+        profile_.nodes[profile_.intervals[number].booked_on].samples += merged.totals.count;
+    }
+    for (size_t number = 0; number < lines.size(); ++number) {
+        std::vector<SampledLine>& sorted = profile_.intervals[number].lines;
+        for (const auto& [line, samples] : lines[number]) {
+            sorted.push_back({line.first[0], line.first[1], line.second, samples});
+        }
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [](const auto& a, const auto& b) { return a.samples > b.samples; });
+    }
+}
+
+// Children stand behind their parents, so one pass from the end adds up the whole tree.
+void ProfileBuilder::sum_up() {
+    std::vector<uint64_t> computation(profile_.nodes.size(), 0);
+    for (size_t i = profile_.nodes.size(); i-- > 0;) {
+        ProfileNode& node = profile_.nodes[i];
+        if (node.kind != SiteKind::kCommunication) {
+            node.totals.time_ns += node.computation_ns;
+            computation[i] += node.computation_ns;
+            if (computation[i] != 0) node.labels |= kLabelEstimated;
+        }
+        if (i == 0) break;
+        add_to_parent(node.totals, &profile_.nodes[node.parent].totals);
+        computation[node.parent] += computation[i];
+    }
+    const Totals& all = profile_.nodes[0].totals;
+    profile_.computation_ns = computation[0];
+    profile_.blocked_ns = all.blocked_ns;
+    profile_.transfer_ns = all.time_ns - computation[0] - all.blocked_ns;
+    for (const ProfileRank& rank : profile_.ranks) profile_.paused_ns += rank.paused_ns;
+    profile_.total_ns = all.time_ns + profile_.paused_ns;
+}
+
+void ProfileBuilder::add_peers() {
+    std::map<std::array<uint32_t, 3>, ProfilePeer> peers;
+    for (const MergedPeer& from : merged_.peers) {
+        const uint32_t node = tree_.leaf_of(from.node);
+        if (node == kNoNode) continue;
+        const auto [entry, is_new] = peers.try_emplace({node, from.rank, from.peer});
+        ProfilePeer& peer = entry->second;
+        if (is_new) {
+            peer.node = node;
+            peer.rank = from.rank;
+            peer.peer = from.peer;
+            peer.min_ns = UINT64_MAX;
+        }
+        peer.count += from.count;
+        peer.time_ns += from.time_ns;
+        peer.sync_ns += from.sync_ns;
+        peer.bytes_sent += from.bytes_sent;
+        peer.bytes_received += from.bytes_received;
+        peer.min_ns = std::min(peer.min_ns, from.min_ns);
+        peer.max_ns = std::max(peer.max_ns, from.max_ns);
+    }
+    for (auto& [key, peer] : peers) profile_.peers.push_back(peer);
+    std::map<std::array<uint32_t, 2>, MergedDistance> distances;
+    for (const MergedDistance& from : merged_.distances) {
+        const uint32_t node = tree_.leaf_of(from.node);
+        if (node == kNoNode) continue;
+        MergedDistance& distance = distances[{node, from.distance}];
+        distance.node = node;
+        distance.distance = from.distance;
+        distance.pairs += from.pairs;
+        distance.count += from.count;
+        distance.time_ns += from.time_ns;
+        distance.sync_ns += from.sync_ns;
+        distance.bytes_sent += from.bytes_sent;
+        distance.bytes_received += from.bytes_received;
+    }
+    for (auto& [key, distance] : distances) profile_.distances.push_back(distance);
+}
+
+void ProfileBuilder::sort_all() {
+    const auto longest_first = [](const auto& a, const auto& b) { return a.time_ns > b.time_ns; };
+    for (ProfileNode& node : profile_.nodes) {
+        std::stable_sort(
+            node.children.begin(), node.children.end(), [this](uint32_t a, uint32_t b) {
+                return profile_.nodes[a].totals.time_ns > profile_.nodes[b].totals.time_ns;
+            });
+    }
+    std::stable_sort(profile_.intervals.begin(), profile_.intervals.end(), longest_first);
+    std::stable_sort(profile_.peers.begin(), profile_.peers.end(), longest_first);
+}
+
+}  // namespace
+
+Profile build_profile(const Merged& merged) { return ProfileBuilder(merged).build(); }
+
+}  // namespace dwell

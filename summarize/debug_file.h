@@ -1,0 +1,81 @@
+// A binary or library as it lies on disk now: its ELF image, the debug information that belongs to
+// it (in the file itself or beside it), its symbols. Nothing is fetched over the network.
+#ifndef DWELL_SUMMARIZE_DEBUG_FILE_H_
+#define DWELL_SUMMARIZE_DEBUG_FILE_H_
+
+#include <elfutils/libdw.h>
+#include <gelf.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace dwell {
+
+enum class ModuleState {
+    kNotOpened,
+    kLines,    // with debug information
+    kSymbols,  // without
+    kMissing,  // no such file, or not an ELF file
+    kChanged,  // another build than the one that ran: nothing in it is believed
+};
+
+struct FunctionSymbol {
+    uint64_t start;
+    uint64_t end;  // equal to start when the symbol has no size
+    const char* name;
+};
+
+class DebugFile {
+  public:
+    DebugFile() = default;
+    DebugFile(const DebugFile&) = delete;
+    DebugFile& operator=(const DebugFile&) = delete;
+    ~DebugFile();
+
+    // `build_id` as recorded during the run; empty: the path alone tells the module.
+    // `debug_root` is where separate debug files are installed, usually /usr/lib/debug.
+    void open(const std::string& path, std::string_view build_id, const std::string& debug_root);
+
+    ModuleState state() const { return state_; }
+    Dwarf* dwarf() const { return dwarf_; }
+
+    // The function symbol that covers `address`; nullptr when there is none.
+    const FunctionSymbol* symbol_at(uint64_t address);
+    // The address of the only function of that name; 0 when none or several have it.
+    uint64_t address_of(const std::string& name);
+    // Start of the function around `address` by the table of unwind information, which stripped
+    // files keep too; 0 when unknown.
+    uint64_t function_start(uint64_t address);
+
+  private:
+    struct OpenElf {
+        int fd = -1;
+        Elf* elf = nullptr;
+    };
+    static bool open_elf(const std::string& path, OpenElf* opened);
+    static void close_elf(OpenElf* opened);
+    bool adopt_debug_file(const std::string& path, std::string_view build_id, const uint32_t* crc);
+    void find_separate_debug_file(const std::string& path, const std::string& debug_root);
+    bool start_dwarf(Elf* elf);
+    void read_symbols();
+    void read_symbol_table(Elf* elf, uint32_t section_type);
+    void read_unwind_table();
+
+    ModuleState state_ = ModuleState::kNotOpened;
+    OpenElf image_;
+    OpenElf debug_;
+    Dwarf* dwarf_ = nullptr;
+    bool symbols_read_ = false;
+    std::vector<FunctionSymbol> symbols_;  // by start
+    std::unordered_map<std::string_view, uint64_t> addresses_;
+    bool unwind_read_ = false;
+    std::vector<uint64_t> function_starts_;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_DEBUG_FILE_H_

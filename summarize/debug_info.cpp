@@ -1,0 +1,247 @@
+// Look-ups in DWARF: DESIGN 3, lines of unmodified binaries.
+#include "summarize/debug_info.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "summarize/symbol_names.h"
+
+namespace dwell {
+namespace {
+
+bool is_function(int tag) { return tag == DW_TAG_subprogram || tag == DW_TAG_entry_point; }
+
+bool is_block(int tag) {
+    return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+// Types can hold the definitions of functions, too; a declaration has no range and drops out.
+bool is_container(int tag) {
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+           tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+// Without the "." and empty elements that build systems leave in paths.
+std::string tidy_path(const char* path) {
+    std::string tidy;
+    for (const char* p = path; *p != '\0';) {
+        if (*p == '/') {
+            while (p[1] == '/' || (p[1] == '.' && (p[2] == '/' || p[2] == '\0'))) {
+                p += p[1] == '/' ? 1 : 2;
+            }
+        }
+        if (*p == '\0') break;
+        tidy += *p++;
+    }
+    return tidy.starts_with("./") ? tidy.substr(2) : tidy;
+}
+
+// The file that an attribute (decl_file, call_file) names, in the table of the unit that holds the
+// attribute: with link-time optimisation that is not always the unit of the address.
+std::string file_of(Dwarf_Attribute* attribute) {
+    Dwarf_Word index = 0;
+    Dwarf_Die unit;
+    Dwarf_Half version = 0;
+    if (attribute == nullptr || dwarf_formudata(attribute, &index) != 0) return {};
+    if (dwarf_cu_info(attribute->cu, &version, nullptr, &unit, nullptr, nullptr, nullptr,
+                      nullptr) != 0) {
+        return {};
+    }
+    if (index == 0 && version < 5) return {};
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || index >= count) return {};
+    const char* const path = dwarf_filesrc(files, index, nullptr, nullptr);
+    return path == nullptr ? std::string() : tidy_path(path);
+}
+
+int number_of(Dwarf_Attribute* attribute) {
+    Dwarf_Word value = 0;
+    return attribute != nullptr && dwarf_formudata(attribute, &value) == 0 ? static_cast<int>(value)
+                                                                           : 0;
+}
+
+}  // namespace
+
+const char* DebugInfo::symbol_of(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
+        if (dwarf_attr_integrate(die, name, &attribute) == nullptr) continue;
+        if (const char* const text = dwarf_formstring(&attribute)) return text;
+    }
+    return nullptr;
+}
+
+void DebugInfo::find_units() {
+    units_found_ = true;
+    Dwarf_CU* cu = nullptr;
+    uint8_t type = 0;
+    Unit unit;
+    while (dwarf_get_units(file_->dwarf(), cu, &cu, nullptr, &type, &unit.lines, &unit.functions) ==
+           0) {
+        if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
+        if (type == DW_UT_compile || unit.functions.addr == nullptr) unit.functions = unit.lines;
+        const size_t number = units_.size();
+        Dwarf_Addr base = 0;
+        Dwarf_Addr start = 0;
+        Dwarf_Addr end = 0;
+        for (ptrdiff_t at = 0; (at = dwarf_ranges(&unit.lines, at, &base, &start, &end)) > 0;) {
+            if (start != 0 && start < end) unit_ranges_.push_back({start, end, number});
+        }
+        units_.push_back(unit);
+    }
+    std::sort(unit_ranges_.begin(), unit_ranges_.end(),
+              [](const UnitRange& a, const UnitRange& b) { return a.start < b.start; });
+}
+
+DebugInfo::Unit* DebugInfo::unit_at(uint64_t address) {
+    if (!units_found_) find_units();
+    const auto after = std::upper_bound(
+        unit_ranges_.begin(), unit_ranges_.end(), address,
+        [](uint64_t wanted, const UnitRange& range) { return wanted < range.start; });
+    if (after == unit_ranges_.begin() || address >= std::prev(after)->end) return nullptr;
+    return &units_[std::prev(after)->unit];
+}
+
+DebugInfo::Unit* DebugInfo::unit_of(Dwarf_Die* die) {
+    if (!units_found_) find_units();
+    for (Unit& unit : units_) {
+        if (unit.functions.cu == die->cu || unit.lines.cu == die->cu) return &unit;
+    }
+    return nullptr;
+}
+
+// Procedures stand in modules (Fortran), in namespaces, and in the procedure that contains them.
+void DebugInfo::index_children(Unit* unit, Dwarf_Die* parent) {
+    Dwarf_Die child;
+    if (dwarf_child(parent, &child) != 0) return;
+    do {
+        const int tag = dwarf_tag(&child);
+        if (is_function(tag)) {
+            Dwarf_Addr base = 0;
+            Dwarf_Addr start = 0;
+            Dwarf_Addr end = 0;
+            bool compiled = false;
+            for (ptrdiff_t at = 0; (at = dwarf_ranges(&child, at, &base, &start, &end)) > 0;) {
+                if (start == 0 || start >= end) continue;
+                unit->ranges.push_back({start, end, child});
+                compiled = true;
+            }
+            if (compiled) unit->compiled.push_back(child);
+        }
+        if (is_function(tag) || is_container(tag) || is_block(tag)) index_children(unit, &child);
+    } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+void DebugInfo::index_functions(Unit* unit) {
+    if (unit->indexed) return;
+    unit->indexed = true;
+    index_children(unit, &unit->functions);
+    std::sort(unit->ranges.begin(), unit->ranges.end(),
+              [](const Range& a, const Range& b) { return a.start < b.start; });
+}
+
+const DebugInfo::Range* DebugInfo::function_range(Unit* unit, uint64_t address) {
+    index_functions(unit);
+    const auto after =
+        std::upper_bound(unit->ranges.begin(), unit->ranges.end(), address,
+                         [](uint64_t wanted, const Range& range) { return wanted < range.start; });
+    if (after == unit->ranges.begin() || address >= std::prev(after)->end) return nullptr;
+    return &*std::prev(after);
+}
+
+std::optional<Dwarf_Die> DebugInfo::function_at(uint64_t address) {
+    Unit* const unit = unit_at(address);
+    if (unit == nullptr) return std::nullopt;
+    const Range* const range = function_range(unit, address);
+    if (range == nullptr) return std::nullopt;
+    return range->die;
+}
+
+SourceFrame DebugInfo::describe(Dwarf_Die* function, bool inlined) {
+    SourceFrame frame;
+    frame.inlined = inlined;
+    const char* const symbol = symbol_of(function);
+    const char* const name = dwarf_diename(function);
+    frame.symbol = symbol != nullptr ? symbol : "";
+    frame.function = is_encoded_name(frame.symbol) ? display_name(frame.symbol)
+                     : name != nullptr             ? name
+                                                   : frame.symbol;
+    Dwarf_Attribute attribute;
+    frame.main_program =
+        frame.symbol == "MAIN__" ||
+        dwarf_attr_integrate(function, DW_AT_main_subprogram, &attribute) != nullptr;
+    frame.function_file = file_of(dwarf_attr_integrate(function, DW_AT_decl_file, &attribute));
+    frame.function_line = number_of(dwarf_attr_integrate(function, DW_AT_decl_line, &attribute));
+    return frame;
+}
+
+std::vector<SourceFrame> DebugInfo::frames_at(uint64_t address) {
+    std::vector<SourceFrame> frames;
+    Unit* const unit = unit_at(address);
+    if (unit == nullptr) return frames;
+    const Range* const range = function_range(unit, address);
+    if (range == nullptr) return frames;
+    Dwarf_Die scope = range->die;
+    frames.push_back(describe(&scope, false));
+    Dwarf_Die child;
+    bool more = dwarf_child(&scope, &child) == 0;
+    while (more) {
+        const int tag = dwarf_tag(&child);
+        const bool inlined = tag == DW_TAG_inlined_subroutine;
+        if ((!inlined && !is_block(tag)) || dwarf_haspc(&child, address) <= 0) {
+            more = dwarf_siblingof(&child, &child) == 0;
+            continue;
+        }
+        if (inlined) {
+            Dwarf_Attribute attribute;
+            frames.back().file = file_of(dwarf_attr(&child, DW_AT_call_file, &attribute));
+            frames.back().line = number_of(dwarf_attr(&child, DW_AT_call_line, &attribute));
+            frames.push_back(describe(&child, true));
+        }
+        scope = child;
+        more = dwarf_child(&scope, &child) == 0;
+    }
+    if (Dwarf_Line* const line = dwarf_getsrc_die(&unit->lines, address)) {
+        const char* const path = dwarf_linesrc(line, nullptr, nullptr);
+        if (path != nullptr) frames.back().file = tidy_path(path);
+        dwarf_lineno(line, &frames.back().line);
+    }
+    // Line tables alone (-g1 of clang) do not say where a function begins; its first address does.
+    if (frames.front().function_line == 0) {
+        if (Dwarf_Line* const first = dwarf_getsrc_die(&unit->lines, range->start)) {
+            const char* const path = dwarf_linesrc(first, nullptr, nullptr);
+            if (path != nullptr) frames.front().function_file = tidy_path(path);
+            dwarf_lineno(first, &frames.front().function_line);
+        }
+    }
+    return frames;
+}
+
+std::vector<Dwarf_Die> DebugInfo::compiled_copies(Dwarf_Die* function) {
+    std::vector<Dwarf_Die> copies;
+    if (Unit* const unit = unit_of(function)) {
+        index_functions(unit);
+        for (Dwarf_Die& candidate : unit->compiled) {
+            Dwarf_Die origin = candidate;
+            bool same = origin.addr == function->addr;
+            Dwarf_Attribute attribute;
+            while (!same && (dwarf_attr(&origin, DW_AT_abstract_origin, &attribute) != nullptr ||
+                             dwarf_attr(&origin, DW_AT_specification, &attribute) != nullptr)) {
+                if (dwarf_formref_die(&attribute, &origin) == nullptr) break;
+                same = origin.addr == function->addr;
+            }
+            if (same) copies.push_back(candidate);
+        }
+    }
+    if (!copies.empty()) return copies;
+    const char* const symbol = symbol_of(function);
+    const uint64_t address = symbol == nullptr ? 0 : file_->address_of(symbol);
+    if (address == 0) return copies;
+    if (const std::optional<Dwarf_Die> found = function_at(address)) copies.push_back(*found);
+    return copies;
+}
+
+}  // namespace dwell

@@ -1,0 +1,151 @@
+// Lines of unmodified binaries (DESIGN 3): modules opened on first use, every address looked up
+// once.
+#include "summarize/lines.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "summarize/debug_info.h"
+#include "summarize/symbol_names.h"
+#include "summarize/tail_calls.h"
+
+namespace dwell {
+namespace {
+
+std::string base_name(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+std::string plus_offset(const std::string& name, uint64_t offset) {
+    char text[24];
+    std::snprintf(text, sizeof text, "+0x%" PRIx64, offset);
+    return name + text;
+}
+
+// "solver::step(int)" without its parameters, so that a place stays short.
+std::string without_parameters(const std::string& name) {
+    const size_t bracket = name.find('(');
+    return bracket == std::string::npos || bracket == 0 || name.find("operator") < bracket
+               ? name
+               : name.substr(0, bracket);
+}
+
+}  // namespace
+
+struct LineResolver::Module {
+    std::string path;
+    std::string build_id;
+    bool is_open = false;
+    DebugFile file;
+    std::unique_ptr<DebugInfo> info;
+    std::unordered_map<uint64_t, ResolvedAddress> instructions;  // by executing address
+    std::unordered_map<uint64_t, ResolvedAddress> calls;         // by return address
+    std::map<std::pair<uint64_t, std::string>, ResolvedAddress> communications;
+
+    // `shown` is the address people see; the statement is looked up at `address`.
+    ResolvedAddress look_up(uint64_t address, uint64_t shown);
+    SourceFrame frame_without_lines(uint64_t address);
+    void add_frames_of_jumps(const TailCall& tail, ResolvedAddress* result);
+};
+
+// A module that cannot be believed has one nameless function for each address; a stripped one has
+// its exported symbols, and functions named by their first address.
+SourceFrame LineResolver::Module::frame_without_lines(uint64_t address) {
+    SourceFrame frame;
+    if (const FunctionSymbol* const symbol = file.symbol_at(address)) {
+        frame.symbol = symbol->name;
+        frame.function = display_name(frame.symbol);
+        frame.main_program = frame.symbol == "MAIN__";
+        return frame;
+    }
+    const uint64_t start = file.function_start(address);
+    frame.function = plus_offset(base_name(path), start != 0 ? start : address);
+    return frame;
+}
+
+ResolvedAddress LineResolver::Module::look_up(uint64_t address, uint64_t shown) {
+    ResolvedAddress result;
+    if (info) result.frames = info->frames_at(address);
+    if (result.frames.empty()) result.frames.push_back(frame_without_lines(address));
+    const FunctionSymbol* const symbol = file.symbol_at(address);
+    result.place = symbol != nullptr ? plus_offset(without_parameters(display_name(symbol->name)),
+                                                   shown - symbol->start)
+                                     : plus_offset(base_name(path), shown);
+    SourceFrame& outer = result.frames.front();
+    // Functions whose debug information lacks the linker's name (local ones of C++).
+    if (outer.symbol == outer.function && symbol != nullptr && is_encoded_name(symbol->name)) {
+        outer.symbol = symbol->name;
+        outer.function = display_name(outer.symbol);
+    }
+    if (outer.function.empty()) outer.function = result.place;
+    if (result.frames.back().line == 0) result.labels |= kLabelNoLine;
+    return result;
+}
+
+void LineResolver::Module::add_frames_of_jumps(const TailCall& tail, ResolvedAddress* result) {
+    if (tail.kind == TailCall::Kind::kUnknown) result->labels |= kLabelLineUnknown;
+    if (tail.kind != TailCall::Kind::kUnique) return;
+    result->labels |= kLabelTailCall;
+    for (const uint64_t jump : tail.jumps) {
+        for (SourceFrame& frame : info->frames_at(jump)) {
+            result->frames.push_back(std::move(frame));
+        }
+    }
+}
+
+LineResolver::LineResolver(std::string debug_root) : debug_root_(std::move(debug_root)) {}
+LineResolver::~LineResolver() = default;
+
+uint32_t LineResolver::add_module(const std::string& path, std::string_view build_id) {
+    auto module = std::make_unique<Module>();
+    module->path = path;
+    module->build_id = build_id;
+    modules_.push_back(std::move(module));
+    return static_cast<uint32_t>(modules_.size() - 1);
+}
+
+LineResolver::Module* LineResolver::opened(uint32_t number) {
+    Module* const module = modules_[number].get();
+    if (module->is_open) return module;
+    module->is_open = true;
+    module->file.open(module->path, module->build_id, debug_root_);
+    if (module->file.dwarf() != nullptr) module->info = std::make_unique<DebugInfo>(&module->file);
+    return module;
+}
+
+const ResolvedAddress& LineResolver::resolve(uint32_t number, uint64_t offset) {
+    Module* const module = opened(number);
+    const auto [entry, is_new] = module->instructions.try_emplace(offset);
+    if (is_new) entry->second = module->look_up(offset, offset);
+    return entry->second;
+}
+
+const ResolvedAddress& LineResolver::resolve_call(uint32_t number, uint64_t return_offset) {
+    Module* const module = opened(number);
+    const auto [entry, is_new] = module->calls.try_emplace(return_offset);
+    if (is_new) entry->second = module->look_up(return_offset - 1, return_offset);
+    return entry->second;
+}
+
+const ResolvedAddress& LineResolver::resolve_communication(uint32_t number, uint64_t return_offset,
+                                                           std::string_view c_name) {
+    Module* const module = opened(number);
+    const auto [entry, is_new] =
+        module->communications.try_emplace({return_offset, std::string(c_name)});
+    if (!is_new) return entry->second;
+    entry->second = resolve_call(number, return_offset);
+    if (module->info) {
+        module->add_frames_of_jumps(find_tail_call(module->info.get(), return_offset, c_name),
+                                    &entry->second);
+    }
+    return entry->second;
+}
+
+ModuleState LineResolver::state(uint32_t number) const { return modules_[number]->file.state(); }
+const std::string& LineResolver::path(uint32_t number) const { return modules_[number]->path; }
+
+}  // namespace dwell

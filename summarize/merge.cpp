@@ -1,0 +1,268 @@
+// Joins two merged trees by path. A join first does everything that needs memory (maps, new nodes,
+// room), which can be taken back, then adds the figures up, which cannot fail. DESIGN 2.
+#include <string.h>
+
+#include <algorithm>
+
+#include "summarize/merged.h"
+#include "summarize/merged_tables.h"
+
+namespace dwell {
+namespace {
+
+// What must be cut off again when a join cannot be completed.
+struct Sizes {
+    explicit Sizes(const Merged& merged)
+        : nodes(merged.nodes.size()), modules(merged.modules.size()), text(merged.text.size()) {}
+    void restore(Merged* merged) const {
+        merged->nodes.resize(nodes);
+        merged->modules.resize(modules);
+        merged->text.resize(text);
+    }
+    size_t nodes;
+    size_t modules;
+    size_t text;
+};
+
+bool under_interval(uint8_t kind) {
+    return kind == static_cast<uint8_t>(SiteKind::kInterval) ||
+           kind == static_cast<uint8_t>(SiteKind::kSample);
+}
+
+void add_rank_extremes(MergedNode* into, const MergedNode& from) {
+    if (from.ranks == 0) return;
+    const bool first = into->ranks == 0;
+    if (first || from.rank_min_ns < into->rank_min_ns ||
+        (from.rank_min_ns == into->rank_min_ns && from.rank_min < into->rank_min)) {
+        into->rank_min_ns = from.rank_min_ns;
+        into->rank_min = from.rank_min;
+    }
+    if (first || from.rank_max_ns > into->rank_max_ns ||
+        (from.rank_max_ns == into->rank_max_ns && from.rank_max < into->rank_max)) {
+        into->rank_max_ns = from.rank_max_ns;
+        into->rank_max = from.rank_max;
+    }
+    into->ranks += from.ranks;
+}
+
+// Gives memory that is no longer used back, if a smaller copy can be had.
+template <typename T>
+void shrink(GrowArray<T>* array) {
+    GrowArray<T> smaller;
+    if (smaller.append(array->data(), array->size())) array->swap(smaller);
+}
+
+class Join {
+  public:
+    Join(Merged* into, const Merged& from) : into_(into), from_(from), distances_(into) {}
+
+    bool prepare();
+    void commit();
+
+  private:
+    bool map_text();
+    bool map_modules();
+    bool map_nodes();
+    uint32_t map_node(uint32_t node) const;
+    bool add_node(NodeTable* table, uint32_t node);
+    bool reserve();
+
+    void add_nodes();
+    void add_ranks();
+    void add_rows();
+    void add_peers();
+    void fold_peers(size_t begin, size_t end);
+
+    Merged* into_;
+    const Merged& from_;
+    DistanceTable distances_;
+    bool folds_ = false;
+    uint32_t world_size_ = 0;
+    GrowArray<uint32_t> text_map_;
+    GrowArray<uint32_t> module_map_;
+    GrowArray<uint32_t> node_map_;
+};
+
+bool Join::prepare() {
+    world_size_ = std::max(into_->world_size, from_.world_size);
+    const uint64_t rows = into_->rows.size() + from_.rows.size();
+    const uint64_t peers = into_->peers.size() + from_.peers.size();
+    const uint64_t row_limit = into_->row_limit;
+    folds_ = ((into_->flags | from_.flags) & kMergedRowsDropped) != 0 || rows > row_limit ||
+             peers > row_limit * kPeersPerRow;
+    return map_text() && map_modules() && map_nodes() && reserve();
+}
+
+// Maps every byte of from's text, so that an offset inside a string keeps its meaning.
+bool Join::map_text() {
+    TextTable table(into_);
+    if (!table.load() || !text_map_.resize(from_.text.size())) return false;
+    for (size_t at = 0; at < from_.text.size();) {
+        const char* string = from_.text.data() + at;
+        const size_t length = strnlen(string, from_.text.size() - at);
+        const uint32_t mapped = table.intern(string, length);
+        if (mapped == kNoText) return false;
+        for (size_t i = 0; i <= length && at + i < from_.text.size(); i++) {
+            text_map_[at + i] = mapped + static_cast<uint32_t>(i);
+        }
+        at += length + 1;
+    }
+    return true;
+}
+
+bool Join::map_modules() {
+    ModuleTable table(into_);
+    if (!table.load() || !module_map_.resize(from_.modules.size())) return false;
+    for (size_t i = 0; i < from_.modules.size(); i++) {
+        MergedModule module = from_.modules[i];
+        module.path = text_map_[module.path];
+        module_map_[i] = table.find_or_add(module);
+        if (module_map_[i] == kNoModule) return false;
+    }
+    return true;
+}
+
+uint32_t Join::map_node(uint32_t node) const {
+    return node < node_map_.size() ? node_map_[node] : kNoNode;
+}
+
+bool Join::add_node(NodeTable* table, uint32_t node) {
+    if (node == 0 && !into_->nodes.empty()) {  // there is one program, whatever it says of itself
+        node_map_[node] = 0;
+        return true;
+    }
+    MergedNode place = from_.nodes[node];
+    place.parent = map_node(place.parent);
+    if (place.module < module_map_.size()) place.module = module_map_[place.module];
+    place.meet = map_node(place.meet);
+    if (place.kind == static_cast<uint8_t>(SiteKind::kInterval)) {
+        place.offset = map_node(static_cast<uint32_t>(place.offset));
+    }
+    node_map_[node] = table->find_or_add(place);
+    return node_map_[node] != kNoNode;
+}
+
+// Intervals name other nodes anywhere in the tree, so they and what lies under them come last.
+bool Join::map_nodes() {
+    NodeTable table(into_);
+    if (!table.load() || !node_map_.resize(from_.nodes.size())) return false;
+    const uint32_t nodes = static_cast<uint32_t>(from_.nodes.size());
+    for (uint32_t& mapped : node_map_) mapped = kNoNode;
+    for (uint32_t i = 0; i < nodes; i++) {
+        const MergedNode& node = from_.nodes[i];
+        const bool later =
+            under_interval(node.kind) || (i != 0 && map_node(node.parent) == kNoNode);
+        if (!later && !add_node(&table, i)) return false;
+    }
+    for (uint32_t i = 0; i < nodes; i++) {
+        if (node_map_[i] == kNoNode && !add_node(&table, i)) return false;
+    }
+    return true;
+}
+
+bool Join::reserve() {
+    size_t histograms = into_->histograms.size();
+    for (const MergedNode& node : from_.nodes) histograms += node.histogram != kNoHistogram;
+    const size_t peers = into_->peers.size() + from_.peers.size();
+    size_t distances = from_.distances.size();
+    if (folds_ && (into_->flags & kMergedRowsDropped) == 0) distances += into_->peers.size();
+    if (folds_ && (from_.flags & kMergedRowsDropped) == 0) distances += from_.peers.size();
+    return into_->histograms.reserve(histograms) &&
+           into_->ranks.reserve(into_->ranks.size() + from_.ranks.size()) &&
+           (folds_ || into_->rows.reserve(into_->rows.size() + from_.rows.size())) &&
+           into_->peers.reserve(peers) && distances_.load(distances);
+}
+
+void Join::commit() {
+    into_->world_size = world_size_;
+    if (into_->job[0] == '\0') memcpy(into_->job, from_.job, sizeof(into_->job));
+    add_nodes();
+    add_ranks();
+    add_rows();
+    add_peers();
+    into_->flags |= from_.flags;
+    if (folds_) into_->flags |= kMergedRowsDropped;
+    into_->flags &= ~static_cast<uint32_t>(kMergedPartial);
+    if (into_->ranks.size() < into_->world_size) into_->flags |= kMergedPartial;
+}
+
+void Join::add_nodes() {
+    for (size_t i = 0; i < from_.nodes.size(); i++) {
+        const MergedNode& node = from_.nodes[i];
+        MergedNode* into = &into_->nodes[node_map_[i]];
+        add_rank_extremes(into, node);
+        add_totals(&into->totals, node.totals);
+        if (node.histogram == kNoHistogram) continue;
+        if (into->histogram == kNoHistogram) {
+            into->histogram = static_cast<uint32_t>(into_->histograms.size());
+            into_->histograms.push(MergedHistogram{});
+        }
+        for (int bucket = 0; bucket < kSizeBuckets; bucket++) {
+            into_->histograms[into->histogram].messages[bucket] +=
+                from_.histograms[node.histogram].messages[bucket];
+        }
+    }
+}
+
+void Join::add_ranks() {
+    for (const MergedRank& source : from_.ranks) {
+        MergedRank rank = source;
+        rank.host = text_map_[rank.host];
+        rank.program = text_map_[rank.program];
+        rank.command = text_map_[rank.command];
+        into_->ranks.push(rank);
+    }
+}
+
+void Join::add_rows() {
+    if (folds_) {
+        GrowArray<MergedRow>().swap(into_->rows);
+        return;
+    }
+    for (const MergedRow& source : from_.rows) {
+        MergedRow row = source;
+        row.node = node_map_[row.node];
+        into_->rows.push(row);
+    }
+}
+
+void Join::add_peers() {
+    const size_t own = into_->peers.size();
+    for (const MergedPeer& source : from_.peers) {
+        MergedPeer peer = source;
+        peer.node = node_map_[peer.node];
+        into_->peers.push(peer);
+    }
+    for (const MergedDistance& source : from_.distances) {
+        MergedDistance distance = source;
+        distance.node = node_map_[distance.node];
+        distances_.add(distance);
+    }
+    if (!folds_) return;
+    // The peers of a side that has folded before are in its distances already.
+    if ((into_->flags & kMergedRowsDropped) == 0) fold_peers(0, own);
+    if ((from_.flags & kMergedRowsDropped) == 0) fold_peers(own, into_->peers.size());
+    keep_heaviest_peers(into_);
+    keep_heaviest_distances(into_);
+    shrink(&into_->peers);
+    shrink(&into_->distances);
+}
+
+void Join::fold_peers(size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i++) distances_.add_peer(into_->peers[i]);
+}
+
+}  // namespace
+
+bool join(Merged* into, const Merged& from) {
+    const Sizes before(*into);
+    Join step(into, from);
+    if (!step.prepare()) {
+        before.restore(into);
+        return false;
+    }
+    step.commit();
+    return true;
+}
+
+}  // namespace dwell

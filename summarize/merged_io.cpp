@@ -1,0 +1,169 @@
+// Merged records as bytes: the message between ranks and the file that the dwell command reads.
+// Layout: merged.h. Nothing that comes in is trusted.
+#include <string.h>
+
+#include "runtime/mpi_calls.h"
+#include "summarize/merged.h"
+
+namespace dwell {
+namespace {
+
+size_t padded(size_t bytes) { return (bytes + 7) & ~size_t{7}; }
+
+template <typename T>
+size_t bytes_of(const GrowArray<T>& array) {
+    return padded(array.size() * sizeof(T));
+}
+
+template <typename T>
+bool write(const GrowArray<T>& array, GrowArray<char>* out) {
+    const char* bytes = reinterpret_cast<const char*>(array.data());
+    return out->append(bytes, array.size() * sizeof(T)) && out->resize(padded(out->size()));
+}
+
+class Input {
+  public:
+    Input(const void* bytes, size_t size) : at_(static_cast<const char*>(bytes)), left_(size) {}
+
+    template <typename T>
+    bool read(uint64_t count, GrowArray<T>* out) {
+        if (count > left_ / sizeof(T)) return false;
+        const size_t bytes = static_cast<size_t>(count) * sizeof(T);
+        if (padded(bytes) > left_ || !out->resize(static_cast<size_t>(count))) return false;
+        if (bytes != 0) memcpy(static_cast<void*>(out->data()), at_, bytes);
+        at_ += padded(bytes);
+        left_ -= padded(bytes);
+        return true;
+    }
+    bool at_end() const { return left_ == 0; }
+
+  private:
+    const char* at_;
+    size_t left_;
+};
+
+class Validator {
+  public:
+    explicit Validator(const Merged& merged) : merged_(merged) {}
+    bool valid() const { return text() && modules() && nodes() && ranks() && named(); }
+
+  private:
+    bool is_text(uint32_t offset) const { return offset < merged_.text.size(); }
+    bool is_node(uint64_t node) const { return node < merged_.nodes.size(); }
+    static bool is_kind(uint8_t kind) {
+        return kind > static_cast<uint8_t>(SiteKind::kNone) &&
+               kind <= static_cast<uint8_t>(SiteKind::kSample);
+    }
+
+    // The last byte ends every string, wherever an offset points.
+    bool text() const {
+        const GrowArray<char>& text = merged_.text;
+        return text.empty() || (text[0] == '\0' && text[text.size() - 1] == '\0');
+    }
+    bool modules() const {
+        for (const MergedModule& module : merged_.modules) {
+            if (!is_text(module.path) || module.build_id_bytes > sizeof(module.build_id))
+                return false;
+        }
+        return true;
+    }
+    bool nodes() const {
+        for (size_t i = 0; i < merged_.nodes.size(); i++) {
+            if (!node(i, merged_.nodes[i])) return false;
+        }
+        return true;
+    }
+    bool node(size_t index, const MergedNode& node) const {
+        const bool is_program = node.kind == static_cast<uint8_t>(SiteKind::kProgram);
+        const bool is_interval = node.kind == static_cast<uint8_t>(SiteKind::kInterval);
+        if (!is_kind(node.kind) || is_program != (index == 0)) return false;
+        if (index == 0 ? node.parent != kNoNode : node.parent >= index) return false;
+        if (node.module != kNoNode && node.module >= merged_.modules.size()) return false;
+        if (node.meet != kNoNode && !is_node(node.meet)) return false;
+        if (node.histogram != kNoHistogram && node.histogram >= merged_.histograms.size()) {
+            return false;
+        }
+        if (is_interval && node.offset != kNoNode && !is_node(node.offset)) return false;
+        return node.call == 0 || node.call < kMpiCallCount;
+    }
+    bool ranks() const {
+        for (const MergedRank& rank : merged_.ranks) {
+            if (!is_text(rank.host) || !is_text(rank.program) || !is_text(rank.command))
+                return false;
+        }
+        return true;
+    }
+    bool named() const {
+        for (const MergedRow& row : merged_.rows) {
+            if (!is_node(row.node)) return false;
+        }
+        for (const MergedPeer& peer : merged_.peers) {
+            if (!is_node(peer.node)) return false;
+        }
+        for (const MergedDistance& distance : merged_.distances) {
+            if (!is_node(distance.node)) return false;
+        }
+        return true;
+    }
+
+    const Merged& merged_;
+};
+
+}  // namespace
+
+bool serialize(const Merged& merged, GrowArray<char>* out) {
+    MergedHeader header{};
+    header.magic = kMergedMagic;
+    header.version = kMergedVersion;
+    header.flags = merged.flags;
+    header.world_size = merged.world_size;
+    header.row_limit = merged.row_limit;
+    header.nodes = static_cast<uint32_t>(merged.nodes.size());
+    header.histograms = static_cast<uint32_t>(merged.histograms.size());
+    header.modules = static_cast<uint32_t>(merged.modules.size());
+    header.ranks = static_cast<uint32_t>(merged.ranks.size());
+    header.rows = merged.rows.size();
+    header.peers = merged.peers.size();
+    header.distances = merged.distances.size();
+    header.text_bytes = merged.text.size();
+    memcpy(header.job, merged.job, sizeof(header.job));
+
+    out->clear();
+    const size_t total = sizeof(header) + bytes_of(merged.nodes) + bytes_of(merged.histograms) +
+                         bytes_of(merged.modules) + bytes_of(merged.ranks) + bytes_of(merged.rows) +
+                         bytes_of(merged.peers) + bytes_of(merged.distances) +
+                         bytes_of(merged.text);
+    if (!out->reserve(total)) return false;
+    return out->append(reinterpret_cast<const char*>(&header), sizeof(header)) &&
+           write(merged.nodes, out) && write(merged.histograms, out) &&
+           write(merged.modules, out) && write(merged.ranks, out) && write(merged.rows, out) &&
+           write(merged.peers, out) && write(merged.distances, out) && write(merged.text, out);
+}
+
+bool deserialize(const void* bytes, size_t size, Merged* out) {
+    static_assert(sizeof(MergedHeader) % 8 == 0);
+    MergedHeader header;
+    if (size < sizeof(header)) return false;
+    memcpy(&header, bytes, sizeof(header));
+    if (header.magic != kMergedMagic || header.version != kMergedVersion) return false;
+    if (memchr(header.job, '\0', sizeof(header.job)) == nullptr) return false;
+
+    Merged merged;
+    merged.flags = header.flags;
+    merged.world_size = header.world_size;
+    merged.row_limit = header.row_limit;
+    memcpy(merged.job, header.job, sizeof(merged.job));
+    Input input(static_cast<const char*>(bytes) + sizeof(header), size - sizeof(header));
+    const bool read =
+        input.read(header.nodes, &merged.nodes) &&
+        input.read(header.histograms, &merged.histograms) &&
+        input.read(header.modules, &merged.modules) && input.read(header.ranks, &merged.ranks) &&
+        input.read(header.rows, &merged.rows) && input.read(header.peers, &merged.peers) &&
+        input.read(header.distances, &merged.distances) &&
+        input.read(header.text_bytes, &merged.text) && input.at_end();
+    if (!read || !Validator(merged).valid()) return false;
+    *out = static_cast<Merged&&>(merged);
+    return true;
+}
+
+}  // namespace dwell

@@ -1,0 +1,88 @@
+// Look-ups into the arrays of a Merged while something is added to it: text, modules, nodes and
+// distances, each found by what identifies it. A table indexes what is already there when it is
+// loaded and keeps up with what is added through it.
+#ifndef DWELL_SUMMARIZE_MERGED_TABLES_H_
+#define DWELL_SUMMARIZE_MERGED_TABLES_H_
+
+#include "summarize/hash_index.h"
+#include "summarize/merged.h"
+
+namespace dwell {
+
+constexpr uint32_t kNoText = 0xffffffffu;
+constexpr uint32_t kNoModule = kNoNode;
+
+Totals empty_totals();
+void add_totals(Totals* into, const Totals& from);
+
+class TextTable {
+  public:
+    explicit TextTable(Merged* merged) : merged_(merged) {}
+    bool load();
+    // Offset of `length` bytes in the text, kNoText when memory ran out.
+    uint32_t intern(const char* bytes, size_t length);
+
+  private:
+    uint32_t find(uint64_t hash, const char* bytes, size_t length) const;
+
+    Merged* merged_;
+    HashIndex index_;
+    size_t strings_ = 0;
+};
+
+// A module is told apart by its build-id, without one by its path.
+class ModuleTable {
+  public:
+    explicit ModuleTable(Merged* merged) : merged_(merged) {}
+    bool load();
+    // `module.path` lies in the text already. kNoModule when memory ran out.
+    uint32_t find_or_add(const MergedModule& module);
+
+  private:
+    uint64_t hash_of(const MergedModule& module) const;
+    uint32_t find(uint64_t hash, const MergedModule& module) const;
+
+    Merged* merged_;
+    HashIndex index_;
+};
+
+// Nodes with the same parent, site and (intervals) nodes left and met are one.
+class NodeTable {
+  public:
+    explicit NodeTable(Merged* merged) : merged_(merged) {}
+    bool load();
+    // Of `place` only what names the node is read. kNoNode when memory ran out.
+    uint32_t find_or_add(const MergedNode& place);
+
+  private:
+    uint32_t find(uint64_t hash, const MergedNode& place) const;
+
+    Merged* merged_;
+    HashIndex index_;
+};
+
+// Peers by rank distance.
+class DistanceTable {
+  public:
+    explicit DistanceTable(Merged* merged) : merged_(merged) {}
+    // Also makes room for `extra` further calls of add, which then cannot fail.
+    bool load(size_t extra);
+    void add(const MergedDistance& distance);
+    void add_peer(const MergedPeer& peer);
+
+  private:
+    uint32_t find(uint64_t hash, const MergedDistance& distance) const;
+
+    Merged* merged_;
+    HashIndex index_;
+};
+
+// Leaves the kHeaviestPeers pairs of each node with most time; ties go to the lower rank, then
+// peer.
+void keep_heaviest_peers(Merged* merged);
+// Sums the lightest distances of a node with more than kDistancesPerNode under kOtherDistances.
+void keep_heaviest_distances(Merged* merged);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_MERGED_TABLES_H_

@@ -1,0 +1,125 @@
+// See profile_tree.h. A parent's index is always smaller than its children's.
+#include "summarize/profile_tree.h"
+
+#include <algorithm>
+
+#include "runtime/mpi_calls.h"
+
+namespace dwell {
+
+size_t ProfileTree::KeyHash::operator()(const Key& key) const {
+    uint64_t hash = 0;
+    for (const uint32_t part : key) {
+        hash = (hash ^ part) * 0x9e3779b97f4a7c15ull;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+uint32_t ProfileTree::child(const Key& key, bool* is_new) {
+    const auto [entry, added] =
+        children_.try_emplace(key, static_cast<uint32_t>(profile_->nodes.size()));
+    *is_new = added;
+    if (added) {
+        ProfileNode node;
+        node.parent = key[0];
+        profile_->nodes.push_back(std::move(node));
+        profile_->nodes[key[0]].children.push_back(entry->second);
+    }
+    return entry->second;
+}
+
+uint32_t ProfileTree::procedure_under(uint32_t parent, uint32_t number) {
+    bool is_new = false;
+    const uint32_t index =
+        child({parent, static_cast<uint32_t>(SiteKind::kProcedure), number, 0}, &is_new);
+    if (!is_new) return index;
+    const Procedure& procedure = paths_->procedure(number);
+    ProfileNode& node = profile_->nodes[index];
+    node.kind = SiteKind::kProcedure;
+    node.name = procedure.name;
+    node.file = procedure.file;
+    node.line = procedure.line;
+    node.module = procedure.module;
+    node.labels = procedure.labels;
+    return index;
+}
+
+uint32_t ProfileTree::call_under(uint32_t parent, uint32_t number, uint32_t callee) {
+    bool is_new = false;
+    const uint32_t index =
+        child({parent, static_cast<uint32_t>(SiteKind::kCall), number, callee}, &is_new);
+    if (!is_new) return index;
+    const Statement& statement = paths_->statement(number);
+    ProfileNode& node = profile_->nodes[index];
+    node.kind = SiteKind::kCall;
+    node.name = paths_->procedure(callee).name;
+    node.file = statement.file;
+    node.line = statement.line;
+    node.module = statement.module;
+    node.labels = statement.labels;
+    return index;
+}
+
+uint32_t ProfileTree::communication_under(uint32_t parent, uint32_t number, uint16_t call) {
+    bool is_new = false;
+    const uint32_t kind = static_cast<uint32_t>(SiteKind::kCommunication) | uint32_t{call} << 8;
+    const uint32_t index = child({parent, kind, number, 0}, &is_new);
+    if (!is_new) return index;
+    ProfileNode& node = profile_->nodes[index];
+    node.kind = SiteKind::kCommunication;
+    node.call = call;
+    node.name =
+        call < kMpiCallCount && kMpiCalls[call].name != nullptr ? kMpiCalls[call].name : "MPI";
+    if (number == kNoNode) {
+        node.labels = kLabelNoLine;
+        return index;
+    }
+    const Statement& statement = paths_->statement(number);
+    node.file = statement.file;
+    node.line = statement.line;
+    node.module = statement.module;
+    node.labels = statement.labels;
+    return index;
+}
+
+uint32_t ProfileTree::add_communication(uint32_t merged_node) {
+    Place& place = places_[merged_node];
+    const uint16_t call = merged_.nodes[merged_node].call;
+    const std::vector<Step> steps = paths_->path_to(merged_node);
+    uint32_t parent = 0;
+    for (size_t i = 0; i < steps.size(); ++i) {
+        const uint32_t procedure = procedure_under(parent, steps[i].procedure);
+        const bool is_last = i + 1 == steps.size();
+        parent = is_last ? communication_under(procedure, steps[i].statement, call)
+                         : call_under(procedure, steps[i].statement, steps[i + 1].procedure);
+        place.steps.push_back({procedure, parent, steps[i].depth, steps[i].inlined});
+    }
+    place.leaf = steps.empty() ? communication_under(0, kNoNode, call) : parent;
+    return place.leaf;
+}
+
+uint32_t ProfileTree::leaf_of(uint32_t merged_node) const {
+    return merged_node < places_.size() ? places_[merged_node].leaf : kNoNode;
+}
+
+uint32_t ProfileTree::owner_of_interval(uint32_t from, uint32_t to, uint32_t meet) const {
+    const std::vector<PlacedStep>& reached = places_[to].steps;
+    if (reached.empty()) return 0;
+    if (leaf_of(from) == kNoNode) return reached[0].procedure;
+    const std::vector<PlacedStep>& left = places_[from].steps;
+    const uint32_t meet_depth = meet < places_.size() ? paths_->depth(meet) : 0;
+    uint32_t owner = 0;
+    for (size_t i = 0; i < std::min(left.size(), reached.size()); ++i) {
+        if (left[i].procedure != reached[i].procedure) break;
+        owner = reached[i].procedure;
+        const bool is_last = i + 1 >= reached.size() || i + 1 >= left.size();
+        if (is_last || left[i].statement != reached[i].statement) break;
+        const bool same_invocation =
+            reached[i].depth <= meet_depth || (left[i + 1].inlined && reached[i + 1].inlined);
+        if (!same_invocation) break;
+    }
+    return owner;
+}
+
+}  // namespace dwell

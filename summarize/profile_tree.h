@@ -1,0 +1,65 @@
+// The tree of a profile while it is built: procedures, call statements and communication
+// statements, each once under its parent, and the place of every merged communication node in it.
+#ifndef DWELL_SUMMARIZE_PROFILE_TREE_H_
+#define DWELL_SUMMARIZE_PROFILE_TREE_H_
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "summarize/call_paths.h"
+#include "summarize/profile.h"
+
+namespace dwell {
+
+class ProfileTree {
+  public:
+    // Adds nodes to `profile`, whose node 0, the program, stands already.
+    ProfileTree(const Merged& merged, CallPaths* paths, Profile* profile)
+        : merged_(merged), paths_(paths), profile_(profile), places_(merged.nodes.size()) {}
+
+    // Puts a merged communication node into the tree; returns its node of the profile.
+    uint32_t add_communication(uint32_t merged_node);
+
+    // The node of the profile that a merged communication node became; kNoNode for other nodes.
+    uint32_t leaf_of(uint32_t merged_node) const;
+
+    // The procedure that owns the computation between two communication nodes (DESIGN 3): the
+    // deepest one that both paths share in the same invocation, as `meet`, the deepest merged node
+    // of both, tells. Two calls on one line are one statement here, but two invocations. Without
+    // `from` (start of the thread) the outermost procedure. The program when there is none.
+    uint32_t owner_of_interval(uint32_t from, uint32_t to, uint32_t meet) const;
+
+  private:
+    struct PlacedStep {
+        uint32_t procedure;  // node of the profile
+        uint32_t statement;  // node of the profile
+        uint32_t depth;
+        bool inlined;
+    };
+    struct Place {
+        uint32_t leaf = kNoNode;
+        std::vector<PlacedStep> steps;
+    };
+    using Key =
+        std::array<uint32_t, 4>;  // parent, kind and MPI call, procedure or statement, callee
+    struct KeyHash {
+        size_t operator()(const Key& key) const;
+    };
+
+    uint32_t child(const Key& key, bool* is_new);
+    uint32_t procedure_under(uint32_t parent, uint32_t procedure);
+    uint32_t call_under(uint32_t parent, uint32_t statement, uint32_t callee);
+    uint32_t communication_under(uint32_t parent, uint32_t statement, uint16_t call);
+
+    const Merged& merged_;
+    CallPaths* paths_;
+    Profile* profile_;
+    std::vector<Place> places_;
+    std::unordered_map<Key, uint32_t, KeyHash> children_;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_PROFILE_TREE_H_

@@ -1,0 +1,65 @@
+// Ways through a profile that several writers share: nodes from the root down, rows by thread.
+#ifndef DWELL_SUMMARIZE_PROFILE_WALK_H_
+#define DWELL_SUMMARIZE_PROFILE_WALK_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "summarize/profile.h"
+
+namespace dwell {
+
+// Every node once, each before its children, children in their order.
+inline std::vector<uint32_t> nodes_from_root(const Profile& profile) {
+    std::vector<uint32_t> order;
+    if (profile.nodes.empty()) return order;
+    std::vector<uint32_t> open = {0};
+    while (!open.empty()) {
+        const uint32_t index = open.back();
+        open.pop_back();
+        order.push_back(index);
+        const auto& children = profile.nodes[index].children;
+        open.insert(open.end(), children.rbegin(), children.rend());
+    }
+    return order;
+}
+
+// Indices of the rows, sorted by rank, then thread, then node.
+inline std::vector<size_t> rows_by_thread(const Profile& profile) {
+    std::vector<size_t> order(profile.rows.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto key = [&profile](size_t i) {
+        const ProfileRow& row = profile.rows[i];
+        return std::tuple(row.rank, row.thread, row.node);
+    };
+    std::sort(order.begin(), order.end(), [&key](size_t a, size_t b) { return key(a) < key(b); });
+    return order;
+}
+
+// Adds to each node the values of all nodes below it. `order` is nodes_from_root.
+template <typename Value>
+void sum_into_parents(const Profile& profile, const std::vector<uint32_t>& order,
+                      std::vector<Value>* values) {
+    for (auto index = order.rbegin(); index != order.rend(); ++index) {
+        const uint32_t parent = profile.nodes[*index].parent;
+        if (parent != kNoNode) (*values)[parent] += (*values)[*index];
+    }
+}
+
+inline bool is_communication(const ProfileNode& node) {
+    return node.kind == SiteKind::kCommunication;
+}
+
+inline std::string_view base_name(std::string_view path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_PROFILE_WALK_H_

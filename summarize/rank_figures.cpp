@@ -1,0 +1,182 @@
+// See rank_figures.h. Works through one thread of one rank after the other, touching only the nodes
+// it has, so the time is linear in the rows and the depth of the tree.
+#include "summarize/rank_figures.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <tuple>
+
+namespace dwell {
+namespace {
+
+struct Figures {
+    Totals totals;
+    uint64_t computation_ns;
+    bool touched;
+};
+
+class ThreadRows {
+  public:
+    explicit ThreadRows(Profile* profile) : profile_(profile), figures_(profile->nodes.size()) {}
+
+    void add_communication(uint32_t node, const Totals& totals) {
+        touch(node);
+        add_totals(totals, &figures_[node].totals);
+    }
+    void add_computation(uint32_t node, uint64_t time_ns) {
+        touch(node);
+        figures_[node].computation_ns += time_ns;
+    }
+
+    // Writes the rows of this thread, and forgets it.
+    void finish(uint32_t rank, uint32_t thread) {
+        std::sort(touched_.begin(), touched_.end(), std::greater<>());
+        for (const uint32_t index : touched_) {
+            Figures& figures = figures_[index];
+            if (profile_->nodes[index].kind != SiteKind::kCommunication) {
+                figures.totals.time_ns += figures.computation_ns;
+            }
+            if (index != 0) {
+                add_to_parent(figures.totals, &figures_[profile_->nodes[index].parent].totals);
+            }
+        }
+        for (auto index = touched_.rbegin(); index != touched_.rend(); ++index) {
+            Figures& figures = figures_[*index];
+            profile_->rows.push_back(
+                {*index, rank, thread, figures.totals, figures.computation_ns});
+            figures = Figures{};
+        }
+        touched_.clear();
+    }
+
+  private:
+    void touch(uint32_t node) {
+        for (uint32_t at = node; !figures_[at].touched; at = profile_->nodes[at].parent) {
+            figures_[at].touched = true;
+            figures_[at].totals.min_ns = UINT64_MAX;
+            touched_.push_back(at);
+            if (at == 0) break;
+        }
+    }
+
+    Profile* profile_;
+    std::vector<Figures> figures_;
+    std::vector<uint32_t> touched_;
+};
+
+void add_rows(const Merged& merged, const ProfileTree& tree,
+              const std::vector<uint32_t>& interval_owner, Profile* profile) {
+    std::vector<uint32_t> order(merged.rows.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&merged](uint32_t a, uint32_t b) {
+        const MergedRow& x = merged.rows[a];
+        const MergedRow& y = merged.rows[b];
+        return std::tie(x.rank, x.thread) < std::tie(y.rank, y.thread);
+    });
+    ThreadRows thread_rows(profile);
+    for (size_t i = 0; i < order.size(); ++i) {
+        const MergedRow& row = merged.rows[order[i]];
+        const uint32_t leaf = tree.leaf_of(row.node);
+        if (leaf != kNoNode) {
+            thread_rows.add_communication(leaf, row.totals);
+        } else if (row.node < interval_owner.size() && interval_owner[row.node] != kNoNode) {
+            thread_rows.add_computation(interval_owner[row.node], row.totals.time_ns);
+        }
+        const MergedRow* const next = i + 1 < order.size() ? &merged.rows[order[i + 1]] : nullptr;
+        if (next == nullptr || next->rank != row.rank || next->thread != row.thread) {
+            thread_rows.finish(row.rank, row.thread);
+        }
+    }
+}
+
+void set_extremes(ProfileNode* node, uint32_t rank, uint64_t time_ns) {
+    if (node->ranks == 0 || time_ns < node->rank_min_ns) {
+        node->rank_min_ns = time_ns;
+        node->rank_min = rank;
+    }
+    if (node->ranks == 0 || time_ns > node->rank_max_ns) {
+        node->rank_max_ns = time_ns;
+        node->rank_max = rank;
+    }
+    ++node->ranks;
+}
+
+// The rows come sorted by rank; a rank's threads count together.
+void extremes_from_rows(Profile* profile) {
+    struct Open {
+        uint32_t rank = kNoNode;
+        uint64_t time_ns = 0;
+    };
+    std::vector<Open> open(profile->nodes.size());
+    for (ProfileNode& node : profile->nodes) {
+        node.ranks = 0;
+        node.rank_min_ns = node.rank_max_ns = 0;
+        node.rank_min = node.rank_max = 0;
+    }
+    for (const ProfileRow& row : profile->rows) {
+        Open& of_node = open[row.node];
+        if (of_node.rank != kNoNode && of_node.rank != row.rank) {
+            set_extremes(&profile->nodes[row.node], of_node.rank, of_node.time_ns);
+            of_node.time_ns = 0;
+        }
+        of_node.rank = row.rank;
+        of_node.time_ns += row.totals.time_ns;
+    }
+    for (size_t i = 0; i < open.size(); ++i) {
+        if (open[i].rank != kNoNode) {
+            set_extremes(&profile->nodes[i], open[i].rank, open[i].time_ns);
+        }
+    }
+}
+
+void bounds_from_children(Profile* profile) {
+    for (size_t i = profile->nodes.size(); i-- > 1;) {
+        const ProfileNode& node = profile->nodes[i];
+        ProfileNode& parent = profile->nodes[node.parent];
+        parent.ranks = std::max(parent.ranks, node.ranks);
+        if (node.rank_max_ns > parent.rank_max_ns) {
+            parent.rank_max_ns = node.rank_max_ns;
+            parent.rank_max = node.rank_max;
+        }
+    }
+}
+
+}  // namespace
+
+void add_totals(const Totals& from, Totals* to) {
+    to->count += from.count;
+    to->time_ns += from.time_ns;
+    to->min_ns = std::min(to->min_ns, from.min_ns);
+    to->max_ns = std::max(to->max_ns, from.max_ns);
+    to->sync_ns += std::min(from.sync_ns, from.time_ns);
+    to->blocked_ns += std::min(from.blocked_ns, from.time_ns);
+    to->bytes_sent += from.bytes_sent;
+    to->bytes_received += from.bytes_received;
+    to->failed += from.failed;
+    to->folded_peers += from.folded_peers;
+    for (int slot = 0; slot < kEventSlots; ++slot) {
+        to->event_count[slot] += from.event_count[slot];
+        to->event_ns[slot] += from.event_ns[slot];
+    }
+}
+
+void add_to_parent(const Totals& node, Totals* parent) {
+    parent->time_ns += node.time_ns;
+    parent->sync_ns += node.sync_ns;
+    parent->blocked_ns += node.blocked_ns;
+    parent->bytes_sent += node.bytes_sent;
+    parent->bytes_received += node.bytes_received;
+}
+
+void add_rank_figures(const Merged& merged, const ProfileTree& tree,
+                      const std::vector<uint32_t>& interval_owner, Profile* profile) {
+    if (merged.rows.empty()) {
+        bounds_from_children(profile);
+        return;
+    }
+    add_rows(merged, tree, interval_owner, profile);
+    extremes_from_rows(profile);
+}
+
+}  // namespace dwell

@@ -1,0 +1,30 @@
+// Figures of single ranks and threads at every node of a profile.
+#ifndef DWELL_SUMMARIZE_RANK_FIGURES_H_
+#define DWELL_SUMMARIZE_RANK_FIGURES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "summarize/merged.h"
+#include "summarize/profile.h"
+#include "summarize/profile_tree.h"
+
+namespace dwell {
+
+// Adds the figures of one communication statement to another's. No statement is blocked longer than
+// it lasts: what exceeds (rounding of several clocks) is cut.
+void add_totals(const Totals& from, Totals* to);
+
+// Adds those figures of a node that its parent has as sums of its children.
+void add_to_parent(const Totals& node, Totals* parent);
+
+// Fills Profile::rows, and ranks, rank_min and rank_max of every node from them. A job over the row
+// limit has no rows: there, inner nodes get what their communication statements tell, lower bounds
+// of `ranks` and `rank_max`, and 0 for `rank_min`. `interval_owner` gives, for merged interval
+// nodes, the node of the profile that owns their time.
+void add_rank_figures(const Merged& merged, const ProfileTree& tree,
+                      const std::vector<uint32_t>& interval_owner, Profile* profile);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_RANK_FIGURES_H_

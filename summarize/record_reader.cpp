@@ -1,0 +1,427 @@
+// From one record file to merged records. The file may be of a process that runs on or was killed,
+// or damaged: it is copied cell by cell, every index is checked, and no cell is taken twice, so
+// that neither a wild link nor a circle does more than end a list. Layout: runtime/record_layout.h.
+#include <stddef.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "runtime/mpi_calls.h"
+#include "runtime/record_layout.h"
+#include "summarize/merged.h"
+#include "summarize/merged_tables.h"
+
+namespace dwell {
+namespace {
+
+// What a cell has been taken for; smaller values are the merged index of its node.
+constexpr uint32_t kCellFree = 0xffffffffu;
+constexpr uint32_t kCellTaken = 0xfffffffeu;
+
+__extension__ typedef unsigned __int128 Wide;
+
+// value * factor / divisor, at most UINT64_MAX.
+uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor) {
+    if (divisor == 0) return 0;
+    const Wide result = static_cast<Wide>(value) * factor / divisor;
+    return result > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(result);
+}
+
+CallClass class_of(uint16_t call) {
+    return call < kMpiCallCount ? kMpiCalls[call].call_class : CallClass::kNone;
+}
+
+uint64_t hash_of_peer(uint32_t node, uint32_t peer) { return mix_hash(node, peer); }
+
+class RecordReader {
+  public:
+    RecordReader(const void* file, size_t bytes, Merged* out)
+        : file_(static_cast<const char*>(file)),
+          bytes_(bytes),
+          out_(out),
+          text_(out),
+          module_table_(out),
+          node_table_(out) {}
+
+    bool read();
+
+  private:
+    struct Step {  // a node still to be read, and where it belongs
+        CellIndex cell;
+        uint32_t parent;
+    };
+    struct ThreadSpan {  // the thread's intervals in intervals_
+        uint32_t number;
+        size_t intervals_end;
+    };
+
+    bool read_header();
+    bool read_modules();
+    bool read_module(CellIndex cell, const ModuleRecord& record);
+    bool read_threads();
+    void add_thread_figures(const ThreadRecord& thread);
+    bool read_tree(CellIndex root);
+    bool walk(uint32_t thread, bool intervals_too);
+    bool read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged);
+    bool read_intervals();
+    void set_site(const Node& node, MergedNode* place) const;
+    bool totals_of(const Node& node, uint32_t merged, Totals* totals);
+    bool add_histogram(CellIndex cell, uint32_t merged, Totals* totals);
+    bool read_peers(CellIndex first, uint32_t merged);
+    bool add_peer(const PeerRecord& record, uint32_t merged);
+    bool add_row(uint32_t merged, uint32_t thread, const Totals& totals);
+    void begin_rows();
+    bool add_rank();
+
+    bool intern(const char* bytes, size_t most, uint32_t* offset) {
+        *offset = text_.intern(bytes, strnlen(bytes, most));
+        return *offset != kNoText;
+    }
+    uint64_t ns(uint64_t ticks) const {
+        return scale(ticks, 1'000'000'000, header_.ticks_per_second);
+    }
+    bool in_file(CellIndex cell, uint32_t cells) const {
+        return cell >= header_.header_cells && cells <= cells_ && cell <= cells_ - cells;
+    }
+    template <typename T>
+    bool load(CellIndex cell, T* record) const {
+        if (!in_file(cell, (sizeof(T) + kCellBytes - 1) / kCellBytes)) return false;
+        memcpy(record, file_ + static_cast<size_t>(cell) * kCellBytes, sizeof(T));
+        return true;
+    }
+    // The same, for the first use of the cell only.
+    template <typename T>
+    bool take(CellIndex cell, T* record) {
+        if (!load(cell, record) || cells_taken_[cell] != kCellFree) return false;
+        cells_taken_[cell] = kCellTaken;
+        return true;
+    }
+    uint32_t node_at(CellIndex cell) const {
+        return cell < cells_ && cells_taken_[cell] < kCellTaken ? cells_taken_[cell] : kNoNode;
+    }
+
+    const char* file_;
+    size_t bytes_;
+    uint32_t cells_ = 0;
+    FileHeader header_{};
+    uint32_t rank_ = 0;
+    Merged* out_;
+    TextTable text_;
+    ModuleTable module_table_;
+    NodeTable node_table_;
+    HashIndex peer_index_;
+    GrowArray<uint32_t> cells_taken_;
+    GrowArray<uint32_t> modules_;  // merged index by ModuleRecord::number
+    GrowArray<uint32_t> rows_;     // row of the current thread by merged node
+    size_t first_row_ = 0;         // of the current thread
+    GrowArray<Step> steps_;
+    GrowArray<Step> intervals_;
+    GrowArray<ThreadSpan> threads_;
+    MergedRank figures_{};
+    uint32_t first_thread_ = UINT32_MAX;
+    uint64_t last_ticks_ = 0;
+};
+
+bool RecordReader::read() {
+    return read_header() && text_.load() && read_modules() && read_threads() && read_intervals() &&
+           add_rank();
+}
+
+bool RecordReader::read_header() {
+    if (bytes_ < sizeof(header_)) return false;
+    memcpy(&header_, file_, sizeof(header_));
+    if (header_.magic != kRecordMagic || header_.version != kRecordLayoutVersion) return false;
+    if (header_.header_cells < kHeaderCells) return false;
+    cells_ = static_cast<uint32_t>(std::min<uint64_t>(header_.cells_used, bytes_ / kCellBytes));
+    rank_ = static_cast<uint32_t>(std::max(header_.rank, 0));
+    out_->world_size = static_cast<uint32_t>(std::max(header_.world_size, 1));
+    memcpy(out_->job, header_.job, sizeof(out_->job));
+    out_->job[sizeof(out_->job) - 1] = '\0';
+    if (!cells_taken_.resize(cells_)) return false;
+    for (uint32_t& taken : cells_taken_) taken = kCellFree;
+    return true;
+}
+
+bool RecordReader::read_modules() {
+    ModuleRecord record;
+    for (CellIndex cell = header_.first_module; take(cell, &record); cell = record.next) {
+        if (in_file(cell, 1 + record.path_cells) && !read_module(cell, record)) return false;
+    }
+    return true;
+}
+
+bool RecordReader::read_module(CellIndex cell, const ModuleRecord& record) {
+    MergedModule module{};
+    const char* path = file_ + (static_cast<size_t>(cell) + 1) * kCellBytes;
+    if (!intern(path, record.path_cells * size_t{kCellBytes}, &module.path)) return false;
+    if (record.build_id_bytes <= sizeof(module.build_id)) {
+        module.build_id_bytes = record.build_id_bytes;
+        memcpy(module.build_id, record.build_id, record.build_id_bytes);
+    }
+    const uint32_t merged = module_table_.find_or_add(module);
+    if (merged == kNoModule) return false;
+    const size_t known = modules_.size();
+    if (record.number >= known) {
+        if (!modules_.resize(record.number + size_t{1})) return false;
+        for (size_t i = known; i < modules_.size(); i++) modules_[i] = kNoModule;
+    }
+    modules_[record.number] = merged;
+    return true;
+}
+
+bool RecordReader::read_threads() {
+    ThreadRecord thread;
+    for (CellIndex cell = header_.first_thread; take(cell, &thread); cell = thread.next) {
+        add_thread_figures(thread);
+        begin_rows();
+        steps_.clear();
+        if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
+        if (!threads_.push(ThreadSpan{thread.number, intervals_.size()})) return false;
+    }
+    return true;
+}
+
+void RecordReader::add_thread_figures(const ThreadRecord& thread) {
+    figures_.threads++;
+    figures_.samples += thread.samples;
+    figures_.samples_in_calls += thread.samples_in_calls;
+    figures_.samples_lost += thread.samples_lost;
+    figures_.folded_paths += thread.folded_paths;
+    figures_.dropped += thread.dropped;
+    figures_.guessed += thread.guessed;
+    figures_.clock_errors += thread.clock_errors;
+    figures_.threads_served += thread.threads_served;
+    last_ticks_ = std::max(last_ticks_, thread.last_ticks);
+    if (thread.number < first_thread_) {
+        first_thread_ = thread.number;
+        figures_.intrusion_ns = ns(thread.intrusion_ticks);
+        figures_.paused_ns = ns(thread.paused_ticks);
+    }
+}
+
+bool RecordReader::read_tree(CellIndex root) {
+    Node node;
+    if (!load(root, &node) || node.site.kind != SiteKind::kProgram) return true;
+    return steps_.push(Step{root, kNoNode});
+}
+
+// Reads the nodes on steps_ and all below them, parents first. Intervals name nodes that may not be
+// read yet, so they are put aside unless `intervals_too`.
+bool RecordReader::walk(uint32_t thread, bool intervals_too) {
+    while (!steps_.empty()) {
+        const Step step = steps_[steps_.size() - 1];
+        steps_.resize(steps_.size() - 1);
+        Node node;
+        if (!load(step.cell, &node) || cells_taken_[step.cell] != kCellFree) continue;
+        cells_taken_[step.cell] = kCellTaken;
+        // The root has no siblings.
+        if (step.parent != kNoNode && !steps_.push(Step{node.next_sibling, step.parent}))
+            return false;
+        const bool is_root = node.site.kind == SiteKind::kProgram;
+        if (is_root != (step.parent == kNoNode) || node.site.kind == SiteKind::kNone ||
+            node.site.kind > SiteKind::kSample) {
+            continue;
+        }
+        if (node.site.kind == SiteKind::kInterval && !intervals_too) {
+            if (!intervals_.push(step)) return false;
+            continue;
+        }
+        uint32_t merged = kNoNode;
+        if (!read_node(step, node, thread, &merged)) return false;
+        if (!steps_.push(Step{node.first_child, merged})) return false;
+    }
+    return true;
+}
+
+bool RecordReader::read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged) {
+    MergedNode place{};
+    place.parent = step.parent;
+    set_site(node, &place);
+    *merged = node_table_.find_or_add(place);
+    if (*merged == kNoNode) return false;
+    cells_taken_[step.cell] = *merged;
+
+    Totals totals = empty_totals();
+    if (!totals_of(node, *merged, &totals)) return false;
+    MergedNode* added = &out_->nodes[*merged];
+    add_totals(&added->totals, totals);
+    added->ranks = 1;
+    added->rank_min = added->rank_max = rank_;
+    added->rank_min_ns = added->rank_max_ns = added->totals.time_ns;
+    return node.site.kind == SiteKind::kSample || add_row(*merged, thread, totals);
+}
+
+void RecordReader::set_site(const Node& node, MergedNode* place) const {
+    place->kind = static_cast<uint8_t>(node.site.kind);
+    place->module = kNoModule;
+    place->meet = kNoNode;
+    if (node.site.kind == SiteKind::kProgram) return;
+    place->flags = node.site.flags;
+    if (node.site.kind == SiteKind::kInterval) {
+        place->offset =
+            node_at(static_cast<CellIndex>(std::min<uint64_t>(node.site.offset, kCellFree)));
+        const uint32_t meet = node_at(node.part);
+        place->meet = meet == kNoNode ? 0 : meet;
+        return;
+    }
+    place->offset = node.site.offset;
+    if (node.site.module < modules_.size()) place->module = modules_[node.site.module];
+    if (node.site.kind == SiteKind::kCommunication && node.site.call < kMpiCallCount) {
+        place->call = node.site.call;
+    }
+}
+
+bool RecordReader::totals_of(const Node& node, uint32_t merged, Totals* totals) {
+    totals->count = node.count;
+    totals->time_ns = ns(node.ticks);
+    if (node.count != 0) {
+        totals->min_ns = ns(node.min_ticks);
+        totals->max_ns = ns(node.max_ticks);
+    }
+    CommPart part;
+    if (node.site.kind != SiteKind::kCommunication || !load(node.part, &part)) return true;
+    totals->sync_ns = ns(part.sync_ticks);
+    totals->blocked_ns = ns(part.blocked_ticks);
+    if (class_of(node.site.call) == CallClass::kCollective) {
+        const uint64_t shortest = scale(node.min_ticks, node.count, 1);
+        totals->blocked_ns = shortest < node.ticks ? ns(node.ticks - shortest) : 0;
+    }
+    totals->bytes_sent = part.bytes_sent;
+    totals->bytes_received = part.bytes_received;
+    totals->failed = part.failed;
+    totals->folded_peers = part.folded_peers;
+    return add_histogram(part.histogram, merged, totals) && read_peers(part.first_peer, merged);
+}
+
+bool RecordReader::add_histogram(CellIndex cell, uint32_t merged, Totals* totals) {
+    SizeHistogram histogram;
+    if (!load(cell, &histogram)) return true;
+    for (int slot = 0; slot < kEventSlots; slot++) {
+        totals->event_count[slot] = histogram.event_count[slot];
+        totals->event_ns[slot] = ns(histogram.event_ticks[slot]);
+    }
+    uint32_t* index = &out_->nodes[merged].histogram;
+    if (*index == kNoHistogram) {
+        if (!out_->histograms.push(MergedHistogram{})) return false;
+        *index = static_cast<uint32_t>(out_->histograms.size() - 1);
+    }
+    MergedHistogram* into = &out_->histograms[*index];
+    for (int bucket = 0; bucket < kSizeBuckets; bucket++) {
+        into->messages[bucket] += histogram.messages[bucket];
+    }
+    return true;
+}
+
+bool RecordReader::read_peers(CellIndex first, uint32_t merged) {
+    PeerRecord record;
+    for (CellIndex cell = first; take(cell, &record); cell = record.next) {
+        if (!add_peer(record, merged)) return false;
+    }
+    return true;
+}
+
+// The threads of a rank are one towards a partner.
+bool RecordReader::add_peer(const PeerRecord& record, uint32_t merged) {
+    GrowArray<MergedPeer>& peers = out_->peers;
+    const uint64_t hash = hash_of_peer(merged, record.peer);
+    uint32_t index = peer_index_.find(
+        hash, [&](uint32_t i) { return peers[i].node == merged && peers[i].peer == record.peer; });
+    if (index == HashIndex::kAbsent) {
+        MergedPeer peer{};
+        peer.node = merged;
+        peer.rank = rank_;
+        peer.peer = record.peer;
+        peer.min_ns = UINT64_MAX;
+        if (!peer_index_.reserve(peers.size() + 1) || !peers.push(peer)) return false;
+        index = static_cast<uint32_t>(peers.size() - 1);
+        peer_index_.insert(hash, index);
+    }
+    MergedPeer* peer = &peers[index];
+    peer->count += record.count;
+    peer->time_ns += ns(record.ticks);
+    peer->sync_ns += ns(record.sync_ticks);
+    peer->bytes_sent += record.bytes_sent;
+    peer->bytes_received += record.bytes_received;
+    if (record.count != 0) {
+        peer->min_ns = std::min(peer->min_ns, ns(record.min_ticks));
+        peer->max_ns = std::max(peer->max_ns, ns(record.max_ticks));
+    }
+    return true;
+}
+
+void RecordReader::begin_rows() {
+    for (size_t i = first_row_; i < out_->rows.size(); i++) rows_[out_->rows[i].node] = kNoNode;
+    first_row_ = out_->rows.size();
+}
+
+bool RecordReader::add_row(uint32_t merged, uint32_t thread, const Totals& totals) {
+    const size_t known = rows_.size();
+    if (merged >= known) {
+        if (!rows_.resize(merged + size_t{1})) return false;
+        for (size_t i = known; i < rows_.size(); i++) rows_[i] = kNoNode;
+    }
+    if (rows_[merged] != kNoNode) {
+        add_totals(&out_->rows[rows_[merged]].totals, totals);
+        return true;
+    }
+    MergedRow row{};
+    row.node = merged;
+    row.rank = rank_;
+    row.thread = thread;
+    row.totals = totals;
+    rows_[merged] = static_cast<uint32_t>(out_->rows.size());
+    return out_->rows.push(row);
+}
+
+bool RecordReader::read_intervals() {
+    size_t next = 0;
+    for (const ThreadSpan& thread : threads_) {
+        begin_rows();
+        for (; next < thread.intervals_end; next++) {
+            // Its siblings have been walked.
+            const Step step = intervals_[next];
+            Node node;
+            if (!load(step.cell, &node)) continue;
+            uint32_t merged = kNoNode;
+            if (!read_node(step, node, thread.number, &merged)) return false;
+            steps_.clear();
+            if (!steps_.push(Step{node.first_child, merged})) return false;
+            if (!walk(thread.number, true)) return false;
+        }
+    }
+    return true;
+}
+
+bool RecordReader::add_rank() {
+    MergedRank rank = figures_;
+    rank.rank = rank_;
+    rank.pid = header_.pid;
+    rank.state = static_cast<uint32_t>(header_.state);
+    if (rank.state < static_cast<uint32_t>(FileState::kRunning) ||
+        rank.state > static_cast<uint32_t>(FileState::kExited)) {
+        rank.state = static_cast<uint32_t>(FileState::kRunning);
+    }
+    rank.flags = header_.flags;
+    rank.exit_code = header_.exit_code;
+    rank.sample_hz = header_.sample_hz;
+    rank.callpath_depth = header_.callpath_depth;
+    rank.start_unix_ns = header_.start_unix_ns;
+    const uint64_t end = header_.end_ticks != 0 ? header_.end_ticks : last_ticks_;
+    rank.real_ns = end > header_.start_ticks ? ns(end - header_.start_ticks) : 0;
+    rank.call_cost_ns_q8 =
+        scale(header_.call_cost_ticks, 256'000'000'000, header_.ticks_per_second);
+    rank.record_bytes = std::min<uint64_t>(bytes_, uint64_t{header_.cells_reserved} * kCellBytes);
+    return intern(header_.host, sizeof(header_.host), &rank.host) &&
+           intern(header_.program, sizeof(header_.program), &rank.program) &&
+           intern(header_.command, sizeof(header_.command), &rank.command) &&
+           out_->ranks.push(rank);
+}
+
+}  // namespace
+
+bool add_record_file(Merged* into, const void* file, size_t bytes) {
+    Merged one;
+    return RecordReader(file, bytes, &one).read() && join(into, one);
+}
+
+}  // namespace dwell

@@ -1,0 +1,30 @@
+// Communication statements that the compiler turned into jumps: `return MPI_Send(...)` leaves no
+// return address of its own. The call-site entries of the debug information tell where it was.
+#ifndef DWELL_SUMMARIZE_TAIL_CALLS_H_
+#define DWELL_SUMMARIZE_TAIL_CALLS_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "summarize/debug_info.h"
+
+namespace dwell {
+
+struct TailCall {
+    enum class Kind {
+        kNone,     // the call before the return address reached MPI itself, or nothing is known
+        kUnique,   // `jumps` are the only way from the called function to MPI
+        kUnknown,  // another function was called, and its jump to MPI is not unique
+    };
+    Kind kind = Kind::kNone;
+    std::vector<uint64_t> jumps;  // an address inside each jump instruction, outermost first
+};
+
+// What the call that returns to `return_offset` says about how it came to the MPI function
+// `c_name`.
+TailCall find_tail_call(DebugInfo* info, uint64_t return_offset, std::string_view c_name);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_TAIL_CALLS_H_

@@ -1,0 +1,148 @@
+// Writes the CSV of DESIGN 6 with the quoting of RFC 4180. Seconds have nine decimals, so sums over
+// rows are exact to the nanosecond.
+#include "summarize/write_csv.h"
+
+#include <fmt/format.h>
+
+#include "summarize/json_names.h"
+#include "summarize/profile_walk.h"
+
+namespace dwell {
+namespace {
+
+constexpr std::string_view kHeader =
+    "path,kind,name,file,line,rank,thread,count,time_s,self_s,sync_s,transfer_s,bytes,"
+    "blocked_s,sent,received,min_s,max_s,failed,estimated,labels\r\n";
+
+std::string quoted(std::string_view field) {
+    if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
+    std::string out = "\"";
+    for (const char c : field) {
+        if (c == '"') out += '"';
+        out += c;
+    }
+    return out + '"';
+}
+
+std::string percent_encoded(std::string_view element) {
+    std::string out;
+    for (const char c : element) {
+        if (c == '/') {
+            out += "%2F";
+        } else if (c == '%') {
+            out += "%25";
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+std::string seconds(uint64_t ns) {
+    return fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
+}
+
+std::string label_words(uint32_t labels) {
+    std::string words;
+    for (const BitName& known : kLabelNames) {
+        if (!(labels & known.bit)) continue;
+        if (!words.empty()) words += ' ';
+        words += known.name;
+    }
+    return words;
+}
+
+// What is the same in all rows of one node: the first five fields.
+std::vector<std::string> node_fields(const Profile& profile, const std::vector<uint32_t>& order) {
+    std::vector<std::string> paths(profile.nodes.size());
+    std::vector<std::string> fields(profile.nodes.size());
+    for (const uint32_t index : order) {
+        const ProfileNode& node = profile.nodes[index];
+        const std::string element =
+            percent_encoded(fmt::format("{}@{}:{}", node.name, base_name(node.file), node.line));
+        paths[index] = node.parent == kNoNode ? element : paths[node.parent] + "/" + element;
+        fields[index] = fmt::format("{},{},{},{},{}", quoted(paths[index]), kind_name(node.kind),
+                                    quoted(node.name), quoted(node.file), node.line);
+    }
+    return fields;
+}
+
+struct Figures {
+    const Totals& totals;
+    uint64_t computation_ns;
+    uint64_t communication_ns;  // inclusive
+};
+
+void append_figures(std::string* out, const ProfileNode& node, const Figures& figures) {
+    const Totals& totals = figures.totals;
+    const uint64_t self_ns = is_communication(node) ? totals.time_ns : figures.computation_ns;
+    const uint64_t blocked_ns = std::min(totals.blocked_ns, figures.communication_ns);
+    const std::string blocked = seconds(blocked_ns);
+    const bool timed = totals.count != 0 && totals.min_ns != UINT64_MAX;
+    *out += fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", totals.count,
+                        seconds(totals.time_ns), seconds(self_ns), blocked,
+                        seconds(figures.communication_ns - blocked_ns),
+                        totals.bytes_sent + totals.bytes_received, blocked, totals.bytes_sent,
+                        totals.bytes_received, timed ? seconds(totals.min_ns) : "",
+                        timed ? seconds(totals.max_ns) : "", totals.failed,
+                        node.labels & kLabelEstimated ? 1 : 0, label_words(node.labels));
+}
+
+}  // namespace
+
+std::string write_csv(const Profile& profile) {
+    const std::vector<uint32_t> order = nodes_from_root(profile);
+    const std::vector<std::string> fields = node_fields(profile, order);
+    std::vector<uint64_t> communication_ns(profile.nodes.size());
+    for (const uint32_t index : order) {
+        const ProfileNode& node = profile.nodes[index];
+        if (is_communication(node)) communication_ns[index] = node.totals.time_ns;
+    }
+    sum_into_parents(profile, order, &communication_ns);
+
+    std::string out(kHeader);
+    for (const uint32_t index : order) {
+        const ProfileNode& node = profile.nodes[index];
+        out += fields[index] + ",*,*";
+        append_figures(&out, node, {node.totals, node.computation_ns, communication_ns[index]});
+    }
+    return out;
+}
+
+tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile) {
+    if (profile.merged_flags & kMergedRowsDropped) {
+        return tl::unexpected<std::string>(
+            "this profile holds no figures per rank: the job was over the row limit "
+            "(run again with a higher DWELL_ROW_LIMIT, or leave out --per-rank)");
+    }
+    const std::vector<uint32_t> order = nodes_from_root(profile);
+    const std::vector<std::string> fields = node_fields(profile, order);
+    const std::vector<size_t> rows = rows_by_thread(profile);
+    std::vector<uint64_t> communication_ns(profile.nodes.size());
+
+    std::string out(kHeader);
+    for (size_t first = 0; first < rows.size();) {
+        const ProfileRow& head = profile.rows[rows[first]];
+        size_t end = first;
+        const auto same_thread = [&](const ProfileRow& row) {
+            return row.rank == head.rank && row.thread == head.thread;
+        };
+        std::fill(communication_ns.begin(), communication_ns.end(), 0);
+        for (; end < rows.size() && same_thread(profile.rows[rows[end]]); ++end) {
+            const ProfileRow& row = profile.rows[rows[end]];
+            if (is_communication(profile.nodes[row.node])) {
+                communication_ns[row.node] += row.totals.time_ns;
+            }
+        }
+        sum_into_parents(profile, order, &communication_ns);
+        for (; first < end; ++first) {
+            const ProfileRow& row = profile.rows[rows[first]];
+            out += fmt::format("{},{},{}", fields[row.node], row.rank, row.thread);
+            append_figures(&out, profile.nodes[row.node],
+                           {row.totals, row.computation_ns, communication_ns[row.node]});
+        }
+    }
+    return out;
+}
+
+}  // namespace dwell

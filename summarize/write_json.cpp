@@ -1,0 +1,228 @@
+// Writes profile.json. Nodes carry every figure; rows and peers, of which there can be hundreds of
+// thousands, leave out figures that are zero.
+#include "summarize/write_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "summarize/json_names.h"
+
+namespace dwell {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <size_t kCount>
+Json bit_names(uint32_t bits, const std::array<BitName, kCount>& names) {
+    Json list = Json::array();
+    for (const BitName& known : names) {
+        if (bits & known.bit) list.push_back(known.name);
+        bits &= ~known.bit;
+    }
+    for (unsigned bit = 0; bit < 32; ++bit) {
+        if (bits & (1u << bit)) list.push_back("bit_" + std::to_string(bit));
+    }
+    return list;
+}
+
+Json state_name(FileState state) {
+    const auto index = static_cast<size_t>(state);
+    return kStateNames[index < kStateNames.size() ? index : 0];
+}
+
+enum class Zeros { kKeep, kLeaveOut };
+
+class FigureWriter {
+  public:
+    FigureWriter(Json* object, Zeros zeros) : object_(object), zeros_(zeros) {}
+
+    void put(const char* key, uint64_t value) {
+        if (value != 0 || zeros_ == Zeros::kKeep) (*object_)[key] = value;
+    }
+    // A minimum of nothing has no value: the key is missing, not 2^64 - 1.
+    void put_minimum(const char* key, uint64_t value) {
+        if (value != UINT64_MAX) (*object_)[key] = value;
+    }
+    void put_slots(const char* key, const uint64_t (&values)[kEventSlots]) {
+        bool any = false;
+        for (uint64_t value : values) any = any || value != 0;
+        if (any || zeros_ == Zeros::kKeep) (*object_)[key] = values;
+    }
+
+  private:
+    Json* object_;
+    Zeros zeros_;
+};
+
+void put_totals(Json* object, const Totals& totals, Zeros zeros) {
+    FigureWriter writer(object, zeros);
+    writer.put("count", totals.count);
+    writer.put("time_ns", totals.time_ns);
+    writer.put_minimum("min_ns", totals.min_ns);
+    writer.put("max_ns", totals.max_ns);
+    writer.put("sync_ns", totals.sync_ns);
+    writer.put("blocked_ns", totals.blocked_ns);
+    writer.put("bytes_sent", totals.bytes_sent);
+    writer.put("bytes_received", totals.bytes_received);
+    writer.put("failed", totals.failed);
+    writer.put("folded_peers", totals.folded_peers);
+    writer.put_slots("event_count", totals.event_count);
+    writer.put_slots("event_ns", totals.event_ns);
+}
+
+Json node_or_null(uint32_t node) { return node == kNoNode ? Json(nullptr) : Json(node); }
+
+Json rank_json(const ProfileRank& rank) {
+    return {{"rank", rank.rank},
+            {"pid", rank.pid},
+            {"host", rank.host},
+            {"program", rank.program},
+            {"command", rank.command},
+            {"state", state_name(rank.state)},
+            {"flags", bit_names(rank.flags, kFileFlagNames)},
+            {"exit_code", rank.exit_code},
+            {"threads", rank.threads},
+            {"sample_hz", rank.sample_hz},
+            {"callpath_depth", rank.callpath_depth},
+            {"start_unix_ns", rank.start_unix_ns},
+            {"real_ns", rank.real_ns},
+            {"intrusion_ns", rank.intrusion_ns},
+            {"paused_ns", rank.paused_ns},
+            {"call_cost_ns", std::isfinite(rank.call_cost_ns) ? rank.call_cost_ns : 0.0},
+            {"record_bytes", rank.record_bytes},
+            {"samples", rank.samples},
+            {"samples_in_calls", rank.samples_in_calls},
+            {"samples_lost", rank.samples_lost},
+            {"folded_paths", rank.folded_paths},
+            {"dropped", rank.dropped},
+            {"guessed", rank.guessed},
+            {"clock_errors", rank.clock_errors},
+            {"threads_served", rank.threads_served}};
+}
+
+Json node_json(const ProfileNode& node) {
+    Json json = {{"kind", kind_name(node.kind)},
+                 {"name", node.name},
+                 {"file", node.file},
+                 {"line", node.line},
+                 {"module", node.module},
+                 {"labels", bit_names(node.labels, kLabelNames)},
+                 {"call", node.call},
+                 {"parent", node_or_null(node.parent)},
+                 {"children", node.children}};
+    put_totals(&json, node.totals, Zeros::kKeep);
+    json["computation_ns"] = node.computation_ns;
+    json["samples"] = node.samples;
+    json["ranks"] = node.ranks;
+    json["rank_min_ns"] = node.rank_min_ns;
+    json["rank_min"] = node.rank_min;
+    json["rank_max_ns"] = node.rank_max_ns;
+    json["rank_max"] = node.rank_max;
+    json["messages"] = node.messages;
+    return json;
+}
+
+Json interval_json(const ProfileInterval& interval) {
+    Json lines = Json::array();
+    for (const SampledLine& line : interval.lines) {
+        lines.push_back({{"function", line.function},
+                         {"file", line.file},
+                         {"line", line.line},
+                         {"samples", line.samples}});
+    }
+    Json json = {{"from", node_or_null(interval.from)},
+                 {"to", node_or_null(interval.to)},
+                 {"booked_on", node_or_null(interval.booked_on)}};
+    FigureWriter writer(&json, Zeros::kKeep);
+    writer.put("count", interval.count);
+    writer.put("time_ns", interval.time_ns);
+    writer.put_minimum("min_ns", interval.min_ns);
+    writer.put("max_ns", interval.max_ns);
+    json["lines"] = std::move(lines);
+    return json;
+}
+
+Json row_json(const ProfileRow& row) {
+    Json json = {{"node", row.node}, {"rank", row.rank}, {"thread", row.thread}};
+    put_totals(&json, row.totals, Zeros::kLeaveOut);
+    FigureWriter(&json, Zeros::kLeaveOut).put("computation_ns", row.computation_ns);
+    return json;
+}
+
+Json peer_json(const ProfilePeer& peer) {
+    Json json = {{"node", peer.node},
+                 {"rank", peer.rank},
+                 {"peer_world", peer.peer >> kPeerRankBits},
+                 {"peer_rank", peer.peer & ((1u << kPeerRankBits) - 1)}};
+    FigureWriter writer(&json, Zeros::kLeaveOut);
+    writer.put("count", peer.count);
+    writer.put("time_ns", peer.time_ns);
+    writer.put("sync_ns", peer.sync_ns);
+    writer.put("bytes_sent", peer.bytes_sent);
+    writer.put("bytes_received", peer.bytes_received);
+    writer.put_minimum("min_ns", peer.min_ns);
+    writer.put("max_ns", peer.max_ns);
+    return json;
+}
+
+// A distance of kNoPeer (another world) is null, that of kOtherDistances the word "other".
+Json distance_json(const MergedDistance& distance) {
+    Json of = distance.distance;
+    if (distance.distance == kNoPeer) of = nullptr;
+    if (distance.distance == kOtherDistances) of = "other";
+    return {{"node", distance.node},
+            {"distance", std::move(of)},
+            {"pairs", distance.pairs},
+            {"count", distance.count},
+            {"time_ns", distance.time_ns},
+            {"sync_ns", distance.sync_ns},
+            {"bytes_sent", distance.bytes_sent},
+            {"bytes_received", distance.bytes_received}};
+}
+
+// One line for each element: profiles can be compared with diff and read without a tool.
+template <typename Items, typename ToJson>
+void append_list(std::string* out, const char* key, const Items& items, ToJson to_json) {
+    *out += std::string("  \"") + key + "\": [";
+    const char* separator = "\n    ";
+    for (const auto& item : items) {
+        *out += separator;
+        *out += to_json(item).dump(-1, ' ', false, Json::error_handler_t::replace);
+        separator = ",\n    ";
+    }
+    *out += items.empty() ? "]" : "\n  ]";
+}
+
+}  // namespace
+
+std::string write_profile_json(const Profile& profile) {
+    const Json head = {{"dwell_profile", kProfileJsonVersion},
+                       {"version", profile.version},
+                       {"job", profile.job},
+                       {"world_size", profile.world_size},
+                       {"flags", bit_names(profile.merged_flags, kMergedFlagNames)},
+                       {"total_ns", profile.total_ns},
+                       {"computation_ns", profile.computation_ns},
+                       {"transfer_ns", profile.transfer_ns},
+                       {"blocked_ns", profile.blocked_ns},
+                       {"paused_ns", profile.paused_ns},
+                       {"notes", profile.notes}};
+    std::string out = head.dump(2, ' ', false, Json::error_handler_t::replace);
+    out.resize(out.rfind('\n'));  // the closing brace follows after the lists
+    out += ",\n";
+    append_list(&out, "ranks", profile.ranks, rank_json);
+    out += ",\n";
+    append_list(&out, "nodes", profile.nodes, node_json);
+    out += ",\n";
+    append_list(&out, "intervals", profile.intervals, interval_json);
+    out += ",\n";
+    append_list(&out, "rows", profile.rows, row_json);
+    out += ",\n";
+    append_list(&out, "peers", profile.peers, peer_json);
+    out += ",\n";
+    append_list(&out, "distances", profile.distances, distance_json);
+    out += "\n}\n";
+    return out;
+}
+
+}  // namespace dwell

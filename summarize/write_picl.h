@@ -1,0 +1,18 @@
+// stats.picl: the statistics records of ORNL/TM-12125 (DESIGN 7). What dwell decides where the
+// report leaves a choice is documented in docs/picl.md.
+#ifndef DWELL_SUMMARIZE_WRITE_PICL_H_
+#define DWELL_SUMMARIZE_WRITE_PICL_H_
+
+#include <string>
+
+#include "summarize/profile.h"
+
+namespace dwell {
+
+// The text of stats.picl; ASCII only. With figures per rank every process gets its statistics,
+// otherwise the subset of all processes gets the sums.
+std::string write_picl(const Profile& profile);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_WRITE_PICL_H_

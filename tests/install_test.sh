@@ -1,0 +1,54 @@
+#!/bin/bash
+# Installs into a temporary directory and checks that everything is there and works from there: the
+# command finds its library, CMake and pkg-config find the package, the manual is complete.
+set -euo pipefail
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+"$CMAKE" --install "$BUILD_DIR" --prefix "$prefix" >/dev/null
+
+for file in "$BINDIR/dwell" "$LIBDIR/libdwell.so" "$LIBDIR/pkgconfig/dwell.pc" \
+    "$LIBDIR/cmake/dwell/dwellConfig.cmake" "$LIBDIR/cmake/dwell/dwellConfigVersion.cmake" \
+    "$INCLUDEDIR/dwell/record_layout.h"; do
+    [[ -s $prefix/$file ]] || fail "$file is missing"
+done
+for page in dwell dwell-run dwell-report dwell-recover dwell-info; do
+    [[ -s $prefix/$MANDIR/man1/$page.1 ]] || fail "the manual page of $page is missing"
+done
+
+[[ $("$prefix/$BINDIR/dwell" --version) == "dwell $VERSION" ]] || fail "dwell --version"
+library=$(readlink -f "$prefix/$LIBDIR/libdwell.so")
+"$prefix/$BINDIR/dwell" info | grep -qF "$library" || fail "the installed dwell does not find $library"
+
+# Only libc may be needed by a library that is preloaded into every program.
+needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libc\.so|ld-linux)' || true)
+[[ -z $needed ]] || fail "libdwell.so needs $needed"
+
+PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig pkg-config --exact-version="$VERSION" dwell ||
+    fail "pkg-config does not know dwell $VERSION"
+[[ $(PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig pkg-config --variable=preload dwell) == \
+    "$prefix/$LIBDIR/libdwell.so" ]] || fail "pkg-config names another library"
+
+mkdir "$prefix/user"
+cat >"$prefix/user/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES CXX)
+find_package(dwell REQUIRED)
+if(NOT EXISTS "${DWELL_LIBRARY}" OR NOT EXISTS "${DWELL_COMMAND}")
+    message(FATAL_ERROR "paths of the package are wrong")
+endif()
+file(WRITE ${CMAKE_BINARY_DIR}/user.cpp
+     "#include <dwell/record_layout.h>\nint main() { return dwell::kRecordLayoutVersion == 0; }\n")
+add_executable(user ${CMAKE_BINARY_DIR}/user.cpp)
+target_include_directories(user PRIVATE
+    $<TARGET_PROPERTY:dwell::runtime,INTERFACE_INCLUDE_DIRECTORIES>)
+END
+"$CMAKE" -S "$prefix/user" -B "$prefix/user/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null &&
+    "$CMAKE" --build "$prefix/user/build" >/dev/null || fail "find_package(dwell) does not work"
+"$prefix/user/build/user" || fail "the installed header gives another program"
+echo "installed and complete"

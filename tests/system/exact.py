@@ -1,0 +1,29 @@
+"""Runs one program of exactly known counts, bytes, peers and lines: exact.py PROGRAM RANKS.
+
+The program's source says beside each call what a right profile shows there (`//@` comments, see
+harness.Expectation): counts, bytes and peers follow from the arguments of the calls alone.
+"""
+
+import sys
+
+import harness
+
+
+def main():
+    name, ranks = sys.argv[1], int(sys.argv[2])
+    source_file = harness.source("programs/" + sys.argv[3])
+    options = sys.argv[4:]
+
+    def exact():
+        profile = harness.profiled([harness.program(name)], ranks, options)
+        harness.verify_expectations(profile, source_file, ranks)
+
+    exact.__doc__ = f"Counts, bytes and peers at every line as the comments of {sys.argv[3]} say."
+    exact.__name__ = name
+    harness.case(exact)
+    sys.argv[1:] = [name]
+    harness.main()
+
+
+if __name__ == "__main__":
+    main()

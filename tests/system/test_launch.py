@@ -1,0 +1,217 @@
+"""Ways to start: around the launcher, by LD_PRELOAD, through shells, without MPI; and the outputs."""
+
+import json
+import os
+import re
+
+from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, mpirun,
+                     profiled, program, run_observed, run_plain, same_result, scratch, source,
+                     verify_expectations)
+
+
+def right_ring(profile, ranks=2):
+    profile.check_conservation()
+    verify_expectations(profile, source("programs/ring.c"), ranks)
+
+
+@case
+def around_the_launcher():
+    """`dwell run mpirun -n 2 app` is the same as `mpirun -n 2 dwell run app`."""
+    plain = run_plain([program("ring")], 2)
+    out = scratch("out")
+    run = execute([DWELL, "run", "-o", out] + mpirun(2, program("ring")), 2)
+    same_result(plain, run)
+    right_ring(Profile(out, run))
+
+
+@case
+def preloaded_without_launcher():
+    """LD_PRELOAD=libdwell.so mpirun -n 2 app writes dwell-<program>-<jobid>/ where it was started."""
+    plain = run_plain([program("ring")], 2)
+    run = execute(mpirun(2, program("ring")), 2, env={"LD_PRELOAD": LIBRARY}, cwd=scratch())
+    same_result(plain, run)
+    found = [name for name in os.listdir(scratch()) if name.startswith("dwell-ring")]
+    check(len(found) == 1, f"output directories {found}" + run.describe())
+    right_ring(Profile(scratch(found[0]), run))
+
+
+@case
+def default_directory():
+    """Without -o the directory is dwell-<program>-<jobid>/, and stderr names it."""
+    run = execute(mpirun(2, DWELL, "run", program("ring")), 2, cwd=scratch())
+    found = [name for name in os.listdir(scratch()) if name.startswith("dwell-ring")]
+    check(len(found) == 1 and found[0] in run.stderr, f"directories {found}" + run.describe())
+    right_ring(Profile(scratch(found[0]), run))
+
+
+def in_shell(command):
+    plain = run_plain([program("ring")], 2)
+    out = scratch("out")
+    run = run_observed(command, 2, out)
+    same_result(plain, run)
+    right_ring(Profile(out, run))
+
+
+@case
+def through_sh_c():
+    """A shell between dwell and the program is left alone; the program below it is observed."""
+    in_shell(["sh", "-c", program("ring") + "; exit $?"])
+
+
+@case
+def through_script():
+    """The same for a script."""
+    script = scratch("job.sh")
+    with open(script, "w") as stream:
+        stream.write(f"#!/bin/sh\ntrue\n{program('ring')}\ncode=$?\ntrue\nexit $code\n")
+    os.chmod(script, 0o755)
+    in_shell([script])
+
+
+@case
+def dwell_inside_shell():
+    """And with dwell inside the shell."""
+    plain = run_plain([program("ring")], 2)
+    out = scratch("out")
+    run = execute(mpirun(2, "sh", "-c", f"{DWELL} run -o {out} {program('ring')}"), 2)
+    same_result(plain, run)
+    right_ring(Profile(out, run))
+
+
+@case
+def singleton():
+    """An MPI program started without a launcher is a job of one rank."""
+    out = scratch("out")
+    plain = execute([program("ring")])
+    run = execute([DWELL, "run", "-o", out, program("ring")])
+    same_result(plain, run)
+    right_ring(Profile(out, run), 1)
+
+
+@case
+def serial_program():
+    """A serial program gets a profile too: its time, all of it computation."""
+    out = scratch("out")
+    run = execute([DWELL, "run", "-o", out, program("serial")])
+    check_equal((run.code, run.stdout), (3, "serial\n"), "exit code and stdout" + run.describe())
+    profile = Profile(out, run)
+    profile.check_conservation()
+    check(0.45 <= profile.json["total_ns"] / 1e9 <= 1.02 * run.elapsed_s,
+          f"{profile.json['total_ns'] / 1e9} s for half a second of computation")
+    check(profile.json["computation_ns"] >= 0.99 * profile.json["total_ns"], "not all computation")
+
+
+@case
+def summary_and_quiet():
+    """The summary goes to stderr, stdout stays the program's; --quiet says nothing."""
+    run = run_observed([program("ring")], 2, scratch("out"))
+    lines = run.stderr.splitlines()
+    check(10 <= len(lines) <= 40, f"{len(lines)} lines of summary" + run.describe())
+    check(max(map(len, lines)) <= 100 + len(scratch()), "lines beyond 100 columns" + run.describe())
+    check("\033[" not in run.stderr, "colours though stderr is no terminal")
+    quiet = run_observed([program("ring")], 2, scratch("quiet"), ["--quiet"])
+    check_equal(quiet.stderr.strip(), "", "stderr with --quiet")
+    right_ring(Profile(scratch("quiet"), quiet))
+
+
+@case
+def report_text():
+    """The text report names program, ranks, the costly lines, and fits into 100 columns; a locale
+    without UTF-8 gets ASCII."""
+    out = scratch("out")
+    run_observed([program("ring")], 2, out)
+    text = execute([DWELL, "report", out])
+    check_equal(text.code, 0, "exit code" + text.describe())
+    wide = [line for line in text.stdout.splitlines() if len(line) > 100]
+    check(not wide, f"lines beyond 100 columns: {wide[:3]}")
+    for word in ("ring", "MPI_Sendrecv", "MPI_Allreduce", "ring.c:"):
+        check(word in text.stdout, f"{word} is missing" + text.describe())
+    check("\033[" not in text.stdout, "colours though stdout is no terminal")
+    plain = execute([DWELL, "report", out], env={"LC_ALL": "C", "LANG": "C"})
+    check(plain.stdout.isascii(), "not ASCII in the C locale")
+
+
+@case
+def report_json():
+    """`dwell report --format json` is the profile again."""
+    out = scratch("out")
+    run = run_observed([program("ring")], 2, out)
+    profile = Profile(out, run)
+    told = execute([DWELL, "report", "--format", "json", out])
+    check_equal(told.code, 0, "exit code" + told.describe())
+    again = json.loads(told.stdout)
+    for key in ("total_ns", "computation_ns", "transfer_ns", "blocked_ns", "world_size"):
+        check_equal(again[key], profile.json[key], key)
+    check_equal(len(again["nodes"]), len(profile.nodes), "number of nodes")
+
+
+@case
+def csv_rows():
+    """CSV: a row for each node with the counts of the profile; rows for each rank add up to it, and
+    fields are quoted after RFC 4180."""
+    out = scratch("out")
+    run = run_observed([program("ring")], 2, out)
+    profile = Profile(out, run)
+    merged = [r for r in profile.csv() if r["name"] == "MPI_Sendrecv"]
+    check_equal([(r["kind"], r["count"], r["file"].rsplit("/")[-1]) for r in merged],
+                [("comm", "20", "ring.c")], "merged row")
+    check_equal({(r["rank"], r["thread"]) for r in merged}, {("*", "*")}, "rank and thread")
+    check(re.search(r"MPI_Sendrecv@ring\.c:\d+$", merged[0]["path"]), f"path {merged[0]['path']}")
+    split = [r for r in profile.csv("--per-rank") if r["name"] == "MPI_Sendrecv" and r["rank"] != "*"]
+    check_equal(sorted((r["rank"], r["count"]) for r in split), [("0", "10"), ("1", "10")], "rows")
+    for column in ("time_s", "self_s", "transfer_s"):
+        total = sum(float(r[column]) for r in split)
+        check(abs(total - float(merged[0][column])) < 1e-6 + 1e-3 * total, f"sum of {column}")
+    check_equal(sum(int(r["bytes"]) for r in split), int(merged[0]["bytes"]), "sum of bytes")
+
+
+@case
+def picl_statistics():
+    """stats.picl: for each process the -901 entry first and exit, and statistics records after."""
+    out = scratch("out")
+    run = run_observed([program("ring")], 2, out)
+    Profile(out, run)
+    with open(os.path.join(out, "stats.picl")) as stream:
+        records = [line.split() for line in stream if line.strip()]
+    check(all(len(r) >= 4 for r in records), "a record of less than four fields")
+    for rank in "01":
+        mine = [r for r in records if r[3] == rank] if len(records[0]) > 3 else []
+        spans = [r for r in mine if r[1] == "-901"]
+        check(len(spans) == 2, f"{len(spans)} records -901 of process {rank}: {records[:5]}")
+        for kind in ("-101", "-102"):
+            check(any(r[0] == kind for r in mine), f"no {kind} record of process {rank}")
+
+
+@case
+def records_are_removed():
+    """After a normal end no record file is left."""
+    records = scratch("records")
+    os.mkdir(records)
+    run = run_observed([program("ring")], 2, scratch("out"), env={"DWELL_RECORD_DIR": records})
+    right_ring(Profile(scratch("out"), run))
+    left = [os.path.join(d, f) for d, _, files in os.walk(records) for f in files]
+    check(not left and not os.listdir(records), f"left behind: {left or os.listdir(records)}")
+
+
+@case
+def size_does_not_grow():
+    """Record files and outputs are of the same size after 10^4 and after 10^6 calls."""
+    few = profiled([program("many_calls"), "10000"], 1, name="few")
+    many = profiled([program("many_calls"), "1000000"], 1, ["--sample", "off"], name="many")
+    check_equal(many.count("MPI_Iprobe"), 1000000, "calls")
+    check_equal(many.ranks[0]["record_bytes"], few.ranks[0]["record_bytes"], "record bytes")
+    sizes = [os.path.getsize(os.path.join(p.directory, "profile.json")) for p in (few, many)]
+    check(abs(sizes[0] - sizes[1]) < 2000, f"profile.json grew: {sizes}")
+
+
+@case
+def info():
+    """`dwell info` says which MPI, unwinder and clock work here."""
+    run = execute([DWELL, "info"])
+    check_equal(run.code, 0, "exit code" + run.describe())
+    for word in ("MPI", "libunwind", "PAPI", "clock"):
+        check(word.lower() in run.stdout.lower(), f"{word} is not mentioned" + run.describe())
+
+
+if __name__ == "__main__":
+    main()

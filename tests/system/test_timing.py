@@ -1,0 +1,127 @@
+"""Times: blocked or found, intervals between lines, sampled lines, waiting that is known."""
+
+import os
+
+from harness import (case, check, check_near, main, marked_line, profiled, program, scratch,
+                     skip_unless, source)
+
+N = 100
+PAUSE_NS = 10_000_000
+# A descheduled process can make a found message look late, never an awaited one early.
+SPOILT = 8
+
+
+def found_blocked():
+    return profiled([program("found_blocked")], 2), source("programs/found_blocked.c")
+
+
+@case
+def receives():
+    """Receives that find their message are told from those that block, and the blocked time of the
+    latter is the sender's pause."""
+    profile, file = found_blocked()
+    found = profile.at(file, "recv_found", "MPI_Recv")
+    check(found.events[2] >= N - SPOILT and sum(found.events) == N, f"found: {found}")
+    blocked = profile.at(file, "recv_blocked", "MPI_Recv")
+    check(blocked.events[3] >= N - SPOILT and sum(blocked.events) == N, f"blocked: {blocked}")
+    # The sender rests twice for each of these receives, the second time for the wait after it.
+    check_near(blocked.blocked_ns, N * PAUSE_NS, 0.25, 0, "blocked time of receives in ns")
+    check(found.blocked_ns <= 0.1 * N * PAUSE_NS, f"found receives blocked {found.blocked_ns} ns")
+
+
+@case
+def waits():
+    """The same for requests: waits that need not wait (-60), and those that do (-61)."""
+    profile, file = found_blocked()
+    found = profile.at(file, "wait_found", "MPI_Wait")
+    check(found.events[2] >= N - SPOILT and sum(found.events) == N, f"found: {found}")
+    blocked = profile.at(file, "wait_blocked", "MPI_Wait")
+    check(blocked.events[3] >= N - SPOILT and sum(blocked.events) == N, f"blocked: {blocked}")
+    check_near(blocked.blocked_ns, N * PAUSE_NS, 0.25, 0, "blocked time of waits in ns")
+
+
+@case
+def send_requests():
+    """Waits for small sends need not wait (-30); those for synchronous ones wait for the receiver
+    (-31)."""
+    profile, file = found_blocked()
+    ready = profile.at(file, "send_ready", "MPI_Wait")
+    check(ready.events[0] >= N - SPOILT and sum(ready.events) == N, f"ready: {ready}")
+    blocked = profile.at(file, "send_blocked", "MPI_Wait")
+    check(blocked.events[1] >= N - SPOILT and sum(blocked.events) == N, f"blocked: {blocked}")
+
+
+@case
+def intervals():
+    """Computation is booked by (line left, line reached) with the program's own times, for each
+    rank."""
+    file = source("programs/intervals.c")
+    results = scratch("times")
+    profile = profiled([program("intervals"), results], 2)
+    told = [[float(word) for word in open(f"{results}.{rank}").read().split()] for rank in (0, 1)]
+    lines = {name: marked_line(file, name) for name in ("first", "second", "third")}
+    pairs = (("first", "second", 0, 20), ("second", "third", 1, 20), ("third", "first", 2, 18))
+    for left, reached, column, count in pairs:
+        found = [i for i in profile.intervals if line_of(profile, i["from"]) == lines[left]
+                 and line_of(profile, i["to"]) == lines[reached]]
+        check(len(found) == 1, f"{len(found)} intervals from @{left} to @{reached}")
+        check(found[0]["count"] == count, f"@{left} to @{reached} passed {found[0]['count']} times")
+        check_near(found[0]["time_ns"] / 1e9, told[0][column] + told[1][column], 0.05, 0.002,
+                   f"seconds from @{left} to @{reached}")
+    for rank in profile.ranks:
+        wall = told[rank["rank"]][3]
+        check(rank["real_ns"] / 1e9 >= wall, f"rank {rank['rank']}: {rank['real_ns']} ns, but the "
+              f"program measured {wall} s between MPI_Init and MPI_Finalize")
+
+
+def line_of(profile, index):
+    if index is None or not 0 <= index < len(profile.nodes):
+        return None
+    return profile.nodes[index].get("line")
+
+
+@case
+def sampled_lines():
+    """Samples show where the time between two calls goes: a line that runs twice as often as
+    another gets twice as many."""
+    file = source("programs/sampled.c")
+    paranoid = int(open("/proc/sys/kernel/perf_event_paranoid").read())
+    profile = profiled([program("sampled")], 1, ["--sample", "500"])
+    taken = sum(rank["samples"] for rank in profile.ranks)
+    if taken == 0:
+        skip_unless(paranoid <= 2, f"perf_event_paranoid is {paranoid}")
+        skip_unless(perf_works(), "perf_event_open is not permitted here")
+    check(taken > 300, f"{taken} samples of 2 s at 500 Hz")
+    where = {}
+    for interval in profile.intervals:
+        for line in interval.get("lines", []):
+            if os.path.basename(line["file"] or "") == "sampled.c":
+                where[line["line"]] = where.get(line["line"], 0) + line["samples"]
+    heavy, light = (where.get(marked_line(file, name), 0) for name in ("heavy", "light"))
+    check(light > 0, f"no samples on @light: {where}")
+    check_near(heavy / light, 2.0, 0.25, 0, f"samples of @heavy over @light ({heavy}/{light})")
+
+
+@case
+def sampling_off():
+    """--sample off takes no samples, and nothing else changes."""
+    profile = profiled([program("sampled")], 1, ["--sample", "off"])
+    check(sum(rank["samples"] for rank in profile.ranks) == 0, "samples though switched off")
+    check(profile.count("MPI_Barrier") == 2, "two barriers")
+
+
+def perf_works():
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    attributes = (ctypes.c_char * 128)()
+    attributes[0:4] = (1).to_bytes(4, "little")  # software
+    attributes[4:8] = (112).to_bytes(4, "little")
+    attributes[40:48] = (1 | 1 << 5 | 1 << 6).to_bytes(8, "little")  # disabled, no kernel, no hv
+    descriptor = libc.syscall(298, attributes, 0, -1, -1, 0)
+    if descriptor >= 0:
+        os.close(descriptor)
+    return descriptor >= 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,531 @@
+// Joining merged records: sums by hand, any order and shape of the reduction gives the same
+// figures, damaged messages are refused, the row limit, and every allocation that may fail.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <random>
+
+#include "summarize/merged.h"
+#include "tests/unit/merged_view.h"
+#include "tests/unit/synthetic_records.h"
+
+// The linker sends the allocations of everything under test here (-Wl,--wrap).
+namespace {
+bool watching = false;
+long allocations_left = 0;  // while watching: the one after these fails, as do all later ones
+long blocks = 0;            // allocated and not freed while watching
+
+bool allocation_fails() { return watching && allocations_left-- <= 0; }
+}  // namespace
+
+extern "C" {
+void* __real_malloc(size_t bytes);
+void* __real_realloc(void* block, size_t bytes);
+void __real_free(void* block);
+
+void* __wrap_malloc(size_t bytes) {
+    if (allocation_fails()) return nullptr;
+    if (watching) blocks++;
+    return __real_malloc(bytes);
+}
+void* __wrap_realloc(void* block, size_t bytes) {
+    if (allocation_fails()) return nullptr;
+    if (watching && block == nullptr) blocks++;
+    return __real_realloc(block, bytes);
+}
+void __wrap_free(void* block) {
+    if (watching && block != nullptr) blocks--;
+    __real_free(block);
+}
+}
+
+namespace dwell {
+namespace {
+
+const std::string kBuildId = "abcdefghij0123456789";
+
+Merged read(const RecordFile& file) {
+    Merged merged;
+    EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    return merged;
+}
+
+std::string comm(const char* name, const std::string& module, int offset) {
+    return "/5#" + std::to_string(call_number(name)) + " " + module + ":" + std::to_string(offset);
+}
+
+// Rank 0 has two threads in recv, rank 1 one; rank 1 knows its modules under other numbers and
+// addresses, in the other order, and has a node more.
+RecordFile first_rank() {
+    RecordFile file(0, 2);
+    file.add_module(1, "/bin/app", kBuildId, 0x1000);
+    file.add_module(2, "/lib/plain.so", "", 0x7000);
+    const uint64_t times[] = {100, 30};
+    for (uint32_t thread = 0; thread < 2; thread++) {
+        const CellIndex root = file.add_thread(thread, {1, 1000, 1000, 1000});
+        const CellIndex call = file.add_call(root, 2, 0x40, {1, 500, 500, 500});
+        const CellIndex recv =
+            file.add_communication(call, 1, 0x50, "MPI_Recv", {2, times[thread], 10, 20});
+        file.part(recv).bytes_received = 8;
+        file.part(recv).blocked_ticks = 5;
+        file.histogram(recv).messages[4] = 2;
+        file.add_peer(recv, 1, {2, times[thread], 10, 20}, 0, 8);
+        file.add_interval(recv, 0, root, {1, 7, 7, 7});
+    }
+    return file;
+}
+
+RecordFile second_rank() {
+    RecordFile file(1, 2);
+    file.add_module(1, "/lib/plain.so", "", 0x9000);
+    file.add_module(2, "/bin/app", kBuildId, 0x3000);
+    const CellIndex root = file.add_thread(0, {1, 800, 800, 800});
+    const CellIndex extra = file.add_communication(root, 2, 0x99, "MPI_Send", {1, 6, 6, 6});
+    const CellIndex call = file.add_call(root, 1, 0x40, {1, 300, 300, 300});
+    const CellIndex recv = file.add_communication(call, 2, 0x50, "MPI_Recv", {1, 150, 150, 150});
+    file.part(recv).bytes_received = 16;
+    file.histogram(recv).messages[5] = 1;
+    file.add_peer(recv, 0, {1, 150, 150, 150}, 0, 16);
+    file.add_interval(recv, extra, root, {1, 9, 9, 9});
+    file.add_interval(recv, 0, root, {1, 2, 2, 2});
+    return file;
+}
+
+TEST(Merge, TwoRanksThreeThreadsByHand) {
+    for (const bool first_into_second : {false, true}) {
+        Merged merged = read(first_into_second ? second_rank() : first_rank());
+        ASSERT_TRUE(join(&merged, read(first_into_second ? first_rank() : second_rank())));
+        const auto nodes = nodes_by_path(merged);
+        // program, call, recv, send, start -> recv, send -> recv
+        ASSERT_EQ(merged.nodes.size(), 6u);
+        EXPECT_EQ(merged.modules.size(), 2u);
+        const std::string path = "program/4 /lib/plain.so:64" + comm("MPI_Recv", "/bin/app", 0x50);
+        const MergedNode& recv = merged.nodes[nodes.at(path)];
+        EXPECT_EQ(recv.totals.count, 5u);
+        EXPECT_EQ(recv.totals.time_ns, 280u);
+        EXPECT_EQ(recv.totals.min_ns, 10u);
+        EXPECT_EQ(recv.totals.max_ns, 150u);
+        EXPECT_EQ(recv.totals.blocked_ns, 10u);
+        EXPECT_EQ(recv.totals.bytes_received, 32u);
+        EXPECT_EQ(recv.ranks, 2u);
+        EXPECT_EQ(recv.rank_min, 0u);
+        EXPECT_EQ(recv.rank_min_ns, 130u);  // both threads
+        EXPECT_EQ(recv.rank_max, 1u);
+        EXPECT_EQ(recv.rank_max_ns, 150u);
+        EXPECT_EQ(merged.histograms[recv.histogram].messages[4], 4u);
+        EXPECT_EQ(merged.histograms[recv.histogram].messages[5], 1u);
+
+        const std::string send = "program" + comm("MPI_Send", "/bin/app", 0x99);
+        EXPECT_EQ(merged.nodes[nodes.at(send)].ranks, 1u);
+        EXPECT_EQ(merged.nodes[nodes.at(path + "/10 <" + send + "> ^program")].totals.time_ns, 9u);
+        EXPECT_EQ(merged.nodes[nodes.at(path + "/10 <-> ^program")].totals.time_ns, 16u);
+
+        const auto figures = all_figures(merged);
+        EXPECT_EQ(figures.at("peer " + path + " 0 to 1"), (FigureList{4, 130, 0, 0, 16, 10, 20}));
+        EXPECT_EQ(figures.at("peer " + path + " 1 to 0"), (FigureList{1, 150, 0, 0, 16, 150, 150}));
+        EXPECT_EQ(merged.rows.size(), 8u + 6u);
+        EXPECT_EQ(merged.flags, 0u);
+        EXPECT_TRUE(is_well_formed(merged));
+    }
+}
+
+TEST(Merge, ModulesAreOneByBuildIdElseByPath) {
+    RecordFile a(0, 3), b(1, 3), c(2, 3);
+    a.add_module(1, "/scratch/1/app", kBuildId);
+    b.add_module(1, "/scratch/2/app", kBuildId);  // copied, the same program
+    c.add_module(1, "/scratch/1/app", "other build id 12345");
+    for (RecordFile* file : {&a, &b, &c}) file->add_call(file->add_thread(0, {}), 1, 5, {});
+    Merged merged = read(a);
+    ASSERT_TRUE(join(&merged, read(b)));
+    EXPECT_EQ(merged.modules.size(), 1u);
+    EXPECT_EQ(merged.nodes.size(), 2u);
+    ASSERT_TRUE(join(&merged, read(c)));
+    EXPECT_EQ(merged.modules.size(), 2u);
+    EXPECT_EQ(merged.nodes.size(), 3u);
+}
+
+TEST(Merge, ForeignAndFoldedNodesStayApart) {
+    RecordFile file(0, 1);
+    const CellIndex root = file.add_thread(0, {});
+    file.add_call(root, 0, 5, {});
+    file.at<Node>(file.add_call(root, 0, 5, {})).site.flags = kNodeForeign;
+    file.at<Node>(file.add_call(root, 0, 5, {})).site.flags = kNodeFolded;
+    EXPECT_EQ(read(file).nodes.size(), 4u);
+}
+
+TEST(Merge, PartialUntilEveryRankIsIn) {
+    Merged merged = read(first_rank());
+    EXPECT_EQ(merged.flags, static_cast<uint32_t>(kMergedPartial));
+    ASSERT_TRUE(join(&merged, read(second_rank())));
+    EXPECT_EQ(merged.flags, 0u);
+}
+
+TEST(Merge, TheSameRankTwiceIsHarmless) {
+    Merged merged = read(second_rank());
+    ASSERT_TRUE(join(&merged, read(second_rank())));
+    EXPECT_EQ(merged.nodes[0].totals.time_ns, 1600u);
+    EXPECT_EQ(merged.ranks.size(), 2u);
+    EXPECT_TRUE(is_well_formed(merged));
+}
+
+// A random tree that depends on the rank; about `nodes` nodes, some shared with other ranks.
+RecordFile random_rank(int rank, int world_size, int nodes) {
+    std::mt19937 random(static_cast<uint32_t>(rank) + 1);
+    RecordFile file(rank, world_size);
+    const bool swapped = random() % 2 != 0;
+    file.add_module(swapped ? 2 : 1, "/bin/app", kBuildId, random());
+    file.add_module(swapped ? 1 : 2, "/lib/plain.so", "", random());
+    const uint16_t app = swapped ? 2 : 1;
+    for (uint32_t thread = 0; thread < 1 + random() % 2; thread++) {
+        std::vector<CellIndex> calls = {file.add_thread(thread, {1, 1000, 1000, 1000})};
+        std::vector<CellIndex> comms = {0};
+        for (int i = 0; i < nodes; i++) {
+            const CellIndex parent = calls[random() % calls.size()];
+            const uint16_t module = random() % 3 == 0 ? static_cast<uint16_t>(3 - app) : app;
+            const uint64_t offset = random() % 5;
+            const uint64_t time = random() % 1000;
+            if (random() % 2 != 0) {
+                calls.push_back(file.add_call(parent, module, offset, {1, time, time, time}));
+                continue;
+            }
+            const CellIndex recv = file.add_communication(parent, module, offset, "MPI_Recv",
+                                                          {2, time * 2, time, time});
+            file.histogram(recv).messages[random() % kSizeBuckets] = random() % 9;
+            file.histogram(recv).event_count[random() % kEventSlots] = random() % 9;
+            file.part(recv).bytes_received = random();
+            file.add_peer(recv, static_cast<uint32_t>(random()) % static_cast<uint32_t>(world_size),
+                          {2, time * 2, 1, time});
+            const CellIndex left = comms[random() % comms.size()];
+            const CellIndex interval =
+                file.add_interval(recv, left, calls[0], {1, time, time, time});
+            file.add_node(interval, SiteKind::kSample, app, random() % 50, {random() % 4 + 1});
+            comms.push_back(recv);
+        }
+    }
+    return file;
+}
+
+// As over MPI: the upper half of the ranks joins the lower one, each through its bytes.
+Merged binomial(int first, int count, int world_size, uint32_t row_limit) {
+    if (count == 1) {
+        Merged leaf;
+        leaf.row_limit = row_limit;
+        const RecordFile file = random_rank(first, world_size, 12);
+        EXPECT_TRUE(add_record_file(&leaf, file.data(), file.bytes()));
+        return leaf;
+    }
+    int lower = 1;
+    while (lower * 2 < count) lower *= 2;
+    Merged merged = binomial(first, lower, world_size, row_limit);
+    const std::string bytes =
+        bytes_of(binomial(first + lower, count - lower, world_size, row_limit));
+    Merged received;
+    EXPECT_TRUE(deserialize(bytes.data(), bytes.size(), &received));
+    EXPECT_TRUE(join(&merged, received));
+    return merged;
+}
+
+Merged sequential(int world_size, uint32_t row_limit, bool backwards) {
+    Merged merged;
+    merged.row_limit = row_limit;
+    for (int i = 0; i < world_size; i++) {
+        const RecordFile file = random_rank(backwards ? world_size - 1 - i : i, world_size, 12);
+        EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    }
+    return merged;
+}
+
+TEST(Merge, AThousandRanksInAnyOrderGiveTheSameFigures) {
+    const Merged forwards = sequential(1000, kDefaultRowLimit, false);
+    const auto expected = all_figures(forwards);
+    EXPECT_EQ(forwards.ranks.size(), 1000u);
+    EXPECT_EQ(forwards.flags, 0u);
+    EXPECT_GT(forwards.rows.size(), 10'000u);
+    EXPECT_EQ(all_figures(sequential(1000, kDefaultRowLimit, true)), expected);
+    EXPECT_EQ(all_figures(binomial(0, 1000, 1000, kDefaultRowLimit)), expected);
+}
+
+TEST(Merge, ColumnsOfTheMergedTreeAddUpToItsRows) {
+    const Merged merged = binomial(0, 100, 100, kDefaultRowLimit);
+    std::vector<Totals> sums(merged.nodes.size());
+    for (const MergedRow& row : merged.rows) {
+        sums[row.node].count += row.totals.count;
+        sums[row.node].time_ns += row.totals.time_ns;
+        sums[row.node].bytes_received += row.totals.bytes_received;
+    }
+    for (size_t i = 0; i < sums.size(); i++) {
+        if (merged.nodes[i].kind == static_cast<uint8_t>(SiteKind::kSample)) continue;
+        EXPECT_EQ(sums[i].count, merged.nodes[i].totals.count);
+        EXPECT_EQ(sums[i].time_ns, merged.nodes[i].totals.time_ns);
+        EXPECT_EQ(sums[i].bytes_received, merged.nodes[i].totals.bytes_received);
+    }
+}
+
+// A ring: every rank sends to the next one, and all to rank 0. Time is the rank number.
+RecordFile ring_rank(int rank, int world_size) {
+    RecordFile file(rank, world_size);
+    const uint64_t time = static_cast<uint64_t>(rank);
+    const CellIndex send =
+        file.add_communication(file.add_thread(0, {}), 0, 1, "MPI_Send", {2, 2 * time, time, time});
+    const uint32_t next = static_cast<uint32_t>((rank + 1) % world_size);
+    file.add_peer(send, next, {1, time, time, time}, 10);
+    file.add_peer(send, kParentWorld << kPeerRankBits, {1, time, time, time}, 1);
+    return file;
+}
+
+// 64 ranks, 2 rows each.
+TEST(Merge, PastTheRowLimitPeersMergeByDistance) {
+    constexpr int kRanks = 64;
+    for (const uint32_t row_limit : {0u, 1u, 2u, 31u, 100u, 127u, 128u}) {
+        Merged merged;
+        merged.row_limit = row_limit;
+        for (int rank = 0; rank < kRanks; rank++) {
+            const RecordFile file = ring_rank(rank, kRanks);
+            ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+        }
+        ASSERT_TRUE(is_well_formed(merged));
+        EXPECT_EQ(merged.nodes[1].totals.time_ns, 2u * 63 * 64 / 2);
+        EXPECT_EQ(merged.nodes[1].rank_max, 63u);
+        if (row_limit == 128) {
+            EXPECT_EQ(merged.flags, 0u);
+            EXPECT_EQ(merged.rows.size(), 128u);
+            EXPECT_EQ(merged.peers.size(), 128u);
+            EXPECT_TRUE(merged.distances.empty());
+            continue;
+        }
+        EXPECT_EQ(merged.flags, static_cast<uint32_t>(kMergedRowsDropped));
+        EXPECT_TRUE(merged.rows.empty());
+        const auto figures = all_figures(merged);
+        const std::string send = "program/5#" + std::to_string(call_number("MPI_Send")) + ":1";
+        ASSERT_EQ(merged.distances.size(), 2u);
+        EXPECT_EQ(figures.at("distance " + send + " 1"), (FigureList{64, 64, 2016, 0, 640, 0}));
+        EXPECT_EQ(figures.at("distance " + send + " " + std::to_string(kNoPeer)),
+                  (FigureList{64, 64, 2016, 0, 64, 0}));
+        ASSERT_EQ(merged.peers.size(), kHeaviestPeers);
+        for (const uint32_t rank : {63u, 62u, 61u, 60u}) {
+            EXPECT_EQ(figures.count("peer " + send + " " + std::to_string(rank) + " to " +
+                                    std::to_string((rank + 1) % kRanks)),
+                      1u);
+        }
+    }
+}
+
+TEST(Merge, OneSidePastTheLimitIsEnough) {
+    Merged folded;
+    folded.row_limit = 0;
+    const RecordFile first = ring_rank(1, 3);
+    ASSERT_TRUE(add_record_file(&folded, first.data(), first.bytes()));
+    for (const bool folded_first : {false, true}) {
+        Merged merged;
+        const Merged whole = read(ring_rank(2, 3));
+        ASSERT_TRUE(join(&merged, folded_first ? folded : whole));
+        ASSERT_TRUE(join(&merged, folded_first ? whole : folded));
+        EXPECT_EQ(merged.flags, static_cast<uint32_t>(kMergedRowsDropped | kMergedPartial));
+        const auto figures = all_figures(merged);
+        const std::string send = "program/5#" + std::to_string(call_number("MPI_Send")) + ":1";
+        EXPECT_EQ(figures.at("distance " + send + " 1"), (FigureList{2, 2, 3, 0, 20, 0}));
+        EXPECT_EQ(merged.peers.size(), 4u);
+        EXPECT_TRUE(merged.rows.empty());
+    }
+}
+
+TEST(Merge, ManyDistancesKeepTheHeaviestAndTheSum) {
+    constexpr uint32_t kPeers = 1000;
+    Merged merged;
+    merged.row_limit = 0;
+    for (int rank = 0; rank < 3; rank++) {
+        RecordFile file(rank, 2000);
+        const CellIndex send =
+            file.add_communication(file.add_thread(0, {}), 0, 1, "MPI_Send", {kPeers, 1, 1, 1});
+        for (uint32_t distance = 0; distance < kPeers; distance++) {
+            file.add_peer(send, distance + static_cast<uint32_t>(rank), {1, distance, 0, 0}, 3);
+        }
+        ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    }
+    EXPECT_EQ(merged.distances.size(), kDistancesPerNode + 1);
+    uint64_t pairs = 0, time_ns = 0, bytes = 0;
+    for (const MergedDistance& distance : merged.distances) {
+        pairs += distance.pairs;
+        time_ns += distance.time_ns;
+        bytes += distance.bytes_sent;
+        if (distance.distance == kOtherDistances) continue;
+        EXPECT_GE(distance.distance, kPeers - kDistancesPerNode);
+        EXPECT_EQ(distance.pairs, 3u);
+        EXPECT_EQ(distance.time_ns, 3u * distance.distance);
+    }
+    EXPECT_EQ(pairs, 3u * kPeers);
+    EXPECT_EQ(time_ns, 3u * 999 * 1000 / 2);
+    EXPECT_EQ(bytes, 9u * kPeers);
+}
+
+TEST(Merge, SumsPastTheLimitDoNotDependOnTheOrder) {
+    const auto expected = all_figures(sequential(200, 500, false));
+    EXPECT_EQ(all_figures(sequential(200, 500, true)), expected);
+    EXPECT_EQ(all_figures(binomial(0, 200, 200, 500)), expected);
+}
+
+TEST(Merge, HostNamesTravelOnce) {
+    const Merged merged = binomial(0, 100, 100, kDefaultRowLimit);
+    std::string text(merged.text.data(), merged.text.size());
+    size_t hosts = 0;
+    for (size_t at = text.find("host"); at != text.npos; at = text.find("host", at + 1)) hosts++;
+    EXPECT_EQ(hosts, 50u);  // two ranks on each
+    EXPECT_EQ(text.find("/bin/app"), text.rfind("/bin/app"));
+}
+
+TEST(MergeBytes, RoundTrip) {
+    const Merged merged = binomial(0, 20, 20, kDefaultRowLimit);
+    const std::string bytes = bytes_of(merged);
+    Merged copy;
+    ASSERT_TRUE(deserialize(bytes.data(), bytes.size(), &copy));
+    EXPECT_EQ(bytes_of(copy), bytes);
+    EXPECT_EQ(all_figures(copy), all_figures(merged));
+    EXPECT_EQ(copy.row_limit, merged.row_limit);
+    EXPECT_STREQ(copy.job, "job");
+    const std::string nothing = bytes_of(Merged());
+    EXPECT_EQ(nothing.size(), sizeof(MergedHeader));
+    EXPECT_TRUE(deserialize(nothing.data(), nothing.size(), &copy));
+    EXPECT_TRUE(copy.nodes.empty());
+}
+
+TEST(MergeBytes, EveryTruncationIsRefused) {
+    Merged merged = read(first_rank());
+    ASSERT_TRUE(join(&merged, read(second_rank())));
+    const std::string bytes = bytes_of(merged);
+    Merged out;
+    for (size_t size = 0; size < bytes.size(); size++) {
+        const std::unique_ptr<char[]> cut(new char[size]);
+        memcpy(cut.get(), bytes.data(), size);
+        ASSERT_FALSE(deserialize(cut.get(), size, &out)) << size;
+    }
+    EXPECT_FALSE(deserialize((bytes + "12345678").data(), bytes.size() + 8, &out));
+    EXPECT_TRUE(out.nodes.empty());
+}
+
+TEST(MergeBytes, WrongIndicesAreRefused) {
+    Merged good = read(first_rank());
+    ASSERT_TRUE(join(&good, read(second_rank())));
+    const std::string bytes = bytes_of(good);
+    const auto refused = [&](auto damage) {
+        Merged merged, out;
+        EXPECT_TRUE(deserialize(bytes.data(), bytes.size(), &merged));
+        damage(&merged);
+        return !is_well_formed(merged);
+    };
+    EXPECT_FALSE(refused([](Merged*) {}));
+    EXPECT_TRUE(refused([](Merged* m) { m->nodes[0].parent = 0; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->nodes[2].parent = 2; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->nodes[2].parent = kNoNode; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->nodes[2].kind = 1; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->nodes[2].kind = 12; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->nodes[2].module = 2; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->nodes[2].meet = 6; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->nodes[2].histogram = 2; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->nodes[2].call = 0xffff; }));
+    EXPECT_TRUE(refused([](Merged* m) {
+        for (MergedNode& node : m->nodes) {
+            if (node.kind == static_cast<uint8_t>(SiteKind::kInterval)) node.offset = 6;
+        }
+    }));
+    EXPECT_TRUE(refused([](Merged* m) { m->modules[1].path = 1000; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->modules[1].build_id_bytes = 21; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->ranks[1].host = 1000; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->rows[0].node = 6; }));
+    EXPECT_TRUE(refused([](Merged* m) { m->peers[0].node = 6; }));
+    EXPECT_TRUE(refused([](Merged* m) {
+        m->distances.push(MergedDistance{6, 0, 0, 0, 0, 0, 0, 0});
+    }));
+    EXPECT_TRUE(refused([](Merged* m) { m->text[m->text.size() - 1] = 'x'; }));
+    EXPECT_TRUE(refused([](Merged* m) { memset(m->job, 'x', sizeof(m->job)); }));
+}
+
+TEST(MergeBytes, DamagedMessagesNeverHarm) {
+    std::mt19937 random(7);
+    const Merged base = read(first_rank());
+    const std::string original = bytes_of(read(second_rank()));
+    const std::string base_bytes = bytes_of(base);
+    int taken = 0;
+    for (int round = 0; round < 20'000; round++) {
+        std::string bytes = original;
+        for (int i = 0; i < 3; i++) {
+            // Small numbers pass more checks than random ones.
+            const char value = static_cast<char>(random() % 2 != 0 ? random() : random() % 8);
+            bytes[random() % bytes.size()] = value;
+        }
+        Merged received;
+        if (!deserialize(bytes.data(), bytes.size(), &received)) continue;
+        taken++;
+        Merged merged;
+        ASSERT_TRUE(deserialize(base_bytes.data(), base_bytes.size(), &merged));
+        ASSERT_TRUE(join(&merged, received));
+        ASSERT_TRUE(is_well_formed(merged)) << round;
+        ASSERT_TRUE(join(&received, base));
+        ASSERT_TRUE(is_well_formed(received)) << round;
+    }
+    EXPECT_GT(taken, 1'000);
+}
+
+// Runs `step` with only `allowed` allocations; what it left allocated is in `blocks`.
+template <typename Step>
+bool with_allocations(long allowed, Step step) {
+    blocks = 0;
+    allocations_left = allowed;
+    watching = true;
+    const bool done = step();
+    watching = false;
+    return done;
+}
+
+TEST(MergeMemory, EveryAllocationMayFail) {
+    const RecordFile first = first_rank();
+    const RecordFile second = second_rank();
+    for (const uint32_t row_limit : {0u, 3u, kDefaultRowLimit}) {
+        long allowed = 0;
+        const auto whole = [&] {
+            Merged merged, other, received;
+            GrowArray<char> bytes;
+            merged.row_limit = row_limit;
+            return add_record_file(&merged, first.data(), first.bytes()) &&
+                   add_record_file(&other, second.data(), second.bytes()) &&
+                   serialize(other, &bytes) && deserialize(bytes.data(), bytes.size(), &received) &&
+                   join(&merged, received);
+        };
+        // Giving memory back may fail without harm, so success may come before the last allocation.
+        for (; !with_allocations(allowed, whole); allowed++) {
+            ASSERT_EQ(blocks, 0) << allowed;
+            ASSERT_LT(allowed, 10'000);
+        }
+        EXPECT_EQ(blocks, 0);
+        EXPECT_GT(allowed, 50);
+    }
+}
+
+TEST(MergeMemory, AFailedStepLeavesTheResultAsItWas) {
+    const RecordFile second = second_rank();
+    const Merged other = read(second);
+    for (const uint32_t row_limit : {0u, kDefaultRowLimit}) {
+        for (const bool from_file : {false, true}) {
+            Merged merged;
+            merged.row_limit = row_limit;
+            const RecordFile first = first_rank();
+            ASSERT_TRUE(add_record_file(&merged, first.data(), first.bytes()));
+            const std::string before = bytes_of(merged);
+            int failures = 0;
+            const auto step = [&] {
+                return from_file ? add_record_file(&merged, second.data(), second.bytes())
+                                 : join(&merged, other);
+            };
+            while (!with_allocations(failures, step)) {
+                ASSERT_EQ(bytes_of(merged), before) << failures;
+                ASSERT_LT(failures++, 10'000);
+            }
+            EXPECT_GT(failures, 5);
+            EXPECT_EQ(merged.ranks.size(), 2u);
+            EXPECT_TRUE(is_well_formed(merged));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace dwell

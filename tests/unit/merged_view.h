@@ -1,0 +1,106 @@
+// Looks at merged records by path instead of by index, so that tests depend neither on the order of
+// nodes nor on the code under test.
+#ifndef DWELL_TESTS_UNIT_MERGED_VIEW_H_
+#define DWELL_TESTS_UNIT_MERGED_VIEW_H_
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "summarize/merged.h"
+
+namespace dwell {
+
+// "program/call app:10/MPI call 3 app:20/interval <left> ^<meet>" and so on; modules by path.
+inline std::string path_of(const Merged& merged, uint32_t index) {
+    if (index == kNoNode) return "-";
+    const MergedNode& node = merged.nodes[index];
+    if (node.parent == kNoNode) return "program";
+    std::string path = path_of(merged, node.parent) + "/" + std::to_string(node.kind);
+    if (node.flags != 0) path += "!" + std::to_string(node.flags);
+    if (node.kind == static_cast<uint8_t>(SiteKind::kInterval)) {
+        return path + " <" + path_of(merged, static_cast<uint32_t>(node.offset)) + "> ^" +
+               path_of(merged, node.meet);
+    }
+    if (node.call != 0) path += "#" + std::to_string(node.call);
+    if (node.module != kNoNode) {
+        path += " " + std::string(merged.text.data() + merged.modules[node.module].path);
+    }
+    return path + ":" + std::to_string(node.offset);
+}
+
+inline std::map<std::string, uint32_t> nodes_by_path(const Merged& merged) {
+    std::map<std::string, uint32_t> found;
+    for (uint32_t i = 0; i < merged.nodes.size(); i++) found[path_of(merged, i)] = i;
+    return found;
+}
+
+using FigureList = std::vector<uint64_t>;
+
+inline void append(FigureList* list, const Totals& totals) {
+    for (uint64_t figure : {totals.count, totals.time_ns, totals.min_ns, totals.max_ns,
+                            totals.sync_ns, totals.blocked_ns, totals.bytes_sent,
+                            totals.bytes_received, totals.failed, totals.folded_peers}) {
+        list->push_back(figure);
+    }
+    for (int slot = 0; slot < kEventSlots; slot++) {
+        list->push_back(totals.event_count[slot]);
+        list->push_back(totals.event_ns[slot]);
+    }
+}
+
+// Every figure of every node, histogram, row, peer and distance, by what it belongs to.
+inline std::map<std::string, FigureList> all_figures(const Merged& merged) {
+    std::map<std::string, FigureList> all;
+    for (uint32_t i = 0; i < merged.nodes.size(); i++) {
+        const MergedNode& node = merged.nodes[i];
+        FigureList& list = all["node " + path_of(merged, i)];
+        append(&list, node.totals);
+        list.insert(list.end(),
+                    {node.ranks, node.rank_min, node.rank_min_ns, node.rank_max, node.rank_max_ns});
+        if (node.histogram == kNoHistogram) continue;
+        for (uint64_t messages : merged.histograms[node.histogram].messages) {
+            list.push_back(messages);
+        }
+    }
+    for (const MergedRow& row : merged.rows) {
+        append(&all["row " + path_of(merged, row.node) + " rank " + std::to_string(row.rank) +
+                    " thread " + std::to_string(row.thread)],
+               row.totals);
+    }
+    for (const MergedPeer& peer : merged.peers) {
+        all["peer " + path_of(merged, peer.node) + " " + std::to_string(peer.rank) + " to " +
+            std::to_string(peer.peer)] = {peer.count,      peer.time_ns,        peer.sync_ns,
+                                          peer.bytes_sent, peer.bytes_received, peer.min_ns,
+                                          peer.max_ns};
+    }
+    for (const MergedDistance& distance : merged.distances) {
+        all["distance " + path_of(merged, distance.node) + " " +
+            std::to_string(distance.distance)] = {distance.pairs,      distance.count,
+                                                  distance.time_ns,    distance.sync_ns,
+                                                  distance.bytes_sent, distance.bytes_received};
+    }
+    for (const MergedRank& rank : merged.ranks) {
+        all["rank " + std::to_string(rank.rank) + " on " + (merged.text.data() + rank.host)] = {
+            static_cast<uint64_t>(rank.pid), rank.threads, rank.real_ns, rank.state};
+    }
+    return all;
+}
+
+inline std::string bytes_of(const Merged& merged) {
+    GrowArray<char> out;
+    if (!serialize(merged, &out)) return "out of memory";
+    return std::string(out.data(), out.size());
+}
+
+// What comes in through deserialize has passed every check of an index.
+inline bool is_well_formed(const Merged& merged) {
+    const std::string bytes = bytes_of(merged);
+    Merged copy;
+    return deserialize(bytes.data(), bytes.size(), &copy);
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_TESTS_UNIT_MERGED_VIEW_H_

@@ -1,0 +1,271 @@
+// What one record file says, what it says when it is cut off or damaged, and that neither makes the
+// reader crash or go round in circles.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "summarize/merged.h"
+#include "tests/unit/merged_view.h"
+#include "tests/unit/synthetic_records.h"
+
+namespace dwell {
+namespace {
+
+const std::string kBuildId = "abcdefghij0123456789";
+
+// main calls solve; solve has a send (100 ns, 4 calls) and an allreduce (3 calls: 10, 20, 60 ns).
+struct Example {
+    RecordFile file{0, 1};
+    CellIndex root, call, send, allreduce, start, interval, sample;
+
+    Example() {
+        file.add_module(1, "/bin/app", kBuildId, 0x5555'0000);
+        root = file.add_thread(0, {1, 1000, 1000, 1000});
+        call = file.add_call(root, 1, 0x10, {1, 190, 190, 190});
+        send = file.add_communication(call, 1, 0x20, "MPI_Send", {4, 100, 10, 40});
+        allreduce = file.add_communication(call, 1, 0x30, "MPI_Allreduce", {3, 90, 10, 60});
+        start = file.add_interval(send, 0, root, {1, 500, 500, 500});
+        interval = file.add_interval(allreduce, send, call, {3, 300, 50, 150});
+        sample = file.add_node(interval, SiteKind::kSample, 1, 0x2a, {7, 0, 0, 0});
+        file.part(send).bytes_sent = 4096;
+        file.part(send).blocked_ticks = 33;
+        file.part(send).failed = 1;
+        file.part(allreduce).blocked_ticks = 5;
+        file.histogram(send).messages[11] = 4;
+        file.histogram(send).event_count[kSendReady] = 4;
+        file.histogram(send).event_ticks[kSendReady] = 100;
+    }
+    Merged merged() {
+        Merged result;
+        EXPECT_TRUE(add_record_file(&result, file.data(), file.bytes()));
+        return result;
+    }
+};
+
+std::string comm(const char* name, int offset) {
+    return "/5#" + std::to_string(call_number(name)) + " /bin/app:" + std::to_string(offset);
+}
+
+TEST(RecordReader, ReadsEveryFigureOfANode) {
+    Example example;
+    const Merged merged = example.merged();
+    const auto nodes = nodes_by_path(merged);
+    ASSERT_EQ(merged.nodes.size(), 7u);
+    const std::string solve = "program/4 /bin/app:16";
+    const MergedNode& send = merged.nodes[nodes.at(solve + comm("MPI_Send", 0x20))];
+    EXPECT_EQ(send.totals.count, 4u);
+    EXPECT_EQ(send.totals.time_ns, 100u);
+    EXPECT_EQ(send.totals.min_ns, 10u);
+    EXPECT_EQ(send.totals.max_ns, 40u);
+    EXPECT_EQ(send.totals.blocked_ns, 33u);
+    EXPECT_EQ(send.totals.bytes_sent, 4096u);
+    EXPECT_EQ(send.totals.failed, 1u);
+    EXPECT_EQ(send.totals.event_count[kSendReady], 4u);
+    EXPECT_EQ(send.totals.event_ns[kSendReady], 100u);
+    EXPECT_EQ(send.ranks, 1u);
+    EXPECT_EQ(send.rank_min_ns, 100u);
+    EXPECT_EQ(merged.histograms[send.histogram].messages[11], 4u);
+    // Of a collective all above the shortest call counts as blocked: 90 - 3 * 10.
+    const MergedNode& allreduce = merged.nodes[nodes.at(solve + comm("MPI_Allreduce", 0x30))];
+    EXPECT_EQ(allreduce.totals.blocked_ns, 60u);
+    EXPECT_EQ(merged.flags, 0u);
+    EXPECT_TRUE(is_well_formed(merged));
+}
+
+TEST(RecordReader, IntervalsNameMergedNodes) {
+    Example example;
+    const Merged merged = example.merged();
+    const auto nodes = nodes_by_path(merged);
+    const std::string solve = "program/4 /bin/app:16";
+    const std::string send = solve + comm("MPI_Send", 0x20);
+    const std::string allreduce = solve + comm("MPI_Allreduce", 0x30);
+    const std::string interval = allreduce + "/10 <" + send + "> ^" + solve;
+    ASSERT_EQ(nodes.count(interval), 1u);
+    EXPECT_EQ(merged.nodes[nodes.at(interval)].totals.time_ns, 300u);
+    ASSERT_EQ(nodes.count(send + "/10 <-> ^program"), 1u);
+    ASSERT_EQ(nodes.count(interval + "/11 /bin/app:42"), 1u);
+    EXPECT_EQ(merged.nodes[nodes.at(interval + "/11 /bin/app:42")].totals.count, 7u);
+    EXPECT_EQ(merged.rows.size(), 6u);  // none for the sample
+}
+
+TEST(RecordReader, AnIntervalMayLeaveANodeThatStandsLater) {
+    RecordFile file(0, 1);
+    file.add_module(1, "/bin/app", kBuildId);
+    const CellIndex root = file.add_thread(0, {});
+    const CellIndex first = file.add_communication(root, 1, 1, "MPI_Send", {});
+    const CellIndex second = file.add_communication(root, 1, 2, "MPI_Recv", {});
+    file.add_interval(first, second, root, {2, 20, 10, 10});
+    Merged merged;
+    ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    const auto nodes = nodes_by_path(merged);
+    EXPECT_EQ(nodes.count("program" + comm("MPI_Send", 1) + "/10 <program" + comm("MPI_Recv", 2) +
+                          "> ^program"),
+              1u);
+}
+
+TEST(RecordReader, TicksBecomeNanosecondsWithoutOverflow) {
+    RecordFile file(0, 1);
+    file.header().ticks_per_second = 3'000'000'000;
+    file.header().call_cost_ticks = 48;
+    file.header().start_ticks = 100;
+    file.header().end_ticks = 100 + 9'000'000'000;
+    file.add_thread(0, {3, uint64_t{1} << 62, 30, 300});
+    Merged merged;
+    ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    EXPECT_EQ(merged.nodes[0].totals.time_ns, 1'537'228'672'809'129'301u);  // 2^62 / 3
+    EXPECT_EQ(merged.nodes[0].totals.min_ns, 10u);
+    EXPECT_EQ(merged.nodes[0].totals.max_ns, 100u);
+    EXPECT_EQ(merged.ranks[0].call_cost_ns_q8, 16u * 256u);
+    EXPECT_EQ(merged.ranks[0].real_ns, 3'000'000'000u);
+}
+
+TEST(RecordReader, ANodeNeverCalledHasNoMinimum) {
+    RecordFile file(0, 1);
+    file.add_thread(0, {0, 0, 0, 0});
+    Merged merged;
+    ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    EXPECT_EQ(merged.nodes[0].totals.min_ns, UINT64_MAX);
+}
+
+TEST(RecordReader, WhatARankSaysOfItself) {
+    RecordFile file(5, 8);
+    file.header().state = FileState::kRunning;
+    file.header().start_ticks = 1000;
+    file.header().flags = kFileNoUnwinder;
+    file.add_thread(0, {});
+    file.last_thread().last_ticks = 4000;
+    file.last_thread().intrusion_ticks = 70;
+    file.last_thread().paused_ticks = 30;
+    file.last_thread().guessed = 1;
+    file.add_thread(1, {});
+    file.last_thread().last_ticks = 9000;
+    file.last_thread().intrusion_ticks = 500;
+    file.last_thread().guessed = 2;
+    Merged merged;
+    ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    ASSERT_EQ(merged.ranks.size(), 1u);
+    const MergedRank& rank = merged.ranks[0];
+    EXPECT_EQ(rank.rank, 5u);
+    EXPECT_EQ(rank.pid, 1005);
+    EXPECT_STREQ(merged.text.data() + rank.host, "host2");
+    EXPECT_STREQ(merged.text.data() + rank.program, "/bin/app");
+    EXPECT_STREQ(merged.text.data() + rank.command, "app -x");
+    EXPECT_EQ(rank.state, static_cast<uint32_t>(FileState::kRunning));
+    EXPECT_EQ(rank.flags, static_cast<uint32_t>(kFileNoUnwinder));
+    EXPECT_EQ(rank.threads, 2u);
+    EXPECT_EQ(rank.real_ns, 8000u);  // no end: up to the last finished call
+    EXPECT_EQ(rank.intrusion_ns, 70u);
+    EXPECT_EQ(rank.paused_ns, 30u);
+    EXPECT_EQ(rank.guessed, 3u);
+    EXPECT_EQ(rank.record_bytes, file.bytes());
+    EXPECT_EQ(merged.world_size, 8u);
+    EXPECT_EQ(merged.flags, static_cast<uint32_t>(kMergedPartial));
+    EXPECT_STREQ(merged.job, "job");
+}
+
+TEST(RecordReader, EqualSitesOfOneThreadAreOneRow) {
+    RecordFile file(0, 1);
+    const CellIndex root = file.add_thread(0, {});
+    file.add_call(root, 0, 9, {2, 20, 5, 15});
+    file.add_call(root, 0, 9, {1, 7, 7, 7});
+    Merged merged;
+    ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    ASSERT_EQ(merged.nodes.size(), 2u);
+    ASSERT_EQ(merged.rows.size(), 2u);
+    EXPECT_EQ(merged.rows[1].totals.time_ns, 27u);
+    EXPECT_EQ(merged.nodes[1].rank_max_ns, 27u);
+}
+
+TEST(RecordReader, ThreadsOfARankAreOneTowardsAPeer) {
+    RecordFile file(0, 4);
+    for (uint32_t thread = 0; thread < 3; thread++) {
+        const CellIndex root = file.add_thread(thread, {});
+        const CellIndex send = file.add_communication(root, 0, 8, "MPI_Send", {});
+        file.add_peer(send, 3, {2, 10 + thread, 1 + thread, 5 + thread}, 100);
+        file.add_peer(send, 1, {1, 4, 4, 4}, 8);
+    }
+    Merged merged;
+    ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    const auto figures = all_figures(merged);
+    EXPECT_EQ(merged.peers.size(), 2u);
+    const std::string send = "program/5#" + std::to_string(call_number("MPI_Send")) + ":8";
+    EXPECT_EQ(figures.at("peer " + send + " 0 to 3"), (FigureList{6, 33, 0, 300, 0, 1, 7}));
+    EXPECT_EQ(figures.at("peer " + send + " 0 to 1"), (FigureList{3, 12, 0, 24, 0, 4, 4}));
+    EXPECT_EQ(merged.rows.size(), 6u);
+}
+
+TEST(RecordReader, RefusesWhatIsNoRecordFile) {
+    Example example;
+    Merged merged;
+    EXPECT_FALSE(add_record_file(&merged, example.file.data(), sizeof(FileHeader) - 1));
+    EXPECT_FALSE(add_record_file(&merged, nullptr, 0));
+    example.file.header().version++;
+    EXPECT_FALSE(add_record_file(&merged, example.file.data(), example.file.bytes()));
+    example.file.header().version--;
+    example.file.header().magic++;
+    EXPECT_FALSE(add_record_file(&merged, example.file.data(), example.file.bytes()));
+    EXPECT_TRUE(merged.ranks.empty());
+}
+
+TEST(RecordReader, ReadsACutOffFileAsFarAsItGoes) {
+    Example example;
+    const size_t cells = example.file.bytes() / kCellBytes;
+    size_t most_nodes = 0;
+    for (size_t cut = kHeaderCells; cut <= cells; cut++) {
+        // A copy of just that size, so that a read beyond it is seen by the address sanitizer.
+        const char* bytes = static_cast<const char*>(example.file.data());
+        const std::vector<char> file(bytes, bytes + cut * kCellBytes);
+        Merged merged;
+        ASSERT_TRUE(add_record_file(&merged, file.data(), file.size())) << cut;
+        EXPECT_TRUE(is_well_formed(merged)) << cut;
+        EXPECT_EQ(merged.ranks.size(), 1u);
+        EXPECT_GE(merged.nodes.size(), most_nodes) << cut;
+        most_nodes = std::max(most_nodes, merged.nodes.size());
+    }
+    EXPECT_EQ(most_nodes, 7u);
+}
+
+TEST(RecordReader, CirclesEnd) {
+    Example example;
+    RecordFile& file = example.file;
+    file.at<Node>(example.sample).first_child = example.root;
+    file.at<Node>(example.sample).next_sibling = example.sample;
+    file.at<Node>(example.allreduce).next_sibling = example.send;
+    const CellIndex peer = file.add_peer(example.send, 0, {});
+    file.at<PeerRecord>(peer).next = peer;
+    file.last_thread().next = file.header().first_thread;
+    file.at<ModuleRecord>(file.header().first_module).next = file.header().first_module;
+    const Merged merged = example.merged();
+    EXPECT_EQ(merged.nodes.size(), 7u);
+    EXPECT_EQ(merged.nodes[0].totals.count, 1u);
+    EXPECT_EQ(merged.peers.size(), 1u);
+    EXPECT_EQ(merged.modules.size(), 1u);
+    EXPECT_EQ(merged.ranks[0].threads, 1u);
+}
+
+TEST(RecordReader, DamagedFilesNeverHarm) {
+    std::mt19937 random(20240607);
+    const Example original;
+    int read = 0;
+    for (int round = 0; round < 20'000; round++) {
+        Example example = original;
+        char* bytes = static_cast<char*>(const_cast<void*>(example.file.data()));
+        const int changes = 1 + static_cast<int>(random() % 8);
+        for (int i = 0; i < changes; i++) {
+            // Whole words, and small numbers among them, hit links more often than single bytes.
+            const size_t word = 2 + random() % (example.file.bytes() / 4 - 2);
+            const uint32_t value = random() % 2 != 0 ? static_cast<uint32_t>(random())
+                                                     : static_cast<uint32_t>(random() % 80);
+            memcpy(bytes + word * 4, &value, 4);
+        }
+        Merged merged;
+        if (!add_record_file(&merged, bytes, example.file.bytes())) continue;
+        read++;
+        ASSERT_TRUE(is_well_formed(merged)) << round;
+        ASSERT_LE(merged.nodes.size(), example.file.bytes() / kCellBytes);
+    }
+    EXPECT_GT(read, 10'000);
+}
+
+}  // namespace
+}  // namespace dwell

@@ -1,0 +1,172 @@
+// Builds record files in memory, cell by cell after runtime/record_layout.h, so that tests know
+// what is in them. One tick is one nanosecond unless the header is changed.
+#ifndef DWELL_TESTS_UNIT_SYNTHETIC_RECORDS_H_
+#define DWELL_TESTS_UNIT_SYNTHETIC_RECORDS_H_
+
+#include <stdint.h>
+#include <string.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/mpi_calls.h"
+#include "runtime/record_layout.h"
+
+namespace dwell {
+
+inline uint16_t call_number(const char* name) {
+    for (int i = 1; i < kMpiCallCount; i++) {
+        if (strcmp(kMpiCalls[i].name, name) == 0) return static_cast<uint16_t>(i);
+    }
+    return 0;
+}
+
+struct Figures {
+    uint64_t count = 1;
+    uint64_t ticks = 0;
+    uint64_t min_ticks = 0;
+    uint64_t max_ticks = 0;
+};
+
+class RecordFile {
+  public:
+    RecordFile(int rank, int world_size) : cells_(kHeaderCells) {
+        FileHeader& head = header();
+        head.magic = kRecordMagic;
+        head.version = kRecordLayoutVersion;
+        head.header_cells = kHeaderCells;
+        head.state = FileState::kFinalized;
+        head.pid = 1000 + rank;
+        head.rank = rank;
+        head.world_size = world_size;
+        head.ticks_per_second = 1'000'000'000;
+        snprintf(head.host, sizeof(head.host), "host%d", rank / 2);
+        snprintf(head.job, sizeof(head.job), "job");
+        snprintf(head.program, sizeof(head.program), "/bin/app");
+        snprintf(head.command, sizeof(head.command), "app -x");
+        update();
+    }
+
+    template <typename T>
+    T& at(CellIndex cell) {
+        return *reinterpret_cast<T*>(&cells_[cell]);
+    }
+    FileHeader& header() { return at<FileHeader>(0); }
+    const void* data() const { return cells_.data(); }
+    size_t bytes() const { return cells_.size() * sizeof(Cell); }
+
+    CellIndex add_module(uint16_t number, const std::string& path, const std::string& build_id,
+                         uint64_t base = 0) {
+        const uint32_t path_cells = static_cast<uint32_t>(path.size() / kCellBytes + 1);
+        const CellIndex cell = add_cells(1 + path_cells);
+        ModuleRecord& module = at<ModuleRecord>(cell);
+        module.next = header().first_module;
+        module.number = number;
+        module.build_id_bytes = static_cast<uint8_t>(build_id.size());
+        module.path_cells = static_cast<uint8_t>(path_cells);
+        module.base = base;
+        memcpy(module.build_id, build_id.data(), build_id.size());
+        memcpy(&cells_[cell + 1], path.c_str(), path.size() + 1);
+        header().first_module = cell;
+        return cell;
+    }
+
+    // Returns the thread's root.
+    CellIndex add_thread(uint32_t number, Figures figures) {
+        const CellIndex cell = add_cells(kThreadCells);
+        const CellIndex root = add_cells(1);
+        ThreadRecord& thread = at<ThreadRecord>(cell);
+        thread.number = number;
+        thread.next = header().first_thread;
+        thread.root = root;
+        thread.state = ThreadState::kComputing;
+        thread.threads_served = 1;
+        header().first_thread = cell;
+        last_thread_ = cell;
+        at<Node>(root).site.kind = SiteKind::kProgram;
+        set_figures(root, figures);
+        return root;
+    }
+    ThreadRecord& last_thread() { return at<ThreadRecord>(last_thread_); }
+
+    CellIndex add_node(CellIndex parent, SiteKind kind, uint16_t module, uint64_t offset,
+                       Figures figures) {
+        const CellIndex cell = add_cells(1);
+        Node& node = at<Node>(cell);
+        node.site.kind = kind;
+        node.site.module = module;
+        node.site.offset = offset;
+        node.parent = parent;
+        CellIndex* link = &at<Node>(parent).first_child;
+        while (*link != 0) link = &at<Node>(*link).next_sibling;
+        *link = cell;
+        set_figures(cell, figures);
+        return cell;
+    }
+    CellIndex add_call(CellIndex parent, uint16_t module, uint64_t offset, Figures figures) {
+        return add_node(parent, SiteKind::kCall, module, offset, figures);
+    }
+    CellIndex add_communication(CellIndex parent, uint16_t module, uint64_t offset,
+                                const char* mpi_name, Figures figures) {
+        const CellIndex cell = add_node(parent, SiteKind::kCommunication, module, offset, figures);
+        const CellIndex comm = add_cells(1);
+        const CellIndex histogram = add_cells(kHistogramCells);
+        at<Node>(cell).site.call = call_number(mpi_name);
+        at<Node>(cell).part = comm;
+        at<CommPart>(comm).histogram = histogram;
+        return cell;
+    }
+    CellIndex add_interval(CellIndex reached, CellIndex left, CellIndex meet, Figures figures) {
+        const CellIndex cell = add_node(reached, SiteKind::kInterval, 0, left, figures);
+        at<Node>(cell).part = meet;
+        return cell;
+    }
+    CommPart& part(CellIndex node) { return at<CommPart>(at<Node>(node).part); }
+    SizeHistogram& histogram(CellIndex node) { return at<SizeHistogram>(part(node).histogram); }
+
+    CellIndex add_peer(CellIndex node, uint32_t peer, Figures figures, uint64_t bytes_sent = 0,
+                       uint64_t bytes_received = 0) {
+        const CellIndex cell = add_cells(1);
+        PeerRecord& record = at<PeerRecord>(cell);
+        record.peer = peer;
+        record.count = figures.count;
+        record.ticks = figures.ticks;
+        record.min_ticks = figures.min_ticks;
+        record.max_ticks = figures.max_ticks;
+        record.bytes_sent = bytes_sent;
+        record.bytes_received = bytes_received;
+        record.next = part(node).first_peer;
+        part(node).first_peer = cell;
+        part(node).peer_count++;
+        return cell;
+    }
+
+  private:
+    struct alignas(kCellBytes) Cell {
+        char bytes[kCellBytes];
+    };
+
+    CellIndex add_cells(uint32_t count) {
+        const CellIndex first = static_cast<CellIndex>(cells_.size());
+        cells_.resize(cells_.size() + count, Cell{});
+        update();
+        return first;
+    }
+    void update() {
+        header().cells_used = static_cast<uint32_t>(cells_.size());
+        header().cells_reserved = header().cells_used;
+    }
+    void set_figures(CellIndex cell, Figures figures) {
+        at<Node>(cell).count = figures.count;
+        at<Node>(cell).ticks = figures.ticks;
+        at<Node>(cell).min_ticks = figures.min_ticks;
+        at<Node>(cell).max_ticks = figures.max_ticks;
+    }
+
+    std::vector<Cell> cells_;
+    CellIndex last_thread_ = 0;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_TESTS_UNIT_SYNTHETIC_RECORDS_H_
