@@ -160,6 +160,10 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
     if (!options.command.empty() && options.command.front() == "--") {
         options.command.erase(options.command.begin());
     }
+    for (const Setting& setting : kSettings) {
+        if (app.count(setting.option) == 0 || !(options.*setting.member).empty()) continue;
+        return tl::make_unexpected(CliEnd{2, std::string(setting.option) + ": the value is empty"});
+    }
     if (auto end = settle(&options)) return tl::make_unexpected(*end);
     if (options.command.empty() || options.command.front().empty()) {
         return tl::make_unexpected(

@@ -42,10 +42,10 @@ Outcome write_three_files(const Profile& profile, const std::string& directory) 
     Outcome outcome = make_directories(directory);
     if (!outcome) return outcome;
     TextOptions plain;
-    plain.ascii = !locale_is_utf8();
+    plain.utf8 = locale_is_utf8();
     const std::pair<const char*, std::string> files[] = {
         {"profile.json", write_profile_json(profile)},
-        {"report.txt", text_report(profile, plain)},
+        {"report.txt", write_text_report(profile, plain)},
         {"stats.picl", write_picl(profile)},
     };
     int failed = 0;
@@ -91,12 +91,25 @@ bool read_merged(const std::string& path, Merged* merged) {
     return file.bytes() != nullptr && deserialize(file.bytes(), file.size(), merged);
 }
 
+// False when the file says that it belongs to another job than `merged`: two broken runs may have
+// been kept in one directory.
+bool same_job(const MappedFile& file, const Merged& merged) {
+    if (merged.ranks.empty() || file.size() < sizeof(FileHeader)) return true;
+    const auto* header = static_cast<const FileHeader*>(file.bytes());
+    return strncmp(header->job, merged.job, sizeof merged.job) == 0;
+}
+
 // Adds the record files of `directory`, leaving out names in `taken`. False when one is damaged.
 bool add_files(const std::string& directory, std::set<std::string>* taken, Merged* merged) {
     bool good = true;
     for (const std::string& name : record_files(directory)) {
         if (!taken->insert(name).second) continue;
         const MappedFile file(directory + "/" + name);
+        if (!same_job(file, *merged)) {
+            say(directory + "/" + name + " belongs to another job; left out");
+            good = false;
+            continue;
+        }
         if (file.bytes() != nullptr && add_record_file(merged, file.bytes(), file.size())) continue;
         say(directory + "/" + name + " is no record file that can be read; left out");
         good = false;
@@ -141,9 +154,9 @@ Outcome write_outputs(const Merged& merged, const std::string& out_directory, bo
     Outcome written = write_three_files(profile, directory);
     if (!quiet) {
         TextOptions options;
-        options.ascii = !locale_is_utf8();
+        options.utf8 = locale_is_utf8();
         options.color = isatty(STDERR_FILENO) != 0;
-        const std::string summary = text_summary(profile, options, written ? directory : "");
+        const std::string summary = write_summary(profile, options, written ? directory + "/report.txt" : "");
         const Outcome shown = write_all(STDERR_FILENO, summary, "summary");
         if (!shown && written) written = shown;
     }

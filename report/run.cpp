@@ -43,12 +43,14 @@ class OwnStatusPage {
             if (folder != nullptr && page_ == nullptr) create(folder);
         }
     }
-    ~OwnStatusPage() {
-        if (page_ != nullptr) unlink(path_.c_str());
-    }
+    ~OwnStatusPage() { remove_file(); }
     OwnStatusPage(const OwnStatusPage&) = delete;
     OwnStatusPage& operator=(const OwnStatusPage&) = delete;
 
+    // The page itself stays readable.
+    void remove_file() {
+        if (page_ != nullptr) unlink(path_.c_str());
+    }
     StatusPage* page() const { return page_; }
     const std::string& path() const { return path_; }
 
@@ -223,6 +225,7 @@ int run_command(const RunOptions& given) {
         sampler.drain();
     };
     const ProcessEnd end = run_process(options.command, hooks);
+    status.remove_file();  // a launcher in a hurry may kill us from here on
     if (end.start_error != 0) return explain_start_error(options.command.front(), end.start_error);
 
     const StatusPage* page = status.page();
@@ -234,7 +237,6 @@ int run_command(const RunOptions& given) {
         if (status_read(&page->mpi_processes) == 0 && may_be_serial) {
             sampler.write_profile(options);
         }
-        unlink(status.path().c_str());
     }
     end_like(end.wait_status);
 }

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "report/output.h"
+#include "report/text_report.h"
 #include "summarize/read_json.h"
 #include "summarize/write_csv.h"
 #include "summarize/write_json.h"
@@ -86,9 +87,9 @@ tl::expected<std::string, std::string> render(const Profile& profile,
     TextOptions text;
     text.width = options.width != 0 ? options.width : terminal_width();
     text.color = wants_color(options.color);
-    text.ascii = options.ascii || !locale_is_utf8();
+    text.utf8 = !options.ascii && locale_is_utf8();
     text.per_rank = options.per_rank;
-    return text_report(profile, text);
+    return write_text_report(profile, text);
 }
 
 tl::expected<std::string, std::string> load_and_render(const ReportOptions& options) {

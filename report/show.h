@@ -3,7 +3,6 @@
 #define DWELL_REPORT_SHOW_H_
 
 #include "report/cli.h"
-#include "report/text_report.h"
 
 namespace dwell {
 

@@ -47,6 +47,15 @@ void* object_of(const void* address) {
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
+// A predefined handle. A program that is not position-independent holds the only valid copy of it,
+// so the global scope is asked first.
+template <typename Handle>
+void look_up_handle(void* library, const char* name, Handle* handle) {
+    void* found = dlsym(RTLD_DEFAULT, name);
+    if (found == nullptr && library != nullptr) found = dlsym(library, name);
+    *handle = static_cast<Handle>(found);
+}
+
 int missing_function() {
     static bool said = false;
     if (!said) warn("a function was called that no loaded MPI library defines");
@@ -86,14 +95,14 @@ bool load_mpi(const char** why) {
     complete = complete && g_mpi.name != nullptr;
     DWELL_MPI_FUNCTIONS(DWELL_LOOK_UP)
 #undef DWELL_LOOK_UP
-    g_mpi.comm_world = static_cast<MPI_Comm>(dlsym(from, "ompi_mpi_comm_world"));
-    g_mpi.comm_self = static_cast<MPI_Comm>(dlsym(from, "ompi_mpi_comm_self"));
-    g_mpi.comm_null = static_cast<MPI_Comm>(dlsym(from, "ompi_mpi_comm_null"));
-    g_mpi.request_null = static_cast<MPI_Request>(dlsym(from, "ompi_request_null"));
-    g_mpi.request_empty = static_cast<MPI_Request>(dlsym(from, "ompi_request_empty"));
-    g_mpi.group_null = static_cast<MPI_Group>(dlsym(from, "ompi_mpi_group_null"));
-    g_mpi.byte = static_cast<MPI_Datatype>(dlsym(from, "ompi_mpi_byte"));
-    g_mpi.errors_return = static_cast<MPI_Errhandler>(dlsym(from, "ompi_mpi_errors_return"));
+    look_up_handle(g_mpi.library, "ompi_mpi_comm_world", &g_mpi.comm_world);
+    look_up_handle(g_mpi.library, "ompi_mpi_comm_self", &g_mpi.comm_self);
+    look_up_handle(g_mpi.library, "ompi_mpi_comm_null", &g_mpi.comm_null);
+    look_up_handle(g_mpi.library, "ompi_request_null", &g_mpi.request_null);
+    look_up_handle(g_mpi.library, "ompi_request_empty", &g_mpi.request_empty);
+    look_up_handle(g_mpi.library, "ompi_mpi_group_null", &g_mpi.group_null);
+    look_up_handle(g_mpi.library, "ompi_mpi_byte", &g_mpi.byte);
+    look_up_handle(g_mpi.library, "ompi_mpi_errors_return", &g_mpi.errors_return);
     if (g_mpi.comm_world == nullptr || g_mpi.request_null == nullptr || g_mpi.byte == nullptr) {
         *why = "the MPI library is not Open MPI (nor one with its binary interface)";
         return false;
@@ -117,7 +126,8 @@ void* foreign_definition(uintptr_t return_address, EntryForm form, uint16_t numb
     if (found != nullptr) {
         Dl_info there;
         Dl_info here;
-        if (dladdr(found, &there) != 0 && dladdr(g_mpi.comm_world, &here) != 0) {
+        if (dladdr(found, &there) != 0 &&
+            dladdr(reinterpret_cast<void*>(g_mpi.Send), &here) != 0) {
             void* library = object_of(found);
             // Another MPI library: it defines PMPI_Init itself, and not as dwell or the known one do.
             void* init = library != nullptr ? dlsym(library, "PMPI_Init") : nullptr;

@@ -60,6 +60,7 @@ class Join {
     void commit();
 
   private:
+    bool passes_limit(uint64_t records, uint64_t limit) const;
     bool map_text();
     bool map_modules();
     bool map_nodes();
@@ -85,12 +86,19 @@ class Join {
 
 bool Join::prepare() {
     world_size_ = std::max(into_->world_size, from_.world_size);
-    const uint64_t rows = into_->rows.size() + from_.rows.size();
-    const uint64_t peers = into_->peers.size() + from_.peers.size();
     const uint64_t row_limit = into_->row_limit;
-    folds_ = ((into_->flags | from_.flags) & kMergedRowsDropped) != 0 || rows > row_limit ||
-             peers > row_limit * kPeersPerRow;
+    folds_ = ((into_->flags | from_.flags) & kMergedRowsDropped) != 0 ||
+             passes_limit(into_->rows.size() + from_.rows.size(), row_limit) ||
+             passes_limit(into_->peers.size() + from_.peers.size(), row_limit * kPeersPerRow);
     return map_text() && map_modules() && map_nodes() && reserve();
+}
+
+bool Join::passes_limit(uint64_t records, uint64_t limit) const {
+    const uint64_t ranks = into_->ranks.size() + from_.ranks.size();
+    const uint64_t expected = into_->expected_ranks;
+    if (records > limit) return true;
+    return ranks >= kRepresentativeRanks && expected > ranks &&
+           records * expected / ranks > limit * kSurelyPast;
 }
 
 // Maps every byte of from's text, so that an offset inside a string keeps its meaning.

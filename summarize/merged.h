@@ -143,7 +143,12 @@ constexpr uint32_t kHeaviestPeers = 8;
 constexpr uint32_t kDistancesPerNode = 256;  // the lightest beyond that are summed under:
 constexpr uint32_t kOtherDistances = 0xfffffffeu;
 constexpr uint32_t kDefaultRowLimit = 200'000;  // rows (node, rank, thread): 32 MB
-constexpr uint32_t kPeersPerRow = 4;  // row_limit * kPeersPerRow peer records pass the limit too
+constexpr uint32_t kPeersPerRow = 2;  // row_limit * kPeersPerRow peer records pass the limit too
+// Where the number of ranks to come is known, rows are dropped as soon as kRepresentativeRanks
+// ranks show that the limit will be passed kSurelyPast times over: all later steps are linear in
+// nodes.
+constexpr uint32_t kRepresentativeRanks = 16;
+constexpr uint32_t kSurelyPast = 4;
 
 enum MergedFlags : uint32_t {
     kMergedRowsDropped = 1,  // the row limit was passed: no per-rank rows, peers by distance
@@ -171,6 +176,7 @@ struct Merged {
     uint32_t flags = 0;
     uint32_t world_size = 0;
     uint32_t row_limit = kDefaultRowLimit;
+    uint32_t expected_ranks = 0;  // ranks that will be joined in all, 0 = unknown; does not travel
     char job[64] = {};
     GrowArray<MergedNode> nodes;
     GrowArray<MergedHistogram> histograms;

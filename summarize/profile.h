@@ -17,7 +17,7 @@ namespace dwell {
 enum ProfileLabel : uint32_t {
     kLabelEstimated = 1,     // time of a procedure or call without probes: from intervals
     kLabelFolded = 2,        // stands for paths that no longer fitted
-    kLabelNoLine = 4,        // no debug information: name is symbol+offset
+    kLabelNoLine = 4,        // no debug information: a procedure's symbol, a statement's offset
     kLabelTailCall = 8,      // the statement is a jump; line found from call-site entries
     kLabelLineUnknown = 16,  // the statement is a jump and its line is not unique: line of the caller
 };
@@ -29,7 +29,9 @@ struct ProfileNode {
     uint32_t labels = 0;
     uint16_t call = 0;  // MpiCall number of a communication node
     std::string name;   // program, demangled procedure, callee of a call statement, MPI function
-    std::string file;   // as the debug information has it; empty when unknown
+    // As the debug information has it. Of a statement without a line (kLabelNoLine): its place,
+    // symbol+0xoffset or module+0xoffset; of a procedure without debug information: empty.
+    std::string file;
     int line = 0;       // 0 when unknown; of a procedure: its first line
     std::string module; // path of the binary or library, where that is all that is known
     uint32_t parent = kNoNode;

@@ -49,6 +49,8 @@ class Leaves {
         }
     }
 
+    uint32_t world_size() const { return static_cast<uint32_t>(world_size_); }
+
     bool add(int rank, Merged* into) {
         FileHeader& header = file_.header();
         header.rank = rank;
@@ -77,6 +79,7 @@ struct Level {
 };
 
 void reduce(Leaves* leaves, int first, int count, Merged* merged, std::vector<Level>* levels) {
+    merged->expected_ranks = leaves->world_size();
     if (count == 1) {
         if (!leaves->add(first, merged)) exit(1);
         return;

@@ -8,7 +8,6 @@ import csv
 import fnmatch
 import io
 import json
-import math
 import os
 import re
 import shutil
@@ -199,14 +198,9 @@ class Node:
         self.raw, self.peers, self.path = raw, peers, path
         self.name, self.line = raw["name"], raw.get("line") or 0
         self.file = os.path.basename(raw.get("file") or "")
-        totals = raw.get("totals", raw)
-        self.count, self.time_ns = totals["count"], totals["time_ns"]
-        self.sent, self.received = totals["bytes_sent"], totals["bytes_received"]
-        self.blocked_ns = totals["blocked_ns"]
-        self.min_ns, self.max_ns = totals["min_ns"], totals["max_ns"]
-        self.failed = totals.get("failed", 0)
-        self.events = list(totals.get("event_count") or [0, 0, 0, 0])
-        self.messages = list(raw.get("messages") or [])
+        self.count, self.time_ns, self.blocked_ns = raw["count"], raw["time_ns"], raw["blocked_ns"]
+        self.sent, self.received = raw["bytes_sent"], raw["bytes_received"]
+        self.failed, self.events, self.messages = raw["failed"], raw["event_count"], raw["messages"]
 
     def __repr__(self):
         return (f"{self.name} {self.file}:{self.line} count={self.count} sent={self.sent} "
@@ -232,22 +226,21 @@ class Profile:
         self.nodes = self.json["nodes"]
         self.ranks = self.json["ranks"]
         self.intervals = self.json["intervals"]
-        self.rows = self.json.get("rows", [])
+        self.rows = self.json["rows"]
         self.world_size = self.json["world_size"]
         self._peers = {}
-        for peer in self.json.get("peers", []):
+        for peer in self.json["peers"]:
             key = (peer["rank"], self.peer_id(peer))
             count, sent, received = self._peers.setdefault(peer["node"], {}).get(key, (0, 0, 0))
-            self._peers[peer["node"]][key] = (count + peer["count"], sent + peer["bytes_sent"],
-                                              received + peer["bytes_received"])
+            self._peers[peer["node"]][key] = (count + peer.get("count", 0),
+                                              sent + peer.get("bytes_sent", 0),
+                                              received + peer.get("bytes_received", 0))
 
     @staticmethod
     def peer_id(peer):
         """The partner: a rank of the own world as a number, of another world as "wW:R"."""
-        value, world = peer["peer"], peer.get("world", peer.get("peer_world", 0))
-        if world == 0 and value is not None and value > 0xFFFFFF:
-            world, value = value >> 24, value & 0xFFFFFF
-        return value if world == 0 else f"w{world}:{value}"
+        world, rank = peer["peer_world"], peer["peer_rank"]
+        return rank if world == 0 else f"w{world}:{rank}"
 
     def path(self, index):
         names = []
@@ -301,8 +294,7 @@ class Profile:
         paused_s = self.json["paused_ns"] / 1e9
         check_near(self_s + paused_s, total / 1e9, 1e-3, 1e-5 * len(rows) / 100, "sum of self_s")
         for index, node in enumerate(self.nodes):
-            totals = node.get("totals", node)
-            check(0 <= totals["blocked_ns"] <= totals["time_ns"] or node["kind"] != "comm",
+            check(0 <= node["blocked_ns"] <= node["time_ns"] or node["kind"] != "comm",
                   f"node {index} blocked longer than it lasted: {node}")
         negative = [row for row in rows if float(row["self_s"] or 0) < 0]
         check(not negative, f"negative self time: {negative[:3]}")
@@ -419,7 +411,3 @@ def recover(directory, out, code=0):
 def shm_leftovers():
     root = os.environ.get("DWELL_RECORD_DIR", "/dev/shm")
     return {name for name in os.listdir(root) if name.startswith(f"dwell-{os.getuid()}-")}
-
-
-def seconds(ns):
-    return ns / 1e9 if not math.isnan(ns) else 0.0

@@ -311,6 +311,22 @@ TEST(Merge, PastTheRowLimitPeersMergeByDistance) {
     }
 }
 
+// 64 ranks of 2 rows make 128, which is more than 4 * 31 and no more than 4 * 32.
+TEST(Merge, RowsAreDroppedAsSoonAsTheEndIsForeseen) {
+    for (const bool far_past : {false, true}) {
+        Merged merged;
+        merged.row_limit = far_past ? 31 : 32;
+        merged.expected_ranks = 64;
+        for (int rank = 0; rank < 16; rank++) {
+            EXPECT_EQ(merged.flags & kMergedRowsDropped, 0u) << rank;
+            const RecordFile file = ring_rank(rank, 64);
+            ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+        }
+        EXPECT_EQ((merged.flags & kMergedRowsDropped) != 0, far_past);
+        EXPECT_EQ(merged.distances.size(), far_past ? 2u : 0u);
+    }
+}
+
 TEST(Merge, OneSidePastTheLimitIsEnough) {
     Merged folded;
     folded.row_limit = 0;

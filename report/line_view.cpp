@@ -1,0 +1,290 @@
+// Flat lists: the costliest communication lines, the costliest computation, all ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/views.h"
+
+namespace dwell {
+namespace {
+
+constexpr int kNumberWidth = 4;  // of the running number
+
+struct Column {
+    const char* name;
+    int width;
+};
+
+void put_heads(const std::vector<Column>& columns, int indent, Canvas* canvas) {
+    Line line;
+    line.pad_to(indent);
+    for (const Column& column : columns) line.add(pad_left(column.name, column.width), Tone::kDim);
+    canvas->put(line);
+}
+
+// "heat.c:88  MPI_Recv  in exchange", cut to `room`; the place is cut last.
+void add_identity(const Profile& profile, uint32_t node_index, int room, bool utf8, Line* line) {
+    const ProfileNode& node = profile.nodes[node_index];
+    const std::string place = cut_middle(place_text(node, utf8), room / 2, utf8);
+    const std::string name = printable(node.name, utf8);
+    std::string procedure = procedure_of(profile, node_index, utf8);
+    int rest = room;
+    if (!place.empty()) {
+        line->add(place + "  ", Tone::kHot);
+        rest -= display_width(place) + 2;
+    }
+    line->add(cut_middle(name, rest, utf8), Tone::kName);
+    rest -= display_width(name) + 5;
+    if (!procedure.empty() && rest >= 6) line->add("  in " + cut_middle(procedure, rest, utf8));
+}
+
+std::string pairs_text(const Profile& profile, const CommLine& line, bool utf8) {
+    size_t others = 0;
+    const std::vector<PairShare> pairs = heaviest_pairs(profile, line, utf8, 4, &others);
+    if (pairs.empty()) return "";
+    std::string text =
+        profile.distances.empty() ? "partners by time:" : "partners by rank distance and time:";
+    for (size_t i = 0; i < pairs.size(); ++i) {
+        text +=
+            fmt::format("{} {} {:.0f} %", i == 0 ? "" : ",", pairs[i].text, 100 * pairs[i].share);
+    }
+    if (others != 0) text += fmt::format(", {} more", others);
+    return text;
+}
+
+std::string identity_text(const Profile& profile, uint32_t node, bool utf8) {
+    if (node == kNoNode) return "start";
+    const std::string place = place_text(profile.nodes[node], utf8);
+    return (place.empty() ? "" : place + " ") + printable(profile.nodes[node].name, utf8);
+}
+
+void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
+    constexpr size_t kLines = 3;
+    const bool utf8 = canvas->utf8();
+    for (size_t i = 0; i < std::min(kLines, interval.lines.size()); ++i) {
+        const SampledLine& sampled = interval.lines[i];
+        Line line;
+        line.pad_to(kNumberWidth);
+        line.add(pad_left(share_text(static_cast<double>(sampled.samples),
+                                     static_cast<double>(interval.samples)),
+                          8),
+                 Tone::kComputation);
+        line.add(pad_left(fmt::format("{} of {} samples", sampled.samples, interval.samples), 24));
+        line.add("  ");
+        ProfileNode place;
+        place.file = sampled.file;
+        place.line = sampled.line;
+        const std::string where = cut_middle(place_text(place, utf8), 30, utf8);
+        if (!where.empty()) line.add(where + "  ", Tone::kComputation);
+        line.add(
+            cut_middle(short_name(sampled.function, utf8), canvas->width() - line.width(), utf8));
+        canvas->put(line);
+    }
+    if (interval.lines.size() <= kLines) return;
+    uint64_t rest = interval.samples;
+    for (size_t i = 0; i < kLines; ++i) rest -= interval.lines[i].samples;
+    Line line;
+    line.pad_to(kNumberWidth);
+    line.add(
+        pad_left(share_text(static_cast<double>(rest), static_cast<double>(interval.samples)), 8),
+        Tone::kDim);
+    line.add(pad_left(fmt::format("{} of {} samples", rest, interval.samples), 24), Tone::kDim);
+    line.add(
+        fmt::format("  {} {} more lines", canvas->signs().ellipsis, interval.lines.size() - kLines),
+        Tone::kDim);
+    canvas->put(line);
+}
+
+}  // namespace
+
+void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,
+                     const TextOptions& options, Canvas* canvas) {
+    const bool several = profile.ranks.size() > 1;
+    const bool utf8 = canvas->utf8();
+    const auto total_ns = static_cast<double>(profile.total_ns);
+    const size_t shown = std::min<size_t>(lines.size(), static_cast<size_t>(options.lines));
+    canvas->title(
+        fmt::format("Costliest MPI lines ({} of {})", shown, lines.size()),
+        several ? "all call paths together; time: mean per rank" : "all call paths together");
+    if (shown == 0) {
+        canvas->paragraph("  No MPI call was made.", 2);
+        return;
+    }
+    const std::vector<Column> columns = {{"share", 7},  {"time", 9},     {"blocked", 9},
+                                         {"calls", 8},  {"per call", 9}, {"longest", 9},
+                                         {"bytes", 10}, {"per call", 10}};
+    put_heads(columns, kNumberWidth, canvas);
+    for (size_t i = 0; i < shown; ++i) {
+        const CommLine& comm = lines[i];
+        const Totals& totals = comm.totals;
+        const auto time_ns = static_cast<double>(totals.time_ns);
+        const double mean_ns = time_ns / rank_count(profile);
+        const auto calls = static_cast<double>(std::max<uint64_t>(totals.count, 1));
+        const auto bytes = static_cast<double>(totals.bytes_sent + totals.bytes_received);
+
+        Line identity;
+        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
+        std::string worst;
+        if (comm.worst && several && mean_ns > 0) {
+            worst =
+                fmt::format("rank {}: {}, {}x mean", comm.worst->rank,
+                            time_text(comm.worst->ns, utf8), ratio_text(comm.worst->ns, mean_ns));
+        }
+        add_identity(profile, comm.node,
+                     canvas->width() - identity.width() - display_width(worst) - 2, utf8,
+                     &identity);
+        identity.pad_to(canvas->width() - display_width(worst));
+        const bool uneven = comm.worst && comm.worst->ns >= kNotableImbalance * mean_ns;
+        identity.add(worst, uneven ? Tone::kHot : Tone::kPlain);
+        canvas->put(identity);
+
+        Line figures;
+        figures.pad_to(kNumberWidth);
+        figures.add(pad_left(share_text(time_ns, total_ns), 7), Tone::kName);
+        figures.add(pad_left(time_text(mean_ns, utf8), 9));
+        figures.add(pad_left(share_text(static_cast<double>(totals.blocked_ns), time_ns), 9),
+                    Tone::kBlocked);
+        figures.add(pad_left(count_text(totals.count), 8));
+        figures.add(pad_left(time_text(time_ns / calls, utf8), 9));
+        figures.add(pad_left(time_text(static_cast<double>(totals.max_ns), utf8), 9));
+        figures.add(pad_left(bytes_text(bytes), 10));
+        figures.add(pad_left(bytes > 0 ? bytes_text(bytes / calls) : "", 10));
+        canvas->put(figures);
+
+        std::string partners = pairs_text(profile, comm, utf8);
+        if (totals.failed != 0) {
+            partners +=
+                fmt::format("{}{} calls failed", partners.empty() ? "" : "; ", totals.failed);
+        }
+        if (!partners.empty()) {
+            canvas->paragraph(std::string(kNumberWidth + 2, ' ') + partners, kNumberWidth + 2,
+                              Tone::kDim);
+        }
+    }
+}
+
+void draw_comm_list(const Profile& profile, const std::vector<CommLine>& lines, size_t limit,
+                    Canvas* canvas) {
+    const bool several = profile.ranks.size() > 1;
+    const bool utf8 = canvas->utf8();
+    const auto total_ns = static_cast<double>(profile.total_ns);
+    const size_t shown = std::min(lines.size(), limit);
+    if (shown == 0) return;
+    canvas->blank();
+    std::vector<Column> columns = {{"share", 8}, {"time", 9}, {"blocked", 9}, {"calls", 8}};
+    if (several) columns.insert(columns.end(), {{"max/mean", 10}, {"rank", 6}});
+    int figures_width = 0;
+    Line head;
+    for (const Column& column : columns) {
+        head.add(pad_left(column.name, column.width), Tone::kDim);
+        figures_width += column.width;
+    }
+    head.add(fmt::format("  costliest MPI lines ({} of {})", shown, lines.size()), Tone::kDim);
+    canvas->put(head);
+    for (size_t i = 0; i < shown; ++i) {
+        const CommLine& comm = lines[i];
+        const auto time_ns = static_cast<double>(comm.totals.time_ns);
+        const double mean_ns = time_ns / rank_count(profile);
+        Line line;
+        line.add(pad_left(share_text(time_ns, total_ns), 8), Tone::kName);
+        line.add(pad_left(time_text(mean_ns, utf8), 9));
+        line.add(pad_left(share_text(static_cast<double>(comm.totals.blocked_ns), time_ns), 9),
+                 Tone::kBlocked);
+        line.add(pad_left(count_text(comm.totals.count), 8));
+        if (several && comm.worst && mean_ns > 0) {
+            const bool uneven = comm.worst->ns >= kNotableImbalance * mean_ns;
+            const Tone tone = uneven ? Tone::kWarm : Tone::kPlain;
+            line.add(pad_left(ratio_text(comm.worst->ns, mean_ns), 10), tone);
+            line.add(pad_left(fmt::format("{}", comm.worst->rank), 6), tone);
+        }
+        line.pad_to(figures_width).add("  ");
+        add_identity(profile, comm.node, canvas->width() - line.width(), utf8, &line);
+        canvas->put(line);
+    }
+}
+
+void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+    const std::vector<IntervalLine> intervals = interval_lines(profile);
+    if (intervals.empty()) return;
+    const bool utf8 = canvas->utf8();
+    const bool several = profile.ranks.size() > 1;
+    const auto total_ns = static_cast<double>(profile.total_ns);
+    uint32_t hz = 0;
+    for (const ProfileRank& rank : profile.ranks) hz = std::max(hz, rank.sample_hz);
+    const size_t shown = std::min<size_t>(intervals.size(), static_cast<size_t>(options.lines));
+    canvas->title(fmt::format("Costliest computation ({} of {})", shown, intervals.size()),
+                  several ? "from one MPI line to the next; time: mean per rank"
+                          : "from one MPI line to the next");
+    put_heads({{"share", 7}, {"time", 9}, {"times", 9}, {"mean", 9}, {"longest", 9}}, kNumberWidth,
+              canvas);
+    for (size_t i = 0; i < shown; ++i) {
+        const IntervalLine& interval = intervals[i];
+        const auto time_ns = static_cast<double>(interval.time_ns);
+        const auto count = static_cast<double>(std::max<uint64_t>(interval.count, 1));
+        Line identity;
+        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
+        const std::string arrow = " " + std::string(canvas->signs().arrow) + " ";
+        const int half = (canvas->width() - kNumberWidth - display_width(arrow)) * 2 / 5;
+        identity.add(cut_middle(identity_text(profile, interval.from, utf8), half, utf8),
+                     Tone::kName);
+        identity.add(arrow);
+        identity.add(cut_middle(identity_text(profile, interval.to, utf8), half, utf8),
+                     Tone::kName);
+        const int room = canvas->width() - identity.width() - 5;
+        const std::string owner = short_name(profile.nodes[interval.booked_on].name, utf8);
+        if (room >= 6) identity.add("  in " + cut_middle(owner, room, utf8));
+        canvas->put(identity);
+
+        Line figures;
+        figures.pad_to(kNumberWidth);
+        figures.add(pad_left(share_text(time_ns, total_ns), 7), Tone::kName);
+        figures.add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9));
+        figures.add(pad_left(count_text(interval.count), 9));
+        figures.add(pad_left(time_text(time_ns / count, utf8), 9));
+        figures.add(pad_left(time_text(static_cast<double>(interval.max_ns), utf8), 9));
+        canvas->put(figures);
+        draw_sampled_lines(interval, canvas);
+    }
+    if (hz == 0) return;
+    canvas->paragraph(
+        fmt::format("  Lines are sampled at {} Hz a thread: n samples mean about n/{} s, give or "
+                    "take the square root of n samples.",
+                    hz, hz),
+        2, Tone::kDim);
+}
+
+void draw_ranks(const Profile& profile, Canvas* canvas) {
+    const std::vector<RankFigures> figures = rank_figures(profile);
+    canvas->title("Ranks");
+    if (figures.empty()) {
+        canvas->paragraph("  No figures of each rank: the job was over the row limit.", 2);
+        return;
+    }
+    const bool utf8 = canvas->utf8();
+    put_heads({{"rank", 6},
+               {"total", 9},
+               {"computation", 13},
+               {"transfer", 10},
+               {"blocked", 9},
+               {"sent", 10},
+               {"received", 10}},
+              0, canvas);
+    for (size_t i = 0; i < figures.size(); ++i) {
+        const RankFigures& rank = figures[i];
+        const auto time = [utf8](uint64_t ns) { return time_text(static_cast<double>(ns), utf8); };
+        Line line;
+        line.add(pad_left(fmt::format("{}", rank.rank), 6), Tone::kName);
+        line.add(pad_left(time(rank.computation_ns + rank.transfer_ns + rank.blocked_ns), 9));
+        line.add(pad_left(time(rank.computation_ns), 13), Tone::kComputation);
+        line.add(pad_left(time(rank.transfer_ns), 10), Tone::kTransfer);
+        line.add(pad_left(time(rank.blocked_ns), 9), Tone::kBlocked);
+        line.add(pad_left(bytes_text(static_cast<double>(rank.bytes_sent)), 10));
+        line.add(pad_left(bytes_text(static_cast<double>(rank.bytes_received)), 10));
+        line.add("  ");
+        const std::string host = printable(profile.ranks[i].host, utf8);
+        line.add(cut_middle(host, canvas->width() - line.width(), utf8), Tone::kDim);
+        canvas->put(line);
+    }
+}
+
+}  // namespace dwell

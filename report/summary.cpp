@@ -1,0 +1,253 @@
+// The top of the report: who ran what where, how far to trust it, where the time went.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+
+#include "report/views.h"
+
+namespace dwell {
+namespace {
+
+std::string counted(uint64_t count, const std::string& one, const std::string& many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string local_time(int64_t unix_ns) {
+    const auto seconds = static_cast<time_t>(unix_ns / 1'000'000'000);
+    struct tm local {};
+    char text[64] = "";
+    if (localtime_r(&seconds, &local) == nullptr) return "";
+    if (strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", &local) == 0) return "";
+    return text;
+}
+
+struct Job {
+    uint64_t threads = 0;
+    std::set<std::string> hosts;
+    std::set<std::string> programs;
+    int64_t start_unix_ns = INT64_MAX;
+    int64_t end_unix_ns = INT64_MIN;
+    uint64_t real_ns = 0;
+    uint64_t intrusion_ns = 0;
+    uint64_t samples = 0;
+    uint32_t sample_hz = 0;
+    uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
+    uint64_t unfinished = 0;
+    uint64_t without_sampling = 0, without_unwinder = 0;
+};
+
+Job job_of(const Profile& profile) {
+    Job job;
+    for (const ProfileRank& rank : profile.ranks) {
+        job.threads += rank.threads;
+        job.hosts.insert(rank.host);
+        job.programs.insert(rank.program);
+        job.start_unix_ns = std::min(job.start_unix_ns, rank.start_unix_ns);
+        const int64_t end = rank.start_unix_ns + static_cast<int64_t>(rank.real_ns);
+        job.end_unix_ns = std::max(job.end_unix_ns, end);
+        job.real_ns += rank.real_ns;
+        job.intrusion_ns += rank.intrusion_ns;
+        job.samples += rank.samples;
+        job.sample_hz = std::max(job.sample_hz, rank.sample_hz);
+        job.folded += rank.folded_paths;
+        job.dropped += rank.dropped;
+        job.guessed += rank.guessed;
+        job.clock_errors += rank.clock_errors;
+        job.samples_lost += rank.samples_lost;
+        const bool serial = (rank.flags & kFileSerial) != 0;
+        job.unfinished += rank.state != FileState::kFinalized && !serial ? 1 : 0;
+        job.without_sampling += rank.flags & kFileNoSampling ? 1 : 0;
+        job.without_unwinder += rank.flags & kFileNoUnwinder ? 1 : 0;
+    }
+    return job;
+}
+
+std::string hosts_text(const Job& job) {
+    std::string names;
+    size_t named = 0;
+    for (const std::string& host : job.hosts) {
+        if (named == 3) break;
+        names += (named == 0 ? "" : ", ") + host;
+        ++named;
+    }
+    if (job.hosts.size() > named) names += ", ...";
+    if (job.hosts.size() == 1) return "on " + names;
+    return fmt::format("on {} hosts ({})", job.hosts.size(), names);
+}
+
+// What limits the figures; empty when nothing does.
+std::vector<std::string> reservations(const Profile& profile, const Job& job) {
+    std::vector<std::string> limits;
+    if (profile.ranks.size() < profile.world_size) {
+        limits.push_back(
+            fmt::format("{} of {} ranks observed", profile.ranks.size(), profile.world_size));
+    }
+    if (job.unfinished != 0) {
+        limits.push_back(counted(job.unfinished, "rank", "ranks") +
+                         " did not reach the end of MPI_Finalize");
+    }
+    if (job.dropped != 0) {
+        limits.push_back(counted(job.dropped, "call", "calls") + " not counted");
+    }
+    if (job.folded != 0)
+        limits.push_back(counted(job.folded, "call", "calls") + " on folded paths");
+    if (job.guessed != 0)
+        limits.push_back(counted(job.guessed, "request", "requests") + " guessed");
+    if (job.clock_errors != 0) {
+        limits.push_back(counted(job.clock_errors, "clock error", "clock errors"));
+    }
+    if (job.without_unwinder != 0) limits.push_back("no call paths (libunwind missing)");
+    if (profile.merged_flags & kMergedRowsDropped) {
+        limits.push_back("too many ranks for figures of each rank");
+    }
+    return limits;
+}
+
+void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {
+    const std::vector<std::string> limits = reservations(profile, job);
+    std::string text = "Trust: counts and bytes are exact, computation per procedure is estimated";
+    if (!limits.empty()) {
+        text = "Trust: ";
+        for (size_t i = 0; i < limits.size(); ++i) text += (i == 0 ? "" : ", ") + limits[i];
+    }
+    if (!profile.notes.empty()) {
+        text += "; " + counted(profile.notes.size(), "note", "notes") + " in the report";
+    }
+    canvas->paragraph(text + ".", 7, limits.empty() ? Tone::kDim : Tone::kWarm);
+}
+
+struct Part {
+    const char* name;
+    uint64_t ns;
+    uint64_t RankFigures::*member;  // null: not known for each rank
+    Tone tone;
+};
+
+void draw_part(const Profile& profile, const Part& part, const std::vector<RankFigures>& ranks,
+               Canvas* canvas) {
+    const int bar_width = canvas->width() - 60;
+    const double mean_ns = static_cast<double>(part.ns) / rank_count(profile);
+    const auto total_ns = static_cast<double>(profile.total_ns);
+    const double share = total_ns > 0 ? static_cast<double>(part.ns) / total_ns : 0;
+    Line line;
+    line.add("  " + pad_right(part.name, 13), Tone::kName);
+    line.add(pad_left(time_text(mean_ns, canvas->utf8()), 9));
+    line.add(pad_left(share_text(static_cast<double>(part.ns), total_ns), 9), Tone::kName);
+    line.add("  ").add(bar_text(share, bar_width, canvas->utf8()), part.tone);
+    line.pad_to(35 + bar_width);
+    std::optional<Peak> most;
+    if (part.member != nullptr) most = peak(ranks, part.member);
+    if (most && mean_ns > 0 && profile.ranks.size() > 1) {
+        const Tone tone =
+            most->ns / mean_ns >= kNotableImbalance && share >= 0.01 ? Tone::kWarm : Tone::kPlain;
+        line.add(pad_left(time_text(most->ns, canvas->utf8()), 9), tone);
+        line.add(pad_left(fmt::format("{}", most->rank), 7), tone);
+        line.add(pad_left(ratio_text(most->ns, mean_ns), 9), tone);
+    }
+    canvas->put(line);
+}
+
+}  // namespace
+
+void draw_header(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+    const Job job = job_of(profile);
+    const bool utf8 = options.utf8;
+    std::string command = profile.ranks.empty() ? "" : profile.ranks.front().command;
+    if (command.empty() && !profile.ranks.empty()) command = profile.ranks.front().program;
+    if (job.programs.size() > 1) {
+        command +=
+            fmt::format(" (and {} more)", counted(job.programs.size() - 1, "program", "programs"));
+    }
+    const std::string head = "dwell " + printable(profile.version, utf8) + "  ";
+    Line title;
+    title.add(head, Tone::kDim);
+    title.add(cut_middle(printable(command, utf8), canvas->width() - title.width(), utf8),
+              Tone::kName);
+    canvas->put(title);
+    if (profile.ranks.empty()) return;
+
+    const auto duration_ns = static_cast<double>(job.end_unix_ns - job.start_unix_ns);
+    const uint64_t ranks = profile.ranks.size();
+    std::vector<std::string> facts = {
+        counted(ranks, "rank", "ranks") +
+            (job.threads > ranks ? ", " + counted(job.threads, "thread", "threads") : "") + " " +
+            printable(hosts_text(job), utf8),
+        local_time(job.start_unix_ns), time_text(duration_ns, utf8)};
+    canvas->items(facts, 0);
+    std::vector<std::string> means = {fmt::format(
+        "own cost {:.2g} % (taken out of all times)",
+        job.real_ns == 0
+            ? 0
+            : 100 * static_cast<double>(job.intrusion_ns) / static_cast<double>(job.real_ns))};
+    if (job.samples != 0) {
+        means.push_back(
+            fmt::format("computation sampled at {} Hz: {}{}", job.sample_hz,
+                        counted(job.samples, "sample", "samples"),
+                        job.samples_lost != 0 ? fmt::format(", {} lost", job.samples_lost) : ""));
+    } else {
+        means.push_back(job.without_sampling != 0 ? "sampling not permitted" : "no samples");
+    }
+    canvas->items(means, 0, Tone::kDim);
+    draw_trust(profile, job, canvas);
+}
+
+void draw_overview(const Profile& profile, Canvas* canvas) {
+    const std::vector<RankFigures> ranks = rank_figures(profile);
+    const bool several = profile.ranks.size() > 1 && !ranks.empty();
+    canvas->blank();
+    Line head;
+    head.add("Where the time went", Tone::kTitle);
+    head.pad_to(24 - 9).add(pad_left(profile.ranks.size() > 1 ? "mean" : "time", 24 - head.width()),
+                            Tone::kDim);
+    head.add(pad_left("share", 9), Tone::kDim);
+    if (several) {
+        head.pad_to(canvas->width() - 25).add(pad_left("most", 9), Tone::kDim);
+        head.add(pad_left("rank", 7), Tone::kDim).add(pad_left("max/mean", 9), Tone::kDim);
+    }
+    canvas->put(head);
+    const Part parts[] = {
+        {"computation", profile.computation_ns, &RankFigures::computation_ns, Tone::kComputation},
+        {"MPI transfer", profile.transfer_ns, &RankFigures::transfer_ns, Tone::kTransfer},
+        {"MPI blocked", profile.blocked_ns, &RankFigures::blocked_ns, Tone::kBlocked},
+        {"paused", profile.paused_ns, nullptr, Tone::kDim},
+    };
+    for (const Part& part : parts) {
+        if (part.member == nullptr && part.ns == 0) continue;
+        draw_part(profile, part, ranks, canvas);
+    }
+}
+
+void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, Canvas* canvas) {
+    const bool utf8 = canvas->utf8();
+    const auto total_ns = static_cast<double>(profile.total_ns);
+    if (lines.empty() || total_ns <= 0) return;
+    const CommLine& line = lines.front();
+    const auto time_ns = static_cast<double>(line.totals.time_ns);
+    const double mean_ns = time_ns / rank_count(profile);
+    canvas->blank();
+    const ProfileNode& node = profile.nodes[line.node];
+    std::string text = fmt::format("Costliest MPI line: {} {}", place_text(node, utf8),
+                                   printable(node.name, utf8));
+    const std::string procedure = procedure_of(profile, line.node, utf8);
+    if (!procedure.empty()) text += " in " + procedure;
+    text += fmt::format(", {} of all time, {} of that blocked", share_text(time_ns, total_ns),
+                        share_text(static_cast<double>(line.totals.blocked_ns), time_ns));
+    if (line.worst && profile.ranks.size() > 1) {
+        text += fmt::format("; most on rank {}: {}, {} times the mean", line.worst->rank,
+                            time_text(line.worst->ns, utf8), ratio_text(line.worst->ns, mean_ns));
+    }
+    canvas->paragraph(text + ".", 2, Tone::kHot);
+    const std::optional<Peak> most = peak(rank_figures(profile), &RankFigures::computation_ns);
+    const double compute_ns = static_cast<double>(profile.computation_ns) / rank_count(profile);
+    if (most && profile.ranks.size() > 1 && most->ns >= 1.1 * compute_ns) {
+        canvas->paragraph(
+            fmt::format("Computation is uneven: rank {} computes {}, {} times the mean; the others "
+                        "wait for it.",
+                        most->rank, time_text(most->ns, utf8), ratio_text(most->ns, compute_ns)),
+            2, Tone::kWarm);
+    }
+}
+
+}  // namespace dwell

@@ -1,0 +1,61 @@
+// Puts the parts of the text report together.
+#include "report/text_report.h"
+
+#include <algorithm>
+
+#include "report/views.h"
+
+namespace dwell {
+namespace {
+
+constexpr int kLeastWidth = 60;
+constexpr size_t kSummaryLines = 8;
+
+void draw_notes(const Profile& profile, Canvas* canvas) {
+    if (profile.notes.empty()) return;
+    canvas->title("Notes");
+    for (const std::string& note : profile.notes) {
+        canvas->paragraph("  - " + printable(note, canvas->utf8()), 4);
+    }
+}
+
+}  // namespace
+
+std::string write_text_report(const Profile& profile, const TextOptions& options) {
+    Canvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
+    draw_header(profile, options, &canvas);
+    if (profile.nodes.empty()) {
+        canvas.paragraph("Nothing was recorded.", 0);
+        draw_notes(profile, &canvas);
+        return canvas.take();
+    }
+    const std::vector<CommLine> lines = comm_lines(profile);
+    draw_overview(profile, &canvas);
+    draw_headline(profile, lines, &canvas);
+    if (options.per_rank) draw_ranks(profile, &canvas);
+    draw_tree(profile, options, &canvas);
+    draw_comm_lines(profile, lines, options, &canvas);
+    draw_intervals(profile, options, &canvas);
+    draw_notes(profile, &canvas);
+    return canvas.take();
+}
+
+std::string write_summary(const Profile& profile, const TextOptions& options,
+                          const std::string& report_path) {
+    Canvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
+    draw_header(profile, options, &canvas);
+    if (!profile.nodes.empty()) {
+        const std::vector<CommLine> lines = comm_lines(profile);
+        draw_overview(profile, &canvas);
+        draw_headline(profile, lines, &canvas);
+        draw_comm_list(profile, lines, kSummaryLines, &canvas);
+    }
+    if (!report_path.empty()) {
+        canvas.blank();
+        // A path is never cut: it is there to be copied.
+        return canvas.take() + "Full report: " + printable(report_path, true) + "\n";
+    }
+    return canvas.take();
+}
+
+}  // namespace dwell

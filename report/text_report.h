@@ -1,0 +1,31 @@
+// The text report: what a person reads first (DESIGN 6). Functions of a profile and of nothing
+// else.
+#ifndef DWELL_REPORT_TEXT_REPORT_H_
+#define DWELL_REPORT_TEXT_REPORT_H_
+
+#include <string>
+
+#include "summarize/profile.h"
+
+namespace dwell {
+
+struct TextOptions {
+    int width = 100;           // columns; below 60 counts as 60
+    bool color = false;        // terminal colours; only for terminals
+    bool utf8 = true;          // otherwise nothing but ASCII
+    bool per_rank = false;     // adds a table of all ranks
+    double threshold = 0.005;  // part of the total time below which tree lines are folded
+    int lines = 12;            // length of the lists of costliest lines
+};
+
+// The whole report. No line is wider than options.width.
+std::string write_text_report(const Profile& profile, const TextOptions& options);
+
+// The summary of about 25 lines for the end of a run; `report_path` says where the rest is (empty:
+// nowhere).
+std::string write_summary(const Profile& profile, const TextOptions& options,
+                          const std::string& report_path);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_TEXT_REPORT_H_

@@ -1,0 +1,230 @@
+// The hierarchical tree: program, procedures with the statement that calls them, communication
+// statements. Figures stand left, so that the tree has the rest of the line; the time of a line is
+// the sum of those one level below it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/views.h"
+#include "summarize/profile_walk.h"
+
+namespace dwell {
+namespace {
+
+struct Entry {
+    std::string name;
+    std::string place;
+    Tone tone = Tone::kPlain;
+    uint64_t time_ns = 0;
+    std::optional<uint64_t> count;
+    uint64_t bytes = 0;
+    std::optional<Peak> worst;
+    bool is_sum = false;    // of folded lines
+    bool may_join = false;  // a procedure that may share a line with its only child
+    std::vector<Entry> parts;
+};
+
+class TreeBuilder {
+  public:
+    TreeBuilder(const Profile& profile, const TextOptions& options)
+        : profile_(profile),
+          utf8_(options.utf8),
+          shown_from_ns_(options.threshold * static_cast<double>(profile.total_ns)) {}
+
+    Entry build(uint32_t index) const {
+        const ProfileNode& node = profile_.nodes[index];
+        Entry entry = plain_entry(index);
+        if (is_communication(node)) return entry;
+        uint32_t inner = index;
+        if (node.kind == SiteKind::kCall && node.children.size() == 1 && node.computation_ns == 0 &&
+            profile_.nodes[node.children[0]].kind == SiteKind::kProcedure) {
+            inner = node.children[0];
+            entry.name = node_name(profile_.nodes[inner]);
+        }
+        add_parts(inner, &entry);
+        join_only_part(&entry);
+        return entry;
+    }
+
+  private:
+    std::string node_name(const ProfileNode& node) const {
+        std::string name =
+            is_communication(node) ? printable(node.name, utf8_) : short_name(node.name, utf8_);
+        if (node.labels & kLabelFolded) name += " (folded paths)";
+        return name;
+    }
+
+    Entry plain_entry(uint32_t index) const {
+        const ProfileNode& node = profile_.nodes[index];
+        Entry entry;
+        entry.name = node_name(node);
+        entry.time_ns = node.totals.time_ns;
+        entry.bytes = node.totals.bytes_sent + node.totals.bytes_received;
+        if (node.kind == SiteKind::kProgram) {
+            entry.name = printable(base_name(node.name), utf8_);
+        } else if (node.kind != SiteKind::kProcedure) {
+            // A procedure's own first line would be taken for the line of the call.
+            entry.place = place_text(node, utf8_);
+        } else if (node.parent != kNoNode && profile_.nodes[node.parent].kind != SiteKind::kCall) {
+            entry.place = printable(base_name(node.file), utf8_);
+        }
+        if (is_communication(node)) {
+            entry.count = node.totals.count;
+            entry.tone = Tone::kBlocked;
+        }
+        entry.may_join = node.kind == SiteKind::kProcedure || node.kind == SiteKind::kCall;
+        entry.worst = Peak{node.rank_max, static_cast<double>(node.rank_max_ns)};
+        return entry;
+    }
+
+    void add_parts(uint32_t index, Entry* entry) const {
+        const ProfileNode& node = profile_.nodes[index];
+        Entry rest;
+        rest.is_sum = true;
+        rest.tone = Tone::kDim;
+        size_t folded = 0;
+        for (const uint32_t child : node.children) {
+            const Totals& totals = profile_.nodes[child].totals;
+            if (static_cast<double>(totals.time_ns) >= shown_from_ns_) {
+                entry->parts.push_back(build(child));
+                continue;
+            }
+            ++folded;
+            rest.time_ns += totals.time_ns;
+            rest.bytes += totals.bytes_sent + totals.bytes_received;
+        }
+        if (entry->parts.empty()) return;
+        const bool shows_computation = static_cast<double>(node.computation_ns) >= shown_from_ns_;
+        if (shows_computation) {
+            Entry computation;
+            computation.name = "computation here";
+            computation.tone = Tone::kComputation;
+            computation.time_ns = node.computation_ns;
+            entry->parts.push_back(std::move(computation));
+        } else {
+            rest.time_ns += node.computation_ns;
+        }
+        std::stable_sort(entry->parts.begin(), entry->parts.end(),
+                         [](const Entry& a, const Entry& b) { return a.time_ns > b.time_ns; });
+        if (static_cast<double>(rest.time_ns) < shown_from_ns_ / 5) return;
+        rest.name = std::string(glyphs(utf8_).ellipsis) + " ";
+        if (folded != 0) rest.name += fmt::format("{} more", folded);
+        if (!shows_computation && node.computation_ns != 0) {
+            rest.name += folded != 0 ? " and computation" : "computation";
+        }
+        entry->parts.push_back(std::move(rest));
+    }
+
+    // main > run > step in one line, where nothing happens on the way.
+    void join_only_part(Entry* entry) const {
+        if (!entry->may_join || entry->parts.size() != 1 || !entry->parts[0].may_join) return;
+        Entry inner = std::move(entry->parts[0]);
+        inner.name = entry->name + std::string(glyphs(utf8_).chain) + inner.name;
+        inner.time_ns = entry->time_ns;
+        inner.worst = entry->worst;
+        *entry = std::move(inner);
+    }
+
+    const Profile& profile_;
+    bool utf8_;
+    double shown_from_ns_;
+};
+
+constexpr int kTimeWidth = 8;
+constexpr int kShareWidth = 8;
+constexpr int kCountWidth = 8;
+constexpr int kBytesWidth = 9;
+constexpr int kRatioWidth = 6;
+constexpr int kRankWidth = 6;
+constexpr int kFiguresWidth =
+    kTimeWidth + kShareWidth + kCountWidth + kBytesWidth + kRatioWidth + kRankWidth + 2;
+
+class TreeDrawer {
+  public:
+    TreeDrawer(const Profile& profile, Canvas* canvas) : profile_(profile), canvas_(canvas) {}
+
+    void draw(const Entry& entry, const std::string& own_prefix, const std::string& prefix) {
+        Line line;
+        draw_figures(entry, &line);
+        draw_name(entry, own_prefix, &line);
+        canvas_->put(line);
+        const Glyphs& signs = canvas_->signs();
+        for (size_t i = 0; i < entry.parts.size(); ++i) {
+            const bool last = i + 1 == entry.parts.size();
+            const std::string blank(static_cast<size_t>(display_width(signs.trunk)), ' ');
+            draw(entry.parts[i], prefix + std::string(last ? signs.last_branch : signs.branch),
+                 prefix + (last ? blank : std::string(signs.trunk)));
+        }
+    }
+
+  private:
+    void draw_figures(const Entry& entry, Line* line) {
+        const auto time_ns = static_cast<double>(entry.time_ns);
+        const auto total_ns = static_cast<double>(profile_.total_ns);
+        const double mean_ns = time_ns / rank_count(profile_);
+        const bool costly = entry.count.has_value() && time_ns >= 0.1 * total_ns;
+        const Tone tone = costly ? Tone::kHot : Tone::kPlain;
+        const Tone side = entry.is_sum ? Tone::kDim : Tone::kPlain;
+        line->add(pad_left(time_text(mean_ns, canvas_->utf8()), kTimeWidth), tone);
+        line->add(pad_left(share_text(time_ns, total_ns), kShareWidth), tone);
+        line->add(pad_left(entry.count ? count_text(*entry.count) : "", kCountWidth), side);
+        line->add(
+            pad_left(entry.bytes ? bytes_text(static_cast<double>(entry.bytes)) : "", kBytesWidth),
+            side);
+        const bool several = profile_.ranks.size() > 1 && entry.worst && mean_ns > 0;
+        const bool uneven = several && entry.worst->ns >= kNotableImbalance * mean_ns;
+        const Tone imbalance_tone = uneven ? Tone::kWarm : Tone::kPlain;
+        line->add(pad_left(several ? ratio_text(entry.worst->ns, mean_ns) : "", kRatioWidth),
+                  imbalance_tone);
+        line->add(pad_left(several ? fmt::format("{}", entry.worst->rank) : "", kRankWidth),
+                  imbalance_tone);
+        line->add("  ");
+    }
+
+    void draw_name(const Entry& entry, const std::string& prefix, Line* line) {
+        const bool utf8 = canvas_->utf8();
+        const int room = canvas_->width() - kFiguresWidth;
+        line->add(cut_left(prefix, room / 2, utf8), Tone::kDim);
+        int rest = canvas_->width() - line->width();
+        std::string place = entry.place.empty() ? "" : "  " + entry.place;
+        if (display_width(entry.name + place) > rest) place = cut_middle(place, rest / 2, utf8);
+        rest -= display_width(place);
+        Tone tone = entry.tone;
+        if (tone == Tone::kPlain) tone = Tone::kName;
+        line->add(cut_middle(entry.name, rest, utf8), tone).add(place);
+    }
+
+    const Profile& profile_;
+    Canvas* canvas_;
+};
+
+}  // namespace
+
+void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+    const bool several = profile.ranks.size() > 1;
+    canvas->title("Call tree", several ? "times: mean per rank; counts and bytes: sums"
+                                       : "times include everything below");
+    Line head;
+    head.add(pad_left("time", kTimeWidth), Tone::kDim);
+    head.add(pad_left("share", kShareWidth), Tone::kDim);
+    head.add(pad_left("count", kCountWidth), Tone::kDim);
+    head.add(pad_left("bytes", kBytesWidth), Tone::kDim);
+    head.add(pad_left(several ? "max/" : "", kRatioWidth), Tone::kDim);
+    head.add(pad_left(several ? "on" : "", kRankWidth), Tone::kDim);
+    canvas->put(head);
+    Line second;
+    second.pad_to(kTimeWidth + kShareWidth + kCountWidth + kBytesWidth);
+    second.add(pad_left(several ? "mean" : "", kRatioWidth), Tone::kDim);
+    second.add(pad_left(several ? "rank" : "", kRankWidth), Tone::kDim);
+    second.add("  procedure or MPI function, line of the call", Tone::kDim);
+    canvas->put(second);
+    const TreeBuilder builder(profile, options);
+    TreeDrawer(profile, canvas).draw(builder.build(0), "", "");
+    canvas->paragraph(
+        fmt::format("  Lines below {:.2g} % are folded. Times of procedures are estimated: what "
+                    "lies between two MPI calls counts for the innermost procedure around both.",
+                    100 * options.threshold),
+        2, Tone::kDim);
+}
+
+}  // namespace dwell

@@ -1,0 +1,32 @@
+// The parts of the text report. Each draws on a canvas; text_report.cpp puts them together.
+#ifndef DWELL_REPORT_VIEWS_H_
+#define DWELL_REPORT_VIEWS_H_
+
+#include "report/figures.h"
+#include "report/text_report.h"
+#include "report/text_style.h"
+
+namespace dwell {
+
+// summary.cpp
+void draw_header(const Profile& profile, const TextOptions& options, Canvas* canvas);
+void draw_overview(const Profile& profile, Canvas* canvas);
+void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, Canvas* canvas);
+
+// tree_view.cpp
+void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canvas);
+
+// line_view.cpp
+void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,
+                     const TextOptions& options, Canvas* canvas);
+void draw_comm_list(const Profile& profile, const std::vector<CommLine>& lines, size_t limit,
+                    Canvas* canvas);
+void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* canvas);
+void draw_ranks(const Profile& profile, Canvas* canvas);
+
+// A ratio of the largest to the mean from here on is worth a colour.
+constexpr double kNotableImbalance = 1.5;
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_VIEWS_H_

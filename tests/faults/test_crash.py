@@ -1,0 +1,186 @@
+"""Ends without MPI_Finalize: what was counted survives, one line names the command, and
+`dwell recover` shows every finished call."""
+
+import os
+import random
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, kept_records, main,  # noqa: E402
+                     mpirun, program, recover, run_observed, run_plain, scratch)
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "dies.c")
+
+
+def dies(how, ranks=2, everybody=False):
+    """Runs dies.c; the profile that recover makes holds every call that each rank has reported."""
+    words = [how, scratch("counts")] + (["all"] if everybody else [])
+    plain = run_plain([program("dies"), *words], ranks)
+    for rank in range(ranks):
+        os.remove(scratch(f"counts.{rank}"))
+    records = scratch("records")
+    os.makedirs(records, exist_ok=True)
+    run = run_observed([program("dies"), *words], ranks, scratch("out"), cwd=scratch(),
+                       env={"DWELL_RECORD_DIR": records})
+    check_equal(run.code, plain.code, "exit code" + run.describe())
+    lines = [line for line in run.stderr.splitlines() if "dwell recover" in line]
+    check_equal(len(lines), 1, "lines that name the command" + run.describe())
+    directory = kept_records(run)
+    check(not directory.startswith(records), f"not moved out of the record directory: {directory}")
+    check(not [f for d, _, files in os.walk(records) for f in files], "records left behind")
+    told = [int(open(scratch(f"counts.{rank}")).read()) for rank in range(ranks)]
+    check_equal(told, [50 + 10 * rank for rank in range(ranks)], "what the program reports")
+    profile = recover(directory, scratch("recovered"))
+    profile.check_conservation()
+    node = profile.at(SOURCE, "message", "MPI_Sendrecv")
+    check_equal((node.count, node.sent), (sum(told), 4 * sum(told)), "recovered messages and bytes")
+    check_equal(profile.at(SOURCE, "barrier", "MPI_Barrier").count, ranks, "recovered barriers")
+    check_equal(sorted(rank["rank"] for rank in profile.ranks), list(range(ranks)), "ranks")
+    return profile
+
+
+@case
+def segmentation_fault():
+    """SIGSEGV in one rank; the launcher ends the others."""
+    dies("segv")
+
+
+@case
+def aborted():
+    """MPI_Abort(comm, 7) in one rank."""
+    profile = dies("abort")
+    check("aborted" in {rank["state"] for rank in profile.ranks}, "no rank is called aborted")
+
+
+@case
+def standard_abort():
+    """abort()."""
+    dies("sigabrt")
+
+
+@case
+def killed():
+    """kill -9 of one rank."""
+    dies("kill")
+
+
+@case
+def all_killed():
+    """kill -9 of every rank."""
+    dies("kill", everybody=True)
+
+
+@case
+def terminated():
+    """SIGTERM of one rank."""
+    dies("term")
+
+
+@case
+def exit_without_finalize():
+    """exit() without MPI_Finalize in every rank."""
+    dies("exit", everybody=True)
+
+
+@case
+def immediate_exit():
+    """_exit() in every rank."""
+    dies("_exit", everybody=True)
+
+
+@case
+def one_of_four():
+    """One of four dies, three are ended by the launcher."""
+    dies("kill", ranks=4)
+
+
+@case
+def around_the_launcher():
+    """With dwell around the launcher the parent of the launcher keeps the records."""
+    words = ["kill", scratch("counts")]
+    run = execute([DWELL, "run", "-o", scratch("out")] + mpirun(2, program("dies"), *words), 2,
+                  cwd=scratch())
+    check(run.code != 0, "exit code 0" + run.describe())
+    profile = recover(kept_records(run), scratch("recovered"))
+    check_equal(profile.at(SOURCE, "message", "MPI_Sendrecv").count, 110, "recovered messages")
+
+
+@case
+def records_without_run():
+    """By plain LD_PRELOAD nobody is left to move the records after kill -9: they stay where they
+    are, and recover reads them there."""
+    records = scratch("records")
+    os.mkdir(records)
+    execute(mpirun(2, program("dies"), "kill", scratch("counts"), "all"), 2, cwd=scratch(),
+            env={"LD_PRELOAD": LIBRARY, "DWELL_RECORD_DIR": records})
+    jobs = [d for d, _, files in os.walk(records) if any(f.startswith("rank.") for f in files)]
+    check_equal(len(jobs), 1, f"directories with records: {jobs}")
+    profile = recover(jobs[0], scratch("recovered"))
+    check_equal(profile.at(SOURCE, "message", "MPI_Sendrecv").count, 110, "recovered messages")
+
+
+def one_kept_record():
+    words = ["kill", scratch("counts")]
+    run = run_observed([program("dies"), *words], 1, scratch("out"), cwd=scratch())
+    directory = kept_records(run)
+    names = [name for name in os.listdir(directory) if name.startswith("rank.")]
+    check_equal(names, ["rank.0"], "kept records")
+    with open(os.path.join(directory, names[0]), "rb") as stream:
+        return stream.read()
+
+
+def recover_bytes(data, number):
+    directory = scratch(f"job{number}")
+    os.mkdir(directory)
+    with open(os.path.join(directory, "rank.0"), "wb") as stream:
+        stream.write(data)
+    run = execute([DWELL, "recover", directory, "-o", scratch(f"made{number}")], timeout_s=20)
+    shutil.rmtree(directory)
+    shutil.rmtree(scratch(f"made{number}"), ignore_errors=True)
+    return run
+
+
+@case
+def garbage_records():
+    """Garbage instead of records: exit 1 and a line, never a crash."""
+    noise = random.Random(1).randbytes
+    for number, data in enumerate((b"", b"x", b"\0" * 4096, noise(100), noise(70000),
+                                   b"DWLLDREC" + noise(5000), b"DWLLDREC" + b"\xff" * 5000,
+                                   b"DWLLDREC\1\0\0\0" + noise(5000))):
+        run = recover_bytes(data, number)
+        check_equal(run.code, 1, f"exit code for garbage {number}" + run.describe())
+        check(run.stderr.strip(), f"nothing is said of garbage {number}")
+
+
+@case
+def damaged_records():
+    """A record file cut at any length, or with a few bytes wrong, is read as far as it goes: exit 0
+    or 1, no crash, no endless loop."""
+    data = one_kept_record()
+    luck = random.Random(7)
+    cuts = [luck.randrange(len(data)) for _ in range(15)] + [8, 64, 1023, 1024, 1025]
+    for number, cut in enumerate(cuts):
+        run = recover_bytes(data[:cut], number)
+        check(run.code in (0, 1), f"cut at {cut}: exit {run.code}" + run.describe())
+    used = len(data.rstrip(b"\0"))
+    for number in range(100, 160):
+        changed = bytearray(data)
+        for _ in range(luck.choice((1, 3, 30))):
+            at = luck.randrange(12, used)
+            changed[at] = luck.choice((0, 1, 0x7f, 0xff, luck.randrange(256)))
+        run = recover_bytes(bytes(changed), number)
+        check(run.code in (0, 1), f"damage {number}: exit {run.code}" + run.describe())
+
+
+@case
+def recover_without_records():
+    """A directory without records: exit 1 and a line."""
+    os.mkdir(scratch("empty"))
+    run = execute([DWELL, "recover", scratch("empty")])
+    check_equal(run.code, 1, "exit code" + run.describe())
+    check(run.stderr.strip(), "nothing is said")
+
+
+if __name__ == "__main__":
+    main()

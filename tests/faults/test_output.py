@@ -1,0 +1,156 @@
+"""Output that cannot be written: the program's result is untouched, one line says so, the record
+files are kept and named, and `dwell recover` makes the profile from them."""
+
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+from harness import (DWELL, Profile, case, check, check_equal, execute, kept_records, main, mpirun,  # noqa: E402
+                     program, recover, run_observed, run_plain, same_result, scratch, skip_unless,
+                     source, verify_expectations)
+
+
+def ring_recovered(run, out, ranks=2):
+    directory = kept_records(run)
+    check(os.path.isdir(directory), f"{directory} does not exist" + run.describe())
+    profile = recover(directory, out)
+    profile.check_conservation()
+    verify_expectations(profile, source("programs/ring.c"), ranks)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@case
+def below_a_file():
+    """An output directory below a file cannot be made, also not by root."""
+    plain = run_plain([program("ring")], 2)
+    with open(scratch("file"), "w"):
+        pass
+    run = run_observed([program("ring")], 2, scratch("file/out"), cwd=scratch())
+    same_result(plain, run)
+    check(scratch("file") in run.stderr, "the directory is not named" + run.describe())
+    ring_recovered(run, scratch("again"))
+
+
+@case
+def not_writable():
+    """An output directory without permission, as an ordinary user."""
+    skip_unless(os.getuid() == 0, "needs root to become another user")
+    user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    reach = execute(user + ["test", "-x", program("ring"), "-a", "-x", DWELL])
+    skip_unless(reach.code == 0, "user nobody cannot reach programs and dwell")
+    os.mkdir(scratch("home"))
+    os.chown(scratch("home"), 65534, 65534)
+    os.mkdir(scratch("closed"))
+    os.chmod(scratch("closed"), 0o555)
+    env = {"HOME": scratch("home"), "TMPDIR": scratch("home")}
+    plain = execute(user + mpirun(2, program("ring")), 2, env=env, cwd=scratch("home"))
+    check_equal(plain.code, 0, "the program itself" + plain.describe())
+    run = execute(user + mpirun(2, DWELL, "run", "-o", scratch("closed/out"), program("ring")), 2,
+                  env=env, cwd=scratch("home"))
+    same_result(plain, run)
+    check("closed" in run.stderr, "the directory is not named" + run.describe())
+    ring_recovered(run, scratch("again"))
+
+
+def mounted(size, command, env=None, **how):
+    """Runs a shell command where $M is a tmpfs of `size`, in a mount namespace of its own."""
+    point = scratch("mount")
+    os.makedirs(point, exist_ok=True)
+    script = f"mount -t tmpfs -o size={size} tmpfs {point} || exit 99; export M={point}; {command}"
+    probe = execute(["unshare", "-m", "true"])
+    skip_unless(probe.code == 0, "no permission for a private mount namespace")
+    run = execute(["unshare", "-m", "sh", "-c", script], 2, env=env, **how)
+    skip_unless(run.code != 99, "no permission to mount a tmpfs")
+    return run
+
+
+@case
+def full_device():
+    """The output directory lies on a device of 8 KiB."""
+    plain = run_plain([program("ring")], 2)
+    command = " ".join(mpirun(2, DWELL, "run", "-o", "$M/out", program("ring")))
+    run = mounted("8k", command, cwd=scratch())
+    same_result(plain, run)
+    check("profile.json" in run.stderr or "/mount/out" in run.stderr,
+          "not said what was not written" + run.describe())
+    ring_recovered(run, scratch("again"))
+
+
+@case
+def small_records():
+    """/dev/shm too small for the records: no SIGBUS, the program runs on to its end, one line says
+    that observation stopped."""
+    plain = run_plain([program("many_sites")], 1)
+    for size in ("4k", "16k", "64k", "200k"):
+        command = " ".join(mpirun(1, DWELL, "run", "-o", scratch("out" + size),
+                                  program("many_sites")))
+        run = mounted(size, command.replace(DWELL, f"env DWELL_RECORD_DIR=$M {DWELL}", 1),
+                      cwd=scratch())
+        same_result(plain, run)
+        check("dwell" in run.stderr, f"nothing is said with {size}" + run.describe())
+        check(any(word in run.stderr.lower() for word in ("full", "space", "small", "room")),
+              f"not said that the record device of {size} is full" + run.describe())
+
+
+@case
+def unusable_records():
+    """A record directory that does not exist, or belongs to somebody else: the program runs on."""
+    plain = run_plain([program("ring")], 2)
+    for directory in (scratch("no/such/place"), "/proc"):
+        run = run_observed([program("ring")], 2, scratch("out"),
+                           env={"DWELL_RECORD_DIR": directory})
+        same_result(plain, run)
+        check("dwell" in run.stderr and directory in run.stderr,
+              f"not said that {directory} is of no use" + run.describe())
+
+
+@case
+def record_directory_is_a_link():
+    """No link is followed: a job directory that somebody put there first is not used."""
+    records, elsewhere = scratch("records"), scratch("elsewhere")
+    os.mkdir(records)
+    os.mkdir(elsewhere)
+    name = f"dwell-{os.getuid()}-piddirect"
+    os.symlink(elsewhere, os.path.join(records, name))
+    plain = execute([program("serial")])
+    run = execute([DWELL, "run", "-o", scratch("out"), program("ring")],
+                  env={"DWELL_RECORD_DIR": records, "PMIX_NAMESPACE": ""})
+    check_equal(run.code, 0, "exit code" + run.describe())
+    check_equal(plain.code, 3, "the serial program")
+    check(not os.listdir(elsewhere), f"written through the link: {os.listdir(elsewhere)}")
+
+
+@case
+def every_write_fails_once():
+    """For each N: the N-th write fails; the program's result is untouched, a line says so, and
+    recover gives the whole profile. The first N without complaint must have written everything."""
+    plain = execute([program("ring")])
+    for number in range(1, 60):
+        out = scratch(f"out{number}")
+        run = execute([DWELL, "run", "-o", out, program("ring")], cwd=scratch(),
+                      env={"DWELL_TEST_FAIL_WRITE": str(number)})
+        same_result(plain, run)
+        if "dwell recover" not in run.stderr:
+            profile = Profile(out, run)
+            profile.check_conservation()
+            verify_expectations(profile, source("programs/ring.c"), 1)
+            check(number > 3, f"only {number - 1} writes fail: the variable has no effect")
+            return
+        ring_recovered(run, scratch(f"again{number}"), 1)
+    raise AssertionError("60 writes and still failing")
+
+
+@case
+def full_stdout():
+    """`dwell report` on a full device exits 1 and says so."""
+    skip_unless(os.path.exists("/dev/full"), "no /dev/full")
+    run_observed([program("ring")], 2, scratch("out"))
+    for form in ("text", "json", "csv"):
+        run = execute(["sh", "-c", f"{DWELL} report --format {form} {scratch('out')} > /dev/full"])
+        check_equal(run.code, 1, f"exit code of {form}" + run.describe())
+        check(run.stderr.strip(), f"{form}: nothing is said")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""What programs do to their processes, threads and stacks: behaviour as without dwell."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, profiled,  # noqa: E402
+                     program, run_observed, run_plain, same_result, scratch, source,
+                     verify_expectations)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def forks(how):
+    """Children leave no trace in the parent's records: 20 commits in each of 2 ranks."""
+    profile = profiled([program("forks"), how], 2)
+    nodes = profile.comm("MPI_Type_commit")
+    check_equal(sum(node.count for node in nodes), 40, "commits")
+    check_equal(profile.world_size, 2, "size of the world")
+    check_equal(profile.run.stderr.count("dwell recover"), 0, "cries for recovery")
+
+
+@case
+def fork_exit():
+    """A forked child that exits through exit() does not write to its parent's records."""
+    forks("exit")
+
+
+@case
+def fork_immediate_exit():
+    """A forked child that leaves with _exit()."""
+    forks("_exit")
+
+
+@case
+def fork_exec():
+    """A forked child that becomes another program."""
+    forks("exec")
+
+
+@case
+def vfork_exec():
+    """A child that borrows its parent's memory until it becomes another program."""
+    forks("vfork")
+
+
+@case
+def posix_spawn():
+    """posix_spawn."""
+    forks("spawn")
+
+
+@case
+def system_call():
+    """system()."""
+    forks("system")
+
+
+@case
+def throwing_handler():
+    """An error handler that throws through the MPI call: later calls are counted as ever."""
+    profile = profiled([program("error_jumps"), "throw"], 2)
+    node = profile.at(os.path.join(HERE, "programs/error_jumps.cpp"), "exchange", "MPI_Sendrecv")
+    check_equal(node.count, 200, "exchanges after the throws")
+
+
+@case
+def jumping_handler():
+    """An error handler that leaves the MPI call by longjmp: later calls are counted as ever."""
+    profile = profiled([program("error_jumps"), "longjmp"], 2)
+    node = profile.at(os.path.join(HERE, "programs/error_jumps.cpp"), "exchange", "MPI_Sendrecv")
+    check_equal(node.count, 200, "exchanges after the jumps")
+
+
+@case
+def failing_calls():
+    """Calls that fail keep their error class; they count as failed, without bytes or peers; errno
+    and signal actions stay."""
+    profile = profiled([program("errors")], 2)
+    verify_expectations(profile, os.path.join(HERE, "programs/errors.c"), 2)
+
+
+@case
+def unwinding_in_a_library():
+    """Throwing, pthread_exit and pthread_cancel in a C++ library of a C program run the same
+    destructors as without dwell, and throws cost the same."""
+    cost = scratch("cost")
+    words = [program("cxx_user"), program("libcxx_library.so"), cost]
+    plain = run_plain(words, 1)
+    check_equal(plain.stdout, "destroyed 2220\n", "the program itself")
+    before = float(open(cost).read())
+    out = scratch("out")
+    run = run_observed(words, 1, out)
+    same_result(plain, run)
+    after = float(open(cost).read())
+    profile = Profile(out, run)
+    profile.check_conservation()
+    nodes = profile.comm("MPI_Iprobe")
+    check(sum(node.count for node in nodes) >= 200 + 10 + 10, f"probes: {nodes}")
+    check(after < 3 * before, f"a throw takes {after:.0f} ns, without dwell {before:.0f}")
+
+
+@case
+def late_mpi():
+    """MPI opened late, in local scope, through dlsym: counted if the calls pass dwell at all, and
+    the program runs as ever."""
+    plain = run_plain([program("late_mpi")], 1)
+    check_equal(plain.stdout, "sum 0\n", "the program itself")
+    run = run_observed([program("late_mpi")], 1, scratch("out"))
+    same_result(plain, run)
+
+
+if __name__ == "__main__":
+    main()

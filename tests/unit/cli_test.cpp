@@ -1,0 +1,109 @@
+#include "report/cli.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+namespace dwell {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class CliTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        for (const char* name :
+             {"DWELL_OUT", "DWELL_CALLPATH", "DWELL_SAMPLE", "DWELL_PEERS", "DWELL_MEMORY_MIB",
+              "DWELL_ROW_LIMIT", "DWELL_MERGE_TIMEOUT", "DWELL_QUIET"}) {
+            unsetenv(name);
+        }
+    }
+};
+
+TEST_F(CliTest, WordsAfterTheProgramAreItsOwn) {
+    const auto options =
+        parse_run({"-o", "d", "--callpath", "3", "./a", "-o", "x", "--quiet", "--"});
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options->out, "d");
+    EXPECT_EQ(options->callpath, "3");
+    EXPECT_FALSE(options->quiet);
+    EXPECT_EQ(options->command, (Words{"./a", "-o", "x", "--quiet", "--"}));
+}
+
+TEST_F(CliTest, TwoDashesEndTheOptions) {
+    const auto options = parse_run({"-q", "--", "-odd-name", "--", "1"});
+    ASSERT_TRUE(options);
+    EXPECT_TRUE(options->quiet);
+    EXPECT_EQ(options->command, (Words{"-odd-name", "--", "1"}));
+}
+
+TEST_F(CliTest, AnOptionMayHoldItsValue) {
+    const auto options = parse_run({"--sample=250", "--out=d", "a", "b"});
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options->sample, "250");
+    EXPECT_EQ(options->out, "d");
+    EXPECT_EQ(options->command, (Words{"a", "b"}));
+}
+
+TEST_F(CliTest, UsageErrorsAreOneLineAndCodeTwo) {
+    const std::vector<Words> wrong = {{},
+                                      {"--"},
+                                      {""},
+                                      {"--nonsense", "a"},
+                                      {"--sample", "a"},
+                                      {"--sample", "0", "a"},
+                                      {"--sample", "10001", "a"},
+                                      {"--sample", "1e3", "a"},
+                                      {"--callpath", "none", "a"},
+                                      {"--callpath", "-1", "a"},
+                                      {"--peers", "3x", "a"},
+                                      {"--memory", "99999999999999999999", "a"},
+                                      {"--merge-timeout", "", "a"}};
+    for (const Words& words : wrong) {
+        const auto options = parse_run(words);
+        ASSERT_FALSE(options) << testing::PrintToString(words);
+        EXPECT_EQ(options.error().code, 2);
+        EXPECT_EQ(options.error().text.find('\n'), std::string::npos);
+        EXPECT_FALSE(options.error().text.empty());
+    }
+}
+
+TEST_F(CliTest, AVariableIsTheTwinOfItsOption) {
+    setenv("DWELL_SAMPLE", "off", 1);
+    setenv("DWELL_PEERS", "7", 1);
+    setenv("DWELL_QUIET", "1", 1);
+    setenv("DWELL_OUT", "there", 1);
+    const auto options = parse_run({"--peers", "9", "a"});
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options->sample, "off");
+    EXPECT_EQ(options->peers, "9");  // the option wins
+    EXPECT_EQ(options->out, "there");
+    EXPECT_TRUE(options->quiet);
+}
+
+TEST_F(CliTest, AWrongVariableIsNamed) {
+    setenv("DWELL_CALLPATH", "deep", 1);
+    const auto options = parse_run({"a"});
+    ASSERT_FALSE(options);
+    EXPECT_EQ(options.error().code, 2);
+    EXPECT_NE(options.error().text.find("DWELL_CALLPATH"), std::string::npos);
+    EXPECT_NE(options.error().text.find("'deep'"), std::string::npos);
+}
+
+TEST_F(CliTest, HelpEndsWithCodeZero) {
+    const auto options = parse_run({"--help"});
+    ASSERT_FALSE(options);
+    EXPECT_EQ(options.error().code, 0);
+    EXPECT_NE(options.error().text.find("--per-rank-limit"), std::string::npos);
+}
+
+TEST_F(CliTest, ReportChecksItsValues) {
+    EXPECT_TRUE(parse_report({"--format", "csv", "--per-rank", "--width", "80", "dir"}));
+    EXPECT_FALSE(parse_report({"--format", "xml"}));
+    EXPECT_FALSE(parse_report({"--color", "blue"}));
+    EXPECT_FALSE(parse_report({"--width", "3"}));
+    EXPECT_FALSE(parse_report({"one", "two"}));
+    EXPECT_FALSE(parse_recover({}));
+}
+
+}  // namespace
+}  // namespace dwell

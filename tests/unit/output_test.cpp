@@ -1,0 +1,94 @@
+#include "report/output.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace dwell {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name = testing::TempDir() + "dwell-output-XXXXXX";
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        folder_ = name;
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+    size_t entries() const {
+        return size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    }
+    std::string folder_;
+};
+
+TEST_F(OutputTest, WritesAllAndLeavesNothingElse) {
+    const std::string bytes(300'000, 'x');
+    ASSERT_TRUE(write_file(folder_ + "/a", bytes));
+    EXPECT_EQ(*read_whole_file(folder_ + "/a"), bytes);
+    EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(OutputTest, AFullDeviceIsAnErrorThatNamesTheFile) {
+    const int full = open("/dev/full", O_WRONLY);
+    ASSERT_GE(full, 0);
+    const Outcome written = write_all(full, "x", "the file");
+    close(full);
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error(), "the file not written: No space left on device");
+}
+
+TEST_F(OutputTest, ShortWritesGoOn) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    // A pipe takes 64 KiB at a time; the reader makes room in pieces.
+    const std::string bytes(1'000'000, 'y');
+    const pid_t reader = fork();
+    if (reader == 0) {
+        close(ends[1]);
+        char buffer[10'000];
+        size_t total = 0;
+        for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) total += size_t(got);
+        _exit(total == 1'000'000 ? 0 : 1);
+    }
+    close(ends[0]);
+    EXPECT_TRUE(write_all(ends[1], bytes, "pipe"));
+    close(ends[1]);
+    int status = 0;
+    waitpid(reader, &status, 0);
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(OutputTest, AFailedReplacementLeavesTheFormerFile) {
+    ASSERT_TRUE(write_file(folder_ + "/a", "former"));
+    ASSERT_EQ(mkdir((folder_ + "/d").c_str(), 0755), 0);
+    EXPECT_FALSE(write_file(folder_ + "/d", "a directory cannot be replaced"));
+    EXPECT_FALSE(write_file(folder_ + "/missing/a", "x"));
+    EXPECT_EQ(*read_whole_file(folder_ + "/a"), "former");
+    EXPECT_EQ(entries(), 2u);
+}
+
+TEST_F(OutputTest, MovingRemovesTheOriginalOnlyAtTheEnd) {
+    ASSERT_TRUE(write_file(folder_ + "/a", "content"));
+    EXPECT_FALSE(move_file(folder_ + "/a", folder_ + "/missing/b"));
+    EXPECT_EQ(*read_whole_file(folder_ + "/a"), "content");
+    ASSERT_TRUE(move_file(folder_ + "/a", folder_ + "/b"));
+    EXPECT_EQ(*read_whole_file(folder_ + "/b"), "content");
+    EXPECT_FALSE(fs::exists(folder_ + "/a"));
+}
+
+TEST_F(OutputTest, DirectoriesAreMadeAllTheWay) {
+    EXPECT_TRUE(make_directories(folder_ + "/x/y/z"));
+    EXPECT_TRUE(make_directories(folder_ + "/x/y/z"));
+    ASSERT_TRUE(write_file(folder_ + "/file", ""));
+    EXPECT_FALSE(make_directories(folder_ + "/file"));
+    EXPECT_FALSE(make_directories(folder_ + "/file/below"));
+}
+
+}  // namespace
+}  // namespace dwell

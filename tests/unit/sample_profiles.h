@@ -1,0 +1,356 @@
+// Profiles made by hand for the tests of the writers. Figures are put in for each rank; sums over
+// ranks, threads and children are made by plain addition here, so a test can compare a writer with
+// what was put in.
+#ifndef DWELL_TESTS_UNIT_SAMPLE_PROFILES_H_
+#define DWELL_TESTS_UNIT_SAMPLE_PROFILES_H_
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "runtime/mpi_calls.h"
+#include "summarize/profile.h"
+
+namespace dwell::samples {
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kSecond = 1'000'000'000;
+
+inline uint16_t call_number(const std::string& name) {
+    for (int i = 1; i < kMpiCallCount; ++i) {
+        if (name == kMpiCalls[i].name) return static_cast<uint16_t>(i);
+    }
+    return 0;
+}
+
+// What one thread of one rank did at one communication node.
+struct Calls {
+    uint64_t count = 0;
+    uint64_t time_ns = 0;
+    uint64_t blocked_ns = 0;
+    uint64_t sent = 0;
+    uint64_t received = 0;
+    uint64_t max_ns = 0;
+    int slot = kSendReady;     // where all calls go, but for:
+    uint64_t other_count = 0;  // calls in the next slot
+    uint64_t other_ns = 0;
+};
+
+class Builder {
+  public:
+    explicit Builder(uint32_t ranks, const std::string& program) {
+        profile_.version = "0.1.0";
+        profile_.job = "4711";
+        profile_.world_size = ranks;
+        for (uint32_t r = 0; r < ranks; ++r) {
+            ProfileRank rank;
+            rank.rank = r;
+            rank.pid = 1000 + static_cast<int>(r);
+            rank.host = r < (ranks + 1) / 2 ? "node01" : "node02";
+            rank.program = "/home/ada/bin/" + program;
+            rank.command = program + " 512 512 2000";
+            rank.threads = 1;
+            rank.start_unix_ns = 1'700'000'000LL * 1'000'000'000LL + r * 1'000'000LL;
+            rank.record_bytes = 65536;
+            rank.call_cost_ns = 41.5;
+            rank.threads_served = 1;
+            profile_.ranks.push_back(rank);
+        }
+        add(SiteKind::kProgram, program, "", 0, kNoNode);
+    }
+
+    uint32_t add(SiteKind kind, const std::string& name, const std::string& file, int line,
+                 uint32_t parent) {
+        ProfileNode node;
+        node.kind = kind;
+        node.name = name;
+        node.file = file;
+        node.line = line;
+        node.parent = parent;
+        node.totals.min_ns = UINT64_MAX;
+        if (kind == SiteKind::kCommunication) node.call = call_number(name);
+        if (kind == SiteKind::kProcedure || kind == SiteKind::kCall) node.labels = kLabelEstimated;
+        profile_.nodes.push_back(node);
+        const auto index = static_cast<uint32_t>(profile_.nodes.size() - 1);
+        if (parent != kNoNode) profile_.nodes[parent].children.push_back(index);
+        return index;
+    }
+    uint32_t proc(const std::string& name, const std::string& file, int line, uint32_t parent) {
+        return add(SiteKind::kProcedure, name, file, line, parent);
+    }
+    // A call statement and the procedure that it calls.
+    uint32_t call(const std::string& name, const std::string& file, int line, uint32_t parent) {
+        return proc(name, file, 1, add(SiteKind::kCall, name, file, line, parent));
+    }
+    uint32_t comm(const std::string& name, const std::string& file, int line, uint32_t parent) {
+        return add(SiteKind::kCommunication, name, file, line, parent);
+    }
+
+    void calls(uint32_t node, uint32_t rank, const Calls& calls, uint32_t thread = 0) {
+        ProfileRow& row = row_of(node, rank, thread);
+        Totals& totals = row.totals;
+        totals.count += calls.count;
+        totals.time_ns += calls.time_ns;
+        totals.blocked_ns += calls.blocked_ns;
+        totals.bytes_sent += calls.sent;
+        totals.bytes_received += calls.received;
+        totals.min_ns = calls.count ? calls.time_ns / calls.count / 2 : UINT64_MAX;
+        totals.max_ns = calls.max_ns;
+        totals.event_count[calls.slot] += calls.count - calls.other_count;
+        totals.event_ns[calls.slot] += calls.time_ns - calls.other_ns;
+        if (calls.other_count != 0) {
+            totals.event_count[calls.slot + 1] += calls.other_count;
+            totals.event_ns[calls.slot + 1] += calls.other_ns;
+        }
+    }
+    void compute(uint32_t node, uint32_t rank, uint64_t ns, uint32_t thread = 0) {
+        row_of(node, rank, thread).computation_ns += ns;
+    }
+    Profile& profile() { return profile_; }
+
+    Profile finish() {
+        // Children stand behind their parents, so one walk from the end reaches every ancestor.
+        std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, ProfileRow>> threads;
+        for (const auto& [key, row] : rows_) threads[{row.rank, row.thread}][row.node] = row;
+        for (auto& [thread, rows] : threads) {
+            for (auto i = static_cast<uint32_t>(profile_.nodes.size()); i-- > 0;) {
+                if (rows.count(i) == 0) continue;
+                const ProfileRow row = rows[i];
+                const bool is_comm = profile_.nodes[i].kind == SiteKind::kCommunication;
+                rows[i].totals.time_ns += is_comm ? 0 : row.computation_ns;
+                const uint32_t parent = profile_.nodes[i].parent;
+                if (parent == kNoNode) continue;
+                if (rows.count(parent) == 0) {
+                    rows[parent] = ProfileRow{parent, thread.first, thread.second, {}, 0};
+                    rows[parent].totals.min_ns = UINT64_MAX;
+                }
+                Totals& up = rows[parent].totals;
+                up.time_ns += rows[i].totals.time_ns;
+                up.blocked_ns += rows[i].totals.blocked_ns;
+                up.bytes_sent += rows[i].totals.bytes_sent;
+                up.bytes_received += rows[i].totals.bytes_received;
+            }
+            for (auto& [node, row] : rows) profile_.rows.push_back(row);
+        }
+        for (const ProfileRow& row : profile_.rows) add_row(row);
+        finish_ranks();
+        for (ProfileNode& node : profile_.nodes) {
+            std::stable_sort(
+                node.children.begin(), node.children.end(), [this](uint32_t a, uint32_t b) {
+                    return profile_.nodes[a].totals.time_ns > profile_.nodes[b].totals.time_ns;
+                });
+        }
+        return profile_;
+    }
+
+  private:
+    ProfileRow& row_of(uint32_t node, uint32_t rank, uint32_t thread) {
+        ProfileRow& row = rows_[{node, rank, thread}];
+        if (row.totals.min_ns == 0) row.totals.min_ns = UINT64_MAX;
+        row.node = node;
+        row.rank = rank;
+        row.thread = thread;
+        return row;
+    }
+    void add_row(const ProfileRow& row) {
+        ProfileNode& node = profile_.nodes[row.node];
+        Totals& sum = node.totals;
+        sum.count += row.totals.count;
+        sum.time_ns += row.totals.time_ns;
+        sum.min_ns = std::min(sum.min_ns, row.totals.min_ns);
+        sum.max_ns = std::max(sum.max_ns, row.totals.max_ns);
+        sum.blocked_ns += row.totals.blocked_ns;
+        sum.bytes_sent += row.totals.bytes_sent;
+        sum.bytes_received += row.totals.bytes_received;
+        for (int slot = 0; slot < kEventSlots; ++slot) {
+            sum.event_count[slot] += row.totals.event_count[slot];
+            sum.event_ns[slot] += row.totals.event_ns[slot];
+        }
+        node.computation_ns += row.computation_ns;
+        profile_.computation_ns += row.computation_ns;
+        if (node.kind == SiteKind::kCommunication) {
+            profile_.blocked_ns += row.totals.blocked_ns;
+            profile_.transfer_ns += row.totals.time_ns - row.totals.blocked_ns;
+        }
+        if (row.node == 0) profile_.total_ns += row.totals.time_ns;
+    }
+    void finish_ranks() {
+        std::map<std::pair<uint32_t, uint32_t>, uint64_t> time_ns;  // node, rank
+        for (const ProfileRow& row : profile_.rows) {
+            time_ns[{row.node, row.rank}] += row.totals.time_ns;
+        }
+        for (const auto& [key, ns] : time_ns) {
+            ProfileNode& node = profile_.nodes[key.first];
+            if (node.ranks == 0 || ns > node.rank_max_ns) {
+                node.rank_max_ns = ns;
+                node.rank_max = key.second;
+            }
+            if (node.ranks == 0 || ns < node.rank_min_ns) {
+                node.rank_min_ns = ns;
+                node.rank_min = key.second;
+            }
+            ++node.ranks;
+        }
+        for (ProfileRank& rank : profile_.ranks) {
+            const uint64_t lived = time_ns[{0, rank.rank}];
+            rank.intrusion_ns = lived / 1000;
+            rank.real_ns = lived + rank.intrusion_ns;
+        }
+    }
+    Profile profile_;
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, ProfileRow> rows_;
+};
+
+// Nodes of halo_profile.
+enum HaloNode : uint32_t {
+    kProgramNode = 0,
+    kMain = 1,
+    kCallSolve = 2,
+    kSolve = 3,
+    kCallExchange = 4,
+    kExchange = 5,
+    kIsend = 6,
+    kRecv = 7,
+    kWait = 8,
+    kAllreduce = 9,
+    kInit = 10,
+    kFinalize = 11,
+};
+
+// Four ranks on two nodes, 10 seconds each; rank 3 computes longest, rank 0 waits for it.
+inline Profile halo_profile() {
+    Builder b(4, "heat");
+    const uint32_t main = b.proc("main", "/home/ada/heat/src/heat.c", 201, 0);
+    const uint32_t solve = b.call("solve", "/home/ada/heat/src/heat.c", 233, main);
+    const uint32_t exchange = b.call("exchange_halo", "/home/ada/heat/src/heat.c", 140, solve);
+    const std::string halo = "/home/ada/heat/src/halo.c";
+    const uint32_t isend = b.comm("MPI_Isend", halo, 85, exchange);
+    const uint32_t recv = b.comm("MPI_Recv", halo, 88, exchange);
+    const uint32_t wait = b.comm("MPI_Wait", halo, 91, exchange);
+    const uint32_t allreduce = b.comm("MPI_Allreduce", "/home/ada/heat/src/heat.c", 151, solve);
+    const uint32_t init = b.comm("MPI_Init", "/home/ada/heat/src/heat.c", 205, main);
+    const uint32_t finalize = b.comm("MPI_Finalize", "/home/ada/heat/src/heat.c", 260, main);
+    for (uint32_t rank = 0; rank < 4; ++rank) {
+        const uint64_t wait_ms = 3000 - 900 * rank;  // 3000, 2100, 1200, 300
+        b.calls(isend, rank, {2000, 40 * kMs, 0, 2000 * 4096, 0, 1 * kMs, kSendReady, 0, 0});
+        b.calls(recv, rank,
+                {2000, wait_ms * kMs, (wait_ms - 100) * kMs, 0, 2000 * 4096, (12 - rank) * kMs,
+                 kRecvReady, 1500, (wait_ms - 20) * kMs});
+        b.calls(wait, rank, {2000, 10 * kMs, 0, 0, 0, kMs / 2, kSendReady, 0, 0});
+        b.calls(allreduce, rank, {500, 450 * kMs, 300 * kMs, 4000, 4000, 9 * kMs, 0, 0, 0});
+        b.calls(init, rank, {1, 150 * kMs, 0, 0, 0, 150 * kMs, 0, 0, 0});
+        b.calls(finalize, rank, {1, 50 * kMs, 0, 0, 0, 50 * kMs, 0, 0, 0});
+        const uint64_t communication_ms = 40 + wait_ms + 10 + 450 + 150 + 50;
+        b.compute(main, rank, 200 * kMs);
+        b.compute(exchange, rank, 100 * kMs);
+        b.compute(solve, rank, (10'000 - communication_ms - 300) * kMs);
+        b.profile().ranks[rank].sample_hz = 100;
+        b.profile().ranks[rank].samples = 600 + 90 * rank;
+    }
+    Profile& p = b.profile();
+    p.nodes[recv].messages.assign(kSizeBuckets, 0);
+    p.nodes[recv].messages[13] = 8000;
+    for (uint32_t rank = 0; rank < 4; ++rank) {
+        const uint32_t from = (rank + 1) % 4;
+        p.peers.push_back({recv, rank, from, 2000, (3000 - 900 * rank) * kMs, 0, 0, 2000 * 4096,
+                           kMs / 10, (12 - rank) * kMs});
+        p.peers.push_back(
+            {isend, rank, (rank + 3) % 4, 2000, 40 * kMs, 0, 2000 * 4096, 0, kMs / 100, kMs});
+    }
+    p.intervals.push_back({wait,
+                           isend,
+                           solve,
+                           8000,
+                           18 * kSecond,
+                           kMs,
+                           6 * kMs,
+                           {{"stencil", "/home/ada/heat/src/heat.c", 131, 1402},
+                            {"stencil", "/home/ada/heat/src/heat.c", 132, 410},
+                            {"flux(double const*, int)", "/home/ada/heat/src/flux.cpp", 17, 90},
+                            {"memcpy", "", 0, 12}}});
+    p.intervals.push_back({wait, allreduce, solve, 2000, 5 * kSecond, kMs, 4 * kMs, {}});
+    p.intervals.push_back({init, isend, main, 4, 800 * kMs, 200 * kMs, 200 * kMs, {}});
+    p.intervals.push_back({isend, recv, exchange, 8000, 400 * kMs, 10'000, 90'000, {}});
+    p.notes = {
+        "Blocked time of collectives is an estimate: what lies above the shortest call of the "
+        "same rank at the same line."};
+    return b.finish();
+}
+
+// Names that are long, are not ASCII, or hold characters that mean something to CSV, JSON or a
+// terminal; several threads, worlds and labels.
+inline Profile hostile_profile() {
+    Builder b(3, "größe \"x\",y");
+    b.profile().ranks[1].command = "prog \033[31mred\033[0m";
+    b.profile().ranks[0].command = std::string(300, 'a') + " größe 日本語";
+    b.profile().ranks[2].state = FileState::kAborted;
+    b.profile().ranks[2].exit_code = -3;
+    b.profile().ranks[2].flags = kFileFull | kFileSpawned;
+    b.profile().ranks[0].host = std::string(70, 'h') + ".example.org";
+    b.profile().merged_flags = kMergedPartial;
+    b.profile().world_size = 5;
+    const std::string file = "/very/" + std::string(180, 'd') + "/größe/datei, mit \"komma\".cpp";
+    uint32_t inside = b.proc("main", file, 1, 0);
+    for (int depth = 0; depth < 30; ++depth) {
+        std::string name =
+            "void solver::detail::Kernel<double, std::vector<int, "
+            "std::allocator<int> > >::apply" +
+            std::to_string(depth) + "(int, std::map<int, int> const&)";
+        if (depth == 3) name = "operator/(a, b) 100%";
+        if (depth == 4) name = "日本語の手続き::計算";
+        if (depth == 5) name = "line\nbreak\ttab";
+        if (depth == 6) name = "(anonymous namespace)::helper(int) [clone .constprop.0]";
+        inside = b.call(name, depth % 2 ? file : "short.f90", 100 + depth, inside);
+        for (uint32_t rank = 0; rank < 3; ++rank) b.compute(inside, rank, 7 * kMs + rank);
+    }
+    const uint32_t send = b.comm("MPI_Send", file, 2'000'000'000, inside);
+    const uint32_t recv = b.comm("MPI_Sendrecv_replace", "", 0, inside);
+    b.profile().nodes[recv].labels = kLabelNoLine | kLabelFolded | 1u << 30;
+    b.profile().nodes[recv].module = "/opt/größe/lib\"quoted\".so";
+    for (uint32_t rank = 0; rank < 3; ++rank) {
+        for (uint32_t thread = 0; thread < 2; ++thread) {
+            b.calls(send, rank, {3, 90 * kMs, 30 * kMs, 5'000'000'000, 0, 80 * kMs, 0, 0, 0},
+                    thread);
+        }
+    }
+    b.calls(recv, 1, {4'000'000'000, 500 * kMs, 400 * kMs, 1, 3, 80 * kMs, kRecvReady, 0, 0}, 1);
+    b.profile().peers.push_back({send, 0, 1u << kPeerRankBits | 3, 5, 9, 1, 4, 0, 1, 2});
+    b.profile().peers.push_back({send, 1, kParentWorld << kPeerRankBits, 5, 99, 1, 4, 2, 1, 2});
+    b.profile().peers.push_back({recv, 1, kNoPeer, 0, 0, 0, 0, 0, UINT64_MAX, 0});
+    b.profile().distances.push_back({send, kNoPeer, 1, 2, 3, 4, 5, 6});
+    b.profile().distances.push_back({send, kOtherDistances, 7, 8, 9, 10, 11, 12});
+    b.profile().intervals.push_back(
+        {kNoNode, send, inside, 3, 20 * kMs, kMs, 9 * kMs, {{std::string(200, 'f'), file, 77, 5}}});
+    b.profile().notes = {"größe: " + std::string(150, 'n') + " end", "second\nnote"};
+    Profile profile = b.finish();
+    profile.paused_ns = 17;
+    return profile;
+}
+
+// As after the row limit was passed: no rows, peers by distance.
+inline Profile large_profile() {
+    Profile profile = halo_profile();
+    profile.merged_flags = kMergedRowsDropped;
+    profile.rows.clear();
+    profile.peers.clear();
+    profile.distances.push_back({kRecv, 1, 3, 6000, 3 * kSecond, 0, 0, 6000 * 4096});
+    profile.distances.push_back({kRecv, 3, 1, 2000, kSecond, 0, 0, 2000 * 4096});
+    return profile;
+}
+
+// A program without MPI.
+inline Profile serial_profile() {
+    Builder b(1, "serial");
+    const uint32_t main = b.proc("main", "serial.c", 3, 0);
+    b.compute(main, 0, 1500 * kMs);
+    b.profile().ranks[0].flags = kFileSerial;
+    b.profile().ranks[0].state = FileState::kExited;
+    return b.finish();
+}
+
+}  // namespace dwell::samples
+
+#endif  // DWELL_TESTS_UNIT_SAMPLE_PROFILES_H_
