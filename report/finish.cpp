@@ -156,7 +156,8 @@ Outcome write_outputs(const Merged& merged, const std::string& out_directory, bo
         TextOptions options;
         options.utf8 = locale_is_utf8();
         options.color = isatty(STDERR_FILENO) != 0;
-        const std::string summary = write_summary(profile, options, written ? directory + "/report.txt" : "");
+        const std::string summary =
+            write_summary(profile, options, written ? directory + "/report.txt" : "");
         const Outcome shown = write_all(STDERR_FILENO, summary, "summary");
         if (!shown && written) written = shown;
     }

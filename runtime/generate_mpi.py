@@ -269,7 +269,7 @@ def body(function):
         lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")
         lines += ["    leave(call);", "    return result;", "}"]
         return lines
-    lines += [f"    const int result = next({arguments});",
+    lines += ["    start(call);", f"    const int result = next({arguments});",
               "    stop(call);",
               "    if (result == MPI_SUCCESS) [[likely]] {"]
     lines += ["        " + line for line in success_lines(function)]

@@ -222,12 +222,13 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     static bool entered = false;
     if (entered || g_attached) return forward();
     entered = true;
-    const uint64_t start = now_ticks();
+    const uint64_t before = now_ticks();
     const bool observed = attach_process();
     Thread* thread = observed ? t_thread : nullptr;
-    if (thread != nullptr) thread->slow_ticks = now_ticks() - start;
+    if (thread != nullptr) thread->slow_ticks = now_ticks() - before;
     Call state;
     const bool recorded = observed && enter(&state, number, frame, form);
+    if (recorded) start(&state);
     const int result = forward();
     if (recorded) {
         stop(&state);
@@ -258,6 +259,7 @@ int finalize(EntryForm form, const Frame* frame) {
     g_live->paused = 0;
     Call state;
     const bool recorded = enter(&state, MpiCall::kFinalize, frame, form);
+    if (recorded) start(&state);
     await_observed();
     if (recorded) {
         stop(&state);
@@ -306,6 +308,7 @@ int control(EntryForm form, const Frame* frame, int level) {
     if (level == 1) resume();
     Call state;
     const bool recorded = level != 2 && enter(&state, MpiCall::kPcontrol, frame, form);
+    if (recorded) start(&state);
     const int result = next(level);
     if (recorded) {
         stop(&state);

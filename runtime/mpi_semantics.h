@@ -148,7 +148,7 @@ void remember_message(Call* call, MPI_Message message, MPI_Comm comm);
 // The communicator of a matched message that the call is about to use up.
 MPI_Comm take_message(Call* call, const MPI_Message* message);
 
-// Each makes the call (restamping its start after the look-ups) and books what it completed. Returns
+// Each stamps and makes the call and books what it completed. Returns
 // what MPI returned.
 int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, MPI_Status* status);
 int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Request* requests,

@@ -26,8 +26,14 @@ struct Call {
     void* next_definition;  // when not entered: where to pass the call instead, or null
 };
 
-// True when the call is to be recorded; start_ticks is set then. False: pass it on.
+// True when the call is to be recorded: start() follows. False: pass it on.
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form);
+
+// Stamps the beginning of the call.
+inline void start(Call* call) {
+    call->start_ticks = now_ticks();
+    call->thread->record->open[0].entry_ticks = call->start_ticks;
+}
 
 // Stamps the end of the call.
 inline void stop(Call* call) {

@@ -96,8 +96,6 @@ void book_incomplete(const Before& before, Completed* completed) {
     completed->count[receives ? kRecvBlocked : kSendBlocked] += 1;
 }
 
-void restamp(Call* call) { call->start_ticks = now_ticks(); }
-
 void book_blocked(Call* call, bool blocked) {
     if (blocked) call->part->blocked_ticks += call->ticks;
 }
@@ -259,7 +257,7 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request,
     Before before = look_at(request != nullptr ? *request : g_mpi.request_null);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
-    restamp(call);
+    start(call);
     int flag = 0;
     int result = MPI_SUCCESS;
     if (g_tests_first) result = g_mpi.Test(request, &flag, used);
@@ -285,7 +283,7 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
     Several several(call, count, requests, statuses == MPI_STATUSES_IGNORE);
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
-    restamp(call);
+    start(call);
     int flag = 0;
     int result = MPI_SUCCESS;
     if (g_tests_first) result = g_mpi.Testall(count, requests, &flag, used);
@@ -308,7 +306,7 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
     Several several(call, count, requests, false);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
-    restamp(call);
+    start(call);
     int flag = 0;
     int result = MPI_SUCCESS;
     if (g_tests_first) result = g_mpi.Testany(count, requests, index, &flag, used);
@@ -331,7 +329,7 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
     Several several(call, count, requests, statuses == MPI_STATUSES_IGNORE);
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
-    restamp(call);
+    start(call);
     int result = MPI_SUCCESS;
     bool blocked = true;
     if (g_tests_first) {
@@ -357,7 +355,7 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
     const Before before = look_at(request != nullptr ? *request : g_mpi.request_null);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
-    restamp(call);
+    start(call);
     const int result = next(request, flag, used);
     stop(call);
     if (result != MPI_SUCCESS) {
@@ -379,7 +377,7 @@ int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Re
     Several several(call, count, requests, statuses == MPI_STATUSES_IGNORE);
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
-    restamp(call);
+    start(call);
     const int result = next(count, requests, flag, used);
     stop(call);
     if (result != MPI_SUCCESS) {
@@ -401,7 +399,7 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
     Several several(call, count, requests, false);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
-    restamp(call);
+    start(call);
     const int result = next(count, requests, index, flag, used);
     stop(call);
     if (result != MPI_SUCCESS) {
@@ -423,7 +421,7 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
     Several several(call, count, requests, statuses == MPI_STATUSES_IGNORE);
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
-    restamp(call);
+    start(call);
     const int result = next(count, requests, completed, indices, used);
     stop(call);
     if (result != MPI_SUCCESS) {

@@ -19,7 +19,7 @@ import time
 
 DWELL = os.environ.get("SYSTEST_DWELL", "dwell")
 LIBRARY = os.environ.get("SYSTEST_LIBRARY", "libdwell.so")
-PROGRAMS = os.environ.get("SYSTEST_PROGRAMS", ".")
+PROGRAMS = os.environ.get("SYSTEST_PROGRAMS", ".").split(":")
 SOURCES = os.environ.get("SYSTEST_SOURCES", os.path.dirname(os.path.abspath(__file__)))
 TIMEOUT_S = float(os.environ.get("SYSTEST_TIMEOUT_S", "60"))
 
@@ -95,9 +95,11 @@ def scratch(name=""):
 
 
 def program(name):
-    path = os.path.join(PROGRAMS, name)
-    skip_unless(os.path.exists(path), f"program {name} was not built")
-    return path
+    for folder in PROGRAMS:
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            return path
+    raise Skip(f"program {name} was not built")
 
 
 def source(name):

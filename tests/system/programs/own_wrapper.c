@@ -1,10 +1,12 @@
 // MPI_Send and MPI_Barrier wrapped by somebody else: in the executable (-DIN_PROGRAM), in a library
-// linked before MPI or preloaded (-DAS_LIBRARY). The wrapper must still run, and each call counts
+// linked before MPI (-DLINKED in the program) or preloaded (-DAS_LIBRARY). The wrapper must still run, and each call counts
 // once. The program prints how often the wrapper ran; 2 ranks.
 #include <mpi.h>
 #include <stdio.h>
 
-#if defined(IN_PROGRAM) || defined(AS_LIBRARY)
+#if defined(LINKED)
+extern int wrapped_sends, wrapped_barriers;
+#elif defined(IN_PROGRAM) || defined(AS_LIBRARY)
 int wrapped_sends, wrapped_barriers;
 
 int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
@@ -29,8 +31,9 @@ int main(int argc, char** argv) {
         MPI_Recv(&in, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // @recv
         if (i < 5) MPI_Barrier(MPI_COMM_WORLD);  // @barrier
     }
-    printf("rank %d wrapper ran %d %d\n", rank, &wrapped_sends ? wrapped_sends : -1,
-           &wrapped_barriers ? wrapped_barriers : -1);
+    const int known = &wrapped_sends && &wrapped_barriers;
+    printf("rank %d wrapper ran %d %d\n", rank, known ? wrapped_sends : -1,
+           known ? wrapped_barriers : -1);
     MPI_Finalize();
     return 0;
 }

@@ -1,0 +1,41 @@
+# Small programs for the tests, compiled as users do: with the MPI compiler wrappers.
+find_program(DWELL_TEST_MPICC NAMES mpicc.openmpi mpicc)
+find_program(DWELL_TEST_MPICXX NAMES mpicxx.openmpi mpicxx)
+find_program(DWELL_TEST_MPIFORT NAMES mpifort.openmpi mpifort)
+
+# dwell_test_program(<folder> <name> <source> [flags and objects...]): the compiler follows from the
+# source's ending. -g -O1 come first, so flags may override them.
+function(dwell_test_program folder name source)
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/programs/${source})
+    set(more "")
+    if(source MATCHES "\\.c$")
+        set(compiler ${DWELL_TEST_MPICC})
+        set(more -Wall -Wextra -Wno-stringop-overread)
+    elseif(source MATCHES "\\.cpp$")
+        set(compiler ${DWELL_TEST_MPICXX})
+        set(more -Wall)
+    else()
+        set(compiler ${DWELL_TEST_MPIFORT})
+        set(more -w -fallow-argument-mismatch -ffree-line-length-none
+            -J${CMAKE_CURRENT_BINARY_DIR}/${name}.modules)
+    endif()
+    if(NOT compiler)
+        return()  # the tests that want it skip and say so
+    endif()
+    set(target ${CMAKE_CURRENT_BINARY_DIR}/bin/${name})
+    add_custom_command(OUTPUT ${target}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/bin
+                ${CMAKE_CURRENT_BINARY_DIR}/${name}.modules
+        COMMAND ${compiler} -g -O1 ${more} ${source} -o ${target} ${ARGN}
+        DEPENDS ${source} VERBATIM)
+    set_property(GLOBAL APPEND PROPERTY dwell_${folder}_programs ${target})
+endfunction()
+
+# dwell_python_test(<label> <name> <script> <time-out in seconds> <arguments...>)
+function(dwell_python_test label name script timeout)
+    add_test(NAME ${label}.${name}
+        COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN})
+    set_tests_properties(${label}.${name} PROPERTIES
+        LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 PROCESSORS 2
+        ENVIRONMENT "SYSTEST_DWELL=$<TARGET_FILE:dwell>;SYSTEST_LIBRARY=$<TARGET_FILE:dwell_runtime>;SYSTEST_PROGRAMS=${CMAKE_CURRENT_BINARY_DIR}/bin:${PROJECT_BINARY_DIR}/tests/system/bin;SYSTEST_SOURCES=${PROJECT_SOURCE_DIR}/tests/system")
+endfunction()
