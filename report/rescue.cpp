@@ -120,6 +120,21 @@ bool move_all(const std::string& from, const std::string& to,
     return true;
 }
 
+// The launcher may kill the parents of other ranks before they have moved their files. A process
+// out of its reach moves what they leave.
+void start_sweeper(const std::string& from, const std::string& to) {
+    if (fork() != 0) return;
+    setsid();
+    close_range(0, ~0U, 0);
+    for (int attempt = 0; attempt < 100 && !record_files(from).empty(); ++attempt) {
+        const timespec pause{0, 50'000'000};
+        nanosleep(&pause, nullptr);
+        move_all(from, to, files_of_the_dead(from, false));
+    }
+    remove_if_done(from);
+    _exit(0);
+}
+
 }  // namespace
 
 std::vector<std::string> record_files(const std::string& directory) {
@@ -187,6 +202,9 @@ bool rescue_records(const Rescue& rescue) {
             to);
     }
     remove_if_done(from);
+    if (moved && speaker && rescue.own_rank >= 0 && !record_files(from).empty()) {
+        start_sweeper(from, to);
+    }
     return true;
 }
 

@@ -234,7 +234,8 @@ int run_command(const RunOptions& given) {
         rescue_all(page, options, end.wait_status);
         if (status_read(&page->mpi_processes) == 0) explain_silence(page, options, target, trouble);
         explain_missing(page, target);
-        if (status_read(&page->mpi_processes) == 0 && may_be_serial) {
+        const bool serial = status_read(&page->mpi_processes) == 0 && may_be_serial;
+        if (serial && status_read(&page->message_done) == 0) {
             sampler.write_profile(options);
         }
     }
