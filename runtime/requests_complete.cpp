@@ -171,9 +171,11 @@ void mark_all(Several& several, bool ready) {
 }
 
 // Before a wait that will block: which requests are ready already. The wait hides what this costs.
-void mark_ready(Several& several) {
+// False when it turns out that all of them are.
+bool mark_ready(Several& several) {
     mark_all(several, false);
-    if (several.count() > kMaxReadyChecks) return;
+    if (several.count() > kMaxReadyChecks) return true;
+    bool blocks = false;
     for (int i = 0; i < several.count(); ++i) {
         Before& before = several[i];
         if (before.entry == nullptr || !before.entry->active) continue;
@@ -181,7 +183,9 @@ void mark_ready(Several& several) {
         if (g_mpi.Request_get_status(before.handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
             before.ready = flag != 0;
         }
+        blocks = blocks || !before.ready;
     }
+    return blocks;
 }
 
 }  // namespace
@@ -260,9 +264,11 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request,
     start(call);
     int flag = 0;
     int result = MPI_SUCCESS;
-    if (g_tests_first) result = g_mpi.Test(request, &flag, used);
+    if (g_tests_first && before.handle != g_mpi.request_null) {
+        result = g_mpi.Test(request, &flag, used);
+    }
     if (result == MPI_SUCCESS && flag == 0) {
-        before.ready = false;
+        before.ready = before.handle == g_mpi.request_null;
         result = next(request, used);
     }
     stop(call);
@@ -285,10 +291,11 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
     if (several.count() == 0) used = statuses;
     start(call);
     int flag = 0;
+    bool blocked = false;
     int result = MPI_SUCCESS;
     if (g_tests_first) result = g_mpi.Testall(count, requests, &flag, used);
     if (result == MPI_SUCCESS && flag == 0) {
-        mark_ready(several);
+        blocked = mark_ready(several);
         result = next(count, requests, used);
     }
     stop(call);
@@ -297,7 +304,7 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
         return result;
     }
     book_indices(call, several, nullptr, several.count(), used);
-    book_blocked(call, flag == 0);
+    book_blocked(call, blocked);
     return result;
 }
 

@@ -23,8 +23,8 @@ bool is_container(int tag) {
            tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-// Below the directory of the compilation, without the "." and empty elements that build systems leave
-// in paths. libdw itself leaves names relative when their directory is.
+// Below the directory of the compilation, without the "." and empty elements that build systems
+// leave in paths. libdw itself leaves names relative when their directory is.
 std::string tidy_path(const std::string& relative, Dwarf_Die* unit) {
     std::string whole = relative;
     Dwarf_Attribute attribute;

@@ -1,0 +1,552 @@
+// Merged records made by hand, over addresses of a fixture whose lines are known: the tree must
+// have the shape of its source, and every time must be the sum that the numbers below give.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "fixture_binary.h"
+#include "runtime/mpi_calls.h"
+#include "summarize/profile.h"
+
+namespace dwell {
+namespace {
+
+// The number of an MPI function in this version of dwell.
+uint16_t number_of(const std::string& name) {
+    for (int i = 1; i < kMpiCallCount; ++i) {
+        if (kMpiCalls[i].name == name) return static_cast<uint16_t>(i);
+    }
+    return 0;
+}
+
+Totals totals(uint64_t count, uint64_t time_ns, uint64_t blocked_ns = 0, uint64_t sent = 0) {
+    Totals result{};
+    result.count = count;
+    result.time_ns = time_ns;
+    result.min_ns = time_ns / count;
+    result.max_ns = time_ns;
+    result.blocked_ns = blocked_ns;
+    result.bytes_sent = sent;
+    return result;
+}
+
+class MergedBuilder {
+  public:
+    MergedBuilder() {
+        merged.text.push('\0');
+        add({}, SiteKind::kProgram, kNoNode);
+    }
+
+    uint32_t module(const std::string& path, const std::string& build_id = "") {
+        MergedModule result{};
+        result.path = text(path);
+        result.build_id_bytes = static_cast<uint8_t>(build_id.size());
+        std::copy(build_id.begin(), build_id.end(), result.build_id);
+        merged.modules.push(result);
+        return static_cast<uint32_t>(merged.modules.size() - 1);
+    }
+    uint32_t call(uint32_t parent, uint32_t module, uint64_t offset) {
+        MergedNode node{};
+        node.module = module;
+        node.offset = offset;
+        return add(node, SiteKind::kCall, parent);
+    }
+    uint32_t communication(uint32_t parent, uint32_t module, uint64_t offset, const char* name,
+                           const Totals& figures) {
+        MergedNode node{};
+        node.module = module;
+        node.offset = offset;
+        node.call = number_of(name);
+        node.totals = figures;
+        node.ranks = 1;
+        node.rank_min_ns = node.rank_max_ns = figures.time_ns;
+        return add(node, SiteKind::kCommunication, parent);
+    }
+    uint32_t interval(uint32_t from, uint32_t to, uint32_t meet, uint64_t count, uint64_t time_ns) {
+        MergedNode node{};
+        node.module = kNoNode;
+        node.offset = from;
+        node.meet = meet;
+        node.totals = totals(count, time_ns);
+        return add(node, SiteKind::kInterval, to);
+    }
+    uint32_t sample(uint32_t interval, uint32_t module, uint64_t offset, uint64_t count) {
+        MergedNode node{};
+        node.module = module;
+        node.offset = offset;
+        node.totals.count = count;
+        return add(node, SiteKind::kSample, interval);
+    }
+    void row(uint32_t node, uint32_t rank, uint32_t thread, const Totals& figures) {
+        merged.rows.push({node, rank, thread, 0, figures});
+    }
+    MergedRank& rank(uint32_t number) {
+        MergedRank result{};
+        result.rank = number;
+        result.program = text("/home/user/phases");
+        result.state = static_cast<uint32_t>(FileState::kFinalized);
+        merged.ranks.push(result);
+        merged.world_size = std::max(merged.world_size, number + 1);
+        return merged.ranks[merged.ranks.size() - 1];
+    }
+
+    Merged merged;
+
+  private:
+    uint32_t text(const std::string& string) {
+        const auto at = static_cast<uint32_t>(merged.text.size());
+        merged.text.append(string.c_str(), string.size() + 1);
+        return at;
+    }
+    uint32_t add(MergedNode node, SiteKind kind, uint32_t parent) {
+        node.kind = static_cast<uint8_t>(kind);
+        node.parent = parent;
+        node.histogram = kNoHistogram;
+        merged.nodes.push(node);
+        return static_cast<uint32_t>(merged.nodes.size() - 1);
+    }
+};
+
+// The only child of `parent` of that kind and name; kNoNode when there is none or more than one.
+uint32_t child(const Profile& profile, uint32_t parent, SiteKind kind, const std::string& name) {
+    if (parent == kNoNode) return kNoNode;
+    uint32_t found = kNoNode;
+    for (const uint32_t index : profile.nodes[parent].children) {
+        if (profile.nodes[index].kind != kind || profile.nodes[index].name != name) continue;
+        if (found != kNoNode) return kNoNode;
+        found = index;
+    }
+    return found;
+}
+
+// DESIGN 5.5, in every node, in every row, and between the two.
+void expect_conservation(const Profile& profile) {
+    EXPECT_EQ(profile.computation_ns + profile.transfer_ns + profile.blocked_ns + profile.paused_ns,
+              profile.total_ns);
+    std::map<std::array<uint32_t, 3>, uint64_t> row_time;
+    std::map<uint32_t, uint64_t> rows_of_node;
+    for (const ProfileRow& row : profile.rows) {
+        row_time[{row.rank, row.thread, row.node}] += row.totals.time_ns;
+        rows_of_node[row.node] += row.totals.time_ns;
+    }
+    uint64_t computation = 0;
+    for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
+        const ProfileNode& node = profile.nodes[i];
+        computation += node.computation_ns;
+        if (!profile.rows.empty()) EXPECT_EQ(rows_of_node[i], node.totals.time_ns) << node.name;
+        if (node.kind == SiteKind::kCommunication) continue;
+        uint64_t sum = node.computation_ns;
+        for (const uint32_t index : node.children) sum += profile.nodes[index].totals.time_ns;
+        EXPECT_EQ(sum, node.totals.time_ns) << node.name;
+    }
+    EXPECT_EQ(computation, profile.computation_ns);
+    for (const ProfileRow& row : profile.rows) {
+        const ProfileNode& node = profile.nodes[row.node];
+        if (node.kind == SiteKind::kCommunication) continue;
+        uint64_t sum = row.computation_ns;
+        for (const uint32_t index : node.children) sum += row_time[{row.rank, row.thread, index}];
+        EXPECT_EQ(sum, row.totals.time_ns) << node.name;
+    }
+}
+
+bool has_note(const Profile& profile, const std::string& part) {
+    return std::any_of(
+        profile.notes.begin(), profile.notes.end(),
+        [&part](const std::string& note) { return note.find(part) != std::string::npos; });
+}
+
+// fixtures/phases.c, with the addresses of its calls.
+class Phases : public testing::Test {
+  protected:
+    void SetUp() override {
+        source_ = fixture("phases.c");
+        file_ = folder_ / "phases";
+        ASSERT_EQ(run("gcc -O0 -g -Wl,--build-id -o '" + file_ + "' '" + source_ + "' '" +
+                      fixture("mpi_names.c") + "'"),
+                  "");
+        app_ = records_.module(file_, build_id_of(file_));
+        libc_ = records_.module("/nonexistent/libc.so.6");
+        start_ = records_.call(0, libc_, 0x2724a);
+    }
+    uint64_t after(const std::string& function, const std::string& callee, int n = 0) {
+        const uint64_t address = Disassembly(file_, function).return_from(callee, n);
+        EXPECT_NE(address, 0u) << function << " " << callee << " " << n;
+        return address;
+    }
+    int line(const std::string& mark) {
+        const int number = marked_line(source_, mark);
+        EXPECT_NE(number, 0) << mark;
+        return number;
+    }
+
+    ScratchFolder folder_;
+    std::string source_;
+    std::string file_;
+    MergedBuilder records_;
+    uint32_t app_ = 0;
+    uint32_t libc_ = 0;
+    uint32_t start_ = 0;  // the frame above main
+};
+
+TEST_F(Phases, TreeTimesAndRows) {
+    const uint32_t init = records_.communication(start_, app_, after("main", "MPI_Init"),
+                                                 "MPI_Init", totals(2, 1000));
+    const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a", 0));
+    const uint32_t send = records_.communication(in_a, app_, after("phase_a", "MPI_Send"),
+                                                 "MPI_Send", totals(20, 300, 0, 160));
+    const uint32_t receive = records_.communication(in_a, app_, after("phase_a", "MPI_Recv"),
+                                                    "MPI_Recv", totals(20, 500, 400));
+    const uint32_t in_b = records_.call(start_, app_, after("main", "phase_b"));
+    const uint32_t barrier = records_.communication(in_b, app_, after("phase_b", "MPI_Barrier"),
+                                                    "MPI_Barrier", totals(2, 70, 60));
+    const uint32_t to_init = records_.interval(kNoNode, init, 0, 2, 11);
+    const uint32_t to_send = records_.interval(init, send, start_, 2, 20);
+    const uint32_t to_receive = records_.interval(send, receive, in_a, 20, 4000);
+    const uint32_t again = records_.interval(receive, send, in_a, 18, 900);
+    const uint32_t to_barrier = records_.interval(receive, barrier, start_, 2, 31);
+    // Rank 0 has everything but the barrier in one thread; rank 1 has two threads.
+    records_.row(init, 0, 0, totals(1, 600));
+    records_.row(init, 1, 0, totals(1, 400));
+    records_.row(send, 0, 0, totals(20, 300, 0, 160));
+    records_.row(receive, 0, 0, totals(18, 450, 400));
+    records_.row(receive, 1, 1, totals(2, 50));
+    records_.row(barrier, 1, 0, totals(2, 70, 60));
+    records_.row(to_init, 0, 0, totals(1, 5));
+    records_.row(to_init, 1, 0, totals(1, 6));
+    records_.row(to_send, 0, 0, totals(2, 20));
+    records_.row(to_receive, 0, 0, totals(20, 4000));
+    records_.row(again, 0, 0, totals(18, 900));
+    records_.row(to_barrier, 1, 0, totals(2, 31));
+    records_.rank(1).paused_ns = 7;
+    records_.rank(0);
+
+    const Profile profile = build_profile(records_.merged);
+    expect_conservation(profile);
+    EXPECT_EQ(profile.computation_ns, 11u + 20 + 4000 + 900 + 31);
+    EXPECT_EQ(profile.blocked_ns, 460u);
+    EXPECT_EQ(profile.transfer_ns, 1000u + 300 + 500 + 70 - 460);
+    EXPECT_EQ(profile.paused_ns, 7u);
+    EXPECT_EQ(profile.ranks[0].rank, 0u);
+    EXPECT_EQ(profile.nodes[0].name, "phases");
+
+    ASSERT_EQ(profile.nodes[0].children.size(), 1u);
+    const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
+    ASSERT_NE(main, kNoNode);
+    EXPECT_EQ(profile.nodes[main].line, line("begin main"));
+    EXPECT_EQ(profile.nodes[main].file, source_);
+    EXPECT_EQ(profile.nodes[main].computation_ns, 11u + 20 + 31);
+    EXPECT_EQ(profile.nodes[main].labels, kLabelEstimated);
+    EXPECT_EQ(profile.nodes[main].totals.count, 0u);
+
+    const uint32_t init_node = child(profile, main, SiteKind::kCommunication, "MPI_Init");
+    ASSERT_NE(init_node, kNoNode);
+    EXPECT_EQ(profile.nodes[init_node].line, line("init"));
+    EXPECT_EQ(profile.nodes[init_node].ranks, 2u);
+    EXPECT_EQ(profile.nodes[init_node].rank_max, 0u);
+    EXPECT_EQ(profile.nodes[init_node].rank_max_ns, 600u);
+    EXPECT_EQ(profile.nodes[init_node].rank_min, 1u);
+    EXPECT_EQ(profile.nodes[init_node].rank_min_ns, 400u);
+
+    const uint32_t call_a = child(profile, main, SiteKind::kCall, "phase_a");
+    ASSERT_NE(call_a, kNoNode);
+    EXPECT_EQ(profile.nodes[call_a].line, line("call phase_a"));
+    const uint32_t a = child(profile, call_a, SiteKind::kProcedure, "phase_a");
+    ASSERT_NE(a, kNoNode);
+    EXPECT_EQ(profile.nodes[a].computation_ns, 4900u);
+    EXPECT_EQ(profile.nodes[a].totals.time_ns, 4900u + 300 + 500);
+    EXPECT_EQ(profile.nodes[a].totals.blocked_ns, 400u);
+    EXPECT_EQ(profile.nodes[a].totals.bytes_sent, 160u);
+    EXPECT_EQ(profile.nodes[a].ranks, 2u);
+    EXPECT_EQ(profile.nodes[a].rank_max_ns, 4900u + 300 + 450);
+    EXPECT_EQ(profile.nodes[a].rank_min_ns, 50u);
+    const uint32_t send_node = child(profile, a, SiteKind::kCommunication, "MPI_Send");
+    ASSERT_NE(send_node, kNoNode);
+    EXPECT_EQ(profile.nodes[send_node].line, line("send in a"));
+    EXPECT_EQ(profile.nodes[send_node].file, source_);
+    EXPECT_EQ(profile.nodes[send_node].totals.count, 20u);
+    EXPECT_EQ(profile.nodes[send_node].labels, 0u);
+    // Sorted: phase_a (5700) before MPI_Init (1000) before phase_b (70).
+    EXPECT_EQ(profile.nodes[main].children[0], call_a);
+    EXPECT_EQ(profile.nodes[main].children[1], init_node);
+    ASSERT_EQ(profile.intervals.size(), 5u);
+    EXPECT_EQ(profile.intervals[0].time_ns, 4000u);
+    EXPECT_EQ(profile.intervals[0].from, send_node);
+    EXPECT_EQ(profile.intervals[0].booked_on, a);
+    EXPECT_FALSE(has_note(profile, "debug information"));
+}
+
+TEST_F(Phases, TwoCallsOnOneLine) {
+    const uint32_t first = records_.call(start_, app_, after("main", "phase_a", 1));
+    const uint32_t send_1 = records_.communication(first, app_, after("phase_a", "MPI_Send"),
+                                                   "MPI_Send", totals(1, 10));
+    const uint32_t receive_1 = records_.communication(first, app_, after("phase_a", "MPI_Recv"),
+                                                      "MPI_Recv", totals(1, 20));
+    const uint32_t second = records_.call(start_, app_, after("main", "phase_a", 2));
+    const uint32_t send_2 = records_.communication(second, app_, after("phase_a", "MPI_Send"),
+                                                   "MPI_Send", totals(2, 30));
+    records_.interval(send_1, receive_1, first, 1, 100);
+    // Between two invocations: main's, although both are the same statement.
+    records_.interval(receive_1, send_2, start_, 1, 1000);
+    records_.interval(send_2, send_2, second, 1, 10000);
+    const Profile profile = build_profile(records_.merged);
+    expect_conservation(profile);
+    const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
+    const uint32_t call = child(profile, main, SiteKind::kCall, "phase_a");
+    ASSERT_NE(call, kNoNode);
+    EXPECT_EQ(profile.nodes[call].line, line("call phase_a twice"));
+    const uint32_t a = child(profile, call, SiteKind::kProcedure, "phase_a");
+    ASSERT_NE(a, kNoNode);
+    EXPECT_EQ(profile.nodes[main].computation_ns, 1000u);
+    EXPECT_EQ(profile.nodes[a].computation_ns, 10100u);
+    const uint32_t send = child(profile, a, SiteKind::kCommunication, "MPI_Send");
+    ASSERT_NE(send, kNoNode);
+    EXPECT_EQ(profile.nodes[send].totals.count, 3u);
+    EXPECT_EQ(profile.nodes[send].totals.time_ns, 40u);
+    EXPECT_EQ(profile.nodes[send].totals.min_ns, 10u);
+    EXPECT_EQ(profile.nodes[send].totals.max_ns, 30u);
+}
+
+TEST_F(Phases, FramesOfMpiAndDwellAreLeftOut) {
+    const uint32_t mpi = records_.module("/usr/lib/libmpi.so.40");
+    const uint32_t glue = records_.module("/usr/lib/libmpi_mpifh.so.40");
+    const uint32_t dwell = records_.module("/opt/lib/libdwell.so");
+    const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a"));
+    const uint32_t below = records_.call(in_a, dwell, 0x100);
+    const uint32_t callback = records_.call(below, mpi, 0x200);
+    const uint32_t in_b = records_.call(callback, app_, after("phase_b", "MPI_Barrier"));
+    records_.communication(in_b, glue, 0x300, "MPI_Barrier", totals(1, 10));
+    const Profile profile = build_profile(records_.merged);
+    const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
+    const uint32_t call = child(profile, main, SiteKind::kCall, "phase_b");
+    ASSERT_NE(call, kNoNode);
+    EXPECT_EQ(profile.nodes[call].line, line("call phase_a"));
+    const uint32_t b = child(profile, call, SiteKind::kProcedure, "phase_b");
+    ASSERT_NE(b, kNoNode);
+    const uint32_t barrier = child(profile, b, SiteKind::kCommunication, "MPI_Barrier");
+    ASSERT_NE(barrier, kNoNode);
+    EXPECT_EQ(profile.nodes[barrier].line, line("barrier in b"));
+    EXPECT_EQ(profile.nodes.size(), 5u);
+}
+
+TEST_F(Phases, SamplesByLine) {
+    const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a"));
+    const uint32_t send =
+        records_.communication(in_a, app_, after("phase_a", "MPI_Send"), "MPI_Send", totals(1, 10));
+    const uint32_t interval = records_.interval(send, send, in_a, 1, 100);
+    const Disassembly main_code(file_, "main");
+    const Disassembly a_code(file_, "phase_a");
+    records_.sample(interval, app_, main_code.start(), 2);
+    records_.sample(interval, app_, a_code.start(), 3);
+    records_.sample(interval, app_, a_code.start() + 1, 4);  // same line: the prologue
+    const Profile profile = build_profile(records_.merged);
+    ASSERT_EQ(profile.intervals.size(), 1u);
+    const auto& lines = profile.intervals[0].lines;
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(lines[0].function, "phase_a");
+    EXPECT_EQ(lines[0].file, source_);
+    EXPECT_EQ(lines[0].line, line("begin phase_a"));
+    EXPECT_EQ(lines[0].samples, 7u);
+    EXPECT_EQ(lines[1].line, line("begin main"));
+    EXPECT_EQ(lines[1].samples, 2u);
+    EXPECT_EQ(profile.nodes[profile.intervals[0].booked_on].samples, 9u);
+}
+
+TEST_F(Phases, OverTheRowLimitBoundsOnly) {
+    const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a"));
+    const uint32_t send =
+        records_.communication(in_a, app_, after("phase_a", "MPI_Send"), "MPI_Send", totals(9, 90));
+    records_.merged.nodes[send].ranks = 3;
+    records_.merged.nodes[send].rank_max = 2;
+    records_.merged.nodes[send].rank_max_ns = 50;
+    records_.merged.nodes[send].rank_min = 1;
+    records_.merged.nodes[send].rank_min_ns = 15;
+    records_.merged.flags = kMergedRowsDropped;
+    const Profile profile = build_profile(records_.merged);
+    const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
+    ASSERT_NE(main, kNoNode);
+    EXPECT_TRUE(profile.rows.empty());
+    EXPECT_EQ(profile.nodes[main].ranks, 3u);
+    EXPECT_EQ(profile.nodes[main].rank_max_ns, 50u);
+    EXPECT_EQ(profile.nodes[main].rank_max, 2u);
+    EXPECT_EQ(profile.nodes[main].rank_min_ns, 0u);
+    EXPECT_TRUE(has_note(profile, "lower bounds"));
+}
+
+TEST_F(Phases, RebuiltSinceTheRun) {
+    std::string id = build_id_of(file_);
+    id[0] = static_cast<char>(id[0] ^ 1);
+    const uint32_t old = records_.module(file_, id);
+    const uint64_t address = after("phase_a", "MPI_Send");
+    records_.communication(0, old, address, "MPI_Send", totals(1, 10));
+    const Profile profile = build_profile(records_.merged);
+    ASSERT_EQ(profile.nodes.size(), 3u);
+    EXPECT_EQ(profile.nodes[2].line, 0);
+    EXPECT_EQ(profile.nodes[2].file, "phases+" + hex(address));
+    EXPECT_EQ(profile.nodes[2].labels, kLabelNoLine);
+    EXPECT_TRUE(has_note(profile, file_ + " was rebuilt since the run"));
+}
+
+// Start code of a stripped program: _start, then the C library, then a function without a name.
+TEST_F(Phases, MainOfAStrippedProgram) {
+    const std::string libc = "/lib/x86_64-linux-gnu/libc.so.6";
+    const std::string symbol = output_of("nm -D " + libc + " | grep ' T __libc_start_main'");
+    if (symbol.starts_with("failed")) GTEST_SKIP() << "no " << libc;
+    const uint64_t main_call = after("main", "phase_b");
+    const uint64_t send = after("main", "MPI_Init");
+    const uint64_t start_code = Disassembly(file_, "_start").start() + 8;
+    ASSERT_EQ(run("strip " + file_), "");
+    const uint32_t real_libc = records_.module(libc);
+    const uint32_t one = records_.call(0, app_, start_code);
+    const uint32_t two =
+        records_.call(one, real_libc, strtoull(symbol.c_str(), nullptr, 16) + 0x10);
+    records_.communication(two, app_, send, "MPI_Init", totals(1, 10));
+    const uint32_t gone = records_.module("/nonexistent/libwork.so");
+    const uint32_t work = records_.call(two, app_, main_call);
+    records_.communication(work, gone, 0x1234, "MPI_Send", totals(1, 20));
+    const Profile profile = build_profile(records_.merged);
+    const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
+    ASSERT_NE(main, kNoNode);
+    EXPECT_EQ(profile.nodes[0].children.size(), 1u);
+    EXPECT_EQ(profile.nodes[main].labels, kLabelNoLine);
+    EXPECT_EQ(profile.nodes[main].module, file_);
+    const uint32_t call = child(profile, main, SiteKind::kCall, "libwork.so+0x1233");
+    ASSERT_NE(call, kNoNode);
+    EXPECT_EQ(profile.nodes[call].file, "phases+" + hex(main_call));
+    EXPECT_TRUE(has_note(profile, "no debug information"));
+    EXPECT_TRUE(has_note(profile, "/nonexistent/libwork.so cannot be read any more"));
+}
+
+TEST(BuildProfile, FortranMainProgramStandsForMain) {
+    if (!have_command("gfortran")) GTEST_SKIP() << "gfortran is not installed";
+    ScratchFolder folder;
+    const std::string source = fixture("heat.f90");
+    const std::string file = folder / "heat.so";
+    ASSERT_EQ(run("gfortran -O0 -g -shared -fPIC -o '" + file + "' '" + source + "'"), "");
+    MergedBuilder records;
+    const uint32_t app = records.module(file);
+    const uint32_t start = records.call(0, records.module("/nonexistent/libc.so.6"), 0x80);
+    const uint32_t main_call =
+        records.call(start, app, Disassembly(file, "main").return_from("MAIN__"));
+    const uint32_t step =
+        records.call(main_call, app, Disassembly(file, "MAIN__").return_from("__heat_MOD_step"));
+    records.communication(step, app, Disassembly(file, "__heat_MOD_step").return_from("mpi_send_"),
+                          "MPI_Send", totals(1, 10));
+    const Profile profile = build_profile(records.merged);
+    const uint32_t rod = child(profile, 0, SiteKind::kProcedure, "rod");
+    ASSERT_NE(rod, kNoNode);
+    const uint32_t call = child(profile, rod, SiteKind::kCall, "heat::step");
+    ASSERT_NE(call, kNoNode);
+    EXPECT_EQ(profile.nodes[call].line, marked_line(source, "call step"));
+    const uint32_t procedure = child(profile, call, SiteKind::kProcedure, "heat::step");
+    const uint32_t send = child(profile, procedure, SiteKind::kCommunication, "MPI_Send");
+    ASSERT_NE(send, kNoNode);
+    EXPECT_EQ(profile.nodes[send].line, marked_line(source, "send in step"));
+}
+
+TEST(BuildProfile, Notes) {
+    MergedBuilder records;
+    MergedRank& first = records.rank(0);
+    first.dropped = 12;
+    first.guessed = 1;
+    first.clock_errors = 5;
+    records.rank(2).dropped = 3;
+    records.rank(3).state = static_cast<uint32_t>(FileState::kRunning);
+    records.rank(4).state = static_cast<uint32_t>(FileState::kAborted);
+    records.rank(5).flags = kFileNoUnwinder | kFileNoSampling;
+    records.merged.ranks[records.merged.ranks.size() - 1].folded_paths = 8;
+    records.rank(6).samples_lost = 9;
+    records.merged.world_size = 8;
+    records.merged.flags = kMergedPartial;
+    const Profile profile = build_profile(records.merged);
+    EXPECT_TRUE(has_note(profile, "2 of 8 ranks are not included: ranks 1 and 7"));
+    EXPECT_TRUE(has_note(profile, "15 calls on 2 ranks are not counted"));
+    EXPECT_TRUE(has_note(profile, "1 request on 1 rank"));
+    EXPECT_TRUE(has_note(profile, "5 negative durations on 1 rank"));
+    EXPECT_TRUE(has_note(profile, "8 calls on 1 rank are booked without their call path"));
+    EXPECT_TRUE(has_note(profile, "9 samples on 1 rank were lost"));
+    EXPECT_TRUE(has_note(profile, "rank 3 did not reach MPI_Finalize"));
+    EXPECT_TRUE(has_note(profile, "rank 4 called MPI_Abort"));
+    EXPECT_TRUE(has_note(profile, "rank 5: libunwind is missing"));
+    EXPECT_TRUE(has_note(profile, "rank 5: sampling"));
+    EXPECT_EQ(profile.notes.size(), 10u);
+}
+
+TEST(BuildProfile, NothingToNote) {
+    MergedBuilder records;
+    records.rank(0);
+    EXPECT_TRUE(build_profile(records.merged).notes.empty());
+}
+
+// The rows of a rank's first thread against its clock: 900 + 50 of 1000 ns are 5 % short.
+TEST(BuildProfile, NotesWhatTheStatementsDoNotCover) {
+    MergedBuilder records;
+    const uint32_t gone = records.module("/nonexistent/app");
+    const uint32_t send = records.communication(0, gone, 0x10, "MPI_Send", totals(2, 1895));
+    records.row(send, 0, 0, totals(1, 900));
+    records.row(send, 1, 0, totals(1, 995));
+    MergedRank& short_one = records.rank(0);
+    short_one.real_ns = 1000;
+    short_one.intrusion_ns = 50;
+    records.rank(1).real_ns = 1000;
+    const Profile profile = build_profile(records.merged);
+    EXPECT_TRUE(has_note(profile, "on 1 rank the statements add up"));
+    EXPECT_TRUE(has_note(profile, "on rank 0: 5.0 % missing"));
+}
+
+TEST(BuildProfile, PeersOfEqualStatementsAreSummed) {
+    MergedBuilder records;
+    const uint32_t gone = records.module("/nonexistent/app");
+    const uint32_t send = records.communication(0, gone, 0x10, "MPI_Send", totals(3, 30));
+    records.merged.peers.push({send, 0, 1, 0, 1, 10, 0, 8, 0, 10, 10});
+    records.merged.peers.push({send, 0, 1, 0, 2, 20, 0, 16, 0, 5, 15});
+    records.merged.peers.push({send, 1, 0, 0, 1, 100, 0, 0, 4, 100, 100});
+    const Profile profile = build_profile(records.merged);
+    ASSERT_EQ(profile.peers.size(), 2u);
+    EXPECT_EQ(profile.peers[0].time_ns, 100u);
+    EXPECT_EQ(profile.peers[1].count, 3u);
+    EXPECT_EQ(profile.peers[1].bytes_sent, 24u);
+    EXPECT_EQ(profile.peers[1].min_ns, 5u);
+    EXPECT_EQ(profile.peers[1].max_ns, 15u);
+    EXPECT_EQ(profile.nodes[profile.peers[1].node].name, "MPI_Send");
+}
+
+TEST(BuildProfile, UnknownAndFoldedPlaces) {
+    MergedBuilder records;
+    const uint32_t foreign = records.communication(0, kNoNode, 0x7f00, "MPI_Send", totals(1, 10));
+    records.merged.nodes[foreign].flags = kNodeForeign;
+    const uint32_t gone = records.module("/nonexistent/app");
+    const uint32_t folded = records.communication(0, gone, 0x10, "MPI_Recv", totals(1, 20));
+    records.merged.nodes[folded].flags = kNodeFolded;
+    const Profile profile = build_profile(records.merged);
+    const uint32_t raw = child(profile, 0, SiteKind::kProcedure, "0x7f00");
+    ASSERT_NE(raw, kNoNode);
+    EXPECT_NE(child(profile, raw, SiteKind::kCommunication, "MPI_Send"), kNoNode);
+    const uint32_t procedure = child(profile, 0, SiteKind::kProcedure, "app+0xf");
+    const uint32_t receive = child(profile, procedure, SiteKind::kCommunication, "MPI_Recv");
+    ASSERT_NE(receive, kNoNode);
+    EXPECT_EQ(profile.nodes[receive].labels, kLabelFolded | kLabelNoLine);
+}
+
+TEST(BuildProfile, DamagedIndicesDoNoHarm) {
+    MergedBuilder records;
+    const uint32_t gone = records.module("/nonexistent/app");
+    const uint32_t send = records.communication(0, gone, 0x10, "MPI_Send", totals(1, 10));
+    const uint32_t lost = records.communication(99, 77, 0x20, "MPI_Send", totals(1, 20));
+    records.merged.nodes[lost].call = 60000;
+    records.merged.nodes[lost].histogram = 5;
+    records.interval(4711, send, 4712, 1, 100);
+    records.interval(send, 4713, 0, 1, 1000);
+    records.sample(4714, gone, 0x30, 1);
+    records.row(4715, 0, 0, totals(1, 1));
+    records.merged.peers.push({4716, 0, 1, 0, 1, 10, 0, 8, 0, 10, 10});
+    const Profile profile = build_profile(records.merged);
+    EXPECT_EQ(profile.nodes[0].totals.time_ns, 130u);
+    EXPECT_EQ(profile.intervals.size(), 1u);
+    EXPECT_TRUE(profile.peers.empty());
+    const Merged nothing;
+    EXPECT_EQ(build_profile(nothing).nodes.size(), 1u);
+}
+
+}  // namespace
+}  // namespace dwell
