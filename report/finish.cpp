@@ -53,7 +53,7 @@ Outcome write_three_files(const Profile& profile, const std::string& directory) 
         Outcome written = write_file(directory + "/" + name, text);
         if (!written && ++failed == 1) outcome = std::move(written);
     }
-    if (failed > 1) outcome.error() += " (nor " + std::to_string(failed - 1) + " more)";
+    if (failed > 1) outcome.error() += ", nor " + std::to_string(failed - 1) + " more";
     return outcome;
 }
 
@@ -91,6 +91,14 @@ bool read_merged(const std::string& path, Merged* merged) {
     return file.bytes() != nullptr && deserialize(file.bytes(), file.size(), merged);
 }
 
+// The ranks that a file speaks of decide how much memory a profile takes.
+bool has_possible_rank(const MappedFile& file) {
+    if (file.bytes() == nullptr || file.size() < sizeof(FileHeader)) return false;
+    const auto* header = static_cast<const FileHeader*>(file.bytes());
+    return header->rank >= 0 && header->rank < header->world_size &&
+           header->world_size <= 1 << kPeerRankBits;
+}
+
 // False when the file says that it belongs to another job than `merged`: two broken runs may have
 // been kept in one directory.
 bool same_job(const MappedFile& file, const Merged& merged) {
@@ -110,7 +118,7 @@ bool add_files(const std::string& directory, std::set<std::string>* taken, Merge
             good = false;
             continue;
         }
-        if (file.bytes() != nullptr && add_record_file(merged, file.bytes(), file.size())) continue;
+        if (has_possible_rank(file) && add_record_file(merged, file.bytes(), file.size())) continue;
         say(directory + "/" + name + " is no record file that can be read; left out");
         good = false;
     }
@@ -179,7 +187,7 @@ int finish_command(const FinishOptions& options) {
     }
     const std::string kept = shelter_merged(merged, options.directory);
     say(written.error() + "; the records are kept, to write them elsewhere type: dwell recover " +
-        kept + " -o DIR");
+        shell_word(kept) + " -o DIR");
     return 1;
 }
 

@@ -38,6 +38,11 @@ void add_identity(const Profile& profile, uint32_t node_index, int room, bool ut
     if (!procedure.empty() && rest >= 6) line->add("  in " + cut_middle(procedure, rest, utf8));
 }
 
+std::string blocked_text(const Totals& totals) {
+    if (totals.blocked_ns == 0) return "-";
+    return share_text(static_cast<double>(totals.blocked_ns), static_cast<double>(totals.time_ns));
+}
+
 std::string pairs_text(const Profile& profile, const CommLine& line, bool utf8) {
     size_t others = 0;
     const std::vector<PairShare> pairs = heaviest_pairs(profile, line, utf8, 4, &others);
@@ -90,7 +95,8 @@ void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
         Tone::kDim);
     line.add(pad_left(fmt::format("{} of {} samples", rest, interval.samples), 24), Tone::kDim);
     line.add(
-        fmt::format("  {} {} more lines", canvas->signs().ellipsis, interval.lines.size() - kLines),
+        fmt::format("  {} {} more {}", canvas->signs().ellipsis, interval.lines.size() - kLines,
+                    interval.lines.size() == kLines + 1 ? "line" : "lines"),
         Tone::kDim);
     canvas->put(line);
 }
@@ -142,8 +148,7 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,
         figures.pad_to(kNumberWidth);
         figures.add(pad_left(share_text(time_ns, total_ns), 7), Tone::kName);
         figures.add(pad_left(time_text(mean_ns, utf8), 9));
-        figures.add(pad_left(share_text(static_cast<double>(totals.blocked_ns), time_ns), 9),
-                    Tone::kBlocked);
+        figures.add(pad_left(blocked_text(totals), 9), Tone::kBlocked);
         figures.add(pad_left(count_text(totals.count), 8));
         figures.add(pad_left(time_text(time_ns / calls, utf8), 9));
         figures.add(pad_left(time_text(static_cast<double>(totals.max_ns), utf8), 9));
@@ -188,14 +193,14 @@ void draw_comm_list(const Profile& profile, const std::vector<CommLine>& lines, 
         Line line;
         line.add(pad_left(share_text(time_ns, total_ns), 8), Tone::kName);
         line.add(pad_left(time_text(mean_ns, utf8), 9));
-        line.add(pad_left(share_text(static_cast<double>(comm.totals.blocked_ns), time_ns), 9),
-                 Tone::kBlocked);
+        line.add(pad_left(blocked_text(comm.totals), 9), Tone::kBlocked);
         line.add(pad_left(count_text(comm.totals.count), 8));
         if (several && comm.worst && mean_ns > 0) {
             const bool uneven = comm.worst->ns >= kNotableImbalance * mean_ns;
             const Tone tone = uneven ? Tone::kWarm : Tone::kPlain;
             line.add(pad_left(ratio_text(comm.worst->ns, mean_ns), 10), tone);
-            line.add(pad_left(fmt::format("{}", comm.worst->rank), 6), tone);
+            const bool names_rank = comm.worst->ns >= kLeastImbalance * mean_ns;
+            line.add(pad_left(names_rank ? fmt::format("{}", comm.worst->rank) : "-", 6), tone);
         }
         line.pad_to(figures_width).add("  ");
         add_identity(profile, comm.node, canvas->width() - line.width(), utf8, &line);

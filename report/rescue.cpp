@@ -114,7 +114,7 @@ bool move_all(const std::string& from, const std::string& to,
         const Outcome moved = move_file(origin, to + "/" + name);
         if (moved || access(origin.c_str(), F_OK) != 0) continue;
         say(moved.error() + "; the record files stay in " + from +
-            "; to see them type: dwell recover " + from);
+            "; to see them type: dwell recover " + shell_word(from));
         return false;
     }
     return true;
@@ -150,6 +150,16 @@ std::vector<std::string> record_files(const std::string& directory) {
     return names;
 }
 
+std::string shell_word(const std::string& text) {
+    const bool plain = text.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                           "0123456789._/+,@%=:-") == std::string::npos;
+    if (plain && !text.empty()) return text;
+    std::string word = "'";
+    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
+}
+
 std::string run_name(const std::string& program, const std::string& job) {
     char plain[kJobNameBytes];
     copy_job_name(plain, sizeof plain, fs::path(program).filename().c_str());
@@ -167,7 +177,10 @@ std::string choose_record_shelter(const std::string& out_directory, const std::s
     }
     candidates.push_back("/tmp/" + name);
     for (const std::string& candidate : candidates) {
-        if (make_directories(candidate) && is_own_and_writable(candidate)) return candidate;
+        if (!make_directories(candidate) || !is_own_and_writable(candidate)) continue;
+        std::error_code error;
+        const fs::path absolute = fs::absolute(candidate, error);
+        return error ? candidate : absolute.lexically_normal().string();
     }
     return {};
 }
@@ -190,7 +203,7 @@ bool rescue_records(const Rescue& rescue) {
             say(rescue.what_happened +
                 " before its profile was written; to see what was counted type: "
                 "dwell recover " +
-                from);
+                shell_word(from));
         }
         return true;
     }
@@ -199,7 +212,7 @@ bool rescue_records(const Rescue& rescue) {
         say(rescue.what_happened +
             " before its profile was written; to see what was counted type: "
             "dwell recover " +
-            to);
+            shell_word(to));
     }
     remove_if_done(from);
     if (moved && speaker && rescue.own_rank >= 0 && !record_files(from).empty()) {

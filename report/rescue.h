@@ -14,6 +14,9 @@ std::vector<std::string> record_files(const std::string& directory);
 // The part of a default output directory's name that tells the run apart: "<program>-<job>".
 std::string run_name(const std::string& program, const std::string& job);
 
+// `text` as a word that can be typed into a shell.
+std::string shell_word(const std::string& text);
+
 struct Rescue {
     std::string job;
     int own_rank = -1;          // this process speaks for one rank; -1: for the whole job
@@ -27,7 +30,7 @@ struct Rescue {
 bool rescue_records(const Rescue& rescue);
 
 // Where records of this run are kept: the first of out_directory (or ./dwell-<run>.records),
-// $TMPDIR and /tmp that can be written. Empty when none can.
+// $TMPDIR and /tmp that can be written, as an absolute path. Empty when none can.
 std::string choose_record_shelter(const std::string& out_directory, const std::string& run);
 
 }  // namespace dwell

@@ -15,6 +15,7 @@
 
 #include "report/elf_file.h"
 #include "report/finish.h"
+#include "report/launch.h"
 #include "report/output.h"
 #include "runtime/job_name.h"
 
@@ -24,6 +25,7 @@ namespace {
 constexpr size_t kRingPages = 16;  // a power of two; 200 ms at 10 kHz need 11
 constexpr size_t kLargestRecord = 1 << 16;
 constexpr size_t kMostPlaces = 1'000'000;
+constexpr uint32_t kIntervalNode = 1;
 
 size_t page_bytes() { return size_t(sysconf(_SC_PAGESIZE)); }
 
@@ -119,10 +121,20 @@ MergedNode program_node(uint64_t time_ns) {
     return node;
 }
 
+// The whole run: a program without MPI has one interval, from its start to its end.
+MergedNode interval_node(uint64_t time_ns) {
+    MergedNode node = program_node(time_ns);
+    node.kind = uint8_t(SiteKind::kInterval);
+    node.parent = 0;
+    node.meet = 0;
+    node.offset = kNoNode;
+    return node;
+}
+
 MergedNode sample_node(uint32_t module, uint64_t offset, uint64_t count) {
     MergedNode node = program_node(0);
     node.kind = uint8_t(SiteKind::kSample);
-    node.parent = 0;
+    node.parent = kIntervalNode;
     node.module = module;
     node.offset = offset;
     node.flags = module == kNoNode ? uint8_t(kNodeForeign) : uint8_t{0};
@@ -266,7 +278,8 @@ bool SerialSampler::build_records(const RunOptions& options, Merged* merged) {
     about.rank = rank < 0 ? 0 : uint32_t(rank);
     about.pid = child_;
     about.host = add_text(merged, host);
-    about.program = add_text(merged, options.command.front());
+    about.program =
+        add_text(merged, find_program(options.command.front()).value_or(options.command.front()));
     about.command = add_text(merged, joined(options.command));
     about.state = uint32_t(FileState::kExited);
     about.flags = kFileSerial | (start_error_ != 0 ? uint32_t(kFileNoSampling) : 0u);
@@ -278,10 +291,12 @@ bool SerialSampler::build_records(const RunOptions& options, Merged* merged) {
     about.samples = samples_;
     about.samples_lost = lost_;
 
-    bool good = merged->ranks.push(about) && merged->nodes.push(program_node(time_ns));
+    bool good = merged->ranks.push(about) && merged->nodes.push(program_node(time_ns)) &&
+                merged->nodes.push(interval_node(time_ns));
     MergedRow row{};
+    row.node = kIntervalNode;
     row.rank = about.rank;
-    if (good) row.totals = merged->nodes[0].totals;
+    if (good) row.totals = merged->nodes[kIntervalNode].totals;
     good = good && merged->rows.push(row);
     std::map<std::string, uint32_t> modules;
     for (const auto& [place, count] : count_places()) {

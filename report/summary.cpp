@@ -143,7 +143,8 @@ void draw_part(const Profile& profile, const Part& part, const std::vector<RankF
         const Tone tone =
             most->ns / mean_ns >= kNotableImbalance && share >= 0.01 ? Tone::kWarm : Tone::kPlain;
         line.add(pad_left(time_text(most->ns, canvas->utf8()), 9), tone);
-        line.add(pad_left(fmt::format("{}", most->rank), 7), tone);
+        const bool names_rank = most->ns >= kLeastImbalance * mean_ns;
+        line.add(pad_left(names_rank ? fmt::format("{}", most->rank) : "-", 7), tone);
         line.add(pad_left(ratio_text(most->ns, mean_ns), 9), tone);
     }
     canvas->put(line);
@@ -234,7 +235,7 @@ void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, C
     if (!procedure.empty()) text += " in " + procedure;
     text += fmt::format(", {} of all time, {} of that blocked", share_text(time_ns, total_ns),
                         share_text(static_cast<double>(line.totals.blocked_ns), time_ns));
-    if (line.worst && profile.ranks.size() > 1) {
+    if (line.worst && profile.ranks.size() > 1 && line.worst->ns >= kLeastImbalance * mean_ns) {
         text += fmt::format("; most on rank {}: {}, {} times the mean", line.worst->rank,
                             time_text(line.worst->ns, utf8), ratio_text(line.worst->ns, mean_ns));
     }
@@ -243,9 +244,10 @@ void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, C
     const double compute_ns = static_cast<double>(profile.computation_ns) / rank_count(profile);
     if (most && profile.ranks.size() > 1 && most->ns >= 1.1 * compute_ns) {
         canvas->paragraph(
-            fmt::format("Computation is uneven: rank {} computes {}, {} times the mean; the others "
-                        "wait for it.",
-                        most->rank, time_text(most->ns, utf8), ratio_text(most->ns, compute_ns)),
+            fmt::format(
+                "Computation is uneven: rank {} computes {}, {} times the mean; other ranks may be "
+                "waiting for it.",
+                most->rank, time_text(most->ns, utf8), ratio_text(most->ns, compute_ns)),
             2, Tone::kWarm);
     }
 }

@@ -82,18 +82,22 @@ class TreeBuilder {
         Entry rest;
         rest.is_sum = true;
         rest.tone = Tone::kDim;
-        size_t folded = 0;
+        std::vector<uint32_t> folded;
         for (const uint32_t child : node.children) {
             const Totals& totals = profile_.nodes[child].totals;
             if (static_cast<double>(totals.time_ns) >= shown_from_ns_) {
                 entry->parts.push_back(build(child));
                 continue;
             }
-            ++folded;
+            folded.push_back(child);
             rest.time_ns += totals.time_ns;
             rest.bytes += totals.bytes_sent + totals.bytes_received;
         }
         if (entry->parts.empty()) return;
+        if (folded.size() == 1 && node.computation_ns == 0) {
+            entry->parts.push_back(build(folded[0]));  // takes no more room than a sum of one
+            return;
+        }
         const bool shows_computation = static_cast<double>(node.computation_ns) >= shown_from_ns_;
         if (shows_computation) {
             Entry computation;
@@ -108,9 +112,9 @@ class TreeBuilder {
                          [](const Entry& a, const Entry& b) { return a.time_ns > b.time_ns; });
         if (static_cast<double>(rest.time_ns) < shown_from_ns_ / 5) return;
         rest.name = std::string(glyphs(utf8_).ellipsis) + " ";
-        if (folded != 0) rest.name += fmt::format("{} more", folded);
+        if (!folded.empty()) rest.name += fmt::format("{} more", folded.size());
         if (!shows_computation && node.computation_ns != 0) {
-            rest.name += folded != 0 ? " and computation" : "computation";
+            rest.name += !folded.empty() ? " and computation" : "computation";
         }
         entry->parts.push_back(std::move(rest));
     }
@@ -173,10 +177,11 @@ class TreeDrawer {
             side);
         const bool several = profile_.ranks.size() > 1 && entry.worst && mean_ns > 0;
         const bool uneven = several && entry.worst->ns >= kNotableImbalance * mean_ns;
+        const bool names_rank = several && entry.worst->ns >= kLeastImbalance * mean_ns;
         const Tone imbalance_tone = uneven ? Tone::kWarm : Tone::kPlain;
         line->add(pad_left(several ? ratio_text(entry.worst->ns, mean_ns) : "", kRatioWidth),
                   imbalance_tone);
-        line->add(pad_left(several ? fmt::format("{}", entry.worst->rank) : "", kRankWidth),
+        line->add(pad_left(names_rank ? fmt::format("{}", entry.worst->rank) : "", kRankWidth),
                   imbalance_tone);
         line->add("  ");
     }
@@ -184,7 +189,7 @@ class TreeDrawer {
     void draw_name(const Entry& entry, const std::string& prefix, Line* line) {
         const bool utf8 = canvas_->utf8();
         const int room = canvas_->width() - kFiguresWidth;
-        line->add(cut_left(prefix, room / 2, utf8), Tone::kDim);
+        line->add(cut_left(prefix, room / 3, utf8), Tone::kDim);
         int rest = canvas_->width() - line->width();
         std::string place = entry.place.empty() ? "" : "  " + entry.place;
         if (display_width(entry.name + place) > rest) place = cut_middle(place, rest / 2, utf8);
@@ -216,7 +221,7 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
     second.pad_to(kTimeWidth + kShareWidth + kCountWidth + kBytesWidth);
     second.add(pad_left(several ? "mean" : "", kRatioWidth), Tone::kDim);
     second.add(pad_left(several ? "rank" : "", kRankWidth), Tone::kDim);
-    second.add("  procedure or MPI function, line of the call", Tone::kDim);
+    second.add("  procedure or MPI call, line", Tone::kDim);
     canvas->put(second);
     const TreeBuilder builder(profile, options);
     TreeDrawer(profile, canvas).draw(builder.build(0), "", "");

@@ -26,6 +26,8 @@ void draw_ranks(const Profile& profile, Canvas* canvas);
 
 // A ratio of the largest to the mean from here on is worth a colour.
 constexpr double kNotableImbalance = 1.5;
+// Below this one the ranks are alike, and which of them had most is chance.
+constexpr double kLeastImbalance = 1.05;
 
 }  // namespace dwell
 

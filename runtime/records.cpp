@@ -117,10 +117,13 @@ DWELL_COLD CellIndex find_interval(Thread* thread, CellIndex node) {
 }
 
 inline CellIndex interval_to(Thread* thread, CellIndex node) {
+    // Most statements are reached from one or two others.
     const CellIndex first = cell_at<Node>(node)->first_child;
     if (first != 0) [[likely]] {
         const Node* interval = cell_at<Node>(first);
         if (interval->site.offset == thread->last) [[likely]] return first;
+        const CellIndex second = interval->next_sibling;
+        if (second != 0 && cell_at<Node>(second)->site.offset == thread->last) return second;
     }
     const uint64_t start = now_ticks();
     const CellIndex found = find_interval(thread, node);

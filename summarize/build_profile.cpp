@@ -164,7 +164,8 @@ void ProfileBuilder::add_intervals() {
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
         if (!is_kind(merged, SiteKind::kInterval)) continue;
-        const uint32_t to = tree_.leaf_of(merged.parent);
+        // Without MPI the whole run is one interval, under the program itself.
+        const uint32_t to = merged.parent == 0 ? 0 : tree_.leaf_of(merged.parent);
         if (to == kNoNode) continue;
         const uint32_t left =
             merged.offset < merged_.nodes.size() ? static_cast<uint32_t>(merged.offset) : kNoNode;

@@ -63,7 +63,7 @@ SourceFrame LineResolver::Module::frame_without_lines(uint64_t address) {
         return frame;
     }
     const uint64_t start = file.function_start(address);
-    frame.function = plus_offset(base_name(path), start != 0 ? start : address);
+    if (start != 0) frame.function = plus_offset(base_name(path), start);
     return frame;
 }
 

@@ -87,7 +87,7 @@ RecordFile second_rank() {
     file.part(recv).bytes_received = 16;
     file.histogram(recv).messages[5] = 1;
     file.add_peer(recv, 0, {1, 150, 150, 150}, 0, 16);
-    file.add_interval(recv, extra, root, {1, 9, 9, 9});
+    file.add_interval(recv, extra, call, {1, 9, 9, 9});
     file.add_interval(recv, 0, root, {1, 2, 2, 2});
     return file;
 }
@@ -118,7 +118,8 @@ TEST(Merge, TwoRanksThreeThreadsByHand) {
 
         const std::string send = "program" + comm("MPI_Send", "/bin/app", 0x99);
         EXPECT_EQ(merged.nodes[nodes.at(send)].ranks, 1u);
-        EXPECT_EQ(merged.nodes[nodes.at(path + "/10 <" + send + "> ^program")].totals.time_ns, 9u);
+        const std::string met = "> ^program/4 /lib/plain.so:64";
+        EXPECT_EQ(merged.nodes[nodes.at(path + "/10 <" + send + met)].totals.time_ns, 9u);
         EXPECT_EQ(merged.nodes[nodes.at(path + "/10 <-> ^program")].totals.time_ns, 16u);
 
         const auto figures = all_figures(merged);
@@ -197,8 +198,8 @@ RecordFile random_rank(int rank, int world_size, int nodes) {
             file.add_peer(recv, static_cast<uint32_t>(random()) % static_cast<uint32_t>(world_size),
                           {2, time * 2, 1, time});
             const CellIndex left = comms[random() % comms.size()];
-            const CellIndex interval =
-                file.add_interval(recv, left, calls[0], {1, time, time, time});
+            const CellIndex interval = file.add_interval(recv, left, calls[random() % calls.size()],
+                                                         {1, time, time, time});
             file.add_node(interval, SiteKind::kSample, app, random() % 50, {random() % 4 + 1});
             comms.push_back(recv);
         }

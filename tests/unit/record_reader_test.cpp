@@ -132,15 +132,14 @@ TEST(RecordReader, WhatARankSaysOfItself) {
     file.header().state = FileState::kRunning;
     file.header().start_ticks = 1000;
     file.header().flags = kFileNoUnwinder;
-    file.add_thread(0, {});
-    file.last_thread().last_ticks = 4000;
-    file.last_thread().intrusion_ticks = 70;
-    file.last_thread().paused_ticks = 30;
-    file.last_thread().guessed = 1;
-    file.add_thread(1, {});
-    file.last_thread().last_ticks = 9000;
-    file.last_thread().intrusion_ticks = 500;
-    file.last_thread().guessed = 2;
+    // Thread 0 stands between the others in the list.
+    for (const uint32_t number : {1u, 0u, 2u}) {
+        file.add_thread(number, {});
+        file.last_thread().last_ticks = number == 1 ? 9000 : 4000;
+        file.last_thread().intrusion_ticks = number == 0 ? 70 : 500;
+        file.last_thread().paused_ticks = number == 0 ? 30 : 600;
+        file.last_thread().guessed = 1 + number;
+    }
     Merged merged;
     ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
     ASSERT_EQ(merged.ranks.size(), 1u);
@@ -152,11 +151,11 @@ TEST(RecordReader, WhatARankSaysOfItself) {
     EXPECT_STREQ(merged.text.data() + rank.command, "app -x");
     EXPECT_EQ(rank.state, static_cast<uint32_t>(FileState::kRunning));
     EXPECT_EQ(rank.flags, static_cast<uint32_t>(kFileNoUnwinder));
-    EXPECT_EQ(rank.threads, 2u);
+    EXPECT_EQ(rank.threads, 3u);
     EXPECT_EQ(rank.real_ns, 8000u);  // no end: up to the last finished call
     EXPECT_EQ(rank.intrusion_ns, 70u);
     EXPECT_EQ(rank.paused_ns, 30u);
-    EXPECT_EQ(rank.guessed, 3u);
+    EXPECT_EQ(rank.guessed, 6u);
     EXPECT_EQ(rank.record_bytes, file.bytes());
     EXPECT_EQ(merged.world_size, 8u);
     EXPECT_EQ(merged.flags, static_cast<uint32_t>(kMergedPartial));

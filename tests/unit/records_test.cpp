@@ -1,0 +1,406 @@
+// The runtime's records, written by enter() and leave() with durations set by hand, so that every
+// expected number is arithmetic.
+#include "runtime/records.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/mpi_semantics.h"
+#include "runtime/requests.h"
+
+namespace dwell {
+namespace {
+
+class Records : public testing::Test {
+  protected:
+    void SetUp() override { start_observation(1); }
+    void TearDown() override { end_observation(); }
+
+    void start_observation(uint32_t memory_mib) {
+        char name[] = "/dev/shm/dwell-unit-XXXXXX";
+        directory_ = mkdtemp(name);
+        path_ = directory_ + "/rank.0";
+        g_process.options = Options{};
+        g_process.options.callpath_depth = 1;
+        g_process.options.sample_hz = 0;
+        g_process.options.memory_mib = memory_mib;
+        g_process.use_tsc = has_invariant_tsc();
+        g_process.call_cost_ticks = 10;
+        g_process.inner_cost_ticks = 0;
+        ASSERT_TRUE(create_record_file(path_.c_str(), memory_mib));
+        live_ = LivePage{};
+        live_.on = 1;
+        g_live = &live_;
+        t_thread = nullptr;
+        ASSERT_NE(attach_thread(), nullptr);
+        t_thread->last_ticks = 1000;
+    }
+    void end_observation() {
+        live_.on = 0;
+        t_thread = nullptr;
+        g_process.threads.store(nullptr);
+        g_process.thread_count.store(0);
+        munmap(g_process.cells, static_cast<size_t>(g_process.options.memory_mib) << 20);
+        close_record_file();
+        unlink(path_.c_str());
+        rmdir(directory_.c_str());
+    }
+
+    // A call from `place`, under way from tick `from` to tick `to`.
+    bool begin(Call* call, MpiCall number, uint64_t place) {
+        frame_ = Frame{0, reinterpret_cast<uint64_t>(&kCode[0]) + place};
+        return enter(call, number, &frame_, kMpiForm);
+    }
+    void end(Call* call, uint64_t from, uint64_t to) {
+        call->start_ticks = from;
+        call->end_ticks = to;
+        call->ticks = to - from;
+        book_event(call, kSendReady);
+        leave(call);
+    }
+    // The way to a statement that is new costs measured time. So each test goes its way twice: the
+    // first time without looking, then, with the figures forgotten, from tick 1000 on.
+    void forget() {
+        live_.resets += 1;
+        live_.epoch += 1;
+        Call call;
+        begin(&call, MpiCall::kBarrier, 4000);
+        t_thread->open = nullptr;
+        t_thread->last = 0;
+        t_thread->last_ticks = 1000;
+        t_thread->slow_ticks = 0;
+    }
+    const Node* node_at(uint64_t place) {
+        for (CellIndex at = cell_at<Node>(t_thread->record->root)->first_child; at != 0;
+             at = cell_at<Node>(at)->next_sibling) {
+            const Node* node = cell_at<Node>(at);
+            if (node->site.offset % 4096 == (reinterpret_cast<uint64_t>(&kCode[0]) + place) % 4096) {
+                return node;
+            }
+        }
+        return nullptr;
+    }
+
+    alignas(4096) static const char kCode[4096];  // stands for the program's text
+    std::string directory_;
+    std::string path_;
+    LivePage live_;
+    Frame frame_{};
+};
+alignas(4096) const char Records::kCode[4096] = {};
+
+TEST_F(Records, TwoCallsAndTheComputationBetweenThem) {
+    for (int pass = 0; pass < 2; ++pass) {
+        if (pass == 1) forget();
+        Call call;
+        ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+        end(&call, 1510, 1600);  // 500 of computation and 10 of cost since tick 1000, 90 in the call
+        ASSERT_TRUE(begin(&call, MpiCall::kRecv, 32));
+        end(&call, 2610, 2900);  // 1000 and 10 since tick 1600, 290 in the call
+        ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+        end(&call, 3110, 3120);  // 200 and 10, 10
+    }
+    const Node* send = node_at(16);
+    const Node* receive = node_at(32);
+    ASSERT_NE(send, nullptr);
+    ASSERT_NE(receive, nullptr);
+    EXPECT_EQ(send->count, 2u);
+    EXPECT_EQ(send->ticks, 100u);
+    EXPECT_EQ(send->min_ticks, 10u);
+    EXPECT_EQ(send->max_ticks, 90u);
+    EXPECT_EQ(receive->count, 1u);
+    EXPECT_EQ(receive->ticks, 290u);
+
+    // Reached by the send: from the start of the thread, then from the receive.
+    std::set<std::pair<uint64_t, uint64_t>> intervals;
+    for (CellIndex at = send->first_child; at != 0; at = cell_at<Node>(at)->next_sibling) {
+        intervals.insert({cell_at<Node>(at)->site.offset, cell_at<Node>(at)->ticks});
+    }
+    const std::set<std::pair<uint64_t, uint64_t>> expected = {{0, 500}, {index_of(receive), 200}};
+    EXPECT_EQ(intervals, expected);
+    EXPECT_EQ(t_thread->record->intrusion_ticks, 30u);
+    EXPECT_EQ(t_thread->record->last_ticks, 3120u);
+}
+
+TEST_F(Records, SlowWorkIsIntrusionAndNoComputation) {
+    for (int pass = 0; pass < 2; ++pass) {
+        if (pass == 1) forget();
+        Call call;
+        ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+        t_thread->slow_ticks += 400;
+        end(&call, 1510, 1520);
+    }
+    EXPECT_EQ(cell_at<Node>(node_at(16)->first_child)->ticks, 100u);
+    EXPECT_EQ(t_thread->record->intrusion_ticks, 410u);
+}
+
+TEST_F(Records, CostNeverMakesComputationNegative) {
+    Call call;
+    ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+    end(&call, 1100, 1110);
+    forget();
+    ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+    end(&call, 1004, 1010);  // only 4 ticks since the last call, less than the cost
+    EXPECT_EQ(cell_at<Node>(node_at(16)->first_child)->ticks, 0u);
+    EXPECT_EQ(t_thread->record->intrusion_ticks, 4u);
+}
+
+TEST_F(Records, OneRecordForEachPeerUpToTheLimit) {
+    g_process.options.peer_limit = 3;
+    for (int round = 0; round < 2; ++round) {
+        for (uint32_t peer = 0; peer < 5; ++peer) {
+            Call call;
+            ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+            call.ticks = 7;
+            book_message(&call, peer, 100 + peer, 0, 7);
+            end(&call, 2000, 2007);
+        }
+    }
+    const auto* part = cell_at<CommPart>(node_at(16)->part);
+    EXPECT_EQ(part->peer_count, 3u);
+    EXPECT_EQ(part->folded_peers, 4u);                        // peers 3 and 4, twice
+    EXPECT_EQ(part->bytes_sent, 2u * (5 * 100 + 0 + 1 + 2 + 3 + 4));  // the folded ones too
+    uint32_t expected_peer = 0;
+    for (CellIndex at = part->first_peer; at != 0; at = cell_at<PeerRecord>(at)->next) {
+        const auto* record = cell_at<PeerRecord>(at);
+        EXPECT_EQ(record->peer, expected_peer);
+        EXPECT_EQ(record->count, 2u);
+        EXPECT_EQ(record->ticks, 14u);
+        EXPECT_EQ(record->bytes_sent, 2 * (100u + expected_peer));
+        EXPECT_EQ(record->min_ticks, 7u);
+        ++expected_peer;
+    }
+    EXPECT_EQ(expected_peer, 3u);
+}
+
+TEST(SizeBuckets, ArePowersOfTwo) {
+    EXPECT_EQ(size_bucket(0), 0);
+    EXPECT_EQ(size_bucket(1), 1);
+    EXPECT_EQ(size_bucket(2), 2);
+    EXPECT_EQ(size_bucket(3), 2);
+    EXPECT_EQ(size_bucket(4), 3);
+    EXPECT_EQ(size_bucket(1023), 10);
+    EXPECT_EQ(size_bucket(1024), 11);
+    EXPECT_EQ(size_bucket(1025), 11);
+    EXPECT_EQ(size_bucket(1ull << 45), 46);
+    EXPECT_EQ(size_bucket(1ull << 46), 47);
+    EXPECT_EQ(size_bucket(UINT64_MAX), 47);
+}
+
+TEST_F(Records, CallInsideACallOnlyPasses) {
+    Call outer;
+    ASSERT_TRUE(begin(&outer, MpiCall::kSend, 16));
+    // The inner wrapper's frame lies deeper in the stack than the outer Call.
+    Call inner;
+    struct Deeper {
+        static bool enter_from(const Frame* frame, Call* call) {
+            return enter(call, MpiCall::kRecv, frame, kMpiForm);
+        }
+    };
+    const auto* deeper = reinterpret_cast<const Frame*>(reinterpret_cast<uintptr_t>(&outer) - 256);
+    EXPECT_FALSE(Deeper::enter_from(deeper, &inner));
+    end(&outer, 1100, 1200);
+    EXPECT_EQ(node_at(16)->count, 1u);
+}
+
+TEST_F(Records, CallAfterALongjmpOutOfACallIsRecorded) {
+    alignas(16) char old_frame[sizeof(Call)] = {};
+    auto* left = reinterpret_cast<Call*>(old_frame);
+    ASSERT_TRUE(begin(left, MpiCall::kSend, 16));
+    // Left without return: the stack below was used again since.
+    memset(old_frame, 0x5a, sizeof(old_frame));
+    Call call;
+    ASSERT_TRUE(begin(&call, MpiCall::kRecv, 32));
+    end(&call, 1100, 1200);
+    EXPECT_EQ(node_at(32)->count, 1u);
+}
+
+TEST_F(Records, ForgetsEverythingOnReset) {
+    Call call;
+    ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+    book_message(&call, 3, 10, 0, 5);
+    end(&call, 1100, 1200);
+    live_.resets += 1;
+    live_.epoch += 1;
+    ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+    book_message(&call, 3, 4, 0, 5);
+    const uint64_t from = t_thread->last_ticks + 110;
+    end(&call, from, from + 25);
+    const Node* send = node_at(16);
+    EXPECT_EQ(send->count, 1u);
+    EXPECT_EQ(send->ticks, 25u);
+    EXPECT_EQ(cell_at<CommPart>(send->part)->bytes_sent, 4u);
+    EXPECT_EQ(cell_at<PeerRecord>(cell_at<CommPart>(send->part)->first_peer)->count, 1u);
+}
+
+TEST_F(Records, PausedTimeIsNeitherComputationNorIntrusion) {
+    for (int pass = 0; pass < 2; ++pass) {
+        if (pass == 1) forget();
+        Call call;
+        ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+        end(&call, 1010, 1100);
+        live_.paused = 1;
+        Call unseen;
+        EXPECT_FALSE(begin(&unseen, MpiCall::kRecv, 32));
+        live_.paused = 0;
+        live_.paused_ticks += 5000;
+        live_.epoch += 1;
+        ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+        end(&call, 6310, 6320);  // 5210 since the last: 5000 paused, 10 cost, 200 computation
+    }
+    EXPECT_EQ(t_thread->record->paused_ticks, 5000u);
+    uint64_t computation = 0;
+    for (CellIndex at = node_at(16)->first_child; at != 0; at = cell_at<Node>(at)->next_sibling) {
+        computation += cell_at<Node>(at)->ticks;
+    }
+    EXPECT_EQ(computation, 200u);
+    EXPECT_EQ(node_at(32), nullptr);
+}
+
+// One MiB holds some thousand call sites at most: beyond, calls fold or are dropped, each is counted,
+// and nothing is written outside the file.
+TEST_F(Records, AFullFileFoldsAndCounts) {
+    constexpr int kSites = 4000;
+    int recorded = 0;
+    for (int i = 0; i < kSites; ++i) {
+        Call call;
+        if (!begin(&call, MpiCall::kSend, static_cast<uint64_t>(i))) continue;
+        ++recorded;
+        end(&call, 2000, 2010);
+    }
+    const ThreadRecord* record = t_thread->record;
+    EXPECT_LT(recorded, kSites);
+    EXPECT_EQ(static_cast<uint64_t>(kSites - recorded), record->dropped);
+    EXPECT_GT(record->folded_paths, 0u);
+    EXPECT_NE(g_process.header->flags & kFileFull, 0u);
+    EXPECT_LE(g_process.header->cells_reserved, (1u << 20) / kCellBytes);
+    uint64_t counted = 0;
+    for (CellIndex at = cell_at<Node>(record->root)->first_child; at != 0;
+         at = cell_at<Node>(at)->next_sibling) {
+        counted += cell_at<Node>(at)->count;
+    }
+    EXPECT_EQ(counted, static_cast<uint64_t>(recorded));
+}
+
+TEST_F(Records, EndedThreadsLeaveTheirRecordToTheNext) {
+    for (int i = 0; i < 50; ++i) {
+        std::thread([] {
+            Call call;
+            const Frame frame{0, reinterpret_cast<uint64_t>(&kCode[0]) + 64};
+            if (enter(&call, MpiCall::kSend, &frame, kMpiForm)) {
+                start(&call);
+                stop(&call);
+                leave(&call);
+            }
+        }).join();
+    }
+    EXPECT_EQ(g_process.thread_count.load(), 2u);  // this one, and all the others in turn
+    uint64_t calls = 0;
+    uint64_t served = 0;
+    for (CellIndex at = g_process.header->first_thread; at != 0;
+         at = cell_at<ThreadRecord>(at)->next) {
+        const auto* record = cell_at<ThreadRecord>(at);
+        if (record == t_thread->record) continue;
+        served = record->threads_served;
+        for (CellIndex node = cell_at<Node>(record->root)->first_child; node != 0;
+             node = cell_at<Node>(node)->next_sibling) {
+            calls += cell_at<Node>(node)->count;
+        }
+    }
+    EXPECT_EQ(calls, 50u);
+    EXPECT_EQ(served, 50u);
+    g_process.free_threads = nullptr;
+}
+
+TEST_F(Records, ThreadsRecordSideBySide) {
+    constexpr int kThreads = 8;
+    constexpr int kCalls = 2000;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+        threads.emplace_back([t] {
+            for (int i = 0; i < kCalls; ++i) {
+                Call call;
+                const Frame frame{0, reinterpret_cast<uint64_t>(&kCode[0]) + 64 +
+                                         static_cast<uint64_t>(i % 10) * 8};
+                if (!enter(&call, MpiCall::kSend, &frame, kMpiForm)) continue;
+                start(&call);
+                stop(&call);
+                book_message(&call, static_cast<uint32_t>(t), 1, 0, call.ticks);
+                leave(&call);
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    uint64_t calls = 0;
+    uint64_t bytes = 0;
+    for (CellIndex at = g_process.header->first_thread; at != 0;
+         at = cell_at<ThreadRecord>(at)->next) {
+        const auto* record = cell_at<ThreadRecord>(at);
+        for (CellIndex node = cell_at<Node>(record->root)->first_child; node != 0;
+             node = cell_at<Node>(node)->next_sibling) {
+            calls += cell_at<Node>(node)->count;
+            bytes += cell_at<CommPart>(cell_at<Node>(node)->part)->bytes_sent;
+        }
+    }
+    EXPECT_EQ(calls, static_cast<uint64_t>(kThreads) * kCalls);
+    EXPECT_EQ(bytes, calls);
+    g_process.free_threads = nullptr;
+}
+
+TEST(Requests, AreFoundUntilTheyAreDropped) {
+    std::vector<Request*> added;
+    constexpr uintptr_t kMany = 50'000;  // several times the table's buckets
+    for (uintptr_t i = 1; i <= kMany; ++i) {
+        Request* request = add_request(i * 64, i % 2 == 0 ? kSendRequest : kReceiveRequest);
+        ASSERT_NE(request, nullptr);
+        request->bytes = i;
+    }
+    for (uintptr_t i = 1; i <= kMany; ++i) {
+        Request* request = find_request(i * 64);
+        ASSERT_NE(request, nullptr);
+        EXPECT_EQ(request->bytes, i);
+        EXPECT_EQ(request->kind, i % 2 == 0 ? kSendRequest : kReceiveRequest);
+        if (i % 3 == 0) drop_request(request);
+    }
+    for (uintptr_t i = 1; i <= kMany; ++i) {
+        EXPECT_EQ(find_request(i * 64) == nullptr, i % 3 == 0);
+        if (i % 3 != 0) forget_request(i * 64);
+    }
+    EXPECT_EQ(find_request(64), nullptr);
+}
+
+TEST(Requests, AReusedHandleBeginsAnew) {
+    Request* first = add_request(4096, kSendRequest);
+    first->persistent = true;
+    first->bytes = 77;
+    Request* second = add_request(4096, kReceiveRequest);
+    EXPECT_EQ(second->kind, kReceiveRequest);
+    EXPECT_FALSE(second->persistent);
+    EXPECT_EQ(second->bytes, 0u);
+    forget_request(4096);
+    EXPECT_EQ(find_request(4096), nullptr);
+}
+
+TEST(Requests, ThreadsShareTheTable) {
+    std::vector<std::thread> threads;
+    for (uintptr_t t = 0; t < 4; ++t) {
+        threads.emplace_back([t] {
+            for (int round = 0; round < 20; ++round) {
+                for (uintptr_t i = 1; i <= 500; ++i) add_request((t * 1000 + i) * 64, kSendRequest);
+                for (uintptr_t i = 1; i <= 500; ++i) forget_request((t * 1000 + i) * 64);
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (uintptr_t i = 1; i <= 4000; ++i) EXPECT_EQ(find_request(i * 64), nullptr);
+}
+
+}  // namespace
+}  // namespace dwell
