@@ -211,6 +211,7 @@ bool merge_observed() {
     Merged merged;
     if (g_process.options.row_limit != 0) merged.row_limit = g_process.options.row_limit;
     if (g_partial) merged.flags |= kMergedPartial;
+    merged.expected_ranks = static_cast<uint32_t>(g_observed_count);
     bool complete = add_record_file(
         &merged, g_process.cells,
         static_cast<size_t>(g_process.header->cells_reserved) * kCellBytes);
@@ -231,7 +232,10 @@ bool merge_observed() {
         return written;
     }
     if (sent) spread_outcome();
-    if (g_outcome != 0) unlink(g_process.record_path);
+    if (g_outcome != 0) {
+        unlink(g_process.record_path);
+        rmdir(g_process.record_dir);  // on a node without the first place; elsewhere it is not empty
+    }
     return false;
 }
 

@@ -1,4 +1,4 @@
-"""Runs one program of exactly known counts, bytes, peers and lines: exact.py PROGRAM RANKS.
+"""Runs one program of exactly known counts, bytes, peers and lines: exact.py PROGRAM RANKS SOURCE [with_file].
 
 The program's source says beside each call what a right profile shows there (`//@` comments, see
 harness.Expectation): counts, bytes and peers follow from the arguments of the calls alone.
@@ -12,10 +12,11 @@ import harness
 def main():
     name, ranks = sys.argv[1], int(sys.argv[2])
     source_file = harness.source("programs/" + sys.argv[3])
-    options = sys.argv[4:]
+    with_file = sys.argv[4:] == ["with_file"]
 
     def exact():
-        profile = harness.profiled([harness.program(name)], ranks, options)
+        words = [harness.scratch("file")] if with_file else []
+        profile = harness.profiled([harness.program(name), *words], ranks)
         harness.verify_expectations(profile, source_file, ranks)
 
     exact.__doc__ = f"Counts, bytes and peers at every line as the comments of {sys.argv[3]} say."

@@ -109,8 +109,8 @@ def source(name):
 class Run:
     """One finished run of a command."""
 
-    def __init__(self, argv, code, stdout, stderr, elapsed_s):
-        self.argv, self.code = argv, code
+    def __init__(self, argv, code, stdout, stderr, elapsed_s, cwd=None):
+        self.argv, self.code, self.cwd = argv, code, cwd
         self.stdout, self.stderr, self.elapsed_s = stdout, stderr, elapsed_s
 
     def describe(self):
@@ -148,14 +148,14 @@ def execute(argv, ranks=1, env=None, cwd=None, timeout_s=None, interrupt=None, s
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             stdout, stderr = process.communicate()
-        run = Run(argv, None, stdout, stderr, time.monotonic() - start)
+        run = Run(argv, None, stdout, stderr, time.monotonic() - start, cwd)
         raise Failure("timed out" + run.describe()) from None
-    return Run(argv, process.returncode, stdout, stderr, time.monotonic() - start)
+    return Run(argv, process.returncode, stdout, stderr, time.monotonic() - start, cwd)
 
 
-def mpirun(ranks, *more):
+def mpirun(ranks, *more, slots=0):
     argv = ["mpirun", "-n", str(ranks), "--bind-to", "none"]
-    if ranks > (os.cpu_count() or 1):
+    if max(ranks, slots) > (os.cpu_count() or 1):
         argv.append("--oversubscribe")
     return argv + list(more)
 
@@ -399,9 +399,9 @@ def verify_expectations(profile, source_file, ranks):
 
 def kept_records(run):
     """The directory that the line `dwell recover DIR` on stderr names."""
-    match = re.search(r"dwell recover (\S+)", run.stderr)
-    check(match, "no line names `dwell recover`" + run.describe())
-    return match.group(1).strip("'\"`,;")
+    named = re.findall(r"dwell recover (\S+)", run.stderr)
+    check(len(named) == 1, f"{len(named)} lines name `dwell recover`, want one" + run.describe())
+    return os.path.join(run.cwd or os.getcwd(), named[0].strip("'\"`,;"))
 
 
 def recover(directory, out, code=0):

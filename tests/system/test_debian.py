@@ -175,7 +175,7 @@ print("rank", comm.rank, "total", total, "pickled", comm.bcast({"a": 1} if comm.
     check_equal(sum(n.count for n in nodes), 14, "exchanges")
     check_equal(sum(n.sent for n in nodes), 14 * 8, "bytes")
     check_equal({key: figures for n in nodes for key, figures in n.peers.items()},
-                {(0, 1): (7, 56, 56), (1, 0): (7, 56, 56)}, "peers")
+                {(0, 1): (14, 56, 56), (1, 0): (14, 56, 56)}, "peers, 14 messages each")
 
 
 if __name__ == "__main__":

@@ -135,9 +135,10 @@ def wrapper_preloaded():
 def spawned_world():
     """Spawned processes are a world of their own: the parent's profile names them so, and a
     profile of their own world comes beside it."""
-    plain = run_plain([program("spawn")], 1)
+    plain = execute(mpirun(1, program("spawn"), slots=4), 4)
+    check_equal(plain.code, 0, "the program itself" + plain.describe())
     out = scratch("out")
-    run = run_observed([program("spawn")], 1, out)
+    run = execute(mpirun(1, DWELL, "run", "-o", out, program("spawn"), slots=4), 4)
     same_result(plain, run)
     profile = Profile(out, run)
     profile.check_conservation()

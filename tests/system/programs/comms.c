@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
     MPI_Comm_split(MPI_COMM_WORLD, world % 2, 0, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - world % 2, 3, &inter);
     for (int i = 0; i < N; i++) {
-        //@ MPI_Sendrecv count=4*N peers={(r,r^1):(N,4*N,4*N) for r in range(4)}
+        //@ MPI_Sendrecv count=4*N peers={(r,r^1):(2*N,4*N,4*N) for r in range(4)}
         MPI_Sendrecv(&world, 1, MPI_INT, world / 2, 0, &in, 1, MPI_INT, world / 2, 0, inter,
                      MPI_STATUS_IGNORE);
         sum += in;
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     MPI_Cart_create(MPI_COMM_WORLD, 2, (int[]){2, 2}, (int[]){1, 1}, 0, &cart);
     int from, to;
     MPI_Cart_shift(cart, 0, 1, &from, &to);
-    //@ MPI_Sendrecv count=4 peers={(r,(r+2)%4):(1,4,4) for r in range(4)}
+    //@ MPI_Sendrecv count=4 peers={(r,(r+2)%4):(2,4,4) for r in range(4)}
     MPI_Sendrecv(&world, 1, MPI_INT, to, 0, &in, 1, MPI_INT, from, 0, cart, MPI_STATUS_IGNORE);
     sum += in;
     // Handles are reused after MPI_Comm_free: even rounds have 0 -> 1, odd ones 3 -> 2.

@@ -1,5 +1,6 @@
 // Blocking point-to-point calls of every mode between ranks 0 and 1; 2 ranks. Rank 0 sends N
-// messages of 3 ints with each mode, so each line moves N * 12 bytes from rank 0 to rank 1.
+// messages of 3 ints with each mode, so each line moves N * 12 bytes from rank 0 to rank 1. A peer's
+// count is in messages: a Sendrecv with one partner is two.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,11 +62,11 @@ int main(int argc, char** argv) {
     for (int i = 0; i < N; i++) {
         // Each rank sends 12 bytes and takes 12, though it offers room for 20.
         //@ MPI_Sendrecv count=2*N sent=2*N*12 received=2*N*12
-        //@ + peers={(0,1):(N,N*12,N*12),(1,0):(N,N*12,N*12)}
+        //@ + peers={(0,1):(2*N,N*12,N*12),(1,0):(2*N,N*12,N*12)}
         MPI_Sendrecv(data, 3, MPI_INT, partner, 6, other, 5, MPI_INT, partner, 6, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
         //@ MPI_Sendrecv_replace count=2*N sent=2*N*8 received=2*N*8
-        //@ + peers={(0,1):(N,N*8,N*8),(1,0):(N,N*8,N*8)}
+        //@ + peers={(0,1):(2*N,N*8,N*8),(1,0):(2*N,N*8,N*8)}
         MPI_Sendrecv_replace(both, 2, MPI_INT, partner, 7, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD,
                              MPI_STATUS_IGNORE);
         // To nobody and from nobody: no byte moves and there is no partner.
@@ -75,7 +76,7 @@ int main(int argc, char** argv) {
         MPI_Recv(data, 3, MPI_INT, MPI_PROC_NULL, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         // To oneself.
         //@ MPI_Sendrecv count=2*N sent=2*N*12 received=2*N*12
-        //@ + peers={(0,0):(N,N*12,N*12),(1,1):(N,N*12,N*12)}
+        //@ + peers={(0,0):(2*N,N*12,N*12),(1,1):(2*N,N*12,N*12)}
         MPI_Sendrecv(data, 3, MPI_INT, rank, 9, other, 5, MPI_INT, rank, 9, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
         // Half open: rank 0 only sends, rank 1 only receives.

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
         MPI_Get_count(&status, MPI_INT, &length);
         //@ MPI_Recv count=N received=N*8 peers={(1,0):(N,0,N*8)}
         MPI_Recv(in, length, MPI_INT, status.MPI_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        //@ MPI_Iprobe received=0 recv_ready=N
         for (flag = 0; !flag;) MPI_Iprobe(0, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
         //@ MPI_Recv count=N received=N*8 peers={(1,0):(N,0,N*8)}
         MPI_Recv(in, 2, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -10,12 +10,14 @@ enum { N = 200, THREADS = 8 };
 
 static int rank;
 static long sums[THREADS];
+static pthread_barrier_t together;  // all threads are alive at once
 
 static void* work(void* argument) {
     const int t = (int)(long)argument, to = 1 - rank;
     int out[THREADS] = {0}, in[THREADS] = {0};
     MPI_Request request;
     MPI_Status status;
+    pthread_barrier_wait(&together);
     for (int i = 0; i < N; i++) {
         out[t] = i;
         //@ MPI_Irecv count=16*N received=0
@@ -28,6 +30,7 @@ static void* work(void* argument) {
         //@ MPI_Sendrecv count=16*N sent=288*N received=288*N
         MPI_Sendrecv(out, t + 1, MPI_INT, to, t, in, THREADS, MPI_INT, to, t, MPI_COMM_WORLD, &status);
     }
+    pthread_barrier_wait(&together);
     return NULL;
 }
 
@@ -36,6 +39,7 @@ int main(int argc, char** argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     pthread_t threads[THREADS];
+    pthread_barrier_init(&together, NULL, THREADS);
     for (long t = 0; t < THREADS; t++) pthread_create(&threads[t], NULL, work, (void*)t);
     for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
     long sum = provided == MPI_THREAD_MULTIPLE ? 0 : 1000000;

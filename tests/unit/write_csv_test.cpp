@@ -1,0 +1,142 @@
+// The CSV, read back with a small parser of RFC 4180, against plain sums.
+#include "summarize/write_csv.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/unit/sample_profiles.h"
+
+namespace dwell {
+namespace {
+
+using Table = std::vector<std::vector<std::string>>;
+
+Table parse_csv(const std::string& text) {
+    Table table(1, {""});
+    bool quoted = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (quoted) {
+            if (c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+                table.back().back() += text[++i];
+            } else if (c == '"') {
+                quoted = false;
+            } else {
+                table.back().back() += c;
+            }
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == ',') {
+            table.back().emplace_back();
+        } else if (c == '\r' && text[i + 1] == '\n') {
+            ++i;
+            table.push_back({""});
+        } else {
+            table.back().back() += c;
+        }
+    }
+    table.pop_back();  // what follows the last line end
+    return table;
+}
+
+uint64_t ns(const std::string& seconds) {
+    return static_cast<uint64_t>(std::llround(std::stod(seconds) * 1e9));
+}
+
+const std::string kDesignColumns =
+    "path,kind,name,file,line,rank,thread,count,time_s,self_s,sync_s,transfer_s,bytes";
+enum Column {
+    kPath,
+    kKind,
+    kName,
+    kFile,
+    kLine,
+    kRank,
+    kThread,
+    kCount,
+    kTime,
+    kSelf,
+    kSync,
+    kTransfer,
+    kBytes,
+    kBlocked,
+    kSent,
+    kReceived
+};
+
+TEST(WriteCsv, SelfTimesAddUpToTheTotal) {
+    for (const Profile& p : {samples::halo_profile(), samples::hostile_profile()}) {
+        const std::string text = write_csv(p);
+        EXPECT_EQ(text.compare(0, kDesignColumns.size(), kDesignColumns), 0);
+        const Table table = parse_csv(text);
+        ASSERT_EQ(table.size(), p.nodes.size() + 1);
+        uint64_t self = 0;
+        for (size_t i = 1; i < table.size(); ++i) {
+            ASSERT_EQ(table[i].size(), table[0].size());
+            self += ns(table[i][kSelf]);
+            EXPECT_EQ(table[i][kRank], "*");
+            EXPECT_EQ(table[i][kThread], "*");
+            if (table[i][kKind] != "comm") continue;
+            EXPECT_EQ(ns(table[i][kSync]) + ns(table[i][kTransfer]), ns(table[i][kTime]));
+        }
+        EXPECT_EQ(self, p.total_ns);
+        EXPECT_EQ(ns(table[1][kSync]), p.blocked_ns);
+        EXPECT_EQ(ns(table[1][kTransfer]), p.transfer_ns);
+    }
+}
+
+TEST(WriteCsv, RowsPerRankAddUpToMergedRows) {
+    const Profile p = samples::halo_profile();
+    const Table merged = parse_csv(write_csv(p));
+    const auto text = write_csv_per_rank(p);
+    ASSERT_TRUE(text.has_value());
+    const Table rows = parse_csv(*text);
+    EXPECT_EQ(rows.size(), p.rows.size() + 1);
+    for (size_t i = 1; i < merged.size(); ++i) {
+        uint64_t time = 0, self = 0, transfer = 0, bytes = 0;
+        for (size_t j = 1; j < rows.size(); ++j) {
+            if (rows[j][kPath] != merged[i][kPath]) continue;
+            EXPECT_LT(std::stoi(rows[j][kRank]), 4);
+            time += ns(rows[j][kTime]);
+            self += ns(rows[j][kSelf]);
+            transfer += ns(rows[j][kTransfer]);
+            bytes += std::stoull(rows[j][kBytes]);
+        }
+        EXPECT_EQ(time, ns(merged[i][kTime])) << merged[i][kPath];
+        EXPECT_EQ(self, ns(merged[i][kSelf])) << merged[i][kPath];
+        EXPECT_EQ(transfer, ns(merged[i][kTransfer])) << merged[i][kPath];
+        EXPECT_EQ(bytes, std::stoull(merged[i][kBytes])) << merged[i][kPath];
+    }
+    EXPECT_FALSE(write_csv_per_rank(samples::large_profile()).has_value());
+}
+
+TEST(WriteCsv, NamesSurviveQuotingAndPaths) {
+    Profile p = samples::serial_profile();
+    p.nodes[1].name = "a/b%\"c\",\nd";
+    p.nodes[1].file = "/x/y z.c";
+    const Table table = parse_csv(write_csv(p));
+    ASSERT_EQ(table.size(), 3u);
+    EXPECT_EQ(table[2][kName], "a/b%\"c\",\nd");
+    EXPECT_EQ(table[2][kPath], "serial@:0/a%2Fb%25\"c\",\nd@y z.c:3");
+    EXPECT_EQ(table[2][kFile], "/x/y z.c");
+}
+
+TEST(WriteCsv, FiguresOfOneLine) {
+    const Table table = parse_csv(write_csv(samples::halo_profile()));
+    for (const auto& row : table) {
+        if (row[kName] != "MPI_Recv") continue;
+        EXPECT_EQ(row[kKind], "comm");
+        EXPECT_EQ(row[kLine], "88");
+        EXPECT_EQ(row[kCount], "8000");
+        EXPECT_EQ(row[kTime], "6.600000000");
+        EXPECT_EQ(row[kSync], "6.200000000");
+        EXPECT_EQ(row[kBytes], "32768000");
+        EXPECT_EQ(row[kReceived], "32768000");
+        return;
+    }
+    FAIL() << "no row of MPI_Recv";
+}
+
+}  // namespace
+}  // namespace dwell

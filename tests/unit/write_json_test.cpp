@@ -1,0 +1,141 @@
+// profile.json: nothing is lost, the document keeps to its schema, bad input is an error value.
+#include "summarize/write_json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "summarize/read_json.h"
+#include "tests/unit/sample_profiles.h"
+
+namespace dwell {
+namespace {
+
+bool same(const Totals& a, const Totals& b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+void expect_same(const Profile& a, const Profile& b) {
+    EXPECT_EQ(std::tie(a.job, a.world_size, a.merged_flags, a.version, a.notes, a.total_ns),
+              std::tie(b.job, b.world_size, b.merged_flags, b.version, b.notes, b.total_ns));
+    EXPECT_EQ(std::tie(a.computation_ns, a.transfer_ns, a.blocked_ns, a.paused_ns),
+              std::tie(b.computation_ns, b.transfer_ns, b.blocked_ns, b.paused_ns));
+    ASSERT_EQ(a.ranks.size(), b.ranks.size());
+    const auto rank_key = [](const ProfileRank& r) {
+        return std::tuple(std::tie(r.rank, r.pid, r.host, r.program, r.command, r.state, r.flags,
+                                   r.exit_code, r.threads, r.sample_hz, r.callpath_depth),
+                          std::tie(r.start_unix_ns, r.real_ns, r.intrusion_ns, r.paused_ns,
+                                   r.call_cost_ns, r.record_bytes, r.samples),
+                          std::tie(r.samples_in_calls, r.samples_lost, r.folded_paths, r.dropped,
+                                   r.guessed, r.clock_errors, r.threads_served));
+    };
+    for (size_t i = 0; i < a.ranks.size(); ++i) {
+        EXPECT_TRUE(rank_key(a.ranks[i]) == rank_key(b.ranks[i])) << "rank " << i;
+    }
+    ASSERT_EQ(a.nodes.size(), b.nodes.size());
+    const auto node_key = [](const ProfileNode& n) {
+        return std::tuple(std::tie(n.kind, n.labels, n.call, n.name, n.file, n.line, n.module,
+                                   n.parent, n.children),
+                          std::tie(n.computation_ns, n.samples, n.ranks, n.rank_min_ns,
+                                   n.rank_max_ns, n.rank_min, n.rank_max, n.messages));
+    };
+    for (size_t i = 0; i < a.nodes.size(); ++i) {
+        EXPECT_TRUE(node_key(a.nodes[i]) == node_key(b.nodes[i])) << "node " << i;
+        EXPECT_TRUE(same(a.nodes[i].totals, b.nodes[i].totals)) << "node " << i;
+    }
+    ASSERT_EQ(a.rows.size(), b.rows.size());
+    for (size_t i = 0; i < a.rows.size(); ++i) {
+        const ProfileRow& x = a.rows[i];
+        const ProfileRow& y = b.rows[i];
+        EXPECT_TRUE(std::tie(x.node, x.rank, x.thread, x.computation_ns) ==
+                        std::tie(y.node, y.rank, y.thread, y.computation_ns) &&
+                    same(x.totals, y.totals))
+            << "row " << i;
+    }
+    ASSERT_EQ(a.intervals.size(), b.intervals.size());
+    for (size_t i = 0; i < a.intervals.size(); ++i) {
+        const ProfileInterval& x = a.intervals[i];
+        const ProfileInterval& y = b.intervals[i];
+        EXPECT_TRUE(std::tie(x.from, x.to, x.booked_on, x.count, x.time_ns, x.min_ns, x.max_ns) ==
+                    std::tie(y.from, y.to, y.booked_on, y.count, y.time_ns, y.min_ns, y.max_ns));
+        ASSERT_EQ(x.lines.size(), y.lines.size());
+        for (size_t j = 0; j < x.lines.size(); ++j) {
+            const SampledLine& l = x.lines[j];
+            const SampledLine& m = y.lines[j];
+            EXPECT_TRUE(std::tie(l.function, l.file, l.line, l.samples) ==
+                        std::tie(m.function, m.file, m.line, m.samples));
+        }
+    }
+    ASSERT_EQ(a.peers.size(), b.peers.size());
+    for (size_t i = 0; i < a.peers.size(); ++i) {
+        EXPECT_EQ(memcmp(&a.peers[i].count, &b.peers[i].count,
+                         sizeof(ProfilePeer) - offsetof(ProfilePeer, count)),
+                  0);
+        EXPECT_EQ(std::tie(a.peers[i].node, a.peers[i].rank, a.peers[i].peer),
+                  std::tie(b.peers[i].node, b.peers[i].rank, b.peers[i].peer));
+    }
+    ASSERT_EQ(a.distances.size(), b.distances.size());
+    for (size_t i = 0; i < a.distances.size(); ++i) {
+        EXPECT_EQ(memcmp(&a.distances[i], &b.distances[i], sizeof(MergedDistance)), 0);
+    }
+}
+
+TEST(WriteJson, NothingIsLost) {
+    for (const Profile& profile : {samples::halo_profile(), samples::hostile_profile(),
+                                   samples::large_profile(), samples::serial_profile()}) {
+        const auto read = read_profile_json(write_profile_json(profile));
+        ASSERT_TRUE(read.has_value()) << read.error();
+        expect_same(profile, *read);
+    }
+}
+
+TEST(WriteJson, TimesAreWholeNanoseconds) {
+    const auto json = nlohmann::json::parse(write_profile_json(samples::halo_profile()));
+    EXPECT_EQ(json["dwell_profile"], 1);
+    EXPECT_EQ(json["total_ns"].get<uint64_t>(), 40 * samples::kSecond);
+    EXPECT_EQ(json["nodes"][samples::kRecv]["time_ns"], 6'600'000'000);
+    EXPECT_TRUE(json["nodes"][samples::kRecv]["time_ns"].is_number_unsigned());
+    EXPECT_EQ(json["nodes"][samples::kRecv]["bytes_received"], 4 * 2000 * 4096);
+}
+
+TEST(WriteJson, BytesThatAreNotUtf8DoNotStopIt) {
+    Profile profile = samples::serial_profile();
+    profile.nodes[1].name = "bad\xff name";
+    const auto read = read_profile_json(write_profile_json(profile));
+    ASSERT_TRUE(read.has_value()) << read.error();
+    EXPECT_EQ(read->nodes[1].name, "bad\xef\xbf\xbd name");
+}
+
+TEST(ReadJson, EveryCutIsAnError) {
+    const std::string text = write_profile_json(samples::serial_profile());
+    for (size_t size = 0; size + 2 < text.size(); ++size) {
+        EXPECT_FALSE(read_profile_json(text.substr(0, size)).has_value()) << size;
+    }
+}
+
+TEST(ReadJson, WrongValuesAreErrors) {
+    const std::string good = write_profile_json(samples::halo_profile());
+    const auto error_with = [&good](const char* pointer, const nlohmann::json& value) {
+        auto json = nlohmann::json::parse(good);
+        json[nlohmann::json::json_pointer(pointer)] = value;
+        const auto read = read_profile_json(json.dump());
+        return read.has_value() ? std::string() : read.error();
+    };
+    EXPECT_NE(error_with("/dwell_profile", 2), "");
+    EXPECT_NE(error_with("/nodes/1/parent", 5), "");
+    EXPECT_NE(error_with("/nodes/1/children/0", 4'000'000), "");
+    EXPECT_NE(error_with("/nodes/3/children/0", 1), "");
+    EXPECT_NE(error_with("/nodes/3/time_ns", -1), "");
+    EXPECT_NE(error_with("/nodes/3/time_ns", 1.5), "");
+    EXPECT_NE(error_with("/nodes/3/kind", "nonsense"), "");
+    EXPECT_NE(error_with("/nodes/3/line", 3'000'000'000), "");
+    EXPECT_NE(error_with("/rows/0/node", 99), "");
+    EXPECT_NE(error_with("/intervals/0/to", nullptr), "");
+    EXPECT_NE(error_with("/peers/0/peer_world", 256), "");
+    EXPECT_NE(error_with("/ranks", 3), "");
+    EXPECT_NE(error_with("/nodes", nlohmann::json::array()), "");
+    EXPECT_EQ(error_with("/job", "other"), "");
+    EXPECT_FALSE(read_profile_json("[]").has_value());
+    EXPECT_FALSE(read_profile_json("{}").has_value());
+}
+
+}  // namespace
+}  // namespace dwell

@@ -1,0 +1,93 @@
+// stats.picl through a parser that was written from the report alone, against plain sums.
+#include "summarize/write_picl.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/picl_parser.h"
+#include "tests/unit/sample_profiles.h"
+
+namespace dwell {
+namespace {
+
+using Pairs = std::map<int64_t, double>;
+
+// The pairs of the records of one kind; several records of one kind are put together.
+Pairs pairs_of(const PiclFile& file, int type, int event, int processor) {
+    Pairs pairs;
+    for (const PiclRecord& record : file.records) {
+        if (record.type != type || record.event != event || record.processor != processor) continue;
+        for (const PiclField& field : record.fields) {
+            EXPECT_EQ(field.size(), 2u);
+            const bool fresh = pairs.emplace(field[0].integer, field[1].real).second;
+            EXPECT_TRUE(fresh) << "event type " << field[0].integer << " twice";
+        }
+    }
+    return pairs;
+}
+
+void expect_no_errors(const PiclFile& file) {
+    for (const std::string& error : file.errors) ADD_FAILURE() << error;
+}
+
+TEST(WritePicl, EveryProcessHasItsFigures) {
+    const PiclFile file = parse_picl(write_picl(samples::halo_profile()));
+    expect_no_errors(file);
+    const Pairs time = pairs_of(file, -101, -1, 1);
+    EXPECT_DOUBLE_EQ(time.at(-901), 10.0);
+    EXPECT_DOUBLE_EQ(time.at(-51), 0.020);
+    EXPECT_DOUBLE_EQ(time.at(-52), 2.080);
+    EXPECT_DOUBLE_EQ(time.at(-27), 0.040);
+    const Pairs count = pairs_of(file, -102, -1, 1);
+    EXPECT_EQ(count.at(-901), 1);
+    EXPECT_EQ(count.at(-51), 500);
+    EXPECT_EQ(count.at(-52), 1500);
+    EXPECT_EQ(count.at(0), -1) << "procedures are not counted: undefined";
+    const Pairs volume = pairs_of(file, -103, -1, 1);
+    EXPECT_EQ(volume.at(-27), 2000 * 4096);
+    EXPECT_EQ(volume.at(-51) + volume.at(-52), 2000 * 4096);
+    EXPECT_EQ(volume.count(-30), 0u) << "waits for sends have no length";
+    EXPECT_EQ(volume.at(-901), 65536);
+}
+
+TEST(WritePicl, SitesHoldWhatIsBelowThem) {
+    const PiclFile file = parse_picl(write_picl(samples::halo_profile()));
+    const int exchange = samples::kExchange - 1;  // node 0, the program, is no user event
+    const Pairs time = pairs_of(file, -101, exchange, 0);
+    EXPECT_EQ(time.size(), 4u);
+    EXPECT_DOUBLE_EQ(time.at(-52), 2.980);
+    EXPECT_DOUBLE_EQ(time.at(-30), 0.010);
+    EXPECT_EQ(pairs_of(file, -102, samples::kAllreduce - 1, 2).at(-782), 500);
+    EXPECT_DOUBLE_EQ(pairs_of(file, -101, -1, 0).at(exchange), 3.150);
+}
+
+TEST(WritePicl, EveryEventOutsideTheReportHasALabel) {
+    const PiclFile file = parse_picl(write_picl(samples::halo_profile()));
+    std::map<int64_t, std::string> labels;
+    for (const PiclRecord& record : file.records) {
+        if (record.type == -5) labels[record.event] = record.fields.at(0).at(0).text;
+    }
+    EXPECT_EQ(labels.at(-782), "MPI_Allreduce");
+    EXPECT_EQ(labels.at(samples::kRecv - 1), "comm MPI_Recv@/home/ada/heat/src/halo.c:88");
+    EXPECT_EQ(labels.count(-52), 0u);
+}
+
+TEST(WritePicl, LargeJobsAreOneSubset) {
+    const PiclFile file = parse_picl(write_picl(samples::large_profile()));
+    expect_no_errors(file);
+    EXPECT_DOUBLE_EQ(pairs_of(file, -101, -1, -2).at(-901), 40.0);
+    EXPECT_EQ(pairs_of(file, -102, -1, -2).at(-52), 6000);
+    EXPECT_TRUE(pairs_of(file, -101, -1, 0).empty());
+}
+
+TEST(WritePicl, LargeValuesAndOddNames) {
+    const std::string text = write_picl(samples::hostile_profile());
+    const PiclFile file = parse_picl(text);
+    expect_no_errors(file);
+    for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7f));
+    EXPECT_NE(text.find("\"%d%ld\" -21 10000000000"), std::string::npos);
+    EXPECT_TRUE(parse_picl(write_picl(samples::serial_profile())).errors.empty());
+    write_picl(Profile{});
+}
+
+}  // namespace
+}  // namespace dwell
