@@ -132,9 +132,12 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,
         identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
         std::string worst;
         if (comm.worst && several && mean_ns > 0) {
-            worst =
-                fmt::format("rank {}: {}, {}x mean", comm.worst->rank,
-                            time_text(comm.worst->ns, utf8), ratio_text(comm.worst->ns, mean_ns));
+            worst = "all ranks alike";
+            if (comm.worst->ns >= kLeastImbalance * mean_ns) {
+                worst = fmt::format("rank {}: {}, {}x mean", comm.worst->rank,
+                                    time_text(comm.worst->ns, utf8),
+                                    ratio_text(comm.worst->ns, mean_ns));
+            }
         }
         add_identity(profile, comm.node,
                      canvas->width() - identity.width() - display_width(worst) - 2, utf8,

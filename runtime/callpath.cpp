@@ -119,9 +119,8 @@ Path trace(Thread* thread, const Frame* frame, void** buffer) {
     const uint32_t depth = g_process.options.callpath_depth;
     Path path{buffer, 1, 0};
     buffer[0] = reinterpret_cast<void*>(frame->return_address);
-    const bool only_one =
-        !g_unwinder.usable ||
-        (depth == 1 && !place_of_address(thread, frame->return_address - 1).glue);
+    const bool only_one = !g_unwinder.usable ||
+                          (depth == 1 && !place_of_address(thread, frame->return_address - 1).glue);
     if (only_one) return path;
     const int found = g_unwinder.backtrace(buffer, kMaxFrames);
     int first = 0;
@@ -184,8 +183,8 @@ bool should_fold() {
     return (g_process.header->flags & kFileFull) != 0 || used > limit / 8 * kFoldShare8;
 }
 
-// The node under `above` for a call through `return_address`. Recursion folds: an address that is on
-// the path already stands for itself.
+// The node under `above` for a call through `return_address`. Recursion folds: an address that is
+// on the path already stands for itself.
 CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
     const Site site = site_at(thread, return_address, SiteKind::kCall, MpiCall::kNone);
     for (CellIndex at = above; at != 0; at = cell_at<Node>(at)->parent) {
@@ -316,7 +315,8 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, EntryForm 
         KnownPath* known = known_path(thread, hash, call);
         if (known->hash == 0) {
             const auto user = reinterpret_cast<uintptr_t>(path.frame[path.glue]);
-            known->foreign = foreign_definition(user - 1, form, static_cast<uint16_t>(call)) != nullptr;
+            known->foreign =
+                foreign_definition(user - 1, form, static_cast<uint16_t>(call)) != nullptr;
             known->node = known->foreign ? 0 : make_nodes(thread, path, call);
             known->call = static_cast<uint16_t>(call);
             known->misses = 0;

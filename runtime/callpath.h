@@ -25,8 +25,8 @@ struct Frame {
 bool load_unwinder();
 
 inline uint32_t path_slot(uint64_t return_address, uint64_t stack_pointer) {
-    const uint64_t mixed = (return_address ^ (stack_pointer << 20) ^ (stack_pointer >> 3)) *
-                           0x9e3779b97f4a7c15ull;
+    const uint64_t mixed =
+        (return_address ^ (stack_pointer << 20) ^ (stack_pointer >> 3)) * 0x9e3779b97f4a7c15ull;
     return static_cast<uint32_t>(mixed >> 55) & (kPathEntries - 1);
 }
 
@@ -51,7 +51,8 @@ inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall cal
 inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame, MpiCall call) {
     const PathEntry& whole =
         thread->paths[path_slot(frame->return_address, frame->stack_pointer())];
-    if (path_matches(whole, frame, call)) [[likely]] return &whole;
+    if (path_matches(whole, frame, call)) [[likely]]
+        return &whole;
     if (g_process.options.callpath_depth == 1) {
         const PathEntry& one = thread->paths[path_slot(frame->return_address, 0)];
         if (path_matches(one, frame, call)) return &one;

@@ -1,5 +1,5 @@
-// What happens to the records when the program is done: the `dwell` command is started on the merged
-// ones, or this process's own are moved to where they outlive a restart of the machine.
+// What happens to the records when the program is done: the `dwell` command is started on the
+// merged ones, or this process's own are moved to where they outlive a restart of the machine.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -108,12 +108,13 @@ bool copy_file(const char* from, const char* to) {
 
 }  // namespace
 
-bool run_finish() {
+void run_finish() {
     const int saved_errno = errno;
     char command[PATH_MAX];
     if (!find_command(command, sizeof(command))) {
-        warn("the dwell command was not found (set DWELL_COMMAND to its path)");
-        return false;
+        warn("no report, the dwell command was not found; the records are kept: dwell recover %s",
+             g_process.record_dir);
+        return;
     }
     Launch launch{};
     int count = 0;
@@ -137,19 +138,23 @@ bool run_finish() {
         sigset_t before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        const pid_t pid = clone(launch_and_wait, stack + kStackBytes, CLONE_VM | CLONE_VFORK, &launch);
+        const pid_t pid =
+            clone(launch_and_wait, stack + kStackBytes, CLONE_VM | CLONE_VFORK, &launch);
         if (pid > 0) {
             int status = 0;
             while (waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR) {
             }
         }
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        good = pid > 0 && WIFEXITED(launch.status) && WEXITSTATUS(launch.status) == 0;
+        good = pid > 0 && WIFEXITED(launch.status) && WEXITSTATUS(launch.status) < 126;
+    }
+    if (!good) {
+        warn("no report, %s could not be run; the records are kept: dwell recover %s", command,
+             g_process.record_dir);
     }
     free(stack);
     free(launch.environment);
     errno = saved_errno;
-    return good;
 }
 
 void keep_record_file() {

@@ -1,4 +1,5 @@
-// What the launcher knows: whether the job spans nodes, and which ranks are observed on all of them.
+// What the launcher knows: whether the job spans nodes, and which ranks are observed on all of
+// them.
 #ifndef DWELL_RUNTIME_LAUNCHER_H_
 #define DWELL_RUNTIME_LAUNCHER_H_
 

@@ -18,7 +18,7 @@ namespace dwell {
 namespace {
 
 StatusPage* g_status = nullptr;
-bool g_attached = false;   // a record file was made
+bool g_attached = false;  // a record file was made
 bool g_finalized = false;
 
 __attribute__((constructor)) void note_start() {
@@ -127,8 +127,8 @@ void set_tick_rate() {
     uint64_t elapsed_ns = monotonic_ns() - g_process.start_mono_ns;
     while (elapsed_ns < 2'000'000) elapsed_ns = monotonic_ns() - g_process.start_mono_ns;
     const uint64_t ticks = now_ticks() - g_process.start_ticks;
-    header->ticks_per_second = static_cast<uint64_t>(static_cast<double>(ticks) * 1e9 /
-                                                     static_cast<double>(elapsed_ns));
+    header->ticks_per_second =
+        static_cast<uint64_t>(static_cast<double>(ticks) * 1e9 / static_cast<double>(elapsed_ns));
 }
 
 // Before MPI_Init. False: the program runs unobserved, and one line has said why.
@@ -139,7 +139,7 @@ bool attach_process() {
         not_observed(why);
         return false;
     }
-    read_options(&g_process.options);
+    if (!read_options(&g_process.options)) return false;
     const bool unwinder = load_unwinder();
     if (!unwinder) g_process.options.callpath_depth = 1;
     if (!make_record_directory(text, sizeof(text))) {
@@ -269,10 +269,7 @@ int finalize(EntryForm form, const Frame* frame) {
     detach_process(FileState::kFinalized);
     const bool writer = merge_observed();
     const int result = next();
-    if (writer && !run_finish()) {
-        warn("the report was not written; the records are kept: dwell recover %s",
-             g_process.record_dir);
-    }
+    if (writer) run_finish();
     close_record_file();
     status_mpi_finalized(g_status);
     return result;

@@ -21,9 +21,10 @@ void await_observed();
 // <record dir>/merged. Gives up after the time limit; then the record files stay.
 bool merge_observed();
 
-// finish.cpp: starts `dwell finish` on the merged records and waits for it. True when it made the
-// outputs.
-bool run_finish();
+// finish.cpp: starts `dwell finish` on the merged records and waits for it. When it cannot be
+// started or dies, one line says so and where the records are; of its own failures it speaks
+// itself.
+void run_finish();
 // Moves this process's record file out of /dev/shm and says how to read it.
 void keep_record_file();
 

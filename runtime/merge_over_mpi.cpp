@@ -3,9 +3,10 @@
 //
 // A job may be observed in part (DESIGN 5.6), so nothing here involves a rank that is not observed:
 // the communicator is made by the observed ranks alone, and who they are is known without asking.
-// Each rank makes its record file before PMPI_Init, and PMPI_Init ends with a barrier, so that after
-// it the files in the node's record directory are the observed ranks of the node. When the job
-// spans nodes, the launcher's key exchange (PMIx, which PMPI_Init completes) carries one mark a rank.
+// Each rank makes its record file before PMPI_Init, and PMPI_Init ends with a barrier, so that
+// after it the files in the node's record directory are the observed ranks of the node. When the
+// job spans nodes, the launcher's key exchange (PMIx, which PMPI_Init completes) carries one mark a
+// rank.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -35,7 +36,8 @@ bool g_partial = false;
 char g_outcome = 0;  // 1: the merged records are on disk
 
 uint64_t deadline() {
-    return monotonic_ns() + static_cast<uint64_t>(g_process.options.merge_timeout_s) * 1'000'000'000u;
+    return monotonic_ns() +
+           static_cast<uint64_t>(g_process.options.merge_timeout_s) * 1'000'000'000u;
 }
 
 // Tests until the request is complete; after a while it sleeps between tests, so that ranks which
@@ -125,7 +127,8 @@ void spread_outcome() {
     while (step < g_observed_count && (g_place & step) == 0) step *= 2;
     if (g_place != 0 && !receive_bytes(&g_outcome, 1, g_place - step, kResultTag)) g_outcome = 0;
     for (step /= 2; step >= 1; step /= 2) {
-        if (g_place + step < g_observed_count) send_bytes(&g_outcome, 1, g_place + step, kResultTag);
+        if (g_place + step < g_observed_count)
+            send_bytes(&g_outcome, 1, g_place + step, kResultTag);
     }
 }
 
@@ -212,18 +215,19 @@ bool merge_observed() {
     if (g_process.options.row_limit != 0) merged.row_limit = g_process.options.row_limit;
     if (g_partial) merged.flags |= kMergedPartial;
     merged.expected_ranks = static_cast<uint32_t>(g_observed_count);
-    bool complete = add_record_file(
-        &merged, g_process.cells,
-        static_cast<size_t>(g_process.header->cells_reserved) * kCellBytes);
+    bool complete =
+        add_record_file(&merged, g_process.cells,
+                        static_cast<size_t>(g_process.header->cells_reserved) * kCellBytes);
     if (!complete) warn("rank %d: no memory to merge its records", g_process.header->rank);
     const bool sent = reduce(&merged, &complete);
     const bool writer = g_place == 0;
     if (writer) {
         if (!complete) {
             merged.flags |= kMergedPartial;
-            warn("not every rank's records arrived in time: the report will lack them; the record "
-                 "files are kept in %s",
-                 g_process.record_dir);
+            warn(
+                "not every rank's records arrived in time: the report will lack them; the record "
+                "files are kept in %s",
+                g_process.record_dir);
         }
         const bool written = write_merged(merged);
         g_outcome = written && complete ? 1 : 0;
@@ -234,7 +238,8 @@ bool merge_observed() {
     if (sent) spread_outcome();
     if (g_outcome != 0) {
         unlink(g_process.record_path);
-        rmdir(g_process.record_dir);  // on a node without the first place; elsewhere it is not empty
+        rmdir(
+            g_process.record_dir);  // on a node without the first place; elsewhere it is not empty
     }
     return false;
 }

@@ -71,8 +71,7 @@ void read_path(const dl_phdr_info* info, Wanted* wanted) {
     if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/') {
         strncpy(wanted->path, info->dlpi_name, sizeof(wanted->path) - 1);
     } else if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') {
-        const ssize_t length =
-            readlink("/proc/self/exe", wanted->path, sizeof(wanted->path) - 1);
+        const ssize_t length = readlink("/proc/self/exe", wanted->path, sizeof(wanted->path) - 1);
         wanted->path[length > 0 ? length : 0] = '\0';
     } else {
         // Found by a relative name: the report may run elsewhere.

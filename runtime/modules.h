@@ -1,5 +1,5 @@
-// The loaded modules that sites lie in: a raw address becomes (module, offset), which means the same
-// for every rank and run (DESIGN 2).
+// The loaded modules that sites lie in: a raw address becomes (module, offset), which means the
+// same for every rank and run (DESIGN 2).
 #ifndef DWELL_RUNTIME_MODULES_H_
 #define DWELL_RUNTIME_MODULES_H_
 

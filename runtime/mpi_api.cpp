@@ -90,8 +90,8 @@ bool load_mpi(const char** why) {
     g_mpi.library = object_of(init);
     void* from = g_mpi.library != nullptr ? g_mpi.library : RTLD_DEFAULT;
     bool complete = true;
-#define DWELL_LOOK_UP(name)                                                                       \
-    g_mpi.name = reinterpret_cast<decltype(g_mpi.name)>(dlsym(from, "PMPI_" #name));              \
+#define DWELL_LOOK_UP(name)                                                          \
+    g_mpi.name = reinterpret_cast<decltype(g_mpi.name)>(dlsym(from, "PMPI_" #name)); \
     complete = complete && g_mpi.name != nullptr;
     DWELL_MPI_FUNCTIONS(DWELL_LOOK_UP)
 #undef DWELL_LOOK_UP
@@ -126,10 +126,10 @@ void* foreign_definition(uintptr_t return_address, EntryForm form, uint16_t numb
     if (found != nullptr) {
         Dl_info there;
         Dl_info here;
-        if (dladdr(found, &there) != 0 &&
-            dladdr(reinterpret_cast<void*>(g_mpi.Send), &here) != 0) {
+        if (dladdr(found, &there) != 0 && dladdr(reinterpret_cast<void*>(g_mpi.Send), &here) != 0) {
             void* library = object_of(found);
-            // Another MPI library: it defines PMPI_Init itself, and not as dwell or the known one do.
+            // Another MPI library: it defines PMPI_Init itself, and not as dwell or the known one
+            // do.
             void* init = library != nullptr ? dlsym(library, "PMPI_Init") : nullptr;
             Dl_info owner;
             if (there.dli_fbase != here.dli_fbase && init != nullptr && dladdr(init, &owner) != 0 &&

@@ -11,16 +11,16 @@ namespace dwell {
 
 enum class CallClass : uint8_t {
     kNone = 0,
-    kSend = 1,          // blocking or starting a request
+    kSend = 1,  // blocking or starting a request
     kReceive = 2,
     kSendReceive = 3,
     kProbe = 4,
-    kWait = 5,          // completes requests, blocking
-    kTest = 6,          // completes requests, not blocking
-    kCollective = 7,    // blocking or starting a request
+    kWait = 5,        // completes requests, blocking
+    kTest = 6,        // completes requests, not blocking
+    kCollective = 7,  // blocking or starting a request
     kRma = 8,
     kFile = 9,
-    kManage = 10,       // creates or frees communicators, groups, windows, files, datatypes, requests …
+    kManage = 10,  // creates or frees communicators, groups, windows, files, datatypes, requests …
     kEnvironment = 11,  // MPI_Init, MPI_Finalize, MPI_Abort, MPI_Pcontrol
 };
 

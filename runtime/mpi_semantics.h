@@ -19,8 +19,8 @@ inline uint64_t type_bytes(const Call* call, MPI_Datatype type) {
     Thread* thread = call->thread;
     const auto handle = reinterpret_cast<uintptr_t>(type);
     const TypeEntry& entry = thread->types[(handle / 64) & (kTypeEntries - 1)];
-    if (entry.type == handle &&
-        entry.epoch == g_process.type_epoch.load(std::memory_order_relaxed)) [[likely]] {
+    if (entry.type == handle && entry.epoch == g_process.type_epoch.load(std::memory_order_relaxed))
+        [[likely]] {
         return entry.bytes;
     }
     return find_type_bytes(thread, type);
@@ -43,8 +43,7 @@ inline uint64_t sum_counts(int entries, const int* counts) {
     for (int i = 0; i < entries; ++i) sum += as_count(counts[i]);
     return sum;
 }
-inline uint64_t sum_w(const Call* call, int entries, const int* counts,
-                      const MPI_Datatype* types) {
+inline uint64_t sum_w(const Call* call, int entries, const int* counts, const MPI_Datatype* types) {
     uint64_t sum = 0;
     for (int i = 0; i < entries; ++i) {
         if (counts[i] > 0) sum += as_count(counts[i]) * type_bytes(call, types[i]);
@@ -71,13 +70,15 @@ inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes) {
 
 // Ticks that a receive of `bytes` takes when its message is waiting. See found_cost.cpp.
 uint64_t found_cost_ticks(uint64_t bytes);
-bool took_found_message(uint64_t ticks, uint64_t bytes);
+// Before leave(): the computation before the call tells how cold the caches are.
+bool took_found_message(const Call* call, uint64_t bytes);
 
 inline uint64_t bytes_of(const MPI_Status* status) { return status->_ucount; }
 
 inline int receive_slot(Call* call, uint64_t bytes) {
-    if (took_found_message(call->ticks, bytes)) return kRecvReady;
-    call->part->blocked_ticks += call->ticks - found_cost_ticks(bytes);
+    if (took_found_message(call, bytes)) return kRecvReady;
+    const uint64_t found = found_cost_ticks(bytes);
+    call->part->blocked_ticks += call->ticks > found ? call->ticks - found : 0;
     return kRecvBlocked;
 }
 
@@ -97,7 +98,8 @@ inline void book_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm comm
     call->histogram->event_count[kSendReady] += 1;
     const bool sends = dest != MPI_PROC_NULL;
     const bool receives = source != MPI_PROC_NULL && status->MPI_SOURCE != MPI_PROC_NULL;
-    if (sends) book_message(call, peer_of(call->thread, comm, dest), sent, 0, receives ? 0 : call->ticks);
+    if (sends)
+        book_message(call, peer_of(call->thread, comm, dest), sent, 0, receives ? 0 : call->ticks);
     if (!receives) {
         book_event(call, kRecvReady);
         return;

@@ -16,21 +16,27 @@ namespace {
 constexpr int kMaxWarnings = 10;
 int g_warnings = 0;
 
-// The value of variable `name` when it is a whole number in [least, most]; else `otherwise`.
-uint32_t number(const char* name, uint32_t least, uint32_t most, uint32_t otherwise,
-                const char* word = nullptr, uint32_t word_value = 0) {
+// Sets `value` from variable `name`, a whole number in [least, most] or the word that stands for 0.
+// Unset or empty leaves it as it is. False, after a line on stderr, for anything else.
+bool read_number(const char* name, uint32_t least, uint32_t most, uint32_t* value,
+                 const char* word = nullptr) {
     const char* text = getenv(name);
-    if (text == nullptr || *text == '\0') return otherwise;
-    if (word != nullptr && strcmp(text, word) == 0) return word_value;
+    if (text == nullptr || *text == '\0') return true;
+    if (word != nullptr && strcmp(text, word) == 0) {
+        *value = 0;
+        return true;
+    }
     errno = 0;
     char* end = nullptr;
-    const unsigned long value = strtoul(text, &end, 10);
-    if (errno == 0 && *end == '\0' && text[0] != '-' && value >= least && value <= most) {
-        return static_cast<uint32_t>(value);
+    const unsigned long number = strtoul(text, &end, 10);
+    if (errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9' && number >= least &&
+        number <= most) {
+        *value = static_cast<uint32_t>(number);
+        return true;
     }
-    warn("%s=%s is not a number from %u to %u%s%s: using the default", name, text, least, most,
-         word != nullptr ? " or " : "", word != nullptr ? word : "");
-    return otherwise;
+    warn("%s=%s is not a number from %u to %u%s%s: the program runs unobserved", name, text, least,
+         most, word != nullptr ? " or " : "", word != nullptr ? word : "");
+    return false;
 }
 
 }  // namespace
@@ -47,17 +53,18 @@ void warn(const char* format, ...) {
     static_cast<void>(written);
 }
 
-void read_options(Options* options) {
-    options->callpath_depth = number("DWELL_CALLPATH", 1, 1000, 0, "all", 0);
-    options->sample_hz = number("DWELL_SAMPLE", 1, 10000, 100, "off", 0);
-    options->peer_limit = number("DWELL_PEERS", 1, 1u << 20, 256);
-    options->memory_mib = number("DWELL_MEMORY_MIB", 1, 1u << 16, 64);
-    options->row_limit = number("DWELL_ROW_LIMIT", 0, UINT_MAX, 0);
-    options->merge_timeout_s = number("DWELL_MERGE_TIMEOUT", 1, 86400, 60);
+bool read_options(Options* options) {
+    const bool good = read_number("DWELL_CALLPATH", 1, 1000, &options->callpath_depth, "all") &&
+                      read_number("DWELL_SAMPLE", 1, 10000, &options->sample_hz, "off") &&
+                      read_number("DWELL_PEERS", 1, 1u << 20, &options->peer_limit) &&
+                      read_number("DWELL_MEMORY_MIB", 1, 1u << 12, &options->memory_mib) &&
+                      read_number("DWELL_ROW_LIMIT", 0, UINT_MAX, &options->row_limit) &&
+                      read_number("DWELL_MERGE_TIMEOUT", 1, 86400, &options->merge_timeout_s);
     const char* quiet = getenv("DWELL_QUIET");
     options->quiet = quiet != nullptr && *quiet != '\0' && strcmp(quiet, "0") != 0;
     const char* out = getenv("DWELL_OUT");
     if (out != nullptr && strlen(out) < sizeof(options->out)) strcpy(options->out, out);
+    return good;
 }
 
 }  // namespace dwell

@@ -9,9 +9,9 @@ namespace {
 
 constexpr int kMaxWorlds = 200;
 
-CommRanks* g_comms = nullptr;           // with SlowLock held
-MPI_Group g_world_group = nullptr;      // of MPI_COMM_WORLD, made at the first need
-MPI_Group g_worlds[kMaxWorlds];         // remote groups of spawned or connected worlds
+CommRanks* g_comms = nullptr;       // with SlowLock held
+MPI_Group g_world_group = nullptr;  // of MPI_COMM_WORLD, made at the first need
+MPI_Group g_worlds[kMaxWorlds];     // remote groups of spawned or connected worlds
 int g_world_count = 0;
 MPI_Group g_parent_group = nullptr;
 
@@ -119,8 +119,7 @@ uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank) {
     if (rank < 0) return kNoPeer;
     const auto handle = reinterpret_cast<uintptr_t>(win);
     // Bit 63 keeps windows apart from communicators in the same cache.
-    const uint64_t epoch =
-        g_process.window_epoch.load(std::memory_order_relaxed) | 1ull << 63;
+    const uint64_t epoch = g_process.window_epoch.load(std::memory_order_relaxed) | 1ull << 63;
     const RankEntry& known =
         thread->ranks[(handle / 64 + static_cast<uintptr_t>(rank)) & (kRankEntries - 1)];
     if (known.comm == handle && known.rank == rank && known.epoch == epoch) return known.peer;

@@ -6,9 +6,9 @@
 
 namespace dwell {
 
-// The group that the ranks of one communicator name (of an inter-communicator: the remote one), kept
-// while the communicator lives or a request refers to it. Handles are reused after a free, so a
-// request holds this and not the handle.
+// The group that the ranks of one communicator name (of an inter-communicator: the remote one),
+// kept while the communicator lives or a request refers to it. Handles are reused after a free, so
+// a request holds this and not the handle.
 struct CommRanks {
     MPI_Comm comm;  // null after the communicator was freed
     MPI_Group group;
@@ -24,7 +24,8 @@ uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank);
 
 inline uint32_t peer_of(Thread* thread, MPI_Comm comm, int rank) {
     if (rank < 0) return kNoPeer;
-    if (comm == g_mpi.comm_world) [[likely]] return static_cast<uint32_t>(rank);
+    if (comm == g_mpi.comm_world) [[likely]]
+        return static_cast<uint32_t>(rank);
     const RankEntry& entry =
         thread->ranks[(reinterpret_cast<uintptr_t>(comm) / 64 + static_cast<uintptr_t>(rank)) &
                       (kRankEntries - 1)];
@@ -35,7 +36,8 @@ inline uint32_t peer_of(Thread* thread, MPI_Comm comm, int rank) {
     return find_peer(thread, comm, rank);
 }
 
-// For a request; null for MPI_COMM_WORLD, whose ranks are the peers. Give it back with release_ranks.
+// For a request; null for MPI_COMM_WORLD, whose ranks are the peers. Give it back with
+// release_ranks.
 CommRanks* hold_ranks(MPI_Comm comm);
 void release_ranks(CommRanks* ranks);
 

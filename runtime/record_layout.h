@@ -2,9 +2,10 @@
 // everything that reads it (merge, recover, live view). DESIGN 3.
 //
 // A record file is an array of 64-byte cells. Cell 0 is the start of the header; every other thing
-// in the file is named by the index of its first cell (CellIndex, 0 = none), so a file can be mapped
-// at any address. Only the owning thread writes to its cells; readers may see the last update of a
-// running process half done, never a dangling index: a cell is filled before it is linked.
+// in the file is named by the index of its first cell (CellIndex, 0 = none), so a file can be
+// mapped at any address. Only the owning thread writes to its cells; readers may see the last
+// update of a running process half done, never a dangling index: a cell is filled before it is
+// linked.
 //
 //   cell 0 ..  FileHeader (kHeaderCells cells)
 //   then, in the order in which they were needed:
@@ -48,9 +49,9 @@ enum NodeFlags : uint8_t {
     kNodeForeign = 2,  // address in no known module: offset is the raw address
 };
 
-// The place a node stands for. `offset` is the offset of the return address (call, communication) or
-// of the sampled instruction (sample) from the start of the module's file image; for an interval it
-// is the CellIndex of the communication node it left (0: the start of the thread).
+// The place a node stands for. `offset` is the offset of the return address (call, communication)
+// or of the sampled instruction (sample) from the start of the module's file image; for an interval
+// it is the CellIndex of the communication node it left (0: the start of the thread).
 struct Site {
     uint64_t offset;
     uint16_t module;  // ModuleRecord::number, 0 = none
@@ -60,9 +61,9 @@ struct Site {
     uint16_t reserved;
 };
 
-// A dynamic record: a site as reached along one path. For communication nodes `part` is the index of
-// the CommPart; for intervals it is the deepest node common to both paths. An interval is a child of
-// the communication node that it reached, a sample a child of its interval.
+// A dynamic record: a site as reached along one path. For communication nodes `part` is the index
+// of the CommPart; for intervals it is the deepest node common to both paths. An interval is a
+// child of the communication node that it reached, a sample a child of its interval.
 struct Node {
     Site site;
     CellIndex parent;
@@ -115,10 +116,10 @@ constexpr uint32_t kNoPeer = 0xffffffffu;
 // after PICL: see EventSlot.
 constexpr int kSizeBuckets = 48;
 enum EventSlot : int {
-    kSendReady = 0,     // sends; send requests found complete
-    kSendBlocked = 1,   // send requests waited for (wait) or found incomplete (test)
-    kRecvReady = 2,     // receives, probes, receive requests that found their message waiting
-    kRecvBlocked = 3,   // ... that blocked, or tests that found nothing
+    kSendReady = 0,    // sends; send requests found complete
+    kSendBlocked = 1,  // send requests waited for (wait) or found incomplete (test)
+    kRecvReady = 2,    // receives, probes, receive requests that found their message waiting
+    kRecvBlocked = 3,  // ... that blocked, or tests that found nothing
     kEventSlots = 4,
 };
 struct SizeHistogram {
@@ -130,7 +131,8 @@ constexpr uint32_t kHistogramCells = sizeof(SizeHistogram) / kCellBytes;
 
 enum class ThreadState : uint32_t { kUnused = 0, kComputing = 1, kInCommunication = 2, kEnded = 3 };
 
-// One per thread that ever entered dwell; an ended thread's record is taken over by the next new one.
+// One per thread that ever entered dwell; an ended thread's record is taken over by the next new
+// one.
 constexpr int kOpenStackDepth = 16;
 struct OpenEntry {
     CellIndex node;
@@ -145,18 +147,18 @@ struct ThreadRecord {
     char name[16];
     ThreadState state;
     uint32_t open_depth;
-    uint64_t start_ticks;      // real ticks when the thread was first seen
-    uint64_t last_ticks;       // real ticks of the end of the last communication
-    uint64_t intrusion_ticks;  // real ticks lost to dwell so far
-    uint64_t paused_ticks;     // real ticks between MPI_Pcontrol(0) and (1)
-    uint64_t threads_served;   // threads that used this record one after the other
-    uint64_t samples;          // taken in computation
+    uint64_t start_ticks;       // real ticks when the thread was first seen
+    uint64_t last_ticks;        // real ticks of the end of the last communication
+    uint64_t intrusion_ticks;   // real ticks lost to dwell so far
+    uint64_t paused_ticks;      // real ticks between MPI_Pcontrol(0) and (1)
+    uint64_t threads_served;    // threads that used this record one after the other
+    uint64_t samples;           // taken in computation
     uint64_t samples_in_calls;  // taken inside communication statements
     uint64_t samples_lost;
-    uint64_t folded_paths;   // calls booked on a folded node
-    uint64_t dropped;        // calls with nowhere to go at all
-    uint64_t guessed;        // requests whose start was not seen
-    uint64_t clock_errors;   // negative durations, stored as 0
+    uint64_t folded_paths;  // calls booked on a folded node
+    uint64_t dropped;       // calls with nowhere to go at all
+    uint64_t guessed;       // requests whose start was not seen
+    uint64_t clock_errors;  // negative durations, stored as 0
     OpenEntry open[kOpenStackDepth];
 };
 constexpr uint32_t kThreadCells = (sizeof(ThreadRecord) + kCellBytes - 1) / kCellBytes;
@@ -175,17 +177,18 @@ struct ModuleRecord {
 
 enum class FileState : uint32_t {
     kRunning = 1,
-    kFinalized = 2,  // MPI_Finalize was reached; a file found in this state was kept after a failed merge
-    kAborted = 3,    // MPI_Abort
-    kExited = 4,     // exit without MPI_Finalize
+    kFinalized =
+        2,  // MPI_Finalize was reached; a file found in this state was kept after a failed merge
+    kAborted = 3,  // MPI_Abort
+    kExited = 4,   // exit without MPI_Finalize
 };
 
 enum FileFlags : uint32_t {
-    kFileFull = 1,         // the cap or /dev/shm was reached: new paths folded or dropped
-    kFileNoUnwinder = 2,   // libunwind missing: call paths of depth 1
-    kFileNoSampling = 4,   // sampling asked for, not available
-    kFileSerial = 8,       // no MPI_Init was seen
-    kFileSpawned = 16,     // the process has a parent world
+    kFileFull = 1,        // the cap or /dev/shm was reached: new paths folded or dropped
+    kFileNoUnwinder = 2,  // libunwind missing: call paths of depth 1
+    kFileNoSampling = 4,  // sampling asked for, not available
+    kFileSerial = 8,      // no MPI_Init was seen
+    kFileSpawned = 16,    // the process has a parent world
 };
 
 struct FileHeader {
@@ -206,9 +209,9 @@ struct FileHeader {
     CellIndex first_module;
     uint64_t ticks_per_second;
     uint64_t start_ticks;
-    uint64_t end_ticks;       // 0 while running
-    int64_t start_unix_ns;    // CLOCK_REALTIME at start_ticks
-    uint64_t init_ticks;      // end of MPI_Init, 0 before
+    uint64_t end_ticks;        // 0 while running
+    int64_t start_unix_ns;     // CLOCK_REALTIME at start_ticks
+    uint64_t init_ticks;       // end of MPI_Init, 0 before
     uint64_t call_cost_ticks;  // calibrated cost of one wrapped call, booked as intrusion
     uint32_t callpath_depth;   // 0 = whole path
     uint32_t sample_hz;        // 0 = off

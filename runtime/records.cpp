@@ -93,8 +93,7 @@ DWELL_COLD CellIndex find_interval(Thread* thread, CellIndex node) {
     CellIndex before = 0;
     for (CellIndex at = reached->first_child; at != 0;) {
         Node* interval = cell_at<Node>(at);
-        if (interval->site.offset == thread->last &&
-            interval->site.kind == SiteKind::kInterval) {
+        if (interval->site.offset == thread->last && interval->site.kind == SiteKind::kInterval) {
             if (before != 0) {  // to the front, so that it is found at once the next time
                 cell_at<Node>(before)->next_sibling = interval->next_sibling;
                 interval->next_sibling = reached->first_child;
@@ -110,8 +109,8 @@ DWELL_COLD CellIndex find_interval(Thread* thread, CellIndex node) {
     site.kind = SiteKind::kInterval;
     const CellIndex made = child_of(thread, node, site);
     if (made == 0) return 0;
-    const CellIndex from = thread->last != 0 ? cell_at<Node>(thread->last)->parent
-                                             : thread->record->root;
+    const CellIndex from =
+        thread->last != 0 ? cell_at<Node>(thread->last)->parent : thread->record->root;
     cell_at<Node>(made)->part = meeting_node(from, reached->parent);
     return made;
 }
@@ -121,7 +120,8 @@ inline CellIndex interval_to(Thread* thread, CellIndex node) {
     const CellIndex first = cell_at<Node>(node)->first_child;
     if (first != 0) [[likely]] {
         const Node* interval = cell_at<Node>(first);
-        if (interval->site.offset == thread->last) [[likely]] return first;
+        if (interval->site.offset == thread->last) [[likely]]
+            return first;
         const CellIndex second = interval->next_sibling;
         if (second != 0 && cell_at<Node>(second)->site.offset == thread->last) return second;
     }
@@ -156,9 +156,9 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     } else {
         const FoundPath found = find_path(thread, frame, number, form);
         if (found.foreign) {
-            call->next_definition = foreign_definition(
-                static_cast<uintptr_t>(frame->return_address - 1), form,
-                static_cast<uint16_t>(number));
+            call->next_definition =
+                foreign_definition(static_cast<uintptr_t>(frame->return_address - 1), form,
+                                   static_cast<uint16_t>(number));
         }
         index = found.node;
         if (index == 0) return false;
@@ -171,7 +171,8 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->part = cell_at<CommPart>(node->part);
     call->histogram = cell_at<SizeHistogram>(call->part->histogram);
     thread->open = call;
-    if (has_samples(thread)) [[unlikely]] drain_samples(thread, interval_to(thread, index));
+    if (has_samples(thread)) [[unlikely]]
+        drain_samples(thread, interval_to(thread, index));
     ThreadRecord* record = thread->record;
     record->open[0].node = index;
     record->open_depth = 1;
@@ -200,7 +201,8 @@ void leave(Call* call) {
     record->open_depth = 0;
     call->proof = 0;
     thread->open = nullptr;
-    if (has_samples(thread)) [[unlikely]] drain_samples(thread, 0);
+    if (has_samples(thread)) [[unlikely]]
+        drain_samples(thread, 0);
 }
 
 namespace {
@@ -210,7 +212,8 @@ namespace {
 CellIndex find_peer_record(const CommPart* part, uint32_t peer) {
     if (part->last_peer != 0) [[likely]] {
         const auto* last = cell_at<PeerRecord>(part->last_peer);
-        if (last->peer == peer) [[likely]] return part->last_peer;
+        if (last->peer == peer) [[likely]]
+            return part->last_peer;
         if (last->next != 0 && cell_at<PeerRecord>(last->next)->peer == peer) return last->next;
     }
     for (CellIndex at = part->first_peer; at != 0; at = cell_at<PeerRecord>(at)->next) {
@@ -238,7 +241,8 @@ DWELL_COLD CellIndex add_peer_record(Call* call, uint32_t peer) {
 
 void book_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {
     CellIndex found = find_peer_record(call->part, peer);
-    if (found == 0) [[unlikely]] found = add_peer_record(call, peer);
+    if (found == 0) [[unlikely]]
+        found = add_peer_record(call, peer);
     if (found == 0) [[unlikely]] {
         call->part->folded_peers += 1;
         return;

@@ -1,6 +1,6 @@
 // Requests from the call that starts them to the call that completes them, by their handle. Any
-// thread may complete what another started, so the table is shared; MPI's own rules keep two threads
-// from working on one request at a time.
+// thread may complete what another started, so the table is shared; MPI's own rules keep two
+// threads from working on one request at a time.
 #ifndef DWELL_RUNTIME_REQUESTS_H_
 #define DWELL_RUNTIME_REQUESTS_H_
 

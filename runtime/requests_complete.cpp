@@ -1,5 +1,5 @@
-// Starting, completing and freeing requests (MPI-3.1 3.7 to 3.9): what the wrappers of Isend, Start,
-// Wait, Test and their kin book.
+// Starting, completing and freeing requests (MPI-3.1 3.7 to 3.9): what the wrappers of Isend,
+// Start, Wait, Test and their kin book.
 //
 // A wait first tests: when that completes everything, the program need not have waited (PICL types
 // -30, -60), otherwise it waits (-31, -61). Test and wait have the same effects and statuses. The
@@ -107,8 +107,7 @@ class Several {
     Several(Call* call, int count, const MPI_Request* requests, bool own_statuses) {
         count_ = count > 0 && requests != nullptr ? count : 0;
         const size_t entries = static_cast<size_t>(count_);
-        const size_t wanted =
-            entries * (sizeof(Before) + (own_statuses ? sizeof(MPI_Status) : 0));
+        const size_t wanted = entries * (sizeof(Before) + (own_statuses ? sizeof(MPI_Status) : 0));
         void* memory = wanted <= sizeof(local_) ? local_ : scratch_of(call->thread, wanted);
         if (memory == nullptr) {
             call->thread->record->dropped += 1;
@@ -256,8 +255,7 @@ MPI_Comm take_message(Call*, const MPI_Message* message) {
     return comm;
 }
 
-int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request,
-                  MPI_Status* status) {
+int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, MPI_Status* status) {
     Before before = look_at(request != nullptr ? *request : g_mpi.request_null);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
@@ -276,7 +274,7 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request,
         book_failed(call);
         return result;
     }
-    if (!g_tests_first) before.ready = took_found_message(call->ticks, bytes_of(used));
+    if (!g_tests_first) before.ready = took_found_message(call, bytes_of(used));
     Completed completed;
     book_completed(call, before, used, call->ticks, &completed);
     completed.book(call);

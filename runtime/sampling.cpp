@@ -29,8 +29,10 @@ void explain_refusal(int error) {
     if (said || g_process.options.quiet) return;
     said = true;
     if (error == EACCES || error == EPERM) {
-        warn("no sampling: the kernel forbids it (kernel.perf_event_paranoid above 2, or a container "
-             "without perf_event_open); the rest works");
+        warn(
+            "no sampling: the kernel forbids it (kernel.perf_event_paranoid above 2, or a "
+            "container "
+            "without perf_event_open); the rest works");
     } else {
         warn("no sampling: perf_event_open: %s; the rest works", strerror(error));
     }

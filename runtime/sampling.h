@@ -1,7 +1,7 @@
 // Computation by line without probes: the kernel samples each thread's instruction address into a
 // ring that dwell maps (cpu-clock, user mode only, no signal). The ring is emptied when a
-// communication statement finds something in it, and each sample becomes a record under the interval
-// that just ended.
+// communication statement finds something in it, and each sample becomes a record under the
+// interval that just ended.
 #ifndef DWELL_RUNTIME_SAMPLING_H_
 #define DWELL_RUNTIME_SAMPLING_H_
 

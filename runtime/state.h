@@ -94,13 +94,13 @@ struct Call;
 
 struct Thread {
     ThreadRecord* record;
-    Call* open;          // outermost communication statement under way, or null
-    CellIndex last;      // communication node left last, 0 at the start
-    bool in_dwell;       // slow work under way: calls made meanwhile only pass
+    Call* open;      // outermost communication statement under way, or null
+    CellIndex last;  // communication node left last, 0 at the start
+    bool in_dwell;   // slow work under way: calls made meanwhile only pass
     bool attached;
     uint64_t last_ticks;  // real ticks when it was left
     uint64_t slow_ticks;  // slow work since then: not computation
-    uint64_t epoch;  // of the live page, as last seen; likewise the next two
+    uint64_t epoch;       // of the live page, as last seen; likewise the next two
     uint64_t resets;
     uint64_t paused_ticks;
     CellIndex chunk_next;
@@ -110,7 +110,7 @@ struct Thread {
     uint64_t ring_seen;
     void* scratch;
     size_t scratch_bytes;
-    Thread* next;       // all threads
+    Thread* next;  // all threads
     Thread* next_free;
     TypeEntry types[kTypeEntries];
     RankEntry ranks[kRankEntries];
@@ -168,8 +168,8 @@ inline CellIndex index_of(const void* cell) {
 }
 
 // arena.cpp
-// `count` zeroed cells that belong to `thread`, or 0 when the cap or the device is full (the file is
-// marked so). Slow at chunk borders: takes SlowLock and a system call.
+// `count` zeroed cells that belong to `thread`, or 0 when the cap or the device is full (the file
+// is marked so). Slow at chunk borders: takes SlowLock and a system call.
 CellIndex take_cells(Thread* thread, uint32_t count);
 bool create_record_file(const char* path, uint32_t memory_mib);  // errno tells why not
 void close_record_file();
@@ -181,7 +181,7 @@ void detach_threads();
 void* scratch_of(Thread* thread, size_t bytes);
 
 // options.cpp
-void read_options(Options* options);  // warns of bad values on stderr and keeps the default
+bool read_options(Options* options);  // false, after a line on stderr, when a value is bad
 // One line on stderr, "dwell: " in front; never more than kMaxWarnings for a process.
 void warn(const char* format, ...) __attribute__((format(printf, 1, 2), cold));
 

@@ -59,7 +59,8 @@ class GrowArray {
     // Grows or shrinks to `count` items; new ones are zero bytes.
     bool resize(size_t count) {
         if (!reserve(count)) return false;
-        if (count > size_) memset(static_cast<void*>(data_ + size_), 0, (count - size_) * sizeof(T));
+        if (count > size_)
+            memset(static_cast<void*>(data_ + size_), 0, (count - size_) * sizeof(T));
         size_ = count;
         return true;
     }

@@ -15,11 +15,12 @@
 namespace dwell {
 
 enum ProfileLabel : uint32_t {
-    kLabelEstimated = 1,     // time of a procedure or call without probes: from intervals
-    kLabelFolded = 2,        // stands for paths that no longer fitted
-    kLabelNoLine = 4,        // no debug information: a procedure's symbol, a statement's offset
-    kLabelTailCall = 8,      // the statement is a jump; line found from call-site entries
-    kLabelLineUnknown = 16,  // the statement is a jump and its line is not unique: line of the caller
+    kLabelEstimated = 1,  // time of a procedure or call without probes: from intervals
+    kLabelFolded = 2,     // stands for paths that no longer fitted
+    kLabelNoLine = 4,     // no debug information: a procedure's symbol, a statement's offset
+    kLabelTailCall = 8,   // the statement is a jump; line found from call-site entries
+    kLabelLineUnknown =
+        16,  // the statement is a jump and its line is not unique: line of the caller
 };
 
 // A place in the merged tree: node 0 is the program; below it alternate procedures, call statements
@@ -32,12 +33,13 @@ struct ProfileNode {
     // As the debug information has it. Of a statement without a line (kLabelNoLine): its place,
     // symbol+0xoffset or module+0xoffset; of a procedure without debug information: empty.
     std::string file;
-    int line = 0;       // 0 when unknown; of a procedure: its first line
-    std::string module; // path of the binary or library, where that is all that is known
+    int line = 0;        // 0 when unknown; of a procedure: its first line
+    std::string module;  // path of the binary or library, where that is all that is known
     uint32_t parent = kNoNode;
     std::vector<uint32_t> children;
-    // Communication nodes: as merged. Others: count 0 (not counted without probes), time_ns inclusive
-    // = computation_ns + the children's, and the children's sums of sync, blocked and bytes.
+    // Communication nodes: as merged. Others: count 0 (not counted without probes), time_ns
+    // inclusive = computation_ns + the children's, and the children's sums of sync, blocked and
+    // bytes.
     Totals totals{};
     uint64_t computation_ns = 0;  // booked here by intervals (DESIGN 5.5: exclusive time)
     uint64_t samples = 0;         // samples in this node's own computation
@@ -49,7 +51,8 @@ struct ProfileNode {
     std::vector<uint64_t> messages;  // size histogram, kSizeBuckets long, or empty
 };
 
-// Inclusive figures of one thread of one rank at one node; empty when the job is over the row limit.
+// Inclusive figures of one thread of one rank at one node; empty when the job is over the row
+// limit.
 struct ProfileRow {
     uint32_t node = 0;
     uint32_t rank = 0;
@@ -121,17 +124,18 @@ struct ProfileRank {
 struct Profile {
     std::string job;
     uint32_t world_size = 0;
-    uint32_t merged_flags = 0;  // MergedFlags
-    std::string version;        // of dwell
+    uint32_t merged_flags = 0;       // MergedFlags
+    std::string version;             // of dwell
     std::vector<ProfileRank> ranks;  // sorted by rank
     std::vector<ProfileNode> nodes;
     std::vector<ProfileRow> rows;
     std::vector<ProfileInterval> intervals;  // longest time first
     std::vector<ProfilePeer> peers;          // most time first
     std::vector<MergedDistance> distances;   // node indices of this profile
-    std::vector<std::string> notes;          // what limits the trust in these figures, one line each
+    std::vector<std::string> notes;  // what limits the trust in these figures, one line each
 
-    // Sums over ranks (and threads), nanoseconds: computation + transfer + blocked + paused = total.
+    // Sums over ranks (and threads), nanoseconds: computation + transfer + blocked + paused =
+    // total.
     uint64_t total_ns = 0;
     uint64_t computation_ns = 0;
     uint64_t transfer_ns = 0;
@@ -139,8 +143,8 @@ struct Profile {
     uint64_t paused_ns = 0;
 };
 
-// Resolves and arranges `merged`. Never fails: what cannot be resolved keeps symbol or offset and is
-// labelled. Uses the file system (debug information); takes about 1 ms for each module and 10
+// Resolves and arranges `merged`. Never fails: what cannot be resolved keeps symbol or offset and
+// is labelled. Uses the file system (debug information); takes about 1 ms for each module and 10
 // microseconds for each address.
 Profile build_profile(const Merged& merged);
 

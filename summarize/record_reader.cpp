@@ -131,7 +131,10 @@ bool RecordReader::read_header() {
     if (bytes_ < sizeof(header_)) return false;
     memcpy(&header_, file_, sizeof(header_));
     if (header_.magic != kRecordMagic || header_.version != kRecordLayoutVersion) return false;
-    if (header_.header_cells < kHeaderCells) return false;
+    if (header_.header_cells != kHeaderCells || header_.ticks_per_second == 0) return false;
+    const int64_t world_size = header_.world_size;
+    if (world_size < 1 || world_size > int64_t{1} << kPeerRankBits) return false;
+    if (header_.rank < 0 || header_.rank >= world_size) return false;
     cells_ = static_cast<uint32_t>(std::min<uint64_t>(header_.cells_used, bytes_ / kCellBytes));
     rank_ = static_cast<uint32_t>(std::max(header_.rank, 0));
     out_->world_size = static_cast<uint32_t>(std::max(header_.world_size, 1));

@@ -2,7 +2,8 @@
  * MPI library's own, in alternating chunks of one run. The best one percent of the chunks of each
  * side stand for the cost, so that other load on the machine matters little.
  *
- * usage: mpirun -n 2 dwell run [--callpath N] call_cost [CHUNKS]     (or without dwell: difference 0)
+ * usage: mpirun -n 2 dwell run [--callpath N] call_cost [CHUNKS]     (or without dwell: difference
+ * 0)
  *
  * Costs are printed in nanoseconds and in pairs of time stamp reads. */
 #define _GNU_SOURCE
@@ -87,11 +88,11 @@ static NOINLINE uint64_t body_allreduce_self(const Api* api) {
 typedef uint64_t (*Body)(const Api*);
 
 /* Nine frames between the loop and the body: call paths of more than ten. */
-#define LEVEL(n, below)                                                       \
-    static NOINLINE uint64_t level##n(Body body, const Api* api) {            \
-        const uint64_t ticks = below;                                         \
-        __asm__ volatile("" ::: "memory"); /* no tail call */                 \
-        return ticks;                                                         \
+#define LEVEL(n, below)                                            \
+    static NOINLINE uint64_t level##n(Body body, const Api* api) { \
+        const uint64_t ticks = below;                              \
+        __asm__ volatile("" ::: "memory"); /* no tail call */      \
+        return ticks;                                              \
     }
 LEVEL(1, body(api))
 LEVEL(2, level1(body, api))
@@ -163,7 +164,7 @@ int main(int argc, char** argv) {
         fprintf(stderr, "call_cost: libmpi.so.40 is not loaded\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    const Api with = {MPI_Send, MPI_Recv, MPI_Sendrecv, MPI_Isend,
+    const Api with = {MPI_Send,  MPI_Recv, MPI_Sendrecv, MPI_Isend,
                       MPI_Irecv, MPI_Wait, MPI_Iprobe,   MPI_Allreduce};
     const Api without = {dlsym(library, "PMPI_Send"),     dlsym(library, "PMPI_Recv"),
                          dlsym(library, "PMPI_Sendrecv"), dlsym(library, "PMPI_Isend"),
@@ -172,8 +173,8 @@ int main(int argc, char** argv) {
     const double ns = tick_ns();
     const double pair = stamp_pair_ns(ns);
     if (g_rank == 0) {
-        printf("pair of time stamp reads: %.1f ns; %d chunks of %d calls, best 1 %% of each\n\n", pair,
-               chunks, kCalls);
+        printf("pair of time stamp reads: %.1f ns; %d chunks of %d calls, best 1 %% of each\n\n",
+               pair, chunks, kCalls);
         printf("%-34s %9s %9s %9s %8s\n", "call", "plain ns", "dwell ns", "added ns", "pairs");
     }
     measure("Send + Recv (each)", body_send_recv, 2, &with, &without, chunks, ns, pair);

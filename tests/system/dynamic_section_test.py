@@ -38,7 +38,7 @@ def dynamic_section():
             exported.append(fields[7].split("@")[0])
     alien = [name for name in exported if not EXPORTED.match(name) and name not in OTHER]
     check(not alien, f"exports {alien}")
-    check(len(exported) > 500, f"exports only {len(exported)} symbols")
+    check(len(exported) > 420, f"exports only {len(exported)} symbols")
 
 
 if __name__ == "__main__":

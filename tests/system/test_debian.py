@@ -136,7 +136,7 @@ def netpipe():
     def sizes(stdout):
         return re.findall(r"^\s*\d+:\s+(\d+) bytes", stdout, re.M)
 
-    profile = compared(["NPopenmpi", "-u", "1024", "-o", scratch("np.out")], 2, sizes,
+    profile = compared(["NPopenmpi", "-u", "1024", "-n", "20", "-o", scratch("np.out")], 2, sizes,
                        ["MPI_Send", "MPI_Recv"], cwd=scratch())
     sent = sum(node.sent for node in profile.comm("MPI_Send"))
     taken = sum(node.received for node in profile.comm("MPI_Recv"))
@@ -154,6 +154,7 @@ def mpi4py():
     script = scratch("exchange.py")
     with open(script, "w") as stream:
         stream.write("""
+import sys
 from array import array
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
@@ -167,7 +168,8 @@ for i in range(3):
     out, got = array("d", [i]), array("d", [0])
     comm.Allreduce(out, got)
     total += got[0]
-print("rank", comm.rank, "total", total, "pickled", comm.bcast({"a": 1} if comm.rank == 0 else None))
+pickled = comm.bcast({"a": 1} if comm.rank == 0 else None)
+sys.stdout.write(f"rank {comm.rank} total {total} pickled {pickled}\\n")
 """)
     profile = compared([python, script], 2, lambda text: sorted(text.splitlines()),
                        ["MPI_Sendrecv", "MPI_Allreduce", "MPI_Bcast"])

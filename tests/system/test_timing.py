@@ -6,49 +6,55 @@ from harness import (case, check, check_near, main, marked_line, profiled, progr
                      skip_unless, source)
 
 N = 100
-PAUSE_NS = 10_000_000
-# A descheduled process can make a found message look late, never an awaited one early.
-SPOILT = 8
+# Of the certain cases, that many may still be taken for the other kind.
+SPOILT = 5
 
 
 def found_blocked():
-    return profiled([program("found_blocked")], 2), source("programs/found_blocked.c")
+    """The profile, the source, and for each kind what the program itself says: certain, seconds."""
+    told = scratch("told")
+    profile = profiled([program("found_blocked"), told], 2)
+    words = [line.split() for line in open(told).read().splitlines()]
+    kinds = ("recv_found", "wait_found", "recv_blocked", "wait_blocked")
+    return profile, source("programs/found_blocked.c"), {
+        kind: (int(certain), float(taken)) for kind, (certain, taken) in zip(kinds, words)}
+
+
+def check_kinds(call, found, blocked):
+    profile, file, told = found_blocked()
+    skip_unless(min(told[found][0], told[blocked][0]) > N // 2, f"the machine is too busy: {told}")
+    node = profile.at(file, found, call)
+    check(sum(node.events) == N and node.events[2] >= told[found][0] - SPOILT,
+          f"{told[found][0]} of {N} certainly found their message: {node}")
+    node = profile.at(file, blocked, call)
+    check(sum(node.events) == N and node.events[3] >= told[blocked][0] - SPOILT,
+          f"{told[blocked][0]} of {N} certainly blocked: {node}")
+    check_near(node.blocked_ns / 1e9, told[blocked][1], 0.1, 0, "seconds blocked")
 
 
 @case
 def receives():
-    """Receives that find their message are told from those that block, and the blocked time of the
-    latter is the sender's pause."""
-    profile, file = found_blocked()
-    found = profile.at(file, "recv_found", "MPI_Recv")
-    check(found.events[2] >= N - SPOILT and sum(found.events) == N, f"found: {found}")
-    blocked = profile.at(file, "recv_blocked", "MPI_Recv")
-    check(blocked.events[3] >= N - SPOILT and sum(blocked.events) == N, f"blocked: {blocked}")
-    # The sender rests twice for each of these receives, the second time for the wait after it.
-    check_near(blocked.blocked_ns, N * PAUSE_NS, 0.25, 0, "blocked time of receives in ns")
-    check(found.blocked_ns <= 0.1 * N * PAUSE_NS, f"found receives blocked {found.blocked_ns} ns")
+    """Receives that find their message (-51) are told from those that block (-52), whose blocked time
+    is what the program's own clock shows."""
+    check_kinds("MPI_Recv", "recv_found", "recv_blocked")
 
 
 @case
 def waits():
     """The same for requests: waits that need not wait (-60), and those that do (-61)."""
-    profile, file = found_blocked()
-    found = profile.at(file, "wait_found", "MPI_Wait")
-    check(found.events[2] >= N - SPOILT and sum(found.events) == N, f"found: {found}")
-    blocked = profile.at(file, "wait_blocked", "MPI_Wait")
-    check(blocked.events[3] >= N - SPOILT and sum(blocked.events) == N, f"blocked: {blocked}")
-    check_near(blocked.blocked_ns, N * PAUSE_NS, 0.25, 0, "blocked time of waits in ns")
+    check_kinds("MPI_Wait", "wait_found", "wait_blocked")
 
 
 @case
 def send_requests():
     """Waits for small sends need not wait (-30); those for synchronous ones wait for the receiver
     (-31)."""
-    profile, file = found_blocked()
+    profile, file, _ = found_blocked()
     ready = profile.at(file, "send_ready", "MPI_Wait")
     check(ready.events[0] >= N - SPOILT and sum(ready.events) == N, f"ready: {ready}")
     blocked = profile.at(file, "send_blocked", "MPI_Wait")
-    check(blocked.events[1] >= N - SPOILT and sum(blocked.events) == N, f"blocked: {blocked}")
+    # A sender that is off the processor while the receiver rests finds its request complete.
+    check(blocked.events[1] >= N // 2 and sum(blocked.events) == N, f"blocked: {blocked}")
 
 
 @case

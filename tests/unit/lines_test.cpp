@@ -299,7 +299,7 @@ TEST_F(Lines, AddressOutsideEveryFunction) {
 class TailCalls : public Lines {
   protected:
     std::vector<Build> jumping_builds() {
-        std::vector<Build> all;
+        std::vector<Build> all = {{"gcc", "-O2 -g -flto"}};
         for (const char* flags : {"-O2 -gdwarf-4", "-O2 -gdwarf-5"}) {
             all.push_back({"gcc", flags});
             if (have_command("clang")) all.push_back({"clang", flags});

@@ -81,7 +81,8 @@ class Records : public testing::Test {
         for (CellIndex at = cell_at<Node>(t_thread->record->root)->first_child; at != 0;
              at = cell_at<Node>(at)->next_sibling) {
             const Node* node = cell_at<Node>(at);
-            if (node->site.offset % 4096 == (reinterpret_cast<uint64_t>(&kCode[0]) + place) % 4096) {
+            if (node->site.offset % 4096 ==
+                (reinterpret_cast<uint64_t>(&kCode[0]) + place) % 4096) {
                 return node;
             }
         }
@@ -101,7 +102,8 @@ TEST_F(Records, TwoCallsAndTheComputationBetweenThem) {
         if (pass == 1) forget();
         Call call;
         ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
-        end(&call, 1510, 1600);  // 500 of computation and 10 of cost since tick 1000, 90 in the call
+        end(&call, 1510,
+            1600);  // 500 of computation and 10 of cost since tick 1000, 90 in the call
         ASSERT_TRUE(begin(&call, MpiCall::kRecv, 32));
         end(&call, 2610, 2900);  // 1000 and 10 since tick 1600, 290 in the call
         ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
@@ -165,7 +167,7 @@ TEST_F(Records, OneRecordForEachPeerUpToTheLimit) {
     }
     const auto* part = cell_at<CommPart>(node_at(16)->part);
     EXPECT_EQ(part->peer_count, 3u);
-    EXPECT_EQ(part->folded_peers, 4u);                        // peers 3 and 4, twice
+    EXPECT_EQ(part->folded_peers, 4u);                                // peers 3 and 4, twice
     EXPECT_EQ(part->bytes_sent, 2u * (5 * 100 + 0 + 1 + 2 + 3 + 4));  // the folded ones too
     uint32_t expected_peer = 0;
     for (CellIndex at = part->first_peer; at != 0; at = cell_at<PeerRecord>(at)->next) {
@@ -264,8 +266,8 @@ TEST_F(Records, PausedTimeIsNeitherComputationNorIntrusion) {
     EXPECT_EQ(node_at(32), nullptr);
 }
 
-// One MiB holds some thousand call sites at most: beyond, calls fold or are dropped, each is counted,
-// and nothing is written outside the file.
+// One MiB holds some thousand call sites at most: beyond, calls fold or are dropped, each is
+// counted, and nothing is written outside the file.
 TEST_F(Records, AFullFileFoldsAndCounts) {
     constexpr int kSites = 4000;
     int recorded = 0;

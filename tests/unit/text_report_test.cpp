@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "report/text_style.h"
@@ -61,6 +64,19 @@ TEST(TextReport, NamesLineAndRankThatCost) {
     const std::string summary = write_summary(profile, {}, "out/report.txt");
     EXPECT_NE(summary.find("out/report.txt"), std::string::npos);
     EXPECT_LE(std::count(summary.begin(), summary.end(), '\n'), 30);
+}
+
+// The layout as last agreed on; times are in UTC there. A change of it must be looked at.
+TEST(TextReport, LooksAsReviewed) {
+    setenv("TZ", "UTC", 1);
+    const auto path = std::filesystem::path(__FILE__).parent_path() / "golden" / "halo_80.txt";
+    std::ifstream file(path);
+    ASSERT_TRUE(file) << path;
+    std::ostringstream wanted;
+    wanted << file.rdbuf();
+    TextOptions options;
+    options.width = 80;
+    EXPECT_EQ(write_text_report(samples::halo_profile(), options), wanted.str());
 }
 
 TEST(TextReport, SharesAddUpToTheWhole) {

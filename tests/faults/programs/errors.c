@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 100; i++) {
         errno = 1234;
         //@ MPI_Sendrecv count=200 failed=0
-        MPI_Sendrecv(data, 1, MPI_INT, rank, 0, in, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(data, 1, MPI_INT, rank, 0, in, 1, MPI_INT, rank, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         kept += errno == 1234;
     }
     for (int number = 1; number < 32; number++) {

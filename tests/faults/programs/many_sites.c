@@ -20,8 +20,14 @@ static void next(int depth, int bits) {
         done++;
     }
 }
-static __attribute__((noinline)) void left(int depth, int bits) { next(depth, bits); done++; }
-static __attribute__((noinline)) void right(int depth, int bits) { next(depth, bits); done++; }
+static __attribute__((noinline)) void left(int depth, int bits) {
+    next(depth, bits);
+    done++;
+}
+static __attribute__((noinline)) void right(int depth, int bits) {
+    next(depth, bits);
+    done++;
+}
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);

@@ -1,7 +1,7 @@
 // Two paths that look alike from below; 1 rank. `short_way` calls `landing` straight, `long_way`
 // through three more frames. `landing` takes 16 k bytes of stack behind an indirect call, k = 0 ..
-// 127, so that for some k the stack pointer below it is the same on both ways, and the frames of the
-// long way still lie, dead, in the memory that the short way has just taken. Each way makes 128
+// 127, so that for some k the stack pointer below it is the same on both ways, and the frames of
+// the long way still lie, dead, in the memory that the short way has just taken. Each way makes 128
 // sends for each of 4 rounds: 512 on the node of each way.
 #include <alloca.h>
 #include <mpi.h>

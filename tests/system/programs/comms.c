@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
         MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 0, few, MPI_STATUS_IGNORE);
     }
     sum += in;
-    // Evens 0, 2 face odds 1, 3: remote rank k is world rank 2 k + 1 or 2 k. k meets k: r <-> r ^ 1.
+    // Evens 0, 2 face odds 1, 3: remote rank k is world rank 2 k + 1 or 2 k. k meets k: r <-> r
+    // ^ 1.
     MPI_Comm_split(MPI_COMM_WORLD, world % 2, 0, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - world % 2, 3, &inter);
     for (int i = 0; i < N; i++) {

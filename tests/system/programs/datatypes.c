@@ -1,5 +1,5 @@
-// Bytes of derived datatypes are their size, not their extent; 2 ranks, N rounds. A type handle that
-// is freed and created anew with another size must not show the old size.
+// Bytes of derived datatypes are their size, not their extent; 2 ranks, N rounds. A type handle
+// that is freed and created anew with another size must not show the old size.
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // Computation between known lines; each rank writes to argv[1].<rank> how long, in seconds, its own
-// clock says that each stretch took: "first_second second_third third_first wall", the last from the
-// return of MPI_Init to the call of MPI_Finalize. Waiting for each other cannot disturb: the calls
-// between are local.
+// clock says that each stretch took: "first_second second_third third_first wall", the last from
+// the return of MPI_Init to the call of MPI_Finalize. Waiting for each other cannot disturb: the
+// calls between are local.
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>

@@ -16,8 +16,8 @@ int main(int argc, char** argv) {
     MPI_Cart_create(MPI_COMM_WORLD, 1, (int[]){4}, (int[]){1}, 0, &ring);
     const int leaves[3] = {1, 2, 3}, root[1] = {0};
     //@ MPI_Dist_graph_create_adjacent count=4
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank ? 1 : 0, root, MPI_UNWEIGHTED,
-                                   rank ? 0 : 3, leaves, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &star);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank ? 1 : 0, root, MPI_UNWEIGHTED, rank ? 0 : 3,
+                                   leaves, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &star);
     // To the left 1 int, to the right 2; so 2 come from the left and 1 from the right.
     const int out[2] = {1, 2}, in[2] = {2, 1}, at[2] = {0, 2}, one[2] = {1, 1};
     const MPI_Aint bytes_at[2] = {0, 8};

@@ -1,4 +1,5 @@
-// The second program of an MPMD job with ring.c: takes part in the same calls from lines of its own.
+// The second program of an MPMD job with ring.c: takes part in the same calls from lines of its
+// own.
 #include <mpi.h>
 
 //@ let N=10

@@ -1,6 +1,6 @@
 // MPI_Send and MPI_Barrier wrapped by somebody else: in the executable (-DIN_PROGRAM), in a library
-// linked before MPI (-DLINKED in the program) or preloaded (-DAS_LIBRARY). The wrapper must still run, and each call counts
-// once. The program prints how often the wrapper ran; 2 ranks.
+// linked before MPI (-DLINKED in the program) or preloaded (-DAS_LIBRARY). The wrapper must still
+// run, and each call counts once. The program prints how often the wrapper ran; 2 ranks.
 #include <mpi.h>
 #include <stdio.h>
 
@@ -27,9 +27,9 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < 8; i++) {
-        MPI_Send(&out, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD);  // @send
+        MPI_Send(&out, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD);                    // @send
         MPI_Recv(&in, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // @recv
-        if (i < 5) MPI_Barrier(MPI_COMM_WORLD);  // @barrier
+        if (i < 5) MPI_Barrier(MPI_COMM_WORLD);                                     // @barrier
     }
     const int known = &wrapped_sends && &wrapped_barriers;
     printf("rank %d wrapper ran %d %d\n", rank, known ? wrapped_sends : -1,

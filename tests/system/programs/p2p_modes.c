@@ -1,6 +1,6 @@
 // Blocking point-to-point calls of every mode between ranks 0 and 1; 2 ranks. Rank 0 sends N
-// messages of 3 ints with each mode, so each line moves N * 12 bytes from rank 0 to rank 1. A peer's
-// count is in messages: a Sendrecv with one partner is two.
+// messages of 3 ints with each mode, so each line moves N * 12 bytes from rank 0 to rank 1. A
+// peer's count is in messages: a Sendrecv with one partner is two.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

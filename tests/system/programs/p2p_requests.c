@@ -1,7 +1,7 @@
 // Nonblocking and persistent calls and every way to complete them; 2 ranks, N rounds. What a send
 // request carries is booked where it is started, what a receive request brings where it completes,
-// under the sender that the status names, also when the program ignores the status. Each call counts
-// one event for each request that it completes.
+// under the sender that the status names, also when the program ignores the status. Each call
+// counts one event for each request that it completes.
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

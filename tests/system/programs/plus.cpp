@@ -13,7 +13,8 @@ template <typename T>
 __attribute__((noinline)) T ring(T value, int to) {
     T got{};
     //@ MPI_Sendrecv count=12 sent=96 received=96 peers={(0,1):(12,48,48),(1,0):(12,48,48)}
-    MPI_Sendrecv(&value, sizeof value, MPI_BYTE, to, 0, &got, sizeof got, MPI_BYTE, to, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&value, sizeof value, MPI_BYTE, to, 0, &got, sizeof got, MPI_BYTE, to, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return got + 1;
 }
 
@@ -22,7 +23,8 @@ struct Solver {
     double sum = 0;
     inline __attribute__((always_inline)) void exchange(double* in) {
         //@ MPI_Sendrecv count=12 sent=96 received=96
-        MPI_Sendrecv(&sum, 1, MPI_DOUBLE, to, 1, in, 1, MPI_DOUBLE, to, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&sum, 1, MPI_DOUBLE, to, 1, in, 1, MPI_DOUBLE, to, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
     }
     __attribute__((noinline)) void step() {
         double in = 0;

@@ -9,7 +9,8 @@ int main(void) {
     do {
         for (int i = 0; i < 10000; i++) x = x * 1.000001 + 1e-9;
         clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec) < 0.5);
+    } while ((double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec) <
+             0.5);
     puts("serial");
     return 3;
 }

@@ -1,6 +1,7 @@
 // Starts that Open MPI completes at once and that share one request handle; 2 ranks. Six pending
-// small sends, an Isend to MPI_PROC_NULL and a barrier on MPI_COMM_SELF: eight requests, all pending
-// together, each booked under its own line. The only message that the wait brings is the last one.
+// small sends, an Isend to MPI_PROC_NULL and a barrier on MPI_COMM_SELF: eight requests, all
+// pending together, each booked under its own line. The only message that the wait brings is the
+// last one.
 #include <mpi.h>
 #include <stdio.h>
 

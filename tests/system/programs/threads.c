@@ -28,7 +28,8 @@ static void* work(void* argument) {
         MPI_Wait(&request, &status);
         sums[t] += in[t] + status.MPI_TAG + status.MPI_SOURCE;
         //@ MPI_Sendrecv count=16*N sent=288*N received=288*N
-        MPI_Sendrecv(out, t + 1, MPI_INT, to, t, in, THREADS, MPI_INT, to, t, MPI_COMM_WORLD, &status);
+        MPI_Sendrecv(out, t + 1, MPI_INT, to, t, in, THREADS, MPI_INT, to, t, MPI_COMM_WORLD,
+                     &status);
     }
     pthread_barrier_wait(&together);
     return NULL;
