@@ -124,9 +124,15 @@ void run_finish() {
     launch.arguments[count++] = command;
     launch.arguments[count++] = finish;
     launch.arguments[count++] = g_process.record_dir;
+    char folder[PATH_MAX + 80];
     if (g_process.options.out[0] != '\0') {
+        // A spawned world inherits the directory of the one that spawned it: it gets its own
+        // beside.
+        const bool spawned = (g_process.header->flags & kFileSpawned) != 0;
+        snprintf(folder, sizeof(folder), "%s%s%s", g_process.options.out, spawned ? "-" : "",
+                 spawned ? g_process.header->job : "");
         launch.arguments[count++] = out;
-        launch.arguments[count++] = g_process.options.out;
+        launch.arguments[count++] = folder;
     }
     if (g_process.options.quiet) launch.arguments[count++] = quiet;
     launch.environment = environment_of_command();

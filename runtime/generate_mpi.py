@@ -103,7 +103,7 @@ def bytes_expression(function, text):
     if match:
         return f"sum_w(call, {span(match[1], comm)}, {match[2]}, {match[3]})"
     factors = text.split("*")
-    match = re.match(r"^(sum|sum_in|sum_out|own)\((\w+)\)$", factors[0])
+    match = re.match(r"^(sum|sum_local|sum_in|sum_out|own)\((\w+)\)$", factors[0])
     if match and match[1] == "own":
         count = f"own_count({comm}, {match[2]})"
     elif match:
@@ -112,13 +112,13 @@ def bytes_expression(function, text):
         count = f"as_count({factors[0]})"
     result = f"{count} * type_bytes(call, {factors[1]})"
     for factor in factors[2:]:
-        result += " * " + {"size": f"comm_span({comm})", "in": f"neighbors_in({comm})",
+        result += " * " + {"size": f"comm_span({comm})", "local": f"comm_size({comm})", "in": f"neighbors_in({comm})",
                            "out": f"neighbors_out({comm})"}[factor]
     return result
 
 
 def span(kind, comm):
-    return {"sum": f"comm_span({comm})", "sum_in": f"neighbors_in({comm})",
+    return {"sum": f"comm_span({comm})", "sum_local": f"comm_size({comm})", "sum_in": f"neighbors_in({comm})",
             "sum_out": f"neighbors_out({comm})"}[kind]
 
 

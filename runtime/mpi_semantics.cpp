@@ -16,15 +16,18 @@ uint64_t find_type_bytes(Thread* thread, MPI_Datatype type) {
     return static_cast<uint64_t>(bytes);
 }
 
+int comm_size(MPI_Comm comm) {
+    int size = 0;
+    g_mpi.Comm_size(comm, &size);
+    return size;
+}
+
 int comm_span(MPI_Comm comm) {
     int inter = 0;
-    int size = 0;
     if (comm != g_mpi.comm_world) g_mpi.Comm_test_inter(comm, &inter);
-    if (inter != 0) {
-        g_mpi.Comm_remote_size(comm, &size);
-    } else {
-        g_mpi.Comm_size(comm, &size);
-    }
+    if (inter == 0) return comm_size(comm);
+    int size = 0;
+    g_mpi.Comm_remote_size(comm, &size);
     return size;
 }
 

@@ -35,6 +35,7 @@ uintptr_t handle_in(const Handle* place) {
 
 // Ranks that a collective's counts speak of: of the communicator, or the remote ones.
 int comm_span(MPI_Comm comm);
+int comm_size(MPI_Comm comm);  // of the caller's own group
 int neighbors_in(MPI_Comm comm);
 int neighbors_out(MPI_Comm comm);
 uint64_t own_count(MPI_Comm comm, const int* counts);

@@ -103,7 +103,6 @@ Thread* attach_thread() {
     thread->open = nullptr;
     thread->in_dwell = false;
     thread->last = 0;
-    thread->last_ticks = now;
     thread->slow_ticks = 0;
     thread->epoch = g_live->epoch;
     thread->resets = g_live->resets;
@@ -112,6 +111,7 @@ Thread* attach_thread() {
     t_thread = thread;
     if (g_have_key) pthread_setspecific(g_thread_key, thread);
     start_sampling(thread);
+    thread->last_ticks = now_ticks();
     return thread;
 }
 
