@@ -425,7 +425,9 @@ TEST(BuildProfile, FortranMainProgramStandsForMain) {
     ScratchFolder folder;
     const std::string source = fixture("heat.f90");
     const std::string file = folder / "heat.so";
-    ASSERT_EQ(run("gfortran -O0 -g -shared -fPIC -o '" + file + "' '" + source + "'"), "");
+    ASSERT_EQ(run("cd '" + (folder / "") + "' && gfortran -O0 -g -shared -fPIC -o '" + file +
+                  "' '" + source + "'"),
+              "");
     MergedBuilder records;
     const uint32_t app = records.module(file);
     const uint32_t start = records.call(0, records.module("/nonexistent/libc.so.6"), 0x80);

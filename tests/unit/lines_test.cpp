@@ -22,8 +22,10 @@ class Lines : public testing::Test {
                  const std::string& name = "fixture.so") {
         file_ = folder_ / name;
         source_ = fixture(source);
-        const std::string problem = run(compiler + " -Wl,--build-id " + flags +
-                                        " -shared -fPIC -o '" + file_ + "' '" + source_ + "'");
+        // In the folder, because .dwo and .mod files are written where the compiler runs.
+        const std::string problem =
+            run("cd '" + (folder_ / "") + "' && " + compiler + " -Wl,--build-id " + flags +
+                " -shared -fPIC -o '" + file_ + "' '" + source_ + "'");
         EXPECT_EQ(problem, "");
         return problem.empty();
     }

@@ -1,0 +1,400 @@
+"""The rows of the table: each measures one thing and returns what it found."""
+
+import json
+import os
+import re
+import shutil
+import statistics
+
+from measuring import Interval, NotMeasured, number_after, ratios
+
+ROWS = {}
+
+
+class Row:
+    """`reached`: True, False, None for what has no figure to reach, or why there is no verdict."""
+
+    def __init__(self, what, to_reach, measured, reached=None):
+        self.what, self.to_reach, self.measured, self.reached = what, to_reach, measured, reached
+
+
+def row(name):
+    def add(function):
+        ROWS[name] = function
+        return function
+    return add
+
+
+EXTRA_CALLS = ("Isend", "Irecv", "Wait (for a send)", "Wait (for a receive)")
+
+
+def parse_call_cost(text):
+    """The pair of time stamp reads in ns, and the added ns of each call."""
+    pair_ns = number_after("pair of time stamp reads:", text)
+    lines = re.findall(r"^(\S.*?)\s+[\d.]+\s+[\d.]+\s+(-?[\d.]+)\s+-?[\d.]+$", text, re.M)
+    if not lines:
+        raise NotMeasured("call_cost printed no figures")
+    return pair_ns, {name: float(added) for name, added in lines}
+
+
+@row("calls")
+def call_costs(bench):
+    """One wrapped call: depth 1, paths of ten frames, the whole path, and no dwell at all."""
+    argv = [bench.program("call_cost"), "150" if bench.quick else "3000"]
+
+    def with_depth(options):
+        return lambda: parse_call_cost(bench.run(argv, 1, options)[0])
+
+    sampling_off = ["--sample", "off"]
+    names = ("depth 1", "10 frames", "whole path", "without dwell")
+    results = bench.alternate(1 if bench.quick else 7,
+                              with_depth(sampling_off + ["--callpath", "1"]),
+                              with_depth(sampling_off + ["--callpath", "10"]),
+                              with_depth(sampling_off + ["--callpath", "all"]),
+                              with_depth(None))
+    rows = []
+    for name, limit, runs in zip(names, (2.5, 4.0, None, None), results):
+        for call in runs[0][1]:
+            added = [figures[call] for _, figures in runs]
+            pairs = [figures[call] / pair_ns for pair_ns, figures in runs]
+            middle = statistics.median(pairs)
+            wanted = limit is not None and call not in EXTRA_CALLS
+            rows.append(Row(f"{name}: {call}", f"{limit} pairs" if wanted else "-",
+                            f"{statistics.median(added):.1f} ns = {middle:.2f} pairs "
+                            f"({min(pairs):.2f} to {max(pairs):.2f} in {len(runs)} runs)",
+                            middle <= limit if wanted else None))
+    return [only for only in rows
+            if not only.what.startswith(("whole", "without")) or "Send + Recv" in only.what]
+
+
+@row("fortran")
+def fortran_costs(bench):
+    """The difference between whole runs of an mpi_f08 program: there is no way round dwell in one."""
+    argv = [bench.program("call_cost_f08"), "150" if bench.quick else "3000"]
+
+    def costs(options):
+        lines = re.findall(r"^(\S.*?)\s+([\d.]+)$", bench.run(argv, 1, options)[0], re.M)
+        return {name: float(cost) for name, cost in lines}
+
+    options = ["--sample", "off", "--callpath", "1"]
+    plain, observed = bench.alternate(2 if bench.quick else 7, lambda: costs(None),
+                                      lambda: costs(options))
+    rows = []
+    for call in plain[0]:
+        added = Interval([b[call] - a[call] for a, b in zip(plain, observed)])
+        rows.append(Row(f"mpi_f08, depth 1: {call}", "-",
+                        f"{added.median:+.1f} ns [{added.low:+.1f}, {added.high:+.1f}]"
+                        + added.remark()))
+    return rows
+
+
+@row("memory")
+def memory(bench):
+    text = bench.execute([bench.program("record_sizes")])[0]
+    size = {name: int(count) for name, count in re.findall(r"^(\w+) (\d+)$", text, re.M)}
+    good = size["node"] == 64 and size["communication"] == 64 and size["peer"] == 64
+    return [Row("memory of a record", "64 + 64 + 64 bytes",
+                f"node {size['node']}, communication node {size['communication']} more, "
+                f"peer {size['peer']}, histogram {size['histogram']} bytes", good)]
+
+
+def without_digits(text):
+    return re.sub(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", "#", text)
+
+
+def sizes_after(bench, calls):
+    """Record file bytes of each rank, and of each output its bytes as it is and without digits."""
+    out = bench.directory(f"sizes.{calls}")
+    bench.execute([bench.mpirun, "-n", "2", bench.dwell, "run", "--quiet", "--sample", "off", "-o",
+                   out, "--", bench.program("same_statements"), str(calls)])
+    files = {}
+    for name in ("profile.json", "report.txt", "stats.picl"):
+        with open(os.path.join(out, name), encoding="utf-8") as stream:
+            files[name] = stream.read()
+    profile = json.loads(files["profile.json"])
+    records = [rank["record_bytes"] for rank in profile["ranks"]]
+    entries = tuple(len(profile[key]) for key in ("nodes", "intervals", "rows", "peers"))
+    return records, entries, files
+
+
+@row("size")
+def size_after_calls(bench):
+    """Ten thousand and ten million calls of the same statements. Record files must be equal to the
+    byte. Numbers in text have more digits after a longer run, and a PICL pair appears when the
+    first of a statement's receives has to wait, so outputs are compared without digits and may
+    differ by a tenth."""
+    few, many = (1000, 100000) if bench.quick else (10**4, 10**7)
+    records_few, entries_few, files_few = sizes_after(bench, few)
+    records_many, entries_many, files_many = sizes_after(bench, many)
+    rows = [Row(f"record files, {few:.0e} and {many:.0e} calls", "same size",
+                f"{records_few} and {records_many} bytes of the two ranks",
+                records_few == records_many),
+            Row("profile.json, number of entries", "same",
+                "nodes {}, intervals {}, rows {}, peers {}".format(*entries_few)
+                + ("" if entries_few == entries_many else
+                   "; then {}, {}, {}, {}".format(*entries_many)), entries_few == entries_many)]
+    for name, before in files_few.items():
+        after = files_many[name]
+        bare_before, bare_after = len(without_digits(before)), len(without_digits(after))
+        rows.append(Row(f"{name}", "same size",
+                        f"{len(before)} and {len(after)} bytes; without digits {bare_before} and "
+                        f"{bare_after}", abs(bare_after - bare_before) <= bare_before // 10))
+    return rows
+
+
+MERGE_RUN = re.compile(r"^(\d+) ranks of (\d+) nodes: (\d+) merged nodes.*peak memory (\d+) MB$", re.M)
+MERGE_STEP = re.compile(r"^\s*(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+([\d.]+)$", re.M)
+
+
+@row("merge")
+def merge(bench):
+    """Linear in nodes: four times the nodes must not take more than five times as long in the last
+    step of 4096 ranks. Not in ranks: the last step of the large job must not take more than twice
+    as long as the one that makes 64 ranks out of two times 32."""
+    text = bench.execute([bench.program("merge_bench"), "2000" if bench.quick else "100000"],
+                         timeout_s=1800)[0]
+    heads = list(MERGE_RUN.finditer(text))
+    if len(heads) < 4:
+        raise NotMeasured("merge_bench printed no figures")
+    runs = []
+    for head, after in zip(heads, heads[1:] + [None]):
+        part = text[head.end():after.start() if after else len(text)]
+        steps = [(int(step[1]), float(step[2])) for step in MERGE_STEP.findall(part)]
+        runs.append((int(head[1]), int(head[2]), int(head[4]), steps))
+    ranks, nodes, peak_mb, steps = runs[0]
+    by_nodes = {run[1]: run[3][-1][1] for run in runs[1:]}
+    least, most = min(by_nodes), max(by_nodes)
+    growth = by_nodes[most] / by_nodes[least]
+    sixty_four = next(ms for after, ms in steps if after >= 64)
+    last = steps[-1][1]
+    return [Row(f"merge of {ranks} ranks, {nodes} nodes: peak", "200 MB",
+                f"{peak_mb} MB, of all ranks that are alive at once", peak_mb < 200),
+            Row("merge step, time by nodes", "linear",
+                f"{by_nodes[least]:.2f} ms for {least} nodes, {by_nodes[most]:.2f} for {most}: "
+                f"{growth:.1f} times for {most // least} times as many",
+                growth <= 1.25 * most / least),
+            Row("merge step, time by ranks", "not linear",
+                f"{sixty_four:.2f} ms for 64 ranks, {last:.2f} for all {ranks}",
+                last <= 2 * sixty_four)]
+
+
+KEEP_MERGED = """#!/bin/sh
+# Stands in for the dwell command at the end of a run: keeps a copy of what it was given.
+cp -R "$2" "$KEPT_DIRECTORY"
+"""
+
+
+def thousand_lines(lines):
+    """A C program with `lines` communication lines in functions of 20."""
+    text = ["#include <mpi.h>", "static char out[8], in[8];"]
+    functions = -(-lines // 20)
+    for number in range(functions):
+        text.append(f"static __attribute__((noinline)) void step_{number}(void) {{")
+        for line in range(min(20, lines - 20 * number)):
+            text.append("    MPI_Recv(in, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);"
+                        if line % 2 else "    MPI_Send(out, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF);")
+        text.append("}")
+    text += ["int main(int argc, char** argv) {", "    MPI_Init(&argc, &argv);"]
+    text += [f"    step_{number}();" for number in range(functions)]
+    text += ["    MPI_Finalize();", "    return 0;", "}", ""]
+    return "\n".join(text)
+
+
+def merged_records(bench, lines):
+    """The directory that rank 0 leaves for `dwell finish`, from two ranks of a generated program."""
+    where = bench.directory("thousand")
+    compiler = shutil.which("mpicc.openmpi") or shutil.which("mpicc")
+    if compiler is None:
+        raise NotMeasured("mpicc is not installed")
+    with open(os.path.join(where, "lines.c"), "w", encoding="utf-8") as stream:
+        stream.write(thousand_lines(lines))
+    bench.execute([compiler, "-g", "-O1", "lines.c", "-o", "lines"], where)
+    keeper = os.path.join(where, "keep")
+    with open(keeper, "w", encoding="utf-8") as stream:
+        stream.write(KEEP_MERGED)
+    os.chmod(keeper, 0o755)
+    kept = os.path.join(where, "kept")
+    bench.execute([bench.mpirun, "-n", "2", "-x", f"LD_PRELOAD={bench.library}", "-x",
+                   f"DWELL_COMMAND={keeper}", "-x", "DWELL_SAMPLE=off", "-x",
+                   f"KEPT_DIRECTORY={kept}", os.path.join(where, "lines")], where)
+    if not os.path.exists(os.path.join(kept, "merged")):
+        raise NotMeasured("no merged records were kept")
+    return kept
+
+
+@row("report")
+def end_of_run(bench):
+    """`dwell finish` on merged records, as rank 0 starts it after PMPI_Finalize."""
+    kept = merged_records(bench, 1000)
+    times_s = []
+    nodes = 0
+    for number in range(3 if bench.quick else 11):
+        job = os.path.join(bench.scratch, f"job.{number}")
+        out = os.path.join(bench.scratch, f"report.{number}")
+        shutil.copytree(kept, job)
+        os.chmod(job, 0o700)
+        times_s.append(bench.execute([bench.dwell, "finish", job, "-o", out, "--quiet"])[1])
+        with open(os.path.join(out, "profile.json"), encoding="utf-8") as stream:
+            profile = json.load(stream)
+        nodes = len(profile["nodes"])
+    if nodes < 1000:
+        raise NotMeasured(f"the profile has only {nodes} nodes")
+    median_s = statistics.median(times_s)
+    return [Row(f"end of run: report of {nodes} nodes", "0.2 s",
+                f"{median_s:.3f} s ({min(times_s):.3f} to {max(times_s):.3f} in {len(times_s)} runs; "
+                f"{len(profile['intervals'])} intervals besides)", median_s < 0.2)]
+
+
+@row("sampling")
+def sampling(bench):
+    """Computation without communication, on one rank for each core."""
+    argv = [bench.program("compute"), *(("8", "20") if bench.quick else ("40", "50"))]
+    ranks = min(2, os.cpu_count() or 1)
+
+    def chunk_ms(options):
+        return lambda: number_after("chunk_ms", bench.run(argv, ranks, options)[0])
+
+    sampled, off, plain = bench.alternate(2 if bench.quick else bench.pairs,
+                                          chunk_ms(["--sample", "100"]),
+                                          chunk_ms(["--sample", "off"]), chunk_ms(None))
+    against_off = ratios(sampled, off)
+    return [Row("sampling at 100 Hz, against off", "0.2 %", against_off.percent(),
+                verdict(against_off, against_off.median - 1 < 0.002)),
+            Row("sampling at 100 Hz, against plain", "-", ratios(sampled, plain).percent())]
+
+
+@row("start")
+def start_and_end(bench):
+    """An empty MPI program of two ranks."""
+    argv = [bench.program("empty")]
+
+    def times(options):
+        stdout, elapsed_s = bench.run(argv, 2, options)
+        return elapsed_s * 1e3, number_after("init_ms", stdout), number_after("finalize_ms", stdout)
+
+    plain, observed = bench.alternate(3 if bench.quick else max(11, bench.pairs),
+                                      lambda: times(None), lambda: times([]))
+    rows = []
+    for which, name in enumerate(("whole command", "MPI_Init", "MPI_Finalize and report")):
+        more = Interval([b[which] - a[which] for a, b in zip(plain, observed)])
+        usual = statistics.median(a[which] for a in plain)
+        rows.append(Row(f"once: {name}", "-",
+                        f"{more.median:+.1f} ms [{more.low:+.1f}, {more.high:+.1f}] on top of "
+                        f"{usual:.1f}" + more.remark()))
+    return rows
+
+
+LAMMPS_INPUT = """units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 10 0 10 0 10
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 3.0 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify every 20 delay 0 check no
+fix 1 all nve
+thermo 100
+run {steps}
+"""
+
+
+def verdict(interval, reached):
+    """No verdict from fewer pairs than an interval of 95 % needs."""
+    return reached if interval.coverage >= 0.95 else "too few pairs"
+
+
+def slowdown_rows(name, plain, observed, timers):
+    """The figure is for the program's own timer, the first; wall time is shown as well."""
+    rows = []
+    for which, timer in enumerate(timers):
+        slower = ratios([b[which] for b in observed], [a[which] for a in plain])
+        reached = slower.median <= 1.005 or slower.low <= 1
+        rows.append(Row(f"{name}: {timer}",
+                        "0.5 % or 0 in interval" if which == 0 else "-",
+                        slower.percent(), verdict(slower, reached) if which == 0 else None))
+    return rows
+
+
+@row("lammps")
+def lammps(bench):
+    path = shutil.which("lmp")
+    if path is None:
+        raise NotMeasured("lmp is not installed (Debian: lammps)")
+    where = bench.directory("lammps")
+    with open(os.path.join(where, "in.melt"), "w", encoding="utf-8") as stream:
+        stream.write(LAMMPS_INPUT.format(steps=100 if bench.quick else 5000))
+    argv = [path, "-in", "in.melt", "-log", "none"]
+
+    def times(options):
+        stdout, elapsed_s = bench.run(argv, 2, options, where)
+        return number_after("Loop time of", stdout), elapsed_s
+
+    plain, observed = bench.alternate(2 if bench.quick else bench.pairs, lambda: times(None),
+                                      lambda: times([]))
+    return slowdown_rows("LAMMPS melt", plain, observed, ("its loop time", "whole command"))
+
+
+HPCC_INPUT = """HPLinpack benchmark input file
+of the cost measurement
+HPL.out      output file name (if any)
+8            device out (6=stdout,7=stderr,file)
+1            # of problems sizes (N)
+{n}          Ns
+1            # of NBs
+{block}      NBs
+0            PMAP process mapping (0=Row-,1=Column-major)
+1            # of process grids (P x Q)
+1            Ps
+2            Qs
+16.0         threshold
+1            # of panel fact
+2            PFACTs (0=left, 1=Crout, 2=Right)
+1            # of recursive stopping criterium
+4            NBMINs (>= 1)
+1            # of panels in recursion
+2            NDIVs
+1            # of recursive panel fact.
+1            RFACTs (0=left, 1=Crout, 2=Right)
+1            # of broadcast
+1            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
+1            # of lookahead depth
+1            DEPTHs (>=0)
+2            SWAP (0=bin-exch,1=long,2=mix)
+64           swapping threshold
+0            L1 in (0=transposed,1=no-transposed) form
+0            U  in (0=transposed,1=no-transposed) form
+1            Equilibration (0=no,1=yes)
+8            memory alignment in double (> 0)
+"""
+
+
+@row("hpcc")
+def hpcc(bench):
+    """hpcc times its parts one by one: the own time is the sum of those that communicate."""
+    path = shutil.which("hpcc")
+    if path is None:
+        raise NotMeasured("hpcc is not installed (Debian: hpcc)")
+    where = bench.directory("hpcc")
+    with open(os.path.join(where, "hpccinf.txt"), "w", encoding="utf-8") as stream:
+        stream.write(HPCC_INPUT.format(n=64 if bench.quick else 1200, block=16 if bench.quick else 64))
+    result = os.path.join(where, "hpccoutf.txt")
+
+    def times(options):
+        if os.path.exists(result):
+            os.remove(result)
+        _, elapsed_s = bench.run([path], 2, options, where)
+        with open(result, encoding="utf-8", errors="replace") as stream:
+            text = stream.read()
+        own = re.findall(r"^(?:HPL_time|PTRANS_time|MPIRandomAccess(?:_LCG)?_time|MPIFFT_time\d)="
+                         r"([\d.eE+-]+)$", text, re.M)
+        if len(own) < 5:
+            raise NotMeasured("hpcc did not print its times")
+        return sum(float(seconds) for seconds in own), elapsed_s
+
+    plain, observed = bench.alternate(2 if bench.quick else bench.pairs, lambda: times(None),
+                                      lambda: times([]))
+    return slowdown_rows("hpcc", plain, observed, ("its timed parts", "whole command"))
