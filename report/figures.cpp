@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "report/text_style.h"
+#include "runtime/mpi_calls.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {
@@ -82,6 +83,29 @@ std::string pair_text(uint32_t rank, uint32_t peer, bool sent, bool received, bo
     return own + std::string(glyphs(utf8).arrow) + peer_text(peer);
 }
 
+// Samples by function, file and line.
+using LineSamples = std::map<std::tuple<std::string, std::string, int>, uint64_t>;
+
+// Without a line a function is one place: offsets in it tell a person nothing.
+void add_samples(const std::vector<SampledLine>& lines, LineSamples* into) {
+    for (const SampledLine& line : lines) {
+        const std::string& file = line.line != 0 ? line.file : std::string();
+        (*into)[{line.function, file, line.line}] += line.samples;
+    }
+}
+
+SampledPlaces sorted_places(const LineSamples& samples) {
+    SampledPlaces places;
+    for (const auto& [key, count] : samples) {
+        places.lines.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), count});
+        places.samples += count;
+    }
+    std::stable_sort(
+        places.lines.begin(), places.lines.end(),
+        [](const SampledLine& a, const SampledLine& b) { return a.samples > b.samples; });
+    return places;
+}
+
 struct PairWeight {
     double time_ns = 0;
     bool sent = false;
@@ -90,13 +114,37 @@ struct PairWeight {
 
 }  // namespace
 
+bool is_setup(const ProfileNode& node) {
+    if (!is_communication(node) || node.call >= kMpiCallCount) return false;
+    const CallClass call_class = kMpiCalls[node.call].call_class;
+    return call_class == CallClass::kEnvironment || call_class == CallClass::kManage;
+}
+
+bool is_serial(const Profile& profile) {
+    const auto serial = [](const ProfileRank& rank) { return (rank.flags & kFileSerial) != 0; };
+    return !profile.ranks.empty() &&
+           std::all_of(profile.ranks.begin(), profile.ranks.end(), serial);
+}
+
+MpiTimes mpi_times(const Profile& profile) {
+    MpiTimes times{profile.transfer_ns, profile.blocked_ns, 0};
+    for (const ProfileNode& node : profile.nodes) {
+        if (!is_setup(node)) continue;
+        const uint64_t blocked = std::min(node.totals.blocked_ns, node.totals.time_ns);
+        times.setup_ns += node.totals.time_ns;
+        times.blocked_ns -= std::min(times.blocked_ns, blocked);
+        times.transfer_ns -= std::min(times.transfer_ns, node.totals.time_ns - blocked);
+    }
+    return times;
+}
+
 std::vector<RankFigures> rank_figures(const Profile& profile) {
     std::vector<RankFigures> figures;
     if (profile.rows.empty()) return figures;
     std::map<uint32_t, size_t> index_of;
     for (const ProfileRank& rank : profile.ranks) {
         index_of.emplace(rank.rank, figures.size());
-        figures.push_back({rank.rank, 0, 0, 0, 0, 0});
+        figures.emplace_back().rank = rank.rank;
     }
     for (const ProfileRow& row : profile.rows) {
         const auto found = index_of.find(row.rank);
@@ -105,8 +153,12 @@ std::vector<RankFigures> rank_figures(const Profile& profile) {
         rank.computation_ns += row.computation_ns;
         if (!is_communication(profile.nodes[row.node])) continue;
         const uint64_t blocked = std::min(row.totals.blocked_ns, row.totals.time_ns);
-        rank.blocked_ns += blocked;
-        rank.transfer_ns += row.totals.time_ns - blocked;
+        if (is_setup(profile.nodes[row.node])) {
+            rank.setup_ns += row.totals.time_ns;
+        } else {
+            rank.blocked_ns += blocked;
+            rank.transfer_ns += row.totals.time_ns - blocked;
+        }
         rank.bytes_sent += row.totals.bytes_sent;
         rank.bytes_received += row.totals.bytes_received;
     }
@@ -129,6 +181,7 @@ std::vector<CommLine> comm_lines(const Profile& profile) {
         CommLine& line = by_key[line_key(profile, i)];
         if (line.nodes.empty()) {
             line.node = i;
+            line.setup = is_setup(profile.nodes[i]);
             line.totals.min_ns = UINT64_MAX;
         } else if (profile.nodes[i].totals.time_ns > profile.nodes[line.node].totals.time_ns) {
             line.node = i;
@@ -140,6 +193,7 @@ std::vector<CommLine> comm_lines(const Profile& profile) {
     for (auto& [key, line] : by_key) lines.push_back(std::move(line));
     find_worst_ranks(profile, &lines);
     std::stable_sort(lines.begin(), lines.end(), [](const CommLine& a, const CommLine& b) {
+        if (a.setup != b.setup) return b.setup;
         return a.totals.time_ns > b.totals.time_ns;
     });
     return lines;
@@ -189,6 +243,7 @@ std::vector<IntervalLine> interval_lines(const Profile& profile) {
     using Key = std::tuple<LineKey, LineKey, std::string>;
     std::map<Key, IntervalLine> by_key;
     std::map<Key, uint64_t> largest_ns;
+    std::map<Key, LineSamples> samples;
     for (const ProfileInterval& interval : profile.intervals) {
         const LineKey from =
             interval.from == kNoNode ? LineKey{} : line_key(profile, interval.from);
@@ -204,31 +259,95 @@ std::vector<IntervalLine> interval_lines(const Profile& profile) {
         line.count += interval.count;
         line.time_ns += interval.time_ns;
         line.max_ns = std::max(line.max_ns, interval.max_ns);
-        for (const SampledLine& sampled : interval.lines) {
-            line.samples += sampled.samples;
-            const auto same = std::find_if(
-                line.lines.begin(), line.lines.end(), [&sampled](const SampledLine& known) {
-                    return known.line == sampled.line && known.file == sampled.file &&
-                           known.function == sampled.function;
-                });
-            if (same == line.lines.end()) {
-                line.lines.push_back(sampled);
-            } else {
-                same->samples += sampled.samples;
-            }
-        }
+        add_samples(interval.lines, &samples[key]);
     }
     std::vector<IntervalLine> lines;
     for (auto& [key, line] : by_key) {
-        std::stable_sort(
-            line.lines.begin(), line.lines.end(),
-            [](const SampledLine& a, const SampledLine& b) { return a.samples > b.samples; });
+        SampledPlaces places = sorted_places(samples[key]);
+        line.samples = places.samples;
+        line.lines = std::move(places.lines);
         lines.push_back(std::move(line));
     }
     std::stable_sort(lines.begin(), lines.end(), [](const IntervalLine& a, const IntervalLine& b) {
         return a.time_ns > b.time_ns;
     });
     return lines;
+}
+
+std::vector<SampledPlaces> sampled_places(const Profile& profile) {
+    std::map<uint32_t, LineSamples> samples;
+    for (const ProfileInterval& interval : profile.intervals) {
+        add_samples(interval.lines, &samples[interval.booked_on]);
+    }
+    std::vector<SampledPlaces> places(profile.nodes.size());
+    for (const auto& [node, lines] : samples) places[node] = sorted_places(lines);
+    return places;
+}
+
+SampledPlaces all_sampled_places(const Profile& profile) {
+    LineSamples samples;
+    for (const ProfileInterval& interval : profile.intervals) {
+        add_samples(interval.lines, &samples);
+    }
+    return sorted_places(samples);
+}
+
+std::string places_text(const SampledPlaces& places, size_t limit, int width, bool utf8) {
+    std::string text;
+    std::string function;
+    std::string file;
+    for (size_t i = 0; i < std::min(limit, places.lines.size()); ++i) {
+        const SampledLine& line = places.lines[i];
+        const std::string own_function = short_name(line.function, utf8);
+        const std::string own_file = printable(base_name(line.file), utf8);
+        const bool same_function = i != 0 && own_function == function;
+        const std::string number = line.line != 0 ? fmt::format(":{}", line.line) : "";
+        const std::string place = same_function && own_file == file ? number : own_file + number;
+        const std::string share = fmt::format("{:.0f} %", 100 * static_cast<double>(line.samples) /
+                                                              static_cast<double>(places.samples));
+        std::string next = i == 0 ? "" : ", ";
+        if (!same_function) next += own_function + (place.empty() ? "" : " ");
+        next += place + " " + share;
+        if (display_width(text) + display_width(next) > width) {
+            next = place + " " + share;
+            if (i != 0 || place.empty() || display_width(next) > width) break;
+        }
+        text += next;
+        function = own_function;
+        file = own_file;
+    }
+    return text;
+}
+
+std::vector<std::optional<Peak>> computation_peaks(const Profile& profile) {
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> time_ns;  // node, rank
+    for (const ProfileRow& row : profile.rows) {
+        if (row.computation_ns != 0) time_ns[{row.node, row.rank}] += row.computation_ns;
+    }
+    std::vector<std::optional<Peak>> peaks(profile.nodes.size());
+    for (const auto& [key, ns] : time_ns) {
+        std::optional<Peak>& most = peaks[key.first];
+        if (!most || static_cast<double>(ns) > most->ns) {
+            most = Peak{key.second, static_cast<double>(ns)};
+        }
+    }
+    return peaks;
+}
+
+uint32_t extra_computation(const Profile& profile, uint32_t rank) {
+    std::vector<double> extra(profile.nodes.size(), 0);
+    for (const ProfileRow& row : profile.rows) {
+        if (row.rank == rank) extra[row.node] += static_cast<double>(row.computation_ns);
+    }
+    uint32_t most = kNoNode;
+    double most_ns = 0;
+    for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
+        extra[i] -= static_cast<double>(profile.nodes[i].computation_ns) / rank_count(profile);
+        if (extra[i] <= most_ns) continue;
+        most = i;
+        most_ns = extra[i];
+    }
+    return most;
 }
 
 std::string place_text(const ProfileNode& node, bool utf8) {
@@ -245,6 +364,13 @@ std::string procedure_of(const Profile& profile, uint32_t node, bool utf8) {
         }
     }
     return "";
+}
+
+std::string procedure_name(const Profile& profile, uint32_t node, bool utf8) {
+    const ProfileNode& own = profile.nodes[node];
+    if (own.kind == SiteKind::kProgram) return printable(base_name(own.name), utf8);
+    if (own.kind == SiteKind::kProcedure) return short_name(own.name, utf8);
+    return procedure_of(profile, node, utf8);
 }
 
 double rank_count(const Profile& profile) {

@@ -12,12 +12,28 @@
 
 namespace dwell {
 
+// Calls that start and end MPI or create and free its objects. The report shows their time, waiting
+// included, as set-up, apart from that of communication.
+bool is_setup(const ProfileNode& node);
+
+// A program that never called MPI: sampled from outside.
+bool is_serial(const Profile& profile);
+
+// How the report divides the time in MPI; sums over ranks.
+struct MpiTimes {
+    uint64_t transfer_ns = 0;
+    uint64_t blocked_ns = 0;
+    uint64_t setup_ns = 0;
+};
+MpiTimes mpi_times(const Profile& profile);
+
 // One rank, threads summed.
 struct RankFigures {
     uint32_t rank = 0;
     uint64_t computation_ns = 0;
     uint64_t transfer_ns = 0;
     uint64_t blocked_ns = 0;
+    uint64_t setup_ns = 0;
     uint64_t bytes_sent = 0;
     uint64_t bytes_received = 0;
 };
@@ -40,11 +56,12 @@ struct PairShare {
 // A communication statement over all call paths that reach it.
 struct CommLine {
     uint32_t node = 0;  // the costliest of its nodes
+    bool setup = false;
     std::vector<uint32_t> nodes;
     Totals totals{};
     std::optional<Peak> worst;  // unknown when several nodes and no rows
 };
-// Longest time first.
+// Communication before set-up, longest time first.
 std::vector<CommLine> comm_lines(const Profile& profile);
 // Heaviest first, at most `limit`; `*others` is how many more there are.
 std::vector<PairShare> heaviest_pairs(const Profile& profile, const CommLine& line, bool utf8,
@@ -64,8 +81,31 @@ struct IntervalLine {
 // Longest time first.
 std::vector<IntervalLine> interval_lines(const Profile& profile);
 
+// Where samples of a node's own computation fell, over all intervals that it owns.
+struct SampledPlaces {
+    uint64_t samples = 0;
+    std::vector<SampledLine> lines;  // most samples first
+};
+// By node; empty for those without samples.
+std::vector<SampledPlaces> sampled_places(const Profile& profile);
+// Of the whole profile.
+SampledPlaces all_sampled_places(const Profile& profile);
+
+// "relax jacobi.cpp:81 26 %, :79 18 %": as many lines, at most `limit`, as fit; empty when not even
+// the first one does. A name is left out where it is that of the line before.
+std::string places_text(const SampledPlaces& places, size_t limit, int width, bool utf8);
+
+// Of each node's own computation: the rank that has most. Empty without rows.
+std::vector<std::optional<Peak>> computation_peaks(const Profile& profile);
+
+// Where rank `rank` computes longer than the mean by most: node, or kNoNode.
+uint32_t extra_computation(const Profile& profile, uint32_t rank);
+
 // "file.c:88", or the module where there is no line; empty when nothing is known.
 std::string place_text(const ProfileNode& node, bool utf8);
+
+// The name of a procedure, or of the one that holds a statement.
+std::string procedure_name(const Profile& profile, uint32_t node, bool utf8);
 
 // The name of the procedure that holds this statement.
 std::string procedure_of(const Profile& profile, uint32_t node, bool utf8);

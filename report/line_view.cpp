@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "report/views.h"
+#include "summarize/profile_walk.h"
 
 namespace dwell {
 namespace {
 
-constexpr int kNumberWidth = 4;  // of the running number
+constexpr int kNumberWidth = 4;       // of the running number
+constexpr size_t kFunctionLines = 3;  // of a sampled function
 
 struct Column {
     const char* name;
@@ -41,6 +44,51 @@ void add_identity(const Profile& profile, uint32_t node_index, int room, bool ut
 std::string blocked_text(const Totals& totals) {
     if (totals.blocked_ns == 0) return "-";
     return share_text(static_cast<double>(totals.blocked_ns), static_cast<double>(totals.time_ns));
+}
+
+struct SampledFunction {
+    std::string name;
+    uint64_t samples = 0;
+    std::vector<SampledLine> lines;  // most samples first
+};
+
+// Most samples first.
+std::vector<SampledFunction> sampled_functions(const SampledPlaces& places) {
+    std::vector<SampledFunction> functions;
+    std::map<std::string, size_t> numbers;
+    for (const SampledLine& line : places.lines) {
+        const auto [entry, is_new] = numbers.try_emplace(line.function, functions.size());
+        if (is_new) functions.push_back({line.function, 0, {}});
+        functions[entry->second].samples += line.samples;
+        functions[entry->second].lines.push_back(line);
+    }
+    std::stable_sort(functions.begin(), functions.end(),
+                     [](const auto& a, const auto& b) { return a.samples > b.samples; });
+    return functions;
+}
+
+// "jacobi.cpp:81 44 %, :79 30 %, 3 more lines"; shares of the function's own samples.
+std::string function_lines_text(const SampledFunction& function, size_t limit, bool utf8) {
+    std::string text;
+    std::string file;
+    size_t shown = 0;
+    for (const SampledLine& line : function.lines) {
+        if (line.line == 0 || shown == limit) continue;
+        const std::string own_file = printable(base_name(line.file), utf8);
+        text += fmt::format("{}{}:{}", shown == 0 ? "" : ", ", own_file == file ? "" : own_file,
+                            line.line);
+        if (function.lines.size() > 1) {
+            text += fmt::format(" {:.0f} %", 100 * static_cast<double>(line.samples) /
+                                                 static_cast<double>(function.samples));
+        }
+        file = own_file;
+        ++shown;
+    }
+    if (shown != 0 && function.lines.size() > shown) {
+        const size_t others = function.lines.size() - shown;
+        text += fmt::format(", {} more line{}", others, others == 1 ? "" : "s");
+    }
+    return text;
 }
 
 std::string pairs_text(const Profile& profile, const CommLine& line, bool utf8) {
@@ -217,8 +265,6 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
     const bool utf8 = canvas->utf8();
     const bool several = profile.ranks.size() > 1;
     const auto total_ns = static_cast<double>(profile.total_ns);
-    uint32_t hz = 0;
-    for (const ProfileRank& rank : profile.ranks) hz = std::max(hz, rank.sample_hz);
     const size_t shown = std::min<size_t>(intervals.size(), static_cast<size_t>(options.lines));
     canvas->title(fmt::format("Costliest computation ({} of {})", shown, intervals.size()),
                   several ? "from one MPI line to the next; time: mean per rank"
@@ -253,11 +299,40 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
         canvas->put(figures);
         draw_sampled_lines(interval, canvas);
     }
+}
+
+void draw_sampled_code(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+    const SampledPlaces places = all_sampled_places(profile);
+    if (places.samples == 0) return;
+    const std::vector<SampledFunction> functions = sampled_functions(places);
+    const size_t shown = std::min<size_t>(functions.size(), static_cast<size_t>(options.lines));
+    uint32_t hz = 0;
+    for (const ProfileRank& rank : profile.ranks) hz = std::max(hz, rank.sample_hz);
+    canvas->title(fmt::format("Costliest functions ({} of {})", shown, functions.size()),
+                  is_serial(profile) ? "sampled" : "sampled between MPI calls");
+    put_heads({{"share", 7}, {"samples", 9}}, kNumberWidth, canvas);
+    const bool utf8 = canvas->utf8();
+    const auto all = static_cast<double>(places.samples);
+    for (size_t i = 0; i < shown; ++i) {
+        const SampledFunction& function = functions[i];
+        Line line;
+        line.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
+        line.add(pad_left(share_text(static_cast<double>(function.samples), all), 7), Tone::kName);
+        line.add(pad_left(count_text(function.samples), 9)).add("  ");
+        const std::string lines = function_lines_text(function, kFunctionLines, utf8);
+        const int room = canvas->width() - line.width();
+        const int name_room = std::max(room - display_width(lines) - 2, room / 2);
+        line.add(cut_middle(short_name(function.name, utf8), name_room, utf8), Tone::kComputation);
+        if (!lines.empty()) {
+            line.add("  ").add(cut_middle(lines, canvas->width() - line.width() - 2, utf8));
+        }
+        canvas->put(line);
+    }
     if (hz == 0) return;
     canvas->paragraph(
-        fmt::format("  Lines are sampled at {} Hz a thread: n samples mean about n/{} s, give or "
-                    "take the square root of n samples.",
-                    hz, hz),
+        fmt::format("  {} samples at {} Hz a thread: about {} of processor time. n samples mean "
+                    "n/{} s, give or take the square root of n samples.",
+                    places.samples, hz, time_text(1e9 * all / hz, utf8), hz),
         2, Tone::kDim);
 }
 
@@ -274,6 +349,7 @@ void draw_ranks(const Profile& profile, Canvas* canvas) {
                {"computation", 13},
                {"transfer", 10},
                {"blocked", 9},
+               {"set-up", 9},
                {"sent", 10},
                {"received", 10}},
               0, canvas);
@@ -282,10 +358,12 @@ void draw_ranks(const Profile& profile, Canvas* canvas) {
         const auto time = [utf8](uint64_t ns) { return time_text(static_cast<double>(ns), utf8); };
         Line line;
         line.add(pad_left(fmt::format("{}", rank.rank), 6), Tone::kName);
-        line.add(pad_left(time(rank.computation_ns + rank.transfer_ns + rank.blocked_ns), 9));
+        line.add(pad_left(
+            time(rank.computation_ns + rank.transfer_ns + rank.blocked_ns + rank.setup_ns), 9));
         line.add(pad_left(time(rank.computation_ns), 13), Tone::kComputation);
         line.add(pad_left(time(rank.transfer_ns), 10), Tone::kTransfer);
         line.add(pad_left(time(rank.blocked_ns), 9), Tone::kBlocked);
+        line.add(pad_left(time(rank.setup_ns), 9), Tone::kDim);
         line.add(pad_left(bytes_text(static_cast<double>(rank.bytes_sent)), 10));
         line.add(pad_left(bytes_text(static_cast<double>(rank.bytes_received)), 10));
         line.add("  ");

@@ -6,9 +6,15 @@
 #include <set>
 
 #include "report/views.h"
+#include "summarize/profile_walk.h"
 
 namespace dwell {
 namespace {
+
+constexpr double kNotableSetup = 0.1;   // part of all time
+constexpr double kNotablePair = 0.2;    // part of a line's time
+constexpr double kNotableExtra = 0.01;  // computation above the mean, part of the mean total
+constexpr size_t kHeadlinePlaces = 4;
 
 std::string counted(uint64_t count, const std::string& one, const std::string& many) {
     return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -36,6 +42,7 @@ struct Job {
     uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
     uint64_t unfinished = 0;
     uint64_t without_sampling = 0, without_unwinder = 0;
+    uint64_t folded_lines = 0, unknown_lines = 0;  // of the MPI lines
 };
 
 Job job_of(const Profile& profile) {
@@ -60,6 +67,11 @@ Job job_of(const Profile& profile) {
         job.unfinished += rank.state != FileState::kFinalized && !serial ? 1 : 0;
         job.without_sampling += rank.flags & kFileNoSampling ? 1 : 0;
         job.without_unwinder += rank.flags & kFileNoUnwinder ? 1 : 0;
+    }
+    for (const ProfileNode& node : profile.nodes) {
+        if (!is_communication(node)) continue;
+        job.folded_lines += node.labels & kLabelFolded ? 1 : 0;
+        job.unknown_lines += node.labels & (kLabelNoLine | kLabelLineUnknown) ? 1 : 0;
     }
     return job;
 }
@@ -98,6 +110,14 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     if (job.clock_errors != 0) {
         limits.push_back(counted(job.clock_errors, "clock error", "clock errors"));
     }
+    if (job.folded == 0 && job.folded_lines != 0) {
+        limits.push_back(counted(job.folded_lines, "MPI line stands", "MPI lines stand") +
+                         " for folded paths");
+    }
+    if (job.unknown_lines != 0) {
+        limits.push_back(fmt::format("line of {} not known",
+                                     counted(job.unknown_lines, "MPI call", "MPI calls")));
+    }
     if (job.without_unwinder != 0) limits.push_back("no call paths (libunwind missing)");
     if (profile.merged_flags & kMergedRowsDropped) {
         limits.push_back("too many ranks for figures of each rank");
@@ -108,6 +128,8 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
 void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {
     const std::vector<std::string> limits = reservations(profile, job);
     std::string text = "Trust: counts and bytes are exact, computation per procedure is estimated";
+    if (is_serial(profile))
+        text = "Trust: the time is that of the whole process, lines are sampled";
     if (!limits.empty()) {
         text = "Trust: ";
         for (size_t i = 0; i < limits.size(); ++i) text += (i == 0 ? "" : ", ") + limits[i];
@@ -123,6 +145,7 @@ struct Part {
     uint64_t ns;
     uint64_t RankFigures::*member;  // null: not known for each rank
     Tone tone;
+    bool shown;
 };
 
 void draw_part(const Profile& profile, const Part& part, const std::vector<RankFigures>& ranks,
@@ -148,6 +171,71 @@ void draw_part(const Profile& profile, const Part& part, const std::vector<RankF
         line.add(pad_left(ratio_text(most->ns, mean_ns), 9), tone);
     }
     canvas->put(line);
+}
+
+void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* canvas) {
+    const bool utf8 = canvas->utf8();
+    const auto time_ns = static_cast<double>(line.totals.time_ns);
+    const double mean_ns = time_ns / rank_count(profile);
+    const ProfileNode& node = profile.nodes[line.node];
+    std::string text =
+        line.setup ? "No MPI communication but set-up, most in: " : "Costliest MPI line: ";
+    text += fmt::format("{} {}", place_text(node, utf8), printable(node.name, utf8));
+    const std::string procedure = procedure_of(profile, line.node, utf8);
+    if (!procedure.empty()) text += " in " + procedure;
+    text +=
+        fmt::format(", {} of all time", share_text(time_ns, static_cast<double>(profile.total_ns)));
+    if (line.totals.blocked_ns != 0) {
+        text += fmt::format(", {} of that blocked",
+                            share_text(static_cast<double>(line.totals.blocked_ns), time_ns));
+    }
+    if (line.worst && profile.ranks.size() > 1 && line.worst->ns >= kLeastImbalance * mean_ns) {
+        text += fmt::format("; most on rank {}: {}, {} times the mean", line.worst->rank,
+                            time_text(line.worst->ns, utf8), ratio_text(line.worst->ns, mean_ns));
+    }
+    size_t others = 0;
+    const std::vector<PairShare> pairs = heaviest_pairs(profile, line, utf8, 1, &others);
+    if (others != 0 && pairs[0].share >= kNotablePair) {
+        text += fmt::format("; {:.0f} % of it with {}", 100 * pairs[0].share, pairs[0].text);
+    }
+    canvas->paragraph(text + ".", 2, Tone::kHot);
+}
+
+// A run that is short against what it takes to start MPI tells little about the program.
+void draw_setup(const Profile& profile, Canvas* canvas) {
+    const auto setup_ns = static_cast<double>(mpi_times(profile).setup_ns);
+    const auto total_ns = static_cast<double>(profile.total_ns);
+    if (setup_ns < kNotableSetup * total_ns) return;
+    canvas->paragraph(
+        fmt::format("Set-up (start and end of MPI, its communicators and files): {} a rank, {} of "
+                    "all time; a longer run tells more.",
+                    time_text(setup_ns / rank_count(profile), canvas->utf8()),
+                    share_text(setup_ns, total_ns)),
+        2, Tone::kWarm);
+}
+
+void draw_uneven_computation(const Profile& profile, Canvas* canvas) {
+    const bool utf8 = canvas->utf8();
+    const std::vector<RankFigures> ranks = rank_figures(profile);
+    const std::optional<Peak> most = peak(ranks, &RankFigures::computation_ns);
+    const double mean_ns = static_cast<double>(profile.computation_ns) / rank_count(profile);
+    const double extra_ns = most ? most->ns - mean_ns : 0;
+    const double least_ns = kNotableExtra * static_cast<double>(profile.total_ns);
+    if (ranks.size() < 2 || extra_ns < 0.1 * mean_ns || extra_ns < least_ns / rank_count(profile)) {
+        return;
+    }
+    std::string text =
+        fmt::format("Computation is uneven: rank {} computes {}, {} times the mean", most->rank,
+                    time_text(most->ns, utf8), ratio_text(most->ns, mean_ns));
+    const uint32_t node = extra_computation(profile, most->rank);
+    if (node != kNoNode) text += ", most of the surplus in " + procedure_name(profile, node, utf8);
+    const auto blocked_less = [](const RankFigures& a, const RankFigures& b) {
+        return a.blocked_ns < b.blocked_ns;
+    };
+    const auto least = std::min_element(ranks.begin(), ranks.end(), blocked_less);
+    text += least->rank == most->rank ? ", and is blocked least: the others wait for it."
+                                      : "; other ranks may be waiting for it.";
+    canvas->paragraph(text, 2, Tone::kWarm);
 }
 
 }  // namespace
@@ -208,48 +296,32 @@ void draw_overview(const Profile& profile, Canvas* canvas) {
         head.add(pad_left("rank", 7), Tone::kDim).add(pad_left("max/mean", 9), Tone::kDim);
     }
     canvas->put(head);
+    const MpiTimes mpi = mpi_times(profile);
+    const bool with_mpi = !is_serial(profile);
     const Part parts[] = {
-        {"computation", profile.computation_ns, &RankFigures::computation_ns, Tone::kComputation},
-        {"MPI transfer", profile.transfer_ns, &RankFigures::transfer_ns, Tone::kTransfer},
-        {"MPI blocked", profile.blocked_ns, &RankFigures::blocked_ns, Tone::kBlocked},
-        {"paused", profile.paused_ns, nullptr, Tone::kDim},
+        {"computation", profile.computation_ns, &RankFigures::computation_ns, Tone::kComputation,
+         true},
+        {"MPI transfer", mpi.transfer_ns, &RankFigures::transfer_ns, Tone::kTransfer, with_mpi},
+        {"MPI blocked", mpi.blocked_ns, &RankFigures::blocked_ns, Tone::kBlocked, with_mpi},
+        {"MPI set-up", mpi.setup_ns, &RankFigures::setup_ns, Tone::kDim, with_mpi},
+        {"paused", profile.paused_ns, nullptr, Tone::kDim, profile.paused_ns != 0},
     };
     for (const Part& part : parts) {
-        if (part.member == nullptr && part.ns == 0) continue;
-        draw_part(profile, part, ranks, canvas);
+        if (part.shown) draw_part(profile, part, ranks, canvas);
     }
 }
 
 void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, Canvas* canvas) {
-    const bool utf8 = canvas->utf8();
-    const auto total_ns = static_cast<double>(profile.total_ns);
-    if (lines.empty() || total_ns <= 0) return;
-    const CommLine& line = lines.front();
-    const auto time_ns = static_cast<double>(line.totals.time_ns);
-    const double mean_ns = time_ns / rank_count(profile);
+    if (profile.total_ns == 0 || is_serial(profile)) return;
     canvas->blank();
-    const ProfileNode& node = profile.nodes[line.node];
-    std::string text = fmt::format("Costliest MPI line: {} {}", place_text(node, utf8),
-                                   printable(node.name, utf8));
-    const std::string procedure = procedure_of(profile, line.node, utf8);
-    if (!procedure.empty()) text += " in " + procedure;
-    text += fmt::format(", {} of all time, {} of that blocked", share_text(time_ns, total_ns),
-                        share_text(static_cast<double>(line.totals.blocked_ns), time_ns));
-    if (line.worst && profile.ranks.size() > 1 && line.worst->ns >= kLeastImbalance * mean_ns) {
-        text += fmt::format("; most on rank {}: {}, {} times the mean", line.worst->rank,
-                            time_text(line.worst->ns, utf8), ratio_text(line.worst->ns, mean_ns));
-    }
-    canvas->paragraph(text + ".", 2, Tone::kHot);
-    const std::optional<Peak> most = peak(rank_figures(profile), &RankFigures::computation_ns);
-    const double compute_ns = static_cast<double>(profile.computation_ns) / rank_count(profile);
-    if (most && profile.ranks.size() > 1 && most->ns >= 1.1 * compute_ns) {
-        canvas->paragraph(
-            fmt::format(
-                "Computation is uneven: rank {} computes {}, {} times the mean; other ranks may be "
-                "waiting for it.",
-                most->rank, time_text(most->ns, utf8), ratio_text(most->ns, compute_ns)),
-            2, Tone::kWarm);
-    }
+    if (!lines.empty()) draw_costliest_line(profile, lines.front(), canvas);
+    draw_setup(profile, canvas);
+    draw_uneven_computation(profile, canvas);
+    const SampledPlaces places = all_sampled_places(profile);
+    const std::string start = "Computation, sampled: ";
+    const int room = 2 * (canvas->width() - 2) - display_width(start);
+    const std::string where = places_text(places, kHeadlinePlaces, room, canvas->utf8());
+    if (!where.empty()) canvas->paragraph(start + where + ".", 2, Tone::kComputation);
 }
 
 }  // namespace dwell

@@ -33,9 +33,14 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
     draw_overview(profile, &canvas);
     draw_headline(profile, lines, &canvas);
     if (options.per_rank) draw_ranks(profile, &canvas);
-    draw_tree(profile, options, &canvas);
-    draw_comm_lines(profile, lines, options, &canvas);
-    draw_intervals(profile, options, &canvas);
+    if (!is_serial(profile)) {
+        draw_tree(profile, options, &canvas);
+        draw_comm_lines(profile, lines, options, &canvas);
+        draw_sampled_code(profile, options, &canvas);
+        draw_intervals(profile, options, &canvas);
+    } else {
+        draw_sampled_code(profile, options, &canvas);
+    }
     draw_notes(profile, &canvas);
     return canvas.take();
 }
@@ -49,6 +54,7 @@ std::string write_summary(const Profile& profile, const TextOptions& options,
         draw_overview(profile, &canvas);
         draw_headline(profile, lines, &canvas);
         draw_comm_list(profile, lines, kSummaryLines, &canvas);
+        if (is_serial(profile)) draw_sampled_code(profile, options, &canvas);
     }
     if (!report_path.empty()) {
         canvas.blank();

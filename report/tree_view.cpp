@@ -11,6 +11,9 @@
 namespace dwell {
 namespace {
 
+// Every procedure computes: shown apart only from so many times the threshold on.
+constexpr double kComputationWeight = 2;
+
 struct Entry {
     std::string name;
     std::string place;
@@ -19,7 +22,8 @@ struct Entry {
     std::optional<uint64_t> count;
     uint64_t bytes = 0;
     std::optional<Peak> worst;
-    bool is_sum = false;    // of folded lines
+    bool is_sum = false;  // of folded lines
+    const SampledPlaces* sampled = nullptr;
     bool may_join = false;  // a procedure that may share a line with its only child
     std::vector<Entry> parts;
 };
@@ -29,6 +33,8 @@ class TreeBuilder {
     TreeBuilder(const Profile& profile, const TextOptions& options)
         : profile_(profile),
           utf8_(options.utf8),
+          sampled_(sampled_places(profile)),
+          computation_peaks_(computation_peaks(profile)),
           shown_from_ns_(options.threshold * static_cast<double>(profile.total_ns)) {}
 
     Entry build(uint32_t index) const {
@@ -98,12 +104,15 @@ class TreeBuilder {
             entry->parts.push_back(build(folded[0]));  // takes no more room than a sum of one
             return;
         }
-        const bool shows_computation = static_cast<double>(node.computation_ns) >= shown_from_ns_;
+        const bool shows_computation =
+            static_cast<double>(node.computation_ns) >= kComputationWeight * shown_from_ns_;
         if (shows_computation) {
             Entry computation;
             computation.name = "computation here";
             computation.tone = Tone::kComputation;
             computation.time_ns = node.computation_ns;
+            computation.worst = computation_peaks_[index];
+            computation.sampled = &sampled_[index];
             entry->parts.push_back(std::move(computation));
         } else {
             rest.time_ns += node.computation_ns;
@@ -131,21 +140,30 @@ class TreeBuilder {
 
     const Profile& profile_;
     bool utf8_;
+    std::vector<SampledPlaces> sampled_;
+    std::vector<std::optional<Peak>> computation_peaks_;
     double shown_from_ns_;
 };
 
-constexpr int kTimeWidth = 8;
+constexpr int kTimeWidth = 7;
 constexpr int kShareWidth = 8;
-constexpr int kCountWidth = 8;
+constexpr int kCountWidth = 7;
 constexpr int kBytesWidth = 9;
-constexpr int kRatioWidth = 6;
-constexpr int kRankWidth = 6;
-constexpr int kFiguresWidth =
-    kTimeWidth + kShareWidth + kCountWidth + kBytesWidth + kRatioWidth + kRankWidth + 2;
+constexpr int kRatioWidth = 5;
+constexpr int kRankWidth = 5;
+constexpr size_t kSampledLines = 3;  // of computation, in its line of the tree
 
 class TreeDrawer {
   public:
-    TreeDrawer(const Profile& profile, Canvas* canvas) : profile_(profile), canvas_(canvas) {}
+    TreeDrawer(const Profile& profile, Canvas* canvas)
+        : profile_(profile), canvas_(canvas), rank_width_(rank_width(profile)) {}
+
+    // Wide enough for its head and for the number of the last rank.
+    static int rank_width(const Profile& profile) {
+        if (profile.ranks.size() < 2) return 0;
+        const int digits = display_width(fmt::format("{}", profile.ranks.back().rank));
+        return std::max(kRankWidth, digits + 1);
+    }
 
     void draw(const Entry& entry, const std::string& own_prefix, const std::string& prefix) {
         Line line;
@@ -179,28 +197,57 @@ class TreeDrawer {
         const bool uneven = several && entry.worst->ns >= kNotableImbalance * mean_ns;
         const bool names_rank = several && entry.worst->ns >= kLeastImbalance * mean_ns;
         const Tone imbalance_tone = uneven ? Tone::kWarm : Tone::kPlain;
-        line->add(pad_left(several ? ratio_text(entry.worst->ns, mean_ns) : "", kRatioWidth),
-                  imbalance_tone);
-        line->add(pad_left(names_rank ? fmt::format("{}", entry.worst->rank) : "", kRankWidth),
+        if (rank_width_ != 0) {
+            line->add(pad_left(several ? ratio_text(entry.worst->ns, mean_ns) : "", kRatioWidth),
+                      imbalance_tone);
+        }
+        line->add(pad_left(names_rank ? fmt::format("{}", entry.worst->rank) : "", rank_width_),
                   imbalance_tone);
         line->add("  ");
     }
 
+    // The trunks left of an entry; beyond a third of the room, how deep it is and the last of them.
+    std::string shown_prefix(const std::string& prefix, int room) const {
+        if (display_width(prefix) <= room / 3) return prefix;
+        const Glyphs& signs = canvas_->signs();
+        const int step = display_width(signs.trunk);
+        const std::string depth =
+            std::string(signs.ellipsis) + fmt::format("{} ", display_width(prefix) / step);
+        int kept = std::max(room / 3 - display_width(depth), step) / step * step;
+        std::string end = cut_left(prefix, kept + display_width(signs.ellipsis), canvas_->utf8());
+        return depth + end.substr(signs.ellipsis.size());
+    }
+
+    // What samples tell of computation: as much as fits.
+    std::string computation_name(const Entry& entry, int room) const {
+        if (entry.sampled == nullptr || entry.sampled->samples == 0) return entry.name;
+        for (const std::string start : {"computation here, sampled: ", "computation: "}) {
+            const int rest = room - display_width(start);
+            // The long start only where two lines fit behind it.
+            if (start.size() > entry.name.size() && rest < 36) continue;
+            const std::string where =
+                places_text(*entry.sampled, kSampledLines, rest, canvas_->utf8());
+            if (!where.empty()) return start + where;
+        }
+        return entry.name;
+    }
+
     void draw_name(const Entry& entry, const std::string& prefix, Line* line) {
         const bool utf8 = canvas_->utf8();
-        const int room = canvas_->width() - kFiguresWidth;
-        line->add(cut_left(prefix, room / 3, utf8), Tone::kDim);
+        line->add(shown_prefix(prefix, canvas_->width() - line->width()), Tone::kDim);
         int rest = canvas_->width() - line->width();
+        const std::string name = computation_name(entry, rest);
         std::string place = entry.place.empty() ? "" : "  " + entry.place;
-        if (display_width(entry.name + place) > rest) place = cut_middle(place, rest / 2, utf8);
+        if (display_width(name + place) > rest) place = cut_middle(place, rest / 2, utf8);
         rest -= display_width(place);
         Tone tone = entry.tone;
         if (tone == Tone::kPlain) tone = Tone::kName;
-        line->add(cut_middle(entry.name, rest, utf8), tone).add(place);
+        line->add(cut_middle(name, rest, utf8), tone).add(place);
     }
 
     const Profile& profile_;
     Canvas* canvas_;
+    int rank_width_;
 };
 
 }  // namespace
@@ -209,20 +256,23 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
     const bool several = profile.ranks.size() > 1;
     canvas->title("Call tree", several ? "times: mean per rank; counts and bytes: sums"
                                        : "times include everything below");
+    const int rank_width = TreeDrawer::rank_width(profile);
     Line head;
     head.add(pad_left("time", kTimeWidth), Tone::kDim);
     head.add(pad_left("share", kShareWidth), Tone::kDim);
     head.add(pad_left("count", kCountWidth), Tone::kDim);
     head.add(pad_left("bytes", kBytesWidth), Tone::kDim);
-    head.add(pad_left(several ? "max/" : "", kRatioWidth), Tone::kDim);
-    head.add(pad_left(several ? "on" : "", kRankWidth), Tone::kDim);
+    if (several) {
+        head.add(pad_left("max/", kRatioWidth), Tone::kDim);
+        head.add(pad_left("on", rank_width), Tone::kDim);
+        canvas->put(head);
+        head = Line();
+        head.pad_to(kTimeWidth + kShareWidth + kCountWidth + kBytesWidth);
+        head.add(pad_left("mean", kRatioWidth), Tone::kDim);
+        head.add(pad_left("rank", rank_width), Tone::kDim);
+    }
+    head.add("  procedure or MPI call, line", Tone::kDim);
     canvas->put(head);
-    Line second;
-    second.pad_to(kTimeWidth + kShareWidth + kCountWidth + kBytesWidth);
-    second.add(pad_left(several ? "mean" : "", kRatioWidth), Tone::kDim);
-    second.add(pad_left(several ? "rank" : "", kRankWidth), Tone::kDim);
-    second.add("  procedure or MPI call, line", Tone::kDim);
-    canvas->put(second);
     const TreeBuilder builder(profile, options);
     TreeDrawer(profile, canvas).draw(builder.build(0), "", "");
     canvas->paragraph(

@@ -22,6 +22,7 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,
 void draw_comm_list(const Profile& profile, const std::vector<CommLine>& lines, size_t limit,
                     Canvas* canvas);
 void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* canvas);
+void draw_sampled_code(const Profile& profile, const TextOptions& options, Canvas* canvas);
 void draw_ranks(const Profile& profile, Canvas* canvas);
 
 // A ratio of the largest to the mean from here on is worth a colour.

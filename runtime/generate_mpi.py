@@ -219,7 +219,8 @@ def request_lines(function):
                 "collective": "kCollectiveRequest", "rma": "kRmaRequest",
                 "file_read": "kFileReadRequest", "file_write": "kFileWriteRequest"}[get("start")]
         comm = ("message_comm" if get("message") else function.named("MPI_Comm")) or "MPI_Comm{}"
-        lines.append(f"follow_request(call, *request, {kind}, {comm});")
+        source = get("peer") if get("start") == "receive" and get("peer") != "any" else "MPI_ANY_SOURCE"
+        lines.append(f"follow_request(call, *request, {kind}, {comm}, {source});")
     if get("persistent"):
         kind = {"send": "kSendRequest", "receive": "kReceiveRequest"}[get("persistent")]
         carries = bytes_expression(function, get("carries")) if get("carries") else "0"

@@ -143,7 +143,7 @@ inline void book_file(Call* call, bool writes, const MPI_Status* status) {
 // Requests: requests_complete.cpp.
 // Once, when MPI is known: whether waits may test first.
 void choose_tests_first();
-void follow_request(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm);
+void follow_request(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int source);
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
                        uint64_t bytes);
 void book_start(Call* call, int count, const MPI_Request* requests);

@@ -45,11 +45,20 @@ CommRanks* ranks_of(MPI_Comm comm) {
     return made;
 }
 
-// With SlowLock held.
+// With SlowLock held. A thread may still be about to use what another one gives back (see
+// requests.h), so it lives on until this many others were given back after it.
+constexpr int kGraves = 256;
+CommRanks* g_graves[kGraves];
+int g_next_grave = 0;
+
 void unuse(CommRanks* ranks) {
     if (--ranks->users != 0) return;
-    g_mpi.Group_free(&ranks->group);
-    free(ranks);
+    CommRanks* oldest = g_graves[g_next_grave];
+    g_graves[g_next_grave] = ranks;
+    g_next_grave = (g_next_grave + 1) % kGraves;
+    if (oldest == nullptr) return;
+    g_mpi.Group_free(&oldest->group);
+    free(oldest);
 }
 
 bool translate(MPI_Group from, int rank, MPI_Group to, int* translated) {

@@ -55,16 +55,28 @@ DWELL_COLD Bucket* extend(Bucket* last) {
     return added;
 }
 
-// Takes a free entry for `handle`; a competing thread may take it first.
+// Takes a free entry for `handle`; a competing thread may take it first. The entry is unsettled
+// then.
 bool claim(Request* entry, uintptr_t handle) {
     uintptr_t free_handle = 0;
-    return __atomic_compare_exchange_n(&entry->handle, &free_handle, handle, false,
+    if (!__atomic_compare_exchange_n(&entry->handle, &free_handle, handle, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED)) {
+        return false;
+    }
+    __atomic_fetch_add(&entry->generation, 1, __ATOMIC_ACQ_REL);
+    return true;
+}
+
+// Makes a settled entry unsettled, if it is still of this generation.
+bool unsettle(Request* entry, uint32_t generation) {
+    return (generation & 1) == 0 &&
+           __atomic_compare_exchange_n(&entry->generation, &generation, generation + 1, false,
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-}  // namespace
+void settle(Request* entry) { __atomic_fetch_add(&entry->generation, 1, __ATOMIC_RELEASE); }
 
-Request* find_request(uintptr_t handle) {
+Request* entry_of(uintptr_t handle) {
     Bucket* table = g_table.load(std::memory_order_acquire);
     if (table == nullptr) return nullptr;
     for (Bucket* bucket = bucket_of(table, handle); bucket != nullptr;
@@ -76,45 +88,78 @@ Request* find_request(uintptr_t handle) {
     return nullptr;
 }
 
-Request* add_request(uintptr_t handle, RequestKind kind) {
-    Request* request = find_request(handle);
-    if (request != nullptr) {
-        release_ranks(request->ranks);
-    } else {
-        Bucket* table = g_table.load(std::memory_order_acquire);
-        if (table == nullptr) table = make_table();
-        if (table == nullptr) return nullptr;
-        for (Bucket* bucket = bucket_of(table, handle); request == nullptr;) {
-            for (Request& entry : bucket->entries) {
-                if (entry.handle == 0 && claim(&entry, handle)) {
-                    request = &entry;
-                    break;
-                }
+Request* free_entry(uintptr_t handle) {
+    Bucket* table = g_table.load(std::memory_order_acquire);
+    if (table == nullptr) table = make_table();
+    if (table == nullptr) return nullptr;
+    for (Bucket* bucket = bucket_of(table, handle); bucket != nullptr;) {
+        for (Request& entry : bucket->entries) {
+            if (__atomic_load_n(&entry.handle, __ATOMIC_RELAXED) == 0 && claim(&entry, handle)) {
+                return &entry;
             }
-            if (request != nullptr) break;
-            Bucket* more = bucket->more.load(std::memory_order_acquire);
-            bucket = more != nullptr ? more : extend(bucket);
-            if (bucket == nullptr) return nullptr;
         }
+        Bucket* more = bucket->more.load(std::memory_order_acquire);
+        bucket = more != nullptr ? more : extend(bucket);
     }
-    request->ranks = nullptr;
-    request->bytes = 0;
-    request->peer = kNoPeer;
-    request->kind = kind;
-    request->persistent = false;
-    request->active = true;
-    return request;
+    return nullptr;
 }
 
-void drop_request(Request* request) {
-    release_ranks(request->ranks);
-    request->ranks = nullptr;
-    __atomic_store_n(&request->handle, 0, __ATOMIC_RELEASE);
+void fill(Request* entry, const Request& content) {
+    release_ranks(entry->ranks);
+    entry->ranks = content.ranks;
+    entry->bytes = content.bytes;
+    entry->peer = content.peer;
+    entry->kind = content.kind;
+    entry->persistent = content.persistent;
+    entry->active = content.active;
+    settle(entry);
 }
+
+}  // namespace
+
+FoundRequest find_request(uintptr_t handle) {
+    FoundRequest found{entry_of(handle), {}};
+    if (found.entry == nullptr) return found;
+    // MPI's rules leave one thread at a time to work on a request, so a settled entry of the handle
+    // stays as it is while it is copied, or is a stale one, about to be dropped.
+    found.copy = *found.entry;
+    if ((found.copy.generation & 1) != 0 || found.copy.handle != handle) found.entry = nullptr;
+    return found;
+}
+
+bool add_request(uintptr_t handle, const Request& content) {
+    while (true) {
+        Request* stale = entry_of(handle);
+        if (stale == nullptr) break;
+        const uint32_t generation = __atomic_load_n(&stale->generation, __ATOMIC_ACQUIRE);
+        if (!unsettle(stale, generation)) continue;  // being dropped right now
+        if (__atomic_load_n(&stale->handle, __ATOMIC_ACQUIRE) != handle) {
+            settle(stale);
+            continue;
+        }
+        fill(stale, content);
+        return true;
+    }
+    Request* entry = free_entry(handle);
+    if (entry == nullptr) return false;
+    fill(entry, content);
+    return true;
+}
+
+void drop_request(const FoundRequest& found) {
+    if (!unsettle(found.entry, found.copy.generation)) return;
+    CommRanks* ranks = found.entry->ranks;
+    found.entry->ranks = nullptr;
+    __atomic_store_n(&found.entry->handle, 0, __ATOMIC_RELEASE);
+    settle(found.entry);
+    release_ranks(ranks);
+}
+
+void set_active(const FoundRequest& found, bool active) { found.entry->active = active; }
 
 void forget_request(uintptr_t handle) {
-    Request* request = find_request(handle);
-    if (request != nullptr) drop_request(request);
+    const FoundRequest found = find_request(handle);
+    if (found.entry != nullptr) drop_request(found);
 }
 
 }  // namespace dwell

@@ -23,23 +23,38 @@ enum RequestKind : uint8_t {
 
 struct CommRanks;  // how the ranks of a communicator are named; see ranks.h
 
+// One entry of the table. `generation` is even while the entry is settled and odd while it is being
+// filled or emptied; it changes whenever the handle comes to stand for another request. MPI may
+// hand out the handle of a completed request again before the thread that completed it has got to
+// the table, so an entry is used by its copy, and dropped only if it is still the one that was
+// copied.
 struct Request {
     uintptr_t handle;  // 0 = free
-    CommRanks* ranks;  // of receives: held until completion
+    CommRanks* ranks;  // of wildcard receives: held until completion
     uint64_t bytes;    // of persistent sends
-    uint32_t peer;     // of persistent sends
+    uint32_t peer;     // of persistent sends, and of receives that name their source
+    uint32_t generation;
     RequestKind kind;
     bool persistent;
     bool active;
 };
 
-// The entry of `handle`, or null. A few loads.
-Request* find_request(uintptr_t handle);
+// A copy of the entry of `handle` as it is now, and where it lies; entry null when there is none.
+struct FoundRequest {
+    Request* entry;
+    Request copy;
+};
+FoundRequest find_request(uintptr_t handle);
 
-// A new entry (a stale one of the same handle is overwritten); null when memory ran out.
-Request* add_request(uintptr_t handle, RequestKind kind);
+// A new entry with the given content (handle and generation are set here); a stale one of the same
+// handle is overwritten. False when memory ran out.
+bool add_request(uintptr_t handle, const Request& content);
 
-void drop_request(Request* request);
+// Ends the entry, unless its handle stands for another request by now.
+void drop_request(const FoundRequest& found);
+
+// A persistent request becomes active or inactive. Only the thread that works on it calls this.
+void set_active(const FoundRequest& found, bool active);
 
 // MPI_Request_free: the handle is gone, whether or not the request was ever completed.
 void forget_request(uintptr_t handle);

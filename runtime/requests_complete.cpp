@@ -44,16 +44,33 @@ struct Completed {
 // A request as it was before the call that may complete it.
 struct Before {
     MPI_Request handle;
-    Request* entry;
+    FoundRequest found;
     bool ready;
+
+    bool is_active() const { return found.entry != nullptr && found.copy.active; }
 };
 
 Before look_at(MPI_Request handle) {
-    Before before{handle, nullptr, true};
+    Before before{handle, {}, true};
     if (handle != g_mpi.request_null && handle != g_mpi.request_empty) {
-        before.entry = find_request(as_handle(handle));
+        before.found = find_request(as_handle(handle));
     }
     return before;
+}
+
+// The bytes that a completed request brought, under the partner that its status names.
+void book_arrival(Call* call, const Request& request, const MPI_Status* status, uint64_t ticks) {
+    const uint64_t bytes = bytes_of(status);
+    if (request.kind == kReceiveRequest) {
+        if (status->_cancelled != 0 || status->MPI_SOURCE < 0) return;
+        const bool named = request.peer != kNoPeer;
+        book_message(call, named ? request.peer : peer_in(request.ranks, status->MPI_SOURCE), 0,
+                     bytes, ticks);
+    } else if (request.kind == kFileReadRequest) {
+        book_message(call, kNoPeer, 0, bytes, 0);
+    } else if (request.kind == kFileWriteRequest) {
+        book_message(call, kNoPeer, bytes, 0, 0);
+    }
 }
 
 // Books one request that the call completed.
@@ -64,35 +81,26 @@ void book_completed(Call* call, const Before& before, const MPI_Status* status, 
         completed->count[kSendReady] += 1;
         return;
     }
-    Request* request = before.entry;
-    if (request == nullptr) {
+    if (before.found.entry == nullptr) {
         call->thread->record->guessed += 1;
         completed->count[kSendReady] += 1;
         return;
     }
-    if (!request->active) return;  // an inactive persistent request
-    const bool send = request->kind == kSendRequest;
+    const Request& request = before.found.copy;
+    if (!request.active) return;  // an inactive persistent request
+    const bool send = request.kind == kSendRequest;
     completed->count[(send ? kSendReady : kRecvReady) + (before.ready ? 0 : 1)] += 1;
-    if (status->_cancelled == 0) {
-        const uint64_t bytes = bytes_of(status);
-        if (request->kind == kReceiveRequest && status->MPI_SOURCE >= 0) {
-            book_message(call, peer_in(request->ranks, status->MPI_SOURCE), 0, bytes, ticks);
-        } else if (request->kind == kFileReadRequest) {
-            book_message(call, kNoPeer, 0, bytes, 0);
-        } else if (request->kind == kFileWriteRequest) {
-            book_message(call, kNoPeer, bytes, 0, 0);
-        }
-    }
-    if (request->persistent) {
-        request->active = false;
+    book_arrival(call, request, status, ticks);
+    if (request.persistent) {
+        set_active(before.found, false);
     } else {
-        drop_request(request);
+        drop_request(before.found);
     }
 }
 
 // Found incomplete by a test.
 void book_incomplete(const Before& before, Completed* completed) {
-    const bool receives = before.entry != nullptr && before.entry->kind != kSendRequest;
+    const bool receives = before.found.entry != nullptr && before.found.copy.kind != kSendRequest;
     completed->count[receives ? kRecvBlocked : kSendBlocked] += 1;
 }
 
@@ -133,8 +141,7 @@ class Several {
         int receives = 0;
         for (int i = 0; i < count; ++i) {
             const Before& before = before_[indices != nullptr ? indices[i] : i];
-            if (before.entry != nullptr && before.entry->active &&
-                before.entry->kind == kReceiveRequest) {
+            if (before.is_active() && before.found.copy.kind == kReceiveRequest) {
                 ++receives;
             }
         }
@@ -177,7 +184,7 @@ bool mark_ready(Several& several) {
     bool blocks = false;
     for (int i = 0; i < several.count(); ++i) {
         Before& before = several[i];
-        if (before.entry == nullptr || !before.entry->active) continue;
+        if (!before.is_active()) continue;
         int flag = 0;
         if (g_mpi.Request_get_status(before.handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
             before.ready = flag != 0;
@@ -194,65 +201,86 @@ void choose_tests_first() {
     g_tests_first = next_of<void*>(kMpiForm, MpiCall::kWait) == reinterpret_cast<void*>(g_mpi.Wait);
 }
 
-void follow_request(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm) {
-    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
-    Request* entry = add_request(as_handle(request), kind);
-    if (entry == nullptr) {
-        call->thread->record->dropped += 1;
-        return;
+namespace {
+
+void follow(Call* call, uintptr_t handle, const Request& content) {
+    if (add_request(handle, content)) return;
+    release_ranks(content.ranks);
+    call->thread->record->dropped += 1;
+}
+
+// A receive that names its source has its partner now; one that takes any needs to know later what
+// the ranks of its communicator mean, when the communicator may be gone.
+void set_source(Call* call, Request* content, MPI_Comm comm, int source) {
+    if (source >= 0) {
+        content->peer = peer_of(call->thread, comm, source);
+    } else if (source == MPI_ANY_SOURCE) {
+        content->ranks = hold_ranks(comm);
     }
-    if (kind == kReceiveRequest) entry->ranks = hold_ranks(comm);
+}
+
+Request active_request(RequestKind kind) {
+    Request content{};
+    content.peer = kNoPeer;
+    content.kind = kind;
+    content.active = true;
+    return content;
+}
+
+}  // namespace
+
+void follow_request(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int source) {
+    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
+    Request content = active_request(kind);
+    if (kind == kReceiveRequest) set_source(call, &content, comm, source);
+    follow(call, as_handle(request), content);
 }
 
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
                        uint64_t bytes) {
-    Request* entry = add_request(as_handle(request), kind);
-    if (entry == nullptr) {
-        call->thread->record->dropped += 1;
-        return;
-    }
-    entry->persistent = true;
-    entry->active = false;
-    entry->bytes = bytes;
-    if (kind == kReceiveRequest) {
-        entry->ranks = hold_ranks(comm);
-    } else if (peer != MPI_PROC_NULL) {
-        entry->peer = peer_of(call->thread, comm, peer);
-    }
+    Request content = active_request(kind);
+    content.persistent = true;
+    content.active = false;
+    content.bytes = bytes;
+    set_source(call, &content, comm, peer);
+    follow(call, as_handle(request), content);
 }
 
 void book_start(Call* call, int count, const MPI_Request* requests) {
     int sends = 0;
     for (int i = 0; i < count; ++i) {
-        const Request* entry = find_request(as_handle(requests[i]));
-        if (entry != nullptr && entry->kind == kSendRequest && entry->peer != kNoPeer) ++sends;
+        const FoundRequest found = find_request(as_handle(requests[i]));
+        if (found.entry != nullptr && found.copy.kind == kSendRequest &&
+            found.copy.peer != kNoPeer) {
+            ++sends;
+        }
     }
     const uint64_t ticks = sends > 0 ? call->ticks / static_cast<uint64_t>(sends) : 0;
     for (int i = 0; i < count; ++i) {
-        Request* entry = find_request(as_handle(requests[i]));
-        if (entry == nullptr) {
+        const FoundRequest found = find_request(as_handle(requests[i]));
+        if (found.entry == nullptr) {
             call->thread->record->guessed += 1;
             continue;
         }
-        entry->active = true;
-        if (entry->kind != kSendRequest || entry->peer == kNoPeer) continue;
-        book_message(call, entry->peer, entry->bytes, 0, ticks);
+        set_active(found, true);
+        if (found.copy.kind != kSendRequest || found.copy.peer == kNoPeer) continue;
+        book_message(call, found.copy.peer, found.copy.bytes, 0, ticks);
     }
 }
 
 // The handle of a matched message names its communicator until it is received.
-void remember_message(Call*, MPI_Message message, MPI_Comm comm) {
-    Request* entry = add_request(reinterpret_cast<uintptr_t>(message), kMessageHandle);
-    if (entry != nullptr) entry->bytes = reinterpret_cast<uintptr_t>(comm);
+void remember_message(Call* call, MPI_Message message, MPI_Comm comm) {
+    Request content = active_request(kMessageHandle);
+    content.bytes = reinterpret_cast<uintptr_t>(comm);
+    follow(call, reinterpret_cast<uintptr_t>(message), content);
 }
 
 MPI_Comm take_message(Call*, const MPI_Message* message) {
     if (message == nullptr) return g_mpi.comm_world;
-    Request* entry = find_request(reinterpret_cast<uintptr_t>(*message));
-    if (entry == nullptr || entry->kind != kMessageHandle) return g_mpi.comm_world;
-    auto* comm = reinterpret_cast<MPI_Comm>(entry->bytes);
-    drop_request(entry);
-    return comm;
+    const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(*message));
+    if (found.entry == nullptr || found.copy.kind != kMessageHandle) return g_mpi.comm_world;
+    drop_request(found);
+    return reinterpret_cast<MPI_Comm>(found.copy.bytes);
 }
 
 int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, MPI_Status* status) {

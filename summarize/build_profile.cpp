@@ -53,6 +53,7 @@ class ProfileBuilder {
     void add_program();
     void add_communications();
     void add_histogram(const MergedNode& merged, ProfileNode* node);
+    std::vector<std::vector<SampledCode>> sampled_code();
     void add_intervals();
     void add_samples();
     void sum_up();
@@ -157,7 +158,20 @@ void ProfileBuilder::add_communications() {
     }
 }
 
+// By merged interval node.
+std::vector<std::vector<SampledCode>> ProfileBuilder::sampled_code() {
+    std::vector<std::vector<SampledCode>> code(merged_.nodes.size());
+    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
+        const MergedNode& merged = merged_.nodes[i];
+        if (!is_kind(merged, SiteKind::kSample) || merged.parent >= code.size()) continue;
+        if (paths_.is_own_code(i)) continue;
+        code[merged.parent].push_back({paths_.sampled_procedures(i), merged.totals.count});
+    }
+    return code;
+}
+
 void ProfileBuilder::add_intervals() {
+    const std::vector<std::vector<SampledCode>> samples = sampled_code();
     interval_owner_.assign(merged_.nodes.size(), kNoNode);
     interval_number_.assign(merged_.nodes.size(), kNoNode);
     std::map<std::array<uint32_t, 3>, uint32_t> numbers;
@@ -170,7 +184,8 @@ void ProfileBuilder::add_intervals() {
         const uint32_t left =
             merged.offset < merged_.nodes.size() ? static_cast<uint32_t>(merged.offset) : kNoNode;
         const uint32_t from = tree_.leaf_of(left);
-        const uint32_t owner = tree_.owner_of_interval(left, merged.parent, merged.meet);
+        const uint32_t owner =
+            tree_.owner_of_interval(left, merged.parent, merged.meet, samples[i]);
         interval_owner_[i] = owner;
         const auto [entry, is_new] = numbers.try_emplace(
             {from, to, owner}, static_cast<uint32_t>(profile_.intervals.size()));
@@ -200,6 +215,7 @@ void ProfileBuilder::add_samples() {
         if (!is_kind(merged, SiteKind::kSample) || merged.parent >= interval_number_.size()) {
             continue;
         }
+        if (paths_.is_own_code(i)) continue;
         const uint32_t number = interval_number_[merged.parent];
         if (number == kNoNode) continue;
         SampledLine line = paths_.sampled_line(i);

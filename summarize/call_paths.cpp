@@ -21,10 +21,12 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
                        [name](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
-// The MPI library, its language bindings, and dwell itself.
+bool is_dwell_library(std::string_view name) { return name.starts_with("libdwell."); }
+
+// The MPI library and its language bindings.
 bool is_mpi_library(std::string_view name) {
-    return starts_with_any(name, {"libmpi.so", "libmpi_", "libmpich", "libmpicxx", "libmpifort",
-                                  "libpmpi.so", "libdwell"});
+    return starts_with_any(
+        name, {"libmpi.so", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libpmpi.so"});
 }
 
 bool is_libc_library(std::string_view name) {
@@ -59,7 +61,8 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
         const size_t id_bytes = std::min<size_t>(module.build_id_bytes, sizeof module.build_id);
         lines_->add_module(path, {reinterpret_cast<const char*>(module.build_id), id_bytes});
         const std::string_view name = base_name(path);
-        module_kinds_.push_back(is_mpi_library(name)    ? ModuleKind::kMpi
+        module_kinds_.push_back(is_dwell_library(name)  ? ModuleKind::kDwell
+                                : is_mpi_library(name)  ? ModuleKind::kMpi
                                 : is_libc_library(name) ? ModuleKind::kLibc
                                                         : ModuleKind::kUser);
     }
@@ -91,7 +94,7 @@ const ResolvedAddress& CallPaths::address_of(const MergedNode& node) {
 void CallPaths::add_frames(uint32_t index, std::vector<Frame>* frames) {
     const MergedNode& node = merged_.nodes[index];
     const bool known = node.module < module_kinds_.size();
-    if (known && module_kinds_[node.module] == ModuleKind::kMpi) return;
+    if (known && (module_kinds_[node.module] == ModuleKind::kMpi || is_own_code(index))) return;
     const ResolvedAddress& address = address_of(node);
     const uint32_t module = known ? node.module : kNoNode;
     const uint32_t folded = (node.flags & kNodeFolded) != 0 ? uint32_t{kLabelFolded} : 0;
@@ -192,6 +195,22 @@ std::vector<Step> CallPaths::path_to(uint32_t node) {
         if (frame.module != kNoNode && !is_libc(frame)) modules_used_.insert(frame.module);
     }
     return steps;
+}
+
+bool CallPaths::is_own_code(uint32_t index) const {
+    const uint32_t module = merged_.nodes[index].module;
+    return module < module_kinds_.size() && module_kinds_[module] == ModuleKind::kDwell;
+}
+
+std::vector<uint32_t> CallPaths::sampled_procedures(uint32_t index) {
+    const MergedNode& node = merged_.nodes[index];
+    std::vector<uint32_t> procedures;
+    if (node.module >= module_kinds_.size()) return procedures;
+    const ResolvedAddress& address = lines_->resolve(node.module, node.offset);
+    for (const SourceFrame& source : address.frames) {
+        procedures.push_back(number_step({&source, &address, node.module, 0, 0, false}).procedure);
+    }
+    return procedures;
 }
 
 SampledLine CallPaths::sampled_line(uint32_t index) {

@@ -50,6 +50,13 @@ class CallPaths {
     // The line that a sample node stands for.
     SampledLine sampled_line(uint32_t node);
 
+    // Dwell's own code, sampled on the way into a call or out of it.
+    bool is_own_code(uint32_t node) const;
+
+    // Whose code a sample node lies in: the procedure that was entered by a call, then those that
+    // were put into it. Empty when the sample lies in no known module.
+    std::vector<uint32_t> sampled_procedures(uint32_t node);
+
     uint32_t depth(uint32_t node) const { return depths_[node]; }
     const Procedure& procedure(uint32_t number) const { return procedures_[number]; }
     const Statement& statement(uint32_t number) const { return statements_[number]; }
@@ -58,7 +65,7 @@ class CallPaths {
     const std::set<uint32_t>& modules_used() const { return modules_used_; }
 
   private:
-    enum class ModuleKind : uint8_t { kUser, kMpi, kLibc };
+    enum class ModuleKind : uint8_t { kUser, kMpi, kLibc, kDwell };
     struct Frame {
         const SourceFrame* source;
         const ResolvedAddress* address;

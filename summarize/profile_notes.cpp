@@ -13,15 +13,18 @@ constexpr size_t kListed = 8;
 constexpr size_t kModulesNamed = 3;
 constexpr double kTimeTolerance = 0.01;
 
-// "rank 3", "ranks 0, 2 and 5", "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 92 more"
-std::string rank_list(const std::vector<uint32_t>& ranks) {
-    if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
+// "rank 3", "ranks 0, 2 and 5", "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 92 more". `ranks` holds the first
+// kListed + 1 or more of `count`.
+std::string rank_list(const std::vector<uint32_t>& ranks, size_t count) {
+    if (count == 1) return fmt::format("rank {}", ranks[0]);
     std::string text = "ranks ";
-    const size_t listed = ranks.size() <= kListed + 1 ? ranks.size() - 1 : kListed;
+    const size_t listed = count <= kListed + 1 ? count - 1 : kListed;
     for (size_t i = 0; i < listed; ++i) text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
-    return ranks.size() == listed + 1 ? text + fmt::format(" and {}", ranks[listed])
-                                      : text + fmt::format(" and {} more", ranks.size() - listed);
+    return count == listed + 1 ? text + fmt::format(" and {}", ranks[listed])
+                               : text + fmt::format(" and {} more", count - listed);
 }
+
+std::string rank_list(const std::vector<uint32_t>& ranks) { return rank_list(ranks, ranks.size()); }
 
 const char* plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
@@ -31,20 +34,28 @@ class Notes {
 
     void add_missing_ranks() {
         if ((profile_.merged_flags & kMergedPartial) == 0) return;
-        std::vector<bool> present(profile_.world_size, false);
+        // The ranks are sorted, so the missing ones are the gaps between them. A job of 2^24 ranks
+        // costs no more than those that are here.
+        std::vector<uint32_t> first_missing;
+        uint64_t missing = 0;
+        uint64_t next = 0;
+        const auto add_gap = [&](uint64_t end) {
+            for (uint64_t i = next; i < end && first_missing.size() <= kListed; ++i) {
+                first_missing.push_back(static_cast<uint32_t>(i));
+            }
+            missing += end - next;
+        };
         for (const ProfileRank& rank : profile_.ranks) {
-            if (rank.rank < present.size()) present[rank.rank] = true;
+            if (rank.rank >= profile_.world_size) break;
+            if (rank.rank > next) add_gap(rank.rank);
+            next = uint64_t{rank.rank} + 1;
         }
-        std::vector<uint32_t> missing;
-        for (uint32_t i = 0; i < present.size(); ++i) {
-            if (!present[i]) missing.push_back(i);
-        }
-        if (missing.empty()) {
+        if (next < profile_.world_size) add_gap(profile_.world_size);
+        if (missing == 0) {
             add("not all records of this job are included");
         } else {
-            add(fmt::format("{} of {} ranks {} not included: {}", missing.size(),
-                            profile_.world_size, missing.size() == 1 ? "is" : "are",
-                            rank_list(missing)));
+            add(fmt::format("{} of {} ranks {} not included: {}", missing, profile_.world_size,
+                            missing == 1 ? "is" : "are", rank_list(first_missing, missing)));
         }
     }
 

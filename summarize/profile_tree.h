@@ -13,6 +13,12 @@
 
 namespace dwell {
 
+// Samples of an interval in one place of the code.
+struct SampledCode {
+    std::vector<uint32_t> procedures;  // as CallPaths::sampled_procedures gives them
+    uint64_t samples = 0;
+};
+
 class ProfileTree {
   public:
     // Adds nodes to `profile`, whose node 0, the program, stands already.
@@ -29,12 +35,18 @@ class ProfileTree {
     // deepest one that both paths share in the same invocation, as `meet`, the deepest merged node
     // of both, tells. Two calls on one line are one statement here, but two invocations. Without
     // `from` (start of the thread) the outermost procedure. The program when there is none.
-    uint32_t owner_of_interval(uint32_t from, uint32_t to, uint32_t meet) const;
+    //
+    // A procedure that was left and entered again is not told apart by its path. Samples tell: one
+    // in the code of a procedure further out proves that all below it had been left, and that
+    // procedure is the owner; the one with most samples where there are several.
+    uint32_t owner_of_interval(uint32_t from, uint32_t to, uint32_t meet,
+                               const std::vector<SampledCode>& samples) const;
 
   private:
     struct PlacedStep {
         uint32_t procedure;  // node of the profile
         uint32_t statement;  // node of the profile
+        uint32_t number;     // of the procedure, in CallPaths
         uint32_t depth;
         bool inlined;
     };
@@ -48,6 +60,8 @@ class ProfileTree {
         size_t operator()(const Key& key) const;
     };
 
+    size_t last_shared_step(uint32_t from, uint32_t to, uint32_t meet) const;
+    static size_t step_of_sample(const SampledCode& sample, const std::vector<PlacedStep>& steps);
     uint32_t child(const Key& key, bool* is_new);
     uint32_t procedure_under(uint32_t parent, uint32_t procedure);
     uint32_t call_under(uint32_t parent, uint32_t statement, uint32_t callee);

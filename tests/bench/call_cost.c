@@ -31,6 +31,7 @@ typedef struct {
 
 static int g_rank;
 static char g_out[64], g_in[64];
+static volatile char g_walk[4 << 20];
 
 #define NOINLINE __attribute__((noinline))
 
@@ -42,6 +43,19 @@ static NOINLINE uint64_t body_send_recv(const Api* api) {
         api->recv(g_in, 8, MPI_BYTE, g_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     return __rdtsc() - start;
+}
+/* The same with a walk through more memory than the second-level cache holds before each call: what
+ * a program pays that computes between its calls. */
+static NOINLINE uint64_t body_cold_send_recv(const Api* api) {
+    uint64_t ticks = 0;
+    for (int i = 0; i < kCalls; ++i) {
+        for (size_t at = 0; at < sizeof(g_walk); at += 64) g_walk[at] += 1;
+        const uint64_t start = __rdtsc();
+        api->send(g_out, 8, MPI_BYTE, g_rank, 1, MPI_COMM_WORLD);
+        api->recv(g_in, 8, MPI_BYTE, g_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        ticks += __rdtsc() - start;
+    }
+    return ticks;
 }
 static NOINLINE uint64_t body_sendrecv(const Api* api) {
     const uint64_t start = __rdtsc();
@@ -201,6 +215,9 @@ int main(int argc, char** argv) {
     measure("Irecv", body_irecv, 1, &with, &without, chunks, ns, pair);
     measure("Wait (for a send)", body_wait_send, 1, &with, &without, chunks, ns, pair);
     measure("Wait (for a receive)", body_wait_receive, 1, &with, &without, chunks, ns, pair);
+    const int few = chunks / 20 > 0 ? chunks / 20 : 1; /* a walk takes far longer than a call */
+    measure("Send + Recv (each), cold caches", body_cold_send_recv, 2, &with, &without, few, ns,
+            pair);
     MPI_Finalize();
     return 0;
 }

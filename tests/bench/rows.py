@@ -25,7 +25,8 @@ def row(name):
     return add
 
 
-EXTRA_CALLS = ("Isend", "Irecv", "Wait (for a send)", "Wait (for a receive)")
+EXTRA_CALLS = ("Isend", "Irecv", "Wait (for a send)", "Wait (for a receive)",
+               "Send + Recv (each), cold caches")
 
 
 def parse_call_cost(text):

@@ -114,6 +114,9 @@ def records_without_run():
             env={"LD_PRELOAD": LIBRARY, "DWELL_RECORD_DIR": records})
     jobs = [d for d, _, files in os.walk(records) if any(f.startswith("rank.") for f in files)]
     check_equal(len(jobs), 1, f"directories with records: {jobs}")
+    check_equal(os.stat(jobs[0]).st_mode & 0o777, 0o700, "mode of the directory")
+    for name in os.listdir(jobs[0]):
+        check_equal(os.stat(os.path.join(jobs[0], name)).st_mode & 0o777, 0o600, f"mode of {name}")
     profile = recover(jobs[0], scratch("recovered"))
     check_equal(profile.at(SOURCE, "message", "MPI_Sendrecv").count, 110, "recovered messages")
 

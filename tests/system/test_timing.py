@@ -87,6 +87,15 @@ def line_of(profile, index):
 
 
 @case
+def paused():
+    """Time between MPI_Pcontrol(0) and (1) is paused, not computation: 0.2 s in each of 2 ranks."""
+    profile = profiled([program("pcontrol")], 2)
+    pause = profile.json["paused_ns"] / 1e9
+    check(0.4 <= pause <= 2 * profile.run.elapsed_s, f"{pause} s paused")
+    check(profile.json["computation_ns"] < 0.1e9, f"computation {profile.json['computation_ns']} ns")
+
+
+@case
 def sampled_lines():
     """Samples show where the time between two calls goes: a line that runs twice as often as
     another gets twice as many."""

@@ -355,6 +355,101 @@ TEST_F(Phases, SamplesByLine) {
     EXPECT_EQ(profile.nodes[profile.intervals[0].booked_on].samples, 9u);
 }
 
+// The path alone says phase_a, since the same statement of main calls it again; samples in main's
+// own code say that it was left. Rows follow.
+TEST_F(Phases, SamplesProveThatAProcedureWasLeft) {
+    const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a"));
+    const uint32_t send =
+        records_.communication(in_a, app_, after("phase_a", "MPI_Send"), "MPI_Send", totals(4, 40));
+    const uint32_t receive =
+        records_.communication(in_a, app_, after("phase_a", "MPI_Recv"), "MPI_Recv", totals(4, 80));
+    const uint32_t inside = records_.interval(send, receive, in_a, 4, 100);
+    const uint32_t around = records_.interval(receive, send, in_a, 3, 1000);
+    const uint32_t itself = records_.interval(send, send, in_a, 2, 7);
+    const uint64_t main_code = Disassembly(file_, "main").start();
+    const uint64_t a_code = Disassembly(file_, "phase_a").start();
+    const uint64_t b_code = Disassembly(file_, "phase_b").start();
+    records_.sample(inside, app_, a_code, 5);
+    records_.sample(inside, app_, b_code, 9);  // a procedure that was called: proves nothing
+    records_.sample(around, app_, a_code, 8);
+    records_.sample(around, app_, main_code, 1);
+    records_.sample(itself, app_, main_code, 2);
+    records_.row(send, 0, 0, totals(3, 30));
+    records_.row(send, 1, 0, totals(1, 10));
+    records_.row(receive, 0, 0, totals(4, 80));
+    records_.row(inside, 0, 0, totals(4, 100));
+    records_.row(around, 0, 0, totals(2, 400));
+    records_.row(around, 1, 0, totals(1, 600));
+    records_.row(itself, 0, 0, totals(1, 3));
+    records_.row(itself, 1, 0, totals(1, 4));
+    const Profile profile = build_profile(records_.merged);
+    expect_conservation(profile);
+    const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
+    const uint32_t call = child(profile, main, SiteKind::kCall, "phase_a");
+    const uint32_t a = child(profile, call, SiteKind::kProcedure, "phase_a");
+    ASSERT_NE(a, kNoNode);
+    EXPECT_EQ(profile.nodes[main].computation_ns, 1000u + 7);
+    EXPECT_EQ(profile.nodes[main].samples, 8u + 1 + 2);
+    EXPECT_EQ(profile.nodes[main].rank_max, 1u);
+    EXPECT_EQ(profile.nodes[main].rank_max_ns, 10u + 600 + 4);
+    EXPECT_EQ(profile.nodes[a].computation_ns, 100u);
+    EXPECT_EQ(profile.nodes[a].samples, 14u);
+    EXPECT_EQ(profile.nodes[main].labels, kLabelEstimated);
+    EXPECT_EQ(profile.intervals[0].booked_on, main);
+}
+
+// drive calls step, into which exchange and pack are inlined; pack sends.
+TEST(BuildProfile, SamplesInInlinedCode) {
+    const std::string step_symbol = "_ZN6solver4Grid4stepEi";
+    const std::string drive_symbol = "_Z5drivePN6solver4GridE";
+    ScratchFolder folder;
+    const std::string file = folder / "grid.so";
+    ASSERT_EQ(run("g++ -O0 -g -shared -fPIC -o '" + file + "' '" + fixture("grid.cpp") + "'"), "");
+    const Disassembly step(file, step_symbol);
+    const Disassembly drive(file, drive_symbol);
+    const uint64_t in_pack = step.return_from("MPI_Send") - 1;
+    struct Case {
+        uint64_t pack, step, drive;
+        const char* owner;
+    };
+    // pack and step share one function's instructions: there most samples win. drive's are its own.
+    const Case cases[] = {{0, 0, 0, "pack"},  {9, 3, 0, "pack"}, {3, 3, 0, "pack"},
+                          {3, 4, 0, "step"},  {0, 1, 0, "step"}, {9, 3, 1, "drive"},
+                          {0, 2, 3, "drive"}, {0, 4, 3, "step"}};
+    for (const Case& one : cases) {
+        SCOPED_TRACE(testing::Message() << one.pack << " " << one.step << " " << one.drive);
+        MergedBuilder records;
+        const uint32_t app = records.module(file);
+        const uint32_t in_drive = records.call(0, app, drive.return_from(step_symbol));
+        const uint32_t send = records.communication(in_drive, app, step.return_from("MPI_Send"),
+                                                    "MPI_Send", totals(2, 10));
+        const uint32_t interval = records.interval(send, send, in_drive, 1, 100);
+        if (one.pack != 0) records.sample(interval, app, in_pack, one.pack);
+        if (one.step != 0) records.sample(interval, app, step.start(), one.step);
+        if (one.drive != 0) records.sample(interval, app, drive.start(), one.drive);
+        const Profile profile = build_profile(records.merged);
+        expect_conservation(profile);
+        ASSERT_EQ(profile.intervals.size(), 1u);
+        const ProfileNode& owner = profile.nodes[profile.intervals[0].booked_on];
+        EXPECT_NE(owner.name.find(one.owner), std::string::npos) << owner.name;
+        EXPECT_EQ(owner.computation_ns, 100u);
+    }
+}
+
+TEST_F(Phases, SamplesInDwellAreLeftOut) {
+    const uint32_t dwell = records_.module("/opt/lib/libdwell.so");
+    const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a"));
+    const uint32_t send =
+        records_.communication(in_a, app_, after("phase_a", "MPI_Send"), "MPI_Send", totals(1, 10));
+    const uint32_t interval = records_.interval(send, send, in_a, 1, 100);
+    records_.sample(interval, dwell, 0x1000, 2);
+    records_.sample(interval, app_, Disassembly(file_, "phase_a").start(), 3);
+    const Profile profile = build_profile(records_.merged);
+    ASSERT_EQ(profile.intervals.size(), 1u);
+    ASSERT_EQ(profile.intervals[0].lines.size(), 1u);
+    EXPECT_EQ(profile.intervals[0].lines[0].samples, 3u);
+}
+
 TEST_F(Phases, OverTheRowLimitBoundsOnly) {
     const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a"));
     const uint32_t send =
@@ -475,6 +570,18 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "rank 5: libunwind is missing"));
     EXPECT_TRUE(has_note(profile, "rank 5: sampling"));
     EXPECT_EQ(profile.notes.size(), 10u);
+}
+
+TEST(BuildProfile, FewOfManyRanks) {
+    MergedBuilder records;
+    records.rank(3);
+    records.rank(1);
+    records.merged.world_size = 1u << 24;
+    records.merged.flags = kMergedPartial;
+    const Profile profile = build_profile(records.merged);
+    EXPECT_TRUE(has_note(profile,
+                         "16777214 of 16777216 ranks are not included: ranks 0, 2, 4, 5, 6, 7, 8, "
+                         "9 and 16777206 more"));
 }
 
 TEST(BuildProfile, NothingToNote) {

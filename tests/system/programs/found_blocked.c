@@ -75,6 +75,7 @@ static void send_late(int tag) {
 }
 
 static void blocked(MPI_Request* request) {
+    const MPI_Comm world = MPI_COMM_WORLD;
     announce(4);
     for (int i = 0; i < N && rank == 0; i++) {
         send_late(5);
@@ -82,8 +83,7 @@ static void blocked(MPI_Request* request) {
     }
     for (int i = 0; i < N && rank == 1; i++) {
         double begin = now();
-        MPI_Recv(data, LARGE, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);  // @recv_blocked
+        MPI_Recv(data, LARGE, MPI_DOUBLE, 0, 5, world, MPI_STATUS_IGNORE);  // @recv_blocked
         note_blocked(&recv_blocked, begin, now());
         MPI_Irecv(data, LARGE, MPI_DOUBLE, 0, 6, MPI_COMM_WORLD, request);
         begin = now();
