@@ -303,15 +303,23 @@ std::string places_text(const SampledPlaces& places, size_t limit, int width, bo
         const bool same_function = i != 0 && own_function == function;
         const std::string number = line.line != 0 ? fmt::format(":{}", line.line) : "";
         const std::string place = same_function && own_file == file ? number : own_file + number;
-        const std::string share = fmt::format("{:.0f} %", 100 * static_cast<double>(line.samples) /
-                                                              static_cast<double>(places.samples));
-        std::string next = i == 0 ? "" : ", ";
-        if (!same_function) next += own_function + (place.empty() ? "" : " ");
-        next += place + " " + share;
-        if (display_width(text) + display_width(next) > width) {
-            next = place + " " + share;
-            if (i != 0 || place.empty() || display_width(next) > width) break;
+        const std::string share = fmt::format(" {:.0f} %", 100 * static_cast<double>(line.samples) /
+                                                               static_cast<double>(places.samples));
+        const std::string before = i == 0 ? "" : ", ";
+        const std::string after = place + share;
+        const std::string gap = place.empty() ? "" : " ";
+        std::vector<std::string> forms = {before + after};
+        if (!same_function) {
+            const std::string inner = inner_name(own_function);
+            forms = {before + own_function + gap + after, before + inner + gap + after};
+            if (i == 0 && !place.empty()) forms.push_back(after);
         }
+        const int rest = width - display_width(text);
+        const auto fits = std::find_if(forms.begin(), forms.end(), [rest](const std::string& form) {
+            return display_width(form) <= rest;
+        });
+        if (fits == forms.end()) break;
+        const std::string& next = *fits;
         text += next;
         function = own_function;
         file = own_file;
@@ -355,6 +363,17 @@ std::string place_text(const ProfileNode& node, bool utf8) {
     const std::string file = printable(base_name(node.file), utf8);
     if (node.line == 0) return file;
     return fmt::format("{}:{}{}", file, node.line, node.labels & kLabelLineUnknown ? "?" : "");
+}
+
+std::string place_in_procedure(const Profile& profile, uint32_t index, bool utf8) {
+    const ProfileNode& node = profile.nodes[index];
+    const std::string place = place_text(node, utf8);
+    const size_t offset = place.rfind("+0x");
+    if (node.line != 0 || offset == std::string::npos || offset == 0) return place;
+    // Without a symbol the procedure is named by its own offset in the module.
+    std::string procedure = procedure_of(profile, index, utf8);
+    procedure.resize(std::min(procedure.rfind("+0x"), procedure.size()));
+    return place.substr(0, offset) == procedure ? place.substr(offset) : place;
 }
 
 std::string procedure_of(const Profile& profile, uint32_t node, bool utf8) {

@@ -104,6 +104,10 @@ uint32_t extra_computation(const Profile& profile, uint32_t rank);
 // "file.c:88", or the module where there is no line; empty when nothing is known.
 std::string place_text(const ProfileNode& node, bool utf8);
 
+// The place of a statement below the procedure that holds it: as place_text, but "+0x2bb" where all
+// that is known is the offset in that procedure, or in its module when it has no name.
+std::string place_in_procedure(const Profile& profile, uint32_t node, bool utf8);
+
 // The name of a procedure, or of the one that holds a statement.
 std::string procedure_name(const Profile& profile, uint32_t node, bool utf8);
 

@@ -10,8 +10,9 @@
 namespace dwell {
 namespace {
 
-constexpr int kNumberWidth = 4;       // of the running number
-constexpr size_t kFunctionLines = 3;  // of a sampled function
+constexpr int kNumberWidth = 4;         // of the running number
+constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is no line worth reading
+constexpr size_t kFunctionLines = 3;    // of a sampled function
 
 struct Column {
     const char* name;
@@ -25,12 +26,15 @@ void put_heads(const std::vector<Column>& columns, int indent, Canvas* canvas) {
     canvas->put(line);
 }
 
-// "heat.c:88  MPI_Recv  in exchange", cut to `room`; the place is cut last.
+// "heat.c:88  MPI_Recv  in exchange", cut to `room`; the place is cut last. Without a line the
+// place names the procedure.
 void add_identity(const Profile& profile, uint32_t node_index, int room, bool utf8, Line* line) {
     const ProfileNode& node = profile.nodes[node_index];
-    const std::string place = cut_middle(place_text(node, utf8), room / 2, utf8);
     const std::string name = printable(node.name, utf8);
-    std::string procedure = procedure_of(profile, node_index, utf8);
+    const bool names_procedure = place_in_procedure(profile, node_index, utf8).starts_with("+0x");
+    const std::string procedure = names_procedure ? "" : procedure_of(profile, node_index, utf8);
+    const int place_room = names_procedure ? room - display_width(name) - 2 : room / 2;
+    const std::string place = cut_name(place_text(node, utf8), place_room, utf8);
     int rest = room;
     if (!place.empty()) {
         line->add(place + "  ", Tone::kHot);
@@ -38,7 +42,7 @@ void add_identity(const Profile& profile, uint32_t node_index, int room, bool ut
     }
     line->add(cut_middle(name, rest, utf8), Tone::kName);
     rest -= display_width(name) + 5;
-    if (!procedure.empty() && rest >= 6) line->add("  in " + cut_middle(procedure, rest, utf8));
+    if (!procedure.empty() && rest >= 6) line->add("  in " + cut_name(procedure, rest, utf8));
 }
 
 std::string blocked_text(const Totals& totals) {
@@ -105,10 +109,31 @@ std::string pairs_text(const Profile& profile, const CommLine& line, bool utf8) 
     return text;
 }
 
-std::string identity_text(const Profile& profile, uint32_t node, bool utf8) {
+std::string identity_text(const Profile& profile, uint32_t node, int room, bool utf8) {
     if (node == kNoNode) return "start";
-    const std::string place = place_text(profile.nodes[node], utf8);
-    return (place.empty() ? "" : place + " ") + printable(profile.nodes[node].name, utf8);
+    const std::string name = printable(profile.nodes[node].name, utf8);
+    const int place_room = std::max(room - display_width(name) - 1, room / 2);
+    const std::string place = cut_name(place_text(profile.nodes[node], utf8), place_room, utf8);
+    return cut_middle((place.empty() ? "" : place + " ") + name, room, utf8);
+}
+
+// Entries worth a place in a list of at most `limit`: what is too short is left out.
+template <typename Entry, typename TimeOf>
+std::vector<Entry> notable(const std::vector<Entry>& entries, size_t limit, double total_ns,
+                           TimeOf time_of) {
+    std::vector<Entry> chosen;
+    for (const Entry& entry : entries) {
+        if (chosen.size() == limit) break;
+        if (static_cast<double>(time_of(entry)) >= kLeastShare * total_ns) chosen.push_back(entry);
+    }
+    if (chosen.empty() && !entries.empty() && limit != 0) chosen.push_back(entries.front());
+    return chosen;
+}
+
+std::vector<CommLine> notable_lines(const std::vector<CommLine>& lines, size_t limit,
+                                    const Profile& profile) {
+    return notable(lines, limit, static_cast<double>(profile.total_ns),
+                   [](const CommLine& line) { return line.totals.time_ns; });
 }
 
 void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
@@ -151,14 +176,16 @@ void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
 
 }  // namespace
 
-void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,
+void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
                      const TextOptions& options, Canvas* canvas) {
     const bool several = profile.ranks.size() > 1;
     const bool utf8 = canvas->utf8();
     const auto total_ns = static_cast<double>(profile.total_ns);
-    const size_t shown = std::min<size_t>(lines.size(), static_cast<size_t>(options.lines));
+    const std::vector<CommLine> lines =
+        notable_lines(all, static_cast<size_t>(options.lines), profile);
+    const size_t shown = lines.size();
     canvas->title(
-        fmt::format("Costliest MPI lines ({} of {})", shown, lines.size()),
+        fmt::format("Costliest MPI lines ({} of {})", shown, all.size()),
         several ? "all call paths together; time: mean per rank" : "all call paths together");
     if (shown == 0) {
         canvas->paragraph("  No MPI call was made.", 2);
@@ -219,12 +246,13 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,
     }
 }
 
-void draw_comm_list(const Profile& profile, const std::vector<CommLine>& lines, size_t limit,
+void draw_comm_list(const Profile& profile, const std::vector<CommLine>& all, size_t limit,
                     Canvas* canvas) {
     const bool several = profile.ranks.size() > 1;
     const bool utf8 = canvas->utf8();
     const auto total_ns = static_cast<double>(profile.total_ns);
-    const size_t shown = std::min(lines.size(), limit);
+    const std::vector<CommLine> lines = notable_lines(all, limit, profile);
+    const size_t shown = lines.size();
     if (shown == 0) return;
     canvas->blank();
     std::vector<Column> columns = {{"share", 8}, {"time", 9}, {"blocked", 9}, {"calls", 8}};
@@ -235,7 +263,7 @@ void draw_comm_list(const Profile& profile, const std::vector<CommLine>& lines, 
         head.add(pad_left(column.name, column.width), Tone::kDim);
         figures_width += column.width;
     }
-    head.add(fmt::format("  costliest MPI lines ({} of {})", shown, lines.size()), Tone::kDim);
+    head.add(fmt::format("  costliest MPI lines ({} of {})", shown, all.size()), Tone::kDim);
     canvas->put(head);
     for (size_t i = 0; i < shown; ++i) {
         const CommLine& comm = lines[i];
@@ -260,13 +288,16 @@ void draw_comm_list(const Profile& profile, const std::vector<CommLine>& lines, 
 }
 
 void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* canvas) {
-    const std::vector<IntervalLine> intervals = interval_lines(profile);
-    if (intervals.empty()) return;
+    const std::vector<IntervalLine> all = interval_lines(profile);
+    if (all.empty()) return;
     const bool utf8 = canvas->utf8();
     const bool several = profile.ranks.size() > 1;
     const auto total_ns = static_cast<double>(profile.total_ns);
-    const size_t shown = std::min<size_t>(intervals.size(), static_cast<size_t>(options.lines));
-    canvas->title(fmt::format("Costliest computation ({} of {})", shown, intervals.size()),
+    const std::vector<IntervalLine> intervals =
+        notable(all, static_cast<size_t>(options.lines), total_ns,
+                [](const IntervalLine& interval) { return interval.time_ns; });
+    const size_t shown = intervals.size();
+    canvas->title(fmt::format("Costliest computation ({} of {})", shown, all.size()),
                   several ? "from one MPI line to the next; time: mean per rank"
                           : "from one MPI line to the next");
     put_heads({{"share", 7}, {"time", 9}, {"times", 9}, {"mean", 9}, {"longest", 9}}, kNumberWidth,
@@ -279,14 +310,12 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
         identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
         const std::string arrow = " " + std::string(canvas->signs().arrow) + " ";
         const int half = (canvas->width() - kNumberWidth - display_width(arrow)) * 2 / 5;
-        identity.add(cut_middle(identity_text(profile, interval.from, utf8), half, utf8),
-                     Tone::kName);
+        identity.add(identity_text(profile, interval.from, half, utf8), Tone::kName);
         identity.add(arrow);
-        identity.add(cut_middle(identity_text(profile, interval.to, utf8), half, utf8),
-                     Tone::kName);
+        identity.add(identity_text(profile, interval.to, half, utf8), Tone::kName);
         const int room = canvas->width() - identity.width() - 5;
         const std::string owner = short_name(profile.nodes[interval.booked_on].name, utf8);
-        if (room >= 6) identity.add("  in " + cut_middle(owner, room, utf8));
+        if (room >= 6) identity.add("  in " + cut_name(owner, room, utf8));
         canvas->put(identity);
 
         Line figures;
@@ -322,7 +351,7 @@ void draw_sampled_code(const Profile& profile, const TextOptions& options, Canva
         const std::string lines = function_lines_text(function, kFunctionLines, utf8);
         const int room = canvas->width() - line.width();
         const int name_room = std::max(room - display_width(lines) - 2, room / 2);
-        line.add(cut_middle(short_name(function.name, utf8), name_room, utf8), Tone::kComputation);
+        line.add(cut_name(short_name(function.name, utf8), name_room, utf8), Tone::kComputation);
         if (!lines.empty()) {
             line.add("  ").add(cut_middle(lines, canvas->width() - line.width() - 2, utf8));
         }

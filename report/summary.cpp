@@ -6,12 +6,14 @@
 #include <set>
 
 #include "report/views.h"
+#include "runtime/mpi_calls.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {
 namespace {
 
 constexpr double kNotableSetup = 0.1;   // part of all time
+constexpr double kWaitingSend = 5;      // mean over shortest call
 constexpr double kNotablePair = 0.2;    // part of a line's time
 constexpr double kNotableExtra = 0.01;  // computation above the mean, part of the mean total
 constexpr size_t kHeadlinePlaces = 4;
@@ -42,7 +44,7 @@ struct Job {
     uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
     uint64_t unfinished = 0;
     uint64_t without_sampling = 0, without_unwinder = 0;
-    uint64_t folded_lines = 0, unknown_lines = 0;  // of the MPI lines
+    uint64_t folded_lines = 0, unknown_lines = 0, without_line = 0;  // of the MPI calls
 };
 
 Job job_of(const Profile& profile) {
@@ -71,7 +73,8 @@ Job job_of(const Profile& profile) {
     for (const ProfileNode& node : profile.nodes) {
         if (!is_communication(node)) continue;
         job.folded_lines += node.labels & kLabelFolded ? 1 : 0;
-        job.unknown_lines += node.labels & (kLabelNoLine | kLabelLineUnknown) ? 1 : 0;
+        job.unknown_lines += node.labels & kLabelLineUnknown ? 1 : 0;
+        job.without_line += node.labels & kLabelNoLine ? 1 : 0;
     }
     return job;
 }
@@ -115,8 +118,12 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
                          " for folded paths");
     }
     if (job.unknown_lines != 0) {
-        limits.push_back(fmt::format("line of {} not known",
-                                     counted(job.unknown_lines, "MPI call", "MPI calls")));
+        limits.push_back(counted(job.unknown_lines, "MPI call", "MPI calls") +
+                         " of uncertain line");
+    }
+    if (job.without_line != 0) {
+        limits.push_back(counted(job.without_line, "MPI call", "MPI calls") +
+                         " without line (compile with -g)");
     }
     if (job.without_unwinder != 0) limits.push_back("no call paths (libunwind missing)");
     if (profile.merged_flags & kMergedRowsDropped) {
@@ -173,6 +180,20 @@ void draw_part(const Profile& profile, const Part& part, const std::vector<RankF
     canvas->put(line);
 }
 
+// The time of a send is not divided into waiting and transfer; its shortest call tells which it is.
+std::string long_send_text(const ProfileNode& node, const Totals& totals, bool utf8) {
+    if (node.call >= kMpiCallCount || kMpiCalls[node.call].call_class != CallClass::kSend)
+        return "";
+    if (totals.count < 2 || totals.blocked_ns != 0) return "";
+    const double mean_ns = static_cast<double>(totals.time_ns) / static_cast<double>(totals.count);
+    const auto shortest_ns = static_cast<double>(totals.min_ns);
+    if (mean_ns < kWaitingSend * shortest_ns) return "";
+    return fmt::format(
+        "; a call takes {}, the shortest {}: most of it may be waiting for the "
+        "receiver",
+        time_text(mean_ns, utf8), time_text(shortest_ns, utf8));
+}
+
 void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* canvas) {
     const bool utf8 = canvas->utf8();
     const auto time_ns = static_cast<double>(line.totals.time_ns);
@@ -182,7 +203,8 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
         line.setup ? "No MPI communication but set-up, most in: " : "Costliest MPI line: ";
     text += fmt::format("{} {}", place_text(node, utf8), printable(node.name, utf8));
     const std::string procedure = procedure_of(profile, line.node, utf8);
-    if (!procedure.empty()) text += " in " + procedure;
+    const bool named = place_in_procedure(profile, line.node, utf8).starts_with("+0x");
+    if (!procedure.empty() && !named) text += " in " + procedure;
     text +=
         fmt::format(", {} of all time", share_text(time_ns, static_cast<double>(profile.total_ns)));
     if (line.totals.blocked_ns != 0) {
@@ -198,6 +220,7 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
     if (others != 0 && pairs[0].share >= kNotablePair) {
         text += fmt::format("; {:.0f} % of it with {}", 100 * pairs[0].share, pairs[0].text);
     }
+    text += long_send_text(node, line.totals, utf8);
     canvas->paragraph(text + ".", 2, Tone::kHot);
 }
 
@@ -318,6 +341,7 @@ void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, C
     draw_setup(profile, canvas);
     draw_uneven_computation(profile, canvas);
     const SampledPlaces places = all_sampled_places(profile);
+    if (places.samples < kTellingSamples) return;
     const std::string start = "Computation, sampled: ";
     const int room = 2 * (canvas->width() - 2) - display_width(start);
     const std::string where = places_text(places, kHeadlinePlaces, room, canvas->utf8());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 namespace dwell {
@@ -96,6 +97,31 @@ std::string digits(double value) {
     return fmt::format("{:.0f}", value);
 }
 
+// a::b::c becomes b::c; false when there is no scope left to drop.
+bool drop_outer_scope(std::string* name) {
+    int brackets = 0;
+    for (size_t i = 0; i + 2 < name->size(); ++i) {
+        const char c = (*name)[i];
+        if (c == '<' || c == '(') ++brackets;
+        if (c == '>' || c == ')') --brackets;
+        if (brackets != 0 || c != ':' || (*name)[i + 1] != ':') continue;
+        name->erase(0, i + 2);
+        return true;
+    }
+    return false;
+}
+
+// "%" or "ms" behind a number: no line begins with it.
+bool is_unit(std::string_view word) {
+    constexpr std::array<std::string_view, 12> kUnits = {
+        "%", "s", "ms", "us", "\u00b5s", "ns", "B", "KiB", "MiB", "GiB", "Hz", "TiB"};
+    while (!word.empty() &&
+           (word.back() == ',' || word.back() == ';' || word.back() == ':' || word.back() == '.')) {
+        word.remove_suffix(1);
+    }
+    return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
+}
+
 const char* escape(Tone tone) {
     switch (tone) {
         case Tone::kPlain:
@@ -163,6 +189,39 @@ std::string cut_left(const std::string& text, int width, bool utf8) {
     const std::string_view ellipsis = glyphs(utf8).ellipsis;
     const int kept = std::max(width - display_width(ellipsis), 0);
     return std::string(ellipsis) + std::string(tail(text, kept));
+}
+
+std::string inner_name(const std::string& name) {
+    std::string inner = name;
+    while (drop_outer_scope(&inner)) {
+    }
+    return inner;
+}
+
+std::string cut_name(const std::string& text, int width, bool utf8) {
+    if (display_width(text) <= width) return text;
+    const std::string chain(glyphs(utf8).chain);
+    std::vector<std::string> names;
+    for (size_t start = 0; start <= text.size();) {
+        const size_t end = std::min(text.find(chain, start), text.size());
+        names.push_back(text.substr(start, end - start));
+        start = end + chain.size();
+    }
+    const auto joined = [&names, &chain] {
+        std::string all = names[0];
+        for (size_t i = 1; i < names.size(); ++i) all += chain + names[i];
+        return all;
+    };
+    for (bool shorter = true; shorter && display_width(joined()) > width;) {
+        shorter = false;
+        for (std::string& name : names) shorter = drop_outer_scope(&name) || shorter;
+    }
+    if (display_width(joined()) > width && names.size() > 2) {
+        // Of the names in the middle the inner ones stay longest.
+        names[1] = std::string(glyphs(utf8).ellipsis);
+        while (names.size() > 3 && display_width(joined()) > width) names.erase(names.begin() + 2);
+    }
+    return cut_middle(joined(), width, utf8);
 }
 
 std::string pad_left(const std::string& text, int width) {
@@ -299,7 +358,12 @@ void Canvas::paragraph(const std::string& text, int indent, Tone tone) {
     current = text.substr(0, position);
     bool fresh = true;
     while (position < text.size()) {
-        const size_t end = std::min(text.find(' ', position), text.size());
+        size_t end = std::min(text.find(' ', position), text.size());
+        const size_t next_end = std::min(text.find(' ', end + 1), text.size());
+        if (end < text.size() && isdigit(static_cast<unsigned char>(text[end - 1])) != 0 &&
+            is_unit(std::string_view(text).substr(end + 1, next_end - end - 1))) {
+            end = next_end;
+        }
         const std::string word =
             cut_middle(text.substr(position, end - position), width_ - indent, utf8_);
         if (!fresh && display_width(current) + 1 + display_width(word) > width_) {

@@ -28,6 +28,11 @@ std::string printable(std::string_view text, bool utf8);
 // At most `width` columns; what is too long loses its middle, or its left end.
 std::string cut_middle(const std::string& text, int width, bool utf8);
 std::string cut_left(const std::string& text, int width, bool utf8);
+// What follows the last scope of a qualified name.
+std::string inner_name(const std::string& name);
+// A name of a procedure, or several joined by glyphs().chain: what is too long loses its outer
+// scopes (a::b::c becomes b::c), then the names between the first and the last, then its middle.
+std::string cut_name(const std::string& text, int width, bool utf8);
 
 std::string pad_left(const std::string& text, int width);   // right-aligned
 std::string pad_right(const std::string& text, int width);  // left-aligned

@@ -14,6 +14,9 @@ namespace {
 // Every procedure computes: shown apart only from so many times the threshold on.
 constexpr double kComputationWeight = 2;
 
+// A procedure that computes no more than this part of its time may share a line with its only call.
+constexpr double kOnTheWay = 0.05;
+
 struct Entry {
     std::string name;
     std::string place;
@@ -23,6 +26,7 @@ struct Entry {
     uint64_t bytes = 0;
     std::optional<Peak> worst;
     bool is_sum = false;  // of folded lines
+    bool is_on_the_way = false;
     const SampledPlaces* sampled = nullptr;
     bool may_join = false;  // a procedure that may share a line with its only child
     std::vector<Entry> parts;
@@ -70,7 +74,7 @@ class TreeBuilder {
             entry.name = printable(base_name(node.name), utf8_);
         } else if (node.kind != SiteKind::kProcedure) {
             // A procedure's own first line would be taken for the line of the call.
-            entry.place = place_text(node, utf8_);
+            entry.place = place_in_procedure(profile_, index, utf8_);
         } else if (node.parent != kNoNode && profile_.nodes[node.parent].kind != SiteKind::kCall) {
             entry.place = printable(base_name(node.file), utf8_);
         }
@@ -128,14 +132,37 @@ class TreeBuilder {
         entry->parts.push_back(std::move(rest));
     }
 
-    // main > run > step in one line, where nothing happens on the way.
+    // main > run > step in one line, where next to nothing happens on the way.
     void join_only_part(Entry* entry) const {
-        if (!entry->may_join || entry->parts.size() != 1 || !entry->parts[0].may_join) return;
+        if (!entry->may_join || entry->parts.empty() || !entry->parts[0].may_join) return;
+        uint64_t on_the_way_ns = 0;
+        for (size_t i = 1; i < entry->parts.size(); ++i) {
+            const Entry& part = entry->parts[i];
+            if (part.may_join || part.count.has_value() || part.bytes != 0) return;
+            on_the_way_ns += part.time_ns;
+        }
+        if (static_cast<double>(on_the_way_ns) > kOnTheWay * static_cast<double>(entry->time_ns)) {
+            return;
+        }
         Entry inner = std::move(entry->parts[0]);
         inner.name = entry->name + std::string(glyphs(utf8_).chain) + inner.name;
         inner.time_ns = entry->time_ns;
         inner.worst = entry->worst;
+        add_on_the_way(on_the_way_ns, &inner);
         *entry = std::move(inner);
+    }
+
+    // Without parts the whole line is one time.
+    void add_on_the_way(uint64_t time_ns, Entry* entry) const {
+        if (time_ns == 0 || entry->parts.empty()) return;
+        if (!entry->parts.back().is_on_the_way) {
+            Entry sum;
+            sum.name = std::string(glyphs(utf8_).ellipsis) + " computation on the way here";
+            sum.tone = Tone::kDim;
+            sum.is_sum = sum.is_on_the_way = true;
+            entry->parts.push_back(std::move(sum));
+        }
+        entry->parts.back().time_ns += time_ns;
     }
 
     const Profile& profile_;
@@ -220,7 +247,9 @@ class TreeDrawer {
 
     // What samples tell of computation: as much as fits.
     std::string computation_name(const Entry& entry, int room) const {
-        if (entry.sampled == nullptr || entry.sampled->samples == 0) return entry.name;
+        if (entry.sampled == nullptr || entry.sampled->samples < kTellingSamples) {
+            return entry.name;
+        }
         for (const std::string start : {"computation here, sampled: ", "computation: "}) {
             const int rest = room - display_width(start);
             // The long start only where two lines fit behind it.
@@ -240,9 +269,11 @@ class TreeDrawer {
         std::string place = entry.place.empty() ? "" : "  " + entry.place;
         if (display_width(name + place) > rest) place = cut_middle(place, rest / 2, utf8);
         rest -= display_width(place);
+        const bool has_names = entry.may_join || entry.count.has_value();
         Tone tone = entry.tone;
         if (tone == Tone::kPlain) tone = Tone::kName;
-        line->add(cut_middle(name, rest, utf8), tone).add(place);
+        line->add(has_names ? cut_name(name, rest, utf8) : cut_middle(name, rest, utf8), tone);
+        line->add(place);
     }
 
     const Profile& profile_;

@@ -29,6 +29,8 @@ void draw_ranks(const Profile& profile, Canvas* canvas);
 constexpr double kNotableImbalance = 1.5;
 // Below this one the ranks are alike, and which of them had most is chance.
 constexpr double kLeastImbalance = 1.05;
+// Fewer samples than these are chance, not shares.
+constexpr uint64_t kTellingSamples = 10;
 
 }  // namespace dwell
 

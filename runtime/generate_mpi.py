@@ -297,9 +297,11 @@ def wrappers(functions, part):
 def numbers_header(functions):
     lines = ["// Made by generate_mpi.py from mpi_calls.table.", "#ifndef DWELL_MPI_CALL_NUMBERS_H_",
              "#define DWELL_MPI_CALL_NUMBERS_H_", "#include <stdint.h>", "namespace dwell {",
+             "// NOLINTBEGIN(readability-identifier-naming): named like the MPI functions",
              "enum class MpiCall : uint16_t {", "    kNone = 0,"]
     lines += [f"    k{f.name} = {f.number}," for f in functions]
-    lines += ["};", f"constexpr int kMpiCallNumbers = {len(functions) + 1};",
+    lines += ["};", "// NOLINTEND(readability-identifier-naming)",
+              f"constexpr int kMpiCallNumbers = {len(functions) + 1};",
               "}  // namespace dwell", "#endif  // DWELL_MPI_CALL_NUMBERS_H_", ""]
     return "\n".join(lines)
 

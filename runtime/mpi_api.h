@@ -11,18 +11,16 @@
 static_assert(OMPI_MAJOR_VERSION >= 4, "built against Open MPI's ABI of libmpi.so.40");
 
 // The functions that dwell calls, all by their PMPI names.
-#define DWELL_MPI_FUNCTIONS(X)                                                                    \
-    X(Comm_size)                                                                                  \
-    X(Comm_rank)                                                                                  \
-    X(Comm_remote_size)                                                                           \
-    X(Comm_test_inter)                                                                            \
-    X(Comm_group) X(Comm_remote_group) X(Comm_get_parent) X(Comm_create_group) X(Comm_free)       \
-        X(Comm_set_errhandler) X(Group_translate_ranks) X(Group_free) X(Group_incl) X(Group_size) \
-            X(Type_size_x) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count)                   \
-                X(Dist_graph_neighbors_count) X(Test) X(Testall) X(Testany) X(Testsome) X(Wait)   \
-                    X(Request_get_status) X(Request_free) X(Cancel) X(Isend) X(Irecv) X(Send)     \
-                        X(Iprobe) X(Ibarrier) X(Win_get_group) X(Get_library_version)             \
-                            X(Query_thread)
+// clang-format off
+#define DWELL_MPI_FUNCTIONS(X) \
+    X(Comm_size) X(Comm_rank) X(Comm_remote_size) X(Comm_test_inter) X(Comm_group) \
+    X(Comm_remote_group) X(Comm_get_parent) X(Comm_create_group) X(Comm_free) \
+    X(Comm_set_errhandler) X(Group_translate_ranks) X(Group_free) X(Group_incl) X(Group_size) \
+    X(Type_size_x) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
+    X(Dist_graph_neighbors_count) X(Test) X(Testall) X(Testany) X(Testsome) X(Wait) \
+    X(Request_get_status) X(Request_free) X(Cancel) X(Isend) X(Irecv) X(Send) X(Iprobe) \
+    X(Ibarrier) X(Win_get_group) X(Get_library_version) X(Query_thread)
+// clang-format on
 
 namespace dwell {
 

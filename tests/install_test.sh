@@ -51,4 +51,16 @@ END
 "$CMAKE" -S "$prefix/user" -B "$prefix/user/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null &&
     "$CMAKE" --build "$prefix/user/build" >/dev/null || fail "find_package(dwell) does not work"
 "$prefix/user/build/user" || fail "the installed header gives another program"
+
+# Linked by hand, with what pkg-config says.
+flags=$(PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig pkg-config --cflags --libs dwell)
+# shellcheck disable=SC2086
+"$CXX" -Wl,--no-as-needed "$prefix/user/build/user.cpp" $flags -o "$prefix/user/by_hand" &&
+    LD_LIBRARY_PATH=$prefix/$LIBDIR "$prefix/user/by_hand" || fail "the pkg-config file does not work"
+
+# The installed command observes a program.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mpirun -n 2 --oversubscribe "$prefix/$BINDIR/dwell" run -o "$prefix/out" "$BUILD_DIR/examples/imbalance" \
+    >"$prefix/log" 2>&1 || fail "the installed dwell run: $(cat "$prefix/log")"
+"$prefix/$BINDIR/dwell" report "$prefix/out" | grep -q "MPI_" || fail "the installed dwell reports no MPI"
 echo "installed and complete"

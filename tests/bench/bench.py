@@ -52,6 +52,7 @@ def print_table(rows):
 
 
 def measure(bench, names):
+    """The rows, and how many names could not be measured. An interrupt keeps those there are."""
     rows, failures = [], 0
     for name in names:
         begin = time.monotonic()
@@ -60,6 +61,8 @@ def measure(bench, names):
         except NotMeasured as reason:
             rows.append(Row(name, "-", f"NOT MEASURED: {reason}"))
             failures += 1
+        except KeyboardInterrupt:
+            return rows + [Row(name, "-", "NOT MEASURED: interrupted")], failures + 1
         print(f"{name}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
     return rows, failures
 
@@ -77,7 +80,7 @@ def main():
         rows, failures = measure(bench, given.rows)
         print_table(rows)
         load = os.getloadavg()[0]
-        print(f"\nload at the end {load:.2f} (the benchmark itself makes up to 2)")
+        print(f"\nload at the end {load:.2f} over one minute; the benchmark itself makes up to 2")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return 1 if failures else 0

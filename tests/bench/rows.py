@@ -180,8 +180,8 @@ def merge(bench):
 
 
 KEEP_MERGED = """#!/bin/sh
-# Stands in for the dwell command at the end of a run: keeps a copy of what it was given.
-cp -R "$2" "$KEPT_DIRECTORY"
+# Stands in for the dwell command at the end of a run: takes what it was given to a place of its own.
+cp -R "$2" "$KEPT_DIRECTORY" && rm -r "$2"
 """
 
 

@@ -65,6 +65,29 @@ def two_apart():
 
 
 @case
+def nodes_of_one_rank():
+    """Where ranks do not see each other's record files, as on several nodes, the launcher tells who
+    is observed: here each rank is told that it is alone on its node. All of four, then 1 and 3."""
+    told = ["env", "OMPI_COMM_WORLD_LOCAL_SIZE=1"]
+    plain = run_plain([program("ring")], 4)
+    for seen in ([0, 1, 2, 3], [1, 3]):
+        out = scratch("out%d" % len(seen))
+        argv = mpirun(4)[:1] + ["--bind-to", "none", "--oversubscribe"]
+        for rank in range(4):
+            argv += [":"] if rank else []
+            argv += ["-n", "1"] + told
+            argv += [DWELL, "run", "-o", out] if rank in seen else []
+            argv += [program("ring")]
+        run = execute(argv, 4)
+        same_result(plain, run)
+        profile = Profile(out, run)
+        profile.check_conservation()
+        check_equal(sorted(rank["rank"] for rank in profile.ranks), seen, "observed ranks")
+        check_equal(sum(node.count for node in profile.comm("MPI_Sendrecv", "ring.c")),
+                    ROUNDS * len(seen), "counted exchanges")
+
+
+@case
 def two_programs():
     """MPMD: two programs in one job, both observed, with lines of their own in one profile."""
     out = scratch("out")
