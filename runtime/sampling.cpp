@@ -15,20 +15,27 @@ namespace dwell {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-constexpr size_t kRingPages = 32;  // 128 KiB: 8192 samples, 80 s at 100 Hz without communication
-constexpr size_t kRingBytes = kRingPages * kPageBytes;
+// 128 KiB hold 8192 samples: 80 s at 100 Hz without communication. The kernel bounds the rings of a
+// user (perf_event_mlock_kb for each processor, then ulimit -l): many threads get smaller ones.
+constexpr size_t kLargestRing = 32 * kPageBytes;
+constexpr size_t kSmallestRing = 2 * kPageBytes;
 constexpr uint32_t kSamplesPerInterval = 512;  // different addresses; more fold into one
 
 perf_event_mmap_page* page_of(SampleRing* ring) {
     return reinterpret_cast<perf_event_mmap_page*>(ring);
 }
 
-void explain_refusal(int error) {
+void explain_refusal(int error, bool opened) {
     static bool said = false;
     g_process.header->flags |= kFileNoSampling;
     if (said || g_process.options.quiet) return;
     said = true;
-    if (error == EACCES || error == EPERM) {
+    if (opened) {
+        warn(
+            "no sampling of some threads: no locked memory left for them "
+            "(kernel.perf_event_mlock_kb, "
+            "ulimit -l); the rest works");
+    } else if (error == EACCES || error == EPERM) {
         warn(
             "no sampling: the kernel forbids it (kernel.perf_event_paranoid above 2, or a "
             "container "
@@ -38,9 +45,10 @@ void explain_refusal(int error) {
     }
 }
 
-void copy_out(const char* ring, uint64_t at, void* to, size_t bytes) {
+void copy_out(const Thread* thread, uint64_t at, void* to, size_t bytes) {
+    const char* data = reinterpret_cast<const char*>(thread->ring) + kPageBytes;
     for (size_t i = 0; i < bytes; ++i) {
-        static_cast<char*>(to)[i] = ring[(at + i) & (kRingBytes - 1)];
+        static_cast<char*>(to)[i] = data[(at + i) & (thread->ring_bytes - 1)];
     }
 }
 
@@ -87,17 +95,20 @@ void start_sampling(Thread* thread) {
     const int file = static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
     void* ring = MAP_FAILED;
-    if (file >= 0) {
-        ring = mmap(nullptr, kPageBytes + kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    size_t bytes = kLargestRing;
+    for (; file >= 0 && bytes >= kSmallestRing; bytes /= 2) {
+        ring = mmap(nullptr, kPageBytes + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (ring != MAP_FAILED) break;
     }
     if (ring == MAP_FAILED) {
-        explain_refusal(errno);
+        explain_refusal(errno, file >= 0);
         if (file >= 0) close(file);
         errno = saved_errno;
         return;
     }
     close(file);  // the mapping keeps the event alive; no descriptor is left in the program
-    madvise(ring, kPageBytes + kRingBytes, MADV_DONTFORK);
+    madvise(ring, kPageBytes + bytes, MADV_DONTFORK);
+    thread->ring_bytes = bytes;
     thread->ring = static_cast<SampleRing*>(ring);
     thread->ring_seen = page_of(thread->ring)->data_head;
     thread->ring_head = reinterpret_cast<uint64_t*>(&page_of(thread->ring)->data_head);
@@ -107,7 +118,7 @@ void start_sampling(Thread* thread) {
 void stop_sampling(Thread* thread) {
     if (thread->ring == nullptr) return;
     thread->ring_head = nullptr;
-    munmap(thread->ring, kPageBytes + kRingBytes);
+    munmap(thread->ring, kPageBytes + thread->ring_bytes);
     thread->ring = nullptr;
 }
 
@@ -116,16 +127,15 @@ void drain_samples(Thread* thread, CellIndex interval) {
     const int saved_errno = errno;
     thread->in_dwell = true;
     auto* page = page_of(thread->ring);
-    const char* data = reinterpret_cast<const char*>(page) + kPageBytes;
     const uint64_t head = __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE);
     uint64_t tail = thread->ring_seen;
     while (tail < head) {
         perf_event_header header;
-        copy_out(data, tail, &header, sizeof(header));
+        copy_out(thread, tail, &header, sizeof(header));
         if (header.size < sizeof(header)) break;
         if (header.type == PERF_RECORD_SAMPLE) {
             uint64_t address = 0;
-            copy_out(data, tail + sizeof(header), &address, sizeof(address));
+            copy_out(thread, tail + sizeof(header), &address, sizeof(address));
             if (interval != 0) {
                 book_sample(thread, interval, address);
             } else {
@@ -133,7 +143,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
             }
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t id_and_lost[2] = {0, 0};
-            copy_out(data, tail + sizeof(header), id_and_lost, sizeof(id_and_lost));
+            copy_out(thread, tail + sizeof(header), id_and_lost, sizeof(id_and_lost));
             thread->record->samples_lost += id_and_lost[1];
         }
         tail += header.size;

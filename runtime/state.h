@@ -108,6 +108,7 @@ struct Thread {
     SampleRing* ring;
     uint64_t* ring_head;  // null when not sampling
     uint64_t ring_seen;
+    size_t ring_bytes;  // a power of two
     void* scratch;
     size_t scratch_bytes;
     Thread* next;  // all threads

@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
     measure("Irecv", body_irecv, 1, &with, &without, chunks, ns, pair);
     measure("Wait (for a send)", body_wait_send, 1, &with, &without, chunks, ns, pair);
     measure("Wait (for a receive)", body_wait_receive, 1, &with, &without, chunks, ns, pair);
-    const int few = chunks / 20 > 0 ? chunks / 20 : 1; /* a walk takes far longer than a call */
+    const int few = chunks / 100 > 3 ? chunks / 100 : 3; /* a walk takes far longer than a call */
     measure("Send + Recv (each), cold caches", body_cold_send_recv, 2, &with, &without, few, ns,
             pair);
     MPI_Finalize();
