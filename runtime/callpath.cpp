@@ -65,18 +65,17 @@ CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
         }
         at = node->next_sibling;
     }
-    const CellIndex made = take_cells(thread, 1);
+    const bool communicates = site.kind == SiteKind::kCommunication;
+    const CellIndex made =
+        take_cells(thread, communicates ? kHistogramOffsetCells + kHistogramCells : 1);
     if (made == 0) return 0;
     Node* node = cell_at<Node>(made);
     node->site = site;
     node->parent = parent;
     node->min_ticks = UINT64_MAX;
-    if (site.kind == SiteKind::kCommunication) {
-        const CellIndex part = take_cells(thread, 1);
-        const CellIndex histogram = part != 0 ? take_cells(thread, kHistogramCells) : 0;
-        if (histogram == 0) return 0;
-        cell_at<CommPart>(part)->histogram = histogram;
-        node->part = part;
+    if (communicates) {
+        node->part = made + kPartCells;
+        cell_at<CommPart>(node->part)->histogram = made + kHistogramOffsetCells;
     }
     node->next_sibling = above->first_child;
     __atomic_store_n(&above->first_child, made, __ATOMIC_RELEASE);

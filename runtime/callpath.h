@@ -8,6 +8,8 @@
 #ifndef DWELL_RUNTIME_CALLPATH_H_
 #define DWELL_RUNTIME_CALLPATH_H_
 
+#include <stddef.h>
+
 #include "runtime/mpi_api.h"
 #include "runtime/state.h"
 
@@ -20,6 +22,11 @@ struct Frame {
     uint64_t stack_pointer() const { return reinterpret_cast<uint64_t>(this + 1); }
 };
 #define DWELL_FRAME() static_cast<const ::dwell::Frame*>(__builtin_frame_address(0))
+
+// A communication node, its second line and its histogram lie side by side in this process (readers
+// follow the links).
+constexpr uint32_t kPartCells = 1;
+constexpr uint32_t kHistogramOffsetCells = 2;
 
 // Loads libunwind; without it paths have depth 1. Called once, before the first look-up.
 bool load_unwinder();
@@ -47,15 +54,22 @@ inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall cal
     return true;
 }
 
-// The remembered path of this call, or null.
+// The remembered path of this call, or null. The node's cells are fetched while the stack slots are
+// compared: after a computation everything here has left the caches.
 inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame, MpiCall call) {
-    const PathEntry& whole =
-        thread->paths[path_slot(frame->return_address, frame->stack_pointer())];
-    if (path_matches(whole, frame, call)) [[likely]]
-        return &whole;
-    if (g_process.options.callpath_depth == 1) {
-        const PathEntry& one = thread->paths[path_slot(frame->return_address, 0)];
-        if (path_matches(one, frame, call)) return &one;
+    const bool one_frame = g_process.options.callpath_depth == 1;
+    const uint64_t sp = frame->stack_pointer();
+    const PathEntry& first = thread->paths[path_slot(frame->return_address, one_frame ? 0 : sp)];
+    const char* node = g_process.cells + static_cast<size_t>(first.node) * kCellBytes;
+    __builtin_prefetch(node);
+    __builtin_prefetch(node + kPartCells * kCellBytes);
+    __builtin_prefetch(node + kHistogramOffsetCells * kCellBytes +
+                       offsetof(SizeHistogram, event_count));
+    if (path_matches(first, frame, call)) [[likely]]
+        return &first;
+    if (one_frame) {  // a call out of an MPI library's own code: its frames are told apart
+        const PathEntry& glue = thread->paths[path_slot(frame->return_address, sp)];
+        if (path_matches(glue, frame, call)) return &glue;
     }
     return nullptr;
 }

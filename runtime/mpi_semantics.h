@@ -63,23 +63,30 @@ inline bool contributes(Place place) { return place == Place::kRoot || place == 
 inline void book_plain(Call* call, int slot) { book_event(call, slot); }
 inline void book_failed(Call* call) { call->part->failed += 1; }
 
-inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes) {
-    book_event(call, kSendReady);
-    if (dest == MPI_PROC_NULL) return;
-    book_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);
-}
-
 // Ticks that a receive of `bytes` takes when its message is waiting. See found_cost.cpp.
 uint64_t found_cost_ticks(uint64_t bytes);
 // Before leave(): the computation before the call tells how cold the caches are.
 bool took_found_message(const Call* call, uint64_t bytes);
 
+inline void add_blocked(Call* call, uint64_t bytes) {
+    const uint64_t found = found_cost_ticks(bytes);
+    call->part->blocked_ticks += call->ticks > found ? call->ticks - found : 0;
+}
+
+// A send that took much longer than moving its bytes waited for the receiver (synchronous or
+// rendezvous), or for room. PICL has one event type for both.
+inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes) {
+    book_event(call, kSendReady);
+    if (dest == MPI_PROC_NULL) return;
+    if (!took_found_message(call, bytes)) add_blocked(call, bytes);
+    book_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);
+}
+
 inline uint64_t bytes_of(const MPI_Status* status) { return status->_ucount; }
 
 inline int receive_slot(Call* call, uint64_t bytes) {
     if (took_found_message(call, bytes)) return kRecvReady;
-    const uint64_t found = found_cost_ticks(bytes);
-    call->part->blocked_ticks += call->ticks > found ? call->ticks - found : 0;
+    add_blocked(call, bytes);
     return kRecvBlocked;
 }
 

@@ -74,6 +74,16 @@ DWELL_COLD void take_notice(Thread* thread) {
     }
 }
 
+// The outermost call was left by a throw or a longjmp, as an error handler may do: it counts,
+// without a time, among the failed ones.
+void book_abandoned(Thread* thread) {
+    Node* node = cell_at<Node>(thread->record->open[0].node);
+    node->count += 1;
+    cell_at<CommPart>(node->part)->failed += 1;
+    thread->record->open_depth = 0;
+    thread->open = nullptr;
+}
+
 // Everything but the common case of enter(): true when the thread may record.
 DWELL_COLD Thread* ready_thread(const Frame* frame) {
     Thread* thread = t_thread;
@@ -81,7 +91,7 @@ DWELL_COLD Thread* ready_thread(const Frame* frame) {
     if (thread == nullptr || thread->in_dwell) return nullptr;
     if (thread->open != nullptr) {
         if (is_nested(thread, frame)) return nullptr;
-        thread->open = nullptr;
+        book_abandoned(thread);
     }
     if (thread->epoch != g_live->epoch) take_notice(thread);
     return thread;
@@ -168,8 +178,8 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->thread = thread;
     call->index = index;
     call->node = node;
-    call->part = cell_at<CommPart>(node->part);
-    call->histogram = cell_at<SizeHistogram>(call->part->histogram);
+    call->part = cell_at<CommPart>(index + kPartCells);
+    call->histogram = cell_at<SizeHistogram>(index + kHistogramOffsetCells);
     thread->open = call;
     if (has_samples(thread)) [[unlikely]]
         drain_samples(thread, interval_to(thread, index));
@@ -184,7 +194,7 @@ void leave(Call* call) {
     Thread* thread = call->thread;
     ThreadRecord* record = thread->record;
     const CellIndex interval = interval_to(thread, call->index);
-    const uint64_t lost = thread->slow_ticks + g_process.call_cost_ticks;
+    const uint64_t lost = call->slow_ticks + g_process.call_cost_ticks;
     const uint64_t since = call->start_ticks - thread->last_ticks;
     if (interval != 0) [[likely]] {
         add_duration(cell_at<Node>(interval), since > lost ? since - lost : 0);
@@ -193,7 +203,7 @@ void leave(Call* call) {
     }
     add_duration(call->node, call->ticks);
     record->intrusion_ticks += since > lost ? lost : since;
-    thread->slow_ticks = 0;
+    thread->slow_ticks -= call->slow_ticks;
     thread->last = call->index;
     thread->last_ticks = call->end_ticks;
     record->last_ticks = call->end_ticks;
@@ -277,6 +287,7 @@ void calibrate() {
     g_process.cells = static_cast<char*>(memory);
     auto* thread = reinterpret_cast<Thread*>(g_process.cells + kCells * kCellBytes);
     t_thread = thread;
+    stop_sampling(thread);
     thread->epoch = g_live->epoch;
     thread->record = cell_at<ThreadRecord>(1);
     const CellIndex root = 1 + kThreadCells;

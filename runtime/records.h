@@ -22,6 +22,7 @@ struct Call {
     CellIndex index;
     uint64_t start_ticks;
     uint64_t end_ticks;
+    uint64_t slow_ticks;    // slow work before the call; what comes later counts for the next one
     uint64_t ticks;         // virtual duration, after stop()
     void* next_definition;  // when not entered: where to pass the call instead, or null
 };
@@ -38,6 +39,7 @@ inline void start(Call* call) {
 // Stamps the end of the call.
 inline void stop(Call* call) {
     call->end_ticks = now_ticks();
+    call->slow_ticks = call->thread->slow_ticks;
     const uint64_t elapsed = call->end_ticks - call->start_ticks;
     const uint64_t inner = g_process.inner_cost_ticks;
     call->ticks = elapsed > inner ? elapsed - inner : 0;

@@ -8,51 +8,37 @@ namespace dwell {
 
 namespace {
 
-// Three entries and a link fill two cache lines; a bucket that overflows gets another behind it.
+// There are several tables, each sixteen times as large as the one before it and made when that had
+// no room at the place: programs with a few requests stay in the caches, a million outstanding ones
+// are found in a few steps.
 constexpr int kBucketEntries = 3;
 struct Bucket {
     Request entries[kBucketEntries];
-    std::atomic<Bucket*> more;
 };
-constexpr size_t kBuckets = 8192;
-constexpr size_t kSpareBuckets = 1024;  // taken from the system at a time
+constexpr int kTables = 5;
+constexpr size_t kFirstBuckets = 512;
 
-std::atomic<Bucket*> g_table{nullptr};
-Bucket* g_spare = nullptr;
-size_t g_spare_left = 0;
+std::atomic<Bucket*> g_tables[kTables];
 
-Bucket* map_buckets(size_t count) {
-    void* memory = mmap(nullptr, count * sizeof(Bucket), PROT_READ | PROT_WRITE,
+size_t buckets_of(int table) { return kFirstBuckets << (4 * table); }
+
+// Requests that MPI hands out one after the other lie side by side: the small table keeps them so.
+Bucket* bucket_of(Bucket* buckets, int table, uintptr_t handle) {
+    const size_t mask = buckets_of(table) - 1;
+    if (table == 0) return &buckets[(handle >> 7) & mask];
+    return &buckets[((handle >> 6) * 0x9e3779b97f4a7c15ull >> 32) & mask];
+}
+
+DWELL_COLD Bucket* make_table(int table) {
+    const SlowLock lock;
+    Bucket* buckets = g_tables[table].load();
+    if (buckets != nullptr) return buckets;
+    void* memory = mmap(nullptr, buckets_of(table) * sizeof(Bucket), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? nullptr : static_cast<Bucket*>(memory);
-}
-
-Bucket* bucket_of(Bucket* table, uintptr_t handle) {
-    return &table[((handle >> 6) * 0x9e3779b97f4a7c15ull) >> 51];
-}
-
-DWELL_COLD Bucket* make_table() {
-    const SlowLock lock;
-    Bucket* table = g_table.load();
-    if (table == nullptr) {
-        table = map_buckets(kBuckets);
-        g_table.store(table);
-    }
-    return table;
-}
-
-DWELL_COLD Bucket* extend(Bucket* last) {
-    const SlowLock lock;
-    if (last->more.load() != nullptr) return last->more.load();
-    if (g_spare_left == 0) {
-        g_spare = map_buckets(kSpareBuckets);
-        if (g_spare == nullptr) return nullptr;
-        g_spare_left = kSpareBuckets;
-    }
-    Bucket* added = g_spare++;
-    --g_spare_left;
-    last->more.store(added, std::memory_order_release);
-    return added;
+    if (memory == MAP_FAILED) return nullptr;
+    buckets = static_cast<Bucket*>(memory);
+    g_tables[table].store(buckets, std::memory_order_release);
+    return buckets;
 }
 
 // Takes a free entry for `handle`; a competing thread may take it first. The entry is unsettled
@@ -77,11 +63,10 @@ bool unsettle(Request* entry, uint32_t generation) {
 void settle(Request* entry) { __atomic_fetch_add(&entry->generation, 1, __ATOMIC_RELEASE); }
 
 Request* entry_of(uintptr_t handle) {
-    Bucket* table = g_table.load(std::memory_order_acquire);
-    if (table == nullptr) return nullptr;
-    for (Bucket* bucket = bucket_of(table, handle); bucket != nullptr;
-         bucket = bucket->more.load(std::memory_order_acquire)) {
-        for (Request& entry : bucket->entries) {
+    for (int table = 0; table < kTables; ++table) {
+        Bucket* buckets = g_tables[table].load(std::memory_order_acquire);
+        if (buckets == nullptr) return nullptr;
+        for (Request& entry : bucket_of(buckets, table, handle)->entries) {
             if (__atomic_load_n(&entry.handle, __ATOMIC_ACQUIRE) == handle) return &entry;
         }
     }
@@ -89,17 +74,15 @@ Request* entry_of(uintptr_t handle) {
 }
 
 Request* free_entry(uintptr_t handle) {
-    Bucket* table = g_table.load(std::memory_order_acquire);
-    if (table == nullptr) table = make_table();
-    if (table == nullptr) return nullptr;
-    for (Bucket* bucket = bucket_of(table, handle); bucket != nullptr;) {
-        for (Request& entry : bucket->entries) {
+    for (int table = 0; table < kTables; ++table) {
+        Bucket* buckets = g_tables[table].load(std::memory_order_acquire);
+        if (buckets == nullptr) buckets = make_table(table);
+        if (buckets == nullptr) return nullptr;
+        for (Request& entry : bucket_of(buckets, table, handle)->entries) {
             if (__atomic_load_n(&entry.handle, __ATOMIC_RELAXED) == 0 && claim(&entry, handle)) {
                 return &entry;
             }
         }
-        Bucket* more = bucket->more.load(std::memory_order_acquire);
-        bucket = more != nullptr ? more : extend(bucket);
     }
     return nullptr;
 }

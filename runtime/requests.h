@@ -47,7 +47,7 @@ struct FoundRequest {
 FoundRequest find_request(uintptr_t handle);
 
 // A new entry with the given content (handle and generation are set here); a stale one of the same
-// handle is overwritten. False when memory ran out.
+// handle is overwritten. False when there is no room: past some hundred million at a time.
 bool add_request(uintptr_t handle, const Request& content);
 
 // Ends the entry, unless its handle stands for another request by now.

@@ -108,6 +108,24 @@ void book_blocked(Call* call, bool blocked) {
     if (blocked) call->part->blocked_ticks += call->ticks;
 }
 
+// The calibrated cost of a call covers a few requests; the work for many is measured.
+class MeasuredWork {
+  public:
+    MeasuredWork(Call* call, int requests)
+        : thread_(requests > kCalibratedRequests ? call->thread : nullptr),
+          start_(thread_ != nullptr ? now_ticks() : 0) {}
+    ~MeasuredWork() {
+        if (thread_ != nullptr) thread_->slow_ticks += now_ticks() - start_;
+    }
+    MeasuredWork(const MeasuredWork&) = delete;
+    MeasuredWork& operator=(const MeasuredWork&) = delete;
+
+  private:
+    static constexpr int kCalibratedRequests = 4;
+    Thread* thread_;
+    uint64_t start_;
+};
+
 // Room for what a call on many requests needs: look-ups before, statuses when the program wants
 // none. On the stack while they are few.
 class Several {
@@ -124,6 +142,7 @@ class Several {
         }
         before_ = static_cast<Before*>(memory);
         if (own_statuses) statuses_ = reinterpret_cast<MPI_Status*>(before_ + count_);
+        const MeasuredWork work(call, count_);
         for (int i = 0; i < count_; ++i) before_[i] = look_at(requests[i]);
     }
     int count() const { return count_; }
@@ -162,6 +181,7 @@ uint64_t share(const Call* call, int receives) {
 
 void book_indices(Call* call, Several& several, const int* indices, int count,
                   const MPI_Status* statuses) {
+    const MeasuredWork work(call, count);
     Completed completed;
     const uint64_t ticks = share(call, several.receives_among(indices, count));
     for (int i = 0; i < count; ++i) {

@@ -21,6 +21,10 @@ constexpr size_t kLargestRing = 32 * kPageBytes;
 constexpr size_t kSmallestRing = 2 * kPageBytes;
 constexpr uint32_t kSamplesPerInterval = 512;  // different addresses; more fold into one
 
+// Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
+// with 1 sampling is still to begin.
+const uint64_t g_no_ring = 0;
+
 perf_event_mmap_page* page_of(SampleRing* ring) {
     return reinterpret_cast<perf_event_mmap_page*>(ring);
 }
@@ -79,8 +83,15 @@ void book_sample(Thread* thread, CellIndex interval, uint64_t address) {
 
 }  // namespace
 
+void start_sampling_later(Thread* thread) {
+    thread->ring_head = &g_no_ring;
+    thread->ring_seen = g_process.options.sample_hz != 0 ? 1 : 0;
+}
+
 void start_sampling(Thread* thread) {
     const uint32_t hz = g_process.options.sample_hz;
+    thread->ring_head = &g_no_ring;
+    thread->ring_seen = 0;
     if (hz == 0 || thread->ring != nullptr) return;
     const int saved_errno = errno;
     perf_event_attr attributes;
@@ -111,19 +122,30 @@ void start_sampling(Thread* thread) {
     thread->ring_bytes = bytes;
     thread->ring = static_cast<SampleRing*>(ring);
     thread->ring_seen = page_of(thread->ring)->data_head;
-    thread->ring_head = reinterpret_cast<uint64_t*>(&page_of(thread->ring)->data_head);
+    static_assert(sizeof(__u64) == sizeof(uint64_t));
+    thread->ring_head = reinterpret_cast<const uint64_t*>(&page_of(thread->ring)->data_head);
     errno = saved_errno;
 }
 
 void stop_sampling(Thread* thread) {
+    thread->ring_head = &g_no_ring;
+    thread->ring_seen = 0;
     if (thread->ring == nullptr) return;
-    thread->ring_head = nullptr;
     munmap(thread->ring, kPageBytes + thread->ring_bytes);
     thread->ring = nullptr;
 }
 
 void drain_samples(Thread* thread, CellIndex interval) {
     const uint64_t start = now_ticks();
+    if (thread->ring == nullptr) {
+        const uint64_t age = start - thread->attached_ticks;
+        const uint64_t rate = g_process.header->ticks_per_second;
+        if (age < static_cast<uint64_t>(static_cast<double>(rate) * 1e-9 * kSamplingDelay_ns))
+            return;
+        start_sampling(thread);
+        thread->slow_ticks += now_ticks() - start;
+        return;
+    }
     const int saved_errno = errno;
     thread->in_dwell = true;
     auto* page = page_of(thread->ring);

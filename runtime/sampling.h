@@ -9,18 +9,20 @@
 
 namespace dwell {
 
-// Both for the calling thread, resp. any thread that no longer runs in dwell. start_sampling warns
-// once for a process when the kernel refuses.
+// All for the calling thread. A thread that lives for a few milliseconds only is not worth the
+// system calls: sampling of any but the first begins when it is seen again after kSamplingDelay_ns.
+// Warns once for a process when the kernel refuses.
+constexpr uint64_t kSamplingDelay_ns = 5'000'000;
 void start_sampling(Thread* thread);
+void start_sampling_later(Thread* thread);
 void stop_sampling(Thread* thread);
 
 inline bool has_samples(const Thread* thread) {
-    return thread->ring_head != nullptr &&
-           __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE) != thread->ring_seen;
+    return __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE) != thread->ring_seen;
 }
 
-// Empties the ring. Samples go under `interval`; with 0 they were taken inside a communication
-// statement and are only counted.
+// After has_samples: empties the ring. Samples go under `interval`; with 0 they were taken inside a
+// communication statement and are only counted.
 DWELL_COLD void drain_samples(Thread* thread, CellIndex interval);
 
 }  // namespace dwell

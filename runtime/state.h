@@ -47,10 +47,10 @@ struct LivePage {
 };
 
 // The stack slots that prove a remembered call path (see callpath.cpp).
-constexpr int kPathSlots = 24;
-struct PathEntry {
-    uint64_t return_address;  // 0 = free
-    uint64_t stack_pointer;   // 0: the return address alone is the path (depth 1)
+constexpr int kPathSlots = 23;
+struct alignas(64) PathEntry {  // five cache lines; the first two serve short paths
+    uint64_t return_address;    // 0 = free
+    uint64_t stack_pointer;     // 0: the return address alone is the path (depth 1)
     uint64_t frame_pointer;
     CellIndex node;
     uint16_t call;
@@ -105,8 +105,9 @@ struct Thread {
     uint64_t paused_ticks;
     CellIndex chunk_next;
     CellIndex chunk_end;
-    SampleRing* ring;
-    uint64_t* ring_head;  // null when not sampling
+    SampleRing* ring;  // null when not sampling
+    uint64_t attached_ticks;
+    const uint64_t* ring_head;  // differs from ring_seen when there is something to do; never null
     uint64_t ring_seen;
     size_t ring_bytes;  // a power of two
     void* scratch;
@@ -119,22 +120,23 @@ struct Thread {
     KnownPath known[kKnownPaths];
 };
 
-struct Process {
+// What every call reads comes first, on one cache line.
+struct alignas(64) Process {
+    char* cells = nullptr;          // the mapped record file
+    uint64_t call_cost_ticks = 0;   // outside the two time stamps of a call: taken from computation
+    uint64_t inner_cost_ticks = 0;  // between them: taken from the call
+    std::atomic<uint64_t> comm_epoch{1};
+    std::atomic<uint64_t> type_epoch{1};
+    std::atomic<uint64_t> window_epoch{1};
+    FileHeader* header = nullptr;
+    bool use_tsc = false;
     Options options;
     uint64_t start_ticks = 0;
     int64_t start_unix_ns = 0;
     uint64_t start_mono_ns = 0;
-    bool use_tsc = false;
     char record_dir[256] = {};
     char record_path[320] = {};
-    char* cells = nullptr;  // the mapped record file
-    FileHeader* header = nullptr;
-    uint64_t call_cost_ticks = 0;   // outside the two time stamps of a call: taken from computation
-    uint64_t inner_cost_ticks = 0;  // between them: taken from the call
     std::atomic<uint32_t> lock{0};  // slow paths only: arena growth, modules, list of threads
-    std::atomic<uint64_t> comm_epoch{1};
-    std::atomic<uint64_t> type_epoch{1};
-    std::atomic<uint64_t> window_epoch{1};
     std::atomic<Thread*> threads{nullptr};
     Thread* free_threads = nullptr;
     std::atomic<uint32_t> thread_count{0};
@@ -142,7 +144,7 @@ struct Process {
 
 extern Process g_process;
 extern LivePage* g_live;  // never null
-extern thread_local Thread* t_thread __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Thread* t_thread __attribute__((tls_model("initial-exec")));
 
 inline uint64_t now_ticks() { return g_process.use_tsc ? read_tsc() : monotonic_ns(); }
 

@@ -21,7 +21,7 @@ pthread_key_t g_thread_key;
 bool g_have_key = false;
 }  // namespace
 LivePage* g_live = &g_not_live;
-thread_local Thread* t_thread = nullptr;
+constinit thread_local Thread* t_thread = nullptr;
 
 static_assert(std::is_trivially_destructible_v<Thread>);
 
@@ -110,7 +110,12 @@ Thread* attach_thread() {
     record->last_ticks = now;
     t_thread = thread;
     if (g_have_key) pthread_setspecific(g_thread_key, thread);
-    start_sampling(thread);
+    thread->attached_ticks = now;
+    if (record->number == 0) {
+        start_sampling(thread);
+    } else {
+        start_sampling_later(thread);
+    }
     thread->last_ticks = now_ticks();
     return thread;
 }

@@ -20,7 +20,7 @@ def peers():
 
 @case
 def rows():
-    """--per-rank-limit 0: sums for all ranks only, partners by distance, and --per-rank says why it
+    """--per-rank-limit 1: sums for all ranks only, partners by distance, and --per-rank says why it
     has nothing to show."""
     out = scratch("out")
     run = run_observed([program("ring")], 4, out, ["--per-rank-limit", "1"])

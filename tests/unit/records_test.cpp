@@ -62,6 +62,7 @@ class Records : public testing::Test {
         call->start_ticks = from;
         call->end_ticks = to;
         call->ticks = to - from;
+        call->slow_ticks = t_thread->slow_ticks;
         book_event(call, kSendReady);
         leave(call);
     }

@@ -1,37 +1,44 @@
-// Thousands of call paths: every path of length 12 through two procedures, 4096 of them, so that
-// the records need more than a small device has; 1 rank.
+// Thousands of call paths, so that the records need more than a small device has: twelve
+// procedures, each of which calls the next one from either of two places, make 2^12 = 4096 paths of
+// one call each; 1 rank. No procedure calls itself, so nothing folds as recursion.
 #include <mpi.h>
 #include <stdio.h>
 
 static volatile int done;
-static void left(int depth, int bits);
-static void right(int depth, int bits);
 
-static void next(int depth, int bits) {
-    if (depth == 0) {
-        int flag;
-        MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);  // @probe
-        done++;
-    } else if (bits & 1) {
-        left(depth - 1, bits >> 1);
-        done++;
-    } else {
-        right(depth - 1, bits >> 1);
-        done++;
+static __attribute__((noinline)) void level_0(int bits) {
+    int flag;
+    (void)bits;
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);  // @probe
+    done++;
+}
+
+#define LEVEL(number, below)                                         \
+    static __attribute__((noinline)) void level_##number(int bits) { \
+        if (bits & 1) {                                              \
+            level_##below(bits >> 1);                                \
+            done += 1;                                               \
+        } else {                                                     \
+            level_##below(bits >> 1);                                \
+            done += 2;                                               \
+        }                                                            \
     }
-}
-static __attribute__((noinline)) void left(int depth, int bits) {
-    next(depth, bits);
-    done++;
-}
-static __attribute__((noinline)) void right(int depth, int bits) {
-    next(depth, bits);
-    done++;
-}
+LEVEL(1, 0)
+LEVEL(2, 1)
+LEVEL(3, 2)
+LEVEL(4, 3)
+LEVEL(5, 4)
+LEVEL(6, 5)
+LEVEL(7, 6)
+LEVEL(8, 7)
+LEVEL(9, 8)
+LEVEL(10, 9)
+LEVEL(11, 10)
+LEVEL(12, 11)
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    for (int bits = 0; bits < 4096; bits++) next(12, bits);
+    for (int bits = 0; bits < 4096; bits++) level_12(bits);
     printf("done %d\n", done);
     MPI_Finalize();
     return 0;
