@@ -16,6 +16,7 @@
 #include "report/show.h"
 #include "report/text_report.h"
 #include "runtime/job_name.h"
+#include "summarize/blocked_estimate.h"
 #include "summarize/write_json.h"
 #include "summarize/write_picl.h"
 
@@ -155,9 +156,10 @@ std::string shelter_merged(const Merged& merged, const std::string& directory) {
 
 }  // namespace
 
-Outcome write_outputs(const Merged& merged, const std::string& out_directory, bool quiet) {
+Outcome write_outputs(Merged& merged, const std::string& out_directory, bool quiet) {
     const std::string directory =
         out_directory.empty() ? "dwell-" + name_of_run(merged) : out_directory;
+    estimate_blocked(&merged);
     const Profile profile = build_profile(merged);
     Outcome written = write_three_files(profile, directory);
     if (!quiet) {

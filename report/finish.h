@@ -13,7 +13,7 @@ namespace dwell {
 // Writes profile.json, report.txt and stats.picl into `out_directory` (empty: dwell-<program>-<job>
 // in the working directory) and prints the summary on stderr unless `quiet`, also when writing
 // fails. The error is what was not written and why, without a final full stop.
-Outcome write_outputs(const Merged& merged, const std::string& out_directory, bool quiet);
+Outcome write_outputs(Merged& merged, const std::string& out_directory, bool quiet);
 
 // The sub-commands. Each returns the exit code.
 int finish_command(const FinishOptions& options);

@@ -218,7 +218,9 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
     size_t others = 0;
     const std::vector<PairShare> pairs = heaviest_pairs(profile, line, utf8, 1, &others);
     if (others != 0 && pairs[0].share >= kNotablePair) {
-        text += fmt::format("; {:.0f} % of it with {}", 100 * pairs[0].share, pairs[0].text);
+        text += fmt::format("; {:.0f} % of it {} {}", 100 * pairs[0].share,
+                            profile.distances.empty() ? "with" : "at rank distance",
+                            pairs[0].text);
     }
     text += long_send_text(node, line.totals, utf8);
     canvas->paragraph(text + ".", 2, Tone::kHot);

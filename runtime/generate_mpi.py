@@ -323,12 +323,14 @@ EVENT_NAMES = {  # the events that several functions share, or that one function
 def calls_source(functions):
     lines = ["// Made by generate_mpi.py from mpi_calls.table.", '#include "runtime/mpi_calls.h"', "",
              "namespace dwell {", "", "const MpiCallInfo kMpiCalls[] = {",
-             '    {"", CallClass::kNone, {0, 0, 0, 0}},']
+             '    {"", CallClass::kNone, {0, 0, 0, 0}, false},']
     names = dict(EVENT_NAMES)
     for function in functions:
         events = ", ".join(str(e) for e in function.events)
+        waits = function.get("waits") or (function.get("class") == "collective"
+                                          and not function.get("start"))
         lines.append(f'    {{"MPI_{function.name}", CallClass::{CLASSES[function.get("class")]}, '
-                     f"{{{events}}}}},")
+                     f"{{{events}}}, {'true' if waits else 'false'}}},")
         for event in function.events:
             if event != 0:
                 names.setdefault(event, f"MPI_{function.name}")

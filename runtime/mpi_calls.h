@@ -29,6 +29,9 @@ struct MpiCallInfo {
     const char* name;  // of the C binding
     CallClass call_class;
     int16_t event[kEventSlots];
+    // May wait for other ranks without records that tell for how long: collectives, RMA
+    // synchronisation, collective management and I/O.
+    bool waits;
 };
 
 // Number 0 is no call. Numbers follow the order of the table; they are part of the record format of

@@ -23,7 +23,7 @@ constexpr uint32_t kSamplesPerInterval = 512;  // different addresses; more fold
 
 // Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
 // with 1 sampling is still to begin.
-const uint64_t g_no_ring = 0;
+const uint64_t kNoRing = 0;
 
 perf_event_mmap_page* page_of(SampleRing* ring) {
     return reinterpret_cast<perf_event_mmap_page*>(ring);
@@ -84,13 +84,13 @@ void book_sample(Thread* thread, CellIndex interval, uint64_t address) {
 }  // namespace
 
 void start_sampling_later(Thread* thread) {
-    thread->ring_head = &g_no_ring;
+    thread->ring_head = &kNoRing;
     thread->ring_seen = g_process.options.sample_hz != 0 ? 1 : 0;
 }
 
 void start_sampling(Thread* thread) {
     const uint32_t hz = g_process.options.sample_hz;
-    thread->ring_head = &g_no_ring;
+    thread->ring_head = &kNoRing;
     thread->ring_seen = 0;
     if (hz == 0 || thread->ring != nullptr) return;
     const int saved_errno = errno;
@@ -128,7 +128,7 @@ void start_sampling(Thread* thread) {
 }
 
 void stop_sampling(Thread* thread) {
-    thread->ring_head = &g_no_ring;
+    thread->ring_head = &kNoRing;
     thread->ring_seen = 0;
     if (thread->ring == nullptr) return;
     munmap(thread->ring, kPageBytes + thread->ring_bytes);

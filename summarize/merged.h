@@ -29,8 +29,7 @@ struct Totals {
     uint64_t min_ns;   // of one call; UINT64_MAX when count is 0
     uint64_t max_ns;
     uint64_t sync_ns;     // communication nodes only, as all that follow
-    uint64_t blocked_ns;  // of receives, waits, probes that blocked; of collectives the time above
-                          // the shortest call of that rank at that node (an estimate)
+    uint64_t blocked_ns;  // of receives, sends and waits that blocked; see blocked_estimate.h too
     uint64_t bytes_sent;
     uint64_t bytes_received;
     uint64_t failed;

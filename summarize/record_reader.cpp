@@ -27,10 +27,6 @@ uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor) {
     return result > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(result);
 }
 
-CallClass class_of(uint16_t call) {
-    return call < kMpiCallCount ? kMpiCalls[call].call_class : CallClass::kNone;
-}
-
 uint64_t hash_of_peer(uint32_t node, uint32_t peer) { return mix_hash(node, peer); }
 
 class RecordReader {
@@ -278,17 +274,14 @@ bool RecordReader::totals_of(const Node& node, uint32_t merged, Totals* totals) 
     totals->count = node.count;
     totals->time_ns = ns(node.ticks);
     if (node.count != 0) {
-        totals->min_ns = ns(node.min_ticks);
+        // A call that was left by a throw counts, but has no duration.
+        totals->min_ns = node.min_ticks != UINT64_MAX ? ns(node.min_ticks) : 0;
         totals->max_ns = ns(node.max_ticks);
     }
     CommPart part;
     if (node.site.kind != SiteKind::kCommunication || !load(node.part, &part)) return true;
     totals->sync_ns = ns(part.sync_ticks);
     totals->blocked_ns = ns(part.blocked_ticks);
-    if (class_of(node.site.call) == CallClass::kCollective) {
-        const uint64_t shortest = scale(node.min_ticks, node.count, 1);
-        totals->blocked_ns = shortest < node.ticks ? ns(node.ticks - shortest) : 0;
-    }
     totals->bytes_sent = part.bytes_sent;
     totals->bytes_received = part.bytes_received;
     totals->failed = part.failed;
@@ -409,7 +402,10 @@ bool RecordReader::add_rank() {
     rank.sample_hz = header_.sample_hz;
     rank.callpath_depth = header_.callpath_depth;
     rank.start_unix_ns = header_.start_unix_ns;
-    const uint64_t end = header_.end_ticks != 0 ? header_.end_ticks : last_ticks_;
+    // Without MPI_Finalize the observation ends with the last finished call: what came after it, up
+    // to the end of the process, belongs to no statement.
+    const bool finalized = header_.state == FileState::kFinalized && header_.end_ticks != 0;
+    const uint64_t end = finalized ? header_.end_ticks : last_ticks_;
     rank.real_ns = end > header_.start_ticks ? ns(end - header_.start_ticks) : 0;
     rank.call_cost_ns_q8 =
         scale(header_.call_cost_ticks, 256'000'000'000, header_.ticks_per_second);

@@ -304,8 +304,10 @@ run {steps}
 
 
 def verdict(interval, reached):
-    """No verdict from fewer pairs than an interval of 95 % needs."""
-    return reached if interval.coverage >= 0.95 else "too few pairs"
+    """No verdict from fewer pairs than an interval of 95 % needs, or from one wider than 5 %."""
+    if interval.coverage < 0.95:
+        return "too few pairs"
+    return reached if interval.high - interval.low <= 0.05 else "too noisy"
 
 
 def slowdown_rows(name, plain, observed, timers):

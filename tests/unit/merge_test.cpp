@@ -21,6 +21,7 @@ bool allocation_fails() { return watching && allocations_left-- <= 0; }
 
 extern "C" {
 void* __real_malloc(size_t bytes);
+void* __real_calloc(size_t count, size_t bytes);
 void* __real_realloc(void* block, size_t bytes);
 void __real_free(void* block);
 
@@ -28,6 +29,12 @@ void* __wrap_malloc(size_t bytes) {
     if (allocation_fails()) return nullptr;
     if (watching) blocks++;
     return __real_malloc(bytes);
+}
+// Compilers make one call of malloc and memset.
+void* __wrap_calloc(size_t count, size_t bytes) {
+    if (allocation_fails()) return nullptr;
+    if (watching) blocks++;
+    return __real_calloc(count, bytes);
 }
 void* __wrap_realloc(void* block, size_t bytes) {
     if (allocation_fails()) return nullptr;
