@@ -135,8 +135,7 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
 void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {
     const std::vector<std::string> limits = reservations(profile, job);
     std::string text = "Trust: counts and bytes are exact, computation per procedure is estimated";
-    if (is_serial(profile))
-        text = "Trust: the time is that of the whole process, lines are sampled";
+    if (is_serial(profile)) text = "Trust: the time is that of the whole process";
     if (!limits.empty()) {
         text = "Trust: ";
         for (size_t i = 0; i < limits.size(); ++i) text += (i == 0 ? "" : ", ") + limits[i];
@@ -219,8 +218,7 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
     const std::vector<PairShare> pairs = heaviest_pairs(profile, line, utf8, 1, &others);
     if (others != 0 && pairs[0].share >= kNotablePair) {
         text += fmt::format("; {:.0f} % of it {} {}", 100 * pairs[0].share,
-                            profile.distances.empty() ? "with" : "at rank distance",
-                            pairs[0].text);
+                            profile.distances.empty() ? "with" : "at rank distance", pairs[0].text);
     }
     text += long_send_text(node, line.totals, utf8);
     canvas->paragraph(text + ".", 2, Tone::kHot);

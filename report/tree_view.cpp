@@ -141,7 +141,10 @@ class TreeBuilder {
             if (part.may_join || part.count.has_value() || part.bytes != 0) return;
             on_the_way_ns += part.time_ns;
         }
-        if (static_cast<double>(on_the_way_ns) > kOnTheWay * static_cast<double>(entry->time_ns)) {
+        const std::vector<Entry>& parts = entry->parts[0].parts;
+        const bool has_some = !parts.empty() && parts.back().is_on_the_way;
+        const uint64_t all_ns = on_the_way_ns + (has_some ? parts.back().time_ns : 0);
+        if (static_cast<double>(all_ns) > kOnTheWay * static_cast<double>(entry->time_ns)) {
             return;
         }
         Entry inner = std::move(entry->parts[0]);

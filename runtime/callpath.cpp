@@ -55,6 +55,11 @@ bool load_unwinder() {
     return g_unwinder.usable;
 }
 
+void forget_paths(Thread* thread) {
+    memset(static_cast<void*>(thread->paths), 0, sizeof(thread->paths));
+    memset(thread->known, 0, sizeof(thread->known));
+}
+
 CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
     Node* above = cell_at<Node>(parent);
     for (CellIndex at = above->first_child; at != 0;) {

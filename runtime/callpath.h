@@ -82,6 +82,9 @@ struct FoundPath {
 };
 DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, EntryForm form);
 
+// After a module was unloaded its addresses may be another one's: nothing is remembered any more.
+void forget_paths(Thread* thread);
+
 // Makes a child of `parent` for `site`, or finds it; 0 when there is no room. The kinds
 // communication and interval get their second line. Slow only when the node is new.
 CellIndex child_of(Thread* thread, CellIndex parent, const Site& site);

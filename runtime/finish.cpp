@@ -78,7 +78,7 @@ bool find_command(char* path, size_t size) {
 // The environment without the preload: the command is not to be observed.
 char** environment_of_command() {
     size_t count = 0;
-    while (environ[count] != nullptr) ++count;
+    while (environ != nullptr && environ[count] != nullptr) ++count;  // clearenv() leaves null
     auto** copy = static_cast<char**>(malloc((count + 1) * sizeof(char*)));
     if (copy == nullptr) return nullptr;
     size_t kept = 0;

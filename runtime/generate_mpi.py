@@ -346,7 +346,7 @@ def exports_map(functions):
     lines = ["{", "  global:"]
     for function in functions:
         lines += [f"    MPI_{function.name};", f"    PMPI_{function.name};"]
-    return "\n".join(lines + ["    dwell_*;", "  local: *;", "};", ""])
+    return "\n".join(lines + ["    dlclose;", "    dwell_*;", "  local: *;", "};", ""])
 
 
 def main():

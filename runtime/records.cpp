@@ -68,6 +68,10 @@ DWELL_COLD void take_notice(Thread* thread) {
     thread->paused_ticks = g_live->paused_ticks;
     thread->record->paused_ticks += paused;
     thread->last_ticks += paused;  // neither computation nor anything else
+    if (thread->unloads != g_live->unloads) {
+        thread->unloads = g_live->unloads;
+        forget_paths(thread);
+    }
     if (thread->resets != g_live->resets) {
         thread->resets = g_live->resets;
         reset_thread(thread);

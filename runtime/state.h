@@ -42,6 +42,7 @@ struct LivePage {
     uint32_t paused;        // MPI_Pcontrol(0)
     uint64_t epoch;         // counts everything that a thread must take notice of
     uint64_t resets;        // MPI_Pcontrol(2)
+    uint64_t unloads;       // dlclose
     uint64_t paused_ticks;  // all pauses that have ended
     uint64_t pause_start;
 };
@@ -94,14 +95,14 @@ struct Call;
 
 struct Thread {
     ThreadRecord* record;
-    Call* open;      // outermost communication statement under way, or null
-    CellIndex last;  // communication node left last, 0 at the start
-    bool in_dwell;   // slow work under way: calls made meanwhile only pass
-    bool attached;
+    Call* open;           // outermost communication statement under way, or null
+    CellIndex last;       // communication node left last, 0 at the start
+    bool in_dwell;        // slow work under way: calls made meanwhile only pass
     uint64_t last_ticks;  // real ticks when it was left
     uint64_t slow_ticks;  // slow work since then: not computation
-    uint64_t epoch;       // of the live page, as last seen; likewise the next two
+    uint64_t epoch;       // of the live page, as last seen; likewise the next three
     uint64_t resets;
+    uint64_t unloads;
     uint64_t paused_ticks;
     CellIndex chunk_next;
     CellIndex chunk_end;

@@ -69,20 +69,151 @@ TEST(TextReport, NamesLineAndRankThatCost) {
 // The layout as last agreed on; times are in UTC there. A change of it must be looked at.
 TEST(TextReport, LooksAsReviewed) {
     setenv("TZ", "UTC", 1);
-    const auto path = std::filesystem::path(__FILE__).parent_path() / "golden" / "halo_80.txt";
-    std::ifstream file(path);
-    ASSERT_TRUE(file) << path;
-    std::ostringstream wanted;
-    wanted << file.rdbuf();
+    struct Golden {
+        const char* file;
+        Profile profile;
+        int width;
+        bool utf8;
+    };
+    const Golden goldens[] = {
+        {"halo_80.txt", samples::halo_profile(), 80, true},
+        {"halo_100.txt", samples::halo_profile(), 100, true},
+        {"halo_80_ascii.txt", samples::halo_profile(), 80, false},
+        {"hostile_80.txt", samples::hostile_profile(), 80, true},
+    };
+    for (const Golden& golden : goldens) {
+        SCOPED_TRACE(golden.file);
+        const auto folder = std::filesystem::path(__FILE__).parent_path() / "golden";
+        std::ifstream file(folder / golden.file);
+        ASSERT_TRUE(file);
+        std::ostringstream wanted;
+        wanted << file.rdbuf();
+        TextOptions options;
+        options.width = golden.width;
+        options.utf8 = golden.utf8;
+        EXPECT_EQ(write_text_report(golden.profile, options), wanted.str());
+    }
+}
+
+struct TreeLine {
+    double time_ms;
+    size_t depth;
+    std::string text;
+};
+
+// The lines of the call tree of a report in ASCII at a width that cuts nothing.
+std::vector<TreeLine> tree_lines(const Profile& profile) {
     TextOptions options;
+    options.width = 2000;
+    options.utf8 = false;
+    std::istringstream report(write_text_report(profile, options));
+    std::vector<TreeLine> lines;
+    size_t start = std::string::npos;
+    for (std::string line; std::getline(report, line);) {
+        if (line.find("Lines below") != std::string::npos) break;
+        if (start == std::string::npos) {
+            start = line.find("procedure or MPI call");
+            continue;
+        }
+        std::istringstream figures(line);
+        double time = 0;
+        std::string unit;
+        figures >> time >> unit;
+        const double factor = unit == "s" ? 1e3 : unit == "ms" ? 1 : unit == "us" ? 1e-3 : 1e-6;
+        const size_t text = line.find_first_not_of(" |`-", start);
+        lines.push_back({time * factor, (text - start) / 3, line.substr(text)});
+    }
+    return lines;
+}
+
+// What is shown below a line is the line, up to three digits and rests too short for a line.
+TEST(TextReport, ShownTimesAddUp) {
+    for (const Profile& profile : {samples::halo_profile(), samples::hostile_profile()}) {
+        const std::vector<TreeLine> lines = tree_lines(profile);
+        ASSERT_GT(lines.size(), 3u);
+        const double rest_ms = 0.001 * lines[0].time_ms;
+        for (size_t i = 0; i < lines.size(); ++i) {
+            double sum_ms = 0;
+            bool has_parts = false;
+            for (size_t j = i + 1; j < lines.size() && lines[j].depth > lines[i].depth; ++j) {
+                if (lines[j].depth != lines[i].depth + 1) continue;
+                sum_ms += lines[j].time_ms;
+                has_parts = true;
+            }
+            if (!has_parts) continue;
+            EXPECT_NEAR(sum_ms, lines[i].time_ms, rest_ms + 0.01 * lines[i].time_ms)
+                << lines[i].text;
+        }
+    }
+}
+
+// One rank of 1 s: 600 ms in MPI_Init, which are no communication.
+TEST(TextReport, SetupIsNoCommunication) {
+    samples::Builder b(1, "short");
+    const uint32_t main = b.proc("main", "short.c", 1, 0);
+    const uint32_t init = b.comm("MPI_Init", "short.c", 2, main);
+    b.calls(init, 0, {1, 600 * samples::kMs, 0, 0, 0, 600 * samples::kMs, 0, 0, 0});
+    b.compute(main, 0, 390 * samples::kMs);
+    samples::Builder with_send = b;
+    EXPECT_NE(write_text_report(b.finish(), {}).find("No MPI communication but set-up"),
+              std::string::npos);
+    const uint32_t send = with_send.comm("MPI_Send", "short.c", 3, main);
+    with_send.calls(send, 0, {1, 10 * samples::kMs, 0, 8, 0, 10 * samples::kMs, 0, 0, 0});
+    const std::string report = write_text_report(with_send.finish(), {});
+    EXPECT_NE(report.find("Costliest MPI line: short.c:3 MPI_Send"), std::string::npos);
+    EXPECT_NE(report.find("MPI transfer   10.0 ms    1.0 %"), std::string::npos);
+    EXPECT_NE(report.find("MPI set-up      600 ms   60.0 %"), std::string::npos);
+    EXPECT_NE(report.find("Set-up (start and end of MPI"), std::string::npos);
+}
+
+TEST(TextReport, TrustLooksAtLabels) {
+    Profile profile = samples::halo_profile();
+    EXPECT_NE(write_text_report(profile, {}).find("counts and bytes are exact"), std::string::npos);
+    profile.nodes[samples::kRecv].labels = kLabelFolded;
+    profile.nodes[samples::kWait].labels = kLabelLineUnknown;
+    profile.nodes[samples::kIsend].labels = kLabelNoLine;
+    TextOptions options;
+    options.width = 200;
+    const std::string report = write_text_report(profile, options);
+    EXPECT_EQ(report.find("counts and bytes are exact"), std::string::npos);
+    EXPECT_NE(report.find("1 MPI line stands for folded paths"), std::string::npos);
+    EXPECT_NE(report.find("1 MPI call of uncertain line"), std::string::npos);
+    EXPECT_NE(report.find("1 MPI call without line"), std::string::npos);
+}
+
+TEST(TextReport, ComputationSaysWhere) {
+    Profile profile = samples::halo_profile();
+    TextOptions options;
+    options.width = 130;
+    const std::string wide = "computation here, sampled: stencil heat.c:131 73 %, :132 21 %";
+    EXPECT_NE(write_text_report(profile, options).find(wide), std::string::npos);
     options.width = 80;
-    EXPECT_EQ(write_text_report(samples::halo_profile(), options), wanted.str());
+    EXPECT_NE(write_text_report(profile, options).find("computation: heat.c:131 73 %"),
+              std::string::npos);
+    profile.intervals[0].lines = {{"stencil", "heat.c", 131, 9}};  // too few to tell
+    EXPECT_EQ(write_text_report(profile, options).find("computation: "), std::string::npos);
+}
+
+TEST(TextReport, SerialProgramShowsItsFunctions) {
+    Profile profile = samples::serial_profile();
+    profile.ranks[0].sample_hz = 100;
+    profile.ranks[0].samples = 40;
+    const std::vector<SampledLine> lines = {{"work", "serial.c", 7, 30},
+                                            {"main", "serial.c", 4, 10}};
+    profile.intervals.push_back({kNoNode, 0, 0, 1, 1500 * samples::kMs, 0, 0, lines});
+    for (const std::string& text :
+         {write_text_report(profile, {}), write_summary(profile, {}, "")}) {
+        EXPECT_NE(text.find("1.50 s  100.0 %"), std::string::npos);
+        EXPECT_NE(text.find("75.0 %       30  work  serial.c:7"), std::string::npos);
+        EXPECT_EQ(text.find("MPI"), std::string::npos) << text;
+    }
 }
 
 TEST(TextReport, SharesAddUpToTheWhole) {
     const std::string report = write_text_report(samples::halo_profile(), {});
     EXPECT_NE(report.find("76.5 %"), std::string::npos);  // 30.6 of 40 s
-    EXPECT_NE(report.find(" 5.0 %"), std::string::npos);  // 2.0
+    EXPECT_NE(report.find(" 3.0 %"), std::string::npos);  // 1.2
+    EXPECT_NE(report.find(" 2.0 %"), std::string::npos);  // 0.8: MPI_Init and MPI_Finalize
     EXPECT_NE(report.find("18.5 %"), std::string::npos);  // 7.4
 }
 
@@ -107,6 +238,11 @@ TEST(TextStyle, CutsAndNames) {
     EXPECT_EQ(short_name("void ns::f<int, std::vector<int> >(int)", false), "ns::f<..>");
     EXPECT_EQ(short_name("(anonymous namespace)::helper(int)", true), "(anon)::helper");
     EXPECT_EQ(short_name("solve_", true), "solve_");
+    EXPECT_EQ(cut_name("ns::Grid::step", 14, true), "ns::Grid::step");
+    EXPECT_EQ(cut_name("ns::Grid::step", 13, true), "Grid::step");
+    EXPECT_EQ(cut_name("ns::Grid<a::b>::step", 9, true), "step");
+    EXPECT_EQ(cut_name("main › a::run › b::go › step", 18, true), "main › … › step");
+    EXPECT_EQ(cut_name("abcdefghij", 5, true), "ab…ij");
 }
 
 }  // namespace

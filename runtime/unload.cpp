@@ -1,0 +1,20 @@
+// Notices when the program unloads a module: a remembered call path names it by raw addresses,
+// which the next module may get. The call itself passes on unchanged.
+#include <dlfcn.h>
+
+#include "runtime/state.h"
+
+using namespace dwell;
+
+extern "C" DWELL_EXPORT int dlclose(void* handle) {
+    using Dlclose = int (*)(void*);
+    static Dlclose next = nullptr;
+    if (next == nullptr) next = reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+    const int result = next(handle);
+    const bool own = t_thread != nullptr && t_thread->in_dwell;
+    if (g_live->on != 0 && !own) {
+        __atomic_fetch_add(&g_live->unloads, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&g_live->epoch, 1, __ATOMIC_RELEASE);
+    }
+    return result;
+}
