@@ -19,6 +19,7 @@ struct Module {
     uintptr_t base;
     uint16_t number;
     bool glue;
+    bool own;
     bool gone;  // unloaded since: kept, because sites refer to it
 };
 
@@ -36,11 +37,16 @@ struct Wanted {
     uint8_t build_id_bytes;
 };
 
-bool is_glue(const char* path) {
+const char* base_name(const char* path) {
     const char* slash = strrchr(path, '/');
-    const char* name = slash != nullptr ? slash + 1 : path;
-    return strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpi_", 7) == 0 ||
-           strncmp(name, "libdwell", 8) == 0;
+    return slash != nullptr ? slash + 1 : path;
+}
+
+bool is_own(const char* path) { return strncmp(base_name(path), "libdwell", 8) == 0; }
+
+bool is_glue(const char* path) {
+    const char* name = base_name(path);
+    return strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpi_", 7) == 0 || is_own(path);
 }
 
 void read_build_id(const dl_phdr_info* info, Wanted* wanted) {
@@ -99,10 +105,11 @@ int match_address(dl_phdr_info* info, size_t, void* data) {
     }
     if (!inside) return 0;
     wanted->found = true;
-    wanted->module = Module{start, end, info->dlpi_addr, 0, false, false};
+    wanted->module = Module{start, end, info->dlpi_addr, 0, false, false, false};
     read_path(info, wanted);
     read_build_id(info, wanted);
     wanted->module.glue = is_glue(wanted->path);
+    wanted->module.own = is_own(wanted->path);
     return 1;
 }
 
@@ -188,8 +195,9 @@ ModulePlace place_of_address(Thread* thread, uintptr_t address) {
             }
         }
     }
-    ModulePlace place{0, address, false};
-    if (module != nullptr) place = {module->number, address - module->base, module->glue};
+    ModulePlace place{0, address, false, false};
+    if (module != nullptr)
+        place = {module->number, address - module->base, module->glue, module->own};
     errno = saved_errno;
     busy.store(0, std::memory_order_release);
     return place;

@@ -11,6 +11,7 @@ struct ModulePlace {
     uint16_t module;  // ModuleRecord::number, 0 = in no known module
     uint64_t offset;  // from the load bias; the raw address when module is 0
     bool glue;        // in an MPI library or in dwell: no frame of the user's
+    bool own;         // in dwell
 };
 
 // Where `address` lies. Slow: may look at every loaded object and write a ModuleRecord. `thread` is

@@ -59,6 +59,10 @@ void copy_out(const Thread* thread, uint64_t at, void* to, size_t bytes) {
 // Books one address under `interval`; past the limit of an interval under a folded record.
 void book_sample(Thread* thread, CellIndex interval, uint64_t address) {
     const ModulePlace place = place_of_address(thread, address);
+    if (place.own) {  // of dwell's own time, which is no computation
+        thread->record->samples_in_calls += 1;
+        return;
+    }
     Site site{};
     site.module = place.module;
     site.offset = place.offset;

@@ -109,6 +109,16 @@ bool CallPaths::is_libc(const Frame& frame) const {
     return frame.module < module_kinds_.size() && module_kinds_[frame.module] == ModuleKind::kLibc;
 }
 
+bool CallPaths::has_main(const MergedNode& node) {
+    if (node.module >= module_kinds_.size() || module_kinds_[node.module] != ModuleKind::kUser) {
+        return false;
+    }
+    const std::vector<SourceFrame>& frames = address_of(node).frames;
+    return std::any_of(frames.begin(), frames.end(), [](const SourceFrame& source) {
+        return source.main_program || (source.symbol == "main" && !source.inlined);
+    });
+}
+
 void CallPaths::drop_frames_above_main(std::vector<Frame>* frames) const {
     auto first = std::find_if(frames->begin(), frames->end(), [](const Frame& frame) {
         return frame.source->main_program ||
@@ -187,7 +197,12 @@ std::vector<Step> CallPaths::path_to(uint32_t node) {
         chain.push_back(at);
     }
     std::vector<Frame> frames;
-    for (auto at = chain.rbegin(); at != chain.rend(); ++at) add_frames(*at, &frames);
+    // Where main is known by name, the C library's start code above it need not be looked up: its
+    // debug information, where installed, takes a tenth of a second.
+    const auto main = std::find_if(chain.rbegin(), chain.rend(),
+                                   [this](uint32_t at) { return has_main(merged_.nodes[at]); });
+    const auto first = main == chain.rend() ? chain.rbegin() : main;
+    for (auto at = first; at != chain.rend(); ++at) add_frames(*at, &frames);
     drop_frames_above_main(&frames);
     std::vector<Step> steps;
     for (const Frame& frame : frames) {

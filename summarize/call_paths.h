@@ -77,6 +77,7 @@ class CallPaths {
 
     void add_frames(uint32_t node, std::vector<Frame>* frames);
     const ResolvedAddress& address_of(const MergedNode& node);
+    bool has_main(const MergedNode& node);
     void drop_frames_above_main(std::vector<Frame>* frames) const;
     bool is_libc(const Frame& frame) const;
     Step number_step(const Frame& frame);

@@ -72,7 +72,11 @@ struct SampledLine {
 struct ProfileInterval {
     uint32_t from = kNoNode;  // communication node left; kNoNode: start of the thread
     uint32_t to = 0;          // communication node reached
-    uint32_t booked_on = 0;   // node that owns this computation
+    // Node that owns this computation: the deepest procedure that both paths share in the same
+    // invocation, as far as paths tell (a procedure left and entered again by the same statement
+    // looks like one never left); or, where samples lie in the code of a procedure further out on
+    // the path, which proves that those below were left, that procedure. An estimate either way.
+    uint32_t booked_on = 0;
     uint64_t count = 0;
     uint64_t time_ns = 0;
     uint64_t min_ns = 0;

@@ -300,7 +300,8 @@ class Profile:
                   f"node {index} blocked longer than it lasted: {node}")
         if all(rank["threads"] == 1 for rank in self.ranks) and not self.json["paused_ns"]:
             lived = sum(rank["real_ns"] - rank["intrusion_ns"] for rank in self.ranks)
-            check_near(total, lived, 0.03, 1e6, "total against the time that the ranks lived, in ns")
+            # 30 ms: on a busy machine a rank may lose some time slices between two clocks.
+            check_near(total, lived, 0.03, 3e7, "total against the time that the ranks lived, in ns")
         negative = [row for row in rows if float(row["self_s"] or 0) < 0]
         check(not negative, f"negative self time: {negative[:3]}")
 

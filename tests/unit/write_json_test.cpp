@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "summarize/read_json.h"
@@ -94,6 +96,44 @@ TEST(WriteJson, TimesAreWholeNanoseconds) {
     EXPECT_EQ(json["nodes"][samples::kRecv]["time_ns"], 6'600'000'000);
     EXPECT_TRUE(json["nodes"][samples::kRecv]["time_ns"].is_number_unsigned());
     EXPECT_EQ(json["nodes"][samples::kRecv]["bytes_received"], 4 * 2000 * 4096);
+}
+
+using Json = nlohmann::json;
+
+const Json& followed(const Json& schema, const Json& root) {
+    if (!schema.contains("$ref")) return schema;
+    const std::string target = schema["$ref"];
+    return followed(root.at(Json::json_pointer(target.substr(1))), root);
+}
+
+// Every key is described, and every key that must be there is there.
+void expect_keys(const Json& value, const Json& described, const Json& root,
+                 const std::string& where) {
+    const Json& schema = followed(described, root);
+    if (value.is_array() && schema.contains("items")) {
+        for (const Json& element : value) expect_keys(element, schema["items"], root, where + "[]");
+    }
+    if (!value.is_object()) return;
+    ASSERT_TRUE(schema.contains("properties")) << where;
+    for (const auto& [key, inner] : value.items()) {
+        ASSERT_TRUE(schema["properties"].contains(key)) << where << "/" << key;
+        expect_keys(inner, schema["properties"][key], root, where + "/" + key);
+    }
+    if (!schema.contains("required")) return;
+    for (const Json& key : schema["required"]) {
+        EXPECT_TRUE(value.contains(key.get<std::string>())) << where << "/" << key;
+    }
+}
+
+TEST(WriteJson, KeysAreThoseOfTheSchema) {
+    const auto folder = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+    std::ifstream file(folder / "docs" / "profile.schema.json");
+    ASSERT_TRUE(file);
+    const Json schema = Json::parse(file);
+    for (const Profile& profile : {samples::halo_profile(), samples::hostile_profile(),
+                                   samples::large_profile(), samples::serial_profile()}) {
+        expect_keys(Json::parse(write_profile_json(profile)), schema, schema, "");
+    }
 }
 
 TEST(WriteJson, BytesThatAreNotUtf8DoNotStopIt) {
