@@ -6,6 +6,7 @@
 #include <libunwind.h>
 #include <string.h>
 
+#include "runtime/find_symbol.h"
 #include "runtime/modules.h"
 #include "runtime/mpi_calls.h"
 
@@ -30,12 +31,6 @@ struct Unwinder {
 };
 Unwinder g_unwinder;
 
-template <typename Function>
-bool look_up(void* library, const char* name, Function* function) {
-    *function = reinterpret_cast<Function>(dlsym(library, name));
-    return *function != nullptr;
-}
-
 }  // namespace
 
 bool load_unwinder() {
@@ -44,13 +39,13 @@ bool load_unwinder() {
     void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return false;
     Unwinder& u = g_unwinder;
-    u.usable = look_up(library, "unw_backtrace", &u.backtrace) &&
-               look_up(library, "_ULx86_64_init_local", &u.init_local) &&
-               look_up(library, "_ULx86_64_step", &u.step) &&
-               look_up(library, "_ULx86_64_get_reg", &u.get_reg) &&
-               look_up(library, "_ULx86_64_get_save_loc", &u.get_save_loc) &&
-               look_up(library, "_Ux86_64_getcontext", &u.get_context) &&
-               look_up(library, "_ULx86_64_is_signal_frame", &u.is_signal_frame);
+    u.usable = find_symbol(library, "unw_backtrace", &u.backtrace) &&
+               find_symbol(library, "_ULx86_64_init_local", &u.init_local) &&
+               find_symbol(library, "_ULx86_64_step", &u.step) &&
+               find_symbol(library, "_ULx86_64_get_reg", &u.get_reg) &&
+               find_symbol(library, "_ULx86_64_get_save_loc", &u.get_save_loc) &&
+               find_symbol(library, "_Ux86_64_getcontext", &u.get_context) &&
+               find_symbol(library, "_ULx86_64_is_signal_frame", &u.is_signal_frame);
 #endif
     return g_unwinder.usable;
 }

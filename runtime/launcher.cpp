@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/find_symbol.h"
 #include "runtime/job_name.h"
 #include "runtime/state.h"
 
@@ -31,20 +32,14 @@ int number_of(const char* variable) {
     return text != nullptr ? atoi(text) : 0;
 }
 
-template <typename Function>
-bool look_up(void* library, const char* name, Function* function) {
-    *function = reinterpret_cast<Function>(dlsym(library, name));
-    return *function != nullptr;
-}
-
 bool open_pmix() {
     void* library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return false;
-    g_pmix.usable = look_up(library, "PMIx_Init", &g_pmix.init) &&
-                    look_up(library, "PMIx_Put", &g_pmix.put) &&
-                    look_up(library, "PMIx_Commit", &g_pmix.commit) &&
-                    look_up(library, "PMIx_Get", &g_pmix.get) &&
-                    look_up(library, "PMIx_Finalize", &g_pmix.finalize);
+    g_pmix.usable = find_symbol(library, "PMIx_Init", &g_pmix.init) &&
+                    find_symbol(library, "PMIx_Put", &g_pmix.put) &&
+                    find_symbol(library, "PMIx_Commit", &g_pmix.commit) &&
+                    find_symbol(library, "PMIx_Get", &g_pmix.get) &&
+                    find_symbol(library, "PMIx_Finalize", &g_pmix.finalize);
     return g_pmix.usable;
 }
 

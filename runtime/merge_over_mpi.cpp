@@ -59,38 +59,33 @@ bool await_request(MPI_Request* request, uint64_t until_ns, MPI_Status* status) 
     return false;
 }
 
-bool send_bytes(const void* bytes, uint64_t size, int to, int tag) {
+// Moves `size` bytes in messages that MPI's counts can name; `begin` starts one from an offset.
+template <typename Begin>
+bool transfer(uint64_t size, Begin begin) {
     const uint64_t until = deadline();
-    const char* at = static_cast<const char*>(bytes);
-    while (true) {
-        const uint64_t part = size < kMaxPart ? size : kMaxPart;
+    uint64_t done = 0;
+    do {
+        const uint64_t part = size - done < kMaxPart ? size - done : kMaxPart;
         MPI_Request request = nullptr;
-        if (g_mpi.Isend(at, static_cast<int>(part), g_mpi.byte, to, tag, g_observed, &request) !=
-            MPI_SUCCESS) {
-            return false;
-        }
+        if (begin(done, static_cast<int>(part), &request) != MPI_SUCCESS) return false;
         if (!await_request(&request, until, MPI_STATUS_IGNORE)) return false;
-        at += part;
-        size -= part;
-        if (size == 0) return true;
-    }
+        done += part;
+    } while (done < size);
+    return true;
+}
+
+bool send_bytes(const void* bytes, uint64_t size, int to, int tag) {
+    return transfer(size, [&](uint64_t done, int part, MPI_Request* request) {
+        return g_mpi.Isend(static_cast<const char*>(bytes) + done, part, g_mpi.byte, to, tag,
+                           g_observed, request);
+    });
 }
 
 bool receive_bytes(void* bytes, uint64_t size, int from, int tag) {
-    const uint64_t until = deadline();
-    char* at = static_cast<char*>(bytes);
-    while (true) {
-        const uint64_t part = size < kMaxPart ? size : kMaxPart;
-        MPI_Request request = nullptr;
-        if (g_mpi.Irecv(at, static_cast<int>(part), g_mpi.byte, from, tag, g_observed, &request) !=
-            MPI_SUCCESS) {
-            return false;
-        }
-        if (!await_request(&request, until, MPI_STATUS_IGNORE)) return false;
-        at += part;
-        size -= part;
-        if (size == 0) return true;
-    }
+    return transfer(size, [&](uint64_t done, int part, MPI_Request* request) {
+        return g_mpi.Irecv(static_cast<char*>(bytes) + done, part, g_mpi.byte, from, tag,
+                           g_observed, request);
+    });
 }
 
 bool receive_tree(int from, Merged* merged) {
