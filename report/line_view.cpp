@@ -181,9 +181,8 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
     const bool several = profile.ranks.size() > 1;
     const bool utf8 = canvas->utf8();
     const auto total_ns = static_cast<double>(profile.total_ns);
-    const std::vector<CommLine> lines =
-        notable_lines(all, static_cast<size_t>(options.lines), profile);
-    const size_t shown = lines.size();
+    const size_t shown = std::min(all.size(), static_cast<size_t>(options.lines));
+    const std::vector<CommLine> lines(all.begin(), all.begin() + static_cast<ptrdiff_t>(shown));
     canvas->title(
         fmt::format("Costliest MPI lines ({} of {})", shown, all.size()),
         several ? "all call paths together; time: mean per rank" : "all call paths together");

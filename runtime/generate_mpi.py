@@ -180,7 +180,9 @@ def success_lines(function):
     if cls == "collective":
         lines += collective_lines(function)
     elif cls == "send" and get("peer") and sent:
-        lines.append(f"book_send(call, {get('peer')}, comm, {bytes_expression(function, sent)});")
+        blocking = "false" if get("start") else "true"
+        lines.append(f"book_send(call, {get('peer')}, comm, {bytes_expression(function, sent)}, "
+                     f"{blocking});")
     elif cls == "send_receive":
         lines.append(f"book_send_receive(call, {get('peer')}, "
                      f"{bytes_expression(function, sent)}, comm, source, used_status);")

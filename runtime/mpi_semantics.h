@@ -75,10 +75,10 @@ inline void add_blocked(Call* call, uint64_t bytes) {
 
 // A send that took much longer than moving its bytes waited for the receiver (synchronous or
 // rendezvous), or for room. PICL has one event type for both.
-inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes) {
+inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, bool blocking) {
     book_event(call, kSendReady);
     if (dest == MPI_PROC_NULL) return;
-    if (!took_found_message(call, bytes)) add_blocked(call, bytes);
+    if (blocking && !took_found_message(call, bytes)) add_blocked(call, bytes);
     book_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);
 }
 
