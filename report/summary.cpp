@@ -50,7 +50,7 @@ struct Job {
 Job job_of(const Profile& profile) {
     Job job;
     for (const ProfileRank& rank : profile.ranks) {
-        job.threads += rank.threads;
+        job.threads += std::max<uint64_t>(rank.threads, rank.threads_served);  // records are reused
         job.hosts.insert(rank.host);
         job.programs.insert(rank.program);
         job.start_unix_ns = std::min(job.start_unix_ns, rank.start_unix_ns);

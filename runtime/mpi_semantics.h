@@ -121,7 +121,11 @@ inline void book_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm comm
 inline void book_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status* status,
                        bool immediate) {
     int slot = found ? kRecvReady : kRecvBlocked;
-    if (!immediate) slot = receive_slot(call, 0);
+    if (!immediate) {
+        slot = receive_slot(call, 0);
+    } else if (!found) {
+        call->part->blocked_ticks += call->ticks;  // waiting in a loop of the program's own
+    }
     book_event(call, slot);
     if (!found || status->MPI_SOURCE < 0) return;
     const uint32_t peer = peer_of(call->thread, comm, status->MPI_SOURCE);

@@ -98,10 +98,11 @@ void book_completed(Call* call, const Before& before, const MPI_Status* status, 
     }
 }
 
-// Found incomplete by a test.
-void book_incomplete(const Before& before, Completed* completed) {
+// Found incomplete by a test: the program waits, in a loop of its own.
+void book_incomplete(Call* call, const Before& before, Completed* completed) {
     const bool receives = before.found.entry != nullptr && before.found.copy.kind != kSendRequest;
     completed->count[receives ? kRecvBlocked : kSendBlocked] += 1;
+    call->part->blocked_ticks += call->ticks;
 }
 
 void book_blocked(Call* call, bool blocked) {
@@ -419,7 +420,7 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
     if (*flag != 0) {
         book_completed(call, before, used, call->ticks, &completed);
     } else {
-        book_incomplete(before, &completed);
+        book_incomplete(call, before, &completed);
     }
     completed.book(call);
     return result;
@@ -442,7 +443,7 @@ int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Re
         return result;
     }
     Completed completed;
-    if (several.first() != nullptr) book_incomplete(*several.first(), &completed);
+    if (several.first() != nullptr) book_incomplete(call, *several.first(), &completed);
     completed.book(call);
     return result;
 }
@@ -464,7 +465,7 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
         return result;
     }
     Completed completed;
-    if (several.first() != nullptr) book_incomplete(*several.first(), &completed);
+    if (several.first() != nullptr) book_incomplete(call, *several.first(), &completed);
     completed.book(call);
     return result;
 }
@@ -486,7 +487,7 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
         return result;
     }
     Completed none;
-    if (several.first() != nullptr) book_incomplete(*several.first(), &none);
+    if (several.first() != nullptr) book_incomplete(call, *several.first(), &none);
     none.book(call);
     return result;
 }
