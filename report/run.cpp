@@ -157,7 +157,7 @@ void rescue_all(const StatusPage* page, const RunOptions& options, int wait_stat
 
 // One line when nothing was observed, and why.
 void explain_silence(const StatusPage* page, const RunOptions& options, const Target& target,
-                     const std::string& trouble) {
+                     const std::string& trouble, int wait_status) {
     const std::string& program = options.command.front();
     if (status_read(&page->message_done) != 0) return say(page->message);
     if (!trouble.empty()) return;  // said before the start
@@ -168,6 +168,9 @@ void explain_silence(const StatusPage* page, const RunOptions& options, const Ta
     }
     if (status_read(&page->child_loaded) == 0) {
         return say(program + " ran unobserved: libdwell.so gave no sign of life in it");
+    }
+    if (WIFSIGNALED(wait_status)) {
+        return say(program + " " + describe_end(wait_status) + " before MPI_Init was done");
     }
     say(program + " called no MPI_Init: a program without MPI");
 }
@@ -232,7 +235,8 @@ int run_command(const RunOptions& given) {
     if (page != nullptr) {
         tell_outer_page(outer, page);
         rescue_all(page, options, end.wait_status);
-        if (status_read(&page->mpi_processes) == 0) explain_silence(page, options, target, trouble);
+        if (status_read(&page->mpi_processes) == 0)
+            explain_silence(page, options, target, trouble, end.wait_status);
         explain_missing(page, target);
         const bool serial = status_read(&page->mpi_processes) == 0 && may_be_serial;
         if (serial && status_read(&page->message_done) == 0) {

@@ -105,7 +105,15 @@ FoundRequest find_request(uintptr_t handle) {
     if (found.entry == nullptr) return found;
     // MPI's rules leave one thread at a time to work on a request, so a settled entry of the handle
     // stays as it is while it is copied, or is a stale one, about to be dropped.
-    found.copy = *found.entry;
+    const Request& entry = *found.entry;
+    found.copy.handle = __atomic_load_n(&entry.handle, __ATOMIC_ACQUIRE);
+    found.copy.generation = __atomic_load_n(&entry.generation, __ATOMIC_ACQUIRE);
+    found.copy.ranks = entry.ranks;
+    found.copy.bytes = entry.bytes;
+    found.copy.peer = entry.peer;
+    found.copy.kind = entry.kind;
+    found.copy.persistent = entry.persistent;
+    found.copy.active = entry.active;
     if ((found.copy.generation & 1) != 0 || found.copy.handle != handle) found.entry = nullptr;
     return found;
 }
