@@ -27,8 +27,8 @@ CellIndex reserve_cells(uint32_t cells) {
     const int error = posix_fallocate(g_file, static_cast<off_t>(first) * kCellBytes,
                                       static_cast<off_t>(cells) * kCellBytes);
     if (error != 0) return 0;
-    header->cells_reserved = first + cells;
-    header->cells_used = first + cells;
+    __atomic_store_n(&header->cells_reserved, first + cells, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->cells_used, first + cells, __ATOMIC_RELAXED);
     return first;
 }
 
@@ -80,7 +80,7 @@ CellIndex take_cells(Thread* thread, uint32_t count) {
         }
         errno = saved_errno;
         if (first == 0) {
-            header->flags |= kFileFull;
+            __atomic_fetch_or(&header->flags, uint32_t{kFileFull}, __ATOMIC_RELAXED);
             return 0;
         }
         thread->chunk_next = first;

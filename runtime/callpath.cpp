@@ -178,8 +178,11 @@ Site site_at(Thread* thread, void* return_address, SiteKind kind, MpiCall call) 
 
 bool should_fold() {
     const uint64_t limit = static_cast<uint64_t>(g_process.options.memory_mib) * 1024 * 1024;
-    const uint64_t used = static_cast<uint64_t>(g_process.header->cells_reserved) * kCellBytes;
-    return (g_process.header->flags & kFileFull) != 0 || used > limit / 8 * kFoldShare8;
+    const FileHeader* header = g_process.header;
+    const uint64_t used =
+        uint64_t{__atomic_load_n(&header->cells_reserved, __ATOMIC_RELAXED)} * kCellBytes;
+    return (__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & kFileFull) != 0 ||
+           used > limit / 8 * kFoldShare8;
 }
 
 // The node under `above` for a call through `return_address`. Recursion folds: an address that is

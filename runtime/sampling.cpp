@@ -31,7 +31,7 @@ perf_event_mmap_page* page_of(SampleRing* ring) {
 
 void explain_refusal(int error, bool opened) {
     static bool said = false;
-    g_process.header->flags |= kFileNoSampling;
+    __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileNoSampling}, __ATOMIC_RELAXED);
     if (said || g_process.options.quiet) return;
     said = true;
     if (opened) {
