@@ -100,7 +100,6 @@ bool load_mpi(const char** why) {
     look_up_handle(g_mpi.library, "ompi_mpi_comm_null", &g_mpi.comm_null);
     look_up_handle(g_mpi.library, "ompi_request_null", &g_mpi.request_null);
     look_up_handle(g_mpi.library, "ompi_request_empty", &g_mpi.request_empty);
-    look_up_handle(g_mpi.library, "ompi_mpi_group_null", &g_mpi.group_null);
     look_up_handle(g_mpi.library, "ompi_mpi_byte", &g_mpi.byte);
     look_up_handle(g_mpi.library, "ompi_mpi_errors_return", &g_mpi.errors_return);
     if (g_mpi.comm_world == nullptr || g_mpi.request_null == nullptr || g_mpi.byte == nullptr) {

@@ -55,12 +55,9 @@ struct alignas(64) PathEntry {  // five cache lines; the first two serve short p
     uint64_t frame_pointer;
     CellIndex node;
     uint16_t call;
-    uint8_t form;
     uint8_t slots;
     bool check_frame_pointer;
-    bool foreign;  // call for another MPI library
-    uint8_t more_slots;
-    uint32_t misses;
+    bool foreign;                      // call for another MPI library
     uint32_t slot_offset[kPathSlots];  // bytes above stack_pointer
     uint64_t slot_value[kPathSlots];
 };
