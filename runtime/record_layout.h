@@ -11,7 +11,9 @@
 //   then, in the order in which they were needed:
 //     ModuleRecord (1 cell + path_cells cells)     linked from FileHeader::first_module
 //     ThreadRecord (kThreadCells cells)            linked from FileHeader::first_thread
-//     Node, CommPart, PeerRecord (1 cell each), SizeHistogram (kHistogramCells cells)
+//     Node, CommPart, ProbePart, PeerRecord (1 cell each), SizeHistogram (kHistogramCells cells)
+//     TextRecord (1 cell or more)                  linked from FileHeader::first_text
+//     ProbeEntry stacks                            from ThreadRecord::probe_stack
 //
 // Times are ticks of the clock that the header describes; ticks become nanoseconds when the file is
 // read. Writer: runtime/arena.cpp, runtime/records.cpp. Reader: summarize/record_reader.cpp.
@@ -25,7 +27,7 @@ namespace dwell {
 using CellIndex = uint32_t;
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 1;
+constexpr uint32_t kRecordLayoutVersion = 2;
 constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
@@ -47,11 +49,14 @@ enum class SiteKind : uint8_t {
 enum NodeFlags : uint8_t {
     kNodeFolded = 1,   // stands for paths that no longer fitted (cap reached)
     kNodeForeign = 2,  // address in no known module: offset is the raw address
+    kNodeNamed = 4,    // block, marker: offset is the CellIndex of its TextRecord
+    kNodeCode = 8,     // procedure: offset is the address of its code, not of its row
 };
 
-// The place a node stands for. `offset` is the offset of the return address (call, communication)
-// or of the sampled instruction (sample) from the start of the module's file image; for an interval
-// it is the CellIndex of the communication node it left (0: the start of the thread).
+// The place a node stands for. `offset` is the offset of the return address (call, communication),
+// of the sampled instruction (sample) or of the SiteRow (procedure, loop; site_table.h) from the
+// start of the module's file image; for an interval it is the CellIndex of the communication node
+// it left (0: the start of the thread).
 struct Site {
     uint64_t offset;
     uint16_t module;  // ModuleRecord::number, 0 = none
@@ -63,7 +68,10 @@ struct Site {
 
 // A dynamic record: a site as reached along one path. For communication nodes `part` is the index
 // of the CommPart; for intervals it is the deepest node common to both paths. An interval is a
-// child of the communication node that it reached, a sample a child of its interval.
+// child of the communication node that it reached, a sample a child of its interval. Nodes made by
+// probes: a procedure is a child of the call node that it was called from, a loop one of its
+// procedure or loop; both have a ProbePart once there is something to say in it. Calls from one
+// procedure into itself, direct or not, count on the node that is open already, without time.
 struct Node {
     Site site;
     CellIndex parent;
@@ -88,6 +96,24 @@ struct CommPart {
     uint64_t blocked_ticks;  // part of Node::ticks spent in calls that blocked
     uint64_t failed;         // calls that returned an error: counted, arguments not read
     uint64_t folded_peers;   // messages whose peer found no free record (cap on peers)
+};
+
+// Second line of a procedure, loop, block or marker that needs one.
+struct ProbePart {
+    uint64_t iterations;  // loop: times its header was reached
+    uint64_t untimed;     // entries of Node::count that have no time: counted only, or recursive
+    uint64_t abandoned;   // entries left by exception, longjmp, exit: timed until that was noticed
+    uint64_t estimated_ticks;  // what the entries counted only would have taken, at the mean of
+                               // those that were timed; not part of Node::ticks
+    uint64_t volume;           // block, marker: the user's count
+    uint64_t reserved[3];
+};
+
+// A name given at run time, zero terminated; it fills the cells after the first 8 bytes.
+struct TextRecord {
+    CellIndex next;  // all texts of the file
+    uint32_t bytes;  // without the zero
+    char text[56];   // and on into the cells that follow
 };
 
 // What one communication node exchanged with one partner (the paper's com_record).
@@ -131,6 +157,14 @@ constexpr uint32_t kHistogramCells = sizeof(SizeHistogram) / kCellBytes;
 
 enum class ThreadState : uint32_t { kUnused = 0, kComputing = 1, kInCommunication = 2, kEnded = 3 };
 
+// An entered procedure, loop or block. The node is open until it is left or seen to be gone.
+struct ProbeEntry {
+    uint64_t frame;          // address of the return address of the procedure it lies in
+    uint64_t row;            // address of its SiteRow, in this process
+    uint64_t entry_virtual;  // virtual ticks
+    CellIndex node;
+    uint32_t flags;
+};
 // One per thread that ever entered dwell; an ended thread's record is taken over by the next new
 // one.
 constexpr int kOpenStackDepth = 16;
@@ -155,10 +189,17 @@ struct ThreadRecord {
     uint64_t samples;           // taken in computation
     uint64_t samples_in_calls;  // taken inside communication statements
     uint64_t samples_lost;
-    uint64_t folded_paths;  // calls booked on a folded node
-    uint64_t dropped;       // calls with nowhere to go at all
-    uint64_t guessed;       // requests whose start was not seen
-    uint64_t clock_errors;  // negative durations, stored as 0
+    uint64_t folded_paths;    // calls booked on a folded node
+    uint64_t dropped;         // calls with nowhere to go at all
+    uint64_t guessed;         // requests whose start was not seen
+    uint64_t clock_errors;    // negative durations, stored as 0
+    uint64_t probes;          // procedures and loops entered, by probes
+    uint64_t probes_missed;   // entered where probes only count: in signal handlers, after vfork
+    uint64_t probes_dropped;  // entered deeper than the stack of open nodes reaches
+    CellIndex probe_stack;    // ProbeEntry[probe_stack_entries], 0: no probe was met yet
+    uint32_t probe_stack_entries;
+    uint32_t probe_depth;  // of them in use
+    uint32_t reserved;
     OpenEntry open[kOpenStackDepth];
 };
 constexpr uint32_t kThreadCells = (sizeof(ThreadRecord) + kCellBytes - 1) / kCellBytes;
@@ -216,7 +257,7 @@ struct FileHeader {
     uint32_t callpath_depth;   // 0 = whole path
     uint32_t sample_hz;        // 0 = off
     uint32_t peer_limit;
-    uint32_t reserved;
+    CellIndex first_text;
     char host[64];
     char job[64];
     char program[256];  // of the executable, zero terminated, cut at the left if longer
@@ -228,6 +269,9 @@ static_assert(sizeof(Site) == 16);
 static_assert(sizeof(Node) == kCellBytes);
 static_assert(sizeof(CommPart) == kCellBytes);
 static_assert(sizeof(PeerRecord) == kCellBytes);
+static_assert(sizeof(ProbePart) == kCellBytes);
+static_assert(sizeof(TextRecord) == kCellBytes);
+static_assert(sizeof(ProbeEntry) == 32);
 static_assert(sizeof(ModuleRecord) == kCellBytes);
 static_assert(sizeof(SizeHistogram) % kCellBytes == 0);
 static_assert(sizeof(FileHeader) == kHeaderCells * kCellBytes);

@@ -1,0 +1,114 @@
+// The static table and the probes: the contract between what a compiler plugin puts into a program
+// (instrument/), the library that runs beside it (runtime/probes.cpp) and what reads the tables of
+// a file (summarize/site_tables.cpp). DESIGN 1 (site), 3.
+//
+// Every translation unit adds, with no relocation that the loader would have to process:
+//
+//   section dwell_sites   (read-only)  rows of 32 bytes: one UnitRow, then SiteRows
+//   section dwell_levels  (writable)   one byte for each row that has probes, zero: off
+//   strings anywhere read-only         names and files, zero terminated, found from their rows
+//
+// The linker joins the sections of one module (program or shared library), so a module has one
+// table from __start_dwell_sites to __stop_dwell_sites, and likewise its levels. A constructor,
+// one for each module, hands both to dwell_register_sites, if the library is present; a destructor
+// takes them back when the module is unloaded. A row is named in records by the offset of its
+// address in its module, as code addresses are.
+//
+// A probe is one inline assembly statement. When its level byte is zero it does nothing more than
+// test that byte. Otherwise it calls one of the entry points below, in a convention of its own:
+//
+//   r11   address of the SiteRow
+//   r10   address of the stack slot that holds the return address of the probed procedure; it names
+//         the frame, and the slot's content the calling statement
+//   r9    loop leave: how often the header of the loop was reached since it was entered;
+//         vfork: what it returned
+//
+// All registers but r9 (where it is used), r10, r11 and the flags are kept, vector registers
+// included; no memory of the program is read or written but the row, its level and the slot. The
+// entry points need no aligned stack, but the space below the stack pointer must be free: code with
+// probes is compiled without a red zone. They are weak in the program: it runs without the library.
+#ifndef DWELL_RUNTIME_SITE_TABLE_H_
+#define DWELL_RUNTIME_SITE_TABLE_H_
+
+#include <stdint.h>
+
+#include "runtime/record_layout.h"
+
+namespace dwell {
+
+constexpr uint16_t kSiteTableVersion = 1;
+
+enum SiteRowFlags : uint8_t {
+    kRowSmall = 1,       // procedure left out: too small to measure
+    kRowUnselected = 2,  // left out by the enabling profile or by the default choice of loops
+    kRowArtificial = 4,  // made by the compiler, not written by the programmer
+    kRowInnermost = 8,   // loop without call, communication or loop inside
+};
+
+// Texts are found relative to the field that names them: reinterpret_cast<const char*>(&name) +
+// name; 0 = none. Files are as the compiler was given them, relative ones to UnitRow::directory.
+struct SiteRow {
+    int32_t name;  // procedure: linkage name; call, communication: of the procedure called,
+                   // none when it is called through a pointer; loop: none
+    int32_t file;
+    uint32_t line;      // 0 = unknown
+    int32_t enclosing;  // distance in rows to the enclosing site's row, negative; 0 = none
+    int32_t level;      // address of the level byte relative to this field; 0 = without probes
+    SiteKind kind;      // procedure, loop, call or communication; program: this is a UnitRow
+    uint8_t flags;      // SiteRowFlags
+    uint16_t column;    // 0 = unknown
+    uint32_t end_line;  // last line of a procedure or loop, 0 = unknown
+    uint32_t reserved;
+};
+
+// First row of each translation unit; `kind` lies where SiteRow has it and is kProgram.
+struct UnitRow {
+    int32_t compiler;   // text, such as "gcc 12.2.0"
+    int32_t file;       // the source file given to the compiler
+    int32_t directory;  // where it was called
+    uint32_t rows;      // that follow and belong to this unit
+    int32_t level;      // 0
+    SiteKind kind;
+    uint8_t flags;
+    uint16_t version;     // kSiteTableVersion
+    uint32_t loops_seen;  // for the report: loops and procedures that the compiler saw
+    uint32_t procedures_seen;
+};
+static_assert(sizeof(SiteRow) == 32 && sizeof(UnitRow) == 32);
+
+// What a level byte may hold.
+enum SiteLevel : uint8_t {
+    kLevelOff = 0,
+    kLevelFull = 1,
+    kLevelCount = 2,  // counted without time
+};
+
+// What a module hands over. All four addresses are in the module.
+struct SiteModule {
+    const SiteRow* rows;
+    const SiteRow* rows_end;
+    uint8_t* levels;
+    uint8_t* levels_end;
+};
+
+inline const char* row_text(const int32_t* field) {
+    return *field != 0 ? reinterpret_cast<const char*>(field) + *field : nullptr;
+}
+
+}  // namespace dwell
+
+extern "C" {
+// Called from constructors and destructors of instrumented modules; thread-safe, not signal-safe.
+// `module` stays valid until it is unregistered.
+void dwell_register_sites(const dwell::SiteModule* module);
+void dwell_unregister_sites(const dwell::SiteModule* module);
+
+// Probes; see above for their arguments. Never called from C++.
+void dwell_enter();
+void dwell_leave();
+void dwell_loop_enter();
+void dwell_loop_leave();
+void dwell_vforked();
+}
+
+#endif  // DWELL_RUNTIME_SITE_TABLE_H_
