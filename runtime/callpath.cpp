@@ -53,6 +53,7 @@ bool load_unwinder() {
 void forget_paths(Thread* thread) {
     memset(static_cast<void*>(thread->paths), 0, sizeof(thread->paths));
     memset(thread->known, 0, sizeof(thread->known));
+    memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
 }
 
 CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
@@ -143,8 +144,8 @@ Path trace(Thread* thread, const Frame* frame, void** buffer) {
     return path;
 }
 
-uint64_t hash_of(const Path& path, MpiCall call) {
-    uint64_t hash = static_cast<uint64_t>(call) + 0x51ed270b;
+uint64_t hash_of(const Path& path, MpiCall call, CellIndex anchor) {
+    uint64_t hash = static_cast<uint64_t>(call) + (uint64_t{anchor} << 16) + 0x51ed270b;
     for (int i = 0; i < path.frames; ++i) {
         hash = (hash ^ reinterpret_cast<uint64_t>(path.frame[i])) * 0x9ddfea08eb382d69ull;
         hash ^= hash >> 29;
@@ -176,6 +177,8 @@ Site site_at(Thread* thread, void* return_address, SiteKind kind, MpiCall call) 
     return site;
 }
 
+}  // namespace
+
 bool should_fold() {
     const uint64_t limit = static_cast<uint64_t>(g_process.options.memory_mib) * 1024 * 1024;
     const FileHeader* header = g_process.header;
@@ -185,10 +188,17 @@ bool should_fold() {
            used > limit / 8 * kFoldShare8;
 }
 
+Site site_of_call(Thread* thread, uint64_t return_address) {
+    return site_at(thread, reinterpret_cast<void*>(return_address), SiteKind::kCall,
+                   MpiCall::kNone);
+}
+
+namespace {
+
 // The node under `above` for a call through `return_address`. Recursion folds: an address that is
 // on the path already stands for itself.
 CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
-    const Site site = site_at(thread, return_address, SiteKind::kCall, MpiCall::kNone);
+    const Site site = site_of_call(thread, reinterpret_cast<uint64_t>(return_address));
     for (CellIndex at = above; at != 0; at = cell_at<Node>(at)->parent) {
         const Site& on_path = cell_at<Node>(at)->site;
         if (on_path.offset == site.offset && on_path.module == site.module &&
@@ -200,9 +210,9 @@ CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
 }
 
 // Makes the nodes of a path that was never seen; 0 when nothing is left to book it on.
-CellIndex make_nodes(Thread* thread, const Path& path, MpiCall call) {
-    CellIndex above = thread->record->root;
+CellIndex make_nodes(Thread* thread, const Path& path, MpiCall call, CellIndex anchor) {
     const bool fold = should_fold();
+    CellIndex above = fold ? thread->record->root : anchor;
     for (int i = path.frames - 1; i > path.glue && !fold; --i) {
         const CellIndex next = node_of_frame(thread, above, path.frame[i]);
         if (next == 0) return 0;
@@ -243,20 +253,44 @@ bool add_frame_pointer(PathEntry* entry, unw_cursor_t* cursor, uint64_t stack_po
     return true;
 }
 
+// A cursor at the wrapper's caller.
+bool start_walk(unw_cursor_t* cursor, unw_context_t* context, const Frame* frame) {
+    if (g_unwinder.init_local(cursor, context) != 0) return false;
+    unw_word_t sp = 0;
+    for (int skipped = 0; skipped <= 16; ++skipped) {  // dwell's own frames
+        g_unwinder.get_reg(cursor, UNW_REG_SP, &sp);
+        if (sp == frame->stack_pointer()) return true;
+        if (g_unwinder.step(cursor) <= 0) return false;
+    }
+    return false;
+}
+
+// How many frames lie from the wrapper's caller out to the procedure whose return address stands at
+// `anchor_frame`, both counted; 0 when it is not met.
+int frames_to(const Frame* frame, uint64_t anchor_frame) {
+    unw_context_t context;
+    unw_cursor_t cursor;
+    if (!g_unwinder.usable || g_unwinder.get_context(&context) != 0) return 0;
+    if (!start_walk(&cursor, &context, frame)) return 0;
+    for (int frames = 1; frames <= kMaxFrames; ++frames) {
+        if (g_unwinder.step(&cursor) <= 0) return 0;
+        unw_word_t cfa = 0;
+        g_unwinder.get_reg(&cursor, UNW_REG_SP, &cfa);
+        if (cfa - 8 == anchor_frame) return frames;
+        if (cfa - 8 > anchor_frame) return 0;
+    }
+    return 0;
+}
+
 // Walks `frames` frames from the wrapper's caller outwards and notes the stack slots that prove the
 // path. False: this path cannot be remembered by its slots.
 bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
     unw_context_t context;
     unw_cursor_t cursor;
     if (g_unwinder.get_context(&context) != 0) return false;
-    if (g_unwinder.init_local(&cursor, &context) != 0) return false;
+    if (!start_walk(&cursor, &context, frame)) return false;
     const uint64_t stack_pointer = frame->stack_pointer();
-    unw_word_t sp = 0;
-    for (int skipped = 0;; ++skipped) {  // dwell's own frames
-        g_unwinder.get_reg(&cursor, UNW_REG_SP, &sp);
-        if (sp == stack_pointer) break;
-        if (skipped > 16 || g_unwinder.step(&cursor) <= 0) return false;
-    }
+    unw_word_t sp = stack_pointer;
     for (int i = 0; i + 1 < frames; ++i) {
         if (g_unwinder.is_signal_frame(&cursor) > 0) return false;
         unw_word_t frame_pointer = 0;
@@ -279,11 +313,21 @@ bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
 }
 #else
 bool take_slots(PathEntry*, const Frame*, int) { return false; }
+int frames_to(const Frame*, uint64_t) { return 0; }
 #endif
+
+// Where probes opened the anchor, a path reaches out to the anchor's procedure.
+int frames_in_path(const Thread* thread, const Frame* frame, const Path& path, CellIndex anchor) {
+    if (anchor == thread->record->root) return path.frames;
+    const int frames = frames_to(frame, thread->on.top->frame);
+    return frames > path.glue && frames < path.frames ? frames
+           : frames == 0                              ? path.glue + 1
+                                                      : path.frames;
+}
 
 // Puts the path into the first look-up. Taking the slots costs some microseconds, so it is done for
 // the first, second, fourth, eighth … time that a known path was not found there.
-void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path,
+void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path, CellIndex anchor,
               KnownPath* known) {
     const uint64_t sp = path.frames == 1 ? 0 : frame->stack_pointer();
     known->misses += 1;
@@ -295,37 +339,43 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
     entry.call = static_cast<uint16_t>(call);
     entry.node = known->node;
     entry.foreign = known->foreign;
+    entry.anchor = anchor;
     if (sp == 0) {
-        if (g_process.options.callpath_depth != 1) return;  // the trace broke off: no proof
+        // The trace broke off: no proof, unless the statement stands in the anchor's own frame.
+        if (g_process.options.callpath_depth != 1) return;
     } else if (!take_slots(&entry, frame, path.frames)) {
         return;
     }
-    thread->paths[path_slot(entry.return_address, entry.stack_pointer)] = entry;
+    thread->paths[path_slot(entry.return_address, entry.stack_pointer, anchor)] = entry;
 }
 
 }  // namespace
 
-FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, EntryForm form) {
+FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex anchor,
+                    EntryForm form) {
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
     thread->in_dwell = true;
     FoundPath found{0, false};
     void** buffer = frame_buffer(thread);
     if (buffer != nullptr) {
-        const Path path = trace(thread, frame, buffer);
-        const uint64_t hash = hash_of(path, call);
+        Path path = trace(thread, frame, buffer);
+        const uint64_t hash = hash_of(path, call, anchor);
         KnownPath* known = known_path(thread, hash, call);
         if (known->hash == 0) {
             const auto user = reinterpret_cast<uintptr_t>(path.frame[path.glue]);
             known->foreign =
                 foreign_definition(user - 1, form, static_cast<uint16_t>(call)) != nullptr;
-            known->node = known->foreign ? 0 : make_nodes(thread, path, call);
+            known->frames = static_cast<uint16_t>(frames_in_path(thread, frame, path, anchor));
+            path.frames = known->frames;
+            known->node = known->foreign ? 0 : make_nodes(thread, path, call, anchor);
             known->call = static_cast<uint16_t>(call);
             known->misses = 0;
             if (known->node != 0 || known->foreign) known->hash = hash;
         }
         found = {known->node, known->foreign};
-        if (known->hash != 0) remember(thread, frame, call, path, known);
+        path.frames = known->frames;
+        if (known->hash != 0) remember(thread, frame, call, path, anchor, known);
         if (found.node != 0 && (cell_at<Node>(found.node)->site.flags & kNodeFolded) != 0) {
             thread->record->folded_paths += 1;
         }

@@ -15,6 +15,9 @@
 
 namespace dwell {
 
+// Where probes watch the thread, a path begins at the innermost node that they opened, the anchor;
+// the frames outside it are theirs to tell.
+
 // What a function compiled with a frame pointer finds at it (x86-64 psABI 3.2.2).
 struct Frame {
     uint64_t caller_frame_pointer;
@@ -31,16 +34,18 @@ constexpr uint32_t kHistogramOffsetCells = 2;
 // Loads libunwind; without it paths have depth 1. Called once, before the first look-up.
 bool load_unwinder();
 
-inline uint32_t path_slot(uint64_t return_address, uint64_t stack_pointer) {
+inline uint32_t path_slot(uint64_t return_address, uint64_t stack_pointer, CellIndex anchor) {
     const uint64_t mixed =
-        (return_address ^ (stack_pointer << 20) ^ (stack_pointer >> 3)) * 0x9e3779b97f4a7c15ull;
+        (return_address ^ (stack_pointer << 20) ^ (stack_pointer >> 3) ^ (uint64_t{anchor} << 40)) *
+        0x9e3779b97f4a7c15ull;
     return static_cast<uint32_t>(mixed >> 55) & (kPathEntries - 1);
 }
 
-inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall call) {
+inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall call,
+                         CellIndex anchor) {
     const uint64_t sp = frame->stack_pointer();
     if (entry.return_address != frame->return_address) return false;
-    if (entry.call != static_cast<uint16_t>(call)) return false;
+    if (entry.call != static_cast<uint16_t>(call) || entry.anchor != anchor) return false;
     if (entry.stack_pointer == 0) return true;
     if (entry.stack_pointer != sp) return false;
     if (entry.check_frame_pointer && entry.frame_pointer != frame->caller_frame_pointer) {
@@ -56,20 +61,22 @@ inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall cal
 
 // The remembered path of this call, or null. The node's cells are fetched while the stack slots are
 // compared: after a computation everything here has left the caches.
-inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame, MpiCall call) {
+inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame, MpiCall call,
+                                        CellIndex anchor) {
     const bool one_frame = g_process.options.callpath_depth == 1;
     const uint64_t sp = frame->stack_pointer();
-    const PathEntry& first = thread->paths[path_slot(frame->return_address, one_frame ? 0 : sp)];
+    const PathEntry& first =
+        thread->paths[path_slot(frame->return_address, one_frame ? 0 : sp, anchor)];
     const char* node = g_process.cells + static_cast<size_t>(first.node) * kCellBytes;
     __builtin_prefetch(node);
     __builtin_prefetch(node + kPartCells * kCellBytes);
     __builtin_prefetch(node + kHistogramOffsetCells * kCellBytes +
                        offsetof(SizeHistogram, event_count));
-    if (path_matches(first, frame, call)) [[likely]]
+    if (path_matches(first, frame, call, anchor)) [[likely]]
         return &first;
     if (one_frame) {  // a call out of an MPI library's own code: its frames are told apart
-        const PathEntry& glue = thread->paths[path_slot(frame->return_address, sp)];
-        if (path_matches(glue, frame, call)) return &glue;
+        const PathEntry& glue = thread->paths[path_slot(frame->return_address, sp, anchor)];
+        if (path_matches(glue, frame, call, anchor)) return &glue;
     }
     return nullptr;
 }
@@ -80,7 +87,14 @@ struct FoundPath {
     CellIndex node;
     bool foreign;
 };
-DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, EntryForm form);
+DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex anchor,
+                               EntryForm form);
+
+// The place that a call returns to.
+Site site_of_call(Thread* thread, uint64_t return_address);
+
+// The record file is so full that new paths are booked on flat nodes.
+bool should_fold();
 
 // After a module was unloaded its addresses may be another one's: nothing is remembered any more.
 void forget_paths(Thread* thread);

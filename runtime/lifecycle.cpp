@@ -10,6 +10,8 @@
 
 #include "runtime/job_name.h"
 #include "runtime/mpi_semantics.h"
+#include "runtime/probe_control.h"
+#include "runtime/probes.h"
 #include "runtime/sampling.h"
 #include "runtime/status_page.h"
 
@@ -20,14 +22,35 @@ namespace {
 StatusPage* g_status = nullptr;
 bool g_attached = false;  // a record file was made
 bool g_finalized = false;
+bool g_mpi_entered = false;  // MPI_Init was called
+pid_t g_own_pid = 0;
+enum class Asked { kNot, kGood, kBad } g_options_read = Asked::kNot;
 
 __attribute__((constructor)) void note_start() {
+    if (g_own_pid != 0) return;  // an instrumented library's constructor came first
+    g_own_pid = getpid();
     g_process.use_tsc = has_invariant_tsc();
     g_process.start_ticks = now_ticks();
     g_process.start_mono_ns = monotonic_ns();
     g_process.start_unix_ns = unix_ns();
     g_status = open_status_page();
     status_loaded(g_status);
+    find_vector_registers();
+}
+
+bool options_are_good() {
+    if (g_options_read == Asked::kNot) {
+        const bool good =
+            read_options(&g_process.options) && read_enabling_profile(g_process.options.enable);
+        g_options_read = good ? Asked::kGood : Asked::kBad;
+    }
+    return g_options_read == Asked::kGood;
+}
+
+void refresh_ticket() {
+    static uint64_t tickets = 0;
+    const bool on = g_live->on != 0 && g_live->paused == 0;
+    __atomic_store_n(&g_live->ticket, on ? ++tickets : 0, __ATOMIC_RELEASE);
 }
 
 void not_observed(const char* why) {
@@ -131,15 +154,16 @@ void set_tick_rate() {
         static_cast<uint64_t>(static_cast<double>(ticks) * 1e9 / static_cast<double>(elapsed_ns));
 }
 
-// Before MPI_Init. False: the program runs unobserved, and one line has said why.
-bool attach_process() {
+// Before MPI_Init, or at the first probe of a program that may have no MPI. False: the program runs
+// unobserved, and one line has said why.
+bool attach_process(bool with_mpi) {
     const char* why = nullptr;
     char text[kStatusMessageBytes];
-    if (!load_mpi(&why)) {
+    if (with_mpi && !load_mpi(&why)) {
         not_observed(why);
         return false;
     }
-    if (!read_options(&g_process.options)) return false;
+    if (!options_are_good()) return false;
     const bool unwinder = load_unwinder();
     if (!unwinder) g_process.options.callpath_depth = 1;
     if (!make_record_directory(text, sizeof(text))) {
@@ -171,13 +195,16 @@ bool attach_process() {
         unlink(path);
         return false;
     }
-    choose_tests_first();
+    g_process.with_mpi = with_mpi;
+    if (with_mpi) choose_tests_first();
     g_live->on = 1;
+    refresh_ticket();
     calibrate();
     g_process.header->call_cost_ticks = g_process.call_cost_ticks;
     Thread* thread = attach_thread();
     if (thread == nullptr) {
         g_live->on = 0;
+        refresh_ticket();
         not_observed("no room for records in the record directory");
         unlink(path);
         rmdir(g_process.record_dir);
@@ -187,7 +214,7 @@ bool attach_process() {
     thread->record->start_ticks = g_process.start_ticks;
     thread->last_ticks = g_process.start_ticks;
     g_attached = true;
-    announce_observed();
+    if (with_mpi) announce_observed();
     return true;
 }
 
@@ -209,23 +236,44 @@ void after_init() {
 
 void detach_process(FileState state) {
     if (g_live->on == 0) return;
+    const uint64_t now = now_ticks();
+    if (t_thread != nullptr) end_probes(t_thread, now);
+    switch_sites(false);
     g_live->on = 0;
-    g_process.header->end_ticks = now_ticks();
+    refresh_ticket();
+    g_process.header->end_ticks = now;
     set_tick_rate();
     g_process.header->state = state;
     detach_threads();
+}
+
+// MPI_Init in a process that probes attached. False: MPI stays unobserved.
+bool add_mpi() {
+    const char* why = nullptr;
+    if (g_live->on == 0) return false;
+    if (!load_mpi(&why)) {
+        warn("MPI is not observed: %s", why);
+        return false;
+    }
+    g_process.with_mpi = true;
+    choose_tests_first();
+    announce_observed();
+    if (t_thread == nullptr) attach_thread();
+    if (t_thread != nullptr) start_sampling(t_thread);
+    return true;
 }
 
 // MPI_Init and MPI_Init_thread: `forward` makes the call.
 template <typename Forward>
 int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forward) {
     static bool entered = false;
-    if (entered || g_attached) return forward();
+    if (entered || g_mpi_entered) return forward();
     entered = true;
+    g_mpi_entered = true;
     const uint64_t before = now_ticks();
-    const bool observed = attach_process();
+    const bool observed = g_attached ? add_mpi() : attach_process(true);
     Thread* thread = observed ? t_thread : nullptr;
-    if (thread != nullptr) thread->slow_ticks = now_ticks() - before;
+    if (thread != nullptr) thread->slow_ticks += now_ticks() - before;
     Call state;
     const bool recorded = observed && enter(&state, number, frame, form);
     if (recorded) start(&state);
@@ -257,6 +305,7 @@ int finalize(EntryForm form, const Frame* frame) {
     if (g_live->on == 0 || g_finalized) return next();
     g_finalized = true;
     g_live->paused = 0;
+    refresh_ticket();
     Call state;
     const bool recorded = enter(&state, MpiCall::kFinalize, frame, form);
     if (recorded) start(&state);
@@ -288,6 +337,7 @@ void pause() {
     if (g_live->paused != 0) return;
     g_live->pause_start = now_ticks();
     g_live->paused = 1;
+    refresh_ticket();
 }
 
 void resume() {
@@ -295,6 +345,7 @@ void resume() {
     g_live->paused_ticks += now_ticks() - g_live->pause_start;
     g_live->epoch += 1;
     g_live->paused = 0;
+    refresh_ticket();
 }
 
 // MPI_Pcontrol: 0 switches recording off, 1 on, 2 forgets what was recorded; other levels are the
@@ -316,18 +367,54 @@ int control(EntryForm form, const Frame* frame, int level) {
     if (level == 2) {
         g_live->resets += 1;
         g_live->epoch += 1;
+        refresh_ticket();
     }
     return result;
+}
+
+// The end of a program without MPI that probes watched: its own records are all there is.
+void finish_serial() {
+    g_process.header->flags |= kFileSerial;
+    set_tick_rate();
+    detach_process(FileState::kFinalized);
+    if (merge_observed()) run_finish();
+    close_record_file();
 }
 
 // The end of a process that never reached MPI_Finalize. Threads may still be running.
 __attribute__((destructor)) void note_exit() {
     if (g_live->on == 0) return;
+    if (!g_mpi_entered && launcher_rank() < 0) {
+        finish_serial();
+        return;
+    }
     detach_process(FileState::kExited);
     if (g_status == nullptr) keep_record_file();
 }
 
 }  // namespace
+
+bool probes_wanted() {
+    note_start();
+    if (g_attached) return g_live->on != 0;
+    return g_own_pid == getpid() && options_are_good();
+}
+
+Thread* attach_for_probe() {
+    static std::atomic<bool> attaching{false};
+    if (g_live->on != 0) return g_live->ticket != 0 ? attach_thread() : nullptr;
+    if (!probes_wanted() || attaching.exchange(true)) return nullptr;
+    const bool attached = attach_process(false);
+    if (!attached) {
+        g_options_read = Asked::kBad;  // not again
+        switch_sites(false);
+    } else {
+        status_probed(g_status);
+    }
+    attaching = false;
+    return attached ? t_thread : nullptr;
+}
+
 }  // namespace dwell
 
 using namespace dwell;

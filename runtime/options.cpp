@@ -59,7 +59,12 @@ bool read_options(Options* options) {
                       read_number("DWELL_PEERS", 1, 1u << 20, &options->peer_limit) &&
                       read_number("DWELL_MEMORY_MIB", 1, 1u << 12, &options->memory_mib) &&
                       read_number("DWELL_ROW_LIMIT", 0, UINT_MAX, &options->row_limit) &&
-                      read_number("DWELL_MERGE_TIMEOUT", 1, 86400, &options->merge_timeout_s);
+                      read_number("DWELL_MERGE_TIMEOUT", 1, 86400, &options->merge_timeout_s) &&
+                      read_number("DWELL_PROBE_LIMIT", 1, 1000, &options->probe_limit, "off");
+    const char* enable = getenv("DWELL_ENABLE");
+    if (enable != nullptr && strlen(enable) < sizeof(options->enable)) {
+        strcpy(options->enable, enable);
+    }
     const char* quiet = getenv("DWELL_QUIET");
     options->quiet = quiet != nullptr && *quiet != '\0' && strcmp(quiet, "0") != 0;
     const char* out = getenv("DWELL_OUT");

@@ -63,7 +63,7 @@ struct Site {
     uint16_t call;    // communication: MpiCall number (mpi_calls.h), otherwise 0
     SiteKind kind;
     uint8_t flags;  // NodeFlags
-    uint16_t reserved;
+    uint16_t open;  // entries of a probed node that are open now, none above 65535
 };
 
 // A dynamic record: a site as reached along one path. For communication nodes `part` is the index
@@ -100,13 +100,14 @@ struct CommPart {
 
 // Second line of a procedure, loop, block or marker that needs one.
 struct ProbePart {
-    uint64_t iterations;  // loop: times its header was reached
-    uint64_t untimed;     // entries of Node::count that have no time: counted only, or recursive
-    uint64_t abandoned;   // entries left by exception, longjmp, exit: timed until that was noticed
-    uint64_t estimated_ticks;  // what the entries counted only would have taken, at the mean of
-                               // those that were timed; not part of Node::ticks
-    uint64_t volume;           // block, marker: the user's count
-    uint64_t reserved[3];
+    uint64_t iterations;   // loop: times its header was reached
+    uint64_t untimed;      // entries of Node::count while the node was open already (recursion)
+    uint64_t abandoned;    // entries left by exception, longjmp, exit: timed until that was noticed
+    uint64_t counted;      // entries of Node::count without time because that would cost too much
+    uint64_t off_ticks;    // how long its site was switched off for the same reason
+    uint64_t off_entries;  // entries in that time, estimated; not part of Node::count
+    uint64_t volume;       // block, marker: the user's count
+    uint64_t reserved;
 };
 
 // A name given at run time, zero terminated; it fills the cells after the first 8 bytes.
@@ -157,14 +158,20 @@ constexpr uint32_t kHistogramCells = sizeof(SizeHistogram) / kCellBytes;
 
 enum class ThreadState : uint32_t { kUnused = 0, kComputing = 1, kInCommunication = 2, kEnded = 3 };
 
-// An entered procedure, loop or block. The node is open until it is left or seen to be gone.
+// An entered procedure, loop or block, open until it is left or seen to be gone. Entry 0 of a stack
+// stands for the thread's root. A reader that finds open entries (probe_depth of them, from entry
+// 1) adds the time since then to their nodes, unless they are kEntryUntimed.
+enum ProbeEntryFlags : uint32_t {
+    kEntryUntimed = 1,  // its node was open already: time is counted there
+};
 struct ProbeEntry {
     uint64_t frame;          // address of the return address of the procedure it lies in
     uint64_t row;            // address of its SiteRow, in this process
     uint64_t entry_virtual;  // virtual ticks
     CellIndex node;
-    uint32_t flags;
+    uint32_t flags;  // ProbeEntryFlags
 };
+
 // One per thread that ever entered dwell; an ended thread's record is taken over by the next new
 // one.
 constexpr int kOpenStackDepth = 16;
@@ -196,9 +203,10 @@ struct ThreadRecord {
     uint64_t probes;          // procedures and loops entered, by probes
     uint64_t probes_missed;   // entered where probes only count: in signal handlers, after vfork
     uint64_t probes_dropped;  // entered deeper than the stack of open nodes reaches
+    uint64_t stack_switches;  // probes met on another stack than the one before
     CellIndex probe_stack;    // ProbeEntry[probe_stack_entries], 0: no probe was met yet
     uint32_t probe_stack_entries;
-    uint32_t probe_depth;  // of them in use
+    uint32_t probe_depth;  // entries open, beside the first
     uint32_t reserved;
     OpenEntry open[kOpenStackDepth];
 };

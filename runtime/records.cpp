@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "runtime/probes.h"
 #include "runtime/sampling.h"
 
 namespace dwell {
@@ -27,7 +28,12 @@ void reset_nodes(CellIndex index);
 void reset_node(Node* node) {
     node->count = node->ticks = node->max_ticks = 0;
     node->min_ticks = UINT64_MAX;
-    if (node->site.kind != SiteKind::kCommunication) return;
+    if (node->site.kind != SiteKind::kCommunication) {
+        if (node->site.kind != SiteKind::kInterval && node->part != 0) {
+            *cell_at<ProbePart>(node->part) = ProbePart{};
+        }
+        return;
+    }
     auto* part = cell_at<CommPart>(node->part);
     *cell_at<SizeHistogram>(part->histogram) = SizeHistogram{};
     for (CellIndex at = part->first_peer; at != 0;) {
@@ -59,10 +65,12 @@ void reset_thread(Thread* thread) {
     thread->last = 0;
     thread->last_ticks = now;
     thread->slow_ticks = 0;
+    reset_probes(thread, now);
 }
 
-// What happened to the process since the thread was here last.
-DWELL_COLD void take_notice(Thread* thread) {
+}  // namespace
+
+void take_notice(Thread* thread) {
     thread->epoch = g_live->epoch;
     const uint64_t paused = g_live->paused_ticks - thread->paused_ticks;
     thread->paused_ticks = g_live->paused_ticks;
@@ -77,6 +85,8 @@ DWELL_COLD void take_notice(Thread* thread) {
         reset_thread(thread);
     }
 }
+
+namespace {
 
 // The outermost call was left by a throw or a longjmp, as an error handler may do: it counts,
 // without a time, among the failed ones.
@@ -164,11 +174,12 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
         if (thread == nullptr) return false;
     }
     CellIndex index;
-    const PathEntry* known = remembered_path(thread, frame, number);
+    const CellIndex anchor = anchor_of(thread, frame);
+    const PathEntry* known = remembered_path(thread, frame, number, anchor);
     if (known != nullptr && !known->foreign) [[likely]] {
         index = known->node;
     } else {
-        const FoundPath found = find_path(thread, frame, number, form);
+        const FoundPath found = find_path(thread, frame, number, anchor, form);
         if (found.foreign) {
             call->next_definition =
                 foreign_definition(static_cast<uintptr_t>(frame->return_address - 1), form,
@@ -295,6 +306,8 @@ void calibrate() {
     thread->epoch = g_live->epoch;
     thread->record = cell_at<ThreadRecord>(1);
     const CellIndex root = 1 + kThreadCells;
+    thread->record->root = root;
+    start_probes(thread);
     const CellIndex comm = root + 1;
     thread->chunk_next = comm + 2 + kHistogramCells;
     thread->chunk_end = kCells;
@@ -304,11 +317,13 @@ void calibrate() {
     node->part = comm + 1;
     cell_at<CommPart>(node->part)->histogram = comm + 2;
     const Frame* frame = DWELL_FRAME();
-    PathEntry& entry = thread->paths[path_slot(frame->return_address, frame->stack_pointer())];
+    PathEntry& entry =
+        thread->paths[path_slot(frame->return_address, frame->stack_pointer(), root)];
     entry.return_address = frame->return_address;
     entry.stack_pointer = frame->stack_pointer();
     entry.call = static_cast<uint16_t>(MpiCall::kSend);
     entry.node = comm;
+    entry.anchor = root;
     uint64_t best_inner = UINT64_MAX;
     uint64_t best_outer = UINT64_MAX;
     for (int round = 0; round < kRounds; ++round) {
@@ -330,6 +345,7 @@ void calibrate() {
     }
     g_process.inner_cost_ticks = best_inner / kCalls;
     g_process.call_cost_ticks = best_outer / kCalls;
+    calibrate_probes(thread);
     t_thread = real_thread;
     g_process.cells = real_cells;
     munmap(memory, kCells * kCellBytes + sizeof(Thread));

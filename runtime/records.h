@@ -27,6 +27,9 @@ struct Call {
     void* next_definition;  // when not entered: where to pass the call instead, or null
 };
 
+// What happened to the process since the thread was here last.
+DWELL_COLD void take_notice(Thread* thread);
+
 // True when the call is to be recorded: start() follows. False: pass it on.
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form);
 

@@ -23,6 +23,9 @@
 //   r9    loop leave: how often the header of the loop was reached since it was entered;
 //         vfork: what it returned
 //
+// dwell_landed stands where control comes back from frames that are gone (landing pads of
+// exceptions, setjmp's second return), with the procedure's row; dwell_vforked after vfork.
+//
 // All registers but r9 (where it is used), r10, r11 and the flags are kept, vector registers
 // included; no memory of the program is read or written but the row, its level and the slot. The
 // entry points need no aligned stack, but the space below the stack pointer must be free: code with
@@ -108,6 +111,7 @@ void dwell_enter();
 void dwell_leave();
 void dwell_loop_enter();
 void dwell_loop_leave();
+void dwell_landed();
 void dwell_vforked();
 }
 

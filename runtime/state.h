@@ -32,8 +32,11 @@ struct Options {
     uint32_t memory_mib = 64;
     uint32_t row_limit = 0;  // 0 = default of the merge
     uint32_t merge_timeout_s = 60;
+    uint32_t probe_limit =
+        10;  // intrusion by probes that is accepted, in tenths of a percent; 0: any
     bool quiet = false;
-    char out[4096] = {};  // empty: a name made from program and job
+    char enable[4096] = {};  // enabling profile for this run
+    char out[4096] = {};     // empty: a name made from program and job
 };
 
 // On a page of its own that the kernel wipes in a forked child.
@@ -45,6 +48,7 @@ struct LivePage {
     uint64_t unloads;       // dlclose
     uint64_t paused_ticks;  // all pauses that have ended
     uint64_t pause_start;
+    uint64_t ticket;  // what probes compare: another one after every event, 0 while they are off
 };
 
 // The stack slots that prove a remembered call path (see callpath.cpp).
@@ -54,6 +58,7 @@ struct alignas(64) PathEntry {  // five cache lines; the first two serve short p
     uint64_t stack_pointer;     // 0: the return address alone is the path (depth 1)
     uint64_t frame_pointer;
     CellIndex node;
+    CellIndex anchor;  // innermost probed node; the slots prove the path from there on
     uint16_t call;
     uint8_t slots;
     bool check_frame_pointer;
@@ -68,9 +73,30 @@ struct KnownPath {  // one path by its addresses: the second look-up
     CellIndex node;
     uint32_t misses;  // times the first look-up failed since the stack slots were taken
     uint16_t call;
+    uint16_t frames;  // from the statement out to the anchor
     bool foreign;
 };
 constexpr int kKnownPaths = 8192;
+
+// Where a probe leads from an open node: see probes.h.
+struct KnownChild {
+    uint64_t row;  // 0 = free
+    uint64_t return_address;
+    CellIndex parent;
+    CellIndex node;
+    bool counted;  // without time
+};
+constexpr int kKnownChildren = 1024;
+
+// The open entries of one of the stacks that a thread runs on.
+struct ProbeStack {
+    ProbeEntry* base;  // null: unused
+    ProbeEntry* top;
+    ProbeEntry* limit;  // the last that may be used
+    uint64_t low;       // addresses of the stack, as far as they are known
+    uint64_t bytes;
+};
+constexpr int kProbeStacks = 8;  // a thread's own, and those of coroutines and signal handlers
 
 struct TypeEntry {
     uintptr_t type;
@@ -105,6 +131,15 @@ struct Thread {
     CellIndex chunk_end;
     SampleRing* ring;  // null when not sampling
     uint64_t attached_ticks;
+    uint64_t probe_ticket;      // of the live page, as the last probe saw it
+    ProbeStack on;              // the stack that the last probe stood on
+    uint32_t on_number;         // of it in `stacks`
+    uint32_t probe_countdown;   // until control looks at the costs again
+    uint32_t probe_window;      // what it started from
+    uint64_t probe_lost_ticks;  // by probes, since control looked last
+    uint64_t control_ticks;     // real ticks when it did
+    bool vforked;               // this is the child that borrows its parent's memory
+
     const uint64_t* ring_head;  // differs from ring_seen when there is something to do; never null
     uint64_t ring_seen;
     size_t ring_bytes;  // a power of two
@@ -116,6 +151,9 @@ struct Thread {
     RankEntry ranks[kRankEntries];
     PathEntry paths[kPathEntries];
     KnownPath known[kKnownPaths];
+    ProbeStack stacks[kProbeStacks];
+    ProbeEntry no_probes;  // the base of a thread that met no probe yet
+    KnownChild known_children[kKnownChildren];
 };
 
 // What every call reads comes first, on one cache line.
@@ -123,11 +161,15 @@ struct alignas(64) Process {
     char* cells = nullptr;          // the mapped record file
     uint64_t call_cost_ticks = 0;   // outside the two time stamps of a call: taken from computation
     uint64_t inner_cost_ticks = 0;  // between them: taken from the call
+    uint64_t probe_cost_ticks = 0;  // of a pair of probes, and what of it lies
+    uint64_t probe_inner_ticks = 0;  // between their time stamps
+    uint64_t probe_count_ticks = 0;  // of an entry that is only counted
     std::atomic<uint64_t> comm_epoch{1};
     std::atomic<uint64_t> type_epoch{1};
     std::atomic<uint64_t> window_epoch{1};
     FileHeader* header = nullptr;
     bool use_tsc = false;
+    bool with_mpi = false;  // MPI_Init was called: intervals between its calls are sampled
     Options options;
     uint64_t start_ticks = 0;
     int64_t start_unix_ns = 0;

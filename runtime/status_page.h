@@ -32,6 +32,7 @@ struct StatusPage {
     uint32_t mpi_processes;   // processes that reached MPI_Init
     uint32_t mpi_finalized;   // ... and whose records were merged or given up in MPI_Finalize
     uint32_t child_mpi;       // 1: the started program itself reached MPI_Init
+    uint32_t probed;          // processes that the probes of an instrumented program attached
     uint32_t world_size;      // of the first MPI_COMM_WORLD seen
     uint32_t jobs;            // entries taken in `job`; may pass kStatusJobs
     uint32_t message_taken;   // 1: `message` is being written or done
@@ -92,6 +93,12 @@ inline void status_mpi_started(StatusPage* page, const char* job, int world_size
     if (slot >= kStatusJobs) return;
     copy_job_name(page->job[slot].name, kJobNameBytes, job);
     __atomic_store_n(&page->job[slot].done, 1u, __ATOMIC_RELEASE);
+}
+
+// An instrumented process is observed from its first probe on; without MPI it writes its own
+// report.
+inline void status_probed(StatusPage* page) {
+    if (page != nullptr) status_add(&page->probed);
 }
 
 // The records of this process need no more care: merged, or kept and named by the library itself.

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "runtime/callpath.h"
+#include "runtime/probes.h"
 #include "runtime/sampling.h"
 #include "runtime/state.h"
 
@@ -35,6 +36,7 @@ void thread_ended(void* state) {
     auto* thread = static_cast<Thread*>(state);
     if (g_live->on == 0) return;  // also in a forked child
     stop_sampling(thread);
+    end_probes(thread, now_ticks());
     thread->record->state = ThreadState::kEnded;
     thread->open = nullptr;
     t_thread = nullptr;
@@ -111,10 +113,13 @@ Thread* attach_thread() {
     thread->unloads = g_live->unloads;
     thread->paused_ticks = g_live->paused_ticks;
     record->last_ticks = now;
+    start_probes(thread);
     t_thread = thread;
     if (g_have_key) pthread_setspecific(g_thread_key, thread);
     thread->attached_ticks = now;
-    if (record->number == 0) {
+    if (!g_process.with_mpi) {
+        stop_sampling(thread);
+    } else if (record->number == 0) {
         start_sampling(thread);
     } else {
         start_sampling_later(thread);

@@ -15,6 +15,7 @@ extern "C" DWELL_EXPORT int dlclose(void* handle) {
     if (g_live->on != 0 && !own) {
         __atomic_fetch_add(&g_live->unloads, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&g_live->epoch, 1, __ATOMIC_RELEASE);
+        if (g_live->ticket != 0) __atomic_fetch_add(&g_live->ticket, 1, __ATOMIC_RELEASE);
     }
     return result;
 }

@@ -1,0 +1,89 @@
+// What a pair of probes costs, measured before the first one (DESIGN 4, local rule).
+#include "runtime/probe_control.h"
+#include "runtime/probes.h"
+
+namespace dwell {
+
+#if defined(__x86_64__)
+
+namespace {
+
+// A site of no one.
+struct CalibrationSite {
+    SiteRow row;
+    uint8_t level;
+};
+CalibrationSite g_site;
+
+// The probes as a plugin writes them (site_table.h), without the test of the level.
+inline void call_probe(void (*probe)(), const SiteRow* row, const uint64_t* slot) {
+    asm volatile(
+        "mov %1, %%r11\n\t"
+        "mov %2, %%r10\n\t"
+        "call *%0"
+        :
+        : "r"(probe), "r"(row), "r"(slot)
+        : "r10", "r11", "cc", "memory");
+}
+
+}  // namespace
+
+void calibrate_probes(Thread* thread) {
+    constexpr int kPairs = 200;
+    constexpr int kRounds = 40;
+    const CellIndex child = take_cells(thread, 2);
+    if (child == 0) return;
+    Node* node = cell_at<Node>(child);
+    node->part = child + 1;
+    ProbeEntry entries[4] = {};
+    entries[0] = {UINT64_MAX, 0, 0, thread->record->root, 0};
+    thread->on = {entries, entries, entries + 3, 0, UINT64_MAX};
+    thread->probe_ticket = g_live->ticket;
+    thread->probe_countdown = UINT32_MAX;
+    g_site.row.kind = SiteKind::kProcedure;
+    g_site.row.level = static_cast<int32_t>(reinterpret_cast<const char*>(&g_site.level) -
+                                            reinterpret_cast<const char*>(&g_site.row.level));
+    g_site.level = kLevelFull;
+    const uint64_t return_address = 1;
+    const auto key = reinterpret_cast<uint64_t>(&g_site.row);
+    KnownChild* known =
+        &thread->known_children[known_child_slot(key, return_address, thread->record->root)];
+    *known = {key, return_address, thread->record->root, child, false};
+    uint64_t least = UINT64_MAX;
+    uint64_t least_inner = UINT64_MAX;
+    uint64_t least_counted = UINT64_MAX;
+    for (int round = 0; round < kRounds; ++round) {
+        node->ticks = 0;
+        thread->slow_ticks = 0;
+        const uint64_t begin = now_ticks();
+        for (int i = 0; i < kPairs; ++i) {
+            call_probe(dwell_enter, &g_site.row, &return_address);
+            call_probe(dwell_leave, &g_site.row, &return_address);
+        }
+        const uint64_t all = now_ticks() - begin;
+        if (all < least) least = all;
+        if (node->ticks < least_inner) least_inner = node->ticks;
+    }
+    known->counted = true;
+    g_site.level = kLevelCount;
+    for (int round = 0; round < kRounds; ++round) {
+        const uint64_t begin = now_ticks();
+        for (int i = 0; i < kPairs; ++i) {
+            call_probe(dwell_enter, &g_site.row, &return_address);
+            call_probe(dwell_leave, &g_site.row, &return_address);
+        }
+        const uint64_t all = now_ticks() - begin;
+        if (all < least_counted) least_counted = all;
+    }
+    g_process.probe_inner_ticks = least_inner / kPairs;
+    g_process.probe_cost_ticks = least / kPairs;
+    g_process.probe_count_ticks = least_counted / kPairs;
+}
+
+#else
+
+void calibrate_probes(Thread*) {}
+
+#endif
+
+}  // namespace dwell

@@ -1,0 +1,299 @@
+#include "runtime/probe_control.h"
+
+#include <cxxabi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <new>
+
+#include "runtime/enabling_profile.h"
+#include "runtime/probes.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr int kMaxSiteModules = 512;
+constexpr uint32_t kLeastCountdown = 16;
+// How often control looks, about, and how long a reduced site rests before it is tried again: twice
+// as long each time.
+constexpr uint64_t kLookEvery_ns = 1'000'000;
+constexpr uint64_t kFirstRest_ns = 50'000'000;
+constexpr int kLongestRestDoublings = 6;
+// A site that takes longer than this many pairs of probes cannot be what makes them expensive.
+constexpr uint64_t kShortInCosts = 4;
+
+// What control knows of a site.
+struct SiteState {
+    uint8_t wanted;  // the level that the user enabled
+    uint8_t steps;   // times it stepped down
+    bool reduced;
+    CellIndex node;         // whose probe made it step down
+    uint64_t retry_ticks;   // real ticks when it is tried at its wanted level
+    uint64_t off_since;     // 0: not off
+    double entries_a_tick;  // before it was switched off
+};
+
+struct Registered {
+    const SiteModule* module;
+    SiteState* states;  // one a row
+};
+
+Registered g_modules[kMaxSiteModules];
+int g_module_count = 0;
+bool g_on = false;
+uint64_t g_next_retry = UINT64_MAX;
+EnablingProfile* g_enabled = nullptr;  // made once, lives on
+
+uint8_t* level_byte(const SiteRow* row) {
+    return const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(&row->level)) + row->level;
+}
+
+void set_level(const SiteRow* row, uint8_t level) {
+    __atomic_store_n(level_byte(row), level, __ATOMIC_RELAXED);
+}
+
+// The procedure that a row lies in, or itself.
+const SiteRow* procedure_of(const SiteRow* row) {
+    while (row->kind != SiteKind::kProcedure && row->enclosing < 0) row += row->enclosing;
+    return row;
+}
+
+uint8_t enabled_level(const SiteRow* row) {
+    if (g_enabled == nullptr) return kLevelFull;
+    const SiteRow* procedure = procedure_of(row);
+    const char* name = row_text(&procedure->name);
+    char* demangled = nullptr;
+    if (name != nullptr && g_enabled->asks_for_names()) {
+        int status = 0;
+        demangled = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+    }
+    const Decision decision = g_enabled->decide(
+        {row->kind, row->flags, row->line, name, demangled, row_text(&row->file)});
+    free(demangled);
+    if (decision == Decision::kOff) return kLevelOff;
+    return decision == Decision::kCount ? kLevelCount : kLevelFull;
+}
+
+void switch_on(Registered* registered) {
+    const SiteModule* module = registered->module;
+    const auto rows = static_cast<size_t>(module->rows_end - module->rows);
+    if (registered->states == nullptr) {
+        registered->states = static_cast<SiteState*>(calloc(rows, sizeof(SiteState)));
+        if (registered->states == nullptr) return;
+        for (size_t i = 0; i < rows; ++i) {
+            if (module->rows[i].level != 0) {
+                registered->states[i].wanted = enabled_level(&module->rows[i]);
+            }
+        }
+    }
+    for (size_t i = 0; i < rows; ++i) {
+        if (module->rows[i].level != 0) {
+            set_level(&module->rows[i], registered->states[i].wanted);
+        }
+    }
+}
+
+// With SlowLock held: the state of a row, null when its module is gone.
+SiteState* state_of(const SiteRow* row) {
+    for (int i = 0; i < g_module_count; ++i) {
+        const SiteModule* module = g_modules[i].module;
+        if (row >= module->rows && row < module->rows_end && g_modules[i].states != nullptr) {
+            return &g_modules[i].states[row - module->rows];
+        }
+    }
+    return nullptr;
+}
+
+uint64_t ticks_of_ns(uint64_t ns) {
+    if (!g_process.use_tsc) return ns;
+    const double ticks = static_cast<double>(now_ticks() - g_process.start_ticks);
+    const double elapsed_ns = static_cast<double>(monotonic_ns() - g_process.start_mono_ns);
+    return static_cast<uint64_t>(static_cast<double>(ns) * ticks / (elapsed_ns + 1));
+}
+
+// The site was off until now: what that hid is estimated.
+void end_off(SiteState* state, uint64_t now) {
+    if (state->off_since == 0) return;
+    const uint64_t off = now - state->off_since;
+    const Node* node = cell_at<Node>(state->node);
+    if (node->part != 0) {
+        auto* part = cell_at<ProbePart>(node->part);
+        part->off_ticks += off;
+        part->off_entries +=
+            static_cast<uint64_t>(static_cast<double>(off) * state->entries_a_tick);
+    }
+    state->off_since = 0;
+}
+
+// All levels changed between full and counting: what threads remember may be wrong.
+void change_ticket() {
+    if (g_live->ticket != 0) __atomic_fetch_add(&g_live->ticket, 1, __ATOMIC_RELEASE);
+}
+
+// Tries reduced sites whose rest is over at their wanted level again.
+void retry_sites(uint64_t now) {
+    g_next_retry = UINT64_MAX;
+    for (int i = 0; i < g_module_count; ++i) {
+        const SiteModule* module = g_modules[i].module;
+        if (g_modules[i].states == nullptr) continue;
+        for (const SiteRow* row = module->rows; row < module->rows_end; ++row) {
+            SiteState* state = &g_modules[i].states[row - module->rows];
+            if (!state->reduced) continue;
+            if (state->retry_ticks > now) {
+                if (state->retry_ticks < g_next_retry) g_next_retry = state->retry_ticks;
+                continue;
+            }
+            end_off(state, now);
+            state->reduced = false;
+            set_level(row, state->wanted);
+        }
+    }
+    change_ticket();
+}
+
+// The site of the probe that was the last of a window in which probes cost too much: full, then
+// counting, then off.
+void step_down(const SiteRow* row, CellIndex index, uint64_t now, double entries_a_tick) {
+    SiteState* state = state_of(row);
+    if (state == nullptr) return;
+    const uint8_t level = *level_byte(row);
+    if (level == kLevelOff) return;
+    state->node = index;
+    if (level == kLevelFull) {
+        set_level(row, kLevelCount);
+        change_ticket();
+        if (state->steps < kLongestRestDoublings) state->steps += 1;
+    } else {
+        set_level(row, kLevelOff);
+        state->off_since = now;
+        state->entries_a_tick = entries_a_tick;
+    }
+    state->reduced = true;
+    state->retry_ticks = now + (ticks_of_ns(kFirstRest_ns) << state->steps);
+    if (state->retry_ticks < g_next_retry) g_next_retry = state->retry_ticks;
+}
+
+bool is_short(const Node* node) {
+    const uint64_t counted = node->part != 0 ? cell_at<ProbePart>(node->part)->counted : 0;
+    const uint64_t untimed = node->part != 0 ? cell_at<ProbePart>(node->part)->untimed : 0;
+    const uint64_t timed = node->count > counted + untimed ? node->count - counted - untimed : 0;
+    if (timed == 0) return true;
+    // At the limit of intrusion, something this long cannot be called too often by itself.
+    const uint64_t limit = g_process.probe_cost_ticks * 1000 / g_process.options.probe_limit;
+    return node->ticks / timed < limit * kShortInCosts;
+}
+
+}  // namespace
+
+void start_control(Thread* thread) {
+    thread->probe_countdown = thread->probe_window = kControlCountdown;
+    thread->probe_lost_ticks = 0;
+    thread->control_ticks = now_ticks();
+}
+
+void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
+    Thread* thread = t_thread;
+    const uint64_t now = now_ticks();
+    const uint64_t elapsed = now - thread->control_ticks + 1;
+    const uint64_t lost = thread->probe_lost_ticks;
+    const uint32_t limit = g_process.options.probe_limit;
+    const auto permille =
+        static_cast<uint64_t>(1000.0 * static_cast<double>(lost) / static_cast<double>(elapsed));
+    thread->in_dwell = true;
+    if (limit != 0 && permille > limit) {
+        // A site that only counts was entered under the innermost entry, another one just left.
+        const KnownChild& known = thread->known_children[known_child_slot(
+            reinterpret_cast<uint64_t>(row), row->kind == SiteKind::kProcedure ? *slot : 0,
+            thread->on.top->node)];
+        if (known.row == reinterpret_cast<uint64_t>(row) && is_short(cell_at<Node>(known.node))) {
+            const SlowLock lock;
+            const uint64_t own = elapsed > lost ? elapsed - lost : 1;
+            step_down(row, known.node, now,
+                      static_cast<double>(thread->probe_window) / static_cast<double>(own));
+        }
+    } else if (now >= g_next_retry && permille * 2 <= limit) {
+        const SlowLock lock;
+        retry_sites(now);
+    }
+    // Often enough to see a change soon, rarely enough to cost nothing.
+    const double wanted = static_cast<double>(ticks_of_ns(kLookEvery_ns)) /
+                          static_cast<double>(elapsed) * thread->probe_window;
+    thread->probe_countdown = wanted < kLeastCountdown     ? kLeastCountdown
+                              : wanted > kControlCountdown ? kControlCountdown
+                                                           : static_cast<uint32_t>(wanted);
+    thread->probe_window = thread->probe_countdown;
+    thread->probe_lost_ticks = 0;
+    const uint64_t after = now_ticks();
+    thread->control_ticks = after;
+    thread->slow_ticks += after - now;
+    thread->in_dwell = false;
+}
+
+bool read_enabling_profile(const char* path) {
+    if (path[0] == '\0') return true;
+    alignas(EnablingProfile) static char memory[sizeof(EnablingProfile)];
+    auto* profile = new (memory) EnablingProfile;
+    if (!profile->read(path)) {
+        warn("%s: the program runs unobserved by it", profile->error());
+        return false;
+    }
+    g_enabled = profile;
+    return true;
+}
+
+void switch_sites(bool on) {
+    const SlowLock lock;
+    if (on == g_on) return;
+    g_on = on;
+    const uint64_t now = now_ticks();
+    for (int i = 0; i < g_module_count; ++i) {
+        if (on) {
+            switch_on(&g_modules[i]);
+            continue;
+        }
+        const SiteModule* module = g_modules[i].module;
+        memset(module->levels, 0, static_cast<size_t>(module->levels_end - module->levels));
+        if (g_modules[i].states == nullptr) continue;
+        for (const SiteRow* row = module->rows; row < module->rows_end; ++row) {
+            end_off(&g_modules[i].states[row - module->rows], now);
+        }
+    }
+}
+
+int registered_modules() { return g_module_count; }
+
+}  // namespace dwell
+
+using namespace dwell;
+
+extern "C" {
+
+DWELL_EXPORT void dwell_register_sites(const SiteModule* module) {
+    const bool observe = probes_wanted();
+    const SlowLock lock;
+    if (g_module_count == kMaxSiteModules) {
+        warn("more than %d instrumented modules: the rest is not watched", kMaxSiteModules);
+        return;
+    }
+    g_modules[g_module_count] = {module, nullptr};
+    if (observe) {
+        g_on = true;
+        switch_on(&g_modules[g_module_count]);
+    }
+    g_module_count += 1;
+}
+
+DWELL_EXPORT void dwell_unregister_sites(const SiteModule* module) {
+    const SlowLock lock;
+    for (int i = 0; i < g_module_count; ++i) {
+        if (g_modules[i].module != module) continue;
+        const SiteModule* gone = g_modules[i].module;
+        memset(gone->levels, 0, static_cast<size_t>(gone->levels_end - gone->levels));
+        free(g_modules[i].states);
+        g_modules[i] = g_modules[--g_module_count];
+        break;
+    }
+    change_ticket();
+}
+}

@@ -1,0 +1,40 @@
+// Which sites are watched how closely: what the user enabled, and what the runtime reduces because
+// it costs too much (Pablo's adaptive levels with low and high water marks; DESIGN 8).
+//
+// A thread looks at its costs every kControlCountdown probes. When pairs of probes took more than
+// the limit of the time since then, the site whose probe happened to be the last is a frequent one:
+// if it is short, too, it steps down: from full to counting if that is cheap enough for its rate,
+// else to off. After a while, longer each time it had to step down again, it is tried at full
+// level.
+#ifndef DWELL_RUNTIME_PROBE_CONTROL_H_
+#define DWELL_RUNTIME_PROBE_CONTROL_H_
+
+#include "runtime/site_table.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+constexpr uint32_t kControlCountdown = 1024;
+
+// The thread of a process that has instrumented modules and meets its first probe; null when it is
+// not to be observed.
+Thread* attach_for_probe();
+
+// True when modules that register are to be watched: the process is observed or may come to be.
+bool probes_wanted();
+
+// Reads the profile of DWELL_ENABLE, "" for none. False after a line on stderr.
+bool read_enabling_profile(const char* path);
+
+// The thread begins: its first window of costs.
+void start_control(Thread* thread);
+
+// Sets the levels of all registered sites: those that the user enabled, or zero.
+void switch_sites(bool on);
+
+// The number of modules registered now.
+int registered_modules();
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_PROBE_CONTROL_H_
