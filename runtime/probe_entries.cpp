@@ -107,8 +107,9 @@ extern "C" void dwell_slowly(Slowly work, const SiteRow* row, const uint64_t* sl
 
 namespace {
 
-// True where the thread may record on the fast way: it is observed, nothing happened since its last
-// probe, no other work of dwell is under way, and it stands on the same stack as before.
+// True where the thread may record on the fast way: the clock is the time stamp counter, the thread
+// is observed, nothing happened since its last probe, no other work of dwell is under way, and it
+// stands on the same stack as before.
 inline bool is_usual(const Thread* thread, uint64_t frame) {
     return thread != nullptr && thread->probe_ticket == g_live->ticket && !thread->in_dwell &&
            thread->open == nullptr && frame - thread->on.low < thread->on.bytes;
@@ -135,8 +136,9 @@ inline void charge(Thread* thread, uint64_t ticks) {
 }
 
 // Opens the child of the innermost entry that `row` and `return_address` lead to, if it is known.
-inline bool enter_known(Thread* thread, const SiteRow* row, const uint64_t* slot,
-                        uint64_t return_address) {
+__attribute__((always_inline)) inline bool enter_known(Thread* thread, const SiteRow* row,
+                                                       const uint64_t* slot,
+                                                       uint64_t return_address) {
     ProbeEntry* const top = thread->on.top;
     const auto key = reinterpret_cast<uint64_t>(row);
     const KnownChild& known =
@@ -166,7 +168,7 @@ inline bool enter_known(Thread* thread, const SiteRow* row, const uint64_t* slot
     thread->on.top = entry;
     thread->record->probe_depth += 1;
     thread->record->probes += 1;
-    entry->entry_virtual = virtual_ticks(thread, now_ticks());
+    entry->entry_virtual = virtual_ticks(thread, read_tsc());
     end_change(thread);
     return true;
 }
@@ -203,7 +205,7 @@ DWELL_HIDDEN void dwell_probe_loop_enter(const SiteRow* row, const uint64_t* slo
 }
 
 DWELL_HIDDEN void dwell_probe_leave(const SiteRow* row, const uint64_t* slot, uint64_t iterations) {
-    const uint64_t now = now_ticks();
+    const uint64_t now = read_tsc();
     Thread* const thread = t_thread;
     const auto frame = reinterpret_cast<uint64_t>(slot);
     if (!is_usual(thread, frame)) [[unlikely]] {

@@ -252,9 +252,10 @@ void find_vector_registers() {
 
 bool notice_probes(Thread* thread) {
     if (thread->epoch != g_live->epoch) take_notice(thread);
-    thread->probe_ticket = g_live->ticket;
+    // Without a time stamp counter every probe comes the slow way.
+    thread->probe_ticket = g_process.use_tsc ? uint64_t{g_live->ticket} : 0;
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
-    return thread->probe_ticket != 0;
+    return g_live->ticket != 0;
 }
 
 void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
