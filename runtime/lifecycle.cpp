@@ -203,8 +203,8 @@ void after_init() {
     header->init_ticks = now_ticks();
     meet_parent();
     calibrate_found_cost();
-    join_observed();
-    status_mpi_started(g_status, header->job, size);
+    const int observed = join_observed();
+    status_mpi_started(g_status, header->job, size, observed);
 }
 
 void detach_process(FileState state) {
@@ -267,9 +267,8 @@ int finalize(EntryForm form, const Frame* frame) {
         leave(&state);
     }
     detach_process(FileState::kFinalized);
-    const bool writer = merge_observed();
+    merge_observed();
     const int result = next();
-    if (writer) run_finish();
     close_record_file();
     status_mpi_finalized(g_status);
     return result;
