@@ -173,7 +173,7 @@ void draw_part(const Profile& profile, const Part& part, const std::vector<RankF
             most->ns / mean_ns >= kNotableImbalance && share >= 0.01 ? Tone::kWarm : Tone::kPlain;
         line.add(pad_left(time_text(most->ns, canvas->utf8()), 9), tone);
         const bool names_rank = most->ns >= kLeastImbalance * mean_ns;
-        line.add(pad_left(names_rank ? fmt::format("{}", most->rank) : "-", 7), tone);
+        line.add(pad_left(names_rank ? fmt::format("{}", most->rank) : "all", 7), tone);
         line.add(pad_left(ratio_text(most->ns, mean_ns), 9), tone);
     }
     canvas->put(line);
