@@ -25,6 +25,7 @@
 #include "report/rescue.h"
 #include "report/serial.h"
 #include "runtime/job_name.h"
+#include "runtime/out_directory.h"
 #include "runtime/status_page.h"
 
 namespace dwell {
@@ -184,6 +185,12 @@ int run_command(const RunOptions& given) {
         std::error_code error;
         const auto absolute = std::filesystem::absolute(options.out, error);
         if (!error) options.out = absolute.lexically_normal().string();
+    }
+    const int obstacle = options.out.empty() ? 0 : directory_obstacle(options.out.c_str());
+    // Rank 0 writes; on other hosts its directory need not be there.
+    if (obstacle != 0 && (launcher_rank() <= 0 || !launcher_spans_hosts())) {
+        say("no profile can be written to " + options.out + ": " + strerror(obstacle));
+        return 2;
     }
     const Target target = inspect_target(options.command.front());
     StatusPage* const outer = open_status_page();

@@ -10,6 +10,7 @@
 
 #include "runtime/job_name.h"
 #include "runtime/mpi_semantics.h"
+#include "runtime/out_directory.h"
 #include "runtime/sampling.h"
 #include "runtime/status_page.h"
 
@@ -131,6 +132,14 @@ void set_tick_rate() {
         static_cast<uint64_t>(static_cast<double>(ticks) * 1e9 / static_cast<double>(elapsed_ns));
 }
 
+// `dwell run` has looked itself, before it started anything.
+void check_out_directory() {
+    const char* out = g_process.options.out;
+    if (g_status != nullptr || *out == '\0' || launcher_rank() > 0) return;
+    const int error = directory_obstacle(out);
+    if (error != 0) warn("no profile can be written to %s: %s", out, strerror(error));
+}
+
 // Before MPI_Init. False: the program runs unobserved, and one line has said why.
 bool attach_process() {
     const char* why = nullptr;
@@ -140,6 +149,7 @@ bool attach_process() {
         return false;
     }
     if (!read_options(&g_process.options)) return false;
+    check_out_directory();
     const bool unwinder = load_unwinder();
     if (!unwinder) g_process.options.callpath_depth = 1;
     if (!make_record_directory(text, sizeof(text))) {

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/job_name.h"
 #include "runtime/launcher.h"
 #include "runtime/lifecycle.h"
 #include "summarize/merged.h"
@@ -192,7 +193,7 @@ int ranks_with_files(int* ranks, int world_size) {
 }
 
 int observed_ranks(int* ranks, int world_size) {
-    if (launcher_spans_nodes(world_size)) return ranks_marked_observed(ranks, world_size);
+    if (launcher_spans_hosts()) return ranks_marked_observed(ranks, world_size);
     return ranks_with_files(ranks, world_size);
 }
 
