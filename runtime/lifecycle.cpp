@@ -2,6 +2,7 @@
 #include "runtime/lifecycle.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -73,6 +74,34 @@ bool make_record_directory(char* why, size_t size) {
     return true;
 }
 
+// `text` holds zero-terminated arguments; they are joined by spaces. Dots stand for what does not
+// fit: the front of a long program path, so that its name is seen, and the last arguments.
+void join_arguments(const char* text, size_t bytes, char* out, size_t size) {
+    constexpr char kDots[] = "...";
+    constexpr size_t kDotBytes = sizeof(kDots) - 1;
+    const size_t longest_path = size / 2;
+    const size_t path = strnlen(text, bytes);
+    size_t used = 0;
+    if (path > longest_path) {
+        memcpy(out, kDots, kDotBytes);
+        used = kDotBytes;
+        text += path - longest_path;
+        bytes -= path - longest_path;
+    }
+    const size_t room = size - 1 - used;
+    size_t taken = bytes;
+    if (bytes > room) {
+        taken = room - kDotBytes;
+        while (taken > 0 && (text[taken] & 0xc0) == 0x80) --taken;  // inside a UTF-8 character
+    }
+    for (size_t i = 0; i < taken; ++i) out[used++] = text[i] == '\0' ? ' ' : text[i];
+    if (taken < bytes) {
+        memcpy(out + used, kDots, kDotBytes);
+        used += kDotBytes;
+    }
+    out[used] = '\0';
+}
+
 void read_command_line(FileHeader* header) {
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -85,11 +114,10 @@ void read_command_line(FileHeader* header) {
     }
     FILE* file = fopen("/proc/self/cmdline", "re");
     if (file == nullptr) return;
-    const size_t bytes = fread(header->command, 1, sizeof(header->command) - 1, file);
+    char text[PATH_MAX + sizeof(header->command)];
+    const size_t bytes = fread(text, 1, sizeof(text), file);
     fclose(file);
-    for (size_t i = 0; i + 1 < bytes; ++i) {
-        if (header->command[i] == '\0') header->command[i] = ' ';
-    }
+    if (bytes != 0) join_arguments(text, bytes - 1, header->command, sizeof(header->command));
 }
 
 void fill_header(int rank) {
