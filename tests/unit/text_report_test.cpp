@@ -212,6 +212,20 @@ TEST(TextReport, CountsWhatItLeavesOut) {
               std::string::npos);
 }
 
+TEST(TextReport, LongCommandShowsTheProgram) {
+    Profile profile = samples::halo_profile();
+    const std::string folder = "/" + std::string(90, 'd') + "/";
+    const auto title = [&](const std::string& command) {
+        profile.ranks[0].command = command;
+        const std::string report = write_text_report(profile, {});
+        return report.substr(0, report.find('\n'));
+    };
+    EXPECT_NE(title(folder + "heat 512 512").find("…/heat 512 512"), std::string::npos);
+    EXPECT_NE(title(folder + "heat " + std::string(200, 'x')).find("…/heat xxx"),
+              std::string::npos);
+    EXPECT_NE(title("/usr/bin/heat 512").find("/usr/bin/heat 512"), std::string::npos);
+}
+
 TEST(TextReport, TrustLooksAtLabels) {
     Profile profile = samples::halo_profile();
     EXPECT_NE(write_text_report(profile, {}).find("counts and bytes are exact"), std::string::npos);
