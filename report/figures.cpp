@@ -138,6 +138,12 @@ MpiTimes mpi_times(const Profile& profile) {
     return times;
 }
 
+double time_outside_setup(const Profile& profile) {
+    const uint64_t setup_ns = std::min(mpi_times(profile).setup_ns, profile.total_ns);
+    return static_cast<double>(setup_ns == profile.total_ns ? setup_ns
+                                                            : profile.total_ns - setup_ns);
+}
+
 std::vector<RankFigures> rank_figures(const Profile& profile) {
     std::vector<RankFigures> figures;
     if (profile.rows.empty()) return figures;

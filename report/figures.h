@@ -27,6 +27,10 @@ struct MpiTimes {
 };
 MpiTimes mpi_times(const Profile& profile);
 
+// What decides whether something is long enough to be shown: the time of all ranks outside set-up,
+// so that a short run is shown as a long one is. All of it where there is nothing else.
+double time_outside_setup(const Profile& profile);
+
 // One rank, threads summed.
 struct RankFigures {
     uint32_t rank = 0;

@@ -11,7 +11,7 @@ namespace dwell {
 namespace {
 
 constexpr int kNumberWidth = 4;         // of the running number
-constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is no line worth reading
+constexpr double kLeastShare = 0.0005;  // what is below is not worth a line
 constexpr size_t kFunctionLines = 3;    // of a sampled function
 
 struct Column {
@@ -46,7 +46,7 @@ void add_identity(const Profile& profile, uint32_t node_index, int room, bool ut
 }
 
 std::string blocked_text(const Totals& totals) {
-    if (totals.blocked_ns == 0) return "-";
+    if (totals.blocked_ns == 0) return "none";
     return share_text(static_cast<double>(totals.blocked_ns), static_cast<double>(totals.time_ns));
 }
 
@@ -117,23 +117,26 @@ std::string identity_text(const Profile& profile, uint32_t node, int room, bool 
     return cut_middle((place.empty() ? "" : place + " ") + name, room, utf8);
 }
 
-// Entries worth a place in a list of at most `limit`: what is too short is left out.
-template <typename Entry, typename TimeOf>
-std::vector<Entry> notable(const std::vector<Entry>& entries, size_t limit, double total_ns,
-                           TimeOf time_of) {
+// Entries worth a place in a list of at most `limit`: those below kLeastShare of `whole` are left
+// out.
+template <typename Entry, typename PartOf>
+std::vector<Entry> notable(const std::vector<Entry>& entries, size_t limit, double whole,
+                           PartOf part_of) {
     std::vector<Entry> chosen;
     for (const Entry& entry : entries) {
         if (chosen.size() == limit) break;
-        if (static_cast<double>(time_of(entry)) >= kLeastShare * total_ns) chosen.push_back(entry);
+        if (static_cast<double>(part_of(entry)) >= kLeastShare * whole) chosen.push_back(entry);
     }
     if (chosen.empty() && !entries.empty() && limit != 0) chosen.push_back(entries.front());
     return chosen;
 }
 
-std::vector<CommLine> notable_lines(const std::vector<CommLine>& lines, size_t limit,
-                                    const Profile& profile) {
-    return notable(lines, limit, static_cast<double>(profile.total_ns),
-                   [](const CommLine& line) { return line.totals.time_ns; });
+// Says how many of `all` entries a list of at most `limit` left out as too short.
+void draw_left_out(size_t shown, size_t all, size_t limit, const char* whole, Canvas* canvas) {
+    if (shown == std::min(all, limit)) return;
+    canvas->paragraph(fmt::format("  {} {} more, each below {:.2g} % of {}",
+                                  canvas->signs().ellipsis, all - shown, 100 * kLeastShare, whole),
+                      2, Tone::kDim);
 }
 
 void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
@@ -250,7 +253,9 @@ void draw_comm_list(const Profile& profile, const std::vector<CommLine>& all, si
     const bool several = profile.ranks.size() > 1;
     const bool utf8 = canvas->utf8();
     const auto total_ns = static_cast<double>(profile.total_ns);
-    const std::vector<CommLine> lines = notable_lines(all, limit, profile);
+    const std::vector<CommLine> lines =
+        notable(all, limit, time_outside_setup(profile),
+                [](const CommLine& line) { return line.totals.time_ns; });
     const size_t shown = lines.size();
     if (shown == 0) return;
     canvas->blank();
@@ -278,7 +283,7 @@ void draw_comm_list(const Profile& profile, const std::vector<CommLine>& all, si
             const Tone tone = uneven ? Tone::kWarm : Tone::kPlain;
             line.add(pad_left(ratio_text(comm.worst->ns, mean_ns), 10), tone);
             const bool names_rank = comm.worst->ns >= kLeastImbalance * mean_ns;
-            line.add(pad_left(names_rank ? fmt::format("{}", comm.worst->rank) : "-", 6), tone);
+            line.add(pad_left(names_rank ? fmt::format("{}", comm.worst->rank) : "all", 6), tone);
         }
         line.pad_to(figures_width).add("  ");
         add_identity(profile, comm.node, canvas->width() - line.width(), utf8, &line);
@@ -293,7 +298,7 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
     const bool several = profile.ranks.size() > 1;
     const auto total_ns = static_cast<double>(profile.total_ns);
     const std::vector<IntervalLine> intervals =
-        notable(all, static_cast<size_t>(options.lines), total_ns,
+        notable(all, static_cast<size_t>(options.lines), time_outside_setup(profile),
                 [](const IntervalLine& interval) { return interval.time_ns; });
     const size_t shown = intervals.size();
     canvas->title(fmt::format("Costliest computation ({} of {})", shown, all.size()),
@@ -327,24 +332,29 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
         canvas->put(figures);
         draw_sampled_lines(interval, canvas);
     }
+    draw_left_out(shown, all.size(), static_cast<size_t>(options.lines), "the time outside set-up",
+                  canvas);
 }
 
 void draw_sampled_code(const Profile& profile, const TextOptions& options, Canvas* canvas) {
     const SampledPlaces places = all_sampled_places(profile);
     if (places.samples == 0) return;
+    const auto all = static_cast<double>(places.samples);
     const std::vector<SampledFunction> functions = sampled_functions(places);
-    const size_t shown = std::min<size_t>(functions.size(), static_cast<size_t>(options.lines));
+    const std::vector<SampledFunction> chosen =
+        notable(functions, static_cast<size_t>(options.lines), all,
+                [](const SampledFunction& function) { return function.samples; });
+    const size_t shown = chosen.size();
     uint32_t hz = 0;
     for (const ProfileRank& rank : profile.ranks) hz = std::max(hz, rank.sample_hz);
     canvas->title(fmt::format("Costliest functions ({} of {})", shown, functions.size()),
                   is_serial(profile) ? "sampled" : "sampled between MPI calls");
     put_heads({{"share", 7}, {"samples", 9}}, kNumberWidth, canvas);
     const bool utf8 = canvas->utf8();
-    const auto all = static_cast<double>(places.samples);
-    for (size_t i = 0; i < shown; ++i) {
-        const SampledFunction& function = functions[i];
+    int number = 0;
+    for (const SampledFunction& function : chosen) {
         Line line;
-        line.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
+        line.add(pad_left(fmt::format("{}", ++number), 2) + "  ", Tone::kDim);
         line.add(pad_left(share_text(static_cast<double>(function.samples), all), 7), Tone::kName);
         line.add(pad_left(count_text(function.samples), 9)).add("  ");
         const std::string lines = function_lines_text(function, kFunctionLines, utf8);
@@ -356,6 +366,8 @@ void draw_sampled_code(const Profile& profile, const TextOptions& options, Canva
         }
         canvas->put(line);
     }
+    draw_left_out(shown, functions.size(), static_cast<size_t>(options.lines), "the samples",
+                  canvas);
     if (hz == 0) return;
     canvas->paragraph(
         fmt::format("  {} samples at {} Hz a thread: about {} of processor time. n samples mean "

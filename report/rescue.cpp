@@ -82,11 +82,14 @@ bool is_own_and_writable(const std::string& directory) {
            about.st_uid == geteuid() && access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
+std::string text_of(const char* text, size_t size) {
+    return std::string(text, strnlen(text, size));
+}
+
 std::string program_of(const std::string& path) {
     const std::optional<FileHeader> header = read_header(path);
     if (!header) return "program";
-    const std::string program(header->program, strnlen(header->program, sizeof header->program));
-    return fs::path(program).filename().string();
+    return fs::path(text_of(header->program, sizeof header->program)).filename().string();
 }
 
 bool first_to_speak(const std::string& directory) {
@@ -95,6 +98,20 @@ bool first_to_speak(const std::string& directory) {
     if (file < 0) return errno != EEXIST && errno != ENOENT;
     close(file);
     return true;
+}
+
+// On a file system that hosts share, the one whose records came first has told where they lie.
+bool another_host_told(const std::string& shelter, const std::string& job) {
+    char own_host[sizeof(FileHeader::host)] = {};
+    gethostname(own_host, sizeof own_host - 1);
+    for (const std::string& name : record_files(shelter)) {
+        const std::optional<FileHeader> header = read_header(shelter + "/" + name);
+        if (header && text_of(header->job, sizeof header->job) == job &&
+            text_of(header->host, sizeof header->host) != own_host) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void remove_if_done(const std::string& directory) {
@@ -207,8 +224,9 @@ bool rescue_records(const Rescue& rescue) {
         }
         return true;
     }
+    const bool told = another_host_told(to, rescue.job);
     const bool moved = move_all(from, to, names);
-    if (moved && speaker) {
+    if (moved && speaker && !told) {
         say(rescue.what_happened +
             " before its profile was written; to see what was counted type: "
             "dwell recover " +

@@ -25,6 +25,7 @@
 #include "report/rescue.h"
 #include "report/serial.h"
 #include "runtime/job_name.h"
+#include "runtime/out_directory.h"
 #include "runtime/status_page.h"
 
 namespace dwell {
@@ -32,63 +33,31 @@ namespace {
 
 constexpr int kDefaultSampleHz = 100;
 constexpr int kSamplerTickMs = 200;
-constexpr long kLeftOverSeconds = 3600;
 
-// The status page, and its file for as long as somebody may want to open it.
+// The status page; other processes open it through our descriptor.
 class OwnStatusPage {
   public:
-    OwnStatusPage() {
-        const char* temporary = getenv("TMPDIR");
-        for (const char* folder : {"/dev/shm", temporary, "/tmp"}) {
-            if (folder != nullptr && page_ == nullptr) create(folder);
-        }
-    }
-    ~OwnStatusPage() { remove_file(); }
-    OwnStatusPage(const OwnStatusPage&) = delete;
-    OwnStatusPage& operator=(const OwnStatusPage&) = delete;
-
-    // The page itself stays readable.
-    void remove_file() {
-        if (page_ != nullptr) unlink(path_.c_str());
-    }
-    StatusPage* page() const { return page_; }
-    const std::string& path() const { return path_; }
-
-  private:
-    void create(const std::string& folder) {
-        const std::string prefix = "dwell-" + std::to_string(getuid()) + "-status-";
-        remove_left_over(folder, prefix);
-        path_ = folder + "/" + prefix + std::to_string(getpid()) + "-XXXXXX";
-        const int file = mkostemp(path_.data(), O_CLOEXEC);
-        if (file < 0) return;
-        void* bytes = MAP_FAILED;
-        if (posix_fallocate(file, 0, sizeof(StatusPage)) == 0) {
-            bytes = mmap(nullptr, sizeof(StatusPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        }
-        close(file);
-        if (bytes == MAP_FAILED) {
-            unlink(path_.c_str());
-            return;
-        }
+    OwnStatusPage() : file_(memfd_create("dwell-status", MFD_CLOEXEC)) {
+        if (file_ < 0 || posix_fallocate(file_, 0, sizeof(StatusPage)) != 0) return;
+        void* bytes =
+            mmap(nullptr, sizeof(StatusPage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+        if (bytes == MAP_FAILED) return;
         page_ = static_cast<StatusPage*>(bytes);
         page_->magic = kStatusMagic;
     }
+    ~OwnStatusPage() {
+        if (file_ >= 0) close(file_);
+    }
+    OwnStatusPage(const OwnStatusPage&) = delete;
+    OwnStatusPage& operator=(const OwnStatusPage&) = delete;
 
-    // Files whose `dwell run` was killed: by name its process is gone, and an hour has passed.
-    static void remove_left_over(const std::string& folder, const std::string& prefix) {
-        std::error_code error;
-        for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-            const std::string name = entry.path().filename().string();
-            if (name.compare(0, prefix.size(), prefix) != 0) continue;
-            const int pid = atoi(name.c_str() + prefix.size());
-            struct stat about {};
-            if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH) continue;
-            if (lstat(entry.path().c_str(), &about) != 0 || about.st_uid != geteuid()) continue;
-            if (time(nullptr) - about.st_mtime > kLeftOverSeconds) unlink(entry.path().c_str());
-        }
+    StatusPage* page() const { return page_; }
+    std::string path() const {
+        return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file_);
     }
 
-    std::string path_;
+  private:
+    int file_;
     StatusPage* page_ = nullptr;
 };
 
@@ -132,13 +101,14 @@ void tell_outer_page(StatusPage* outer, const StatusPage* inner) {
     const uint32_t jobs = std::min(status_read(&inner->jobs), kStatusJobs);
     for (uint32_t i = 0; i < jobs; ++i) {
         if (status_read(&inner->job[i].done) == 0) continue;
-        status_mpi_started(outer, inner->job[i].name, int(status_read(&inner->world_size)));
+        status_mpi_started(outer, inner->job[i].name, int(status_read(&inner->world_size)),
+                           int(status_read(&inner->observed)));
     }
     if (status_read(&inner->message_done) != 0) status_message(outer, inner->message);
 }
 
-// Every job that the page knows.
-void rescue_all(const StatusPage* page, const RunOptions& options, int wait_status) {
+// Every job that the page knows; true when records were kept.
+bool rescue_all(const StatusPage* page, const RunOptions& options, int wait_status) {
     Rescue rescue;
     rescue.own_rank = launcher_rank();
     rescue.out_directory = options.out;
@@ -147,12 +117,14 @@ void rescue_all(const StatusPage* page, const RunOptions& options, int wait_stat
         (rescue.own_rank < 0 ? name
                              : "rank " + std::to_string(rescue.own_rank) + " (" + name + ")") +
         " " + describe_end(wait_status);
+    bool kept = false;
     const uint32_t jobs = std::min(status_read(&page->jobs), kStatusJobs);
     for (uint32_t i = 0; i < jobs; ++i) {
         if (status_read(&page->job[i].done) == 0) continue;
         rescue.job = page->job[i].name;
-        rescue_records(rescue);
+        kept = rescue_records(rescue) || kept;
     }
+    return kept;
 }
 
 // One line when nothing was observed, and why.
@@ -175,14 +147,24 @@ void explain_silence(const StatusPage* page, const RunOptions& options, const Ta
     say(program + " called no MPI_Init: a program without MPI");
 }
 
-// Ranks on this node that should have been seen and were not. Only around a launcher is that known,
-// and only when every rank runs here.
-void explain_missing(const StatusPage* page, const Target& target) {
-    const uint32_t seen = status_read(&page->mpi_processes);
+// Ranks that should have been observed and were not, which is known around a launcher only, and
+// ranks that were, but whose records are out of reach.
+void explain_missing(const StatusPage* page, const Target& target, bool records_kept) {
+    const uint32_t here = status_read(&page->mpi_processes);
+    const uint32_t observed = std::max(here, status_read(&page->observed));
     const uint32_t world = status_read(&page->world_size);
-    if (!target.launcher || seen == 0 || seen >= world || status_read(&page->jobs) != 1) return;
-    say(std::to_string(world - seen) + " of " + std::to_string(world) +
-        " ranks gave no sign of life (on another node, statically linked, or setuid)");
+    if (!target.launcher || here == 0 || status_read(&page->jobs) != 1) return;
+    if (observed < world) {
+        say(std::to_string(world - observed) + " of " + std::to_string(world) +
+            " ranks gave no sign of life: statically linked, setuid, or on another host, which "
+            "only `mpirun ... dwell run PROGRAM` reaches");
+    }
+    char directory[4096];
+    if (records_kept && here < observed &&
+        record_directory(directory, sizeof directory, page->job[0].name)) {
+        say("the records of the other " + std::to_string(observed - here) +
+            " observed ranks are on their own hosts, in " + directory);
+    }
 }
 
 int explain_start_error(const std::string& program, int error) {
@@ -203,6 +185,12 @@ int run_command(const RunOptions& given) {
         std::error_code error;
         const auto absolute = std::filesystem::absolute(options.out, error);
         if (!error) options.out = absolute.lexically_normal().string();
+    }
+    const int obstacle = options.out.empty() ? 0 : directory_obstacle(options.out.c_str());
+    // Rank 0 writes; on other hosts its directory need not be there.
+    if (obstacle != 0 && (launcher_rank() <= 0 || !launcher_spans_hosts())) {
+        say("no profile can be written to " + options.out + ": " + strerror(obstacle));
+        return 2;
     }
     const Target target = inspect_target(options.command.front());
     StatusPage* const outer = open_status_page();
@@ -228,16 +216,15 @@ int run_command(const RunOptions& given) {
         sampler.drain();
     };
     const ProcessEnd end = run_process(options.command, hooks);
-    status.remove_file();  // a launcher in a hurry may kill us from here on
     if (end.start_error != 0) return explain_start_error(options.command.front(), end.start_error);
 
     const StatusPage* page = status.page();
     if (page != nullptr) {
         tell_outer_page(outer, page);
-        rescue_all(page, options, end.wait_status);
+        const bool kept = rescue_all(page, options, end.wait_status);
         if (status_read(&page->mpi_processes) == 0)
             explain_silence(page, options, target, trouble, end.wait_status);
-        explain_missing(page, target);
+        explain_missing(page, target, kept);
         const bool serial = status_read(&page->mpi_processes) == 0 && may_be_serial;
         if (serial && status_read(&page->message_done) == 0) {
             sampler.write_profile(options);

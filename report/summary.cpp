@@ -173,7 +173,7 @@ void draw_part(const Profile& profile, const Part& part, const std::vector<RankF
             most->ns / mean_ns >= kNotableImbalance && share >= 0.01 ? Tone::kWarm : Tone::kPlain;
         line.add(pad_left(time_text(most->ns, canvas->utf8()), 9), tone);
         const bool names_rank = most->ns >= kLeastImbalance * mean_ns;
-        line.add(pad_left(names_rank ? fmt::format("{}", most->rank) : "-", 7), tone);
+        line.add(pad_left(names_rank ? fmt::format("{}", most->rank) : "all", 7), tone);
         line.add(pad_left(ratio_text(most->ns, mean_ns), 9), tone);
     }
     canvas->put(line);
@@ -261,6 +261,21 @@ void draw_uneven_computation(const Profile& profile, Canvas* canvas) {
     canvas->paragraph(text, 2, Tone::kWarm);
 }
 
+// The program's name is seen before anything else of a command that is too long: its path goes
+// first, then the middle of what is left.
+std::string command_text(const std::string& command, int room, bool utf8) {
+    const size_t path_end = std::min(command.find(' '), command.size());
+    const std::string path = command.substr(0, path_end);
+    const std::string name(base_name(path));
+    if (display_width(command) <= room || name.size() == path.size()) {
+        return cut_middle(command, room, utf8);
+    }
+    const std::string start = std::string(glyphs(utf8).ellipsis) + "/" + name;
+    const int rest = room - display_width(start);
+    if (rest < room / 2) return cut_middle(start + command.substr(path_end), room, utf8);
+    return start + cut_middle(command.substr(path_end), rest, utf8);
+}
+
 }  // namespace
 
 void draw_header(const Profile& profile, const TextOptions& options, Canvas* canvas) {
@@ -275,7 +290,7 @@ void draw_header(const Profile& profile, const TextOptions& options, Canvas* can
     const std::string head = "dwell " + printable(profile.version, utf8) + "  ";
     Line title;
     title.add(head, Tone::kDim);
-    title.add(cut_middle(printable(command, utf8), canvas->width() - title.width(), utf8),
+    title.add(command_text(printable(command, utf8), canvas->width() - title.width(), utf8),
               Tone::kName);
     canvas->put(title);
     if (profile.ranks.empty()) return;

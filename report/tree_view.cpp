@@ -39,7 +39,7 @@ class TreeBuilder {
           utf8_(options.utf8),
           sampled_(sampled_places(profile)),
           computation_peaks_(computation_peaks(profile)),
-          shown_from_ns_(options.threshold * static_cast<double>(profile.total_ns)) {}
+          shown_from_ns_(options.threshold * time_outside_setup(profile)) {}
 
     Entry build(uint32_t index) const {
         const ProfileNode& node = profile_.nodes[index];
@@ -310,9 +310,11 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
     const TreeBuilder builder(profile, options);
     TreeDrawer(profile, canvas).draw(builder.build(0), "", "");
     canvas->paragraph(
-        fmt::format("  Lines below {:.2g} % are folded. Times of procedures are estimated: what "
-                    "lies between two MPI calls counts for the innermost procedure around both.",
-                    100 * options.threshold),
+        fmt::format(
+            "  Lines below {:.2g} % of the time outside set-up are folded. Times of procedures "
+            "are estimated: what lies between two MPI calls counts for the innermost "
+            "procedure around both.",
+            100 * options.threshold),
         2, Tone::kDim);
 }
 

@@ -74,6 +74,13 @@ inline int launcher_rank() {
     return -1;
 }
 
+// True when not every rank of the job runs on this host, as far as the launcher says.
+inline bool launcher_spans_hosts() {
+    const char* local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    const char* all = getenv("OMPI_COMM_WORLD_SIZE");
+    return local != nullptr && all != nullptr && atoi(local) > 0 && atoi(local) < atoi(all);
+}
+
 }  // namespace dwell
 
 #endif  // DWELL_RUNTIME_JOB_NAME_H_

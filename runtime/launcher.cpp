@@ -27,11 +27,6 @@ struct Pmix {
 };
 Pmix g_pmix;
 
-int number_of(const char* variable) {
-    const char* text = getenv(variable);
-    return text != nullptr ? atoi(text) : 0;
-}
-
 bool open_pmix() {
     void* library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return false;
@@ -45,14 +40,9 @@ bool open_pmix() {
 
 }  // namespace
 
-bool launcher_spans_nodes(int world_size) {
-    const int local = number_of("OMPI_COMM_WORLD_LOCAL_SIZE");
-    return local > 0 && local < world_size;
-}
-
 void mark_observed() {
     if (getenv("PMIX_NAMESPACE") == nullptr) return;
-    if (!launcher_spans_nodes(number_of("OMPI_COMM_WORLD_SIZE"))) return;
+    if (!launcher_spans_hosts()) return;
     if (!open_pmix()) return;
     // Balanced by the PMIx_Finalize in ranks_marked_observed.
     if (g_pmix.init(&g_pmix.self, nullptr, 0) != PMIX_SUCCESS) {

@@ -2,6 +2,7 @@
 #include "runtime/lifecycle.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +11,7 @@
 
 #include "runtime/job_name.h"
 #include "runtime/mpi_semantics.h"
+#include "runtime/out_directory.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
 #include "runtime/sampling.h"
@@ -95,6 +97,34 @@ bool make_record_directory(char* why, size_t size) {
     return true;
 }
 
+// `text` holds zero-terminated arguments; they are joined by spaces. Dots stand for what does not
+// fit: the front of a long program path, so that its name is seen, and the last arguments.
+void join_arguments(const char* text, size_t bytes, char* out, size_t size) {
+    constexpr char kDots[] = "...";
+    constexpr size_t kDotBytes = sizeof(kDots) - 1;
+    const size_t longest_path = size / 2;
+    const size_t path = strnlen(text, bytes);
+    size_t used = 0;
+    if (path > longest_path) {
+        memcpy(out, kDots, kDotBytes);
+        used = kDotBytes;
+        text += path - longest_path;
+        bytes -= path - longest_path;
+    }
+    const size_t room = size - 1 - used;
+    size_t taken = bytes;
+    if (bytes > room) {
+        taken = room - kDotBytes;
+        while (taken > 0 && (text[taken] & 0xc0) == 0x80) --taken;  // inside a UTF-8 character
+    }
+    for (size_t i = 0; i < taken; ++i) out[used++] = text[i] == '\0' ? ' ' : text[i];
+    if (taken < bytes) {
+        memcpy(out + used, kDots, kDotBytes);
+        used += kDotBytes;
+    }
+    out[used] = '\0';
+}
+
 void read_command_line(FileHeader* header) {
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -107,11 +137,10 @@ void read_command_line(FileHeader* header) {
     }
     FILE* file = fopen("/proc/self/cmdline", "re");
     if (file == nullptr) return;
-    const size_t bytes = fread(header->command, 1, sizeof(header->command) - 1, file);
+    char text[PATH_MAX + sizeof(header->command)];
+    const size_t bytes = fread(text, 1, sizeof(text), file);
     fclose(file);
-    for (size_t i = 0; i + 1 < bytes; ++i) {
-        if (header->command[i] == '\0') header->command[i] = ' ';
-    }
+    if (bytes != 0) join_arguments(text, bytes - 1, header->command, sizeof(header->command));
 }
 
 void fill_header(int rank) {
@@ -154,6 +183,14 @@ void set_tick_rate() {
         static_cast<uint64_t>(static_cast<double>(ticks) * 1e9 / static_cast<double>(elapsed_ns));
 }
 
+// `dwell run` has looked itself, before it started anything.
+void check_out_directory() {
+    const char* out = g_process.options.out;
+    if (g_status != nullptr || *out == '\0' || launcher_rank() > 0) return;
+    const int error = directory_obstacle(out);
+    if (error != 0) warn("no profile can be written to %s: %s", out, strerror(error));
+}
+
 // Before MPI_Init, or at the first probe of a program that may have no MPI. False: the program runs
 // unobserved, and one line has said why.
 bool attach_process(bool with_mpi) {
@@ -164,6 +201,7 @@ bool attach_process(bool with_mpi) {
         return false;
     }
     if (!options_are_good()) return false;
+    check_out_directory();
     const bool unwinder = load_unwinder();
     if (!unwinder) g_process.options.callpath_depth = 1;
     if (!make_record_directory(text, sizeof(text))) {
@@ -230,8 +268,8 @@ void after_init() {
     header->init_ticks = now_ticks();
     meet_parent();
     calibrate_found_cost();
-    join_observed();
-    status_mpi_started(g_status, header->job, size);
+    const int observed = join_observed();
+    status_mpi_started(g_status, header->job, size, observed);
 }
 
 void detach_process(FileState state) {
@@ -316,9 +354,8 @@ int finalize(EntryForm form, const Frame* frame) {
         leave(&state);
     }
     detach_process(FileState::kFinalized);
-    const bool writer = merge_observed();
+    merge_observed();
     const int result = next();
-    if (writer) run_finish();
     close_record_file();
     status_mpi_finalized(g_status);
     return result;

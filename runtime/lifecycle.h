@@ -13,13 +13,13 @@ void calibrate_found_cost();
 // other nodes, from the launcher; nothing is asked of ranks that are not.
 // Before MPI_Init: tells the launcher that this rank is observed.
 void announce_observed();
-// In MPI_Init, by every observed rank: the communicator over them.
-void join_observed();
+// In MPI_Init, by every observed rank: makes the communicator over them; their number.
+int join_observed();
 // In MPI_Finalize, by every observed rank: waits until all are there, as MPI_Finalize itself does.
 void await_observed();
-// Merges the records of all observed ranks. True on the rank that has written them to
-// <record dir>/merged. Gives up after the time limit; then the record files stay.
-bool merge_observed();
+// Merges the records of all observed ranks, writes them to <record dir>/merged and has the report
+// made of them. Gives up after the time limit; then the record files stay.
+void merge_observed();
 
 // finish.cpp: starts `dwell finish` on the merged records and waits for it. When it cannot be
 // started or dies, one line says so and where the records are; of its own failures it speaks

@@ -1,5 +1,6 @@
 // The tree reduction in MPI_Finalize (DESIGN 2): every observed rank turns its record file into a
-// tree, and in log P steps the trees meet at the first observed rank, which writes the result.
+// tree, and in log P steps the trees meet at the first observed rank, which writes the result and
+// has the report made of it, while the others wait.
 //
 // A job may be observed in part (DESIGN 5.6), so nothing here involves a rank that is not observed:
 // the communicator is made by the observed ranks alone, and who they are is known without asking.
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/job_name.h"
 #include "runtime/launcher.h"
 #include "runtime/lifecycle.h"
 #include "summarize/merged.h"
@@ -116,7 +118,8 @@ bool reduce(Merged* merged, bool* complete) {
     return true;
 }
 
-// The way back: did the first place write everything? Record files are removed only then.
+// The way back, once the report is made: did the first place write everything? Record files are
+// removed only then.
 void spread_outcome() {
     int step = 1;
     while (step < g_observed_count && (g_place & step) == 0) step *= 2;
@@ -156,6 +159,28 @@ bool write_merged(const Merged& merged) {
     return written;
 }
 
+// Joins the records of the places behind this one to its own and sends them on; the first place
+// writes them to disk. False when they got no farther.
+bool merge_records(bool* complete) {
+    Merged merged;
+    if (g_process.options.row_limit != 0) merged.row_limit = g_process.options.row_limit;
+    if (g_partial) merged.flags |= kMergedPartial;
+    merged.expected_ranks = static_cast<uint32_t>(g_observed_count);
+    *complete = add_record_file(&merged, g_process.cells,
+                                static_cast<size_t>(g_process.header->cells_reserved) * kCellBytes);
+    if (!*complete) warn("rank %d: no memory to merge its records", g_process.header->rank);
+    const bool sent = reduce(&merged, complete);
+    if (g_place != 0) return sent;
+    if (!*complete) {
+        merged.flags |= kMergedPartial;
+        warn(
+            "not every rank's records arrived in time: the report will lack them; the record "
+            "files are kept in %s",
+            g_process.record_dir);
+    }
+    return write_merged(merged);
+}
+
 // Observed ranks of this node, ascending; the count.
 int ranks_with_files(int* ranks, int world_size) {
     int count = 0;
@@ -168,7 +193,7 @@ int ranks_with_files(int* ranks, int world_size) {
 }
 
 int observed_ranks(int* ranks, int world_size) {
-    if (launcher_spans_nodes(world_size)) return ranks_marked_observed(ranks, world_size);
+    if (launcher_spans_hosts()) return ranks_marked_observed(ranks, world_size);
     return ranks_with_files(ranks, world_size);
 }
 
@@ -176,11 +201,11 @@ int observed_ranks(int* ranks, int world_size) {
 
 void announce_observed() { mark_observed(); }
 
-void join_observed() {
+int join_observed() {
     const int world_size = g_process.header->world_size;
-    if (world_size < 2) return;
+    if (world_size < 2) return 1;
     auto* ranks = static_cast<int*>(malloc(static_cast<size_t>(world_size) * sizeof(int)));
-    if (ranks == nullptr) return;
+    if (ranks == nullptr) return 1;
     const int count = observed_ranks(ranks, world_size);
     g_partial = count < world_size;
     MPI_Group world = nullptr;
@@ -196,6 +221,7 @@ void join_observed() {
     if (world != nullptr) g_mpi.Group_free(&world);
     g_process.header->node_rank = g_place;
     free(ranks);
+    return count;
 }
 
 void await_observed() {
@@ -205,38 +231,19 @@ void await_observed() {
     await_request(&request, 0, MPI_STATUS_IGNORE);
 }
 
-bool merge_observed() {
-    Merged merged;
-    if (g_process.options.row_limit != 0) merged.row_limit = g_process.options.row_limit;
-    if (g_partial) merged.flags |= kMergedPartial;
-    merged.expected_ranks = static_cast<uint32_t>(g_observed_count);
-    bool complete =
-        add_record_file(&merged, g_process.cells,
-                        static_cast<size_t>(g_process.header->cells_reserved) * kCellBytes);
-    if (!complete) warn("rank %d: no memory to merge its records", g_process.header->rank);
-    const bool sent = reduce(&merged, &complete);
-    const bool writer = g_place == 0;
-    if (writer) {
-        if (!complete) {
-            merged.flags |= kMergedPartial;
-            warn(
-                "not every rank's records arrived in time: the report will lack them; the record "
-                "files are kept in %s",
-                g_process.record_dir);
-        }
-        const bool written = write_merged(merged);
-        g_outcome = written && complete ? 1 : 0;
-        if (g_observed_count > 1) spread_outcome();
-        if (g_outcome != 0) unlink(g_process.record_path);
-        return written;
+void merge_observed() {
+    bool complete = false;
+    const bool done = merge_records(&complete);
+    if (g_place == 0) {
+        g_outcome = done && complete ? 1 : 0;
+        if (done) run_finish();
     }
-    if (sent) spread_outcome();
-    if (g_outcome != 0) {
-        unlink(g_process.record_path);
-        rmdir(
-            g_process.record_dir);  // on a node without the first place; elsewhere it is not empty
-    }
-    return false;
+    // Only now may the other ranks go on: when one of them exits with an error, launchers end the
+    // job, and would end the report too.
+    if (g_observed_count > 1 && (g_place == 0 || done)) spread_outcome();
+    if (g_outcome == 0) return;
+    unlink(g_process.record_path);
+    rmdir(g_process.record_dir);  // the last rank of a node finds it empty
 }
 
 }  // namespace dwell

@@ -269,7 +269,7 @@ struct FileHeader {
     char host[64];
     char job[64];
     char program[256];  // of the executable, zero terminated, cut at the left if longer
-    char command[512];  // arguments joined by spaces, cut at the right if longer
+    char command[512];  // arguments joined by spaces, "..." for what does not fit
 };
 constexpr uint32_t kHeaderCells = 16;
 

@@ -1,6 +1,7 @@
 // The sign of life that `dwell run` expects: a page shared by `dwell run`, which makes it and names
 // it in DWELL_STATUS, and every process under it that has libdwell.so loaded. Rule 2 of DESIGN 5:
-// one clear line when nothing could be observed, and the reason.
+// one clear line when nothing could be observed, and the reason. The page has no name in a file
+// system: DWELL_STATUS is /proc/<dwell run>/fd/<n>, so nothing is left however a run ends.
 //
 // All writes are atomic and none blocks, so any thread may make them, also one that is about to
 // die. No dependency beyond libc. A process that finds no page (other node, plain LD_PRELOAD) goes
@@ -34,6 +35,7 @@ struct StatusPage {
     uint32_t child_mpi;       // 1: the started program itself reached MPI_Init
     uint32_t probed;          // processes that the probes of an instrumented program attached
     uint32_t world_size;      // of the first MPI_COMM_WORLD seen
+    uint32_t observed;        // ... and of its ranks those observed, on this host or another
     uint32_t jobs;            // entries taken in `job`; may pass kStatusJobs
     uint32_t message_taken;   // 1: `message` is being written or done
     uint32_t message_done;    // 1: `message` may be read
@@ -49,7 +51,7 @@ struct StatusPage {
 inline StatusPage* open_status_page() {
     const char* path = getenv("DWELL_STATUS");
     if (path == nullptr || *path == '\0') return nullptr;
-    const int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    const int file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0) return nullptr;
     struct stat about;
     void* bytes = MAP_FAILED;
@@ -77,14 +79,17 @@ inline void status_loaded(StatusPage* page) {
     if (page->child_pid == getpid()) __atomic_store_n(&page->child_loaded, 1u, __ATOMIC_RELEASE);
 }
 
-// MPI_Init is done and the record file exists. `job` is this process's job_name().
-inline void status_mpi_started(StatusPage* page, const char* job, int world_size) {
+// MPI_Init is done and the record file exists. `job` is this process's job_name(), `observed` the
+// number of ranks of its world that are.
+inline void status_mpi_started(StatusPage* page, const char* job, int world_size, int observed) {
     if (page == nullptr) return;
     status_add(&page->mpi_processes);
     if (page->child_pid == getpid()) __atomic_store_n(&page->child_mpi, 1u, __ATOMIC_RELEASE);
     uint32_t none = 0;
-    __atomic_compare_exchange_n(&page->world_size, &none, static_cast<uint32_t>(world_size), false,
-                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    if (__atomic_compare_exchange_n(&page->world_size, &none, static_cast<uint32_t>(world_size),
+                                    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&page->observed, static_cast<uint32_t>(observed), __ATOMIC_RELEASE);
+    }
     const uint32_t known = status_read(&page->jobs);
     for (uint32_t i = 0; i < known && i < kStatusJobs; ++i) {
         if (status_read(&page->job[i].done) != 0 && strcmp(page->job[i].name, job) == 0) return;

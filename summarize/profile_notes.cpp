@@ -113,6 +113,17 @@ class Notes {
                         messages, plural(messages)));
     }
 
+    void add_spawned() {
+        const auto spawns = [](const ProfileNode& node) {
+            return node.kind == SiteKind::kCommunication &&
+                   (node.name == "MPI_Comm_spawn" || node.name == "MPI_Comm_spawn_multiple") &&
+                   node.totals.count > node.totals.failed;
+        };
+        if (std::none_of(profile_.nodes.begin(), profile_.nodes.end(), spawns)) return;
+        add("processes that MPI_Comm_spawn started are not in this profile; they have one of their "
+            "own where the library reached them, as it does with dwell run around the launcher");
+    }
+
     void add_modules(const LineResolver& lines, const std::set<uint32_t>& used) {
         std::vector<std::string> bare;
         for (const uint32_t module : used) {
@@ -188,6 +199,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     Notes notes(profile);
     notes.add_missing_ranks();
     notes.add_unfinished_ranks();
+    notes.add_spawned();
     notes.add_flag(kFileNoUnwinder, "libunwind is missing, so call paths have one level");
     notes.add_flag(kFileNoSampling, "sampling was asked for and is not available");
     notes.add_flag(kFileFull, "the space for records was used up");

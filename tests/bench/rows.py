@@ -138,8 +138,9 @@ def size_after_calls(bench):
         after = files_many[name]
         bare_before, bare_after = len(without_digits(before)), len(without_digits(after))
         rows.append(Row(f"{name}", "same size",
-                        f"{len(before)} and {len(after)} bytes; without digits {bare_before} and "
-                        f"{bare_after}", abs(bare_after - bare_before) <= bare_before // 10))
+                        f"{len(before)} and {len(after)} bytes, without digits {bare_before} and "
+                        f"{bare_after}; {before.count(chr(10))} and {after.count(chr(10))} lines",
+                        abs(bare_after - bare_before) <= bare_before // 10))
     return rows
 
 

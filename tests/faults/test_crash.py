@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, kept_records, main,  # noqa: E402
@@ -91,6 +92,22 @@ def immediate_exit():
 def one_of_four():
     """One of four dies, three are ended by the launcher."""
     dies("kill", ranks=4)
+
+
+@case
+def run_itself_killed():
+    """kill -9 of dwell run itself: nothing of its own is left in /dev/shm."""
+    pids = []
+
+    def kill(run):
+        pids.append(run.pid)
+        time.sleep(1)
+        run.kill()
+
+    run = execute([DWELL, "run", "sleep", "30"], interrupt=kill)
+    check_equal(run.code, -9, "exit code" + run.describe())
+    left = [name for name in os.listdir("/dev/shm") if "dwell" in name and str(pids[0]) in name]
+    check_equal(left, [], "left in /dev/shm")
 
 
 @case

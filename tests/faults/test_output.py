@@ -20,16 +20,41 @@ def ring_recovered(run, out, ranks=2):
     shutil.rmtree(directory, ignore_errors=True)
 
 
+def refused(run, directory):
+    """One line, exit 2, and the program was not started."""
+    check_equal((run.code, run.stdout), (2, ""), "exit code and stdout" + run.describe())
+    lines = [line for line in run.stderr.splitlines() if line.startswith("dwell: ")]
+    check(len(set(lines)) == 1 and directory in lines[0], "not one line" + run.describe())
+
+
 @case
 def below_a_file():
-    """An output directory below a file cannot be made, also not by root."""
+    """An output directory below a file cannot be made, also not by root: `dwell run` starts nothing,
+    the library warns at the start and the records are kept at the end."""
     plain = run_plain([program("ring")], 2)
     with open(scratch("file"), "w"):
         pass
-    run = run_observed([program("ring")], 2, scratch("file/out"), cwd=scratch())
+    out = scratch("file/out")
+    refused(execute([DWELL, "run", "-o", out, "touch", scratch("started")]), out)
+    refused(run_observed(["touch", scratch("started")], 2, out, cwd=scratch()), out)
+    check(not os.path.exists(scratch("started")), "the program was started")
+    run = execute(mpirun(2, program("ring")), 2, cwd=scratch(),
+                  env={"LD_PRELOAD": LIBRARY, "DWELL_OUT": out})
     same_result(plain, run)
-    check(scratch("file") in run.stderr, "the directory is not named" + run.describe())
+    first = run.stderr.splitlines()[0]
+    check(first.startswith("dwell: ") and out in first, "no warning at the start" + run.describe())
     ring_recovered(run, scratch("again"))
+
+
+@case
+def gone_in_the_end():
+    """The output directory can be made at the start, and no more at the end."""
+    plain = run_plain([program("ring")], 1)
+    script = f"touch {scratch('place')} && exec {program('ring')}"
+    run = run_observed(["sh", "-c", script], 1, scratch("place/out"), cwd=scratch())
+    same_result(plain, run)
+    check(scratch("place") in run.stderr, "the directory is not named" + run.describe())
+    ring_recovered(run, scratch("again"), 1)
 
 
 @case
@@ -39,18 +64,14 @@ def not_writable():
     user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
     reach = execute(user + ["test", "-x", program("ring"), "-a", "-x", DWELL])
     skip_unless(reach.code == 0, "user nobody cannot reach programs and dwell")
-    os.mkdir(scratch("home"))
-    os.chown(scratch("home"), 65534, 65534)
     os.mkdir(scratch("closed"))
     os.chmod(scratch("closed"), 0o555)
-    env = {"HOME": scratch("home"), "TMPDIR": scratch("home")}
-    plain = execute(user + mpirun(2, program("ring")), 2, env=env, cwd=scratch("home"))
-    check_equal(plain.code, 0, "the program itself" + plain.describe())
-    run = execute(user + mpirun(2, DWELL, "run", "-o", scratch("closed/out"), program("ring")), 2,
-                  env=env, cwd=scratch("home"))
-    same_result(plain, run)
-    check("closed" in run.stderr, "the directory is not named" + run.describe())
-    ring_recovered(run, scratch("again"))
+    out = scratch("closed/out")
+    refused(execute(user + [DWELL, "run", "-o", out, program("ring")]), out)
+    os.chmod(scratch("closed"), 0o777)
+    run = execute(user + [DWELL, "run", "-o", out, program("ring")], cwd=scratch("closed"))
+    check_equal(run.code, 0, "exit code where it may be made" + run.describe())
+    Profile(out, run)
 
 
 def mounted(size, command, env=None, **how):

@@ -91,13 +91,20 @@ def not_found():
 
 @case
 def exit_codes():
-    """dwell run exits as the program did, for every code."""
+    """dwell run exits as the program did, for every code; an MPI program that ends with one has its
+    profile, though the launcher ends the job as soon as it sees the code."""
     for code in (0, 1, 2, 3, 42, 77, 125, 126, 127, 128, 129, 137, 200, 254, 255):
         run = execute([DWELL, "run", "-o", scratch("out"), "sh", "-c", f"exit {code}"])
         check_equal(run.code, code, "exit code" + run.describe())
     run = run_observed([program("ring"), "10", "23"], 2, scratch("mpi"))
     plain = run_plain([program("ring"), "10", "23"], 2)
     same_result(plain, run)
+    os.mkdir(scratch("records"))
+    for number in range(5):
+        run = run_observed([program("ring"), "10", "23"], 4, scratch(f"ends{number}"), ["--quiet"],
+                           env={"DWELL_RECORD_DIR": scratch("records")})
+        check_equal(Profile(scratch(f"ends{number}"), run).count("MPI_Sendrecv"), 40, "exchanges")
+    check_equal(os.listdir(scratch("records")), [], "records left")
 
 
 @case

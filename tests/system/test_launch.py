@@ -89,6 +89,28 @@ def singleton():
 
 
 @case
+def long_command():
+    """A command of more than the 511 bytes that are kept: dots stand for the front of a long path,
+    whose end, the program's name, is seen, and for the last arguments; a character stays whole."""
+    folder = os.path.join(scratch(), *["d" * 200] * 3)
+    os.makedirs(folder)
+    long_path = os.path.join(folder, "ring-of-ranks")
+    os.symlink(program("ring"), long_path)
+    for number, (path, argument, start, end) in enumerate((
+            (program("ring"), "x" * 600, program("ring") + " 3 0 xxx", "xx..."),
+            (program("ring"), "é" * 300, program("ring") + " 3 0 é", "é..."),
+            (long_path, "x", "...", "ddd/ring-of-ranks 3 0 x"),
+            (long_path, "x" * 600, "...", "xx..."))):
+        out = scratch(f"out{number}")
+        run = execute([DWELL, "run", "--quiet", "-o", out, path, "3", "0", argument])
+        command = Profile(out, run).ranks[0]["command"]
+        size = len(command.encode())
+        check(size in (510, 511) if argument != "x" else size < 300, f"{size} bytes: {command}")
+        check(command.startswith(start) and command.endswith(end), f"command {command!r}")
+        check("/ring" in command, f"the program's name is not seen: {command!r}")
+
+
+@case
 def serial_program():
     """A serial program gets a profile too: its time, all of it computation."""
     out = scratch("out")

@@ -156,8 +156,8 @@ def wrapper_preloaded():
 
 @case
 def spawned_world():
-    """Spawned processes are a world of their own: the parent's profile names them so, and a
-    profile of their own world comes beside it."""
+    """Spawned processes are a world of their own: the parent's profile names them so, and notes that
+    they are not in it. Around the launcher a profile of their own world comes beside it."""
     plain = execute(mpirun(1, program("spawn"), slots=4), 4)
     check_equal(plain.code, 0, "the program itself" + plain.describe())
     out = scratch("out")
@@ -168,6 +168,17 @@ def spawned_world():
     check_equal([rank["rank"] for rank in profile.ranks], [0], "ranks of the parent's profile")
     node = profile.at(source("programs/spawn.c"), "parent_recv", "MPI_Recv")
     check_equal(node.peers, {(0, "w1:0"): (1, 0, 8), (0, "w1:1"): (1, 0, 8)}, "peers")
+    noted = [note for note in profile.json["notes"] if "MPI_Comm_spawn" in note]
+    check_equal(len(noted), 1, f"notes on it in {profile.json['notes']}")
+    os.mkdir(scratch("around"))
+    run = execute([DWELL, "run", "-o", scratch("around/parent")] +
+                  mpirun(1, program("spawn"), slots=4), 4)
+    same_result(plain, run)
+    beside = [name for name in os.listdir(scratch("around")) if name.startswith("parent-")]
+    check_equal(len(beside), 1, "profiles beside the parent's" + run.describe())
+    children = Profile(scratch("around/" + beside[0]), run)
+    node = children.at(source("programs/spawn.c"), "child_recv", "MPI_Recv")
+    check_equal((node.count, node.received), (2, 16), "the children's receives and bytes")
 
 
 if __name__ == "__main__":

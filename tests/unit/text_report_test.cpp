@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -164,6 +165,65 @@ TEST(TextReport, SetupIsNoCommunication) {
     EXPECT_NE(report.find("MPI transfer   10.0 ms    1.0 %"), std::string::npos);
     EXPECT_NE(report.find("MPI set-up      600 ms   60.0 %"), std::string::npos);
     EXPECT_NE(report.find("Set-up (start and end of MPI"), std::string::npos);
+}
+
+Profile with_setup_of(uint64_t setup_ms) {
+    samples::Builder b(1, "steady");
+    const uint32_t main = b.proc("main", "steady.c", 1, 0);
+    const uint32_t init = b.comm("MPI_Init", "steady.c", 2, main);
+    const uint64_t setup_ns = setup_ms * samples::kMs;
+    b.calls(init, 0, {1, setup_ns, 0, 0, 0, setup_ns, 0, 0, 0});
+    for (const int line : {3, 4, 5}) {
+        const uint32_t send = b.comm("MPI_Send", "steady.c", line, main);
+        b.calls(send, 0, {1, 10 * samples::kMs, 0, 8, 0, 10 * samples::kMs, 0, 0, 0});
+        b.compute(main, 0, 20 * samples::kMs);
+    }
+    Profile profile = b.finish();
+    for (uint32_t to = 3; to <= 5; ++to) {
+        profile.intervals.push_back({kNoNode, to, 1, 1, 20 * samples::kMs, 0, 0, {}});
+    }
+    return profile;
+}
+
+// Start-up does not hide the program: a run that hardly does more has as many lines.
+TEST(TextReport, ShortRunIsAsLongAsALongOne) {
+    const auto lines = [](const std::string& text) {
+        return std::count(text.begin(), text.end(), '\n');
+    };
+    const Profile shortest = with_setup_of(100'000);
+    const std::string report = write_text_report(shortest, {});
+    EXPECT_NE(report.find("MPI_Send  steady.c:4"), std::string::npos);
+    EXPECT_NE(report.find("Costliest computation (3 of 3)"), std::string::npos);
+    EXPECT_EQ(lines(report), lines(write_text_report(with_setup_of(50), {})));
+}
+
+TEST(TextReport, CountsWhatItLeavesOut) {
+    Profile profile = with_setup_of(50);
+    profile.intervals[0].lines = {{"work", "steady.c", 7, 9990},
+                                  {"rare", "steady.c", 8, 4},
+                                  {"seldom", "steady.c", 9, 4},
+                                  {"scarce", "steady.c", 10, 2}};
+    profile.intervals.push_back({3, 3, 1, 1, 1'000, 0, 0, {}});
+    const std::string report = write_text_report(profile, {});
+    EXPECT_NE(report.find("Costliest functions (1 of 4)"), std::string::npos);
+    EXPECT_NE(report.find("3 more, each below 0.05 % of the samples"), std::string::npos);
+    EXPECT_NE(report.find("Costliest computation (3 of 4)"), std::string::npos);
+    EXPECT_NE(report.find("1 more, each below 0.05 % of the time outside set-up"),
+              std::string::npos);
+}
+
+TEST(TextReport, LongCommandShowsTheProgram) {
+    Profile profile = samples::halo_profile();
+    const std::string folder = "/" + std::string(90, 'd') + "/";
+    const auto title = [&](const std::string& command) {
+        profile.ranks[0].command = command;
+        const std::string report = write_text_report(profile, {});
+        return report.substr(0, report.find('\n'));
+    };
+    EXPECT_NE(title(folder + "heat 512 512").find("…/heat 512 512"), std::string::npos);
+    EXPECT_NE(title(folder + "heat " + std::string(200, 'x')).find("…/heat xxx"),
+              std::string::npos);
+    EXPECT_NE(title("/usr/bin/heat 512").find("/usr/bin/heat 512"), std::string::npos);
 }
 
 TEST(TextReport, TrustLooksAtLabels) {
