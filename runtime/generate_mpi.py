@@ -248,19 +248,38 @@ def passed_lines(function, ended):
             "        return passed;"]
 
 
+def polls(function):
+    """Calls that may find nothing and be made again and again."""
+    return function.get("flag") or (function.get("class") == "test"
+                                    and function.get("completes") is not None)
+
+
+def tested_requests(function):
+    """The number of requests that a poll may complete, and the array."""
+    arrays = [p.name for p in function.parameters if p.type in ("MPI_Request", "MPI_Request*")]
+    if function.get("completes") is None:
+        return "0", "nullptr"
+    count = function.parameters[0]
+    return (count.name if count.type == "int" else "1"), arrays[0]
+
+
 def body(function):
     """The inline body shared by MPI_X and PMPI_X."""
     name, get = function.name, function.get
     uses_status = any(get(k) == "status" for k in ("peer", "sent", "received"))
     arguments = function.arguments(**({"status": "used_status"} if uses_status else {}))
     ended = function.parameters[0].name if get("ends") in FORGETS else None
+    begins = ""
+    if polls(function):
+        requests = ", ".join(tested_requests(function))
+        begins = f"!begin_poll(call, MpiCall::k{name}, frame, {requests}) && "
     lines = [f"DWELL_BODY int body_{name}(EntryForm form, const Frame* frame"
              + "".join(f", {p.text}" for p in function.parameters) + ") {",
              f"    const auto next = next_of<decltype(&PMPI_{name})>(form, MpiCall::k{name});",
              "    Call state;",
              "    Call* const call = &state;",
              *([f"    const uintptr_t ended = handle_in({ended});"] if ended else []),
-             f"    if (!enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
+             f"    if ({begins}!enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
              *passed_lines(function, ended), "    }"]
     if uses_status:
         lines += ["    MPI_Status own_status;",
@@ -269,13 +288,26 @@ def body(function):
     if get("message"):
         lines.append("    const MPI_Comm message_comm = take_message(call, message);")
     if get("completes") is not None:
-        lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")
+        call = f"complete_{name}(call, next, {function.arguments()})"
+        if polls(function):
+            return lines + [f"    return {call};", "}"]
+        lines.append(f"    const int result = {call};")
         lines += ["    leave(call);", "    return result;", "}"]
         return lines
-    lines += ["    start(call);", f"    const int result = next({arguments});",
-              "    stop(call);",
-              "    if (result == MPI_SUCCESS) [[likely]] {"]
+    if polls(function):
+        failed = f"*{get('flag')} == 0"
+        lines += ["    start_poll(call);", f"    const int result = next({arguments});",
+                  f"    if (poll_failed(call, result == MPI_SUCCESS && {failed})) return result;",
+                  "    stop_poll(call);", "    estimate_poll(call, 0);"]
+    else:
+        lines += ["    start(call);", f"    const int result = next({arguments});",
+                  "    stop(call);"]
+    lines.append("    if (result == MPI_SUCCESS) [[likely]] {")
     lines += ["        " + line for line in success_lines(function)]
+    if polls(function):
+        slot, blocks = (("kRecvBlocked", "true") if get("class") == "probe" else
+                        ("kSendReady", "false"))
+        lines.append(f"        if ({failed}) remember_poll(call, {slot}, {blocks}, nullptr, 0);")
     lines += ["    } else {", "        book_failed(call);", "    }",
               "    leave(call);", "    return result;", "}"]
     return lines
@@ -283,7 +315,7 @@ def body(function):
 
 def wrappers(functions, part):
     lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/mpi_semantics.h"',
-             "", "using namespace dwell;", ""]
+             '#include "runtime/polls.h"', "", "using namespace dwell;", ""]
     for function in functions:
         if function.get("special") or function.number % SPLIT != part:
             continue

@@ -10,6 +10,7 @@
 
 #include "runtime/job_name.h"
 #include "runtime/mpi_semantics.h"
+#include "runtime/polls.h"
 #include "runtime/sampling.h"
 #include "runtime/status_page.h"
 
@@ -202,6 +203,7 @@ void after_init() {
     set_tick_rate();
     header->init_ticks = now_ticks();
     meet_parent();
+    set_poll_spacing();
     calibrate_found_cost();
     join_observed();
     status_mpi_started(g_status, header->job, size);
@@ -211,6 +213,10 @@ void detach_process(FileState state) {
     if (g_live->on == 0) return;
     g_live->on = 0;
     g_process.header->end_ticks = now_ticks();
+    // What other threads, which may run on, have not booked yet stays without time.
+    if (t_thread != nullptr && t_thread->untimed_polls != 0) {
+        book_untimed(t_thread, g_process.header->end_ticks);
+    }
     set_tick_rate();
     g_process.header->state = state;
     detach_threads();

@@ -162,8 +162,8 @@ void remember_message(Call* call, MPI_Message message, MPI_Comm comm);
 // The communicator of a matched message that the call is about to use up.
 MPI_Comm take_message(Call* call, const MPI_Message* message);
 
-// Each stamps and makes the call and books what it completed. Returns
-// what MPI returned.
+// Each stamps and makes the call and books what it completed. Returns what MPI returned. Those of
+// tests end the call too.
 int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, MPI_Status* status);
 int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Request* requests,
                      MPI_Status* statuses);

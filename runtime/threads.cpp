@@ -9,9 +9,8 @@
 
 #include <type_traits>
 
-#include "runtime/callpath.h"
+#include "runtime/records.h"
 #include "runtime/sampling.h"
-#include "runtime/state.h"
 
 namespace dwell {
 
@@ -35,6 +34,8 @@ void thread_ended(void* state) {
     auto* thread = static_cast<Thread*>(state);
     if (g_live->on == 0) return;  // also in a forked child
     stop_sampling(thread);
+    if (thread->untimed_polls != 0) book_untimed(thread, now_ticks());
+    thread->untimed_left = 0;
     thread->record->state = ThreadState::kEnded;
     thread->open = nullptr;
     t_thread = nullptr;
