@@ -7,8 +7,6 @@
 #include "runtime/records.h"
 #include "runtime/requests.h"
 
-#define DWELL_BODY [[gnu::always_inline]] inline
-
 namespace dwell {
 
 inline uint64_t as_count(int count) { return count > 0 ? static_cast<uint64_t>(count) : 0; }
@@ -162,8 +160,8 @@ void remember_message(Call* call, MPI_Message message, MPI_Comm comm);
 // The communicator of a matched message that the call is about to use up.
 MPI_Comm take_message(Call* call, const MPI_Message* message);
 
-// Each stamps and makes the call and books what it completed. Returns what MPI returned. Those of
-// tests end the call too.
+// Each stamps and makes the call and books what it completed. Returns
+// what MPI returned.
 int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, MPI_Status* status);
 int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Request* requests,
                      MPI_Status* statuses);

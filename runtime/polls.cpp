@@ -35,7 +35,7 @@ uint64_t scaled(uint64_t ticks, double factor) {
 template <typename Use>
 void for_each_untimed(Thread* thread, Use use) {
     for (uint32_t left = thread->untimed_polls; left != 0; left &= left - 1) {
-        Poll& poll = thread->polls[__builtin_ctz(left)];
+        Poll& poll = thread->polls[__builtin_ctz(left) - 1];
         for (PollLeg& leg : poll.legs) {
             if (leg.untimed != 0) use(poll, leg);
         }
@@ -67,19 +67,19 @@ Poll* new_poll(Thread* thread, const PathEntry* path) {
         if (memory == MAP_FAILED) return nullptr;
         thread->polls = static_cast<Poll*>(memory);
     }
-    const uint32_t number = thread->next_poll++ % kPolls;
-    Poll* poll = &thread->polls[number];
+    const uint32_t index = thread->next_poll++ % kPolls;
+    Poll* poll = &thread->polls[index];
     *poll = Poll{};
     poll->path = path;
-    thread->paths[path - thread->paths].poll = static_cast<uint8_t>(number + 1);
+    poll->number = static_cast<uint8_t>(index + 1);
+    thread->paths[path - thread->paths].poll = poll->number;
     return poll;
 }
 
 Poll* poll_of(Thread* thread, const PathEntry* path) {
-    if (path->poll != 0 && thread->polls[path->poll - 1].path == path) {
-        return &thread->polls[path->poll - 1];
-    }
-    return new_poll(thread, path);
+    if (path->poll == 0) return nullptr;
+    Poll* poll = &thread->polls[path->poll - 1];
+    return poll->path == path ? poll : nullptr;
 }
 
 PollLeg* leg_of(Thread* thread, Poll* poll) {
@@ -88,7 +88,8 @@ PollLeg* leg_of(Thread* thread, Poll* poll) {
     leg = &poll->legs[poll->next_leg++ % kPollLegs];
     *leg = PollLeg{};
     leg->from = thread->last;
-    leg->interval = interval_before(thread, poll->node);
+    const CellIndex interval = interval_before(thread, poll->index);
+    leg->interval = interval != 0 ? cell_at<Node>(interval) : nullptr;
     return leg;
 }
 
@@ -105,6 +106,11 @@ void RecentMean::add(uint64_t value) {
         return;
     }
     sixteenths_ += value - sixteenths_ / 16;
+}
+
+Poll* find_poll(Thread* thread, MpiCall number, const Frame* frame) {
+    const PathEntry* path = remembered_path(thread, frame, number);
+    return path != nullptr ? poll_of(thread, path) : nullptr;
 }
 
 bool same_entries(Thread* thread, Poll* poll) {
@@ -126,11 +132,14 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
     const uint64_t computation = since > lost && !call->after_untimed ? since - lost : 0;
     if (computation + call->ticks > g_process.poll_spacing_ticks) return;
     Poll* poll = poll_of(thread, call->path);
+    if (poll == nullptr) poll = new_poll(thread, call->path);
     if (poll == nullptr) return;
-    poll->node = call->index;
+    poll->node = call->node;
+    poll->event_count = &call->histogram->event_count[slot];
+    poll->index = call->index;
     poll->slot = static_cast<uint8_t>(slot);
     poll->blocks = blocks;
-    poll->requests = static_cast<int16_t>(requests);
+    poll->requests = static_cast<uint16_t>(requests);
     poll->calls = thread->calls;
     for (int i = 0; i < requests; ++i) {
         poll->handles[i] = before[i].handle;
@@ -138,8 +147,9 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
     }
     poll->ticks.add(call->ticks);
     PollLeg* leg = leg_of(thread, poll);
-    if (call->after_untimed || leg->interval == 0) return;
+    if (call->after_untimed || leg->interval == nullptr) return;
     leg->computation.add(computation);
+    thread->last_poll = poll;
     thread->untimed_left = kUntimedPolls;
 }
 
@@ -152,16 +162,15 @@ void book_untimed(Thread* thread, uint64_t until) {
     const double polls_scale = room.scale(claims.polls);
     for_each_untimed(thread, [&](const Poll& poll, const PollLeg& leg) {
         const uint64_t ticks = room.take(scaled(leg.untimed * poll.ticks.value(), polls_scale));
-        Node* node = cell_at<Node>(poll.node);
-        auto* histogram = cell_at<SizeHistogram>(poll.node + kHistogramOffsetCells);
-        node->ticks += ticks;
+        auto* histogram = cell_at<SizeHistogram>(poll.index + kHistogramOffsetCells);
+        poll.node->ticks += ticks;
         histogram->event_ticks[poll.slot] += ticks;
         histogram->untimed += leg.untimed;
-        if (poll.blocks) cell_at<CommPart>(poll.node + kPartCells)->blocked_ticks += ticks;
+        if (poll.blocks) cell_at<CommPart>(poll.index + kPartCells)->blocked_ticks += ticks;
     });
     const double computation_scale = room.scale(claims.computation);
     for_each_untimed(thread, [&](const Poll&, const PollLeg& leg) {
-        cell_at<Node>(leg.interval)->ticks +=
+        leg.interval->ticks +=
             room.take(scaled(leg.untimed * leg.computation.value(), computation_scale));
     });
     thread->last_ticks += all - room.left();
@@ -175,7 +184,7 @@ void forget_untimed(Thread* thread) {
     thread->untimed_polls = 0;
 }
 
-void stop_untimed(Call* call) {
+void stop_poll(Call* call) {
     call->end_ticks = now_ticks();
     call->slow_ticks = call->thread->slow_ticks;
     call->node = cell_at<Node>(call->index);
@@ -187,7 +196,7 @@ void stop_untimed(Call* call) {
 
 // It took as long as an unsuccessful one and, as far as there is time left, what a message of its
 // size costs that is found.
-void estimate_untimed(Call* call, uint64_t bytes) {
+void estimate_poll(Call* call, uint64_t bytes) {
     Thread* thread = call->thread;
     const Claims claims = claims_of(thread);
     const uint64_t poll_ticks = call->poll->ticks.value();

@@ -21,7 +21,7 @@
 
 namespace dwell {
 
-constexpr int kPolls = 8;  // statements of a thread that poll by turns
+constexpr uint32_t kPolls = 8;  // statements of a thread that poll by turns
 constexpr int kPollRequests = 16;
 constexpr uint64_t kPollSpacing_ns = 2000;
 void set_poll_spacing();  // once, when the clock's rate is known
@@ -40,19 +40,22 @@ class RecentMean {
 
 // A poll as reached from the call before it.
 struct PollLeg {
+    Node* interval;  // null: this leg is not in use
     CellIndex from;
-    CellIndex interval;  // 0: this leg is not in use
-    uint64_t untimed;    // polls that have no time yet
+    uint32_t untimed;  // polls that have no time yet
     RecentMean computation;
 };
 constexpr int kPollLegs = 4;
 
 struct Poll {
     const PathEntry* path;
-    CellIndex node;
-    uint8_t slot;  // EventSlot of an unsuccessful call
-    bool blocks;   // its time counts as blocked
-    int16_t requests;
+    Node* node;
+    uint64_t* event_count;  // of an unsuccessful call
+    CellIndex index;
+    uint16_t requests;
+    uint8_t number;  // as in PathEntry
+    uint8_t slot;    // EventSlot of an unsuccessful call
+    bool blocks;     // its time counts as blocked
     uint32_t calls;  // Thread::calls when the requests were known to be the same
     uint32_t next_leg;
     RecentMean ticks;
@@ -63,10 +66,13 @@ struct Poll {
 
 inline PollLeg* find_leg(Poll* poll, CellIndex from) {
     for (PollLeg& leg : poll->legs) {
-        if (leg.from == from && leg.interval != 0) return &leg;
+        if (leg.from == from && leg.interval != nullptr) return &leg;
     }
     return nullptr;
 }
+
+// The poll of this call, or null.
+Poll* find_poll(Thread* thread, MpiCall number, const Frame* frame);
 
 // Looks the requests up again: another call may have completed and started them.
 bool same_entries(Thread* thread, Poll* poll);
@@ -87,25 +93,26 @@ inline bool same_requests(Thread* thread, Poll* poll, int count, const MPI_Reque
 
 // Begins an untimed poll: true when the call repeats an unsuccessful one, with the same requests.
 // Then end_poll() or stop_poll() follows. False: enter() it.
-inline bool begin_poll(Call* call, MpiCall number, const Frame* frame, int count,
-                       const MPI_Request* requests) {
+DWELL_BODY bool begin_poll(Call* call, MpiCall number, const Frame* frame, int count,
+                           const MPI_Request* requests) {
     Thread* thread = t_thread;
     if (thread == nullptr || thread->untimed_left == 0) return false;
     if (thread->open != nullptr || thread->in_dwell || g_live->on == 0 || g_live->paused != 0 ||
         thread->epoch != g_live->epoch || has_samples(thread)) [[unlikely]] {
         return false;
     }
-    const PathEntry* path = remembered_path(thread, frame, number);
-    if (path == nullptr || path->poll == 0) return false;
-    Poll* poll = &thread->polls[path->poll - 1];
-    if (poll->path != path) return false;
+    Poll* poll = thread->last_poll;
+    if (!path_matches(*poll->path, frame, number) || poll->path->poll != poll->number) {
+        poll = find_poll(thread, number, frame);
+        if (poll == nullptr) return false;
+    }
     PollLeg* leg = find_leg(poll, thread->last);
     if (leg == nullptr) return false;
     if (count != 0 && !same_requests(thread, poll, count, requests)) return false;
     call->thread = thread;
     call->poll = poll;
     call->leg = leg;
-    call->index = poll->node;
+    call->index = poll->index;
     open_call(call);
     return true;
 }
@@ -114,42 +121,26 @@ inline bool begin_poll(Call* call, MpiCall number, const Frame* frame, int count
 inline void end_poll(Call* call) {
     Thread* thread = call->thread;
     Poll* poll = call->poll;
-    PollLeg* leg = call->leg;
-    cell_at<Node>(poll->node)->count += 1;
-    cell_at<SizeHistogram>(poll->node + kHistogramOffsetCells)->event_count[poll->slot] += 1;
-    cell_at<Node>(leg->interval)->count += 1;
-    leg->untimed += 1;
-    thread->untimed_polls |= 1u << (poll - thread->polls);
+    poll->node->count += 1;
+    *poll->event_count += 1;
+    call->leg->interval->count += 1;
+    call->leg->untimed += 1;
+    thread->untimed_polls |= 1u << poll->number;
     thread->untimed_left -= 1;
-    thread->last = poll->node;
+    thread->last_poll = poll;
+    thread->last = poll->index;
     close_call(call);
 }
 
-// The same for the wrappers: what stands before and after the real call, whether the poll is timed
-// or not. True: the call is over.
-inline void start_poll(Call* call) {
-    if (call->poll == nullptr) start(call);
-}
-inline bool poll_failed(Call* call, bool failed) {
-    if (call->poll == nullptr || !failed) return false;
-    end_poll(call);
-    return true;
-}
+// After one that found something or failed: stamps its end and makes a recorded call of it, whose
+// time is estimated once it is known how many bytes it received. Then it is booked like any.
+DWELL_COLD void stop_poll(Call* call);
+DWELL_COLD void estimate_poll(Call* call, uint64_t bytes);
 
-// After an untimed poll that found something: stamps its end and makes a recorded call of it.
-// estimate_poll() follows, once the bytes that it received are known; then it is booked like any.
-DWELL_COLD void stop_untimed(Call* call);
-DWELL_COLD void estimate_untimed(Call* call, uint64_t bytes);
-inline void stop_poll(Call* call) {
-    if (call->poll == nullptr) {
-        stop(call);
-    } else {
-        stop_untimed(call);
-    }
-}
-inline void estimate_poll(Call* call, uint64_t bytes) {
-    if (call->poll != nullptr) estimate_untimed(call, bytes);
-}
+// The same for a test: books it and ends the call. `indices` are those of the `count` requests that
+// it completed when `done`, null for the first ones.
+DWELL_COLD void finish_poll(Call* call, int result, bool done, const int* indices, int count,
+                            const MPI_Status* statuses);
 
 // After a timed poll that was unsuccessful, before leave(): the next ones may go untimed.
 void remember_poll(Call* call, int slot, bool blocks, const Before* before, int requests);

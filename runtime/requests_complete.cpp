@@ -116,14 +116,8 @@ class MeasuredWork {
 // none. On the stack while they are few. An untimed poll's look-ups are those of the timed one.
 class Several {
   public:
+    explicit Several(Poll* poll) : before_(poll->before), count_(poll->requests) {}
     Several(Call* call, int count, const MPI_Request* requests, bool own_statuses) {
-        static_assert(kPollRequests * sizeof(MPI_Status) <= sizeof(local_));
-        if (call->poll != nullptr) [[likely]] {
-            before_ = call->poll->before;
-            count_ = call->poll->requests;
-            statuses_ = reinterpret_cast<MPI_Status*>(local_);
-            return;
-        }
         count_ = count > 0 && requests != nullptr ? count : 0;
         const size_t entries = static_cast<size_t>(count_);
         const size_t wanted = entries * (sizeof(Before) + (own_statuses ? sizeof(MPI_Status) : 0));
@@ -426,11 +420,10 @@ void book_incomplete(Call* call, Several& several) {
     remember_poll(call, slot, true, &several[0], several.count());
 }
 
-// Books a test, unless it was an unsuccessful untimed one, and ends the call. `indices` are those
-// of the `count` requests that it completed when `done`, null for the first ones.
+// `indices` are those of the `count` requests that the test completed when `done`, null for the
+// first ones.
 void book_tested(Call* call, Several& several, int result, bool done, const int* indices, int count,
                  const MPI_Status* statuses) {
-    estimate_poll(call, done ? bytes_received(several, indices, count, statuses) : 0);
     if (result != MPI_SUCCESS) {
         book_failed(call);
     } else if (done) {
@@ -438,21 +431,28 @@ void book_tested(Call* call, Several& several, int result, bool done, const int*
     } else {
         book_incomplete(call, several);
     }
-    leave(call);
 }
 
 }  // namespace
+
+void finish_poll(Call* call, int result, bool done, const int* indices, int count,
+                 const MPI_Status* statuses) {
+    stop_poll(call);
+    Several several(call->poll);
+    estimate_poll(call, done ? bytes_received(several, indices, count, statuses) : 0);
+    book_tested(call, several, result, done, indices, count, statuses);
+    leave(call);
+}
 
 int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, int* flag,
                   MPI_Status* status) {
     Several several(call, 1, request, false);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
-    start_poll(call);
+    start(call);
     const int result = next(request, flag, used);
     const bool done = result == MPI_SUCCESS && *flag != 0;
-    if (poll_failed(call, result == MPI_SUCCESS && !done)) return result;
-    stop_poll(call);
+    stop(call);
     book_tested(call, several, result, done, nullptr, several.count(), used);
     return result;
 }
@@ -462,11 +462,10 @@ int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Re
     Several several(call, count, requests, statuses == MPI_STATUSES_IGNORE);
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
-    start_poll(call);
+    start(call);
     const int result = next(count, requests, flag, used);
     const bool done = result == MPI_SUCCESS && *flag != 0;
-    if (poll_failed(call, result == MPI_SUCCESS && !done)) return result;
-    stop_poll(call);
+    stop(call);
     book_tested(call, several, result, done, nullptr, several.count(), used);
     return result;
 }
@@ -476,11 +475,10 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
     Several several(call, count, requests, false);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
-    start_poll(call);
+    start(call);
     const int result = next(count, requests, index, flag, used);
     const bool done = result == MPI_SUCCESS && *flag != 0;
-    if (poll_failed(call, result == MPI_SUCCESS && !done)) return result;
-    stop_poll(call);
+    stop(call);
     book_tested(call, several, result, done, index, done && *index != MPI_UNDEFINED ? 1 : 0, used);
     return result;
 }
@@ -490,11 +488,10 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
     Several several(call, count, requests, statuses == MPI_STATUSES_IGNORE);
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
-    start_poll(call);
+    start(call);
     const int result = next(count, requests, completed, indices, used);
     const bool done = result == MPI_SUCCESS && *completed != 0;
-    if (poll_failed(call, result == MPI_SUCCESS && !done)) return result;
-    stop_poll(call);
+    stop(call);
     book_tested(call, several, result, done, indices,
                 done && *completed != MPI_UNDEFINED ? *completed : 0, used);
     return result;

@@ -22,6 +22,7 @@
 
 #define DWELL_EXPORT __attribute__((visibility("default")))
 #define DWELL_COLD __attribute__((cold, noinline))
+#define DWELL_BODY [[gnu::always_inline]] inline
 
 namespace dwell {
 
@@ -101,7 +102,7 @@ struct Thread {
     uint64_t slow_ticks;     // slow work since then: not computation
     uint64_t epoch;          // of the live page, as last seen; likewise the next three
     uint32_t untimed_left;   // polls that may still go without time stamps; see polls.h
-    uint32_t untimed_polls;  // bit k: calls of polls[k] since last_ticks have no time yet
+    uint32_t untimed_polls;  // bit k: calls of poll number k since last_ticks have no time yet
     uint64_t resets;
     uint64_t unloads;
     uint64_t paused_ticks;
@@ -114,6 +115,7 @@ struct Thread {
     size_t ring_bytes;  // a power of two
     void* scratch;
     size_t scratch_bytes;
+    Poll* last_poll;     // never null while untimed_left is not 0
     Poll* polls;         // kPolls of them, null until there is one
     uint32_t next_poll;  // the one to be replaced next
     uint32_t calls;      // that were not untimed polls: requests may have changed in each
