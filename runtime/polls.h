@@ -15,6 +15,8 @@
 #ifndef DWELL_RUNTIME_POLLS_H_
 #define DWELL_RUNTIME_POLLS_H_
 
+#include <string.h>
+
 #include "runtime/records.h"
 #include "runtime/requests.h"
 #include "runtime/sampling.h"
@@ -79,12 +81,10 @@ bool same_entries(Thread* thread, Poll* poll);
 
 inline bool same_requests(Thread* thread, Poll* poll, int count, const MPI_Request* requests) {
     if (count != poll->requests) return false;
-    uintptr_t difference = 0;
-    for (int i = 0; i < count; ++i) {
-        difference |= reinterpret_cast<uintptr_t>(poll->handles[i]) ^
-                      reinterpret_cast<uintptr_t>(requests[i]);
+    if (count == 1 ? poll->handles[0] != requests[0]
+                   : memcmp(poll->handles, requests, count * sizeof(MPI_Request)) != 0) {
+        return false;
     }
-    if (difference != 0) return false;
     // Only a call of this thread can have changed them, when there is no other thread.
     return (poll->calls == thread->calls &&
             g_process.thread_count.load(std::memory_order_relaxed) == 1) ||

@@ -192,9 +192,10 @@ TEST(SizeBuckets, ArePowersOfTwo) {
     EXPECT_EQ(size_bucket(1023), 10);
     EXPECT_EQ(size_bucket(1024), 11);
     EXPECT_EQ(size_bucket(1025), 11);
+    EXPECT_EQ(size_bucket(1ull << 44), 45);
     EXPECT_EQ(size_bucket(1ull << 45), 46);
-    EXPECT_EQ(size_bucket(1ull << 46), 47);
-    EXPECT_EQ(size_bucket(UINT64_MAX), 47);
+    EXPECT_EQ(size_bucket(1ull << 46), 46);
+    EXPECT_EQ(size_bucket(UINT64_MAX), 46);
 }
 
 TEST_F(Records, CallInsideACallOnlyPasses) {
