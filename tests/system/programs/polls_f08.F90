@@ -20,7 +20,7 @@ program polls
         else
             call MPI_Irecv(value, 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, request)
             do
-                call MPI_Test(request, flag, MPI_STATUS_IGNORE)  ! @test
+                call MPI_Test(request, flag, MPI_STATUS_IGNORE)
                 call count_poll()
                 if (flag) exit
             end do
@@ -34,7 +34,7 @@ program polls
             call send_late(2)
         else
             do
-                call MPI_Iprobe(0, 2, MPI_COMM_WORLD, flag, MPI_STATUS_IGNORE)  ! @iprobe
+                call MPI_Iprobe(0, 2, MPI_COMM_WORLD, flag, MPI_STATUS_IGNORE)
                 call count_poll()
                 if (flag) exit
             end do
