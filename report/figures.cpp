@@ -35,6 +35,7 @@ void add_totals(const Totals& from, Totals* into) {
     into->bytes_received += from.bytes_received;
     into->failed += from.failed;
     into->folded_peers += from.folded_peers;
+    into->untimed += from.untimed;
 }
 
 // The rank with most time in each line.

@@ -248,6 +248,56 @@ def passed_lines(function, ended):
             "        return passed;"]
 
 
+# Of each test: number of requests and their array, what tells success, the completed ones (array
+# of indices or null, and their number), and the statuses.
+TESTS = {
+    "Test": ("1", "request", "flag", "nullptr", "1", "status"),
+    "Testall": ("count", "array_of_requests", "flag", "nullptr", "count", "array_of_statuses"),
+    "Testany": ("count", "array_of_requests", "flag", "index", "done && *index != MPI_UNDEFINED ? 1 : 0",
+                "status"),
+    "Testsome": ("incount", "array_of_requests", "outcount", "array_of_indices",
+                 "done && *outcount != MPI_UNDEFINED ? *outcount : 0", "array_of_statuses"),
+}
+
+
+def untimed_test(function):
+    """The way of a test that repeats an unsuccessful one."""
+    count, requests, flag, indices, completed, statuses = TESTS[function.name]
+    own = "kPollRequests" if statuses == "array_of_statuses" else "1"
+    return [f"    if (begin_poll(call, MpiCall::k{function.name}, frame, {count}, {requests})) {{",
+            f"        MPI_Status own[{own}];",
+            f"        MPI_Status* const used = {statuses} == MPI_STATUS_IGNORE ? own : {statuses};",
+            f"        const int result = next({function.arguments(**{statuses: 'used'})});",
+            f"        const bool done = result == MPI_SUCCESS && *{flag} != 0;",
+            "        if (result == MPI_SUCCESS && !done) [[likely]]",
+            "            end_poll(call);",
+            "        else",
+            f"            finish_poll(call, result, done, {indices}, {completed}, used);",
+            "        return result;", "    }"]
+
+
+def probe_lines(function, arguments):
+    """The way of a call with a flag, untimed or not."""
+    name, flag = function.name, function.get("flag")
+    return [f"    const bool untimed = begin_poll(call, MpiCall::k{name}, frame, 0, nullptr);",
+            f"    if (!untimed && !enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
+            *passed_lines(function, None), "    }",
+            *(status_lines() if function.get("peer") == "status" else []),
+            "    if (!untimed) start(call);",
+            f"    const int result = next({arguments});",
+            f"    if (untimed && result == MPI_SUCCESS && *{flag} == 0) [[likely]] {{",
+            "        end_poll(call);", "        return result;", "    }",
+            "    if (untimed) {",
+            "        stop_poll(call);", "        estimate_poll(call, 0);",
+            "    } else {", "        stop(call);", "    }"]
+
+
+def status_lines():
+    return ["    MPI_Status own_status;",
+            "    MPI_Status* const used_status = "
+            "status == MPI_STATUS_IGNORE ? &own_status : status;"]
+
+
 def body(function):
     """The inline body shared by MPI_X and PMPI_X."""
     name, get = function.name, function.get
@@ -259,23 +309,30 @@ def body(function):
              f"    const auto next = next_of<decltype(&PMPI_{name})>(form, MpiCall::k{name});",
              "    Call state;",
              "    Call* const call = &state;",
-             *([f"    const uintptr_t ended = handle_in({ended});"] if ended else []),
-             f"    if (!enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
-             *passed_lines(function, ended), "    }"]
-    if uses_status:
-        lines += ["    MPI_Status own_status;",
-                  "    MPI_Status* const used_status = "
-                  "status == MPI_STATUS_IGNORE ? &own_status : status;"]
+             *([f"    const uintptr_t ended = handle_in({ended});"] if ended else [])]
+    if get("flag"):
+        lines += probe_lines(function, arguments)
+    else:
+        if name in TESTS:
+            lines += untimed_test(function)
+        lines += [f"    if (!enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
+                  *passed_lines(function, ended), "    }"]
+        if uses_status:
+            lines += status_lines()
     if get("message"):
         lines.append("    const MPI_Comm message_comm = take_message(call, message);")
     if get("completes") is not None:
         lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")
         lines += ["    leave(call);", "    return result;", "}"]
         return lines
-    lines += ["    start(call);", f"    const int result = next({arguments});",
-              "    stop(call);",
-              "    if (result == MPI_SUCCESS) [[likely]] {"]
+    if not get("flag"):
+        lines += ["    start(call);", f"    const int result = next({arguments});",
+                  "    stop(call);"]
+    lines.append("    if (result == MPI_SUCCESS) [[likely]] {")
     lines += ["        " + line for line in success_lines(function)]
+    if get("flag"):
+        failed = ("kRecvBlocked, true" if get("class") == "probe" else "kSendReady, false")
+        lines.append(f"        if (*{get('flag')} == 0) remember_poll(call, {failed}, nullptr, 0);")
     lines += ["    } else {", "        book_failed(call);", "    }",
               "    leave(call);", "    return result;", "}"]
     return lines
@@ -283,7 +340,7 @@ def body(function):
 
 def wrappers(functions, part):
     lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/mpi_semantics.h"',
-             "", "using namespace dwell;", ""]
+             '#include "runtime/polls.h"', "", "using namespace dwell;", ""]
     for function in functions:
         if function.get("special") or function.number % SPLIT != part:
             continue

@@ -12,6 +12,7 @@
 #include "runtime/job_name.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/out_directory.h"
+#include "runtime/polls.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
 #include "runtime/sampling.h"
@@ -267,6 +268,7 @@ void after_init() {
     set_tick_rate();
     header->init_ticks = now_ticks();
     meet_parent();
+    set_poll_spacing();
     calibrate_found_cost();
     const int observed = join_observed();
     status_mpi_started(g_status, header->job, size, observed);
@@ -280,6 +282,8 @@ void detach_process(FileState state) {
     g_live->on = 0;
     refresh_ticket();
     g_process.header->end_ticks = now;
+    // What other threads, which may run on, have not booked yet stays without time.
+    if (t_thread != nullptr && t_thread->untimed_polls != 0) book_untimed(t_thread, now);
     set_tick_rate();
     g_process.header->state = state;
     detach_threads();
@@ -414,7 +418,7 @@ void finish_serial() {
     g_process.header->flags |= kFileSerial;
     set_tick_rate();
     detach_process(FileState::kFinalized);
-    if (merge_observed()) run_finish();
+    merge_observed();
     close_record_file();
 }
 

@@ -7,8 +7,6 @@
 #include "runtime/records.h"
 #include "runtime/requests.h"
 
-#define DWELL_BODY [[gnu::always_inline]] inline
-
 namespace dwell {
 
 inline uint64_t as_count(int count) { return count > 0 ? static_cast<uint64_t>(count) : 0; }

@@ -141,7 +141,7 @@ constexpr uint32_t kNoPeer = 0xffffffffu;
 // Message sizes in powers of two: bucket 0 counts messages of 0 bytes, bucket k > 0 those of
 // 2^(k-1) to 2^k - 1 bytes, the last one everything above. The four events split the node's calls
 // after PICL: see EventSlot.
-constexpr int kSizeBuckets = 48;
+constexpr int kSizeBuckets = 47;
 enum EventSlot : int {
     kSendReady = 0,    // sends; send requests found complete
     kSendBlocked = 1,  // send requests waited for (wait) or found incomplete (test)
@@ -151,6 +151,7 @@ enum EventSlot : int {
 };
 struct SizeHistogram {
     uint64_t messages[kSizeBuckets];
+    uint64_t untimed;  // calls of the node without time stamps: their time is estimated (polls.h)
     uint64_t event_count[kEventSlots];
     uint64_t event_ticks[kEventSlots];
 };

@@ -3,16 +3,13 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/sampling.h"
 
 namespace dwell {
 
 namespace {
-
-constexpr uintptr_t kProof = 0x6477656c6c21c0deull;
-
-uintptr_t proof_of(const Call* call) { return reinterpret_cast<uintptr_t>(call) ^ kProof; }
 
 // A statement called from inside another one (MPI's own calls, callbacks, other tools) counts with
 // that. The outer one may have been left without return: then its frame is gone.
@@ -66,6 +63,7 @@ void reset_thread(Thread* thread) {
     thread->last_ticks = now;
     thread->slow_ticks = 0;
     reset_probes(thread, now);
+    forget_untimed(thread);
 }
 
 }  // namespace
@@ -103,6 +101,7 @@ DWELL_COLD Thread* ready_thread(const Frame* frame) {
     Thread* thread = t_thread;
     if (thread == nullptr) thread = attach_thread();
     if (thread == nullptr || thread->in_dwell) return nullptr;
+    thread->calls += 1;
     if (thread->open != nullptr) {
         if (is_nested(thread, frame)) return nullptr;
         book_abandoned(thread);
@@ -155,9 +154,11 @@ inline CellIndex interval_to(Thread* thread, CellIndex node) {
     return found;
 }
 
-inline void add_duration(Node* node, uint64_t ticks) {
+// An estimate is no minimum or maximum, unless there is nothing else.
+inline void add_duration(Node* node, uint64_t ticks, bool estimated) {
     node->count += 1;
     node->ticks += ticks;
+    if (estimated && node->min_ticks != UINT64_MAX) return;
     if (ticks < node->min_ticks) node->min_ticks = ticks;
     if (ticks > node->max_ticks) node->max_ticks = ticks;
 }
@@ -172,13 +173,17 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
         thread->epoch != g_live->epoch) [[unlikely]] {
         thread = ready_thread(frame);
         if (thread == nullptr) return false;
+    } else {
+        thread->calls += 1;
     }
     CellIndex index;
     const CellIndex anchor = anchor_of(thread, frame);
     const PathEntry* known = remembered_path(thread, frame, number, anchor);
     if (known != nullptr && !known->foreign) [[likely]] {
         index = known->node;
+        call->path = known;
     } else {
+        call->path = nullptr;
         const FoundPath found = find_path(thread, frame, number, anchor, form);
         if (found.foreign) {
             call->next_definition =
@@ -189,34 +194,37 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
         if (index == 0) return false;
     }
     Node* node = cell_at<Node>(index);
-    call->proof = proof_of(call);
     call->thread = thread;
     call->index = index;
+    call->poll = nullptr;
     call->node = node;
     call->part = cell_at<CommPart>(index + kPartCells);
     call->histogram = cell_at<SizeHistogram>(index + kHistogramOffsetCells);
-    thread->open = call;
+    open_call(call);
     if (has_samples(thread)) [[unlikely]]
         drain_samples(thread, interval_to(thread, index));
     ThreadRecord* record = thread->record;
-    record->open[0].node = index;
     record->open_depth = 1;
     record->state = ThreadState::kInCommunication;
     return true;
 }
 
+CellIndex interval_before(Thread* thread, CellIndex node) { return interval_to(thread, node); }
+
 void leave(Call* call) {
     Thread* thread = call->thread;
     ThreadRecord* record = thread->record;
     const CellIndex interval = interval_to(thread, call->index);
-    const uint64_t lost = call->slow_ticks + g_process.call_cost_ticks;
+    const uint64_t lost = lost_before(call);
+    const bool untimed = call->poll != nullptr;
     const uint64_t since = call->start_ticks - thread->last_ticks;
     if (interval != 0) [[likely]] {
-        add_duration(cell_at<Node>(interval), since > lost ? since - lost : 0);
+        add_duration(cell_at<Node>(interval), since > lost ? since - lost : 0,
+                     untimed || call->after_untimed);
     } else {
         record->dropped += 1;
     }
-    add_duration(call->node, call->ticks);
+    add_duration(call->node, call->ticks, untimed);
     record->intrusion_ticks += since > lost ? lost : since;
     thread->slow_ticks -= call->slow_ticks;
     thread->last = call->index;
@@ -224,8 +232,7 @@ void leave(Call* call) {
     record->last_ticks = call->end_ticks;
     record->state = ThreadState::kComputing;
     record->open_depth = 0;
-    call->proof = 0;
-    thread->open = nullptr;
+    close_call(call);
     if (has_samples(thread)) [[unlikely]]
         drain_samples(thread, 0);
 }
@@ -345,6 +352,7 @@ void calibrate() {
     }
     g_process.inner_cost_ticks = best_inner / kCalls;
     g_process.call_cost_ticks = best_outer / kCalls;
+    calibrate_polls(frame);
     calibrate_probes(thread);
     t_thread = real_thread;
     g_process.cells = real_cells;

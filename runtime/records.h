@@ -12,6 +12,8 @@
 
 namespace dwell {
 
+struct PollLeg;
+
 // One communication statement under way, on the stack of its wrapper.
 struct Call {
     uintptr_t proof;  // tells a live Call from a frame that was left by longjmp or a throw
@@ -25,10 +27,27 @@ struct Call {
     uint64_t slow_ticks;    // slow work before the call; what comes later counts for the next one
     uint64_t ticks;         // virtual duration, after stop()
     void* next_definition;  // when not entered: where to pass the call instead, or null
+    const PathEntry* path;  // remembered one, or null
+    Poll* poll;             // of an untimed poll, else null; see polls.h
+    PollLeg* leg;
+    bool after_untimed;  // untimed polls lie between its start and the time stamp before
 };
 
 // What happened to the process since the thread was here last.
 DWELL_COLD void take_notice(Thread* thread);
+constexpr uintptr_t kProof = 0x6477656c6c21c0deull;
+inline uintptr_t proof_of(const Call* call) { return reinterpret_cast<uintptr_t>(call) ^ kProof; }
+
+// Marks the call as the outermost one of its thread.
+inline void open_call(Call* call) {
+    call->proof = proof_of(call);
+    call->thread->open = call;
+    call->thread->record->open[0].node = call->index;
+}
+inline void close_call(Call* call) {
+    call->proof = 0;
+    call->thread->open = nullptr;
+}
 
 // True when the call is to be recorded: start() follows. False: pass it on.
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form);
@@ -39,6 +58,20 @@ inline void start(Call* call) {
     call->thread->record->open[0].entry_ticks = call->start_ticks;
 }
 
+// What of the time before a call is no computation.
+inline uint64_t lost_before(const Call* call) {
+    return call->slow_ticks + g_process.call_cost_ticks;
+}
+
+// Gives the untimed polls since the thread's last time stamp their times, all before `until`, and
+// moves that time stamp behind them.
+DWELL_COLD void book_untimed(Thread* thread, uint64_t until);
+inline void book_untimed_before(Call* call) {
+    call->after_untimed = call->thread->untimed_polls != 0;
+    if (call->after_untimed) [[unlikely]]
+        book_untimed(call->thread, call->start_ticks - lost_before(call));
+}
+
 // Stamps the end of the call.
 inline void stop(Call* call) {
     call->end_ticks = now_ticks();
@@ -46,7 +79,11 @@ inline void stop(Call* call) {
     const uint64_t elapsed = call->end_ticks - call->start_ticks;
     const uint64_t inner = g_process.inner_cost_ticks;
     call->ticks = elapsed > inner ? elapsed - inner : 0;
+    book_untimed_before(call);
 }
+
+// The interval from the thread's last call to `node`; 0 when there is no room.
+CellIndex interval_before(Thread* thread, CellIndex node);
 
 // Books the call and the computation before it, and ends it.
 void leave(Call* call);

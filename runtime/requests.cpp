@@ -118,6 +118,11 @@ FoundRequest find_request(uintptr_t handle) {
     return found;
 }
 
+bool still_stands(const FoundRequest& found) {
+    return __atomic_load_n(&found.entry->generation, __ATOMIC_ACQUIRE) == found.copy.generation &&
+           found.entry->active == found.copy.active;
+}
+
 bool add_request(uintptr_t handle, const Request& content) {
     while (true) {
         Request* stale = entry_of(handle);

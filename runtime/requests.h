@@ -46,6 +46,18 @@ struct FoundRequest {
 };
 FoundRequest find_request(uintptr_t handle);
 
+// True when the request is still the one that was copied, in the same state.
+bool still_stands(const FoundRequest& found);
+
+// A request as it was before the call that may complete it.
+struct Before {
+    MPI_Request handle;
+    FoundRequest found;
+    bool ready;
+
+    bool is_active() const { return found.entry != nullptr && found.copy.active; }
+};
+
 // A new entry with the given content (handle and generation are set here); a stale one of the same
 // handle is overwritten. False when there is no room: past some hundred million at a time.
 bool add_request(uintptr_t handle, const Request& content);

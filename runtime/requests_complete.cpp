@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/mpi_semantics.h"
+#include "runtime/polls.h"
 
 namespace dwell {
 
@@ -39,15 +40,6 @@ struct Completed {
         }
         call->histogram->event_ticks[timed] += call->ticks;
     }
-};
-
-// A request as it was before the call that may complete it.
-struct Before {
-    MPI_Request handle;
-    FoundRequest found;
-    bool ready;
-
-    bool is_active() const { return found.entry != nullptr && found.copy.active; }
 };
 
 Before look_at(MPI_Request handle) {
@@ -98,13 +90,6 @@ void book_completed(Call* call, const Before& before, const MPI_Status* status, 
     }
 }
 
-// Found incomplete by a test: the program waits, in a loop of its own.
-void book_incomplete(Call* call, const Before& before, Completed* completed) {
-    const bool receives = before.found.entry != nullptr && before.found.copy.kind != kSendRequest;
-    completed->count[receives ? kRecvBlocked : kSendBlocked] += 1;
-    call->part->blocked_ticks += call->ticks;
-}
-
 void book_blocked(Call* call, bool blocked) {
     if (blocked) call->part->blocked_ticks += call->ticks;
 }
@@ -128,9 +113,10 @@ class MeasuredWork {
 };
 
 // Room for what a call on many requests needs: look-ups before, statuses when the program wants
-// none. On the stack while they are few.
+// none. On the stack while they are few. An untimed poll's look-ups are those of the timed one.
 class Several {
   public:
+    explicit Several(Poll* poll) : before_(poll->before), count_(poll->requests) {}
     Several(Call* call, int count, const MPI_Request* requests, bool own_statuses) {
         count_ = count > 0 && requests != nullptr ? count : 0;
         const size_t entries = static_cast<size_t>(count_);
@@ -404,25 +390,70 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
     return result;
 }
 
+namespace {
+
+uint64_t bytes_received(Several& several, const int* indices, int count,
+                        const MPI_Status* statuses) {
+    uint64_t bytes = 0;
+    for (int i = 0; i < count; ++i) {
+        const int which = indices != nullptr ? indices[i] : i;
+        if (which < 0 || which >= several.count()) continue;
+        const Before& before = several[which];
+        if (before.is_active() && before.found.copy.kind == kReceiveRequest) {
+            bytes += bytes_of(&statuses[i]);
+        }
+    }
+    return bytes;
+}
+
+// Found incomplete by a test: the program waits, in a loop of its own.
+void book_incomplete(Call* call, Several& several) {
+    const Before* first = several.first();
+    if (first == nullptr) {
+        Completed{}.book(call);
+        return;
+    }
+    const bool receives = first->found.entry != nullptr && first->found.copy.kind != kSendRequest;
+    const EventSlot slot = receives ? kRecvBlocked : kSendBlocked;
+    book_event(call, slot);
+    call->part->blocked_ticks += call->ticks;
+    remember_poll(call, slot, true, &several[0], several.count());
+}
+
+// `indices` are those of the `count` requests that the test completed when `done`, null for the
+// first ones.
+void book_tested(Call* call, Several& several, int result, bool done, const int* indices, int count,
+                 const MPI_Status* statuses) {
+    if (result != MPI_SUCCESS) {
+        book_failed(call);
+    } else if (done) {
+        book_indices(call, several, indices, count, statuses);
+    } else {
+        book_incomplete(call, several);
+    }
+}
+
+}  // namespace
+
+void finish_poll(Call* call, int result, bool done, const int* indices, int count,
+                 const MPI_Status* statuses) {
+    stop_poll(call);
+    Several several(call->poll);
+    estimate_poll(call, done ? bytes_received(several, indices, count, statuses) : 0);
+    book_tested(call, several, result, done, indices, count, statuses);
+    leave(call);
+}
+
 int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, int* flag,
                   MPI_Status* status) {
-    const Before before = look_at(request != nullptr ? *request : g_mpi.request_null);
+    Several several(call, 1, request, false);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
     const int result = next(request, flag, used);
+    const bool done = result == MPI_SUCCESS && *flag != 0;
     stop(call);
-    if (result != MPI_SUCCESS) {
-        book_failed(call);
-        return result;
-    }
-    Completed completed;
-    if (*flag != 0) {
-        book_completed(call, before, used, call->ticks, &completed);
-    } else {
-        book_incomplete(call, before, &completed);
-    }
-    completed.book(call);
+    book_tested(call, several, result, done, nullptr, several.count(), used);
     return result;
 }
 
@@ -433,18 +464,9 @@ int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Re
     if (several.count() == 0) used = statuses;
     start(call);
     const int result = next(count, requests, flag, used);
+    const bool done = result == MPI_SUCCESS && *flag != 0;
     stop(call);
-    if (result != MPI_SUCCESS) {
-        book_failed(call);
-        return result;
-    }
-    if (*flag != 0) {
-        book_indices(call, several, nullptr, several.count(), used);
-        return result;
-    }
-    Completed completed;
-    if (several.first() != nullptr) book_incomplete(call, *several.first(), &completed);
-    completed.book(call);
+    book_tested(call, several, result, done, nullptr, several.count(), used);
     return result;
 }
 
@@ -455,18 +477,9 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
     const int result = next(count, requests, index, flag, used);
+    const bool done = result == MPI_SUCCESS && *flag != 0;
     stop(call);
-    if (result != MPI_SUCCESS) {
-        book_failed(call);
-        return result;
-    }
-    if (*flag != 0) {
-        book_indices(call, several, index, *index == MPI_UNDEFINED ? 0 : 1, used);
-        return result;
-    }
-    Completed completed;
-    if (several.first() != nullptr) book_incomplete(call, *several.first(), &completed);
-    completed.book(call);
+    book_tested(call, several, result, done, index, done && *index != MPI_UNDEFINED ? 1 : 0, used);
     return result;
 }
 
@@ -477,18 +490,10 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
     if (several.count() == 0) used = statuses;
     start(call);
     const int result = next(count, requests, completed, indices, used);
+    const bool done = result == MPI_SUCCESS && *completed != 0;
     stop(call);
-    if (result != MPI_SUCCESS) {
-        book_failed(call);
-        return result;
-    }
-    if (*completed != 0) {
-        book_indices(call, several, indices, *completed == MPI_UNDEFINED ? 0 : *completed, used);
-        return result;
-    }
-    Completed none;
-    if (several.first() != nullptr) book_incomplete(call, *several.first(), &none);
-    none.book(call);
+    book_tested(call, several, result, done, indices,
+                done && *completed != MPI_UNDEFINED ? *completed : 0, used);
     return result;
 }
 

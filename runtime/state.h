@@ -22,6 +22,7 @@
 
 #define DWELL_EXPORT __attribute__((visibility("default")))
 #define DWELL_COLD __attribute__((cold, noinline))
+#define DWELL_BODY [[gnu::always_inline]] inline
 
 namespace dwell {
 
@@ -63,6 +64,7 @@ struct alignas(64) PathEntry {  // five cache lines; the first two serve short p
     uint8_t slots;
     bool check_frame_pointer;
     bool foreign;                      // call for another MPI library
+    uint8_t poll;                      // number of the Poll that repeats it, 0 = none
     uint32_t slot_offset[kPathSlots];  // bytes above stack_pointer
     uint64_t slot_value[kPathSlots];
 };
@@ -115,15 +117,18 @@ constexpr int kRankEntries = 256;
 
 struct SampleRing;
 struct Call;
+struct Poll;
 
 struct Thread {
     ThreadRecord* record;
-    Call* open;           // outermost communication statement under way, or null
-    CellIndex last;       // communication node left last, 0 at the start
-    bool in_dwell;        // slow work under way: calls made meanwhile only pass
-    uint64_t last_ticks;  // real ticks when it was left
-    uint64_t slow_ticks;  // slow work since then: not computation
-    uint64_t epoch;       // of the live page, as last seen; likewise the next three
+    Call* open;              // outermost communication statement under way, or null
+    CellIndex last;          // communication node left last, 0 at the start
+    bool in_dwell;           // slow work under way: calls made meanwhile only pass
+    uint64_t last_ticks;     // real ticks when it was left
+    uint64_t slow_ticks;     // slow work since then: not computation
+    uint64_t epoch;          // of the live page, as last seen; likewise the next three
+    uint32_t untimed_left;   // polls that may still go without time stamps; see polls.h
+    uint32_t untimed_polls;  // bit k: calls of poll number k since last_ticks have no time yet
     uint64_t resets;
     uint64_t unloads;
     uint64_t paused_ticks;
@@ -145,7 +150,11 @@ struct Thread {
     size_t ring_bytes;  // a power of two
     void* scratch;
     size_t scratch_bytes;
-    Thread* next;  // all threads
+    Poll* last_poll;     // never null while untimed_left is not 0
+    Poll* polls;         // kPolls of them, null until there is one
+    uint32_t next_poll;  // the one to be replaced next
+    uint32_t calls;      // that were not untimed polls: requests may have changed in each
+    Thread* next;        // all threads
     Thread* next_free;
     TypeEntry types[kTypeEntries];
     RankEntry ranks[kRankEntries];
@@ -162,8 +171,11 @@ struct alignas(64) Process {
     uint64_t call_cost_ticks = 0;   // outside the two time stamps of a call: taken from computation
     uint64_t inner_cost_ticks = 0;  // between them: taken from the call
     uint64_t probe_cost_ticks = 0;  // of a pair of probes, and what of it lies
-    uint64_t probe_inner_ticks = 0;  // between their time stamps
-    uint64_t probe_count_ticks = 0;  // of an entry that is only counted
+    uint64_t probe_inner_ticks = 0;            // between their time stamps
+    uint64_t probe_count_ticks = 0;            // of an entry that is only counted
+    uint64_t poll_cost_ticks = 0;              // of an untimed poll
+    uint64_t untimed_cost_ticks = 0;           // of booking untimed polls, however many
+    uint64_t poll_spacing_ticks = UINT64_MAX;  // polls that lie further apart are timed
     std::atomic<uint64_t> comm_epoch{1};
     std::atomic<uint64_t> type_epoch{1};
     std::atomic<uint64_t> window_epoch{1};

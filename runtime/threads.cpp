@@ -9,10 +9,9 @@
 
 #include <type_traits>
 
-#include "runtime/callpath.h"
 #include "runtime/probes.h"
+#include "runtime/records.h"
 #include "runtime/sampling.h"
-#include "runtime/state.h"
 
 namespace dwell {
 
@@ -36,7 +35,10 @@ void thread_ended(void* state) {
     auto* thread = static_cast<Thread*>(state);
     if (g_live->on == 0) return;  // also in a forked child
     stop_sampling(thread);
-    end_probes(thread, now_ticks());
+    const uint64_t now = now_ticks();
+    if (thread->untimed_polls != 0) book_untimed(thread, now);
+    thread->untimed_left = 0;
+    end_probes(thread, now);
     thread->record->state = ThreadState::kEnded;
     thread->open = nullptr;
     t_thread = nullptr;

@@ -18,7 +18,7 @@
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 1;
+constexpr uint32_t kMergedVersion = 2;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -34,6 +34,7 @@ struct Totals {
     uint64_t bytes_received;
     uint64_t failed;
     uint64_t folded_peers;
+    uint64_t untimed;  // calls whose time is estimated; see runtime/polls.h
     uint64_t event_count[kEventSlots];
     uint64_t event_ns[kEventSlots];
 };

@@ -71,6 +71,7 @@ void add_totals(Totals* into, const Totals& from) {
     into->bytes_received += from.bytes_received;
     into->failed += from.failed;
     into->folded_peers += from.folded_peers;
+    into->untimed += from.untimed;
     for (int slot = 0; slot < kEventSlots; slot++) {
         into->event_count[slot] += from.event_count[slot];
         into->event_ns[slot] += from.event_ns[slot];

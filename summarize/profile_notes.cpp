@@ -124,6 +124,26 @@ class Notes {
             "own where the library reached them, as it does with dwell run around the launcher");
     }
 
+    // "500 calls of MPI_Iprobe, MPI_Test, that ...": of runtime/polls.h.
+    void add_untimed() {
+        std::map<std::string, uint64_t> by_function;
+        uint64_t calls = 0;
+        for (const ProfileNode& node : profile_.nodes) {
+            if (node.kind != SiteKind::kCommunication || node.totals.untimed == 0) continue;
+            by_function[node.name] += node.totals.untimed;
+            calls += node.totals.untimed;
+        }
+        if (calls == 0) return;
+        std::string names;
+        for (const auto& entry : by_function) {
+            names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.first);
+        }
+        add(
+            fmt::format("{} call{} of {} repeated an unsuccessful one and {} not timed one by one: "
+                        "the time is estimated from those that were",
+                        calls, plural(calls), names, calls == 1 ? "was" : "were"));
+    }
+
     void add_modules(const LineResolver& lines, const std::set<uint32_t>& used) {
         std::vector<std::string> bare;
         for (const uint32_t module : used) {
@@ -210,6 +230,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_count(&ProfileRank::clock_errors, "negative duration", "were stored as 0");
     notes.add_count(&ProfileRank::samples_lost, "sample", "were lost");
     notes.add_folded_peers();
+    notes.add_untimed();
     if ((profile.merged_flags & kMergedRowsDropped) != 0) {
         notes.add(
             "the job is over the limit for figures of single ranks: partners are merged by "

@@ -155,6 +155,7 @@ void add_totals(const Totals& from, Totals* to) {
     to->bytes_received += from.bytes_received;
     to->failed += from.failed;
     to->folded_peers += from.folded_peers;
+    to->untimed += from.untimed;
     for (int slot = 0; slot < kEventSlots; ++slot) {
         to->event_count[slot] += from.event_count[slot];
         to->event_ns[slot] += from.event_ns[slot];

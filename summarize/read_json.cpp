@@ -164,6 +164,7 @@ void read_totals(ObjectReader* reader, Totals* totals) {
     reader->take("bytes_received", &totals->bytes_received);
     reader->take("failed", &totals->failed);
     reader->take("folded_peers", &totals->folded_peers);
+    reader->take("untimed", &totals->untimed);
     reader->take_slots("event_count", totals->event_count);
     reader->take_slots("event_ns", totals->event_ns);
 }

@@ -292,6 +292,7 @@ bool RecordReader::totals_of(const Node& node, uint32_t merged, Totals* totals) 
 bool RecordReader::add_histogram(CellIndex cell, uint32_t merged, Totals* totals) {
     SizeHistogram histogram;
     if (!load(cell, &histogram)) return true;
+    totals->untimed = histogram.untimed;
     for (int slot = 0; slot < kEventSlots; slot++) {
         totals->event_count[slot] = histogram.event_count[slot];
         totals->event_ns[slot] = ns(histogram.event_ticks[slot]);

@@ -66,6 +66,7 @@ void put_totals(Json* object, const Totals& totals, Zeros zeros) {
     writer.put("bytes_received", totals.bytes_received);
     writer.put("failed", totals.failed);
     writer.put("folded_peers", totals.folded_peers);
+    writer.put("untimed", totals.untimed);
     writer.put_slots("event_count", totals.event_count);
     writer.put_slots("event_ns", totals.event_ns);
 }

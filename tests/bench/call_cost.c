@@ -16,7 +16,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
-enum { kCalls = 100, kMaxChunks = 100000 };
+enum { kCalls = 100, kMaxChunks = 100000, kPending = 16 };
 
 typedef struct {
     __typeof__(&MPI_Send) send;
@@ -26,10 +26,13 @@ typedef struct {
     __typeof__(&MPI_Irecv) irecv;
     __typeof__(&MPI_Wait) wait;
     __typeof__(&MPI_Iprobe) iprobe;
+    __typeof__(&MPI_Test) test;
+    __typeof__(&MPI_Testany) testany;
     __typeof__(&MPI_Allreduce) allreduce;
 } Api;
 
 static int g_rank;
+static MPI_Request g_pending[kPending]; /* receives of what nobody sends */
 static char g_out[64], g_in[64];
 static volatile char g_walk[4 << 20];
 
@@ -105,6 +108,20 @@ static NOINLINE uint64_t body_iprobe(const Api* api) {
     }
     return __rdtsc() - start;
 }
+static NOINLINE uint64_t body_test(const Api* api) {
+    int flag;
+    const uint64_t start = __rdtsc();
+    for (int i = 0; i < kCalls; ++i) api->test(&g_pending[0], &flag, MPI_STATUS_IGNORE);
+    return __rdtsc() - start;
+}
+static NOINLINE uint64_t body_testany(const Api* api) {
+    int index, flag;
+    const uint64_t start = __rdtsc();
+    for (int i = 0; i < kCalls; ++i) {
+        api->testany(kPending, g_pending, &index, &flag, MPI_STATUS_IGNORE);
+    }
+    return __rdtsc() - start;
+}
 static NOINLINE uint64_t body_allreduce_self(const Api* api) {
     double in = 1, out;
     const uint64_t start = __rdtsc();
@@ -156,7 +173,7 @@ static void measure(const char* name, Body body, int calls, const Api* with, con
     const double a = best_percent(g_with, chunks) * ns_per_tick / (kCalls * calls);
     const double b = best_percent(g_without, chunks) * ns_per_tick / (kCalls * calls);
     if (g_rank == 0) {
-        printf("%-34s %9.1f %9.1f %9.1f %8.2f\n", name, b, a, a - b, (a - b) / pair_ns);
+        printf("%-38s %9.1f %9.1f %9.1f %8.2f\n", name, b, a, a - b, (a - b) / pair_ns);
     }
 }
 
@@ -193,23 +210,34 @@ int main(int argc, char** argv) {
         fprintf(stderr, "call_cost: libmpi.so.40 is not loaded\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    const Api with = {MPI_Send,  MPI_Recv, MPI_Sendrecv, MPI_Isend,
-                      MPI_Irecv, MPI_Wait, MPI_Iprobe,   MPI_Allreduce};
+    const Api with = {MPI_Send, MPI_Recv,   MPI_Sendrecv, MPI_Isend,   MPI_Irecv,
+                      MPI_Wait, MPI_Iprobe, MPI_Test,     MPI_Testany, MPI_Allreduce};
     const Api without = {dlsym(library, "PMPI_Send"),     dlsym(library, "PMPI_Recv"),
                          dlsym(library, "PMPI_Sendrecv"), dlsym(library, "PMPI_Isend"),
                          dlsym(library, "PMPI_Irecv"),    dlsym(library, "PMPI_Wait"),
-                         dlsym(library, "PMPI_Iprobe"),   dlsym(library, "PMPI_Allreduce")};
+                         dlsym(library, "PMPI_Iprobe"),   dlsym(library, "PMPI_Test"),
+                         dlsym(library, "PMPI_Testany"),  dlsym(library, "PMPI_Allreduce")};
     const double ns = tick_ns();
     const double pair = stamp_pair_ns(ns);
     if (g_rank == 0) {
         printf("pair of time stamp reads: %.1f ns; %d chunks of %d calls, best 1 %% of each\n\n",
                pair, chunks, kCalls);
-        printf("%-34s %9s %9s %9s %8s\n", "call", "plain ns", "dwell ns", "added ns", "pairs");
+        printf("%-38s %9s %9s %9s %8s\n", "call", "plain ns", "dwell ns", "added ns", "pairs");
     }
     measure("Send + Recv (each)", body_send_recv, 2, &with, &without, chunks, ns, pair);
     measure("Sendrecv", body_sendrecv, 1, &with, &without, chunks, ns, pair);
     measure("Wait (null request)", body_wait, 1, &with, &without, chunks, ns, pair);
-    measure("Iprobe", body_iprobe, 1, &with, &without, chunks, ns, pair);
+    for (int i = 0; i < kPending; ++i) {
+        MPI_Irecv(g_in, 8, MPI_BYTE, 0, 8, MPI_COMM_SELF, &g_pending[i]);
+    }
+    measure("Iprobe, unsuccessful, repeated", body_iprobe, 1, &with, &without, chunks, ns, pair);
+    measure("Test, unsuccessful, repeated", body_test, 1, &with, &without, chunks, ns, pair);
+    measure("Testany of 16, unsuccessful, repeated", body_testany, 1, &with, &without, chunks, ns,
+            pair);
+    for (int i = 0; i < kPending; ++i) {
+        MPI_Cancel(&g_pending[i]);
+        MPI_Wait(&g_pending[i], MPI_STATUS_IGNORE);
+    }
     measure("Allreduce (self)", body_allreduce_self, 1, &with, &without, chunks, ns, pair);
     measure("Isend", body_isend, 1, &with, &without, chunks, ns, pair);
     measure("Irecv", body_irecv, 1, &with, &without, chunks, ns, pair);

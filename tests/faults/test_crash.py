@@ -35,6 +35,9 @@ def dies(how, ranks=2, everybody=False):
     node = profile.at(SOURCE, "message", "MPI_Sendrecv")
     check_equal((node.count, node.sent), (sum(told), 4 * sum(told)), "recovered messages and bytes")
     check_equal(profile.at(SOURCE, "barrier", "MPI_Barrier").count, ranks, "recovered barriers")
+    poll = profile.at(SOURCE, "poll", "MPI_Iprobe")
+    want = 777 * (ranks if everybody else 1)
+    check_equal((poll.count, poll.events), (want, [0, 0, 0, want]), "recovered polls")
     check_equal(sorted(rank["rank"] for rank in profile.ranks), list(range(ranks)), "ranks")
     return profile
 

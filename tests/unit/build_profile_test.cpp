@@ -556,6 +556,12 @@ TEST(BuildProfile, Notes) {
     records.rank(5).flags = kFileNoUnwinder | kFileNoSampling;
     records.merged.ranks[records.merged.ranks.size() - 1].folded_paths = 8;
     records.rank(6).samples_lost = 9;
+    Totals polls = totals(9, 90);
+    polls.untimed = 7;
+    const uint32_t gone = records.module("/nonexistent/app");
+    records.communication(0, gone, 0x10, "MPI_Test", polls);
+    polls.untimed = 1;
+    records.communication(0, gone, 0x20, "MPI_Iprobe", polls);
     records.merged.world_size = 8;
     records.merged.flags = kMergedPartial;
     const Profile profile = build_profile(records.merged);
@@ -569,7 +575,8 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "rank 4 called MPI_Abort"));
     EXPECT_TRUE(has_note(profile, "rank 5: libunwind is missing"));
     EXPECT_TRUE(has_note(profile, "rank 5: sampling"));
-    EXPECT_EQ(profile.notes.size(), 10u);
+    EXPECT_TRUE(has_note(profile, "8 calls of MPI_Iprobe, MPI_Test repeated an unsuccessful one"));
+    EXPECT_EQ(profile.notes.size(), 12u);  // and the module that is gone
 }
 
 TEST(BuildProfile, FewOfManyRanks) {

@@ -200,6 +200,7 @@ RecordFile random_rank(int rank, int world_size, int nodes) {
             const CellIndex recv = file.add_communication(parent, module, offset, "MPI_Recv",
                                                           {2, time * 2, time, time});
             file.histogram(recv).messages[random() % kSizeBuckets] = random() % 9;
+            file.histogram(recv).untimed = random() % 9;
             file.histogram(recv).event_count[random() % kEventSlots] = random() % 9;
             file.part(recv).bytes_received = random();
             file.add_peer(recv, static_cast<uint32_t>(random()) % static_cast<uint32_t>(world_size),

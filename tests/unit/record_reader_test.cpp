@@ -32,6 +32,7 @@ struct Example {
         file.part(send).failed = 1;
         file.part(allreduce).blocked_ticks = 5;
         file.histogram(send).messages[11] = 4;
+        file.histogram(send).untimed = 3;
         file.histogram(send).event_count[kSendReady] = 4;
         file.histogram(send).event_ticks[kSendReady] = 100;
     }
@@ -60,6 +61,7 @@ TEST(RecordReader, ReadsEveryFigureOfANode) {
     EXPECT_EQ(send.totals.blocked_ns, 33u);
     EXPECT_EQ(send.totals.bytes_sent, 4096u);
     EXPECT_EQ(send.totals.failed, 1u);
+    EXPECT_EQ(send.totals.untimed, 3u);
     EXPECT_EQ(send.totals.event_count[kSendReady], 4u);
     EXPECT_EQ(send.totals.event_ns[kSendReady], 100u);
     EXPECT_EQ(send.ranks, 1u);

@@ -336,6 +336,7 @@ inline Profile large_profile() {
     profile.merged_flags = kMergedRowsDropped;
     profile.rows.clear();
     profile.peers.clear();
+    profile.nodes[kRecv].totals.untimed = 1234;
     profile.distances.push_back({kRecv, 1, 3, 6000, 3 * kSecond, 0, 0, 6000 * 4096});
     profile.distances.push_back({kRecv, 3, 1, 2000, kSecond, 0, 0, 2000 * 4096});
     return profile;

@@ -1,7 +1,8 @@
 // Dies in the way that argv[1] names; argv[2] is the beginning of a file name. Each rank r makes
 // 50 + 10 r messages to itself and one barrier, writes the number of finished calls to
 // argv[2].<r>, and waits for a second barrier's worth of files; then rank 1 (rank 0 when alone), or
-// every rank, ends. A right recovery shows every one of these calls.
+// every rank, ends, its last calls being 777 unsuccessful polls. A right recovery shows every one
+// of these calls.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +40,9 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);  // @last
     const int all = argc > 3 && !strcmp(argv[3], "all");
     if (all || rank == (size > 1)) {
+        for (int i = 0; i < 777; i++) {
+            MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_SELF, &in, MPI_STATUS_IGNORE);  // @poll
+        }
         usleep(100000);  // the others leave the barrier
         end(argv[1]);
     }

@@ -1,0 +1,247 @@
+#include "runtime/polls.h"
+
+#include <sys/mman.h>
+
+#include "runtime/mpi_semantics.h"
+
+namespace dwell {
+
+namespace {
+
+// Hands out what there is, to one claim after the other.
+class Room {
+  public:
+    explicit Room(uint64_t ticks) : ticks_(ticks) {}
+    uint64_t take(uint64_t wanted) {
+        const uint64_t taken = wanted < ticks_ ? wanted : ticks_;
+        ticks_ -= taken;
+        return taken;
+    }
+    // The factor at which claims of `total` fit.
+    double scale(uint64_t total) const {
+        return total <= ticks_ ? 1 : static_cast<double>(ticks_) / static_cast<double>(total);
+    }
+    uint64_t left() const { return ticks_; }
+
+  private:
+    uint64_t ticks_;
+};
+
+uint64_t scaled(uint64_t ticks, double factor) {
+    return factor == 1 ? ticks : static_cast<uint64_t>(static_cast<double>(ticks) * factor);
+}
+
+// Calls `use(poll, leg)` for each leg with polls that have no time yet.
+template <typename Use>
+void for_each_untimed(Thread* thread, Use use) {
+    for (uint32_t left = thread->untimed_polls; left != 0; left &= left - 1) {
+        Poll& poll = thread->polls[__builtin_ctz(left) - 1];
+        for (PollLeg& leg : poll.legs) {
+            if (leg.untimed != 0) use(poll, leg);
+        }
+    }
+}
+
+// What the untimed polls of a thread would like to have.
+struct Claims {
+    uint64_t cost = 0;
+    uint64_t polls = 0;
+    uint64_t computation = 0;
+};
+Claims claims_of(Thread* thread) {
+    Claims claims;
+    for_each_untimed(thread, [&](const Poll& poll, const PollLeg& leg) {
+        claims.cost += leg.untimed * g_process.poll_cost_ticks;
+        claims.polls += leg.untimed * poll.ticks.value();
+        claims.computation += leg.untimed * leg.computation.value();
+    });
+    return claims;
+}
+
+Poll* new_poll(Thread* thread, const PathEntry* path) {
+    if (thread->polls == nullptr) {
+        const uint64_t start = now_ticks();
+        void* memory = mmap(nullptr, kPolls * sizeof(Poll), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        thread->slow_ticks += now_ticks() - start;
+        if (memory == MAP_FAILED) return nullptr;
+        thread->polls = static_cast<Poll*>(memory);
+    }
+    const uint32_t index = thread->next_poll++ % kPolls;
+    Poll* poll = &thread->polls[index];
+    *poll = Poll{};
+    poll->path = path;
+    poll->number = static_cast<uint8_t>(index + 1);
+    thread->paths[path - thread->paths].poll = poll->number;
+    return poll;
+}
+
+Poll* poll_of(Thread* thread, const PathEntry* path) {
+    if (path->poll == 0) return nullptr;
+    Poll* poll = &thread->polls[path->poll - 1];
+    return poll->path == path ? poll : nullptr;
+}
+
+PollLeg* leg_of(Thread* thread, Poll* poll) {
+    PollLeg* leg = find_leg(poll, thread->last);
+    if (leg != nullptr) return leg;
+    leg = &poll->legs[poll->next_leg++ % kPollLegs];
+    *leg = PollLeg{};
+    leg->from = thread->last;
+    const CellIndex interval = interval_before(thread, poll->index);
+    leg->interval = interval != 0 ? cell_at<Node>(interval) : nullptr;
+    return leg;
+}
+
+}  // namespace
+
+void set_poll_spacing() {
+    g_process.poll_spacing_ticks =
+        kPollSpacing_ns * g_process.header->ticks_per_second / 1'000'000'000u;
+}
+
+void RecentMean::add(uint64_t value) {
+    if (sixteenths_ == 0) {
+        sixteenths_ = 16 * value;
+        return;
+    }
+    sixteenths_ += value - sixteenths_ / 16;
+}
+
+Poll* find_poll(Thread* thread, MpiCall number, const Frame* frame) {
+    const PathEntry* path = remembered_path(thread, frame, number, anchor_of(thread, frame));
+    return path != nullptr ? poll_of(thread, path) : nullptr;
+}
+
+bool same_entries(Thread* thread, Poll* poll) {
+    for (int i = 0; i < poll->requests; ++i) {
+        const Before& before = poll->before[i];
+        if (before.handle == g_mpi.request_null || before.handle == g_mpi.request_empty) continue;
+        if (before.found.entry == nullptr || !still_stands(before.found)) return false;
+    }
+    poll->calls = thread->calls;
+    return true;
+}
+
+void remember_poll(Call* call, int slot, bool blocks, const Before* before, int requests) {
+    Thread* thread = call->thread;
+    thread->untimed_left = 0;
+    if (call->path == nullptr || requests > kPollRequests) return;
+    const uint64_t since = call->start_ticks - thread->last_ticks;
+    const uint64_t lost = lost_before(call);
+    const uint64_t computation = since > lost && !call->after_untimed ? since - lost : 0;
+    if (computation + call->ticks > g_process.poll_spacing_ticks) return;
+    Poll* poll = poll_of(thread, call->path);
+    if (poll == nullptr) poll = new_poll(thread, call->path);
+    if (poll == nullptr) return;
+    poll->node = call->node;
+    poll->event_count = &call->histogram->event_count[slot];
+    poll->index = call->index;
+    poll->slot = static_cast<uint8_t>(slot);
+    poll->blocks = blocks;
+    poll->requests = static_cast<uint16_t>(requests);
+    poll->calls = thread->calls;
+    for (int i = 0; i < requests; ++i) {
+        poll->handles[i] = before[i].handle;
+        poll->before[i] = before[i];
+    }
+    poll->ticks.add(call->ticks);
+    PollLeg* leg = leg_of(thread, poll);
+    if (call->after_untimed || leg->interval == nullptr) return;
+    leg->computation.add(computation);
+    thread->last_poll = poll;
+    thread->untimed_left = kUntimedPolls;
+}
+
+void book_untimed(Thread* thread, uint64_t until) {
+    ThreadRecord* record = thread->record;
+    const Claims claims = claims_of(thread);
+    Room room(until > thread->last_ticks ? until - thread->last_ticks : 0);
+    const uint64_t all = room.left();
+    record->intrusion_ticks += room.take(claims.cost);
+    const double polls_scale = room.scale(claims.polls);
+    for_each_untimed(thread, [&](const Poll& poll, const PollLeg& leg) {
+        const uint64_t ticks = room.take(scaled(leg.untimed * poll.ticks.value(), polls_scale));
+        auto* histogram = cell_at<SizeHistogram>(poll.index + kHistogramOffsetCells);
+        poll.node->ticks += ticks;
+        histogram->event_ticks[poll.slot] += ticks;
+        histogram->untimed += leg.untimed;
+        if (poll.blocks) cell_at<CommPart>(poll.index + kPartCells)->blocked_ticks += ticks;
+    });
+    const double computation_scale = room.scale(claims.computation);
+    for_each_untimed(thread, [&](const Poll&, const PollLeg& leg) {
+        leg.interval->ticks +=
+            room.take(scaled(leg.untimed * leg.computation.value(), computation_scale));
+    });
+    thread->last_ticks += all - room.left();
+    record->last_ticks = thread->last_ticks;
+    thread->slow_ticks += g_process.untimed_cost_ticks;
+    forget_untimed(thread);
+}
+
+void forget_untimed(Thread* thread) {
+    for_each_untimed(thread, [](const Poll&, PollLeg& leg) { leg.untimed = 0; });
+    thread->untimed_polls = 0;
+}
+
+void stop_poll(Call* call) {
+    call->end_ticks = now_ticks();
+    call->slow_ticks = call->thread->slow_ticks;
+    call->node = cell_at<Node>(call->index);
+    call->part = cell_at<CommPart>(call->index + kPartCells);
+    call->histogram = cell_at<SizeHistogram>(call->index + kHistogramOffsetCells);
+    call->histogram->untimed += 1;
+    call->thread->calls += 1;
+}
+
+// It took as long as an unsuccessful one and, as far as there is time left, what a message of its
+// size costs that is found.
+void estimate_poll(Call* call, uint64_t bytes) {
+    Thread* thread = call->thread;
+    const Claims claims = claims_of(thread);
+    const uint64_t poll_ticks = call->poll->ticks.value();
+    const uint64_t usual = lost_before(call) + claims.cost + claims.polls + claims.computation +
+                           call->leg->computation.value() + poll_ticks;
+    Room room(call->end_ticks - thread->last_ticks);
+    const uint64_t left = room.left() > usual ? room.left() - usual : 0;
+    const uint64_t found = found_cost_ticks(bytes);
+    call->ticks = room.take(poll_ticks + (left < found ? left : found));
+    call->start_ticks = call->end_ticks - call->ticks;
+    book_untimed_before(call);
+}
+
+void calibrate_polls(const Frame* frame) {
+    constexpr int kTurns = 20;
+    constexpr int kRounds = 40;
+    Thread* thread = t_thread;
+    // The least cost of a timed poll and `count` untimed ones.
+    const auto cost_of = [&](uint32_t count) {
+        uint64_t best = UINT64_MAX;
+        for (int round = 0; round < kRounds; ++round) {
+            const uint64_t begin = now_ticks();
+            for (int turn = 0; turn < kTurns; ++turn) {
+                Call call;
+                if (!enter(&call, MpiCall::kSend, frame, kMpiForm)) continue;
+                start(&call);
+                stop(&call);
+                book_event(&call, kRecvBlocked);
+                remember_poll(&call, kRecvBlocked, true, nullptr, 0);
+                leave(&call);
+                thread->untimed_left = count;
+                while (begin_poll(&call, MpiCall::kSend, frame, 0, nullptr)) end_poll(&call);
+            }
+            const uint64_t ticks = now_ticks() - begin;
+            if (ticks < best) best = ticks;
+        }
+        return best / kTurns;
+    };
+    const uint64_t one = cost_of(1);
+    const uint64_t many = cost_of(kUntimedPolls);
+    const uint64_t poll = many > one ? (many - one) / (kUntimedPolls - 1) : 0;
+    const uint64_t known = g_process.call_cost_ticks + g_process.inner_cost_ticks + poll;
+    g_process.poll_cost_ticks = poll;
+    g_process.untimed_cost_ticks = one > known ? one - known : 0;
+    if (thread->polls != nullptr) munmap(thread->polls, kPolls * sizeof(Poll));
+}
+
+}  // namespace dwell
