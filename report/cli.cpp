@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/enabling_profile.h"
+
 namespace dwell {
 namespace {
 
@@ -36,6 +38,8 @@ constexpr Setting kSettings[] = {
      "Largest record file of one process"},
     {"--per-rank-limit", "DWELL_ROW_LIMIT", &RunOptions::row_limit, "ROWS", 0, 1'000'000'000,
      nullptr, "Rows of figures by rank that are kept; above it only sums"},
+    {"--probe-limit", "DWELL_PROBE_LIMIT", &RunOptions::probe_limit, "TENTHS", 1, 1000, "off",
+     "What source probes may cost, in tenths of a percent, or off: no limit"},
     {"--merge-timeout", "DWELL_MERGE_TIMEOUT", &RunOptions::merge_timeout, "SECONDS", 1, 86'400,
      nullptr, "Longest wait for other ranks in MPI_Finalize"},
 };
@@ -44,7 +48,7 @@ constexpr const char* kRunFooter =
     "Works inside a launcher (mpirun -n 4 dwell run ./app) and around one\n"
     "(dwell run mpirun -n 4 ./app). Each option has a twin variable: DWELL_OUT,\n"
     "DWELL_CALLPATH, DWELL_SAMPLE, DWELL_PEERS, DWELL_MEMORY_MIB, DWELL_ROW_LIMIT,\n"
-    "DWELL_MERGE_TIMEOUT, DWELL_QUIET=1.";
+    "DWELL_PROBE_LIMIT, DWELL_MERGE_TIMEOUT, DWELL_ENABLE, DWELL_QUIET=1.";
 
 class RunFormatter : public CLI::Formatter {
   public:
@@ -75,7 +79,7 @@ size_t find_command(const std::vector<std::string>& words) {
         const std::string& word = words[i];
         if (word.empty() || word[0] != '-' || word == "--") return i;
         const bool takes_value =
-            word == "-o" || word == "--out" ||
+            word == "-o" || word == "--out" || word == "--enable" ||
             std::any_of(std::begin(kSettings), std::end(kSettings),
                         [&](const Setting& setting) { return word == setting.option; });
         i += takes_value ? 2 : 1;
@@ -101,6 +105,11 @@ std::optional<CliEnd> settle(RunOptions* options) {
                              value + "' should be " + error};
     }
     if (options->out.empty()) options->out = environment("DWELL_OUT");
+    if (options->enable.empty()) options->enable = environment("DWELL_ENABLE");
+    if (!options->enable.empty()) {
+        EnablingProfile profile;
+        if (!profile.read(options->enable.c_str())) return CliEnd{2, profile.error()};
+    }
     const std::string quiet = environment("DWELL_QUIET");
     if (!quiet.empty() && quiet != "0" && quiet != "1") {
         return CliEnd{2, "DWELL_QUIET: '" + quiet + "' should be 0 or 1"};
@@ -146,6 +155,8 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
     CLI::App app("Runs a program and profiles it.", "dwell run");
     app.formatter(std::make_shared<RunFormatter>());
     app.footer(kRunFooter);
+    app.add_option("--enable", options.enable, "Enabling profile: which instrumented sites are on")
+        ->type_name("FILE");
     app.add_option("-o,--out", options.out, "Directory for the profile (dwell-PROGRAM-JOB)")
         ->type_name("DIR");
     for (const Setting& setting : kSettings) {

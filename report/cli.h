@@ -16,7 +16,9 @@ struct RunOptions {
     std::string peers;          // DWELL_PEERS
     std::string memory_mib;     // DWELL_MEMORY_MIB
     std::string row_limit;      // DWELL_ROW_LIMIT
+    std::string probe_limit;    // DWELL_PROBE_LIMIT
     std::string merge_timeout;  // DWELL_MERGE_TIMEOUT
+    std::string enable;         // DWELL_ENABLE: an enabling profile
     bool quiet = false;         // DWELL_QUIET
     std::vector<std::string> command;
 };

@@ -76,7 +76,9 @@ void set_environment(const RunOptions& options, const OwnStatusPage& status) {
     set_or_clear("DWELL_PEERS", options.peers);
     set_or_clear("DWELL_MEMORY_MIB", options.memory_mib);
     set_or_clear("DWELL_ROW_LIMIT", options.row_limit);
+    set_or_clear("DWELL_PROBE_LIMIT", options.probe_limit);
     set_or_clear("DWELL_MERGE_TIMEOUT", options.merge_timeout);
+    set_or_clear("DWELL_ENABLE", options.enable);
     set_or_clear("DWELL_QUIET", options.quiet ? "1" : "");
     set_or_clear("DWELL_COMMAND", own_path());
     set_or_clear("DWELL_RUN_PID", std::to_string(getpid()));
@@ -125,6 +127,11 @@ bool rescue_all(const StatusPage* page, const RunOptions& options, int wait_stat
         kept = rescue_records(rescue) || kept;
     }
     return kept;
+}
+
+// By its MPI calls or by the probes of an instrumented program.
+bool is_observed(const StatusPage* page) {
+    return status_read(&page->mpi_processes) != 0 || status_read(&page->probed) != 0;
 }
 
 // One line when nothing was observed, and why.
@@ -186,6 +193,11 @@ int run_command(const RunOptions& given) {
         const auto absolute = std::filesystem::absolute(options.out, error);
         if (!error) options.out = absolute.lexically_normal().string();
     }
+    if (!options.enable.empty()) {  // the program may change its directory before it is read
+        std::error_code error;
+        const auto absolute = std::filesystem::absolute(options.enable, error);
+        if (!error) options.enable = absolute.string();
+    }
     const int obstacle = options.out.empty() ? 0 : directory_obstacle(options.out.c_str());
     // Rank 0 writes; on other hosts its directory need not be there.
     if (obstacle != 0 && (launcher_rank() <= 0 || !launcher_spans_hosts())) {
@@ -212,7 +224,7 @@ int run_command(const RunOptions& given) {
     if (may_be_serial) hooks.tick_ms = kSamplerTickMs;
     hooks.tick = [&] {
         const StatusPage* page = status.page();
-        if (page != nullptr && status_read(&page->mpi_processes) != 0) sampler.stop();
+        if (page != nullptr && is_observed(page)) sampler.stop();
         sampler.drain();
     };
     const ProcessEnd end = run_process(options.command, hooks);
@@ -222,10 +234,9 @@ int run_command(const RunOptions& given) {
     if (page != nullptr) {
         tell_outer_page(outer, page);
         const bool kept = rescue_all(page, options, end.wait_status);
-        if (status_read(&page->mpi_processes) == 0)
-            explain_silence(page, options, target, trouble, end.wait_status);
+        if (!is_observed(page)) explain_silence(page, options, target, trouble, end.wait_status);
         explain_missing(page, target, kept);
-        const bool serial = status_read(&page->mpi_processes) == 0 && may_be_serial;
+        const bool serial = !is_observed(page) && may_be_serial;
         if (serial && status_read(&page->message_done) == 0) {
             sampler.write_profile(options);
         }

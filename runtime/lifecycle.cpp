@@ -450,7 +450,7 @@ Thread* attach_for_probe() {
         g_options_read = Asked::kBad;  // not again
         switch_sites(false);
     } else {
-        status_probed(g_status);
+        status_probed(g_status, g_process.header->job);
     }
     attaching = false;
     return attached ? t_thread : nullptr;

@@ -79,6 +79,18 @@ inline void status_loaded(StatusPage* page) {
     if (page->child_pid == getpid()) __atomic_store_n(&page->child_loaded, 1u, __ATOMIC_RELEASE);
 }
 
+// Records of `job` exist: whoever made the page cares for them when the process cannot.
+inline void status_job(StatusPage* page, const char* job) {
+    const uint32_t known = status_read(&page->jobs);
+    for (uint32_t i = 0; i < known && i < kStatusJobs; ++i) {
+        if (status_read(&page->job[i].done) != 0 && strcmp(page->job[i].name, job) == 0) return;
+    }
+    const uint32_t slot = __atomic_fetch_add(&page->jobs, 1u, __ATOMIC_ACQ_REL);
+    if (slot >= kStatusJobs) return;
+    copy_job_name(page->job[slot].name, kJobNameBytes, job);
+    __atomic_store_n(&page->job[slot].done, 1u, __ATOMIC_RELEASE);
+}
+
 // MPI_Init is done and the record file exists. `job` is this process's job_name(), `observed` the
 // number of ranks of its world that are.
 inline void status_mpi_started(StatusPage* page, const char* job, int world_size, int observed) {
@@ -90,20 +102,15 @@ inline void status_mpi_started(StatusPage* page, const char* job, int world_size
                                     false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
         __atomic_store_n(&page->observed, static_cast<uint32_t>(observed), __ATOMIC_RELEASE);
     }
-    const uint32_t known = status_read(&page->jobs);
-    for (uint32_t i = 0; i < known && i < kStatusJobs; ++i) {
-        if (status_read(&page->job[i].done) != 0 && strcmp(page->job[i].name, job) == 0) return;
-    }
-    const uint32_t slot = __atomic_fetch_add(&page->jobs, 1u, __ATOMIC_ACQ_REL);
-    if (slot >= kStatusJobs) return;
-    copy_job_name(page->job[slot].name, kJobNameBytes, job);
-    __atomic_store_n(&page->job[slot].done, 1u, __ATOMIC_RELEASE);
+    status_job(page, job);
 }
 
 // An instrumented process is observed from its first probe on; without MPI it writes its own
 // report.
-inline void status_probed(StatusPage* page) {
-    if (page != nullptr) status_add(&page->probed);
+inline void status_probed(StatusPage* page, const char* job) {
+    if (page == nullptr) return;
+    status_add(&page->probed);
+    status_job(page, job);
 }
 
 // The records of this process need no more care: merged, or kept and named by the library itself.
