@@ -223,25 +223,34 @@ class Finder {
             return;  // recursion that became a loop
         }
         for (class loop* loop : loops_list(procedure_, 0)) {
+            if (is_recursion(loop)) {
+                continue;
+            }
             TableRow row;
             row.kind = SiteKind::kLoop;
             set_loop_place(row, loop);
-            class loop* outer = loop_outer(loop);
+            class loop* outer = written_loop(loop_outer(loop));
             row.enclosing = row_of(outer);
             rows_[loop] = static_cast<int>(sites_.group.rows.size());
-            LoopFacts& facts = loop_facts_[loop];
-            facts.outermost = loop_depth(loop) == 1;
-            facts.has_loop = loop->inner != nullptr;
+            loop_facts_[loop].outermost = outer == nullptr;
+            if (outer != nullptr) {
+                loop_facts_[outer].has_loop = true;
+            }
             sites_.group.rows.push_back(row);
             loops_.push_back(loop);
             ++sites_.loops_seen;
         }
     }
 
-    int row_of(class loop* loop) const {
-        const auto found = rows_.find(loop);
-        return found == rows_.end() ? 0 : found->second;
+    // The innermost loop with a row, among this one and those around it.
+    class loop* written_loop(class loop* loop) const {
+        while (loop != nullptr && rows_.count(loop) == 0) {
+            loop = loop_outer(loop);
+        }
+        return loop;
     }
+
+    int row_of(class loop* loop) const { return loop == nullptr ? 0 : rows_.at(loop); }
 
     void add_calls() {
         basic_block block;
@@ -266,13 +275,14 @@ class Finder {
         row.name = decl != NULL_TREE ? linkage_name(decl) : "";
         row.flags = decl != NULL_TREE && DECL_ARTIFICIAL(decl) ? kRowArtificial : 0;
         set_place(row, place_of(gimple_location(call)));
+        loop = written_loop(loop);
         row.enclosing = row_of(loop);
         sites_.group.rows.push_back(row);
         if (row.name == "vfork" || row.name == "__vfork") {
             sites_.vforks.push_back(call);
         }
         if (meaning != CallMeaning::kInPlace) {
-            for (; loop_depth(loop) > 0; loop = loop_outer(loop)) {
+            for (; loop != nullptr; loop = written_loop(loop_outer(loop))) {
                 LoopFacts& facts = loop_facts_[loop];
                 facts.has_call = facts.has_call || meaning == CallMeaning::kCall;
                 facts.has_communication =
