@@ -144,8 +144,9 @@ bool is_ifunc_resolver(tree decl) {
 bool is_glue(function* procedure) {
     tree decl = procedure->decl;
     const std::string name = linkage_name(decl);
-    if (name == "main" && strstr(lang_hooks.name, "Fortran") != nullptr) {
-        return true;
+    if ((name == "main" && strstr(lang_hooks.name, "Fortran") != nullptr) ||
+        name.starts_with("_sub_I_") || name.starts_with("_sub_D_")) {
+        return true;  // the latter two: of sanitizers and coverage
     }
     if (!is_static_initialiser(decl) ||
         !(DECL_STATIC_CONSTRUCTOR(decl) || DECL_STATIC_DESTRUCTOR(decl))) {
@@ -156,11 +157,12 @@ bool is_glue(function* procedure) {
         for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
             const gimple* statement = gsi_stmt(at);
             if (LOCATION_LOCUS(gimple_location(statement)) <= BUILTINS_LOCATION ||
-                is_gimple_debug(statement)) {
+                is_gimple_debug(statement) || gimple_code(statement) == GIMPLE_RETURN) {
                 continue;
             }
             tree callee = is_gimple_call(statement) ? gimple_call_fndecl(statement) : NULL_TREE;
-            if (callee == NULL_TREE || !is_static_initialiser(callee)) {
+            if (callee == NULL_TREE ||
+                !(is_static_initialiser(callee) || DECL_ARTIFICIAL(callee))) {
                 return false;
             }
         }
@@ -275,6 +277,9 @@ class Finder {
         row.name = decl != NULL_TREE ? linkage_name(decl) : "";
         row.flags = decl != NULL_TREE && DECL_ARTIFICIAL(decl) ? kRowArtificial : 0;
         set_place(row, place_of(gimple_location(call)));
+        if (row.line == 0) {
+            row.flags |= kRowArtificial;  // of OpenMP's run-time library, for one
+        }
         loop = written_loop(loop);
         row.enclosing = row_of(loop);
         sites_.group.rows.push_back(row);
