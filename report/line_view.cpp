@@ -239,8 +239,8 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
                 fmt::format("{}{} calls failed", partners.empty() ? "" : "; ", totals.failed);
         }
         if (totals.untimed != 0) {
-            partners += fmt::format("{}{} calls not timed one by one",
-                                    partners.empty() ? "" : "; ", totals.untimed);
+            partners += fmt::format("{}{} calls not timed one by one", partners.empty() ? "" : "; ",
+                                    totals.untimed);
         }
         if (!partners.empty()) {
             canvas->paragraph(std::string(kNumberWidth + 2, ' ') + partners, kNumberWidth + 2,

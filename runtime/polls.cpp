@@ -231,7 +231,7 @@ void calibrate_polls(const Frame* frame) {
                 book_event(&call, kRecvBlocked);
                 remember_poll(&call, kRecvBlocked, true, nullptr, 0);
                 leave(&call);
-                thread->untimed_left = count;
+                if (thread->last_poll != nullptr) thread->untimed_left = count;
                 while (begin_poll(&call, MpiCall::kSend, frame, 0, nullptr)) end_poll(&call);
             }
             const uint64_t ticks = now_ticks() - begin;

@@ -127,7 +127,8 @@ class Notes {
         for (const auto& entry : by_function) {
             names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.first);
         }
-        add(fmt::format("{} call{} of {} repeated an unsuccessful one and {} not timed one by one: "
+        add(
+            fmt::format("{} call{} of {} repeated an unsuccessful one and {} not timed one by one: "
                         "the time is estimated from those that were",
                         calls, plural(calls), names, calls == 1 ? "was" : "were"));
     }

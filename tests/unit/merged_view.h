@@ -39,10 +39,10 @@ inline std::map<std::string, uint32_t> nodes_by_path(const Merged& merged) {
 using FigureList = std::vector<uint64_t>;
 
 inline void append(FigureList* list, const Totals& totals) {
-    for (uint64_t figure : {totals.count, totals.time_ns, totals.min_ns, totals.max_ns,
-                            totals.sync_ns, totals.blocked_ns, totals.bytes_sent,
-                            totals.bytes_received, totals.failed, totals.folded_peers,
-                            totals.untimed}) {
+    for (uint64_t figure :
+         {totals.count, totals.time_ns, totals.min_ns, totals.max_ns, totals.sync_ns,
+          totals.blocked_ns, totals.bytes_sent, totals.bytes_received, totals.failed,
+          totals.folded_peers, totals.untimed}) {
         list->push_back(figure);
     }
     for (int slot = 0; slot < kEventSlots; slot++) {
