@@ -253,8 +253,8 @@ def passed_lines(function, ended):
 TESTS = {
     "Test": ("1", "request", "flag", "nullptr", "1", "status"),
     "Testall": ("count", "array_of_requests", "flag", "nullptr", "count", "array_of_statuses"),
-    "Testany": ("count", "array_of_requests", "flag", "index", "done && *index != MPI_UNDEFINED ? 1 : 0",
-                "status"),
+    "Testany": ("count", "array_of_requests", "flag", "index",
+                "done && *index != MPI_UNDEFINED ? 1 : 0", "status"),
     "Testsome": ("incount", "array_of_requests", "outcount", "array_of_indices",
                  "done && *outcount != MPI_UNDEFINED ? *outcount : 0", "array_of_statuses"),
 }

@@ -1,5 +1,6 @@
 #include "runtime/polls.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #include "runtime/mpi_semantics.h"
@@ -61,8 +62,10 @@ Claims claims_of(Thread* thread) {
 Poll* new_poll(Thread* thread, const PathEntry* path) {
     if (thread->polls == nullptr) {
         const uint64_t start = now_ticks();
+        const int saved_errno = errno;
         void* memory = mmap(nullptr, kPolls * sizeof(Poll), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        errno = saved_errno;
         thread->slow_ticks += now_ticks() - start;
         if (memory == MAP_FAILED) return nullptr;
         thread->polls = static_cast<Poll*>(memory);
@@ -191,6 +194,7 @@ void stop_poll(Call* call) {
     call->part = cell_at<CommPart>(call->index + kPartCells);
     call->histogram = cell_at<SizeHistogram>(call->index + kHistogramOffsetCells);
     call->histogram->untimed += 1;
+    call->after_untimed = false;
     call->thread->calls += 1;
 }
 
@@ -227,7 +231,7 @@ void calibrate_polls(const Frame* frame) {
                 book_event(&call, kRecvBlocked);
                 remember_poll(&call, kRecvBlocked, true, nullptr, 0);
                 leave(&call);
-                thread->untimed_left = count;
+                if (thread->last_poll != nullptr) thread->untimed_left = count;
                 while (begin_poll(&call, MpiCall::kSend, frame, 0, nullptr)) end_poll(&call);
             }
             const uint64_t ticks = now_ticks() - begin;

@@ -197,6 +197,7 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->thread = thread;
     call->index = index;
     call->poll = nullptr;
+    call->after_untimed = false;
     call->node = node;
     call->part = cell_at<CommPart>(index + kPartCells);
     call->histogram = cell_at<SizeHistogram>(index + kHistogramOffsetCells);

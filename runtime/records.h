@@ -67,9 +67,10 @@ inline uint64_t lost_before(const Call* call) {
 // moves that time stamp behind them.
 DWELL_COLD void book_untimed(Thread* thread, uint64_t until);
 inline void book_untimed_before(Call* call) {
-    call->after_untimed = call->thread->untimed_polls != 0;
-    if (call->after_untimed) [[unlikely]]
-        book_untimed(call->thread, call->start_ticks - lost_before(call));
+    if (call->thread->untimed_polls == 0) [[likely]]
+        return;
+    call->after_untimed = true;
+    book_untimed(call->thread, call->start_ticks - lost_before(call));
 }
 
 // Stamps the end of the call.

@@ -26,7 +26,8 @@ def row(name):
 
 
 EXTRA_CALLS = ("Isend", "Irecv", "Wait (for a send)", "Wait (for a receive)",
-               "Send + Recv (each), cold caches")
+               "Send + Recv (each), cold caches", "Testany of 16, unsuccessful, repeated")
+POLLS = ("Iprobe, unsuccessful, repeated", "Test, unsuccessful, repeated")
 
 
 def parse_call_cost(text):
@@ -54,8 +55,10 @@ def call_costs(bench):
                               with_depth(sampling_off + ["--callpath", "all"]),
                               with_depth(None))
     rows = []
-    for name, limit, runs in zip(names, (2.5, 4.0, None, None), results):
+    for name, for_calls, for_polls, runs in zip(names, (2.5, 4.0, None, None),
+                                                (0.4, None, None, None), results):
         for call in runs[0][1]:
+            limit = for_polls if call in POLLS else for_calls
             added = [figures[call] for _, figures in runs]
             pairs = [figures[call] / pair_ns for pair_ns, figures in runs]
             middle = statistics.median(pairs)
