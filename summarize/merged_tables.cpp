@@ -170,14 +170,20 @@ bool NodeTable::load() {
             index_.insert(hash, static_cast<uint32_t>(i));
         }
     }
+    loaded_ = true;
     return true;
 }
 
 uint32_t NodeTable::find_or_add(const MergedNode& place) {
-    const uint64_t hash = hash_of(place);
     GrowArray<MergedNode>& nodes = merged_->nodes;
+    if (next_ < nodes.size() && same_place(nodes[next_], place)) return next_++;
+    if (!loaded_ && !load()) return kNoNode;
+    const uint64_t hash = hash_of(place);
     const uint32_t known = find(hash, place);
-    if (known != HashIndex::kAbsent) return known;
+    if (known != HashIndex::kAbsent) {
+        next_ = known + 1;
+        return known;
+    }
     MergedNode node{};
     node.offset = place.offset;
     node.module = place.module;
@@ -246,14 +252,22 @@ void DistanceTable::add_peer(const MergedPeer& peer) {
     add(distance);
 }
 
-void keep_heaviest_peers(Merged* merged) {
+void keep_heaviest_peers(Merged* merged, size_t own) {
     GrowArray<MergedPeer>& peers = merged->peers;
-    std::sort(peers.begin(), peers.end(), [](const MergedPeer& a, const MergedPeer& b) {
+    const auto heavier = [](const MergedPeer& a, const MergedPeer& b) {
         if (a.node != b.node) return a.node < b.node;
         if (a.time_ns != b.time_ns) return a.time_ns > b.time_ns;
         if (a.rank != b.rank) return a.rank < b.rank;
         return a.peer < b.peer;
-    });
+    };
+    // Two sorted runs, but for the first time and where the trees differ: sorting the whole would
+    // cost n log n, and such runs are about the worst that std::sort can be given.
+    MergedPeer* const middle = peers.begin() + own;
+    if (!std::is_sorted(peers.begin(), middle, heavier)) {
+        std::sort(peers.begin(), middle, heavier);
+    }
+    if (!std::is_sorted(middle, peers.end(), heavier)) std::sort(middle, peers.end(), heavier);
+    std::inplace_merge(peers.begin(), middle, peers.end(), heavier);
     size_t kept = 0;
     size_t of_node = 0;
     for (size_t i = 0; i < peers.size(); i++) {
