@@ -5,8 +5,11 @@ import os
 import re
 import shutil
 import statistics
+import sys
 
-from measuring import Interval, NotMeasured, number_after, ratios
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import inputs  # noqa: E402
+from measuring import Interval, NotMeasured, number_after, ratios  # noqa: E402
 
 ROWS = {}
 
@@ -286,24 +289,6 @@ def start_and_end(bench):
     return rows
 
 
-LAMMPS_INPUT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 10 0 10 0 10
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify every 20 delay 0 check no
-fix 1 all nve
-thermo 100
-run {steps}
-"""
-
-
 def verdict(interval, reached):
     """No verdict from fewer pairs than an interval of 95 % needs, or from one wider than 5 %."""
     if interval.coverage < 0.95:
@@ -330,7 +315,7 @@ def lammps(bench):
         raise NotMeasured("lmp is not installed (Debian: lammps)")
     where = bench.directory("lammps")
     with open(os.path.join(where, "in.melt"), "w", encoding="utf-8") as stream:
-        stream.write(LAMMPS_INPUT.format(steps=100 if bench.quick else 5000))
+        stream.write(inputs.lammps_melt(10, 100 if bench.quick else 5000, 100))
     argv = [path, "-in", "in.melt", "-log", "none"]
 
     def times(options):
@@ -342,40 +327,6 @@ def lammps(bench):
     return slowdown_rows("LAMMPS melt", plain, observed, ("its loop time", "whole command"))
 
 
-HPCC_INPUT = """HPLinpack benchmark input file
-of the cost measurement
-HPL.out      output file name (if any)
-8            device out (6=stdout,7=stderr,file)
-1            # of problems sizes (N)
-{n}          Ns
-1            # of NBs
-{block}      NBs
-0            PMAP process mapping (0=Row-,1=Column-major)
-1            # of process grids (P x Q)
-1            Ps
-2            Qs
-16.0         threshold
-1            # of panel fact
-2            PFACTs (0=left, 1=Crout, 2=Right)
-1            # of recursive stopping criterium
-4            NBMINs (>= 1)
-1            # of panels in recursion
-2            NDIVs
-1            # of recursive panel fact.
-1            RFACTs (0=left, 1=Crout, 2=Right)
-1            # of broadcast
-1            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
-1            # of lookahead depth
-1            DEPTHs (>=0)
-2            SWAP (0=bin-exch,1=long,2=mix)
-64           swapping threshold
-0            L1 in (0=transposed,1=no-transposed) form
-0            U  in (0=transposed,1=no-transposed) form
-1            Equilibration (0=no,1=yes)
-8            memory alignment in double (> 0)
-"""
-
-
 @row("hpcc")
 def hpcc(bench):
     """hpcc times its parts one by one: the own time is the sum of those that communicate."""
@@ -384,7 +335,7 @@ def hpcc(bench):
         raise NotMeasured("hpcc is not installed (Debian: hpcc)")
     where = bench.directory("hpcc")
     with open(os.path.join(where, "hpccinf.txt"), "w", encoding="utf-8") as stream:
-        stream.write(HPCC_INPUT.format(n=64 if bench.quick else 1200, block=16 if bench.quick else 64))
+        stream.write(inputs.hpcc(*((64, 16) if bench.quick else (1200, 64))))
     result = os.path.join(where, "hpccoutf.txt")
 
     def times(options):
