@@ -84,6 +84,7 @@ class Join {
     GrowArray<uint32_t> text_map_;
     GrowArray<uint32_t> module_map_;
     GrowArray<uint32_t> node_map_;
+    GrowArray<MergedPeer> kept_peers_;
 };
 
 bool Join::prepare() {
@@ -180,7 +181,8 @@ bool Join::reserve() {
     return into_->histograms.reserve(histograms) &&
            into_->ranks.reserve(into_->ranks.size() + from_.ranks.size()) &&
            (folds_ || into_->rows.reserve(into_->rows.size() + from_.rows.size())) &&
-           into_->peers.reserve(peers) && distances_.load(distances);
+           into_->peers.reserve(peers) && (!folds_ || kept_peers_.reserve(peers)) &&
+           distances_.load(distances);
 }
 
 void Join::commit() {
@@ -255,7 +257,7 @@ void Join::add_peers() {
     if ((from_.flags & kMergedRowsDropped) == 0) fold_peers(own, into_->peers.size());
     const size_t all = into_->peers.size();
     const size_t all_distances = into_->distances.size();
-    keep_heaviest_peers(into_, own);
+    keep_heaviest_peers(into_, own, &kept_peers_);
     if (all_distances != own_distances) keep_heaviest_distances(into_);
     shrink(&into_->peers, all);
     shrink(&into_->distances, all_distances);

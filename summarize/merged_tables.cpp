@@ -252,7 +252,7 @@ void DistanceTable::add_peer(const MergedPeer& peer) {
     add(distance);
 }
 
-void keep_heaviest_peers(Merged* merged, size_t own) {
+void keep_heaviest_peers(Merged* merged, size_t own, GrowArray<MergedPeer>* room) {
     GrowArray<MergedPeer>& peers = merged->peers;
     const auto heavier = [](const MergedPeer& a, const MergedPeer& b) {
         if (a.node != b.node) return a.node < b.node;
@@ -262,19 +262,21 @@ void keep_heaviest_peers(Merged* merged, size_t own) {
     };
     // Two sorted runs, but for the first time and where the trees differ: sorting the whole would
     // cost n log n, and such runs are about the worst that std::sort can be given.
-    MergedPeer* const middle = peers.begin() + own;
-    if (!std::is_sorted(peers.begin(), middle, heavier)) {
-        std::sort(peers.begin(), middle, heavier);
-    }
+    MergedPeer* first = peers.begin();
+    MergedPeer* const middle = first + own;
+    MergedPeer* second = middle;
+    if (!std::is_sorted(first, middle, heavier)) std::sort(first, middle, heavier);
     if (!std::is_sorted(middle, peers.end(), heavier)) std::sort(middle, peers.end(), heavier);
-    std::inplace_merge(peers.begin(), middle, peers.end(), heavier);
-    size_t kept = 0;
     size_t of_node = 0;
-    for (size_t i = 0; i < peers.size(); i++) {
-        of_node = i != 0 && peers[i].node == peers[kept - 1].node ? of_node + 1 : 0;
-        if (of_node < kHeaviestPeers) peers[kept++] = peers[i];
+    while (first != middle || second != peers.end()) {
+        const bool takes_first =
+            second == peers.end() || (first != middle && !heavier(*second, *first));
+        const MergedPeer& next = takes_first ? *first++ : *second++;
+        const bool same = !room->empty() && (*room)[room->size() - 1].node == next.node;
+        of_node = same ? of_node + 1 : 0;
+        if (of_node < kHeaviestPeers) room->push(next);
     }
-    peers.resize(kept);
+    peers.swap(*room);
 }
 
 void keep_heaviest_distances(Merged* merged) {

@@ -82,7 +82,8 @@ class DistanceTable {
 
 // Leaves the kHeaviestPeers pairs of each node with most time; ties go to the lower rank, then
 // peer. The first `own` peers and those behind them were each kept so before, or are not in order.
-void keep_heaviest_peers(Merged* merged, size_t own);
+// `room` is empty and has room for all peers.
+void keep_heaviest_peers(Merged* merged, size_t own, GrowArray<MergedPeer>* room);
 // Sums the lightest distances of a node with more than kDistancesPerNode under kOtherDistances.
 void keep_heaviest_distances(Merged* merged);
 

@@ -229,7 +229,7 @@ def merged_records(bench, lines):
 
 @row("report")
 def end_of_run(bench):
-    """`dwell finish` on merged records, as rank 0 starts it after PMPI_Finalize."""
+    """`dwell finish` on merged records, as rank 0 starts it in MPI_Finalize."""
     kept = merged_records(bench, 1000)
     times_s = []
     nodes = 0
