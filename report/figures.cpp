@@ -9,6 +9,7 @@
 
 #include "report/text_style.h"
 #include "runtime/mpi_calls.h"
+#include "summarize/merged_tables.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {
@@ -22,20 +23,6 @@ LineKey line_key(const Profile& profile, uint32_t index) {
     std::string extra = node.module;
     if (node.line == 0 && node.parent != kNoNode) extra += '\n' + profile.nodes[node.parent].name;
     return {node.name, node.file, node.line, extra};
-}
-
-void add_totals(const Totals& from, Totals* into) {
-    into->count += from.count;
-    into->time_ns += from.time_ns;
-    into->min_ns = std::min(into->min_ns, from.min_ns);
-    into->max_ns = std::max(into->max_ns, from.max_ns);
-    into->sync_ns += from.sync_ns;
-    into->blocked_ns += from.blocked_ns;
-    into->bytes_sent += from.bytes_sent;
-    into->bytes_received += from.bytes_received;
-    into->failed += from.failed;
-    into->folded_peers += from.folded_peers;
-    into->untimed += from.untimed;
 }
 
 // The rank with most time in each line.
@@ -194,7 +181,7 @@ std::vector<CommLine> comm_lines(const Profile& profile) {
             line.node = i;
         }
         line.nodes.push_back(i);
-        add_totals(profile.nodes[i].totals, &line.totals);
+        add_totals(&line.totals, profile.nodes[i].totals);
     }
     std::vector<CommLine> lines;
     for (auto& [key, line] : by_key) lines.push_back(std::move(line));

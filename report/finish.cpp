@@ -150,6 +150,7 @@ std::string shelter_merged(const Merged& merged, const std::string& directory) {
     const std::string shelter = choose_record_shelter("", name_of_run(merged));
     const std::string path = directory + "/" + kMergedFile;
     if (shelter.empty() || !move_file(path, shelter + "/" + kMergedFile)) return directory;
+    rmdir(directory.c_str());
     return shelter;
 }
 
@@ -183,6 +184,7 @@ int finish_command(const FinishOptions& options) {
     const Outcome written = write_outputs(merged, options.out, options.quiet);
     if (written) {
         unlink(path.c_str());
+        rmdir(options.directory.c_str());
         return 0;
     }
     const std::string kept = shelter_merged(merged, options.directory);

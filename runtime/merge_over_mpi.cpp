@@ -35,7 +35,6 @@ MPI_Comm g_observed = nullptr;  // over the observed ranks, in the order of thei
 int g_place = 0;                // in g_observed
 int g_observed_count = 1;
 bool g_partial = false;
-char g_outcome = 0;  // 1: the merged records are on disk
 
 uint64_t deadline() {
     return monotonic_ns() +
@@ -118,15 +117,13 @@ bool reduce(Merged* merged, bool* complete) {
     return true;
 }
 
-// The way back, once the report is made: did the first place write everything? Record files are
-// removed only then.
-void spread_outcome() {
+// The way back: what the first place says in `word` reaches all; 0 where it does not in time.
+void spread(char* word) {
     int step = 1;
     while (step < g_observed_count && (g_place & step) == 0) step *= 2;
-    if (g_place != 0 && !receive_bytes(&g_outcome, 1, g_place - step, kResultTag)) g_outcome = 0;
+    if (g_place != 0 && !receive_bytes(word, 1, g_place - step, kResultTag)) *word = 0;
     for (step /= 2; step >= 1; step /= 2) {
-        if (g_place + step < g_observed_count)
-            send_bytes(&g_outcome, 1, g_place + step, kResultTag);
+        if (g_place + step < g_observed_count) send_bytes(word, 1, g_place + step, kResultTag);
     }
 }
 
@@ -234,16 +231,18 @@ void await_observed() {
 void merge_observed() {
     bool complete = false;
     const bool done = merge_records(&complete);
-    if (g_place == 0) {
-        g_outcome = done && complete ? 1 : 0;
-        if (done) run_finish();
+    if (g_place != 0 && !done) return;
+    char outcome = done && complete ? 1 : 0;  // everything is on disk: record files may go
+    spread(&outcome);
+    if (outcome != 0) {
+        unlink(g_process.record_path);
+        rmdir(g_process.record_dir);  // empty on hosts without the first place
     }
+    if (g_place == 0 && done) run_finish();
     // Only now may the other ranks go on: when one of them exits with an error, launchers end the
     // job, and would end the report too.
-    if (g_observed_count > 1 && (g_place == 0 || done)) spread_outcome();
-    if (g_outcome == 0) return;
-    unlink(g_process.record_path);
-    rmdir(g_process.record_dir);  // the last rank of a node finds it empty
+    char finished = 1;
+    spread(&finished);
 }
 
 }  // namespace dwell

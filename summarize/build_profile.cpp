@@ -140,7 +140,7 @@ void ProfileBuilder::add_communications() {
         ProfileNode& node = profile_.nodes[leaf];
         const bool is_first = parts[leaf]++ == 0;
         if (is_first) node.totals.min_ns = UINT64_MAX;
-        add_totals(merged.totals, &node.totals);
+        add_statement(merged.totals, &node.totals);
         add_histogram(merged, &node);
         // Several parts: bounds, which add_rank_figures makes exact where it can.
         if (is_first || merged.rank_max_ns > node.rank_max_ns) {

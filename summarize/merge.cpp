@@ -45,9 +45,11 @@ void add_rank_extremes(MergedNode* into, const MergedNode& from) {
     into->ranks += from.ranks;
 }
 
-// Gives memory that is no longer used back, if a smaller copy can be had.
+// Gives memory back, if most of what was needed for `before` entries is no longer used and a
+// smaller copy can be had.
 template <typename T>
-void shrink(GrowArray<T>* array) {
+void shrink(GrowArray<T>* array, size_t before) {
+    if (before <= 3 * array->size()) return;
     GrowArray<T> smaller;
     if (smaller.append(array->data(), array->size())) array->swap(smaller);
 }
@@ -82,6 +84,7 @@ class Join {
     GrowArray<uint32_t> text_map_;
     GrowArray<uint32_t> module_map_;
     GrowArray<uint32_t> node_map_;
+    GrowArray<MergedPeer> kept_peers_;
 };
 
 bool Join::prepare() {
@@ -153,7 +156,7 @@ bool Join::add_node(NodeTable* table, uint32_t node) {
 // Intervals name other nodes anywhere in the tree, so they and what lies under them come last.
 bool Join::map_nodes() {
     NodeTable table(into_);
-    if (!table.load() || !node_map_.resize(from_.nodes.size())) return false;
+    if (!node_map_.resize(from_.nodes.size())) return false;
     const uint32_t nodes = static_cast<uint32_t>(from_.nodes.size());
     for (uint32_t& mapped : node_map_) mapped = kNoNode;
     for (uint32_t i = 0; i < nodes; i++) {
@@ -178,7 +181,8 @@ bool Join::reserve() {
     return into_->histograms.reserve(histograms) &&
            into_->ranks.reserve(into_->ranks.size() + from_.ranks.size()) &&
            (folds_ || into_->rows.reserve(into_->rows.size() + from_.rows.size())) &&
-           into_->peers.reserve(peers) && distances_.load(distances);
+           into_->peers.reserve(peers) && (!folds_ || kept_peers_.reserve(peers)) &&
+           distances_.load(distances);
 }
 
 void Join::commit() {
@@ -236,6 +240,7 @@ void Join::add_rows() {
 
 void Join::add_peers() {
     const size_t own = into_->peers.size();
+    const size_t own_distances = into_->distances.size();
     for (const MergedPeer& source : from_.peers) {
         MergedPeer peer = source;
         peer.node = node_map_[peer.node];
@@ -250,10 +255,12 @@ void Join::add_peers() {
     // The peers of a side that has folded before are in its distances already.
     if ((into_->flags & kMergedRowsDropped) == 0) fold_peers(0, own);
     if ((from_.flags & kMergedRowsDropped) == 0) fold_peers(own, into_->peers.size());
-    keep_heaviest_peers(into_);
-    keep_heaviest_distances(into_);
-    shrink(&into_->peers);
-    shrink(&into_->distances);
+    const size_t all = into_->peers.size();
+    const size_t all_distances = into_->distances.size();
+    keep_heaviest_peers(into_, own, &kept_peers_);
+    if (all_distances != own_distances) keep_heaviest_distances(into_);
+    shrink(&into_->peers, all);
+    shrink(&into_->distances, all_distances);
 }
 
 void Join::fold_peers(size_t begin, size_t end) {

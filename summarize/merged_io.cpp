@@ -29,8 +29,8 @@ class Input {
     bool read(uint64_t count, GrowArray<T>* out) {
         if (count > left_ / sizeof(T)) return false;
         const size_t bytes = static_cast<size_t>(count) * sizeof(T);
-        if (padded(bytes) > left_ || !out->resize(static_cast<size_t>(count))) return false;
-        if (bytes != 0) memcpy(static_cast<void*>(out->data()), at_, bytes);
+        if (padded(bytes) > left_) return false;
+        if (!out->append(reinterpret_cast<const T*>(at_), static_cast<size_t>(count))) return false;
         at_ += padded(bytes);
         left_ -= padded(bytes);
         return true;

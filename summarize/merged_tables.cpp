@@ -171,14 +171,20 @@ bool NodeTable::load() {
             index_.insert(hash, static_cast<uint32_t>(i));
         }
     }
+    loaded_ = true;
     return true;
 }
 
 uint32_t NodeTable::find_or_add(const MergedNode& place) {
-    const uint64_t hash = hash_of(place);
     GrowArray<MergedNode>& nodes = merged_->nodes;
+    if (next_ < nodes.size() && same_place(nodes[next_], place)) return next_++;
+    if (!loaded_ && !load()) return kNoNode;
+    const uint64_t hash = hash_of(place);
     const uint32_t known = find(hash, place);
-    if (known != HashIndex::kAbsent) return known;
+    if (known != HashIndex::kAbsent) {
+        next_ = known + 1;
+        return known;
+    }
     MergedNode node{};
     node.offset = place.offset;
     node.module = place.module;
@@ -247,21 +253,31 @@ void DistanceTable::add_peer(const MergedPeer& peer) {
     add(distance);
 }
 
-void keep_heaviest_peers(Merged* merged) {
+void keep_heaviest_peers(Merged* merged, size_t own, GrowArray<MergedPeer>* room) {
     GrowArray<MergedPeer>& peers = merged->peers;
-    std::sort(peers.begin(), peers.end(), [](const MergedPeer& a, const MergedPeer& b) {
+    const auto heavier = [](const MergedPeer& a, const MergedPeer& b) {
         if (a.node != b.node) return a.node < b.node;
         if (a.time_ns != b.time_ns) return a.time_ns > b.time_ns;
         if (a.rank != b.rank) return a.rank < b.rank;
         return a.peer < b.peer;
-    });
-    size_t kept = 0;
+    };
+    // Two sorted runs, but for the first time and where the trees differ: sorting the whole would
+    // cost n log n, and such runs are about the worst that std::sort can be given.
+    MergedPeer* first = peers.begin();
+    MergedPeer* const middle = first + own;
+    MergedPeer* second = middle;
+    if (!std::is_sorted(first, middle, heavier)) std::sort(first, middle, heavier);
+    if (!std::is_sorted(middle, peers.end(), heavier)) std::sort(middle, peers.end(), heavier);
     size_t of_node = 0;
-    for (size_t i = 0; i < peers.size(); i++) {
-        of_node = i != 0 && peers[i].node == peers[kept - 1].node ? of_node + 1 : 0;
-        if (of_node < kHeaviestPeers) peers[kept++] = peers[i];
+    while (first != middle || second != peers.end()) {
+        const bool takes_first =
+            second == peers.end() || (first != middle && !heavier(*second, *first));
+        const MergedPeer& next = takes_first ? *first++ : *second++;
+        const bool same = !room->empty() && (*room)[room->size() - 1].node == next.node;
+        of_node = same ? of_node + 1 : 0;
+        if (of_node < kHeaviestPeers) room->push(next);
     }
-    peers.resize(kept);
+    peers.swap(*room);
 }
 
 void keep_heaviest_distances(Merged* merged) {

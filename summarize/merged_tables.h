@@ -46,19 +46,22 @@ class ModuleTable {
     HashIndex index_;
 };
 
-// Nodes with the same parent, site and (intervals) nodes left and met are one.
+// Nodes with the same parent, site and (intervals) nodes left and met are one. The trees of ranks
+// are much alike, so the next node in order is tried first; the index is made when that fails.
 class NodeTable {
   public:
     explicit NodeTable(Merged* merged) : merged_(merged) {}
-    bool load();
     // Of `place` only what names the node is read. kNoNode when memory ran out.
     uint32_t find_or_add(const MergedNode& place);
 
   private:
+    bool load();
     uint32_t find(uint64_t hash, const MergedNode& place) const;
 
     Merged* merged_;
     HashIndex index_;
+    bool loaded_ = false;
+    uint32_t next_ = 1;  // node 0, the program, needs no look-up
 };
 
 // Peers by rank distance.
@@ -78,8 +81,9 @@ class DistanceTable {
 };
 
 // Leaves the kHeaviestPeers pairs of each node with most time; ties go to the lower rank, then
-// peer.
-void keep_heaviest_peers(Merged* merged);
+// peer. The first `own` peers and those behind them were each kept so before, or are not in order.
+// `room` is empty and has room for all peers.
+void keep_heaviest_peers(Merged* merged, size_t own, GrowArray<MergedPeer>* room);
 // Sums the lightest distances of a node with more than kDistancesPerNode under kOtherDistances.
 void keep_heaviest_distances(Merged* merged);
 

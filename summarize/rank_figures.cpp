@@ -7,6 +7,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "summarize/merged_tables.h"
+
 namespace dwell {
 namespace {
 
@@ -22,7 +24,7 @@ class ThreadRows {
 
     void add_communication(uint32_t node, const Totals& totals) {
         touch(node);
-        add_totals(totals, &figures_[node].totals);
+        add_statement(totals, &figures_[node].totals);
     }
     void add_computation(uint32_t node, uint64_t time_ns) {
         touch(node);
@@ -144,22 +146,11 @@ void bounds_from_children(Profile* profile) {
 
 }  // namespace
 
-void add_totals(const Totals& from, Totals* to) {
-    to->count += from.count;
-    to->time_ns += from.time_ns;
-    to->min_ns = std::min(to->min_ns, from.min_ns);
-    to->max_ns = std::max(to->max_ns, from.max_ns);
-    to->sync_ns += std::min(from.sync_ns, from.time_ns);
-    to->blocked_ns += std::min(from.blocked_ns, from.time_ns);
-    to->bytes_sent += from.bytes_sent;
-    to->bytes_received += from.bytes_received;
-    to->failed += from.failed;
-    to->folded_peers += from.folded_peers;
-    to->untimed += from.untimed;
-    for (int slot = 0; slot < kEventSlots; ++slot) {
-        to->event_count[slot] += from.event_count[slot];
-        to->event_ns[slot] += from.event_ns[slot];
-    }
+void add_statement(const Totals& from, Totals* to) {
+    Totals cut = from;
+    cut.sync_ns = std::min(from.sync_ns, from.time_ns);
+    cut.blocked_ns = std::min(from.blocked_ns, from.time_ns);
+    add_totals(to, cut);
 }
 
 void add_to_parent(const Totals& node, Totals* parent) {

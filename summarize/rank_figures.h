@@ -13,7 +13,7 @@ namespace dwell {
 
 // Adds the figures of one communication statement to another's. No statement is blocked longer than
 // it lasts: what exceeds (rounding of several clocks) is cut.
-void add_totals(const Totals& from, Totals* to);
+void add_statement(const Totals& from, Totals* to);
 
 // Adds those figures of a node that its parent has as sums of its children.
 void add_to_parent(const Totals& node, Totals* parent);

@@ -39,3 +39,11 @@ function(dwell_python_test label name script timeout)
         LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 PROCESSORS 2
         ENVIRONMENT "SYSTEST_DWELL=$<TARGET_FILE:dwell>;SYSTEST_LIBRARY=$<TARGET_FILE:dwell_runtime>;SYSTEST_PROGRAMS=${CMAKE_CURRENT_BINARY_DIR}/bin:${PROJECT_BINARY_DIR}/tests/system/bin:${PROJECT_BINARY_DIR}/tests/faults/bin;SYSTEST_SOURCES=${PROJECT_SOURCE_DIR}/tests/system")
 endfunction()
+
+# dwell_cases(<label> test_<group>.py <time-out in seconds> <names of cases...>)
+function(dwell_cases label script timeout)
+    string(REGEX REPLACE "^test_(.*)\\.py$" "\\1" group ${script})
+    foreach(name ${ARGN})
+        dwell_python_test(${label} ${group}.${name} ${script} ${timeout} ${name})
+    endforeach()
+endfunction()

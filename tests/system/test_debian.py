@@ -6,7 +6,9 @@ import re
 import shutil
 import sys
 
-from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, run_observed,
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import inputs  # noqa: E402
+from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, run_observed,  # noqa: E402
                      run_plain, same_result, scratch, skip_unless, source)
 
 
@@ -43,22 +45,7 @@ def lammps():
     """LAMMPS, melt of 500 atoms, 2 ranks: the thermodynamic table is the same to the last digit."""
     lmp = needs("lmp")
     with open(scratch("in.melt"), "w") as stream:
-        stream.write("""units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 5 0 5 0 5
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify every 20 delay 0 check no
-fix 1 all nve
-thermo 20
-run 200
-""")
+        stream.write(inputs.lammps_melt(5, 200, 20))
 
     def table(stdout):
         lines = stdout.splitlines()
@@ -76,38 +63,7 @@ def hpcc():
     hpcc_path = needs("hpcc")
     os.mkdir(scratch("run"))
     with open(scratch("run/hpccinf.txt"), "w") as stream:
-        stream.write("""HPLinpack benchmark input file
-Innovative Computing Laboratory, University of Tennessee
-HPL.out      output file name (if any)
-8            device out (6=stdout,7=stderr,file)
-1            # of problems sizes (N)
-64           Ns
-1            # of NBs
-16           NBs
-0            PMAP process mapping (0=Row-,1=Column-major)
-1            # of process grids (P x Q)
-1            Ps
-2            Qs
-16.0         threshold
-1            # of panel fact
-2            PFACTs (0=left, 1=Crout, 2=Right)
-1            # of recursive stopping criterium
-4            NBMINs (>= 1)
-1            # of panels in recursion
-2            NDIVs
-1            # of recursive panel fact.
-1            RFACTs (0=left, 1=Crout, 2=Right)
-1            # of broadcast
-1            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
-1            # of lookahead depth
-1            DEPTHs (>=0)
-2            SWAP (0=bin-exch,1=long,2=mix)
-64           swapping threshold
-0            L1 in (0=transposed,1=no-transposed) form
-0            U  in (0=transposed,1=no-transposed) form
-1            Equilibration (0=no,1=yes)
-8            memory alignment in double (> 0)
-""")
+        stream.write(inputs.hpcc(64, 16))
 
     def verdicts():
         with open(scratch("run/hpccoutf.txt"), errors="replace") as stream:
