@@ -13,7 +13,8 @@ from probing import (Table, check_rows, check_seen, compile_gcc, program, record
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 # What is written stays where it is written: then answers do not depend on the level.
 AS_WRITTEN = ("-fno-inline", "-fno-partial-inlining", "-fno-ipa-cp", "-fno-ipa-sra", "-fno-ipa-icf",
-              "-fno-ipa-modref", "-fno-ipa-pure-const")
+              "-fno-inline-functions-called-once", "-fno-inline-small-functions",
+              "-fno-inline-functions", "-fno-optimize-sibling-calls")
 FILES = {"c": ("gcc", "probed.c", ("-w", "-lm")),
          "cpp": ("g++", "probed.cpp", ("-std=c++20",)),
          "f90": ("gfortran", "probed.f90", ())}
@@ -122,7 +123,8 @@ def registers():
             output, log = recorded(build_here("live.c", [level, *more], plugin_arguments=("all",)))
             check_equal(output, want, f"{level} {more}")
             check_equal(log.wrong, [], f"{level} {more}")
-            check_equal(log.entered["main/live/10"], (20, 220), f"inner loop {level} {more}")
+            inner = [seen for path, seen in log.entered.items() if path.endswith("/6/10")]
+            check_equal(inner, [(20, 220)], f"inner loop {level} {more}")
 
 
 def live_registers():
@@ -298,7 +300,7 @@ int main(int argc, char** argv) {
                                        f"-fuse-ld={linker}"], "lib.so")
         _, log = recorded(build_here("user.c", ["-O2", f"-fuse-ld={linker}"]), [library])
         check_equal(log.wrong, [], "wrong")
-        check_equal(log.modules[1:], [(6, 2)] * 3, "the library's registrations")
+        check_equal(log.modules[1:], [(4, 2)] * 3, "the library's registrations")
         check_equal(log.entered["main/4/go"], (3, 0), "entries")
         check_equal(log.entered["main/4/go/2"], (3, 15), "iterations")
 
