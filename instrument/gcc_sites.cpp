@@ -88,14 +88,19 @@ void set_place(TableRow& row, const Place& place) {
     row.column = place.column;
 }
 
+// Whether the header is all of the loop; the optimisers give such a loop an empty latch.
+bool ends_at_once(class loop* loop) {
+    return loop->header == loop->latch ||
+           (loop->num_nodes == 2 && last_stmt(loop->latch) == nullptr);
+}
+
 // A loop begins where its condition stands when that comes first (for, while, do of Fortran), else
 // at its first statement (do ... while).
 void set_loop_place(TableRow& row, class loop* loop) {
     Extent head;
     gimple* last = last_stmt(loop->header);
     const bool tests_first = last != nullptr && gimple_code(last) == GIMPLE_COND &&
-                             !single_succ_p(loop->header) && loop->header != loop->latch &&
-                             loop_exits_from_bb_p(loop, loop->header);
+                             !ends_at_once(loop) && loop_exits_from_bb_p(loop, loop->header);
     if (tests_first) {
         head.add(gimple_location(last));
     }
@@ -120,6 +125,16 @@ void set_loop_place(TableRow& row, class loop* loop) {
 
 bool has_attribute(tree decl, const char* name) {
     return lookup_attribute(name, DECL_ATTRIBUTES(decl)) != NULL_TREE;
+}
+
+// Not written by a programmer. What the compiler makes of the bodies of lambdas, coroutines and
+// OpenMP constructs was.
+bool is_artificial(tree decl, const std::string& name) {
+    const size_t lambda = name.find("Ul");
+    const bool written =
+        (lambda != std::string::npos && name.find("_cl", lambda) != std::string::npos) ||
+        name.ends_with(".actor") || name.find("._omp_fn.") != std::string::npos;
+    return DECL_ARTIFICIAL(decl) && !written;
 }
 
 bool is_ifunc_resolver(tree decl) {
@@ -185,10 +200,13 @@ class Finder {
     }
 
   private:
-    Wish wish(const TableRow& row) const {
+    Wish wish(const TableRow& row, uint8_t flags) const {
         return options_.wishes == nullptr
                    ? Wish::kUnsaid
-                   : options_.wishes->of(row.kind, row.flags, procedure_->decl, row);
+                   : options_.wishes->of(
+                         row.kind, flags,
+                         sites_.group.rows.empty() ? row.name : sites_.group.rows[0].name, row.file,
+                         row.line);
     }
 
     void choose(TableRow& row, Choice choice) const {
@@ -204,10 +222,12 @@ class Finder {
         TableRow row;
         row.kind = SiteKind::kProcedure;
         row.name = linkage_name(decl);
-        row.flags = DECL_ARTIFICIAL(decl) ? kRowArtificial : 0;
+        row.flags = is_artificial(decl, row.name) ? kRowArtificial : 0;
         set_place(row, place_of(DECL_SOURCE_LOCATION(decl)));
         const Place end = place_of(procedure_->function_end_locus);
-        if (row.line == 0 || is_static_initialiser(decl)) {
+        // A Fortran procedure with several entries becomes one more, placed at the end of its
+        // module.
+        if (row.line == 0 || is_static_initialiser(decl) || row.name.starts_with("master.")) {
             Extent statements;
             basic_block block;
             FOR_EACH_BB_FN(block, procedure_) { statements.add(block); }
@@ -216,7 +236,8 @@ class Finder {
         } else if (end.file == row.file && end.line >= row.line) {
             row.end_line = end.line;
         }
-        choose(row, choose_procedure(facts_.too_small(decl), wish(row), options_.all));
+        const bool small = facts_.too_small(decl);
+        choose(row, choose_procedure(small, wish(row, small ? kRowSmall : 0), options_.all));
         sites_.group.rows.push_back(row);
     }
 
@@ -275,7 +296,7 @@ class Finder {
         row.kind =
             meaning == CallMeaning::kCommunication ? SiteKind::kCommunication : SiteKind::kCall;
         row.name = decl != NULL_TREE ? linkage_name(decl) : "";
-        row.flags = decl != NULL_TREE && DECL_ARTIFICIAL(decl) ? kRowArtificial : 0;
+        row.flags = decl != NULL_TREE && is_artificial(decl, row.name) ? kRowArtificial : 0;
         set_place(row, place_of(gimple_location(call)));
         if (row.line == 0) {
             row.flags |= kRowArtificial;  // of OpenMP's run-time library, for one
@@ -302,7 +323,7 @@ class Finder {
             TableRow& row = sites_.group.rows[static_cast<size_t>(number)];
             const LoopFacts& facts = loop_facts_[loop];
             row.flags = is_innermost(facts) ? kRowInnermost : 0;
-            choose(row, choose_loop(facts, wish(row), options_.all));
+            choose(row, choose_loop(facts, wish(row, row.flags), options_.all));
             if (row.probes) {
                 sites_.probed_loops.push_back({loop, number});
             }

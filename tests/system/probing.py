@@ -1,9 +1,10 @@
 """Compiles programs with source probes, reads their static tables (runtime/site_table.h) and what
 programs/probe_recorder.cpp saw, and compares both with the answers that stand in the source.
 
-Answers, after `//`, `!` or whatever begins a comment:
-  = SITE [NAME] in WHERE CHOICE; ...  rows of this line. SITE: proc, loop, call, comm. A loop's NAME is
-                                 a label for its line. CHOICE: + (has probes), small, inner, off.
+Answers, directly after the `//` or `!` that begins a comment:
+  = SITE [NAME] in WHERE CHOICE; ...  rows of this line. WHERE: one for each row, | between.
+                                 SITE: proc, loop, call, comm. A loop's NAME is a label for its line.
+                                 CHOICE: + (has probes), small, inner, off.
   ! ENTRIES ITERATIONS PATH      what the probes must see; PATH of procedure names and loop labels
 """
 
@@ -145,12 +146,13 @@ class Answers:
         self.rows = []  # line, kind, name or label, enclosing name or label, choice
         self.labels = {}  # label: line
         self.seen = {}  # path: (entries, iterations)
+        mark = "!" if source.endswith(".f90") else "//"
         with open(source, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                if match := re.search(r"(?://|!)= (.*)$", line):
+                if match := re.search(rf"{mark}= (.*)$", line):
                     for answer in match.group(1).split(";"):
                         self._add_row(number, answer.split())
-                elif match := re.match(r"\s*(?://|!)! (\d+) (\d+) (.+)$", line):
+                elif match := re.match(rf"\s*{mark}! (\d+) (\d+) (.+)$", line):
                     self.seen[match.group(3)] = (int(match.group(1)), int(match.group(2)))
 
     def _add_row(self, number, words):
@@ -161,7 +163,8 @@ class Answers:
         enclosing = " ".join(words[place + 1:]) or None
         if kind == "loop":
             self.labels[name] = number
-        self.rows.append((number, kind, name, enclosing, choice))
+        for one in enclosing.split("|") if enclosing else [None]:
+            self.rows.append((number, kind, name, one, choice))
 
     def label_of(self, line):
         for label, number in self.labels.items():
@@ -171,21 +174,25 @@ class Answers:
 
 
 def plain_name(name):
-    """A name as the source has it: demangled, without the parameter list and GCC's number."""
+    """A name as the source has it: demangled, without the parameter list and GCC's suffixes."""
     if name is None:
         return None
+    if name.startswith("_GLOBAL__sub_I") or "__static_initialization_and_destruction" in name:
+        return "static"
+    name = re.sub(r"((\.(constprop|isra|part|lto_priv))?\.\d+)+$", "", name)
     if name.startswith("_Z"):
         name = run(["c++filt", name]).strip().replace("(anonymous namespace)::", "")
-        name = re.sub(r"(?<!operator)\(.*", "", name)
+        name = "lambda" if "{lambda" in name else re.sub(r"\(.*", "", name)
+        name = "::".join(name.split("::")[-2:])
     match = re.match(r"__(\w+)_MOD_(\w+)$", name)
     if match:
         name = match.group(2)
-    return re.sub(r"\.\d+$", "", name)
+    return name
 
 
-def check_rows(binary, source):
+def check_rows(binary, source, whole=True):
     """Every procedure, loop and communication row of the source, and the calls on lines with
-    answers."""
+    answers. Unless `whole`, procedures that are too small may have been optimised away."""
     answers = Answers(source)
     table = Table(binary)
     lines_with_calls = {row[0] for row in answers.rows if row[1] == "call"}
@@ -204,6 +211,10 @@ def check_rows(binary, source):
         got.append((row.line, row.kind, name_of(row), name_of(row.enclosing), row.choice()))
     missing = list(answers.rows)
     surplus = []
+    if not whole:
+        small = {name for _, _, name, _, choice in missing if choice == "small"}
+        gone = small - {row[2] for row in got if row[1] == "proc"}
+        missing = [row for row in missing if row[2] not in gone and row[3] not in gone]
     for row in got:
         if row in missing:
             missing.remove(row)
@@ -227,7 +238,8 @@ def check_seen(log, source):
                 names[part] = (answers.label_of(int(part)) if part.isdigit() else plain_name(part))
             parts.append(names[part])
         if all(part in known for part in parts):
-            path = "/".join(parts)
+            path = "/".join(part for i, part in enumerate(parts)
+                            if i == 0 or part != "static" or parts[i - 1] != "static")
             before = got.get(path, (0, 0))
             got[path] = (before[0] + counts[0], before[1] + counts[1])
     check_equal(got, answers.seen, "entries and iterations")

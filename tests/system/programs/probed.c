@@ -1,9 +1,6 @@
-// What source probes make of C. The answers stand beside the code and are found by counting:
-//   //= SITE [LABEL] in WHERE CHOICE   a row of the static table on this line; choice: + has
-//   probes,
-//                                  small, inner (innermost loop inside another), off (unselected)
-//   //! ENTRIES ITERATIONS PATH    what the probes must see; iterations: how often a loop's header
-//                                  is reached, once more than its body runs when it tests first
+// What source probes make of C. The answers stand beside the code and are found by counting;
+// probing.py says how they are written. Iterations: how often a loop's header is reached, once more
+// than its body runs when it tests first.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <math.h>
@@ -54,14 +51,15 @@ static int driver(const char* text) {  //= proc driver +
     return walk(text) + 1;             //= call walk in driver
 }
 
-// Left by longjmp out of a loop: 3 trips begun, none of its leaves seen.
+// Leads to longjmp out of a loop in its third trip: the way to a call that does not return is no
+// part of the loop, which is left; the procedure is not, and main's next probe notices.
 //! 1 0 main/jumps
 //! 1 0 main/jumps/jumper
-//! 1 0 main/jumps/jumper/trips
+//! 1 3 main/jumps/jumper/trips
 static jmp_buf place;
 static void jumper(int n) {             //= proc jumper +
     for (int i = 0; i < 5; i++) {       //= loop trips in jumper +
-        if (i == n) longjmp(place, 1);  //= call longjmp in trips
+        if (i == n) longjmp(place, 1);  //= call longjmp in jumper
         fflush(stdout);                 //= call fflush in trips
     }
 }
@@ -75,11 +73,11 @@ static int jumps(void) {          //= proc jumps +
 // the inner header is reached 5 + 5 + 4 times.
 //! 1 0 main/search
 //! 1 3 main/search/outer
-//! 3 14 main/search/outer/inner
+//! 3 14 main/search/outer/deep
 static int search(int product) {       //= proc search +
     for (int i = 0; i < 4; i++) {      //= loop outer in search +
-        for (int j = 0; j < 4; j++) {  //= loop inner in outer +
-            fflush(stdout);            //= call fflush in inner
+        for (int j = 0; j < 4; j++) {  //= loop deep in outer +
+            fflush(stdout);            //= call fflush in deep
             if (i * j == product) return 10 * i + j;
         }
     }
@@ -92,8 +90,8 @@ static int search(int product) {       //= proc search +
 //! 1 3 main/several/breaks
 static int several(int n) {  //= proc several +
     int k = 0;
-    do {  //= loop dowhile in several +
-        calls++;
+    do {                 // the compiler keeps the place of its first statement only
+        calls++;         //= loop dowhile in several +
         fflush(stdout);  //= call fflush in dowhile
     } while (++k < n);
     while (k) {  //= loop breaks in several +

@@ -1,7 +1,6 @@
 // What source probes make of C++; the answers are explained in probed.c.
 #include <coroutine>
 #include <cstdio>
-#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -9,12 +8,13 @@
 
 // A static initialiser and a destructor after main. Constructors are emitted twice, for objects and
 // for bases, or once for both.
-//! 1 0 Noisy::Noisy
-//! 1 4 Noisy::Noisy/making
+//! 1 0 static
+//! 1 0 static/Noisy::Noisy
+//! 1 4 static/Noisy::Noisy/making
 //! 1 0 Noisy::~Noisy
 //! 1 3 Noisy::~Noisy/undoing
 struct Noisy {
-    Noisy() {                         //= proc Noisy::Noisy +
+    Noisy() {                          //= proc Noisy::Noisy +
         for (int i = 0; i < 3; i++) {  //= loop making in Noisy::Noisy +
             std::fflush(stdout);
         }
@@ -35,25 +35,25 @@ static Noisy noisy;
 template <class T>
 T total(const std::vector<T>& values) {  //= proc int total<int> +; proc double total<double> +
     T sum{};
-    for (const auto& value : values) {  //= loop elements in int total<int> +; loop elements in double total<double> +
+    for (const auto& value : values) {  //= loop elements in int total<int>|double total<double> +
         sum += value;
     }
     return sum;
 }
 
-// 3 of the 10 trips pass, in the fourth it throws: that way out of the loop is not seen, since a
-// throw is no edge of the loop's. The other call makes all of its 5 trips.
+// Three of ten trips pass, the fourth throws: nothing sees how that loop is left. The other call
+// makes all of its three trips.
 //! 2 0 main/catcher
 //! 2 0 main/catcher/thrower
-//! 2 0 main/catcher/thrower/risky
-//! 2 0 main/catcher/thrower/risky/fails
+//! 2 4 main/catcher/thrower/risky
+//! 7 0 main/catcher/thrower/risky/fails
 void fails(int n) {  //= proc fails +
     if (n == 3) {
         throw std::runtime_error("three");
     }
     std::fflush(stdout);
 }
-int thrower(int n) {           //= proc thrower +
+int thrower(int n) {  //= proc thrower +
     int sum = 0;
     for (int i = 0; i < n; i++) {  //= loop risky in thrower +
         fails(i);
@@ -70,15 +70,14 @@ int catcher(int n) {  //= proc catcher +
 }
 
 struct Shape {
-    virtual ~Shape() = default;
-    virtual int corners() const { return 0; }  //= proc Shape::corners small
+    virtual int corners() const = 0;
     virtual int area(int n) const = 0;
 };
 struct Square : Shape {
     int corners() const override { return 4; }  //= proc Square::corners small
-    //! 2 0 main/square/Square::area
-    //! 2 10 main/square/Square::area/rows
-    int area(int n) const override {   //= proc Square::area +
+    //! 2 0 main/lambda/Square::area
+    //! 2 10 main/lambda/Square::area/rows
+    int area(int n) const override {  //= proc Square::area +
         int sum = 0;
         for (int i = 0; i < n; i++) {  //= loop rows in Square::area +
             sum += n;
@@ -90,39 +89,45 @@ struct Square : Shape {
 struct Numbers {
     struct promise_type {
         int value;
-        Numbers get_return_object() {
+        Numbers get_return_object() {  //= proc promise_type::get_return_object small
             return {std::coroutine_handle<promise_type>::from_promise(*this)};
         }
-        std::suspend_always initial_suspend() { return {}; }
-        std::suspend_always final_suspend() noexcept { return {}; }
-        std::suspend_always yield_value(int x) {
+        std::suspend_always initial_suspend() {  //= proc promise_type::initial_suspend small
+            return {};
+        }
+        std::suspend_always final_suspend() noexcept {  //= proc promise_type::final_suspend small
+            return {};
+        }
+        std::suspend_always yield_value(int x) {  //= proc promise_type::yield_value small
             value = x;
             return {};
         }
-        void return_void() {}
+        void return_void() {}  //= proc promise_type::return_void small
         void unhandled_exception() {}
     };
     std::coroutine_handle<promise_type> handle;
 };
-Numbers numbers(int n) {
+// Two procedures: what makes the coroutine, and its body.
+Numbers numbers(int n) {  //= proc numbers +; proc numbers +
     for (int i = 0; i < n; i++) {
         co_yield i;
     }
 }
 
-int main() {
+int main() {  //= proc main +
     std::vector<int> ints{1, 2, 3, 4, 5};
     std::vector<double> doubles{1.5, 2.5, 3.5};
-    std::unique_ptr<Shape> shape = std::make_unique<Square>();
-    //! 1 0 main/square
-    auto square = [&](int n) {
+    const Square square_shape;
+    const Shape* shape = &square_shape;
+    //! 1 0 main/lambda
+    auto square = [&](int n) {  //= proc lambda in main +
         return shape->area(n) + shape->area(n) + shape->corners();
     };
     Numbers sequence = numbers(5);
     int drawn = 0;
     //! 1 6 main/draws
-    while (true) {  //= loop draws in main +
-        sequence.handle.resume();
+    while (true) {
+        sequence.handle.resume();  //= loop draws in main +
         if (sequence.handle.done()) {
             break;
         }

@@ -28,8 +28,8 @@ contains
         integer, intent(in) :: n
         real, intent(out) :: a(n, n)
         integer :: i
-        do concurrent (i = 1:n)                    != loop diagonal in fill +
-            a(i, i) = 2.0
+        do concurrent (i = 1:n)  ! the compiler keeps the place of its first statement only
+            a(i, i) = 2.0                          != loop diagonal in fill +
         end do
         call scale(3)
     contains
@@ -52,12 +52,12 @@ contains
     subroutine first(x)                            != proc first +
         integer, intent(inout) :: x
         integer :: i
-        x = x + 1
+        x = x + 1                                  != proc master.0.first_ +
         entry second(x)                            != proc second +
         do i = 1, 4                                != loop sums in master.0.first_ +
             x = x + i
         end do
-    end subroutine                                 != proc master.0.first_ +
+    end subroutine
 
     integer pure function plus(x)                  != proc plus small
         integer, intent(in) :: x
@@ -72,7 +72,7 @@ program main                                       != proc MAIN__ +
     integer :: x
     x = plus(-1)
     !! 1 9 MAIN__/whole
-    a = 1.0                                        != loop whole in MAIN__ +
+    a = 1.0                                        != loop whole in MAIN__ +; loop whole in whole inner
     call fill(a, 8)
     call first(x)
     call second(x)
