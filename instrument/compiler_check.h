@@ -1,0 +1,33 @@
+// Which compiler a command runs, and whether a plugin that was built here can be loaded into it.
+#ifndef DWELL_INSTRUMENT_COMPILER_CHECK_H_
+#define DWELL_INSTRUMENT_COMPILER_CHECK_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dwell {
+
+enum class Family { kNone, kGcc, kClang };
+
+struct CompilerCheck {
+    Family family = Family::kNone;  // kNone: no plugin of ours fits
+    std::string reason;             // why not
+};
+
+// `compiler` is a name to be looked up in PATH, or a path.
+CompilerCheck check_compiler(const std::string& compiler);
+
+// The same from what `compiler -v` printed.
+CompilerCheck check_compiler_answer(const std::string& compiler, const std::string& answer);
+
+// The words of the command that an MPI compiler wrapper runs, without ccache and its kind; nothing
+// when the wrapper is not of Open MPI. Its variables (OMPI_CC and others) count.
+std::optional<std::string> ask_mpi_wrapper(const std::string& wrapper);
+
+// Both outputs of a command, nothing when it could not be started or failed.
+std::optional<std::string> output_of(const std::vector<std::string>& words);
+
+}  // namespace dwell
+
+#endif  // DWELL_INSTRUMENT_COMPILER_CHECK_H_
