@@ -165,6 +165,18 @@ bool makes_no_code(const std::string& word) {
                        [&](std::string_view start) { return word.starts_with(start); });
 }
 
+// Options that begin with -g and say whether clang makes debug information, against those that only
+// shape it (-gz, -gsplit-dwarf) or have another meaning (-gcc-toolchain).
+std::optional<bool> asks_for_lines(std::string_view word) {
+    if (word == "-g0" || word == "-ggdb0") return false;
+    for (const std::string_view start : {"-ggdb", "-gdwarf-", "-gline-"}) {
+        if (word.starts_with(start)) return true;
+    }
+    if (word == "-gdwarf" || word == "-gmlt" || word == "-gfull") return true;
+    if (word == "-g" || word == "-g1" || word == "-g2" || word == "-g3") return true;
+    return std::nullopt;
+}
+
 // `language` is the value of the last -x, empty when the ending of the name decides.
 bool is_source(const std::string& input, const std::string& language) {
     if (!language.empty()) return !language.starts_with("assembler");
@@ -198,6 +210,8 @@ CompileCommand read_compile_command(const std::vector<std::string>& given) {
             question = true;
         } else if (rules_probes_out(word)) {
             command.unfit = word;
+        } else if (const auto lines = asks_for_lines(word)) {
+            command.has_lines = *lines;
         } else if (word[0] != '-' || word.size() == 1) {
             has_input = true;
             command.has_source = command.has_source || is_source(word, language);

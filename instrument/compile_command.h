@@ -11,6 +11,7 @@ namespace dwell {
 struct CompileCommand {
     bool makes_code = false;  // neither a question to the compiler nor preprocessing alone
     bool has_source = false;  // some input is source text; otherwise it only assembles or links
+    bool has_lines = false;   // debug information is wanted, with source lines
     std::string unfit;        // the option that rules probes out, empty: there is none
 };
 

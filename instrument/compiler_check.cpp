@@ -62,8 +62,6 @@ bool is_known_clang(const std::string& compiler) {
            about.st_size == kClangFile_bytes && about.st_mtime == kClangFileTime_s;
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 // The environment with messages in English.
 std::vector<char*> english_environment() {
     static char english[] = "LC_ALL=C";
@@ -135,21 +133,23 @@ CompilerCheck check_compiler_answer(const std::string& compiler, const std::stri
     return {Family::kClang, {}};
 }
 
-CompilerCheck check_compiler(const std::string& compiler) {
-    if (is_known_clang(compiler)) return {Family::kClang, {}};
-    const std::optional<std::string> answer = output_of({compiler, "-v"});
-    if (!answer) return {Family::kNone, compiler + " -v does not tell which compiler it is"};
-    return check_compiler_answer(compiler, *answer);
+CompilerCheck check_compiler(const std::vector<std::string>& command) {
+    if (command.size() == 1 && is_known_clang(command.front())) return {Family::kClang, {}};
+    std::vector<std::string> question = command;
+    question.push_back("-v");
+    const std::optional<std::string> answer = output_of(question);
+    if (!answer) return {Family::kNone, command.back() + " -v does not tell which compiler it is"};
+    return check_compiler_answer(command.back(), *answer);
 }
 
-std::optional<std::string> ask_mpi_wrapper(const std::string& wrapper) {
+std::optional<std::vector<std::string>> ask_mpi_wrapper(const std::string& wrapper) {
     const std::optional<std::string> answer = output_of({wrapper, "--showme:command"});
-    std::istringstream words(answer.value_or(""));
-    for (std::string word; words >> word;) {
-        const std::string name = base_name(word);
-        if (name != "ccache" && name != "distcc" && name != "sccache") return word;
-    }
-    return std::nullopt;
+    if (!answer) return std::nullopt;
+    std::istringstream words(*answer);
+    std::vector<std::string> command;
+    for (std::string word; words >> word;) command.push_back(word);
+    if (command.empty()) return std::nullopt;
+    return command;
 }
 
 }  // namespace dwell

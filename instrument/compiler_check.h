@@ -15,15 +15,16 @@ struct CompilerCheck {
     std::string reason;             // why not
 };
 
-// `compiler` is a name to be looked up in PATH, or a path.
-CompilerCheck check_compiler(const std::string& compiler);
+// `command` runs the compiler: its name, to be looked up in PATH, or path; launchers such as ccache
+// may stand before it.
+CompilerCheck check_compiler(const std::vector<std::string>& command);
 
 // The same from what `compiler -v` printed.
 CompilerCheck check_compiler_answer(const std::string& compiler, const std::string& answer);
 
-// The words of the command that an MPI compiler wrapper runs, without ccache and its kind; nothing
-// when the wrapper is not of Open MPI. Its variables (OMPI_CC and others) count.
-std::optional<std::string> ask_mpi_wrapper(const std::string& wrapper);
+// The command that an MPI compiler wrapper runs as its variables (OMPI_CC and others) are; nothing
+// when the wrapper is not of Open MPI.
+std::optional<std::vector<std::string>> ask_mpi_wrapper(const std::string& wrapper);
 
 // Both outputs of a command, nothing when it could not be started or failed.
 std::optional<std::string> output_of(const std::vector<std::string>& words);

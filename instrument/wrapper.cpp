@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@ constexpr std::string_view kCompilers[] = {"mpicc", "mpicxx",   "mpifort", "gcc"
 constexpr const char* kEnableVariable = "DWELL_CC_ENABLE";
 constexpr const char* kAllVariable = "DWELL_CC_ALL";
 constexpr const char* kVerboseVariable = "DWELL_CC_VERBOSE";
+constexpr const char* kStripDebugVariable = "DWELL_CC_STRIP_DEBUG";  // for clang's plugin alone
 
 constexpr const char* kHelp =
     "Usage: dwell-mpicc|dwell-mpicxx|dwell-mpifort [--dwell-OPTION]... COMPILER'S ARGUMENTS\n"
@@ -119,7 +121,8 @@ std::string quoted(const std::string& word) {
 
 std::string command_line(const Invocation& invocation) {
     std::string line;
-    for (const char* variable : {kEnableVariable, kAllVariable, kVerboseVariable}) {
+    for (const char* variable :
+         {kEnableVariable, kAllVariable, kVerboseVariable, kStripDebugVariable}) {
         const char* value = getenv(variable);
         if (value != nullptr) line += std::string(variable) + "=" + quoted(value) + " ";
     }
@@ -144,11 +147,25 @@ std::string command_line(const Invocation& invocation) {
     exit(error == ENOENT ? 127 : 126);
 }
 
-// The compiler behind an MPI wrapper, any other as it is.
-std::string underlying_compiler(const Invocation& invocation) {
-    if (!base_name(invocation.compiler).starts_with("mpi")) return invocation.compiler;
-    const auto compiler = ask_mpi_wrapper(invocation.compiler);
-    return compiler.value_or("");
+// What runs the compiler: the command behind an MPI wrapper, any other compiler itself.
+std::optional<std::vector<std::string>> compiler_command(const Invocation& invocation) {
+    if (base_name(invocation.compiler).starts_with("mpi")) {
+        return ask_mpi_wrapper(invocation.compiler);
+    }
+    return std::vector<std::string>{invocation.compiler};
+}
+
+// True when one of `words` is a wrapper of ours, which adds the options itself.
+bool holds_wrapper(const Invocation& invocation, const std::vector<std::string>& words) {
+    bool found = false;
+    for (const std::string& word : words) {
+        if (!base_name(word).starts_with(kPrefix)) continue;
+        if (base_name(word) == invocation.name) {
+            refuse(invocation, word + " would call itself: check OMPI_CC, OMPI_CXX and OMPI_FC");
+        }
+        found = true;
+    }
+    return found;
 }
 
 // Beside this program in a build tree, else where the installation has it; empty when missing.
@@ -187,6 +204,17 @@ std::vector<std::string> gcc_options(const std::string& plugin, const std::strin
     return options;
 }
 
+// Without -g clang forgets lines: they are made for the plugin, which takes them out again.
+std::vector<std::string> clang_options(const std::string& plugin, const CompileCommand& command) {
+    std::vector<std::string> options = {"-fpass-plugin=" + plugin};
+    unsetenv(kStripDebugVariable);
+    if (command.has_source && !command.has_lines) {
+        options.insert(options.end(), {"-Xclang", "-debug-info-kind=line-tables-only"});
+        setenv(kStripDebugVariable, "1", 1);
+    }
+    return options;
+}
+
 // Adds the options that put probes in, or says why there will be none.
 void add_plugin(Invocation* invocation) {
     const CompileCommand command = read_compile_command(invocation->arguments);
@@ -195,23 +223,22 @@ void add_plugin(Invocation* invocation) {
     const auto without_probes = [&](const std::string& reason) {
         if (command.has_source) say(*invocation, reason + ": compiled without probes");
     };
-    if (!command.unfit.empty()) return without_probes("no probes for code with " + command.unfit);
-    const std::string compiler = underlying_compiler(*invocation);
-    if (compiler.empty()) {
+    const auto compiler = compiler_command(*invocation);
+    if (!compiler) {
         return without_probes(invocation->compiler + " is no compiler wrapper of Open MPI");
     }
-    if (base_name(compiler).starts_with(kPrefix)) {
-        if (base_name(compiler) != invocation->name) return;  // it adds the options itself
-        refuse(*invocation, compiler + " would call itself: check OMPI_CC, OMPI_CXX and OMPI_FC");
+    if (holds_wrapper(*invocation, *compiler)) return;
+    for (const std::string& unfit : {command.unfit, read_compile_command(*compiler).unfit}) {
+        if (!unfit.empty()) return without_probes("no probes for code with " + unfit);
     }
-    const CompilerCheck check = check_compiler(compiler);
+    const CompilerCheck check = check_compiler(*compiler);
     if (check.family == Family::kNone) return without_probes(check.reason);
     const char* file = check.family == Family::kGcc ? "dwell_gcc.so" : "dwell_llvm.so";
     const std::string plugin = find_plugin(file);
     if (plugin.empty()) return without_probes(std::string(file) + " is missing");
-    const std::vector<std::string> options =
-        check.family == Family::kGcc ? gcc_options(plugin, profile)
-                                     : std::vector<std::string>{"-fpass-plugin=" + plugin};
+    const std::vector<std::string> options = check.family == Family::kGcc
+                                                 ? gcc_options(plugin, profile)
+                                                 : clang_options(plugin, command);
     invocation->arguments.insert(invocation->arguments.begin(), options.begin(), options.end());
 }
 
