@@ -204,11 +204,13 @@ std::vector<std::string> gcc_options(const std::string& plugin, const std::strin
     return options;
 }
 
-// Without -g clang forgets lines: they are made for the plugin, which takes them out again.
+// clang complains of options that nothing uses, as in assembling. Without -g it forgets lines: they
+// are made for the plugin, which takes them out again.
 std::vector<std::string> clang_options(const std::string& plugin, const CompileCommand& command) {
-    std::vector<std::string> options = {"-fpass-plugin=" + plugin};
     unsetenv(kStripDebugVariable);
-    if (command.has_source && !command.has_lines) {
+    if (!command.has_source) return {};
+    std::vector<std::string> options = {"-fpass-plugin=" + plugin};
+    if (!command.has_lines) {
         options.insert(options.end(), {"-Xclang", "-debug-info-kind=line-tables-only"});
         setenv(kStripDebugVariable, "1", 1);
     }

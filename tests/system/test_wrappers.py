@@ -4,9 +4,10 @@ rules probes out costs one line and nothing else."""
 import os
 import re
 import shutil
+import struct
 
-from harness import (case, check, check_equal, execute, main, scratch,
-                     skip_unless)
+from harness import (case, check, check_equal, execute, main, mpirun, program, run_plain, same_result,
+                     scratch, skip_unless, source)
 
 WRAPPERS = os.environ.get("SYSTEST_WRAPPERS", ".")
 C = ("gcc", "clang", "mpicc")
@@ -21,7 +22,7 @@ int work(int n) {
     int sum = 0;
     for (int i = 0; i < n; ++i) {
         sum += i * i;
-        if (getenv("DWELL_TEST_NOWHERE") != NULL) sum += 1;
+        if (rand() < 0) sum += 1;
     }
     return sum;
 }
@@ -43,10 +44,9 @@ WORK_F = """program squares
      total = total + i * i + len_trim(text)
   end do
   print '(I0)', total
-  stop 3
+  call exit(3)
 end program
 """
-# Weak symbols of objects; a linked program has the table instead.
 PROBES = {"dwell_enter", "dwell_leave", "dwell_loop_enter", "dwell_loop_leave"}
 
 
@@ -119,8 +119,9 @@ def works(name, arguments):
 
 
 def without_temporary(run):
-    """Both outputs, with the names of temporary files made alike."""
-    return [re.sub(r"/tmp/[-\w]+(\.\w+)", r"TEMPORARY\1", text) for text in (run.stdout, run.stderr)]
+    """Both outputs, with the names of temporary files and of the folder made alike."""
+    texts = [text.replace(run.cwd, "FOLDER") for text in (run.stdout, run.stderr)]
+    return [re.sub(r"/tmp/[-\w]+(\.\w+)", r"TEMPORARY\1", text) for text in texts]
 
 
 def symbols(path):
@@ -130,14 +131,24 @@ def symbols(path):
 
 
 def has_probes(file):
-    run = execute(["readelf", "-SW", scratch(file)])
+    """An object names the probes; in a linked file some row of the static table has a level."""
+    path = scratch(file)
+    if PROBES & symbols(path):
+        return True
+    run = execute(["readelf", "-SW", path])
     check(run.code == 0, "readelf" + run.describe())
-    return "dwell_levels" in run.stdout
+    found = re.search(r"\sdwell_sites\s+PROGBITS\s+\S+\s+([0-9a-f]+)\s+([0-9a-f]+)", run.stdout)
+    if found is None:
+        return False
+    with open(path, "rb") as stream:
+        stream.seek(int(found.group(1), 16))
+        rows = stream.read(int(found.group(2), 16))
+    return any(level != 0 for _, level, _ in struct.iter_unpack("<16si12s", rows))
 
 
-def only_with_probes(file):
-    check(has_probes(f"probes/{file}"), f"{file} has no probes")
-    check(not has_probes(f"plain/{file}"), f"plain {file} has probes")
+def only_with_probes(file, what):
+    check(has_probes(f"probes/{file}"), f"no probes in {file} of dwell-{what}")
+    check(not has_probes(f"plain/{file}"), f"probes in {file} of {what}")
 
 
 def runs_alike(file="a.out", output="30\n", code=3):
@@ -158,7 +169,7 @@ def every_name():
                      FORTRAN: ["squares.f90"]}[next(g for g in (C, CXX, FORTRAN) if name in g)]
         works(name, ["--version"])
         works(name, [*arguments, "-o", "program"])
-        only_with_probes("program")
+        only_with_probes("program", name)
         runs_alike("program")
 
 
@@ -214,9 +225,9 @@ def compile_options():
                         ["-fno-asynchronous-unwind-tables"], ["-fstack-protector-strong"],
                         ["-march=native"], ["-mcmodel=medium"]):
             works(name, [*options, "-c", "work.c"])
-            only_with_probes("work.o")
+            only_with_probes("work.o", f"{name} {options}")
             works(name, [*options, "-c", "work.c", "-o", "a name with blanks.o"])
-            only_with_probes("a name with blanks.o")
+            only_with_probes("a name with blanks.o", f"{name} {options}")
 
 
 @case
@@ -250,7 +261,7 @@ def dependency_files():
         for options in (["-MD"], ["-MMD"], ["-MMD", "-MP", "-MF", "rules"],
                         ["-MD", "-MF", "rules", "-MT", "target"]):
             works(name, [*options, "-c", "work.c"])
-            only_with_probes("work.o")
+            only_with_probes("work.o", f"{name} {options}")
             file = "rules" if "rules" in options else "work.d"
             texts = []
             for folder in ("plain", "probes"):
@@ -269,7 +280,7 @@ def response_files():
             write(scratch(f"{folder}/more"), '-o "out put.o"\n')
             write(scratch(f"{folder}/question"), "-E work.c")
         works(name, ["@options"])
-        only_with_probes("out put.o")
+        only_with_probes("out put.o", name)
         works(name, ["@question"])
         write(scratch("probes/large"), "-mcmodel=large -c work.c")
         run = execute([wrapper(name), "@large"], cwd=scratch("probes"))
@@ -284,12 +295,12 @@ def link_options():
                         ["-pthread"], ["-Wl,--gc-sections", "-ffunction-sections"],
                         ["-Wl,-z,relro,-z,now"], ["-rdynamic"]):
             works(name, [*options, "work.c", "main.c"])
-            only_with_probes("a.out")
+            only_with_probes("a.out", f"{name} {options}")
             runs_alike()
     for name in usable(("gcc", "clang")):
         for options in (["-static"], ["-static-pie"], ["-static", "-O2", "-g"]):
             works(name, [*options, "work.c", "main.c"])
-            only_with_probes("a.out")
+            only_with_probes("a.out", f"{name} {options}")
             runs_alike()
 
 
@@ -298,7 +309,7 @@ def shared_libraries():
     """A library with probes serves a program without, and the other way round."""
     for name in usable(C):
         works(name, ["-O2", "-shared", "-fPIC", "work.c", "-o", "libwork.so"])
-        only_with_probes("libwork.so")
+        only_with_probes("libwork.so", name)
         for library in ("plain", "probes"):
             for program, command in (("plain", name), ("probes", wrapper(name))):
                 run = execute([command, "main.c", "-L../" + library, "-lwork",
@@ -312,7 +323,7 @@ def separate_compilation():
     """Objects with and without probes link with either compiler."""
     for name in usable(C):
         works(name, ["-c", "-O2", "work.c", "main.c"])
-        only_with_probes("work.o")
+        only_with_probes("work.o", name)
         for command in (name, wrapper(name)):
             run = execute([command, "work.o", "../plain/main.o", "-o", "mixed"],
                           cwd=scratch("probes"))
@@ -321,15 +332,17 @@ def separate_compilation():
             check_equal((run.code, run.stdout), (3, "30\n"), "mixed program")
         if name != "mpicc":  # which adds libraries that -r cannot take
             works(name, ["-r", "-nostdlib", "work.o", "main.o", "-o", "all.o"])
-            only_with_probes("all.o")
+            only_with_probes("all.o", name)
 
 
 @case
 def link_time_optimisation():
     """-flto: probes are there when the program is linked, in one command or in several."""
-    for name in usable(("gcc", "mpicc")):
-        works(name, ["-flto", "-O2", "work.c", "main.c"])
-        only_with_probes("a.out")
+    for name in usable(C):
+        if same(name, ["-flto", "-O2", "work.c", "main.c"]).code != 0:
+            print(f"without {name}, whose -flto does not work here")
+            continue
+        only_with_probes("a.out", name)
         runs_alike()
         works(name, ["-flto", "-O2", "-c", "work.c"])
         run = execute([wrapper(name), "-flto", "-O2", "work.o", "main.c", "-o", "later"],
@@ -557,6 +570,28 @@ def same_program():
         for level in ("-O0", "-O2", "-O3"):
             works(name, [level, "work.c", "main.c"])
             runs_alike()
+
+
+@case
+def known_answers():
+    """The MPI programs whose answers the other tests know give them with probes too."""
+    fortran = ["-w", "-fallow-argument-mismatch", "-ffree-line-length-none", "-DUSE_F08"]
+    for name, plain, file, options in (
+            ("mpicc", "collectives", "collectives.c", []),
+            ("mpicc", "p2p_requests", "p2p_requests.c", []),
+            ("mpicc", "threads", "threads.c", ["-lpthread"]),
+            ("mpicxx", "plus", "plus.cpp", []),
+            ("mpifort", "fortran_F08", "fortran_all.F90", fortran)):
+        usable((name,))
+        arguments = [scratch("io")] if name == "mpifort" else []
+        expected = run_plain([program(plain), *arguments], 2, cwd=scratch())
+        for level in ("-O0", "-O2", "-O3"):
+            built = execute([wrapper(name), level, "-g", source("programs/" + file), *options,
+                             "-o", scratch("program")], cwd=scratch())
+            check_equal((built.code, built.stderr), (0, ""), f"{file} {level}" + built.describe())
+            check(has_probes("program"), f"no probes in {file} {level}")
+            run = execute(mpirun(2, scratch("program"), *arguments), 2, cwd=scratch())
+            same_result(expected, run)
 
 
 if __name__ == "__main__":
