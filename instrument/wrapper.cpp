@@ -197,7 +197,7 @@ std::string checked_profile(const Invocation& invocation) {
 
 std::vector<std::string> gcc_options(const std::string& plugin, const std::string& profile) {
     const std::string argument = "-fplugin-arg-dwell_gcc-";
-    std::vector<std::string> options = {"-fplugin=" + plugin, "-mno-red-zone"};
+    std::vector<std::string> options = {"-fplugin=" + plugin};
     if (!profile.empty()) options.push_back(argument + "enable=" + profile);
     if (is_set(kAllVariable)) options.push_back(argument + "all");
     if (is_set(kVerboseVariable)) options.push_back(argument + "verbose");
