@@ -86,6 +86,12 @@ def sources(folder):
     return scratch(folder)
 
 
+def clear():
+    """Removes what earlier compilations left."""
+    for folder in ("plain", "probes"):
+        shutil.rmtree(scratch(folder), ignore_errors=True)
+
+
 def with_path(extra=None):
     env = {"PATH": WRAPPERS + ":" + os.environ["PATH"]}
     env.update(extra or {})
@@ -153,7 +159,7 @@ def only_with_probes(file, what):
 
 def runs_alike(file="a.out", output="30\n", code=3):
     for folder in ("plain", "probes"):
-        run = execute([scratch(f"{folder}/{file}")])
+        run = execute([scratch(f"{folder}/{file}")], cwd=scratch(folder))
         check_equal((run.code, run.stdout, run.stderr), (code, output, ""), f"{folder} {file}")
 
 
@@ -291,9 +297,12 @@ def response_files():
 def link_options():
     """Programs of every linkage run as from the plain compiler."""
     for name in usable(C):
+        clear()
         for options in ([], ["-O2"], ["-O3", "-g"], ["-no-pie"], ["-pie", "-fPIE"], ["-fopenmp"],
                         ["-pthread"], ["-Wl,--gc-sections", "-ffunction-sections"],
-                        ["-Wl,-z,relro,-z,now"], ["-rdynamic"]):
+                        ["-Wl,-z,relro,-z,now"], ["-rdynamic"], ["--coverage"], ["-pg"],
+                        ["-fsanitize=address"], ["-fprofile-generate"], ["-finstrument-functions"],
+                        ["-fcf-protection=full"], ["-masm=intel"], ["-save-temps"]):
             works(name, [*options, "work.c", "main.c"])
             only_with_probes("a.out", f"{name} {options}")
             runs_alike()
@@ -368,8 +377,8 @@ def precompiled_header():
 
 def without_probes(command, arguments, reason, env=None, name="gcc"):
     """Object, output and exit code of the plain compiler `name`, and one line with the reason."""
+    clear()
     for folder in ("plain", "probes"):
-        shutil.rmtree(scratch(folder), ignore_errors=True)
         sources(folder)
     plain = execute([name, *arguments, "-o", "out"], cwd=scratch("plain"))
     run = execute([*command, *arguments, "-o", "out"], cwd=scratch("probes"), env=env)
