@@ -136,10 +136,17 @@ def symbols(path):
     return {line.split()[-1] for line in run.stdout.splitlines() if line}
 
 
+def probes_called(path):
+    """The entry points that an object calls."""
+    run = execute(["readelf", "-rW", path])
+    check(run.code == 0, "readelf" + run.describe())
+    return PROBES & set(re.findall(r"R_X86_64_\S+ +[0-9a-f]+ +(\w+)", run.stdout))
+
+
 def has_probes(file):
-    """An object names the probes; in a linked file some row of the static table has a level."""
+    """An object calls them; in a linked file some row of the static table has a level."""
     path = scratch(file)
-    if PROBES & symbols(path):
+    if probes_called(path):
         return True
     run = execute(["readelf", "-SW", path])
     check(run.code == 0, "readelf" + run.describe())
@@ -297,12 +304,12 @@ def response_files():
 def link_options():
     """Programs of every linkage run as from the plain compiler."""
     for name in usable(C):
-        clear()
         for options in ([], ["-O2"], ["-O3", "-g"], ["-no-pie"], ["-pie", "-fPIE"], ["-fopenmp"],
                         ["-pthread"], ["-Wl,--gc-sections", "-ffunction-sections"],
                         ["-Wl,-z,relro,-z,now"], ["-rdynamic"], ["--coverage"], ["-pg"],
                         ["-fsanitize=address"], ["-fprofile-generate"], ["-finstrument-functions"],
                         ["-fcf-protection=full"], ["-masm=intel"], ["-save-temps"]):
+            clear()
             works(name, [*options, "work.c", "main.c"])
             only_with_probes("a.out", f"{name} {options}")
             runs_alike()
@@ -498,7 +505,7 @@ def profile_chooses():
                  {"dwell_loop_enter", "dwell_loop_leave"})):
             run = execute([wrapper(name), *options, "-c", "work.c"], env=env, cwd=cwd)
             check_equal((run.code, run.stdout, run.stderr), (0, "", ""), "compiling")
-            check_equal(symbols(scratch("probes/work.o")) & PROBES, wanted,
+            check_equal(probes_called(scratch("probes/work.o")), wanted,
                         f"probes of dwell-{name} {options} {env}")
 
 
