@@ -17,13 +17,26 @@ for file in "$BINDIR/dwell" "$LIBDIR/libdwell.so" "$LIBDIR/pkgconfig/dwell.pc" \
     "$INCLUDEDIR/dwell/record_layout.h"; do
     [[ -s $prefix/$file ]] || fail "$file is missing"
 done
-for page in dwell dwell-run dwell-report dwell-recover dwell-info; do
+wrappers="dwell-mpicc dwell-mpicxx dwell-mpifort dwell-gcc dwell-g++ dwell-gfortran dwell-clang dwell-clang++"
+for page in dwell dwell-run dwell-report dwell-recover dwell-info dwell-cc $wrappers; do
     [[ -s $prefix/$MANDIR/man1/$page.1 ]] || fail "the manual page of $page is missing"
 done
+[[ -s $prefix/$MANDIR/man5/dwell-enable.5 ]] || fail "the manual page of dwell-enable is missing"
 
 [[ $("$prefix/$BINDIR/dwell" --version) == "dwell $VERSION" ]] || fail "dwell --version"
 library=$(readlink -f "$prefix/$LIBDIR/libdwell.so")
 "$prefix/$BINDIR/dwell" info | grep -qF "$library" || fail "the installed dwell does not find $library"
+
+for name in $wrappers; do
+    [[ -x $prefix/$BINDIR/$name ]] || fail "$name is missing"
+done
+echo 'int work(int); int twice(int n) { return work(n) + work(n); }' >"$prefix/twice.c"
+if [[ -s $prefix/$LIBDIR/dwell/dwell_gcc.so ]]; then
+    "$prefix/$BINDIR/dwell-gcc" -c "$prefix/twice.c" -o "$prefix/twice.o" &&
+        nm "$prefix/twice.o" | grep -q dwell_enter || fail "the installed dwell-gcc puts no probes in"
+fi
+[[ $(PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig pkg-config --variable=compiler_launcher dwell) == \
+    "$prefix/$BINDIR/dwell-cc" ]] || fail "pkg-config names no launcher"
 
 # Only libc may be needed by a library that is preloaded into every program.
 needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libc\.so|ld-linux)' || true)
@@ -39,7 +52,8 @@ cat >"$prefix/user/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES CXX)
 find_package(dwell REQUIRED)
-if(NOT EXISTS "${DWELL_LIBRARY}" OR NOT EXISTS "${DWELL_COMMAND}")
+if(NOT EXISTS "${DWELL_LIBRARY}" OR NOT EXISTS "${DWELL_COMMAND}"
+   OR NOT EXISTS "${DWELL_COMPILER_LAUNCHER}")
     message(FATAL_ERROR "paths of the package are wrong")
 endif()
 file(WRITE ${CMAKE_BINARY_DIR}/user.cpp

@@ -37,7 +37,7 @@ function(dwell_python_test label name script timeout)
         COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN})
     set_tests_properties(${label}.${name} PROPERTIES
         LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 PROCESSORS 2
-        ENVIRONMENT "SYSTEST_DWELL=$<TARGET_FILE:dwell>;SYSTEST_LIBRARY=$<TARGET_FILE:dwell_runtime>;SYSTEST_PROGRAMS=${CMAKE_CURRENT_BINARY_DIR}/bin:${PROJECT_BINARY_DIR}/tests/system/bin:${PROJECT_BINARY_DIR}/tests/faults/bin;SYSTEST_SOURCES=${PROJECT_SOURCE_DIR}/tests/system")
+        ENVIRONMENT "SYSTEST_DWELL=$<TARGET_FILE:dwell>;SYSTEST_LIBRARY=$<TARGET_FILE:dwell_runtime>;SYSTEST_WRAPPERS=$<TARGET_FILE_DIR:dwell-cc>;SYSTEST_PROGRAMS=${CMAKE_CURRENT_BINARY_DIR}/bin:${PROJECT_BINARY_DIR}/tests/system/bin:${PROJECT_BINARY_DIR}/tests/faults/bin;SYSTEST_SOURCES=${PROJECT_SOURCE_DIR}/tests/system")
 endfunction()
 
 # dwell_cases(<label> test_<group>.py <time-out in seconds> <names of cases...>)
