@@ -1,0 +1,46 @@
+// What the GCC plugin knows of the whole unit before any procedure gets probes: selection needs
+// facts about callees that are compiled later.
+#ifndef DWELL_INSTRUMENT_GCC_FACTS_H_
+#define DWELL_INSTRUMENT_GCC_FACTS_H_
+
+#include "instrument/gcc_headers.h"
+#include "instrument/selection.h"
+
+namespace dwell {
+
+// What the statement means to selection and tables.
+enum class CallMeaning {
+    kNone,     // becomes no call: internal functions, builtins without a library function
+    kInPlace,  // a call as written, though short or expanded in place: sqrt, memcpy of 8 bytes
+    kCall,
+    kCommunication,
+};
+CallMeaning meaning_of(const gcall* call);
+
+// Linkage name as the assembler sees it.
+std::string linkage_name(tree decl);
+
+// A function that the compiler made to run static initialisers or destructors.
+bool is_static_initialiser(tree fndecl);
+
+// Before GCC makes loops of recursive calls: notes which procedures have none of their own. The
+// note is an attribute, so that it reaches the link step of link-time optimisation.
+void note_loops(function* procedure);
+
+class UnitFacts {
+  public:
+    // Once, when interprocedural passes are over and no body has been compiled.
+    void gather();
+    bool too_small(tree fndecl) const { return small_.count(DECL_UID(fndecl)) != 0; }
+    // No loop was written, neither in the procedure nor in what was inlined into it: what look like
+    // loops are recursive calls.
+    bool loopless(tree fndecl) const { return loopless_.count(DECL_UID(fndecl)) != 0; }
+
+  private:
+    std::unordered_set<unsigned> small_;
+    std::unordered_set<unsigned> loopless_;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_INSTRUMENT_GCC_FACTS_H_

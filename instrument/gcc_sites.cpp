@@ -1,0 +1,332 @@
+// Finds sites in GIMPLE, after inlining and before the loop optimisers.
+#include "instrument/gcc_sites.h"
+
+namespace dwell {
+
+namespace {
+
+// --- Places in the source ---
+
+struct Place {
+    std::string file;
+    uint32_t line = 0;
+    uint16_t column = 0;
+};
+
+Place place_of(location_t location) {
+    Place place;
+    if (LOCATION_LOCUS(location) <= BUILTINS_LOCATION) {
+        return place;
+    }
+    const expanded_location expanded = expand_location(location);
+    if (expanded.file == nullptr || expanded.line <= 0) {
+        return place;
+    }
+    place.file = remap_debug_filename(expanded.file);
+    place.line = static_cast<uint32_t>(expanded.line);
+    place.column = expanded.column > 0 && expanded.column <= UINT16_MAX
+                       ? static_cast<uint16_t>(expanded.column)
+                       : 0;
+    return place;
+}
+
+// How many inlined procedures lie between the statement and the procedure that is compiled.
+int inline_depth(location_t location) {
+    int depth = 0;
+    for (tree block = LOCATION_BLOCK(location); block != NULL_TREE && TREE_CODE(block) == BLOCK;
+         block = BLOCK_SUPERCONTEXT(block)) {
+        depth += inlined_function_outer_scope_p(block) ? 1 : 0;
+    }
+    return depth;
+}
+
+// Lines of a run of statements, those of procedures inlined into it left out as far as the compiler
+// kept them apart (it does with -g).
+class Extent {
+  public:
+    void add(location_t location) {
+        const Place place = place_of(location);
+        if (place.line == 0) {
+            return;
+        }
+        const int depth = inline_depth(location);
+        if (first_.line == 0 || depth < depth_) {
+            depth_ = depth;
+            first_ = place;
+            last_line_ = place.line;
+        } else if (depth == depth_ && place.file == first_.file) {
+            if (place.line < first_.line) {
+                first_ = place;
+            }
+            last_line_ = std::max(last_line_, place.line);
+        }
+    }
+
+    void add(basic_block block) {
+        for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+            if (!is_gimple_debug(gsi_stmt(at))) {
+                add(gimple_location(gsi_stmt(at)));
+            }
+        }
+    }
+
+    const Place& first() const { return first_; }
+    uint32_t last_line() const { return last_line_; }
+    int depth() const { return depth_; }
+
+  private:
+    Place first_;
+    uint32_t last_line_ = 0;
+    int depth_ = 0;
+};
+
+bool inlined_code_is_known() { return debug_info_level >= DINFO_LEVEL_NORMAL || optimize == 0; }
+
+void set_place(TableRow& row, const Place& place) {
+    row.file = place.file;
+    row.line = place.line;
+    row.column = place.column;
+}
+
+// A loop begins where its condition stands when that comes first (for, while, do of Fortran), else
+// at its first statement (do ... while).
+void set_loop_place(TableRow& row, class loop* loop) {
+    Extent head;
+    gimple* last = last_stmt(loop->header);
+    const bool tests_first = last != nullptr && gimple_code(last) == GIMPLE_COND &&
+                             !single_succ_p(loop->header) && loop->header != loop->latch &&
+                             loop_exits_from_bb_p(loop, loop->header);
+    if (tests_first) {
+        head.add(gimple_location(last));
+    }
+    if (head.first().line == 0) {
+        head.add(loop->header);
+    }
+    Extent whole;
+    basic_block* blocks = get_loop_body(loop);
+    for (unsigned i = 0; i < loop->num_nodes; ++i) {
+        whole.add(blocks[i]);
+    }
+    free(blocks);
+    const bool head_is_inlined = head.first().line == 0 || whole.depth() < head.depth();
+    set_place(row, head_is_inlined || (!tests_first && inlined_code_is_known()) ? whole.first()
+                                                                                : head.first());
+    if (inlined_code_is_known() && whole.first().file == row.file) {
+        row.end_line = std::max(whole.last_line(), row.line);
+    }
+}
+
+// --- Procedures ---
+
+bool has_attribute(tree decl, const char* name) {
+    return lookup_attribute(name, DECL_ATTRIBUTES(decl)) != NULL_TREE;
+}
+
+bool is_ifunc_resolver(tree decl) {
+    if (DECL_ARTIFICIAL(decl) && has_attribute(decl, "target_clones")) {
+        return true;
+    }
+    ipa_ref* reference = nullptr;
+    cgraph_node* node = cgraph_node::get(decl);
+    if (node == nullptr) {
+        return false;
+    }
+    for (unsigned i = 0; node->iterate_direct_aliases(i, reference); ++i) {
+        auto* alias = dyn_cast<cgraph_node*>(reference->referring);
+        if (alias != nullptr && alias->ifunc_resolver) {
+            return true;
+        }
+    }
+    return node->ifunc_resolver || node->dispatcher_function;
+}
+
+// The compiler's own call of the program in Fortran, and calls of its static initialisers.
+bool is_glue(function* procedure) {
+    tree decl = procedure->decl;
+    const std::string name = linkage_name(decl);
+    if (name == "main" && strstr(lang_hooks.name, "Fortran") != nullptr) {
+        return true;
+    }
+    if (!is_static_initialiser(decl) ||
+        !(DECL_STATIC_CONSTRUCTOR(decl) || DECL_STATIC_DESTRUCTOR(decl))) {
+        return false;
+    }
+    basic_block block;
+    FOR_EACH_BB_FN(block, procedure) {
+        for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+            const gimple* statement = gsi_stmt(at);
+            if (LOCATION_LOCUS(gimple_location(statement)) <= BUILTINS_LOCATION ||
+                is_gimple_debug(statement)) {
+                continue;
+            }
+            tree callee = is_gimple_call(statement) ? gimple_call_fndecl(statement) : NULL_TREE;
+            if (callee == NULL_TREE || !is_static_initialiser(callee)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+class Finder {
+  public:
+    Finder(function* procedure, const UnitFacts& facts, const SelectionOptions& options,
+           Treatment treatment)
+        : procedure_(procedure), facts_(facts), options_(options), treatment_(treatment) {}
+
+    ProcedureSites find() {
+        add_procedure();
+        add_loops();
+        add_calls();
+        choose_loops();
+        return std::move(sites_);
+    }
+
+  private:
+    Wish wish(const TableRow& row) const {
+        return options_.wishes == nullptr
+                   ? Wish::kUnsaid
+                   : options_.wishes->of(row.kind, row.flags, procedure_->decl, row);
+    }
+
+    void choose(TableRow& row, Choice choice) const {
+        if (treatment_ == Treatment::kRowsOnly) {
+            choice = {false, static_cast<uint8_t>(choice.flags | kRowUnselected)};
+        }
+        row.probes = choice.probes;
+        row.flags = static_cast<uint8_t>(row.flags | choice.flags);
+    }
+
+    void add_procedure() {
+        tree decl = procedure_->decl;
+        TableRow row;
+        row.kind = SiteKind::kProcedure;
+        row.name = linkage_name(decl);
+        row.flags = DECL_ARTIFICIAL(decl) ? kRowArtificial : 0;
+        set_place(row, place_of(DECL_SOURCE_LOCATION(decl)));
+        const Place end = place_of(procedure_->function_end_locus);
+        if (row.line == 0 || is_static_initialiser(decl)) {
+            Extent statements;
+            basic_block block;
+            FOR_EACH_BB_FN(block, procedure_) { statements.add(block); }
+            set_place(row, statements.first());
+            row.end_line = statements.last_line();
+        } else if (end.file == row.file && end.line >= row.line) {
+            row.end_line = end.line;
+        }
+        choose(row, choose_procedure(facts_.too_small(decl), wish(row), options_.all));
+        sites_.group.rows.push_back(row);
+    }
+
+    void add_loops() {
+        if (facts_.loopless(procedure_->decl)) {
+            return;  // recursion that became a loop
+        }
+        for (class loop* loop : loops_list(procedure_, 0)) {
+            TableRow row;
+            row.kind = SiteKind::kLoop;
+            set_loop_place(row, loop);
+            class loop* outer = loop_outer(loop);
+            row.enclosing = row_of(outer);
+            rows_[loop] = static_cast<int>(sites_.group.rows.size());
+            LoopFacts& facts = loop_facts_[loop];
+            facts.outermost = loop_depth(loop) == 1;
+            facts.has_loop = loop->inner != nullptr;
+            sites_.group.rows.push_back(row);
+            loops_.push_back(loop);
+            ++sites_.loops_seen;
+        }
+    }
+
+    int row_of(class loop* loop) const {
+        const auto found = rows_.find(loop);
+        return found == rows_.end() ? 0 : found->second;
+    }
+
+    void add_calls() {
+        basic_block block;
+        FOR_EACH_BB_FN(block, procedure_) {
+            for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+                if (auto* call = dyn_cast<gcall*>(gsi_stmt(at))) {
+                    add_call(call, block->loop_father);
+                }
+            }
+        }
+    }
+
+    void add_call(gcall* call, class loop* loop) {
+        const CallMeaning meaning = meaning_of(call);
+        if (meaning == CallMeaning::kNone) {
+            return;
+        }
+        tree decl = gimple_call_fndecl(call);
+        TableRow row;
+        row.kind =
+            meaning == CallMeaning::kCommunication ? SiteKind::kCommunication : SiteKind::kCall;
+        row.name = decl != NULL_TREE ? linkage_name(decl) : "";
+        row.flags = decl != NULL_TREE && DECL_ARTIFICIAL(decl) ? kRowArtificial : 0;
+        set_place(row, place_of(gimple_location(call)));
+        row.enclosing = row_of(loop);
+        sites_.group.rows.push_back(row);
+        if (row.name == "vfork" || row.name == "__vfork") {
+            sites_.vforks.push_back(call);
+        }
+        if (meaning != CallMeaning::kInPlace) {
+            for (; loop_depth(loop) > 0; loop = loop_outer(loop)) {
+                LoopFacts& facts = loop_facts_[loop];
+                facts.has_call = facts.has_call || meaning == CallMeaning::kCall;
+                facts.has_communication =
+                    facts.has_communication || meaning == CallMeaning::kCommunication;
+            }
+        }
+    }
+
+    void choose_loops() {
+        for (class loop* loop : loops_) {
+            const int number = row_of(loop);
+            TableRow& row = sites_.group.rows[static_cast<size_t>(number)];
+            const LoopFacts& facts = loop_facts_[loop];
+            row.flags = is_innermost(facts) ? kRowInnermost : 0;
+            choose(row, choose_loop(facts, wish(row), options_.all));
+            if (row.probes) {
+                sites_.probed_loops.push_back({loop, number});
+            }
+        }
+    }
+
+    function* procedure_;
+    const UnitFacts& facts_;
+    const SelectionOptions& options_;
+    const Treatment treatment_;
+    ProcedureSites sites_;
+    std::vector<class loop*> loops_;
+    std::unordered_map<class loop*, int> rows_;
+    std::unordered_map<class loop*, LoopFacts> loop_facts_;
+};
+
+}  // namespace
+
+Treatment treatment_of(function* procedure) {
+    tree decl = procedure->decl;
+    cgraph_node* node = cgraph_node::get(decl);
+    if (has_attribute(decl, "naked") || procedure->is_thunk ||
+        (node != nullptr && (node->thunk || node->former_thunk_p()))) {
+        return Treatment::kLeaveAlone;
+    }
+    if (is_glue(procedure)) {
+        return Treatment::kLeaveAlone;
+    }
+    if (has_attribute(decl, "no_instrument_function") || is_ifunc_resolver(decl) ||
+        lookup_attribute("interrupt", TYPE_ATTRIBUTES(TREE_TYPE(decl))) != NULL_TREE ||
+        has_attribute(decl, "interrupt")) {
+        return Treatment::kRowsOnly;
+    }
+    return Treatment::kProbes;
+}
+
+ProcedureSites find_sites(function* procedure, const UnitFacts& facts,
+                          const SelectionOptions& options, Treatment treatment) {
+    return Finder(procedure, facts, options, treatment).find();
+}
+
+}  // namespace dwell

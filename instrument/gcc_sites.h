@@ -1,0 +1,52 @@
+// The sites of the procedure that GCC is compiling: the rows of its table, and which loops and
+// calls they stand for.
+#ifndef DWELL_INSTRUMENT_GCC_SITES_H_
+#define DWELL_INSTRUMENT_GCC_SITES_H_
+
+#include "instrument/gcc_facts.h"
+#include "instrument/gcc_headers.h"
+#include "instrument/probe_text.h"
+#include "instrument/selection.h"
+
+namespace dwell {
+
+struct LoopSite {
+    class loop* loop;
+    int row;
+};
+
+struct ProcedureSites {
+    TableGroup group;
+    std::vector<LoopSite> probed_loops;  // outer ones first
+    std::vector<gcall*> vforks;
+    unsigned loops_seen = 0;
+};
+
+// What the user asks for, beside the enabling profile.
+class Wishes {
+  public:
+    virtual ~Wishes() = default;
+    // `flags` are SiteRowFlags; for a loop `procedure` is the one that it stands in.
+    virtual Wish of(SiteKind kind, uint8_t flags, tree procedure, const TableRow& row) const = 0;
+};
+
+struct SelectionOptions {
+    bool all = false;
+    const Wishes* wishes = nullptr;  // null: none
+};
+
+// How far a procedure may be instrumented.
+enum class Treatment {
+    kLeaveAlone,  // no rows: its code is not the compiler's, or no code of a programmer
+    kRowsOnly,    // probes are unsafe or unwanted there
+    kProbes,
+};
+Treatment treatment_of(function* procedure);
+
+// Loops must be known to GCC (loop_optimizer_init).
+ProcedureSites find_sites(function* procedure, const UnitFacts& facts,
+                          const SelectionOptions& options, Treatment treatment);
+
+}  // namespace dwell
+
+#endif  // DWELL_INSTRUMENT_GCC_SITES_H_

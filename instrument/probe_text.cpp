@@ -1,0 +1,239 @@
+// Writes what probe_text.h describes.
+#include "instrument/probe_text.h"
+
+#include <map>
+#include <string_view>
+
+namespace dwell {
+
+namespace {
+
+// One group for a module: the linker keeps one copy of it. The constructor has the earliest
+// priority that programs do not use themselves, so that static initialisers are seen. Both end in a
+// jump: they need no frame. The endbr64 is for programs with control-flow protection.
+constexpr const char* kRegistration = R"(
+	.weak	dwell_register_sites
+	.weak	dwell_unregister_sites
+	.hidden	__start_dwell_sites
+	.hidden	__stop_dwell_sites
+	.hidden	__start_dwell_levels
+	.hidden	__stop_dwell_levels
+	.pushsection .bss.dwell_register_module,"awG",@nobits,dwell_register_module,comdat
+	.balign	8
+.Ldwell_module:
+	.zero	32
+	.popsection
+	.pushsection .text.dwell_register_module,"axG",@progbits,dwell_register_module,comdat
+	.weak	dwell_register_module
+	.hidden	dwell_register_module
+	.type	dwell_register_module, @function
+dwell_register_module:
+	.cfi_startproc
+	endbr64
+	movq	dwell_register_sites@GOTPCREL(%rip), %rax
+	testq	%rax, %rax
+	je	1f
+	leaq	.Ldwell_module(%rip), %rdi
+	leaq	__start_dwell_sites(%rip), %rdx
+	movq	%rdx, (%rdi)
+	leaq	__stop_dwell_sites(%rip), %rdx
+	movq	%rdx, 8(%rdi)
+	leaq	__start_dwell_levels(%rip), %rdx
+	movq	%rdx, 16(%rdi)
+	leaq	__stop_dwell_levels(%rip), %rdx
+	movq	%rdx, 24(%rdi)
+	jmp	*%rax
+1:	ret
+	.cfi_endproc
+	.size	dwell_register_module, .-dwell_register_module
+	.type	dwell_unregister_module, @function
+dwell_unregister_module:
+	.cfi_startproc
+	endbr64
+	movq	dwell_unregister_sites@GOTPCREL(%rip), %rax
+	testq	%rax, %rax
+	je	1f
+	leaq	.Ldwell_module(%rip), %rdi
+	jmp	*%rax
+1:	ret
+	.cfi_endproc
+	.size	dwell_unregister_module, .-dwell_unregister_module
+	.popsection
+	.pushsection .init_array.00100,"awG",@init_array,dwell_register_module,comdat
+	.balign	8
+	.quad	dwell_register_module
+	.popsection
+	.pushsection .fini_array.00100,"awG",@fini_array,dwell_register_module,comdat
+	.balign	8
+	.quad	dwell_unregister_module
+	.popsection
+)";
+
+const char* entry_point(ProbeKind kind) {
+    switch (kind) {
+        case ProbeKind::kEnter:
+            return "dwell_enter";
+        case ProbeKind::kLeave:
+            return "dwell_leave";
+        case ProbeKind::kLoopEnter:
+            return "dwell_loop_enter";
+        case ProbeKind::kLoopLeave:
+            return "dwell_loop_leave";
+        case ProbeKind::kVforked:
+            break;
+    }
+    return "dwell_vforked";
+}
+
+std::string quoted(const std::string& text) {
+    std::string result = "\"";
+    for (const char character : text) {
+        const auto byte = static_cast<unsigned char>(character);
+        if (byte < 0x20 || byte >= 0x7f || byte == '"' || byte == '\\') {
+            char octal[8];
+            snprintf(octal, sizeof octal, "\\%03o", byte);
+            result += octal;
+        } else {
+            result += character;
+        }
+    }
+    return result + '"';
+}
+
+}  // namespace
+
+// The order of groups in the section (a row's enclosing row comes first), and the texts.
+struct SiteTable::Emission {
+    explicit Emission(const std::vector<TableGroup>& all)
+        : groups(all), first_row(all.size(), kUnplaced) {
+        for (size_t group = 0; group < groups.size(); ++group) {
+            place(static_cast<int>(group));
+        }
+    }
+
+    void place(int number) {
+        const auto index = static_cast<size_t>(number);
+        if (first_row[index] != kUnplaced) {
+            return;
+        }
+        if (groups[index].host >= 0) {
+            place(groups[index].host);
+        }
+        order.push_back(number);
+        first_row[index] = rows;
+        rows += static_cast<int>(groups[index].rows.size());
+    }
+
+    // A field that refers to a text.
+    std::string text(const std::string& value) {
+        if (value.empty()) {
+            return "0";
+        }
+        const auto [found, added] = texts.try_emplace(value, texts.size());
+        return ".Ldwell_text." + std::to_string(found->second) + "-.";
+    }
+
+    static constexpr int kUnplaced = -1;
+    const std::vector<TableGroup>& groups;
+    std::vector<int> first_row;  // by group
+    std::vector<int> order;
+    int rows = 0;
+    std::map<std::string, size_t> texts;
+};
+
+int SiteTable::add(TableGroup group) {
+    groups_.push_back(std::move(group));
+    return static_cast<int>(groups_.size()) - 1;
+}
+
+void SiteTable::write(FILE* out) const {
+    Emission emission(groups_);
+    for (const ProbeKind kind : {ProbeKind::kEnter, ProbeKind::kLeave, ProbeKind::kLoopEnter,
+                                 ProbeKind::kLoopLeave, ProbeKind::kVforked}) {
+        fprintf(out, "\t.weak\t%s\n", entry_point(kind));
+    }
+    fprintf(out, "\t.pushsection dwell_sites,\"a\",@progbits\n\t.balign\t32\n");
+    fprintf(out, "\t.long\t%s\n", emission.text(compiler).c_str());
+    fprintf(out, "\t.long\t%s\n", emission.text(file).c_str());
+    fprintf(out, "\t.long\t%s\n", emission.text(directory).c_str());
+    fprintf(out, "\t.long\t%d,0\n\t.byte\t%d,0\n\t.short\t%d\n\t.long\t%u,%u\n", emission.rows,
+            static_cast<int>(SiteKind::kProgram), kSiteTableVersion, loops_seen, procedures_seen);
+    for (const int number : emission.order) {
+        const auto index = static_cast<size_t>(number);
+        const TableGroup& group = groups_[index];
+        const int first = emission.first_row[index];
+        const int host =
+            group.host < 0 ? 0 : emission.first_row[static_cast<size_t>(group.host)] - first;
+        fprintf(out, ".Ldwell_rows.%d:\n", number);
+        int position = 0;
+        for (const TableRow& row : group.rows) {
+            const int enclosing =
+                row.enclosing >= 0 ? row.enclosing - position : (position == 0 ? host : -position);
+            fprintf(out, "\t.long\t%s\n", emission.text(row.name).c_str());
+            fprintf(out, "\t.long\t%s\n\t.long\t%u,%d\n", emission.text(row.file).c_str(), row.line,
+                    enclosing);
+            if (row.probes) {
+                fprintf(out, "\t.long\t.Ldwell_level.%d.%d-.\n", number, position);
+            } else {
+                fprintf(out, "\t.long\t0\n");
+            }
+            fprintf(out, "\t.byte\t%d,%d\n\t.short\t%u\n\t.long\t%u,0\n",
+                    static_cast<int>(row.kind), row.flags, row.column, row.end_line);
+            ++position;
+        }
+    }
+    fprintf(out, "\t.popsection\n\t.pushsection dwell_levels,\"aw\",@progbits\n");
+    bool any_level = false;
+    for (const int number : emission.order) {
+        int position = 0;
+        for (const TableRow& row : groups_[static_cast<size_t>(number)].rows) {
+            if (row.probes) {
+                fprintf(out, ".Ldwell_level.%d.%d:\t.byte\t0\n", number, position);
+                any_level = true;
+            }
+            ++position;
+        }
+    }
+    if (!any_level) {
+        fprintf(out, "\t.byte\t0\n");  // the section must exist wherever a constructor names it
+    }
+    fprintf(out, "\t.popsection\n\t.pushsection .rodata.str1.1,\"aMS\",@progbits,1\n");
+    for (const auto& [text, number] : emission.texts) {
+        fprintf(out, ".Ldwell_text.%zu:\t.string\t%s\n", number, quoted(text).c_str());
+    }
+    fprintf(out, "\t.popsection\n%s", kRegistration);
+}
+
+std::string probe_template(ProbeKind kind, int group, int row) {
+    const std::string rows = kProbeMark + std::to_string(group);
+    const std::string offset = std::to_string(static_cast<size_t>(row) * sizeof(SiteRow));
+    const std::string entry = entry_point(kind);
+    std::string text;
+    if (kind == ProbeKind::kVforked) {
+        // Whatever is switched off, the library must know that two processes share one memory.
+        text =
+            "cmp{q\t$0, " + entry + "@GOTPCREL(%%rip)|\tQWORD PTR " + entry + "@GOTPCREL[rip], 0}";
+    } else {
+        const std::string level =
+            ".Ldwell_level." + std::to_string(group) + '.' + std::to_string(row);
+        text = "cmp{b\t$0, " + level + "(%%rip)|\tBYTE PTR " + level + "[rip], 0}";
+    }
+    text += "\n\tje\t1f\n\tlea{q\t" + rows + '+' + offset + "(%%rip), %%r11|\tr11, " + rows +
+            "[rip+" + offset + "]}";
+    text += "\n\tlea{q\t%0, %%r10|\tr10, %0}";
+    if (has_number(kind)) {
+        text += "\n\tmov{q\t%1, %%r9|\tr9, %1}";
+    }
+    text +=
+        "\n\tcall\t{*" + entry + "@GOTPCREL(%%rip)|[QWORD PTR " + entry + "@GOTPCREL[rip]]}\n1:";
+    return text;
+}
+
+std::vector<const char*> probe_clobbers(ProbeKind kind) {
+    if (has_number(kind)) {
+        return {"r9", "r10", "r11", "cc"};
+    }
+    return {"r10", "r11", "cc"};
+}
+
+}  // namespace dwell

@@ -1,0 +1,77 @@
+// The text of probes and of the static table: assembler that both compilers' plugins put into a
+// program, after the contract in runtime/site_table.h.
+#ifndef DWELL_INSTRUMENT_PROBE_TEXT_H_
+#define DWELL_INSTRUMENT_PROBE_TEXT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/site_table.h"
+
+namespace dwell {
+
+enum class ProbeKind : uint8_t { kEnter, kLeave, kLoopEnter, kLoopLeave, kVforked };
+
+// A row before it has an address. Rows are kept in groups, one for each procedure: the procedure's
+// row first, then its loops, calls and communication statements.
+struct TableRow {
+    SiteKind kind = SiteKind::kNone;
+    std::string name;
+    std::string file;
+    uint32_t line = 0;
+    uint16_t column = 0;
+    uint32_t end_line = 0;
+    uint8_t flags = 0;
+    bool probes = false;
+    int enclosing = -1;  // row of the same group, -1: that of the group `host`
+};
+
+struct TableGroup {
+    std::vector<TableRow> rows;
+    int host = -1;  // group of the procedure that contains this one; it may come later
+};
+
+// The static table of one translation unit.
+class SiteTable {
+  public:
+    std::string compiler;   // such as "gcc 12.2.0"
+    std::string file;       // given to the compiler, empty: many (link-time optimisation)
+    std::string directory;  // where it was called
+    uint32_t loops_seen = 0;
+    uint32_t procedures_seen = 0;
+
+    int add(TableGroup group);
+    TableGroup& group(int number) { return groups_[static_cast<size_t>(number)]; }
+    bool empty() const { return groups_.empty(); }
+
+    // The whole of it as assembler text (AT&T syntax; sections are pushed and popped), with the
+    // constructor and destructor of the module that it is linked into.
+    void write(FILE* out) const;
+
+  private:
+    struct Emission;
+    std::vector<TableGroup> groups_;
+};
+
+// The template of a probe for an asm statement: %0 is the memory operand that names the frame, %1,
+// where the kind has a number, a register, memory or constant operand. Operands are escaped
+// after GCC's rules; both assembler dialects are in it. The group need not have been written yet.
+std::string probe_template(ProbeKind kind, int group, int row);
+
+// Registers that a probe takes away from the compiler, besides the flags.
+std::vector<const char*> probe_clobbers(ProbeKind kind);
+
+inline bool has_number(ProbeKind kind) {
+    return kind == ProbeKind::kLoopLeave || kind == ProbeKind::kVforked;
+}
+
+// What a probe's template contains and no other asm statement does.
+constexpr const char* kProbeMark = ".Ldwell_rows.";
+
+}  // namespace dwell
+
+#endif  // DWELL_INSTRUMENT_PROBE_TEXT_H_
