@@ -53,8 +53,7 @@ bool is_suitable(const Module& module) {
     const llvm::Triple triple(module.getTargetTriple());
     const auto code_model = module.getCodeModel();
     const bool suitable = triple.getArch() == llvm::Triple::x86_64 && triple.isOSLinux() &&
-                          !triple.isX32() &&
-                          (!code_model || *code_model != llvm::CodeModel::Large);
+                          !triple.isX32() && (!code_model || *code_model != llvm::CodeModel::Large);
     if (!suitable) {
         llvm::errs() << "dwell: no probes: not x86-64 Linux with the small or medium code model\n";
     }
@@ -71,12 +70,14 @@ class Instrumenter {
   public:
     Instrumenter() : options_(read_options()) {}
 
+    void look_ahead(Module& module) { recursion_.remember(module); }
+
     // Finds the module's sites and writes its table, the first time that it is asked.
     void begin(Module& module) {
         if (module.getNamedMetadata(kDone) != nullptr) return;
         module.getOrInsertNamedMetadata(kDone);
         if (!is_suitable(module)) return;
-        unit_ = find_sites(module, *options_);
+        unit_ = find_sites(module, *options_, recursion_);
         if (unit_.rows.empty()) return;
         tables_ = emit_tables(module, unit_);
         active_ = true;
@@ -114,13 +115,27 @@ class Instrumenter {
     }
 
     std::unique_ptr<LlvmOptions> options_;
+    LlvmRecursion recursion_;
     LlvmUnit unit_;
     LlvmTables tables_{};
     bool active_ = false;
 };
 
+struct EarlyPass : llvm::PassInfoMixin<EarlyPass> {
+    explicit EarlyPass(std::shared_ptr<Instrumenter> shared) : instrumenter(std::move(shared)) {}
+
+    PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+        instrumenter->look_ahead(module);
+        return PreservedAnalyses::all();
+    }
+    static bool isRequired() { return true; }
+
+    std::shared_ptr<Instrumenter> instrumenter;
+};
+
 struct ProcedurePass : llvm::PassInfoMixin<ProcedurePass> {
-    explicit ProcedurePass(std::shared_ptr<Instrumenter> shared) : instrumenter(std::move(shared)) {}
+    explicit ProcedurePass(std::shared_ptr<Instrumenter> shared)
+        : instrumenter(std::move(shared)) {}
 
     PreservedAnalyses run(Function& function, FunctionAnalysisManager& analyses) {
         instrumenter->begin(*function.getParent());
@@ -153,6 +168,10 @@ struct ModulePass : llvm::PassInfoMixin<ModulePass> {
 
 void add_passes(llvm::PassBuilder& builder) {
     auto instrumenter = std::make_shared<Instrumenter>();
+    builder.registerPipelineStartEPCallback(
+        [instrumenter](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+            if (level != llvm::OptimizationLevel::O0) passes.addPass(EarlyPass(instrumenter));
+        });
     builder.registerVectorizerStartEPCallback(
         [instrumenter](llvm::FunctionPassManager& passes, llvm::OptimizationLevel level) {
             if (level != llvm::OptimizationLevel::O0) passes.addPass(ProcedurePass(instrumenter));
@@ -166,6 +185,7 @@ void add_passes(llvm::PassBuilder& builder) {
 }  // namespace
 }  // namespace dwell
 
-extern "C" LLVM_EXTERNAL_VISIBILITY LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+extern "C" LLVM_EXTERNAL_VISIBILITY LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo
+llvmGetPassPluginInfo() {
     return {LLVM_PLUGIN_API_VERSION, "dwell", "1", dwell::add_passes};
 }

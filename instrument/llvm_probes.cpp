@@ -61,7 +61,8 @@ class ProbeWriter {
     }
 
   private:
-    void write(StringRef entry, int row, Instruction* at, Value* number, bool by_level = true) const {
+    void write(StringRef entry, int row, Instruction* at, Value* number,
+               bool by_level = true) const {
         CallInst* slot = slot_before(at);
         std::vector<Value*> operands{slot, row_address(tables_, row)};
         std::string constraints = "*m,i";
@@ -88,12 +89,13 @@ class ProbeWriter {
         llvm::IRBuilder<> build(at);
         CallInst* probe = build.CreateCall(
             type, llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/true), operands);
-        probe->addParamAttr(kSlotOperand, llvm::Attribute::get(context_, llvm::Attribute::ElementType,
-                                                               Type::getInt8Ty(context_)));
+        probe->addParamAttr(kSlotOperand,
+                            llvm::Attribute::get(context_, llvm::Attribute::ElementType,
+                                                 Type::getInt8Ty(context_)));
         // What the library does concerns nobody here: no memory of the program, no way out.
-        for (const auto kind : {llvm::Attribute::InaccessibleMemOnly, llvm::Attribute::NoUnwind,
-                                llvm::Attribute::WillReturn, llvm::Attribute::NoFree,
-                                llvm::Attribute::NoCallback}) {
+        for (const auto kind :
+             {llvm::Attribute::InaccessibleMemOnly, llvm::Attribute::NoUnwind,
+              llvm::Attribute::WillReturn, llvm::Attribute::NoFree, llvm::Attribute::NoCallback}) {
             probe->addFnAttr(kind);
         }
     }
@@ -106,7 +108,8 @@ class ProbeWriter {
 // How often the header of a loop was reached, for the blocks that it is left to.
 class Iterations {
   public:
-    Iterations(Loop& loop, llvm::ScalarEvolution& evolution, const llvm::TargetTransformInfo& target)
+    Iterations(Loop& loop, llvm::ScalarEvolution& evolution,
+               const llvm::TargetTransformInfo& target)
         : loop_(loop), type_(Type::getInt64Ty(loop.getHeader()->getContext())) {
         const llvm::SCEV* back = evolution.getBackedgeTakenCount(&loop);
         BasicBlock* exit = loop.getExitBlock();
@@ -116,8 +119,8 @@ class Iterations {
             return;
         }
         Instruction* at = &*exit->getFirstInsertionPt();
-        const llvm::SCEV* count = evolution.getAddExpr(
-            evolution.getNoopOrZeroExtend(back, type_), evolution.getOne(type_));
+        const llvm::SCEV* count = evolution.getAddExpr(evolution.getNoopOrZeroExtend(back, type_),
+                                                       evolution.getOne(type_));
         llvm::SCEVExpander expander(evolution, exit->getModule()->getDataLayout(), "dwell");
         if (llvm::isSafeToExpandAt(count, at, evolution) &&
             !expander.isHighCostExpansion(count, &loop, kCheapCount, &target, at)) {

@@ -84,9 +84,10 @@ bool is_statement(const Instruction& instruction) {
 
 class Finder {
   public:
-    Finder(Module& module, const LlvmOptions& options)
+    Finder(Module& module, const LlvmOptions& options, const LlvmRecursion& recursion)
         : module_(module),
           options_(options),
+          recursion_(recursion),
           libraries_(llvm::Triple(module.getTargetTriple())),
           library_(libraries_) {}
 
@@ -123,8 +124,7 @@ class Finder {
 
     // What this module defines and the compiler did not make up.
     bool is_site(const Function& function) const {
-        if (function.isDeclarationForLinker() ||
-            function.hasFnAttribute(llvm::Attribute::Naked) ||
+        if (function.isDeclarationForLinker() || function.hasFnAttribute(llvm::Attribute::Naked) ||
             function.getCallingConv() == llvm::CallingConv::X86_INTR ||
             resolvers_.count(&function) != 0) {
             return false;
@@ -164,7 +164,7 @@ class Finder {
     ProcedureFacts facts_of(Function& function) {
         ProcedureFacts facts;
         llvm::DominatorTree dominators(function);
-        facts.has_loop = !llvm::LoopInfo(dominators).empty();
+        facts.has_loop = has_written_loop(llvm::LoopInfo(dominators));
         const auto returning = returning_blocks(function);
         for (const Instruction& instruction : llvm::instructions(function)) {
             facts.statements += is_statement(instruction);
@@ -176,11 +176,17 @@ class Finder {
                 facts.has_communication = true;
             } else if (number != numbers_.end()) {
                 facts.callees.push_back(number->second);
-            } else if (returning.count(instruction.getParent()) != 0 && takes_time(call)) {
+            } else if (returning.count(instruction.getParent()) != 0 && takes_time(call) &&
+                       !is_support(called_name(call))) {
                 facts.calls_out_of_sight = true;
             }
         }
         return facts;
+    }
+
+    bool has_written_loop(const llvm::LoopInfo& loops) const {
+        return llvm::any_of(loops.getLoopsInPreorder(),
+                            [&](const Loop* loop) { return !recursion_.is_made_of_calls(*loop); });
     }
 
     // Not so: library functions that the compiler expands in place or knows to have no effect.
@@ -195,8 +201,10 @@ class Finder {
         const std::string name = procedure.str();
         const std::string demangled =
             options_.profile.asks_for_names() ? llvm::demangle(name) : std::string();
-        const SiteFacts facts{row.kind,         row.flags,
-                              row.line,         name.empty() ? nullptr : name.c_str(),
+        const SiteFacts facts{row.kind,
+                              row.flags,
+                              row.line,
+                              name.empty() ? nullptr : name.c_str(),
                               demangled.empty() ? nullptr : demangled.c_str(),
                               row.file.empty() ? nullptr : row.file.c_str()};
         switch (options_.profile.decide(facts)) {
@@ -240,6 +248,7 @@ class Finder {
         const Wish said = wish(row, row.name);
         row.flags &= static_cast<uint8_t>(~kRowSmall);
         const Choice choice = choose_procedure(small, said, options_.all);
+        const std::string name = row.name;
         const int number = add(std::move(row), choice);
         if (choice.probes) unit_.procedures[&function] = number;
 
@@ -247,10 +256,10 @@ class Finder {
         llvm::LoopInfo loops(dominators);
         llvm::DenseMap<const Loop*, int> loop_rows;
         for (Loop* loop : loops.getLoopsInPreorder()) {
-            ++unit_.loops_seen;
             const auto outer = loop_rows.find(loop->getParentLoop());
-            loop_rows[loop] = add_loop(*loop, outer == loop_rows.end() ? number : outer->second,
-                                       unit_.rows[static_cast<size_t>(number)].name);
+            const int enclosing = outer == loop_rows.end() ? number : outer->second;
+            loop_rows[loop] =
+                recursion_.is_made_of_calls(*loop) ? enclosing : add_loop(*loop, enclosing, name);
         }
         for (const Instruction& instruction : llvm::instructions(function)) {
             if (!is_call_statement(instruction)) continue;
@@ -273,6 +282,7 @@ class Finder {
     }
 
     int add_loop(const Loop& loop, int enclosing, const std::string& procedure) {
+        ++unit_.loops_seen;
         LlvmRow row;
         row.kind = SiteKind::kLoop;
         row.enclosing = enclosing;
@@ -285,7 +295,7 @@ class Finder {
             if (end != nullptr && end->getFile() == start->getFile()) row.end_line = end->getLine();
         }
         LoopFacts facts;
-        facts.outermost = loop.isOutermost();
+        facts.outermost = unit_.rows[static_cast<size_t>(enclosing)].kind == SiteKind::kProcedure;
         facts.has_loop = !loop.isInnermost();
         for (const BasicBlock* block : loop.blocks()) {
             for (const Instruction& instruction : *block) {
@@ -322,6 +332,7 @@ class Finder {
 
     Module& module_;
     const LlvmOptions& options_;
+    const LlvmRecursion& recursion_;
     const llvm::TargetLibraryInfoImpl libraries_;
     const llvm::TargetLibraryInfo library_;
     LlvmUnit unit_;
@@ -339,8 +350,8 @@ StringRef called_name(const CallBase& call) {
     return llvm::GlobalValue::dropLLVMManglingEscape(callee->getName());
 }
 
-LlvmUnit find_sites(Module& module, const LlvmOptions& options) {
-    return Finder(module, options).find();
+LlvmUnit find_sites(Module& module, const LlvmOptions& options, const LlvmRecursion& recursion) {
+    return Finder(module, options, recursion).find();
 }
 
 }  // namespace dwell

@@ -38,8 +38,7 @@ class RowWriter {
           i32_(Type::getInt32Ty(module.getContext())),
           i64_(Type::getInt64Ty(module.getContext())),
           row_type_(llvm::StructType::get(
-              module.getContext(),
-              {i32_, i32_, i32_, i32_, i32_, i8_, i8_, i16_, i32_, i32_})) {}
+              module.getContext(), {i32_, i32_, i32_, i32_, i32_, i8_, i8_, i16_, i32_, i32_})) {}
 
     LlvmTables write() {
         auto* rows_type = llvm::ArrayType::get(row_type_, unit_.rows.size() + 1);
@@ -81,13 +80,13 @@ class RowWriter {
         Constant* level = row.level == kNoRow
                               ? number(0)
                               : distance(level_address({rows_, levels_}, row.level), at, 4);
-        const int64_t up = row.enclosing == kNoRow ? 0 : row.enclosing - static_cast<int64_t>(index);
+        const int64_t up =
+            row.enclosing == kNoRow ? 0 : row.enclosing - static_cast<int64_t>(index);
         return llvm::ConstantStruct::get(
-            row_type_,
-            {text(at, 0, row.name), text(at, 1, row.file), number(row.line),
-             ConstantInt::getSigned(i32_, up), level, kind(row.kind), flags(row.flags),
-             ConstantInt::get(i16_, std::min(row.column, 0xffffu)), number(row.end_line),
-             number(0)});
+            row_type_, {text(at, 0, row.name), text(at, 1, row.file), number(row.line),
+                        ConstantInt::getSigned(i32_, up), level, kind(row.kind), flags(row.flags),
+                        ConstantInt::get(i16_, std::min(row.column, 0xffffu)), number(row.end_line),
+                        number(0)});
     }
 
     Constant* number(uint64_t value) { return ConstantInt::get(i32_, value); }
@@ -99,10 +98,9 @@ class RowWriter {
         Constant* at = ConstantExpr::getInBoundsGetElementPtr(
             rows_->getValueType(), rows_,
             llvm::ArrayRef<Constant*>{number(0), number(row), number(field)});
-        return ConstantExpr::getTrunc(
-            ConstantExpr::getSub(ConstantExpr::getPtrToInt(target, i64_),
-                                 ConstantExpr::getPtrToInt(at, i64_)),
-            i32_);
+        return ConstantExpr::getTrunc(ConstantExpr::getSub(ConstantExpr::getPtrToInt(target, i64_),
+                                                           ConstantExpr::getPtrToInt(at, i64_)),
+                                      i32_);
     }
 
     Constant* text(size_t row, unsigned field, StringRef value) {
@@ -162,9 +160,9 @@ void call_if_present(Function* glue, StringRef function, Constant* module_data,
     build.CreateCondBr(build.CreateIsNotNull(callee), present, done);
     build.SetInsertPoint(present);
     for (unsigned i = 0; i < fields.size(); ++i) {
-        build.CreateStore(fields[i],
-                          build.CreateStructGEP(
-                              llvm::cast<GlobalVariable>(module_data)->getValueType(), module_data, i));
+        build.CreateStore(fields[i], build.CreateStructGEP(
+                                         llvm::cast<GlobalVariable>(module_data)->getValueType(),
+                                         module_data, i));
     }
     build.CreateCall(type, callee, {module_data});
     build.CreateBr(done);
@@ -176,18 +174,19 @@ void call_if_present(Function* glue, StringRef function, Constant* module_data,
 void emit_registration(Module& module) {
     llvm::Comdat* comdat = module.getOrInsertComdat(kRegister);
     Type* pointer = Type::getInt8PtrTy(module.getContext());
-    auto* data_type = llvm::StructType::get(module.getContext(), {pointer, pointer, pointer, pointer});
+    auto* data_type =
+        llvm::StructType::get(module.getContext(), {pointer, pointer, pointer, pointer});
     auto* data = new GlobalVariable(module, data_type, false, GlobalValue::LinkOnceODRLinkage,
                                     Constant::getNullValue(data_type), "dwell_module");
     data->setVisibility(GlobalValue::HiddenVisibility);
     data->setComdat(comdat);
 
     Function* constructor = make_glue(module, kRegister, comdat);
-    call_if_present(constructor, "dwell_register_sites", data,
-                    {section_edge(module, "__start_dwell_sites"),
-                     section_edge(module, "__stop_dwell_sites"),
-                     section_edge(module, "__start_dwell_levels"),
-                     section_edge(module, "__stop_dwell_levels")});
+    call_if_present(
+        constructor, "dwell_register_sites", data,
+        {section_edge(module, "__start_dwell_sites"), section_edge(module, "__stop_dwell_sites"),
+         section_edge(module, "__start_dwell_levels"),
+         section_edge(module, "__stop_dwell_levels")});
     Function* destructor = make_glue(module, "dwell_unregister_module", comdat);
     call_if_present(destructor, "dwell_unregister_sites", data, {});
     llvm::appendToGlobalCtors(module, constructor, kRegisterPriority, constructor);
