@@ -59,8 +59,8 @@ class RowWriter {
         for (size_t i = 0; i < unit_.rows.size(); ++i) rows.push_back(site_row(i));
         rows_->setInitializer(
             llvm::ConstantArray::get(llvm::cast<llvm::ArrayType>(rows_type), rows));
-        // Kept although nothing else may refer to them: calls have rows and no probes.
-        llvm::appendToUsed(module_, {rows_});
+        // Kept although nothing else may refer to them: not every site has probes.
+        llvm::appendToUsed(module_, {rows_, levels_});
         return {rows_, levels_};
     }
 
@@ -132,11 +132,9 @@ Constant* section_edge(Module& module, StringRef name) {
     return variable;
 }
 
-Function* make_glue(Module& module, StringRef name, llvm::Comdat* comdat) {
+Function* make_glue(Module& module, StringRef name, GlobalValue::LinkageTypes linkage) {
     auto* type = llvm::FunctionType::get(Type::getVoidTy(module.getContext()), false);
-    Function* glue = Function::Create(type, GlobalValue::LinkOnceODRLinkage, name, module);
-    glue->setVisibility(GlobalValue::HiddenVisibility);
-    glue->setComdat(comdat);
+    Function* glue = Function::Create(type, linkage, name, module);
     glue->addFnAttr(llvm::Attribute::NoUnwind);
     glue->addFnAttr(llvm::Attribute::NoInline);
     glue->addFnAttr(llvm::Attribute::OptimizeForSize);
@@ -170,24 +168,26 @@ void call_if_present(Function* glue, StringRef function, Constant* module_data,
     build.CreateRetVoid();
 }
 
-// The SiteModule is filled at run time, so that the module needs no relocations for it.
+// The SiteModule is filled at run time, so that the module needs no relocations for it. The group
+// holds one name only, which every compiler's has: when a link mixes object files with those that
+// it optimises, it chooses name by name. What goes with the constructor is local instead.
 void emit_registration(Module& module) {
-    llvm::Comdat* comdat = module.getOrInsertComdat(kRegister);
     Type* pointer = Type::getInt8PtrTy(module.getContext());
     auto* data_type =
         llvm::StructType::get(module.getContext(), {pointer, pointer, pointer, pointer});
-    auto* data = new GlobalVariable(module, data_type, false, GlobalValue::LinkOnceODRLinkage,
+    auto* data = new GlobalVariable(module, data_type, false, GlobalValue::InternalLinkage,
                                     Constant::getNullValue(data_type), "dwell_module");
-    data->setVisibility(GlobalValue::HiddenVisibility);
-    data->setComdat(comdat);
 
-    Function* constructor = make_glue(module, kRegister, comdat);
+    Function* constructor = make_glue(module, kRegister, GlobalValue::WeakAnyLinkage);
+    constructor->setVisibility(GlobalValue::HiddenVisibility);
+    constructor->setComdat(module.getOrInsertComdat(kRegister));
     call_if_present(
         constructor, "dwell_register_sites", data,
         {section_edge(module, "__start_dwell_sites"), section_edge(module, "__stop_dwell_sites"),
          section_edge(module, "__start_dwell_levels"),
          section_edge(module, "__stop_dwell_levels")});
-    Function* destructor = make_glue(module, "dwell_unregister_module", comdat);
+    Function* destructor =
+        make_glue(module, "dwell_unregister_module", GlobalValue::InternalLinkage);
     call_if_present(destructor, "dwell_unregister_sites", data, {});
     llvm::appendToGlobalCtors(module, constructor, kRegisterPriority, constructor);
     llvm::appendToGlobalDtors(module, destructor, kRegisterPriority, constructor);

@@ -1,5 +1,6 @@
-// Stands in for libdwell.so where tests look at what the compiler plugins do: preloaded, it switches
-// every probe on and writes what they said to the file $PROBE_RECORD when the program ends.
+// Stands in for libdwell.so where tests look at what the compiler plugins do: preloaded, it
+// switches every probe on and writes what they said to the file $PROBE_RECORD when the program
+// ends.
 //
 // It is the probes' contract at its limits (runtime/site_table.h): the entry points destroy what
 // they may (r9 where it is used, r10, r11, the flags, the space below the stack pointer) and keep
@@ -43,15 +44,18 @@ enum { kEnter, kLeave, kLoopEnter, kLoopLeave, kVforked };
 static const char* const kEvents[] = {"enter", "leave", "loop_enter", "loop_leave", "vforked"};
 
 // The probes: argument registers are set for record(), whatever may be destroyed is.
-#define PROBE(name, kind, and_r9)                                                            \
-    __asm__(".text\n.globl " name "\n.type " name ",@function\n" name ":\n"                  \
+#define PROBE(name, kind, and_r9)                                                               \
+    __asm__(".text\n.globl " name "\n.type " name ",@function\n" name                           \
+            ":\n"                                                                               \
             "push %rax\n push %rcx\n push %rdx\n push %rsi\n push %rdi\n push %r8\n push %r9\n" \
-            "push %rbp\n mov %rsp, %rbp\n and $-16, %rsp\n"                                    \
-            "mov $" #kind ", %edi\n mov %r11, %rsi\n mov %r10, %rdx\n mov %r9, %rcx\n cld\n"   \
-            "call record\n"                                                                    \
-            "mov %rbp, %rsp\n pop %rbp\n"                                                      \
-            "pop %r9\n pop %r8\n pop %rdi\n pop %rsi\n pop %rdx\n pop %rcx\n pop %rax\n"       \
-            "mov $-1, %r10\n mov $-1, %r11\n" and_r9 "cmp $1, %r10b\n stc\n ret\n"              \
+            "push %rbp\n mov %rsp, %rbp\n and $-16, %rsp\n"                                     \
+            "mov $" #kind                                                                       \
+            ", %edi\n mov %r11, %rsi\n mov %r10, %rdx\n mov %r9, %rcx\n cld\n"                  \
+            "call record\n"                                                                     \
+            "mov %rbp, %rsp\n pop %rbp\n"                                                       \
+            "pop %r9\n pop %r8\n pop %rdi\n pop %rsi\n pop %rdx\n pop %rcx\n pop %rax\n"        \
+            "mov $-1, %r10\n mov $-1, %r11\n" and_r9                                            \
+            "cmp $1, %r10b\n stc\n ret\n"                                                       \
             ".size " name ", .-" name "\n")
 PROBE("dwell_enter", 0, "");
 PROBE("dwell_leave", 1, "");
@@ -60,8 +64,11 @@ PROBE("dwell_loop_leave", 3, "mov $-1, %r9\n");
 PROBE("dwell_vforked", 4, "mov $-1, %r9\n");
 
 enum { kModules = 16, kDepth = 4096, kEventsKept = 4096 };
-static const struct module* modules[kModules];
-static struct tally* tallies[kModules];
+static struct {
+    const struct module* module;  // null once it is gone
+    int first, rows;              // numbers of its rows
+    struct tally* tallies;
+} modules[kModules];
 static int module_count, modules_now, modules_most;
 static struct {
     int kind, row;
@@ -78,13 +85,12 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 static __thread __attribute__((tls_model("initial-exec"))) int depth;
 
 static struct tally* tally_of(const struct row* row, int* number) {
-    int before = 0;
     for (int i = 0; i < module_count; ++i) {
-        if (row >= modules[i]->rows && row < modules[i]->rows_end) {
-            *number = before + (int)(row - modules[i]->rows);
-            return &tallies[i][row - modules[i]->rows];
+        const struct module* module = modules[i].module;
+        if (module && row >= module->rows && row < module->rows_end) {
+            *number = modules[i].first + (int)(row - module->rows);
+            return &modules[i].tallies[row - module->rows];
         }
-        before += (int)(modules[i]->rows_end - modules[i]->rows);
     }
     abort();
 }
@@ -151,23 +157,25 @@ __attribute__((used, visibility("hidden"))) void record(int kind, const struct r
 
 void dwell_register_sites(const struct module* module) {
     if (module_count == kModules) abort();
-    tallies[module_count] = calloc((size_t)(module->rows_end - module->rows), sizeof(struct tally));
-    modules[module_count++] = module;
+    const int before = module_count - 1;
+    const int rows = (int)(module->rows_end - module->rows);
+    modules[module_count].module = module;
+    modules[module_count].first = module_count ? modules[before].first + modules[before].rows : 0;
+    modules[module_count].rows = rows;
+    modules[module_count++].tallies = calloc((size_t)rows, sizeof(struct tally));
     if (++modules_now > modules_most) modules_most = modules_now;
     memset(module->levels, getenv("PROBE_LEVELS_OFF") ? 0 : 1,
            (size_t)(module->levels_end - module->levels));
 }
 
-static const char* text(const int32_t* field) {
-    return *field ? (const char*)field + *field : "-";
-}
+static const char* text(const int32_t* field) { return *field ? (const char*)field + *field : "-"; }
 
 // The rows of a module that goes are written while they are there; no probe follows.
-static void write_rows(FILE* out, int module, int first) {
-    const struct module* of = modules[module];
+static void write_rows(FILE* out, int module) {
+    const struct module* of = modules[module].module;
     for (const struct row* row = of->rows; row < of->rows_end; ++row) {
-        const int number = first + (int)(row - of->rows);
-        const struct tally* tally = &tallies[module][row - of->rows];
+        const int number = modules[module].first + (int)(row - of->rows);
+        const struct tally* tally = &modules[module].tallies[row - of->rows];
         const struct unit_row* unit = (const struct unit_row*)row;
         if (unit->kind == 1) {
             fprintf(out, "unit %d %u %u %u %u %s|%s|%s\n", number, unit->rows, unit->version,
@@ -192,10 +200,10 @@ static FILE* output(void) {
 
 void dwell_unregister_sites(const struct module* module) {
     --modules_now;
-    int first = 0;
     for (int i = 0; i < module_count; ++i) {
-        if (modules[i] == module && output()) write_rows(output(), i, first);
-        first += (int)(modules[i]->rows_end - modules[i]->rows);
+        if (modules[i].module != module) continue;
+        if (output()) write_rows(output(), i);
+        modules[i].module = NULL;
     }
 }
 
