@@ -65,19 +65,26 @@ bool is_linked_later(const Module& module) {
            module.getModuleFlag("ThinLTO") != nullptr;
 }
 
+// What the plugin asks for is no more than this; what is more, the user asked for.
+bool has_lines_only(const Module& module) {
+    return llvm::all_of(module.debug_compile_units(), [](const llvm::DICompileUnit* unit) {
+        return unit->getEmissionKind() == llvm::DICompileUnit::LineTablesOnly;
+    });
+}
+
 // One for each pipeline that clang builds, which is one for each module.
 class Instrumenter {
   public:
     Instrumenter() : options_(read_options()) {}
 
-    void look_ahead(Module& module) { recursion_.remember(module); }
+    void look_ahead(Module& module) { written_.remember(module); }
 
     // Finds the module's sites and writes its table, the first time that it is asked.
     void begin(Module& module) {
         if (module.getNamedMetadata(kDone) != nullptr) return;
         module.getOrInsertNamedMetadata(kDone);
         if (!is_suitable(module)) return;
-        unit_ = find_sites(module, *options_, recursion_);
+        unit_ = find_sites(module, *options_, written_);
         if (unit_.rows.empty()) return;
         tables_ = emit_tables(module, unit_);
         active_ = true;
@@ -115,7 +122,7 @@ class Instrumenter {
     }
 
     std::unique_ptr<LlvmOptions> options_;
-    LlvmRecursion recursion_;
+    WrittenLoops written_;
     LlvmUnit unit_;
     LlvmTables tables_{};
     bool active_ = false;
@@ -158,7 +165,9 @@ struct ModulePass : llvm::PassInfoMixin<ModulePass> {
             for (Function& function : module) instrumenter->instrument(function, functions);
         }
         bring_slots_home(module);
-        if (instrumenter->options().strip_debug) llvm::StripDebugInfo(module);
+        if (instrumenter->options().strip_debug && has_lines_only(module)) {
+            llvm::StripDebugInfo(module);
+        }
         return PreservedAnalyses::none();
     }
     static bool isRequired() { return true; }

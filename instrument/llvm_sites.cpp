@@ -84,10 +84,10 @@ bool is_statement(const Instruction& instruction) {
 
 class Finder {
   public:
-    Finder(Module& module, const LlvmOptions& options, const LlvmRecursion& recursion)
+    Finder(Module& module, const LlvmOptions& options, const WrittenLoops& written)
         : module_(module),
           options_(options),
-          recursion_(recursion),
+          written_(written),
           libraries_(llvm::Triple(module.getTargetTriple())),
           library_(libraries_) {}
 
@@ -186,7 +186,7 @@ class Finder {
 
     bool has_written_loop(const llvm::LoopInfo& loops) const {
         return llvm::any_of(loops.getLoopsInPreorder(),
-                            [&](const Loop* loop) { return !recursion_.is_made_of_calls(*loop); });
+                            [&](const Loop* loop) { return written_.contains(*loop); });
     }
 
     // Not so: library functions that the compiler expands in place or knows to have no effect.
@@ -259,7 +259,7 @@ class Finder {
             const auto outer = loop_rows.find(loop->getParentLoop());
             const int enclosing = outer == loop_rows.end() ? number : outer->second;
             loop_rows[loop] =
-                recursion_.is_made_of_calls(*loop) ? enclosing : add_loop(*loop, enclosing, name);
+                written_.contains(*loop) ? add_loop(*loop, enclosing, name) : enclosing;
         }
         for (const Instruction& instruction : llvm::instructions(function)) {
             if (!is_call_statement(instruction)) continue;
@@ -332,7 +332,7 @@ class Finder {
 
     Module& module_;
     const LlvmOptions& options_;
-    const LlvmRecursion& recursion_;
+    const WrittenLoops& written_;
     const llvm::TargetLibraryInfoImpl libraries_;
     const llvm::TargetLibraryInfo library_;
     LlvmUnit unit_;
@@ -350,8 +350,8 @@ StringRef called_name(const CallBase& call) {
     return llvm::GlobalValue::dropLLVMManglingEscape(callee->getName());
 }
 
-LlvmUnit find_sites(Module& module, const LlvmOptions& options, const LlvmRecursion& recursion) {
-    return Finder(module, options, recursion).find();
+LlvmUnit find_sites(Module& module, const LlvmOptions& options, const WrittenLoops& written) {
+    return Finder(module, options, written).find();
 }
 
 }  // namespace dwell

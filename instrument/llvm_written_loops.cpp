@@ -1,9 +1,10 @@
-#include "instrument/llvm_recursion.h"
+#include "instrument/llvm_written_loops.h"
 
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/Analysis/CallGraph.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
 
 using llvm::Function;
 using llvm::Loop;
@@ -16,6 +17,12 @@ bool is_marked(const Loop& loop) {
     loop.getLoopLatches(latches);
     return llvm::any_of(latches, [](const llvm::BasicBlock* latch) {
         return latch->getTerminator()->getMetadata(llvm::LLVMContext::MD_loop) != nullptr;
+    });
+}
+
+bool is_retried_update(const Loop& loop) {
+    return llvm::any_of(*loop.getHeader(), [](const llvm::Instruction& instruction) {
+        return llvm::isa<llvm::AtomicCmpXchgInst>(instruction);
     });
 }
 
@@ -32,7 +39,7 @@ void mark_loops(Function& function) {
 
 }  // namespace
 
-void LlvmRecursion::remember(llvm::Module& module) {
+void WrittenLoops::remember(llvm::Module& module) {
     llvm::CallGraph calls(module);
     for (auto group = llvm::scc_begin(&calls); !group.isAtEnd(); ++group) {
         if (!group.hasCycle()) continue;
@@ -47,14 +54,13 @@ void LlvmRecursion::remember(llvm::Module& module) {
     }
 }
 
-bool LlvmRecursion::is_made_of_calls(const Loop& loop) const {
-    if (is_marked(loop)) return false;
-    for (const llvm::Instruction& instruction : *loop.getHeader()) {
+bool WrittenLoops::contains(const Loop& loop) const {
+    if (is_marked(loop) || loop.getHeader()->getParent()->getSubprogram() == nullptr) return true;
+    if (is_retried_update(loop)) return false;
+    return llvm::none_of(*loop.getHeader(), [&](const llvm::Instruction& instruction) {
         const llvm::DILocation* location = instruction.getDebugLoc();
-        if (location == nullptr) continue;
-        if (recursive_.count(location->getScope()->getSubprogram()) != 0) return true;
-    }
-    return false;
+        return location != nullptr && recursive_.count(location->getScope()->getSubprogram()) != 0;
+    });
 }
 
 }  // namespace dwell
