@@ -168,26 +168,30 @@ void call_if_present(Function* glue, StringRef function, Constant* module_data,
     build.CreateRetVoid();
 }
 
-// The SiteModule is filled at run time, so that the module needs no relocations for it. The group
-// holds one name only, which every compiler's has: when a link mixes object files with those that
-// it optimises, it chooses name by name. What goes with the constructor is local instead.
+// The SiteModule is filled at run time, so that the module needs no relocations for it. Of the
+// group only the constructor has a name for the linker, the one that every compiler's has: a link
+// that mixes object files with those that it optimises chooses name by name.
 void emit_registration(Module& module) {
+    llvm::Comdat* group = module.getOrInsertComdat(kRegister);
     Type* pointer = Type::getInt8PtrTy(module.getContext());
     auto* data_type =
         llvm::StructType::get(module.getContext(), {pointer, pointer, pointer, pointer});
     auto* data = new GlobalVariable(module, data_type, false, GlobalValue::InternalLinkage,
                                     Constant::getNullValue(data_type), "dwell_module");
-
     Function* constructor = make_glue(module, kRegister, GlobalValue::WeakAnyLinkage);
     constructor->setVisibility(GlobalValue::HiddenVisibility);
-    constructor->setComdat(module.getOrInsertComdat(kRegister));
+    Function* destructor =
+        make_glue(module, "dwell_unregister_module", GlobalValue::InternalLinkage);
+    for (llvm::GlobalObject* member :
+         {static_cast<llvm::GlobalObject*>(data), static_cast<llvm::GlobalObject*>(constructor),
+          static_cast<llvm::GlobalObject*>(destructor)}) {
+        member->setComdat(group);
+    }
     call_if_present(
         constructor, "dwell_register_sites", data,
         {section_edge(module, "__start_dwell_sites"), section_edge(module, "__stop_dwell_sites"),
          section_edge(module, "__start_dwell_levels"),
          section_edge(module, "__stop_dwell_levels")});
-    Function* destructor =
-        make_glue(module, "dwell_unregister_module", GlobalValue::InternalLinkage);
     call_if_present(destructor, "dwell_unregister_sites", data, {});
     llvm::appendToGlobalCtors(module, constructor, kRegisterPriority, constructor);
     llvm::appendToGlobalDtors(module, destructor, kRegisterPriority, constructor);
