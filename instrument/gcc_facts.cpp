@@ -8,6 +8,9 @@ namespace {
 // memcpy and its like are expanded in place up to about this size.
 constexpr unsigned kInPlaceBytes = 256;
 
+// Loops are numbered as they are found.
+unsigned loops_before_recursion = 0;
+
 // An attribute that no program can write.
 constexpr const char* kLoopless = "dwell loopless";
 
@@ -252,11 +255,26 @@ bool is_static_initialiser(tree fndecl) {
 }
 
 void note_loops(function* procedure) {
+    loops_before_recursion = number_of_loops(procedure);
     if (!has_loop(procedure)) {
         DECL_ATTRIBUTES(procedure->decl) =
             tree_cons(get_identifier(kLoopless), NULL_TREE, DECL_ATTRIBUTES(procedure->decl));
     }
 }
+
+void mark_new_loops(function* procedure) {
+    if (loops_state_satisfies_p(procedure, LOOPS_NEED_FIXUP)) {
+        fix_loop_structure(nullptr);
+    }
+    for (class loop* loop : loops_list(procedure, 0)) {
+        if (static_cast<unsigned>(loop->num) >= loops_before_recursion) {
+            // All that it else does is to keep a warning about this loop from coming twice.
+            loop->warned_aggressive_loop_optimizations = true;
+        }
+    }
+}
+
+bool is_recursion(class loop* loop) { return loop->warned_aggressive_loop_optimizations; }
 
 void UnitFacts::gather() {
     const Gatherer gatherer;

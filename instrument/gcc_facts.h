@@ -23,9 +23,12 @@ std::string linkage_name(tree decl);
 // A function that the compiler made to run static initialisers or destructors.
 bool is_static_initialiser(tree fndecl);
 
-// Before GCC makes loops of recursive calls: notes which procedures have none of their own. The
-// note is an attribute, so that it reaches the link step of link-time optimisation.
+// GCC makes loops of recursive calls; nobody wrote those. Before and after it does, these tell them
+// apart: a procedure without a loop of its own gets an attribute (it reaches the link step of
+// link-time optimisation), and the new loops a mark that inlining copies.
 void note_loops(function* procedure);
+void mark_new_loops(function* procedure);
+bool is_recursion(class loop* loop);
 
 class UnitFacts {
   public:

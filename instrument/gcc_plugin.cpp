@@ -63,11 +63,15 @@ const pass_data kNoteData = {
     GIMPLE_PASS, "dwell_loops", OPTGROUP_NONE, TV_NONE, PROP_cfg, 0, 0, 0, 0};
 class NotePass : public gimple_opt_pass {
   public:
-    explicit NotePass(gcc::context* context) : gimple_opt_pass(kNoteData, context) {}
+    NotePass(gcc::context* context, void (*work)(function*))
+        : gimple_opt_pass(kNoteData, context), work_(work) {}
     unsigned execute(function* procedure) override {
-        note_loops(procedure);
+        work_(procedure);
         return 0;
     }
+
+  private:
+    void (*work_)(function*);
 };
 
 const pass_data kInstrumentData = {
@@ -169,12 +173,16 @@ __attribute__((visibility("default"))) int plugin_init(plugin_name_args* argumen
         inform(UNKNOWN_LOCATION, "dwell: no probes for this target or code model");
         return 0;
     }
-    register_pass_info note_pass = {new NotePass(g), "tailr", 1, PASS_POS_INSERT_BEFORE};
+    register_pass_info note_pass = {new NotePass(g, note_loops), "tailr", 1,
+                                    PASS_POS_INSERT_BEFORE};
+    register_pass_info mark_pass = {new NotePass(g, mark_new_loops), "tailr", 1,
+                                    PASS_POS_INSERT_AFTER};
     register_pass_info instrument_pass = {new InstrumentPass(g), "adjust_alignment", 1,
                                           PASS_POS_INSERT_AFTER};
     register_pass_info complete_pass = {new CompletePass(g), "expand", 1, PASS_POS_INSERT_AFTER};
     const char* name = arguments->base_name;
     register_callback(name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &note_pass);
+    register_callback(name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &mark_pass);
     register_callback(name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &instrument_pass);
     register_callback(name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &complete_pass);
     register_callback(name, PLUGIN_ALL_IPA_PASSES_END, gather_facts, nullptr);

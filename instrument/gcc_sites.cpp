@@ -88,14 +88,19 @@ void set_place(TableRow& row, const Place& place) {
     row.column = place.column;
 }
 
+// Whether the header is all of the loop; the optimisers give such a loop an empty latch.
+bool ends_at_once(class loop* loop) {
+    return loop->header == loop->latch ||
+           (loop->num_nodes == 2 && last_stmt(loop->latch) == nullptr);
+}
+
 // A loop begins where its condition stands when that comes first (for, while, do of Fortran), else
 // at its first statement (do ... while).
 void set_loop_place(TableRow& row, class loop* loop) {
     Extent head;
     gimple* last = last_stmt(loop->header);
     const bool tests_first = last != nullptr && gimple_code(last) == GIMPLE_COND &&
-                             !single_succ_p(loop->header) && loop->header != loop->latch &&
-                             loop_exits_from_bb_p(loop, loop->header);
+                             !ends_at_once(loop) && loop_exits_from_bb_p(loop, loop->header);
     if (tests_first) {
         head.add(gimple_location(last));
     }
@@ -122,6 +127,16 @@ bool has_attribute(tree decl, const char* name) {
     return lookup_attribute(name, DECL_ATTRIBUTES(decl)) != NULL_TREE;
 }
 
+// Not written by a programmer. What the compiler makes of the bodies of lambdas, coroutines and
+// OpenMP constructs was.
+bool is_artificial(tree decl, const std::string& name) {
+    const size_t lambda = name.find("Ul");
+    const bool written =
+        (lambda != std::string::npos && name.find("_cl", lambda) != std::string::npos) ||
+        name.ends_with(".actor") || name.find("._omp_fn.") != std::string::npos;
+    return DECL_ARTIFICIAL(decl) && !written;
+}
+
 bool is_ifunc_resolver(tree decl) {
     if (DECL_ARTIFICIAL(decl) && has_attribute(decl, "target_clones")) {
         return true;
@@ -144,8 +159,9 @@ bool is_ifunc_resolver(tree decl) {
 bool is_glue(function* procedure) {
     tree decl = procedure->decl;
     const std::string name = linkage_name(decl);
-    if (name == "main" && strstr(lang_hooks.name, "Fortran") != nullptr) {
-        return true;
+    if ((name == "main" && strstr(lang_hooks.name, "Fortran") != nullptr) ||
+        name.starts_with("_sub_I_") || name.starts_with("_sub_D_")) {
+        return true;  // the latter two: of sanitizers and coverage
     }
     if (!is_static_initialiser(decl) ||
         !(DECL_STATIC_CONSTRUCTOR(decl) || DECL_STATIC_DESTRUCTOR(decl))) {
@@ -156,11 +172,12 @@ bool is_glue(function* procedure) {
         for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
             const gimple* statement = gsi_stmt(at);
             if (LOCATION_LOCUS(gimple_location(statement)) <= BUILTINS_LOCATION ||
-                is_gimple_debug(statement)) {
+                is_gimple_debug(statement) || gimple_code(statement) == GIMPLE_RETURN) {
                 continue;
             }
             tree callee = is_gimple_call(statement) ? gimple_call_fndecl(statement) : NULL_TREE;
-            if (callee == NULL_TREE || !is_static_initialiser(callee)) {
+            if (callee == NULL_TREE ||
+                !(is_static_initialiser(callee) || DECL_ARTIFICIAL(callee))) {
                 return false;
             }
         }
@@ -202,10 +219,12 @@ class Finder {
         TableRow row;
         row.kind = SiteKind::kProcedure;
         row.name = linkage_name(decl);
-        row.flags = DECL_ARTIFICIAL(decl) ? kRowArtificial : 0;
+        row.flags = is_artificial(decl, row.name) ? kRowArtificial : 0;
         set_place(row, place_of(DECL_SOURCE_LOCATION(decl)));
         const Place end = place_of(procedure_->function_end_locus);
-        if (row.line == 0 || is_static_initialiser(decl)) {
+        // A Fortran procedure with several entries becomes one more, placed at the end of its
+        // module.
+        if (row.line == 0 || is_static_initialiser(decl) || row.name.starts_with("master.")) {
             Extent statements;
             basic_block block;
             FOR_EACH_BB_FN(block, procedure_) { statements.add(block); }
@@ -223,25 +242,34 @@ class Finder {
             return;  // recursion that became a loop
         }
         for (class loop* loop : loops_list(procedure_, 0)) {
+            if (is_recursion(loop)) {
+                continue;
+            }
             TableRow row;
             row.kind = SiteKind::kLoop;
             set_loop_place(row, loop);
-            class loop* outer = loop_outer(loop);
+            class loop* outer = written_loop(loop_outer(loop));
             row.enclosing = row_of(outer);
             rows_[loop] = static_cast<int>(sites_.group.rows.size());
-            LoopFacts& facts = loop_facts_[loop];
-            facts.outermost = loop_depth(loop) == 1;
-            facts.has_loop = loop->inner != nullptr;
+            loop_facts_[loop].outermost = outer == nullptr;
+            if (outer != nullptr) {
+                loop_facts_[outer].has_loop = true;
+            }
             sites_.group.rows.push_back(row);
             loops_.push_back(loop);
             ++sites_.loops_seen;
         }
     }
 
-    int row_of(class loop* loop) const {
-        const auto found = rows_.find(loop);
-        return found == rows_.end() ? 0 : found->second;
+    // The innermost loop with a row, among this one and those around it.
+    class loop* written_loop(class loop* loop) const {
+        while (loop != nullptr && rows_.count(loop) == 0) {
+            loop = loop_outer(loop);
+        }
+        return loop;
     }
+
+    int row_of(class loop* loop) const { return loop == nullptr ? 0 : rows_.at(loop); }
 
     void add_calls() {
         basic_block block;
@@ -264,15 +292,19 @@ class Finder {
         row.kind =
             meaning == CallMeaning::kCommunication ? SiteKind::kCommunication : SiteKind::kCall;
         row.name = decl != NULL_TREE ? linkage_name(decl) : "";
-        row.flags = decl != NULL_TREE && DECL_ARTIFICIAL(decl) ? kRowArtificial : 0;
+        row.flags = decl != NULL_TREE && is_artificial(decl, row.name) ? kRowArtificial : 0;
         set_place(row, place_of(gimple_location(call)));
+        if (row.line == 0) {
+            row.flags |= kRowArtificial;  // of OpenMP's run-time library, for one
+        }
+        loop = written_loop(loop);
         row.enclosing = row_of(loop);
         sites_.group.rows.push_back(row);
         if (row.name == "vfork" || row.name == "__vfork") {
             sites_.vforks.push_back(call);
         }
         if (meaning != CallMeaning::kInPlace) {
-            for (; loop_depth(loop) > 0; loop = loop_outer(loop)) {
+            for (; loop != nullptr; loop = written_loop(loop_outer(loop))) {
                 LoopFacts& facts = loop_facts_[loop];
                 facts.has_call = facts.has_call || meaning == CallMeaning::kCall;
                 facts.has_communication =
