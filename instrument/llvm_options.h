@@ -8,11 +8,15 @@
 namespace dwell {
 
 struct LlvmOptions {
-    EnablingProfile profile;   // DWELL_CC_ENABLE=FILE
-    bool all = false;          // DWELL_CC_ALL=1: small procedures and innermost loops too
-    bool verbose = false;      // DWELL_CC_VERBOSE=1
-    bool strip_debug = false;  // DWELL_CC_STRIP_DEBUG=1: line information was made for the plugin
-                               // only and is taken out again
+    EnablingProfile profile;  // DWELL_CC_ENABLE=FILE
+    bool all = false;         // DWELL_CC_ALL=1: small procedures and innermost loops too
+    bool verbose = false;     // DWELL_CC_VERBOSE=1
+    // DWELL_CC_STRIP_DEBUG=1: `-Xclang -debug-info-kind=line-tables-only` was given for the plugin
+    // only, by a user who wants no debug information; it is taken out again.
+    bool strip_debug = false;
+    // DWELL_CC_MARKED=1: `-Xclang -finstrument-functions-after-inlining` was given for the plugin
+    // only: procedures without its mark have __attribute__((no_instrument_function)).
+    bool marked = false;
 };
 
 }  // namespace dwell

@@ -5,7 +5,7 @@ if(LLVM_FOUND)
     add_library(dwell_llvm MODULE
         llvm_plugin.cpp
         llvm_probes.cpp
-        llvm_written_loops.cpp
+        llvm_as_written.cpp
         llvm_sites.cpp
         llvm_tables.cpp
         llvm_tail_calls.cpp)

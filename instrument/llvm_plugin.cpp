@@ -40,6 +40,7 @@ std::unique_ptr<LlvmOptions> read_options() {
     options->all = is_set("DWELL_CC_ALL");
     options->verbose = is_set("DWELL_CC_VERBOSE");
     options->strip_debug = is_set("DWELL_CC_STRIP_DEBUG");
+    options->marked = is_set("DWELL_CC_MARKED");
     const char* profile = getenv("DWELL_CC_ENABLE");
     if (profile != nullptr && *profile != '\0' && !options->profile.read(profile)) {
         llvm::errs() << "dwell: " << options->profile.error() << "\n";
@@ -77,7 +78,7 @@ class Instrumenter {
   public:
     Instrumenter() : options_(read_options()) {}
 
-    void look_ahead(Module& module) { written_.remember(module); }
+    void look_ahead(Module& module) { written_.remember(module, options_->marked); }
 
     // Finds the module's sites and writes its table, the first time that it is asked.
     void begin(Module& module) {
@@ -122,7 +123,7 @@ class Instrumenter {
     }
 
     std::unique_ptr<LlvmOptions> options_;
-    WrittenLoops written_;
+    AsWritten written_;
     LlvmUnit unit_;
     LlvmTables tables_{};
     bool active_ = false;
@@ -178,8 +179,8 @@ struct ModulePass : llvm::PassInfoMixin<ModulePass> {
 void add_passes(llvm::PassBuilder& builder) {
     auto instrumenter = std::make_shared<Instrumenter>();
     builder.registerPipelineStartEPCallback(
-        [instrumenter](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
-            if (level != llvm::OptimizationLevel::O0) passes.addPass(EarlyPass(instrumenter));
+        [instrumenter](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+            passes.addPass(EarlyPass(instrumenter));
         });
     builder.registerVectorizerStartEPCallback(
         [instrumenter](llvm::FunctionPassManager& passes, llvm::OptimizationLevel level) {

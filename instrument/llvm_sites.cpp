@@ -82,9 +82,11 @@ bool is_statement(const Instruction& instruction) {
     return address == nullptr || !llvm::isa<llvm::AllocaInst>(address);
 }
 
+constexpr Choice kRefused{false, kRowUnselected};
+
 class Finder {
   public:
-    Finder(Module& module, const LlvmOptions& options, const WrittenLoops& written)
+    Finder(Module& module, const LlvmOptions& options, const AsWritten& written)
         : module_(module),
           options_(options),
           written_(written),
@@ -103,7 +105,7 @@ class Finder {
             }
         }
         const std::vector<bool> small = find_small();
-        for (size_t i = 0; i < procedures_.size(); ++i) add_procedure(*procedures_[i], small[i]);
+        for (size_t i = 0; i < procedures_.size(); ++i) place(i, small);
         return std::move(unit_);
     }
 
@@ -124,15 +126,19 @@ class Finder {
 
     // What this module defines and the compiler did not make up.
     bool is_site(const Function& function) const {
-        if (function.isDeclarationForLinker() || function.hasFnAttribute(llvm::Attribute::Naked) ||
-            function.getCallingConv() == llvm::CallingConv::X86_INTR ||
-            resolvers_.count(&function) != 0) {
+        if (function.isDeclarationForLinker() || function.hasFnAttribute(llvm::Attribute::Naked)) {
             return false;
         }
         const DISubprogram* subprogram = function.getSubprogram();
         if (subprogram == nullptr) return !has_lines_;
         return (subprogram->getFlags() & llvm::DINode::FlagThunk) == 0 &&
                (subprogram->getLine() != 0 || first_location(function) != nullptr);
+    }
+
+    // Elsewhere probes would run where no code of a library may.
+    bool may_have_probes(const Function& function) const {
+        return function.getCallingConv() != llvm::CallingConv::X86_INTR &&
+               resolvers_.count(&function) == 0 && !AsWritten::wants_no_probes(function);
     }
 
     static const DILocation* first_location(const Function& function) {
@@ -186,7 +192,7 @@ class Finder {
 
     bool has_written_loop(const llvm::LoopInfo& loops) const {
         return llvm::any_of(loops.getLoopsInPreorder(),
-                            [&](const Loop* loop) { return written_.contains(*loop); });
+                            [&](const Loop* loop) { return written_.is_loop(*loop); });
     }
 
     // Not so: library functions that the compiler expands in place or knows to have no effect.
@@ -226,46 +232,100 @@ class Finder {
         return static_cast<int>(unit_.rows.size()) - 1;
     }
 
-    void add_procedure(Function& function, bool small) {
-        ++unit_.procedures_seen;
+    // A row that encloses others comes before them.
+    void place(size_t number, const std::vector<bool>& small) {
+        if (placed_.size() != procedures_.size()) placed_.resize(procedures_.size());
+        if (placed_[number]) return;
+        placed_[number] = true;
+        const Function* host = host_of(*procedures_[number]);
+        const auto found = host == nullptr ? numbers_.end() : numbers_.find(host);
+        if (found != numbers_.end()) place(found->second, small);
+        add_procedure(*procedures_[number], small[number], host);
+    }
+
+    // The procedure that `function` was written in, where its name or use tells: lambdas, members
+    // of local classes, bodies of OpenMP constructs.
+    const Function* host_of(const Function& function) const {
+        const StringRef name = function.getName();
+        if (name.startswith(".omp_outlined.") || name.startswith(".omp_task_entry.")) {
+            for (const llvm::User* user : function.users()) {
+                const auto* call = caller_through(user);
+                if (call != nullptr) return call->getFunction();
+            }
+        }
+        if (!name.startswith("_ZZ")) return nullptr;
+        for (size_t end = name.find('E', 3); end != StringRef::npos;
+             end = name.find('E', end + 1)) {
+            StringRef outer = name.slice(3, end);
+            if (const Function* host = module_.getFunction(("_Z" + outer).str())) return host;
+            unsigned length = 0;  // of a name without parameters, as that of main
+            if (!outer.consumeInteger(10, length) && length == outer.size()) {
+                if (const Function* host = module_.getFunction(outer)) return host;
+            }
+        }
+        return nullptr;
+    }
+
+    // The call that `user` is an argument of, casts aside.
+    static const CallBase* caller_through(const llvm::User* user) {
+        while (!llvm::isa<llvm::Instruction>(user) && user->hasOneUse()) user = *user->user_begin();
+        return llvm::dyn_cast<CallBase>(user);
+    }
+
+    LlvmRow procedure_row(const Function& function, const Function* host) const {
         LlvmRow row;
         row.kind = SiteKind::kProcedure;
         row.name = llvm::GlobalValue::dropLLVMManglingEscape(function.getName()).str();
+        const auto around = host == nullptr ? rows_.end() : rows_.find(host);
+        if (around != rows_.end()) row.enclosing = around->second;
         const DISubprogram* subprogram = function.getSubprogram();
-        if (subprogram != nullptr) {
-            row.file = file_name(subprogram->getFile());
-            row.line = subprogram->getLine();
-            if (subprogram->isArtificial()) row.flags |= kRowArtificial;
-            if (row.line == 0) {  // glue around static initialisers that were inlined into it
-                const DILocation* first = first_location(function);
-                row.file = file_name(first->getFile());
-                row.line = first->getLine();
-                row.flags |= kRowArtificial;
-            }
-            row.end_line = last_line(function, *subprogram);
+        if (subprogram == nullptr) return row;
+        row.file = file_name(subprogram->getFile());
+        row.line = subprogram->getLine();
+        if (subprogram->isArtificial()) row.flags |= kRowArtificial;
+        if (row.line == 0) {  // glue around static initialisers that were inlined into it
+            const DILocation* first = first_location(function);
+            row.file = file_name(first->getFile());
+            row.line = first->getLine();
+            row.flags |= kRowArtificial;
         }
-        if (small) row.flags |= kRowSmall;
-        const Wish said = wish(row, row.name);
-        row.flags &= static_cast<uint8_t>(~kRowSmall);
-        const Choice choice = choose_procedure(small, said, options_.all);
-        const std::string name = row.name;
-        const int number = add(std::move(row), choice);
-        if (choice.probes) unit_.procedures[&function] = number;
+        row.end_line = last_line(function, *subprogram);
+        return row;
+    }
 
+    void add_procedure(Function& function, bool small, const Function* host) {
+        ++unit_.procedures_seen;
+        LlvmRow row = procedure_row(function, host);
+        const std::string name = row.name;
+        const uint8_t flags = row.flags;
+        if (small) row.flags |= kRowSmall;  // the profile may ask for it
+        const Wish said = wish(row, name);
+        row.flags = flags;
+        const bool allowed = may_have_probes(function);
+        const Choice choice = allowed ? choose_procedure(small, said, options_.all) : kRefused;
+        const int number = add(std::move(row), choice);
+        rows_[&function] = number;
+        if (choice.probes) unit_.procedures[&function] = number;
+        add_inside(function, number, name, allowed);
+    }
+
+    void add_inside(Function& function, int procedure, const std::string& name, bool allowed) {
         llvm::DominatorTree dominators(function);
         llvm::LoopInfo loops(dominators);
         llvm::DenseMap<const Loop*, int> loop_rows;
+        const auto row_around = [&](const Loop* loop) {
+            const auto found = loop_rows.find(loop);
+            return found == loop_rows.end() ? procedure : found->second;
+        };
         for (Loop* loop : loops.getLoopsInPreorder()) {
-            const auto outer = loop_rows.find(loop->getParentLoop());
-            const int enclosing = outer == loop_rows.end() ? number : outer->second;
+            const int enclosing = row_around(loop->getParentLoop());
             loop_rows[loop] =
-                written_.contains(*loop) ? add_loop(*loop, enclosing, name) : enclosing;
+                written_.is_loop(*loop) ? add_loop(*loop, enclosing, name, allowed) : enclosing;
         }
         for (const Instruction& instruction : llvm::instructions(function)) {
             if (!is_call_statement(instruction)) continue;
-            const auto loop = loop_rows.find(loops.getLoopFor(instruction.getParent()));
             add_call(llvm::cast<CallBase>(instruction),
-                     loop == loop_rows.end() ? number : loop->second);
+                     row_around(loops.getLoopFor(instruction.getParent())));
         }
     }
 
@@ -281,7 +341,7 @@ class Finder {
         return last;
     }
 
-    int add_loop(const Loop& loop, int enclosing, const std::string& procedure) {
+    int add_loop(const Loop& loop, int enclosing, const std::string& procedure, bool allowed) {
         ++unit_.loops_seen;
         LlvmRow row;
         row.kind = SiteKind::kLoop;
@@ -306,7 +366,8 @@ class Finder {
             }
         }
         if (is_innermost(facts)) row.flags |= kRowInnermost;
-        const Choice choice = choose_loop(facts, wish(row, procedure), options_.all);
+        const Choice choice =
+            allowed ? choose_loop(facts, wish(row, procedure), options_.all) : kRefused;
         const int number = add(std::move(row), choice);
         if (choice.probes) unit_.loops[loop.getHeader()] = number;
         return number;
@@ -332,14 +393,16 @@ class Finder {
 
     Module& module_;
     const LlvmOptions& options_;
-    const WrittenLoops& written_;
+    const AsWritten& written_;
     const llvm::TargetLibraryInfoImpl libraries_;
     const llvm::TargetLibraryInfo library_;
     LlvmUnit unit_;
     bool has_lines_ = false;
     llvm::SmallPtrSet<const Function*, 4> resolvers_;
     std::vector<Function*> procedures_;
-    llvm::DenseMap<const Function*, size_t> numbers_;
+    llvm::DenseMap<const Function*, size_t> numbers_;  // in procedures_
+    std::vector<bool> placed_;
+    llvm::DenseMap<const Function*, int> rows_;
 };
 
 }  // namespace
@@ -350,7 +413,7 @@ StringRef called_name(const CallBase& call) {
     return llvm::GlobalValue::dropLLVMManglingEscape(callee->getName());
 }
 
-LlvmUnit find_sites(Module& module, const LlvmOptions& options, const WrittenLoops& written) {
+LlvmUnit find_sites(Module& module, const LlvmOptions& options, const AsWritten& written) {
     return Finder(module, options, written).find();
 }
 

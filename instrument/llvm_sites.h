@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "instrument/llvm_written_loops.h"
+#include "instrument/llvm_as_written.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
@@ -43,7 +43,7 @@ struct LlvmUnit {
     llvm::DenseMap<const llvm::BasicBlock*, int> loops;
 };
 
-LlvmUnit find_sites(llvm::Module& module, const LlvmOptions& options, const WrittenLoops& written);
+LlvmUnit find_sites(llvm::Module& module, const LlvmOptions& options, const AsWritten& written);
 
 // Name of the procedure that `call` calls, empty when it is called through a pointer.
 llvm::StringRef called_name(const llvm::CallBase& call);

@@ -1,4 +1,4 @@
-#include "instrument/llvm_written_loops.h"
+#include "instrument/llvm_as_written.h"
 
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/Analysis/CallGraph.h"
@@ -11,6 +11,29 @@ using llvm::Loop;
 
 namespace dwell {
 namespace {
+
+// Left by clang's -finstrument-functions-after-inlining, which asks for calls to be made much
+// later.
+constexpr const char* kMark = "instrument-function-entry-inlined";
+constexpr const char* kLeaveMark = "instrument-function-exit-inlined";
+constexpr const char* kUnwanted = "dwell-unwanted";
+
+// clang marks none of these, whatever they want.
+bool is_never_marked(const Function& function) {
+    const llvm::StringRef name = function.getName();
+    return name.startswith("_GLOBAL__") || name.startswith("__cxx_global") ||
+           name.startswith(".omp") || name.contains("$_") || function.getSubprogram() == nullptr ||
+           function.getSubprogram()->isArtificial();
+}
+
+void take_mark(Function& function) {
+    if (function.hasFnAttribute(kMark)) {
+        function.removeFnAttr(kMark);
+        function.removeFnAttr(kLeaveMark);
+    } else if (!function.isDeclaration() && !is_never_marked(function)) {
+        function.addFnAttr(kUnwanted);
+    }
+}
 
 bool is_marked(const Loop& loop) {
     llvm::SmallVector<llvm::BasicBlock*, 4> latches;
@@ -39,7 +62,10 @@ void mark_loops(Function& function) {
 
 }  // namespace
 
-void WrittenLoops::remember(llvm::Module& module) {
+void AsWritten::remember(llvm::Module& module, bool marked) {
+    if (marked) {
+        for (Function& function : module) take_mark(function);
+    }
     llvm::CallGraph calls(module);
     for (auto group = llvm::scc_begin(&calls); !group.isAtEnd(); ++group) {
         if (!group.hasCycle()) continue;
@@ -54,7 +80,11 @@ void WrittenLoops::remember(llvm::Module& module) {
     }
 }
 
-bool WrittenLoops::contains(const Loop& loop) const {
+bool AsWritten::wants_no_probes(const Function& function) {
+    return function.hasFnAttribute(kUnwanted);
+}
+
+bool AsWritten::is_loop(const Loop& loop) const {
     if (is_marked(loop) || loop.getHeader()->getParent()->getSubprogram() == nullptr) return true;
     if (is_retried_update(loop)) return false;
     return llvm::none_of(*loop.getHeader(), [&](const llvm::Instruction& instruction) {
