@@ -1,0 +1,201 @@
+// The pass plugin for clang: builds the static table of each module and puts probes into it
+// (runtime/site_table.h). When it runs:
+//
+//   -O1 and up        before vectorisation, after inlining (extension point "vectorizer start")
+//   -O0               last ("optimizer last"): OpenMP bodies and coroutines are apart by then
+//   -flto=thin        last before the link, which is before vectorisation
+//   -flto             as without; when linking no plugin runs
+//
+// What a link would still inline must not have procedure probes, so these stay out of its reach.
+#include <memory>
+
+#include "instrument/llvm_options.h"
+#include "instrument/llvm_probes.h"
+#include "llvm/ADT/Triple.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/PassPlugin.h"
+#include "llvm/Support/raw_ostream.h"
+
+using llvm::Function;
+using llvm::FunctionAnalysisManager;
+using llvm::Module;
+using llvm::ModuleAnalysisManager;
+using llvm::PreservedAnalyses;
+
+namespace dwell {
+namespace {
+
+// Named metadata of a module whose sites were found, also when it comes back for its link.
+constexpr const char* kDone = "dwell.sites";
+
+bool is_set(const char* variable) {
+    const char* value = getenv(variable);
+    return value != nullptr && *value != '\0' && strcmp(value, "0") != 0;
+}
+
+std::unique_ptr<LlvmOptions> read_options() {
+    auto options = std::make_unique<LlvmOptions>();
+    options->all = is_set("DWELL_CC_ALL");
+    options->verbose = is_set("DWELL_CC_VERBOSE");
+    options->strip_debug = is_set("DWELL_CC_STRIP_DEBUG");
+    options->marked = is_set("DWELL_CC_MARKED");
+    const char* profile = getenv("DWELL_CC_ENABLE");
+    if (profile != nullptr && *profile != '\0' && !options->profile.read(profile)) {
+        llvm::errs() << "dwell: " << options->profile.error() << "\n";
+        exit(2);
+    }
+    return options;
+}
+
+// Probes are written for one machine; elsewhere the program is compiled without.
+bool is_suitable(const Module& module) {
+    const llvm::Triple triple(module.getTargetTriple());
+    const auto code_model = module.getCodeModel();
+    const bool suitable = triple.getArch() == llvm::Triple::x86_64 && triple.isOSLinux() &&
+                          !triple.isX32() && (!code_model || *code_model != llvm::CodeModel::Large);
+    if (!suitable) {
+        llvm::errs() << "dwell: no probes: not x86-64 Linux with the small or medium code model\n";
+    }
+    return suitable;
+}
+
+bool is_linked_later(const Module& module) {
+    return module.getModuleFlag("EnableSplitLTOUnit") != nullptr ||
+           module.getModuleFlag("ThinLTO") != nullptr;
+}
+
+// What the plugin asks for is no more than this; what is more, the user asked for.
+bool has_lines_only(const Module& module) {
+    return llvm::all_of(module.debug_compile_units(), [](const llvm::DICompileUnit* unit) {
+        return unit->getEmissionKind() == llvm::DICompileUnit::LineTablesOnly;
+    });
+}
+
+// One for each pipeline that clang builds, which is one for each module.
+class Instrumenter {
+  public:
+    Instrumenter() : options_(read_options()) {}
+
+    void look_ahead(Module& module) { written_.remember(module, options_->marked); }
+
+    // Finds the module's sites and writes its table, the first time that it is asked.
+    void begin(Module& module) {
+        if (module.getNamedMetadata(kDone) != nullptr) return;
+        module.getOrInsertNamedMetadata(kDone);
+        if (!is_suitable(module)) return;
+        unit_ = find_sites(module, *options_, written_);
+        if (unit_.rows.empty()) return;
+        tables_ = emit_tables(module, unit_);
+        active_ = true;
+        if (options_->verbose) report(module);
+    }
+
+    bool instrument(Function& function, FunctionAnalysisManager& analyses) {
+        if (!active_) return false;
+        bool changed = false;
+        if (is_linked_later(*function.getParent()) && !function.isDeclaration()) {
+            changed = prepare_for_link(function);
+        }
+        return insert_probes(function, unit_, tables_, analyses) || changed;
+    }
+
+    const LlvmOptions& options() const { return *options_; }
+
+  private:
+    // Inlined elsewhere, the probes of a procedure would name the wrong frame, and those of its
+    // loops need a frame without red zone.
+    bool prepare_for_link(Function& function) {
+        function.addFnAttr(llvm::Attribute::NoRedZone);
+        if (unit_.procedures.count(&function) != 0) {
+            function.removeFnAttr(llvm::Attribute::AlwaysInline);
+            function.addFnAttr(llvm::Attribute::NoInline);
+        }
+        return true;
+    }
+
+    void report(const Module& module) const {
+        llvm::errs() << "dwell: " << module.getSourceFileName() << ": " << unit_.rows.size()
+                     << " sites, " << unit_.procedures.size() << " of " << unit_.procedures_seen
+                     << " procedures and " << unit_.loops.size() << " of " << unit_.loops_seen
+                     << " loops with probes\n";
+    }
+
+    std::unique_ptr<LlvmOptions> options_;
+    AsWritten written_;
+    LlvmUnit unit_;
+    LlvmTables tables_{};
+    bool active_ = false;
+};
+
+struct EarlyPass : llvm::PassInfoMixin<EarlyPass> {
+    explicit EarlyPass(std::shared_ptr<Instrumenter> shared) : instrumenter(std::move(shared)) {}
+
+    PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+        instrumenter->look_ahead(module);
+        return PreservedAnalyses::all();
+    }
+    static bool isRequired() { return true; }
+
+    std::shared_ptr<Instrumenter> instrumenter;
+};
+
+struct ProcedurePass : llvm::PassInfoMixin<ProcedurePass> {
+    explicit ProcedurePass(std::shared_ptr<Instrumenter> shared)
+        : instrumenter(std::move(shared)) {}
+
+    PreservedAnalyses run(Function& function, FunctionAnalysisManager& analyses) {
+        instrumenter->begin(*function.getParent());
+        return instrumenter->instrument(function, analyses) ? PreservedAnalyses::none()
+                                                            : PreservedAnalyses::all();
+    }
+    static bool isRequired() { return true; }
+
+    std::shared_ptr<Instrumenter> instrumenter;
+};
+
+struct ModulePass : llvm::PassInfoMixin<ModulePass> {
+    explicit ModulePass(std::shared_ptr<Instrumenter> shared) : instrumenter(std::move(shared)) {}
+
+    PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
+        if (module.getNamedMetadata(kDone) == nullptr) {
+            auto& functions =
+                analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
+            instrumenter->begin(module);
+            for (Function& function : module) instrumenter->instrument(function, functions);
+        }
+        bring_slots_home(module);
+        if (instrumenter->options().strip_debug && has_lines_only(module)) {
+            llvm::StripDebugInfo(module);
+        }
+        return PreservedAnalyses::none();
+    }
+    static bool isRequired() { return true; }
+
+    std::shared_ptr<Instrumenter> instrumenter;
+};
+
+void add_passes(llvm::PassBuilder& builder) {
+    auto instrumenter = std::make_shared<Instrumenter>();
+    builder.registerPipelineStartEPCallback(
+        [instrumenter](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+            passes.addPass(EarlyPass(instrumenter));
+        });
+    builder.registerVectorizerStartEPCallback(
+        [instrumenter](llvm::FunctionPassManager& passes, llvm::OptimizationLevel level) {
+            if (level != llvm::OptimizationLevel::O0) passes.addPass(ProcedurePass(instrumenter));
+        });
+    builder.registerOptimizerLastEPCallback(
+        [instrumenter](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+            passes.addPass(ModulePass(instrumenter));
+        });
+}
+
+}  // namespace
+}  // namespace dwell
+
+extern "C" LLVM_EXTERNAL_VISIBILITY LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo
+llvmGetPassPluginInfo() {
+    return {LLVM_PLUGIN_API_VERSION, "dwell", "1", dwell::add_passes};
+}

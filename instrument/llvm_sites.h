@@ -1,0 +1,53 @@
+// The sites of one module as LLVM sees it, after inlining and before vectorisation: what becomes a
+// row of the static table, and which rows get probes. DESIGN 1 (site), runtime/site_table.h.
+#ifndef DWELL_INSTRUMENT_LLVM_SITES_H_
+#define DWELL_INSTRUMENT_LLVM_SITES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "instrument/llvm_as_written.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
+#include "runtime/record_layout.h"
+
+namespace dwell {
+
+struct LlvmOptions;
+
+constexpr int kNoRow = -1;
+
+struct LlvmRow {
+    SiteKind kind = SiteKind::kNone;
+    uint8_t flags = 0;  // SiteRowFlags
+    std::string name;
+    std::string file;
+    unsigned line = 0;
+    unsigned column = 0;
+    unsigned end_line = 0;
+    int enclosing = kNoRow;  // index of the row
+    int level = kNoRow;      // index of the level byte; none: the site has no probes
+};
+
+struct LlvmUnit {
+    std::string file;
+    std::string directory;
+    std::vector<LlvmRow> rows;
+    int levels = 0;
+    unsigned loops_seen = 0;
+    unsigned procedures_seen = 0;
+    // Rows with probes: of each procedure, and of each loop by its header.
+    llvm::DenseMap<const llvm::Function*, int> procedures;
+    llvm::DenseMap<const llvm::BasicBlock*, int> loops;
+};
+
+LlvmUnit find_sites(llvm::Module& module, const LlvmOptions& options, const AsWritten& written);
+
+// Name of the procedure that `call` calls, empty when it is called through a pointer.
+llvm::StringRef called_name(const llvm::CallBase& call);
+
+}  // namespace dwell
+
+#endif  // DWELL_INSTRUMENT_LLVM_SITES_H_

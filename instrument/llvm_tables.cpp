@@ -1,0 +1,230 @@
+#include "instrument/llvm_tables.h"
+
+#include <algorithm>
+#include <map>
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+#include "runtime/site_table.h"
+
+using llvm::Constant;
+using llvm::ConstantExpr;
+using llvm::ConstantInt;
+using llvm::Function;
+using llvm::GlobalValue;
+using llvm::GlobalVariable;
+using llvm::Module;
+using llvm::StringRef;
+using llvm::Type;
+
+namespace dwell {
+namespace {
+
+constexpr unsigned kRowBytes = sizeof(SiteRow);
+// The same name and priority in every compiler's objects: the linker keeps one for each program or
+// library. Before the static initialisers (65535) and constructors of users (101 and up).
+constexpr char kRegister[] = "dwell_register_module";
+constexpr int kRegisterPriority = 100;
+
+// Where the fields of a row are, as elements of the structure that row_type() makes.
+class RowWriter {
+  public:
+    RowWriter(Module& module, const LlvmUnit& unit)
+        : module_(module),
+          unit_(unit),
+          i8_(Type::getInt8Ty(module.getContext())),
+          i16_(Type::getInt16Ty(module.getContext())),
+          i32_(Type::getInt32Ty(module.getContext())),
+          i64_(Type::getInt64Ty(module.getContext())),
+          row_type_(llvm::StructType::get(
+              module.getContext(), {i32_, i32_, i32_, i32_, i32_, i8_, i8_, i16_, i32_, i32_})) {}
+
+    LlvmTables write() {
+        auto* rows_type = llvm::ArrayType::get(row_type_, unit_.rows.size() + 1);
+        rows_ = new GlobalVariable(module_, rows_type, true, GlobalValue::PrivateLinkage, nullptr,
+                                   "dwell.rows");
+        rows_->setSection("dwell_sites");
+        rows_->setAlignment(llvm::Align(kRowBytes));
+
+        // One byte at least: the section's start and end must exist.
+        auto* levels_type = llvm::ArrayType::get(i8_, std::max(unit_.levels, 1));
+        levels_ = new GlobalVariable(module_, levels_type, false, GlobalValue::PrivateLinkage,
+                                     Constant::getNullValue(levels_type), "dwell.levels");
+        levels_->setSection("dwell_levels");
+        levels_->setAlignment(llvm::Align(1));
+        levels_->setExternallyInitialized(true);  // written by libdwell.so
+
+        std::vector<Constant*> rows{unit_row()};
+        for (size_t i = 0; i < unit_.rows.size(); ++i) rows.push_back(site_row(i));
+        rows_->setInitializer(
+            llvm::ConstantArray::get(llvm::cast<llvm::ArrayType>(rows_type), rows));
+        // Kept although nothing else may refer to them: not every site has probes.
+        llvm::appendToUsed(module_, {rows_, levels_});
+        return {rows_, levels_};
+    }
+
+  private:
+    Constant* unit_row() {
+        const char* compiler = "clang " LLVM_VERSION_STRING;
+        return llvm::ConstantStruct::get(
+            row_type_, {text(0, 0, compiler), text(0, 1, unit_.file), text(0, 2, unit_.directory),
+                        number(unit_.rows.size()), number(0), kind(SiteKind::kProgram), flags(0),
+                        ConstantInt::get(i16_, kSiteTableVersion), number(unit_.loops_seen),
+                        number(unit_.procedures_seen)});
+    }
+
+    Constant* site_row(size_t index) {
+        const LlvmRow& row = unit_.rows[index];
+        const size_t at = index + 1;
+        Constant* level = row.level == kNoRow
+                              ? number(0)
+                              : distance(level_address({rows_, levels_}, row.level), at, 4);
+        const int64_t up =
+            row.enclosing == kNoRow ? 0 : row.enclosing - static_cast<int64_t>(index);
+        return llvm::ConstantStruct::get(
+            row_type_, {text(at, 0, row.name), text(at, 1, row.file), number(row.line),
+                        ConstantInt::getSigned(i32_, up), level, kind(row.kind), flags(row.flags),
+                        ConstantInt::get(i16_, std::min(row.column, 0xffffu)), number(row.end_line),
+                        number(0)});
+    }
+
+    Constant* number(uint64_t value) { return ConstantInt::get(i32_, value); }
+    Constant* kind(SiteKind value) { return ConstantInt::get(i8_, static_cast<uint8_t>(value)); }
+    Constant* flags(uint8_t value) { return ConstantInt::get(i8_, value); }
+
+    // `target` relative to a field of a row; the assembler or linker fills it in.
+    Constant* distance(Constant* target, size_t row, unsigned field) {
+        Constant* at = ConstantExpr::getInBoundsGetElementPtr(
+            rows_->getValueType(), rows_,
+            llvm::ArrayRef<Constant*>{number(0), number(row), number(field)});
+        return ConstantExpr::getTrunc(ConstantExpr::getSub(ConstantExpr::getPtrToInt(target, i64_),
+                                                           ConstantExpr::getPtrToInt(at, i64_)),
+                                      i32_);
+    }
+
+    Constant* text(size_t row, unsigned field, StringRef value) {
+        if (value.empty()) return number(0);
+        GlobalVariable*& variable = texts_[value.str()];
+        if (variable == nullptr) {
+            Constant* bytes = llvm::ConstantDataArray::getString(module_.getContext(), value);
+            variable = new GlobalVariable(module_, bytes->getType(), true,
+                                          GlobalValue::PrivateLinkage, bytes, "dwell.text");
+            variable->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+            variable->setAlignment(llvm::Align(1));
+        }
+        return distance(variable, row, field);
+    }
+
+    Module& module_;
+    const LlvmUnit& unit_;
+    Type *i8_, *i16_, *i32_, *i64_;
+    llvm::StructType* row_type_;
+    GlobalVariable* rows_ = nullptr;
+    GlobalVariable* levels_ = nullptr;
+    std::map<std::string, GlobalVariable*> texts_;
+};
+
+Constant* section_edge(Module& module, StringRef name) {
+    Constant* edge = module.getOrInsertGlobal(name, Type::getInt8Ty(module.getContext()));
+    auto* variable = llvm::cast<GlobalVariable>(edge->stripPointerCasts());
+    variable->setVisibility(GlobalValue::HiddenVisibility);
+    return variable;
+}
+
+Function* make_glue(Module& module, StringRef name, GlobalValue::LinkageTypes linkage) {
+    auto* type = llvm::FunctionType::get(Type::getVoidTy(module.getContext()), false);
+    Function* glue = Function::Create(type, linkage, name, module);
+    glue->addFnAttr(llvm::Attribute::NoUnwind);
+    glue->addFnAttr(llvm::Attribute::NoInline);
+    glue->addFnAttr(llvm::Attribute::OptimizeForSize);
+    return glue;
+}
+
+// `function`, unless the program runs without the library: then it is null, and nothing is done.
+void call_if_present(Function* glue, StringRef function, Constant* module_data,
+                     llvm::ArrayRef<Constant*> fields) {
+    Module& module = *glue->getParent();
+    llvm::LLVMContext& context = module.getContext();
+    auto* type = llvm::FunctionType::get(Type::getVoidTy(context), {module_data->getType()}, false);
+    auto* callee = llvm::cast<Function>(module.getOrInsertFunction(function, type).getCallee());
+    callee->setLinkage(GlobalValue::ExternalWeakLinkage);
+    callee->addFnAttr(llvm::Attribute::NonLazyBind);  // tested and called through the same slot
+
+    auto* entry = llvm::BasicBlock::Create(context, "", glue);
+    auto* present = llvm::BasicBlock::Create(context, "", glue);
+    auto* done = llvm::BasicBlock::Create(context, "", glue);
+    llvm::IRBuilder<> build(entry);
+    build.CreateCondBr(build.CreateIsNotNull(callee), present, done);
+    build.SetInsertPoint(present);
+    for (unsigned i = 0; i < fields.size(); ++i) {
+        build.CreateStore(fields[i], build.CreateStructGEP(
+                                         llvm::cast<GlobalVariable>(module_data)->getValueType(),
+                                         module_data, i));
+    }
+    build.CreateCall(type, callee, {module_data});
+    build.CreateBr(done);
+    build.SetInsertPoint(done);
+    build.CreateRetVoid();
+}
+
+// The SiteModule is filled at run time, so that the module needs no relocations for it. Of the
+// group only the constructor has a name for the linker, the one that every compiler's has: a link
+// that mixes object files with those that it optimises chooses name by name.
+void emit_registration(Module& module) {
+    llvm::Comdat* group = module.getOrInsertComdat(kRegister);
+    Type* pointer = Type::getInt8PtrTy(module.getContext());
+    auto* data_type =
+        llvm::StructType::get(module.getContext(), {pointer, pointer, pointer, pointer});
+    auto* data = new GlobalVariable(module, data_type, false, GlobalValue::InternalLinkage,
+                                    Constant::getNullValue(data_type), "dwell_module");
+    Function* constructor = make_glue(module, kRegister, GlobalValue::WeakAnyLinkage);
+    constructor->setVisibility(GlobalValue::HiddenVisibility);
+    Function* destructor =
+        make_glue(module, "dwell_unregister_module", GlobalValue::InternalLinkage);
+    for (llvm::GlobalObject* member :
+         {static_cast<llvm::GlobalObject*>(data), static_cast<llvm::GlobalObject*>(constructor),
+          static_cast<llvm::GlobalObject*>(destructor)}) {
+        member->setComdat(group);
+    }
+    call_if_present(
+        constructor, "dwell_register_sites", data,
+        {section_edge(module, "__start_dwell_sites"), section_edge(module, "__stop_dwell_sites"),
+         section_edge(module, "__start_dwell_levels"),
+         section_edge(module, "__stop_dwell_levels")});
+    call_if_present(destructor, "dwell_unregister_sites", data, {});
+    llvm::appendToGlobalCtors(module, constructor, kRegisterPriority, constructor);
+    llvm::appendToGlobalDtors(module, destructor, kRegisterPriority, constructor);
+}
+
+Constant* byte_address(GlobalVariable* variable, uint64_t offset) {
+    llvm::LLVMContext& context = variable->getContext();
+    Constant* bytes = ConstantExpr::getPointerCast(variable, Type::getInt8PtrTy(context));
+    return ConstantExpr::getInBoundsGetElementPtr(
+        Type::getInt8Ty(context), bytes,
+        llvm::ArrayRef<Constant*>{ConstantInt::get(Type::getInt64Ty(context), offset)});
+}
+
+}  // namespace
+
+LlvmTables emit_tables(Module& module, const LlvmUnit& unit) {
+    const LlvmTables tables = RowWriter(module, unit).write();
+    emit_registration(module);
+    // Probes name the entry points in their text only.
+    if (unit.levels != 0) {
+        for (const char* name : {"enter", "leave", "loop_enter", "loop_leave", "vforked"}) {
+            module.appendModuleInlineAsm(std::string(".weak dwell_") + name);
+        }
+    }
+    return tables;
+}
+
+Constant* row_address(const LlvmTables& tables, int row) {
+    return byte_address(tables.rows, (static_cast<uint64_t>(row) + 1) * kRowBytes);
+}
+
+Constant* level_address(const LlvmTables& tables, int level) {
+    return byte_address(tables.levels, static_cast<uint64_t>(level));
+}
+
+}  // namespace dwell

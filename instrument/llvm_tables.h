@@ -1,0 +1,24 @@
+// Puts the static table of a module into it as data: rows, level bytes, texts, and the constructor
+// that hands them over (runtime/site_table.h).
+#ifndef DWELL_INSTRUMENT_LLVM_TABLES_H_
+#define DWELL_INSTRUMENT_LLVM_TABLES_H_
+
+#include "instrument/llvm_sites.h"
+
+namespace dwell {
+
+// What probes refer to.
+struct LlvmTables {
+    llvm::GlobalVariable* rows;    // UnitRow, then the rows of LlvmUnit
+    llvm::GlobalVariable* levels;  // bytes
+};
+
+LlvmTables emit_tables(llvm::Module& module, const LlvmUnit& unit);
+
+// Addresses of one row and its level byte.
+llvm::Constant* row_address(const LlvmTables& tables, int row);
+llvm::Constant* level_address(const LlvmTables& tables, int level);
+
+}  // namespace dwell
+
+#endif  // DWELL_INSTRUMENT_LLVM_TABLES_H_
