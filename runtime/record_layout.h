@@ -157,14 +157,20 @@ constexpr uint32_t kHistogramCells = sizeof(SizeHistogram) / kCellBytes;
 
 enum class ThreadState : uint32_t { kUnused = 0, kComputing = 1, kInCommunication = 2, kEnded = 3 };
 
-// An entered procedure, loop or block. The node is open until it is left or seen to be gone.
+// An entered procedure, loop or block, open until it is left or seen to be gone. Entry 0 of a stack
+// stands for the thread's root. A reader that finds open entries (probe_depth of them, from entry
+// 1) adds the time since then to their nodes, unless they are kEntryUntimed.
+enum ProbeEntryFlags : uint32_t {
+    kEntryUntimed = 1,  // its node was open already: time is counted there
+};
 struct ProbeEntry {
     uint64_t frame;          // address of the return address of the procedure it lies in
     uint64_t row;            // address of its SiteRow, in this process
     uint64_t entry_virtual;  // virtual ticks
     CellIndex node;
-    uint32_t flags;
+    uint32_t flags;  // ProbeEntryFlags
 };
+
 // One per thread that ever entered dwell; an ended thread's record is taken over by the next new
 // one.
 constexpr int kOpenStackDepth = 16;

@@ -75,6 +75,11 @@ void add_totals(Totals* into, const Totals& from) {
         into->event_count[slot] += from.event_count[slot];
         into->event_ns[slot] += from.event_ns[slot];
     }
+    into->iterations += from.iterations;
+    into->untimed += from.untimed;
+    into->abandoned += from.abandoned;
+    into->estimated_ns += from.estimated_ns;
+    into->volume += from.volume;
 }
 
 bool TextTable::load() {

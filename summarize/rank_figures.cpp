@@ -159,6 +159,11 @@ void add_totals(const Totals& from, Totals* to) {
         to->event_count[slot] += from.event_count[slot];
         to->event_ns[slot] += from.event_ns[slot];
     }
+    to->iterations += from.iterations;
+    to->untimed += from.untimed;
+    to->abandoned += from.abandoned;
+    to->estimated_ns += from.estimated_ns;
+    to->volume += from.volume;
 }
 
 void add_to_parent(const Totals& node, Totals* parent) {
