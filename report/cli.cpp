@@ -201,6 +201,29 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
     return options;
 }
 
+tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& words) {
+    SitesOptions options;
+    CLI::App app(
+        "Shows the procedures, loops and statements that dwell's compilers put into files.",
+        "dwell sites");
+    app.add_option("FILE", options.files, "Programs, libraries or object files")->required();
+    app.add_option("--format", options.format, "text, json or csv")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json", "csv"}));
+    app.add_flag("--relations", options.relations, "What lies directly inside what, as tables");
+    app.add_flag("--left-out", options.left_out, "Only what has no probes, and why");
+    app.add_flag("--ascii", options.ascii, "Plain ASCII, whatever the locale");
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    if (options.relations && options.format == "json") {
+        return tl::make_unexpected(
+            CliEnd{2, "--relations are text or csv; json holds them as \"enclosing\""});
+    }
+    if (options.left_out && (options.relations || options.format != "text")) {
+        return tl::make_unexpected(CliEnd{2, "--left-out is for the text of the whole table"});
+    }
+    return options;
+}
+
 tl::expected<bool, CliEnd> parse_info(const std::vector<std::string>& words) {
     CLI::App app("Says what works on this machine, and what does not.", "dwell info");
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);

@@ -37,6 +37,15 @@ struct ReportOptions {
     int width = 0;  // 0: of the terminal, or 100
 };
 
+// `dwell sites`.
+struct SitesOptions {
+    std::vector<std::string> files;
+    std::string format = "text";
+    bool relations = false;
+    bool left_out = false;
+    bool ascii = false;
+};
+
 // Why parsing ended early: help and --version (code 0, text for stdout) or an error (code 2, one
 // line for stderr).
 struct CliEnd {
@@ -49,6 +58,7 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
 tl::expected<FinishOptions, CliEnd> parse_finish(const std::vector<std::string>& words);
 tl::expected<FinishOptions, CliEnd> parse_recover(const std::vector<std::string>& words);
 tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>& words);
+tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& words);
 tl::expected<bool, CliEnd> parse_info(const std::vector<std::string>& words);
 
 // Empty when `value` suits the setting `variable` (a DWELL_… name of RunOptions), else what it

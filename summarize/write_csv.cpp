@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "summarize/csv_fields.h"
 #include "summarize/json_names.h"
 #include "summarize/profile_walk.h"
 
@@ -13,16 +14,6 @@ namespace {
 constexpr std::string_view kHeader =
     "path,kind,name,file,line,rank,thread,count,time_s,self_s,sync_s,transfer_s,bytes,"
     "blocked_s,sent,received,min_s,max_s,failed,estimated,labels\r\n";
-
-std::string quoted(std::string_view field) {
-    if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
-    std::string out = "\"";
-    for (const char c : field) {
-        if (c == '"') out += '"';
-        out += c;
-    }
-    return out + '"';
-}
 
 std::string percent_encoded(std::string_view element) {
     std::string out;
@@ -61,8 +52,8 @@ std::vector<std::string> node_fields(const Profile& profile, const std::vector<u
         const std::string element =
             percent_encoded(fmt::format("{}@{}:{}", node.name, base_name(node.file), node.line));
         paths[index] = node.parent == kNoNode ? element : paths[node.parent] + "/" + element;
-        fields[index] = fmt::format("{},{},{},{},{}", quoted(paths[index]), kind_name(node.kind),
-                                    quoted(node.name), quoted(node.file), node.line);
+        fields[index] = fmt::format("{},{},{},{},{}", csv_field(paths[index]), kind_name(node.kind),
+                                    csv_field(node.name), csv_field(node.file), node.line);
     }
     return fields;
 }
