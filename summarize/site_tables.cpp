@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "runtime/mpi_calls.h"
+#include "summarize/source_paths.h"
 #include "summarize/symbol_names.h"
 
 namespace dwell {
@@ -224,9 +225,7 @@ class TableReader {
             site.offset = address_ + (first + 1 + i) * kRowBytes;
             site.symbol = text(first + 1 + i, offsetof(SiteRow, name), site_row.name);
             site.file = text(first + 1 + i, offsetof(SiteRow, file), site_row.file);
-            if (!site.file.empty() && site.file[0] != '/' && !unit.directory.empty()) {
-                site.file = unit.directory + "/" + site.file;
-            }
+            if (!site.file.empty()) site.file = tidy_path(site.file, unit.directory);
             site.line = site_row.line;
             site.column = site_row.column;
             site.end_line = site_row.end_line;

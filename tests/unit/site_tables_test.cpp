@@ -251,7 +251,7 @@ TEST(Sites, CsvAndJson) {
     EXPECT_EQ(std::count(relations.begin(), relations.end(), '\n'), 1 + 10);
     EXPECT_NE(
         relations.find("\"a,b\",loop-call,loop," + ExampleProgram::source() + ",29,p4," +
-                       ExampleProgram::source() + ",30," + ExampleProgram::source() + ",34\r\n"),
+                       ExampleProgram::source() + ",30," + ExampleProgram::source() + ",35\r\n"),
         std::string::npos);
     const auto json = nlohmann::json::parse(write_sites_json(files));
     EXPECT_EQ(json["dwell_sites"], 1);
