@@ -189,7 +189,11 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
     app.add_option("--format", options.format, "text, json or csv")
         ->type_name("FORMAT")
         ->check(CLI::IsMember({"text", "json", "csv"}));
+    app.add_option("--site", options.site,
+                   "Only what this is: a procedure, loop, block or statement by name or FILE:LINE")
+        ->type_name("SITE");
     app.add_flag("--per-rank", options.per_rank, "Figures of each rank and thread too");
+    app.add_flag("--left-out", options.left_out, "Names what was given no probes, and why");
     app.add_option("--width", options.width, "Columns (default: the terminal's, else 100)")
         ->type_name("N")
         ->check(CLI::Range(40, 1000));
@@ -198,6 +202,10 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
         ->check(CLI::IsMember({"auto", "always", "never"}));
     app.add_flag("--ascii", options.ascii, "Plain ASCII, whatever the locale");
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    if ((!options.site.empty() || options.left_out) && options.format != "text") {
+        return tl::make_unexpected(
+            CliEnd{2, "--site and --left-out are for text; json and csv hold all sites"});
+    }
     return options;
 }
 

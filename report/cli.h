@@ -32,7 +32,9 @@ struct ReportOptions {
     std::string source;  // directory or profile.json; empty: the newest dwell-*/ here
     std::string format = "text";
     std::string color = "auto";
+    std::string site;  // name or FILE:LINE; empty: the whole report
     bool per_rank = false;
+    bool left_out = false;
     bool ascii = false;
     int width = 0;  // 0: of the terminal, or 100
 };

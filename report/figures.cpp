@@ -35,6 +35,11 @@ void add_totals(const Totals& from, Totals* into) {
     into->bytes_received += from.bytes_received;
     into->failed += from.failed;
     into->folded_peers += from.folded_peers;
+    into->iterations += from.iterations;
+    into->untimed += from.untimed;
+    into->abandoned += from.abandoned;
+    into->estimated_ns += from.estimated_ns;
+    into->volume += from.volume;
 }
 
 // The rank with most time in each line.
@@ -197,6 +202,65 @@ std::vector<CommLine> comm_lines(const Profile& profile) {
         return a.totals.time_ns > b.totals.time_ns;
     });
     return lines;
+}
+
+// The rank with most own time in each line.
+static void find_worst_ranks(const Profile& profile, std::vector<SiteLine>* lines) {
+    std::vector<size_t> line_of(profile.nodes.size(), SIZE_MAX);
+    for (size_t i = 0; i < lines->size(); ++i) {
+        for (const uint32_t node : (*lines)[i].nodes) line_of[node] = i;
+    }
+    std::map<std::pair<size_t, uint32_t>, double> own_ns;
+    for (const ProfileRow& row : profile.rows) {
+        if (line_of[row.node] == SIZE_MAX) continue;
+        own_ns[{line_of[row.node], row.rank}] += static_cast<double>(row.computation_ns);
+    }
+    for (const auto& [key, ns] : own_ns) {
+        std::optional<Peak>& worst = (*lines)[key.first].worst;
+        if (!worst || ns > worst->ns) worst = Peak{key.second, ns};
+    }
+}
+
+std::vector<SiteLine> site_lines(const Profile& profile) {
+    std::map<std::pair<LineKey, SiteKind>, SiteLine> by_key;
+    for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
+        const ProfileNode& node = profile.nodes[i];
+        if (!is_probed(node) || node.kind == SiteKind::kMarker) continue;
+        SiteLine& line = by_key[{{node.name, node.file, node.line, node.module}, node.kind}];
+        if (line.nodes.empty()) line.totals.min_ns = UINT64_MAX;
+        const bool most =
+            line.nodes.empty() || node.computation_ns > profile.nodes[line.node].computation_ns;
+        if (most) line.node = i;
+        line.nodes.push_back(i);
+        add_totals(node.totals, &line.totals);
+        line.own_ns += node.computation_ns;
+        line.labels |= node.labels;
+    }
+    std::vector<SiteLine> lines;
+    for (auto& [key, line] : by_key) lines.push_back(std::move(line));
+    find_worst_ranks(profile, &lines);
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](const SiteLine& a, const SiteLine& b) { return a.own_ns > b.own_ns; });
+    return lines;
+}
+
+std::string probe_text(const ProfileNode& node, bool utf8) {
+    std::vector<std::string> parts;
+    const Totals& totals = node.totals;
+    if (node.kind == SiteKind::kLoop && totals.iterations != 0) {
+        parts.push_back(count_text(totals.iterations) + " iterations");
+    }
+    if (totals.volume != 0) parts.push_back("volume " + count_text(totals.volume));
+    if ((node.labels & kLabelReduced) != 0) {
+        parts.push_back(fmt::format(
+            "{} only counted: {} more",
+            share_text(static_cast<double>(totals.untimed), static_cast<double>(totals.count)),
+            time_text(static_cast<double>(totals.estimated_ns), utf8)));
+    }
+    if ((node.labels & kLabelCounted) != 0) parts.push_back("only counted");
+    if ((node.labels & kLabelRecursive) != 0) parts.push_back("recursive");
+    if (totals.abandoned != 0) parts.push_back(count_text(totals.abandoned) + " left early");
+    return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::vector<PairShare> heaviest_pairs(const Profile& profile, const CommLine& line, bool utf8,

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kHeader =
     "path,kind,name,file,line,rank,thread,count,time_s,self_s,sync_s,transfer_s,bytes,"
-    "blocked_s,sent,received,min_s,max_s,failed,estimated,labels\r\n";
+    "blocked_s,sent,received,min_s,max_s,failed,estimated,labels,"
+    "iterations,untimed,abandoned,estimated_s,volume\r\n";
 
 std::string percent_encoded(std::string_view element) {
     std::string out;
@@ -70,13 +71,14 @@ void append_figures(std::string* out, const ProfileNode& node, const Figures& fi
     const uint64_t blocked_ns = std::min(totals.blocked_ns, figures.communication_ns);
     const std::string blocked = seconds(blocked_ns);
     const bool timed = totals.count != 0 && totals.min_ns != UINT64_MAX;
-    *out += fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", totals.count,
-                        seconds(totals.time_ns), seconds(self_ns), blocked,
-                        seconds(figures.communication_ns - blocked_ns),
-                        totals.bytes_sent + totals.bytes_received, blocked, totals.bytes_sent,
-                        totals.bytes_received, timed ? seconds(totals.min_ns) : "",
-                        timed ? seconds(totals.max_ns) : "", totals.failed,
-                        node.labels & kLabelEstimated ? 1 : 0, label_words(node.labels));
+    *out += fmt::format(
+        ",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", totals.count,
+        seconds(totals.time_ns), seconds(self_ns), blocked,
+        seconds(figures.communication_ns - blocked_ns), totals.bytes_sent + totals.bytes_received,
+        blocked, totals.bytes_sent, totals.bytes_received, timed ? seconds(totals.min_ns) : "",
+        timed ? seconds(totals.max_ns) : "", totals.failed, node.labels & kLabelEstimated ? 1 : 0,
+        label_words(node.labels), totals.iterations, totals.untimed, totals.abandoned,
+        seconds(totals.estimated_ns), totals.volume);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace dwell {
 namespace {
 
 std::vector<Profile> all_profiles() {
-    return {samples::halo_profile(), samples::hostile_profile(), samples::large_profile(),
-            samples::serial_profile(), Profile{}};
+    return {samples::halo_profile(),   samples::hostile_profile(), samples::large_profile(),
+            samples::serial_profile(), samples::probed_profile(),  Profile{}};
 }
 
 TEST(TextReport, NoLineIsWiderThanAsked) {
