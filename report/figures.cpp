@@ -244,7 +244,7 @@ std::vector<SiteLine> site_lines(const Profile& profile) {
     return lines;
 }
 
-std::string probe_text(const ProfileNode& node, bool utf8) {
+std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
     std::vector<std::string> parts;
     const Totals& totals = node.totals;
     if (node.kind == SiteKind::kLoop && totals.iterations != 0) {
@@ -252,12 +252,13 @@ std::string probe_text(const ProfileNode& node, bool utf8) {
     }
     if (totals.volume != 0) parts.push_back("volume " + count_text(totals.volume));
     if ((node.labels & kLabelReduced) != 0) {
-        parts.push_back(fmt::format(
-            "{} only counted: {} more",
-            share_text(static_cast<double>(totals.untimed), static_cast<double>(totals.count)),
-            time_text(static_cast<double>(totals.estimated_ns), utf8)));
+        parts.push_back(
+            share_text(static_cast<double>(totals.untimed), static_cast<double>(totals.count)) +
+            " untimed");
+        parts.push_back(time_text(static_cast<double>(totals.estimated_ns) / ranks, utf8) +
+                        " more");
     }
-    if ((node.labels & kLabelCounted) != 0) parts.push_back("only counted");
+    if ((node.labels & kLabelCounted) != 0) parts.push_back("untimed");
     if ((node.labels & kLabelRecursive) != 0) parts.push_back("recursive");
     if (totals.abandoned != 0) parts.push_back(count_text(totals.abandoned) + " left early");
     return fmt::format("{}", fmt::join(parts, ", "));

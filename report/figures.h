@@ -79,8 +79,9 @@ struct SiteLine {
 // Longest own time first. Of markers there are none: they take no time.
 std::vector<SiteLine> site_lines(const Profile& profile);
 
-// What probes know beside time and count, such as "2000 iterations, recursive"; often empty.
-std::string probe_text(const ProfileNode& node, bool utf8);
+// What probes know beside time and count, such as "2000 iterations, recursive"; often empty. Counts
+// are sums, times means of `ranks`.
+std::string probe_text(const ProfileNode& node, double ranks, bool utf8);
 
 // Computation between two communication statements, over all call paths.
 struct IntervalLine {

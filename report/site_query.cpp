@@ -131,14 +131,19 @@ class SiteReport {
 
     void draw_site(const std::vector<uint32_t>& nodes) {
         Sum sum;
+        uint64_t calls_ns = 0;
         uint64_t communication_ns = 0;
         for (const uint32_t index : nodes) {
             sum.add(profile_, index);
             communication_ns += communication_ns_[index];
+            for (const uint32_t part : profile_.nodes[index].children) {
+                const ProfileNode& inside = profile_.nodes[part];
+                if (inside.kind == SiteKind::kCall) calls_ns += inside.totals.time_ns;
+            }
         }
         const ProfileNode& node = profile_.nodes[nodes.front()];
         canvas_->title(describe(nodes.front()), word_of(node.kind));
-        draw_facts(node, sum, communication_ns);
+        draw_facts(node, sum, calls_ns, communication_ns);
         if (options_.per_rank) draw_ranks(nodes);
         draw_list("reached from", surroundings(nodes), sum.totals.time_ns);
         if (is_communication(node)) return;
@@ -171,7 +176,9 @@ class SiteReport {
         return place.empty() || index == 0 ? name : name + "  " + place;
     }
 
-    void draw_facts(const ProfileNode& node, const Sum& sum, uint64_t communication_ns) {
+    // `calls_ns`: of the call statements right inside; `communication_ns`: of all below.
+    void draw_facts(const ProfileNode& node, const Sum& sum, uint64_t calls_ns,
+                    uint64_t communication_ns) {
         const Totals& totals = sum.totals;
         std::vector<std::string> facts;
         facts.push_back(fmt::format("time {}, {} of all", time(totals.time_ns),
@@ -183,7 +190,7 @@ class SiteReport {
         if (timed != 0 && node.kind != SiteKind::kMarker) {
             const double mean_ns = static_cast<double>(totals.time_ns) / static_cast<double>(timed);
             facts.push_back("each " + time_text(mean_ns, utf8_));
-            if (totals.min_ns != UINT64_MAX) {
+            if (totals.min_ns < totals.max_ns) {
                 facts.push_back(fmt::format("{} to {}",
                                             time_text(static_cast<double>(totals.min_ns), utf8_),
                                             time_text(static_cast<double>(totals.max_ns), utf8_)));
@@ -193,8 +200,10 @@ class SiteReport {
         all.kind = node.kind;
         all.labels = sum.labels;
         all.totals = totals;
-        if (const std::string more = probe_text(all, utf8_); !more.empty()) facts.push_back(more);
+        if (const std::string more = probe_text(all, rank_count(profile_), utf8_); !more.empty())
+            facts.push_back(more);
         if (!is_communication(node)) facts.push_back("own computation " + time(sum.own_ns));
+        if (calls_ns != 0) facts.push_back("in calls " + time(calls_ns));
         const std::string where = is_communication(node) ? "" : "in MPI " + time(communication_ns);
         if (communication_ns != 0) {
             const uint64_t blocked_ns = std::min(totals.blocked_ns, communication_ns);
@@ -204,7 +213,6 @@ class SiteReport {
         }
         const uint64_t bytes = totals.bytes_sent + totals.bytes_received;
         if (bytes != 0) facts.push_back(bytes_text(static_cast<double>(bytes)));
-        facts.front() = "  " + facts.front();
         canvas_->items(facts, 2);
     }
 

@@ -53,7 +53,7 @@ void draw_markers(const Profile& profile, const TextOptions& options, Canvas* ca
         std::string item = printable(node.name, canvas->utf8());
         if (!place.empty()) item += " " + place;
         item += fmt::format(" {} times", count_text(node.totals.count));
-        const std::string more = probe_text(node, canvas->utf8());
+        const std::string more = probe_text(node, rank_count(profile), canvas->utf8());
         if (!more.empty()) item += ", " + more;
         items.push_back(std::move(item));
     }
@@ -62,8 +62,8 @@ void draw_markers(const Profile& profile, const TextOptions& options, Canvas* ca
     const size_t others = items.size() > most ? items.size() - most : 0;
     items.resize(items.size() - others);
     if (others != 0) items.push_back(fmt::format("{} more", others));
-    items.front() = "  Markers: " + items.front();
-    canvas->items(items, 4);
+    items.front() = "Markers: " + items.front();
+    canvas->items(items, 2);
 }
 
 std::string left_out_text(const Profile& profile) {
@@ -149,7 +149,7 @@ void draw_sites(const Profile& profile, const TextOptions& options, Canvas* canv
         sum.kind = profile.nodes[site.node].kind;
         sum.labels = site.labels;
         sum.totals = site.totals;
-        const std::string more = probe_text(sum, utf8);
+        const std::string more = probe_text(sum, rank_count(profile), utf8);
         const int room = canvas->width() - figures.width() - 2;
         if (display_width(more) <= room) {
             if (!more.empty()) figures.add("  " + more, Tone::kDim);

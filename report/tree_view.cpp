@@ -65,7 +65,15 @@ class TreeBuilder {
         std::string name =
             is_communication(node) ? printable(node.name, utf8_) : short_name(node.name, utf8_);
         if (node.labels & kLabelFolded) name += " (folded paths)";
+        if (is_marked(node)) name += " ~";
         return name;
+    }
+
+    // Between what probes measured an estimate must say so.
+    bool is_marked(const ProfileNode& node) const {
+        const uint32_t labels = kLabelEstimated | kLabelReduced | kLabelCounted;
+        const bool counts = node.kind == SiteKind::kCall ? node.children.size() != 1 : true;
+        return has_probes_ && counts && node.parent != kNoNode && (node.labels & labels) != 0;
     }
 
     Entry plain_entry(uint32_t index) const {
@@ -94,13 +102,9 @@ class TreeBuilder {
         return entry;
     }
 
-    // Between what probes measured an estimate must say so.
     std::string remark_of(const ProfileNode& node) const {
-        if (!is_probed(node)) {
-            const bool estimated = (node.labels & kLabelEstimated) != 0;
-            return has_probes_ && estimated && node.parent != kNoNode ? "estimated" : "";
-        }
-        return probe_text(node, utf8_);
+        if (is_probed(node)) return probe_text(node, rank_count(profile_), utf8_);
+        return is_marked(node) ? "estimated" : "";
     }
 
     void add_parts(uint32_t index, Entry* entry) const {
@@ -297,7 +301,11 @@ class TreeDrawer {
         line->add(place);
         rest = canvas_->width() - line->width() - 2;
         if (entry.remark.empty() || rest < kLeastRemark) return;
-        line->add("  " + cut_middle(entry.remark, rest, utf8), Tone::kDim);
+        std::string remark = entry.remark;
+        while (display_width(remark) > rest && remark.find(", ") != std::string::npos) {
+            remark.resize(remark.rfind(", "));
+        }
+        line->add("  " + cut_middle(remark, rest, utf8), Tone::kDim);
     }
 
     const Profile& profile_;
@@ -334,8 +342,9 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
     TreeDrawer(profile, canvas).draw(builder.build(0), "", "");
     const char* const times =
         probed
-            ? "Times of procedures and loops are measured by probes, estimated without them: "
-              "what lies between two MPI calls counts for the innermost procedure around both."
+            ? "Times of procedures and loops are measured by probes, and estimated (~) where "
+              "entries were counted without time or there are no probes: what lies between two "
+              "MPI calls counts for the innermost procedure around both."
             : "Times of procedures are estimated: what lies between two MPI calls counts for the "
               "innermost procedure around both.";
     canvas->paragraph(

@@ -17,7 +17,7 @@ for file in "$BINDIR/dwell" "$LIBDIR/libdwell.so" "$LIBDIR/pkgconfig/dwell.pc" \
     "$INCLUDEDIR/dwell/record_layout.h"; do
     [[ -s $prefix/$file ]] || fail "$file is missing"
 done
-for page in dwell dwell-run dwell-report dwell-recover dwell-info; do
+for page in dwell dwell-run dwell-report dwell-recover dwell-info dwell-sites; do
     [[ -s $prefix/$MANDIR/man1/$page.1 ]] || fail "the manual page of $page is missing"
 done
 

@@ -3,6 +3,7 @@
 // fixtures/example.c; every time is arithmetic on the numbers below.
 #include <gtest/gtest.h>
 
+#include "summarize/site_tables.h"
 #include "tests/unit/example_program.h"
 #include "tests/unit/merged_builder.h"
 
@@ -346,6 +347,62 @@ TEST_F(Probes, BlocksMarkersAndProceduresByAddress) {
     const uint32_t marker = child(profile, node, SiteKind::kMarker, "step");
     ASSERT_NE(marker, kNoNode);
     EXPECT_EQ(profile.nodes[marker].totals.volume, 40u);
+}
+
+// fixtures/grid.cpp: step is measured, exchange and pack are put into it, and a loop too: in the
+// first case it stands in step, around the call of exchange, in the second in pack.
+TEST(ProbesInlined, LoopsAmongInlinedProcedures) {
+    const std::string source = fixture("grid.cpp");
+    const std::string step = "_ZN6solver4Grid4stepEi";
+    for (const bool in_pack : {false, true}) {
+        SCOPED_TRACE(in_pack);
+        ScratchFolder folder;
+        SiteAssembly table("grid", source, "/build");
+        const int row = table.add({SiteKind::kProcedure, step, marked_line(source, "begin step")});
+        table.add({SiteKind::kLoop, "", marked_line(source, in_pack ? "begin pack" : "begin step"),
+                   row, true});
+        table.write(folder / "table.s");
+        const std::string file = folder / "grid.so";
+        ASSERT_EQ(run("cd '" + (folder / "") + "' && g++ -O0 -g -shared -fPIC -o grid.so '" +
+                      source + "' table.s"),
+                  "");
+        const SiteTable rows = read_site_table(file, "");
+        ASSERT_EQ(rows.sites.size(), 2u);
+        MergedBuilder records;
+        const uint32_t app = records.module(file);
+        const uint32_t measured =
+            records.probe(0, SiteKind::kProcedure, app, rows.sites[0].offset, totals(1, 1000));
+        const uint32_t loop = records.probe(measured, SiteKind::kLoop, app, rows.sites[1].offset,
+                                            loop_totals(1, 800, 5));
+        const uint32_t send = records.communication(
+            loop, app, Disassembly(file, step).return_from("MPI_Send"), "MPI_Send", totals(4, 100));
+        records.interval(send, send, loop, 3, 600);
+        const Profile profile = build_profile(records.merged);
+        expect_conservation(profile);
+        uint32_t at = 0;
+        for (const ProfileNode& node : profile.nodes) {
+            if (node.kind == SiteKind::kLoop) at = static_cast<uint32_t>(&node - &profile.nodes[0]);
+        }
+        EXPECT_EQ(profile.nodes[profile.nodes[at].parent].name, "solver::Grid::step(int)");
+        EXPECT_EQ(profile.nodes[at].totals.time_ns, 800u);
+        // By its path the interval never left pack, which as a procedure without probes has it.
+        EXPECT_EQ(profile.nodes[at].computation_ns, in_pack ? 700u : 100u);
+        if (!in_pack) {
+            for (const int level : {0, 1}) {
+                ASSERT_EQ(profile.nodes[at].children.size(), 1u) << level;
+                at = profile.nodes[at].children[0];
+                EXPECT_EQ(profile.nodes[at].kind, SiteKind::kCall);
+                EXPECT_EQ(profile.nodes[at].line,
+                          marked_line(source, level == 0 ? "call exchange" : "call pack"));
+                at = profile.nodes[at].children[0];
+            }
+        }
+        EXPECT_EQ((profile.nodes[at].labels & kLabelEstimated) != 0, !in_pack);
+        ASSERT_EQ(profile.nodes[at].children.size(), 1u);
+        const ProfileNode& leaf = profile.nodes[profile.nodes[at].children[0]];
+        EXPECT_EQ(leaf.name, "MPI_Send");
+        EXPECT_EQ(leaf.line, marked_line(source, "send in pack"));
+    }
 }
 
 class ProbesWithoutDebugInformation : public Probes {

@@ -82,8 +82,9 @@ class Builder {
         return add(SiteKind::kProcedure, name, file, line, parent);
     }
     // A call statement and the procedure that it calls.
-    uint32_t call(const std::string& name, const std::string& file, int line, uint32_t parent) {
-        return proc(name, file, 1, add(SiteKind::kCall, name, file, line, parent));
+    uint32_t call(const std::string& name, const std::string& file, int line, uint32_t parent,
+                  int begins = 1) {
+        return proc(name, file, begins, add(SiteKind::kCall, name, file, line, parent));
     }
     uint32_t comm(const std::string& name, const std::string& file, int line, uint32_t parent) {
         return add(SiteKind::kCommunication, name, file, line, parent);
@@ -368,9 +369,9 @@ inline Profile probed_profile() {
     Builder b(2, "example");
     const std::string file = "/home/ada/example.c";
     const uint32_t main = b.proc("main", file, 10, 0);
-    const uint32_t p1 = b.call("p1", file, 11, main);
-    const uint32_t p2 = b.call("p2", file, 12, main);
-    const uint32_t report = b.call("report", file, 13, main);
+    const uint32_t p1 = b.call("p1", file, 11, main, 16);
+    const uint32_t p2 = b.call("p2", file, 12, main, 20);
+    const uint32_t report = b.call("report", file, 13, main, 40);
     const uint32_t barrier = b.comm("MPI_Barrier", file, 41, report);
     const uint32_t block = b.add(SiteKind::kBlock, "checkpoint", "example.c", 14, main);
     const uint32_t marker = b.add(SiteKind::kMarker, "step", "", 0, main);
@@ -394,13 +395,13 @@ inline Profile probed_profile() {
     for (int n = 0; n < 2; ++n) {
         const uint64_t(&ms)[7] = parts_ms[n];
         const uint32_t caller = n == 0 ? p1 : p2;
-        const uint32_t p3 = b.call("p3", file, n == 0 ? 17 : 21, caller);
+        const uint32_t p3 = b.call("p3", file, n == 0 ? 17 : 21, caller, 24);
         const uint32_t send = b.comm("MPI_Send", file, 25, p3);
-        const uint32_t beside = b.call("p4", file, 26, p3);
+        const uint32_t beside = b.call("p4", file, 26, p3, 35);
         const uint32_t loop1 = b.add(SiteKind::kLoop, "loop", file, 27, p3);
         const uint32_t receive = b.comm("MPI_Recv", file, 28, loop1);
         const uint32_t loop2 = b.add(SiteKind::kLoop, "loop", file, 29, loop1);
-        const uint32_t inside = b.call("p4", file, 30, loop2);
+        const uint32_t inside = b.call("p4", file, 30, loop2, 35);
         for (uint32_t rank = 0; rank < 2; ++rank) {
             // Rank 1 receives 40 ms longer and computes 40 ms less in p4.
             const uint64_t late = 40 * rank;

@@ -132,7 +132,7 @@ TEST(WriteCsv, FiguresOfProbes) {
         ADD_FAILURE() << path;
         return table[0];
     };
-    const std::string p3 = "p1@example.c:11/p1@example.c:1/p3@example.c:17/p3@example.c:1";
+    const std::string p3 = "p1@example.c:11/p1@example.c:16/p3@example.c:17/p3@example.c:24";
     EXPECT_EQ(row_of(p3)[kKind], "proc");
     EXPECT_EQ(row_of(p3)[kCount], "2");
     EXPECT_EQ(row_of(p3)[kTime], "2.060000000");
@@ -144,13 +144,13 @@ TEST(WriteCsv, FiguresOfProbes) {
     EXPECT_EQ(row_of(loop2)[kKind], "loop");
     EXPECT_EQ(row_of(loop2)[kCount], "20");
     EXPECT_EQ(row_of(loop2)[kIterations], "120");
-    const auto p4 = row_of(loop2 + "/p4@example.c:30/p4@example.c:1");
+    const auto p4 = row_of(loop2 + "/p4@example.c:30/p4@example.c:35");
     EXPECT_EQ(p4[kUntimed], "80");
     EXPECT_EQ(p4[kEstimatedTime], "0.060000000");
     EXPECT_EQ(p4[kLabels], "probed reduced");
     EXPECT_EQ(row_of("step@:0")[kKind], "marker");
     EXPECT_EQ(row_of("step@:0")[kVolume], "140");
-    EXPECT_EQ(row_of("report@example.c:13/report@example.c:1")[kLabels], "estimated");
+    EXPECT_EQ(row_of("report@example.c:13/report@example.c:40")[kLabels], "estimated");
 }
 
 TEST(WriteCsv, NamesSurviveQuotingAndPaths) {
