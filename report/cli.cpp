@@ -200,7 +200,11 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
     app.add_option("--format", options.format, "text, json or csv")
         ->type_name("FORMAT")
         ->check(CLI::IsMember({"text", "json", "csv"}));
+    app.add_option("--site", options.site,
+                   "Only what this is: a procedure, loop, block or statement by name or FILE:LINE")
+        ->type_name("SITE");
     app.add_flag("--per-rank", options.per_rank, "Figures of each rank and thread too");
+    app.add_flag("--left-out", options.left_out, "Names what was given no probes, and why");
     app.add_option("--width", options.width, "Columns (default: the terminal's, else 100)")
         ->type_name("N")
         ->check(CLI::Range(40, 1000));
@@ -209,6 +213,33 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
         ->check(CLI::IsMember({"auto", "always", "never"}));
     app.add_flag("--ascii", options.ascii, "Plain ASCII, whatever the locale");
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    if ((!options.site.empty() || options.left_out) && options.format != "text") {
+        return tl::make_unexpected(
+            CliEnd{2, "--site and --left-out are for text; json and csv hold all sites"});
+    }
+    return options;
+}
+
+tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& words) {
+    SitesOptions options;
+    CLI::App app(
+        "Shows the procedures, loops and statements that dwell's compilers put into files.",
+        "dwell sites");
+    app.add_option("FILE", options.files, "Programs, libraries or object files")->required();
+    app.add_option("--format", options.format, "text, json or csv")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json", "csv"}));
+    app.add_flag("--relations", options.relations, "What lies directly inside what, as tables");
+    app.add_flag("--left-out", options.left_out, "Only what has no probes, and why");
+    app.add_flag("--ascii", options.ascii, "Plain ASCII, whatever the locale");
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    if (options.relations && options.format == "json") {
+        return tl::make_unexpected(
+            CliEnd{2, "--relations are text or csv; json holds them as \"enclosing\""});
+    }
+    if (options.left_out && (options.relations || options.format != "text")) {
+        return tl::make_unexpected(CliEnd{2, "--left-out is for the text of the whole table"});
+    }
     return options;
 }
 

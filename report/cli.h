@@ -34,9 +34,20 @@ struct ReportOptions {
     std::string source;  // directory or profile.json; empty: the newest dwell-*/ here
     std::string format = "text";
     std::string color = "auto";
+    std::string site;  // name or FILE:LINE; empty: the whole report
     bool per_rank = false;
+    bool left_out = false;
     bool ascii = false;
     int width = 0;  // 0: of the terminal, or 100
+};
+
+// `dwell sites`.
+struct SitesOptions {
+    std::vector<std::string> files;
+    std::string format = "text";
+    bool relations = false;
+    bool left_out = false;
+    bool ascii = false;
 };
 
 // Why parsing ended early: help and --version (code 0, text for stdout) or an error (code 2, one
@@ -51,6 +62,7 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
 tl::expected<FinishOptions, CliEnd> parse_finish(const std::vector<std::string>& words);
 tl::expected<FinishOptions, CliEnd> parse_recover(const std::vector<std::string>& words);
 tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>& words);
+tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& words);
 tl::expected<bool, CliEnd> parse_info(const std::vector<std::string>& words);
 
 // Empty when `value` suits the setting `variable` (a DWELL_… name of RunOptions), else what it

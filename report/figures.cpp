@@ -193,6 +193,66 @@ std::vector<CommLine> comm_lines(const Profile& profile) {
     return lines;
 }
 
+// The rank with most own time in each line.
+static void find_worst_ranks(const Profile& profile, std::vector<SiteLine>* lines) {
+    std::vector<size_t> line_of(profile.nodes.size(), SIZE_MAX);
+    for (size_t i = 0; i < lines->size(); ++i) {
+        for (const uint32_t node : (*lines)[i].nodes) line_of[node] = i;
+    }
+    std::map<std::pair<size_t, uint32_t>, double> own_ns;
+    for (const ProfileRow& row : profile.rows) {
+        if (line_of[row.node] == SIZE_MAX) continue;
+        own_ns[{line_of[row.node], row.rank}] += static_cast<double>(row.computation_ns);
+    }
+    for (const auto& [key, ns] : own_ns) {
+        std::optional<Peak>& worst = (*lines)[key.first].worst;
+        if (!worst || ns > worst->ns) worst = Peak{key.second, ns};
+    }
+}
+
+std::vector<SiteLine> site_lines(const Profile& profile) {
+    std::map<std::pair<LineKey, SiteKind>, SiteLine> by_key;
+    for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
+        const ProfileNode& node = profile.nodes[i];
+        if (!is_probed(node) || node.kind == SiteKind::kMarker) continue;
+        SiteLine& line = by_key[{{node.name, node.file, node.line, node.module}, node.kind}];
+        if (line.nodes.empty()) line.totals.min_ns = UINT64_MAX;
+        const bool most =
+            line.nodes.empty() || node.computation_ns > profile.nodes[line.node].computation_ns;
+        if (most) line.node = i;
+        line.nodes.push_back(i);
+        add_totals(&line.totals, node.totals);
+        line.own_ns += node.computation_ns;
+        line.labels |= node.labels;
+    }
+    std::vector<SiteLine> lines;
+    for (auto& [key, line] : by_key) lines.push_back(std::move(line));
+    find_worst_ranks(profile, &lines);
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](const SiteLine& a, const SiteLine& b) { return a.own_ns > b.own_ns; });
+    return lines;
+}
+
+std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
+    std::vector<std::string> parts;
+    const Totals& totals = node.totals;
+    if (node.kind == SiteKind::kLoop && totals.iterations != 0) {
+        parts.push_back(count_text(totals.iterations) + " iterations");
+    }
+    if (totals.volume != 0) parts.push_back("volume " + count_text(totals.volume));
+    if ((node.labels & kLabelReduced) != 0) {
+        parts.push_back(
+            share_text(static_cast<double>(totals.untimed), static_cast<double>(totals.count)) +
+            " untimed");
+        parts.push_back(time_text(static_cast<double>(totals.estimated_ns) / ranks, utf8) +
+                        " more");
+    }
+    if ((node.labels & kLabelCounted) != 0) parts.push_back("untimed");
+    if ((node.labels & kLabelRecursive) != 0) parts.push_back("recursive");
+    if (totals.abandoned != 0) parts.push_back(count_text(totals.abandoned) + " left early");
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::vector<PairShare> heaviest_pairs(const Profile& profile, const CommLine& line, bool utf8,
                                       size_t limit, size_t* others) {
     const auto in_line = [&line](uint32_t node) {

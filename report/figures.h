@@ -71,6 +71,22 @@ std::vector<CommLine> comm_lines(const Profile& profile);
 std::vector<PairShare> heaviest_pairs(const Profile& profile, const CommLine& line, bool utf8,
                                       size_t limit, size_t* others);
 
+// A procedure, loop or block with probes, over all call paths that reach it.
+struct SiteLine {
+    uint32_t node = 0;  // the one of its nodes with most own time
+    std::vector<uint32_t> nodes;
+    Totals totals{};
+    uint64_t own_ns = 0;
+    uint32_t labels = 0;
+    std::optional<Peak> worst;  // of own time; unknown without rows
+};
+// Longest own time first. Of markers there are none: they take no time.
+std::vector<SiteLine> site_lines(const Profile& profile);
+
+// What probes know beside time and count, such as "2000 iterations, recursive"; often empty. Counts
+// are sums, times means of `ranks`.
+std::string probe_text(const ProfileNode& node, double ranks, bool utf8);
+
 // Computation between two communication statements, over all call paths.
 struct IntervalLine {
     uint32_t from = kNoNode;

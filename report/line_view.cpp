@@ -11,20 +11,8 @@ namespace dwell {
 namespace {
 
 constexpr int kNumberWidth = 4;         // of the running number
-constexpr double kLeastShare = 0.0005;  // what is below is not worth a line
+constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is no line worth reading
 constexpr size_t kFunctionLines = 3;    // of a sampled function
-
-struct Column {
-    const char* name;
-    int width;
-};
-
-void put_heads(const std::vector<Column>& columns, int indent, Canvas* canvas) {
-    Line line;
-    line.pad_to(indent);
-    for (const Column& column : columns) line.add(pad_left(column.name, column.width), Tone::kDim);
-    canvas->put(line);
-}
 
 // "heat.c:88  MPI_Recv  in exchange", cut to `room`; the place is cut last. Without a line the
 // place names the procedure.
@@ -178,6 +166,13 @@ void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
 }
 
 }  // namespace
+
+void put_heads(const std::vector<Column>& columns, int indent, Canvas* canvas) {
+    Line line;
+    line.pad_to(indent);
+    for (const Column& column : columns) line.add(pad_left(column.name, column.width), Tone::kDim);
+    canvas->put(line);
+}
 
 void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
                      const TextOptions& options, Canvas* canvas) {

@@ -12,6 +12,7 @@
 #include "report/output.h"
 #include "report/run.h"
 #include "report/show.h"
+#include "report/sites.h"
 #include "runtime/version.h"
 
 namespace dwell {
@@ -26,6 +27,7 @@ constexpr const char* kUsage =
     "  run       Runs a program and profiles it\n"
     "  report    Shows a profile as text, JSON or CSV\n"
     "  recover   Makes a profile from the records of a job that did not end well\n"
+    "  sites     Shows what dwell's compilers put probes into\n"
     "  info      Says what works on this machine, and what does not\n"
     "\n"
     "dwell COMMAND --help shows the options of a command.\n"
@@ -55,6 +57,7 @@ int dispatch(const std::vector<std::string>& words) {
     if (name == "report") return run_parsed(parse_report(rest), report_command);
     if (name == "recover") return run_parsed(parse_recover(rest), recover_command);
     if (name == "finish") return run_parsed(parse_finish(rest), finish_command);
+    if (name == "sites") return run_parsed(parse_sites(rest), sites_command);
     if (name == "info") {
         const auto parsed = parse_info(rest);
         return parsed ? info_command() : show(parsed.error());

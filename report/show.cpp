@@ -14,6 +14,7 @@
 #include <string>
 
 #include "report/output.h"
+#include "report/site_query.h"
 #include "report/text_report.h"
 #include "summarize/read_json.h"
 #include "summarize/write_csv.h"
@@ -89,6 +90,8 @@ tl::expected<std::string, std::string> render(const Profile& profile,
     text.color = wants_color(options.color);
     text.utf8 = !options.ascii && locale_is_utf8();
     text.per_rank = options.per_rank;
+    text.left_out = options.left_out;
+    if (!options.site.empty()) return write_site_report(profile, options.site, text);
     return write_text_report(profile, text);
 }
 

@@ -44,6 +44,7 @@ struct Job {
     uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
     uint64_t unfinished = 0;
     uint64_t without_sampling = 0, without_unwinder = 0;
+    uint64_t probed = 0, counted = 0, estimated = 0;                 // procedures, loops and blocks
     uint64_t folded_lines = 0, unknown_lines = 0, without_line = 0;  // of the MPI calls
 };
 
@@ -71,6 +72,10 @@ Job job_of(const Profile& profile) {
         job.without_unwinder += rank.flags & kFileNoUnwinder ? 1 : 0;
     }
     for (const ProfileNode& node : profile.nodes) {
+        job.probed += is_probed(node) ? 1 : 0;
+        job.counted += (node.labels & (kLabelReduced | kLabelCounted)) != 0 ? 1 : 0;
+        job.estimated +=
+            node.kind == SiteKind::kProcedure && (node.labels & kLabelEstimated) != 0 ? 1 : 0;
         if (!is_communication(node)) continue;
         job.folded_lines += node.labels & kLabelFolded ? 1 : 0;
         job.unknown_lines += node.labels & kLabelLineUnknown ? 1 : 0;
@@ -125,6 +130,9 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
         limits.push_back(counted(job.without_line, "MPI call", "MPI calls") +
                          " without line (compile with -g)");
     }
+    if (job.counted != 0) {
+        limits.push_back(counted(job.counted, "place", "places") + " partly counted without time");
+    }
     if (job.without_unwinder != 0) limits.push_back("no call paths (libunwind missing)");
     if (profile.merged_flags & kMergedRowsDropped) {
         limits.push_back("too many ranks for figures of each rank");
@@ -136,6 +144,10 @@ void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {
     const std::vector<std::string> limits = reservations(profile, job);
     std::string text = "Trust: counts and bytes are exact, computation per procedure is estimated";
     if (is_serial(profile)) text = "Trust: the time is that of the whole process";
+    if (job.probed != 0) {
+        text = "Trust: counts and bytes are exact, procedures and loops are timed by probes";
+        if (job.estimated != 0) text += ", those without probes estimated";
+    }
     if (!limits.empty()) {
         text = "Trust: ";
         for (size_t i = 0; i < limits.size(); ++i) text += (i == 0 ? "" : ", ") + limits[i];
@@ -315,6 +327,11 @@ void draw_header(const Profile& profile, const TextOptions& options, Canvas* can
                         job.samples_lost != 0 ? fmt::format(", {} lost", job.samples_lost) : ""));
     } else {
         means.push_back(job.without_sampling != 0 ? "sampling not permitted" : "no samples");
+    }
+    if (profile.sites.procedures != 0) {
+        means.push_back(fmt::format("probes in {} of {} procedures and {} of {} loops",
+                                    profile.sites.procedures_probed, profile.sites.procedures,
+                                    profile.sites.loops_probed, profile.sites.loops));
     }
     canvas->items(means, 0, Tone::kDim);
     draw_trust(profile, job, canvas);

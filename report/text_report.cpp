@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "report/views.h"
+#include "summarize/profile_walk.h"
 
 namespace dwell {
 namespace {
 
 constexpr int kLeastWidth = 60;
 constexpr size_t kSummaryLines = 8;
+constexpr size_t kSummarySites = 4;
 
 void draw_notes(const Profile& profile, Canvas* canvas) {
     if (profile.notes.empty()) return;
@@ -33,8 +35,10 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
     draw_overview(profile, &canvas);
     draw_headline(profile, lines, &canvas);
     if (options.per_rank) draw_ranks(profile, &canvas);
+    if (!is_serial(profile) || has_probes(profile)) draw_tree(profile, options, &canvas);
+    draw_sites(profile, options, &canvas);
+    if (options.left_out) draw_left_out(profile, &canvas);
     if (!is_serial(profile)) {
-        draw_tree(profile, options, &canvas);
         draw_comm_lines(profile, lines, options, &canvas);
         draw_sampled_code(profile, options, &canvas);
         draw_intervals(profile, options, &canvas);
@@ -54,6 +58,7 @@ std::string write_summary(const Profile& profile, const TextOptions& options,
         draw_overview(profile, &canvas);
         draw_headline(profile, lines, &canvas);
         draw_comm_list(profile, lines, kSummaryLines, &canvas);
+        draw_site_list(profile, kSummarySites, &canvas);
         if (is_serial(profile)) draw_sampled_code(profile, options, &canvas);
     }
     if (!report_path.empty()) {

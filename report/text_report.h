@@ -14,6 +14,7 @@ struct TextOptions {
     bool color = false;        // terminal colours; only for terminals
     bool utf8 = true;          // otherwise nothing but ASCII
     bool per_rank = false;     // adds a table of all ranks
+    bool left_out = false;     // names what was given no probes
     double threshold = 0.005;  // part of the time outside set-up below which tree lines are folded
     int lines = 12;            // length of the lists of costliest lines
 };

@@ -27,6 +27,8 @@ struct Entry {
     std::optional<Peak> worst;
     bool is_sum = false;  // of folded lines
     bool is_on_the_way = false;
+    bool communicates = false;
+    std::string remark;  // stands last, where there is room
     const SampledPlaces* sampled = nullptr;
     bool may_join = false;  // a procedure that may share a line with its only child
     std::vector<Entry> parts;
@@ -37,6 +39,7 @@ class TreeBuilder {
     TreeBuilder(const Profile& profile, const TextOptions& options)
         : profile_(profile),
           utf8_(options.utf8),
+          has_probes_(has_probes(profile)),
           sampled_(sampled_places(profile)),
           computation_peaks_(computation_peaks(profile)),
           shown_from_ns_(options.threshold * time_outside_setup(profile)) {}
@@ -50,6 +53,7 @@ class TreeBuilder {
             profile_.nodes[node.children[0]].kind == SiteKind::kProcedure) {
             inner = node.children[0];
             entry.name = node_name(profile_.nodes[inner]);
+            entry.remark = remark_of(profile_.nodes[inner]);
         }
         add_parts(inner, &entry);
         join_only_part(&entry);
@@ -61,7 +65,15 @@ class TreeBuilder {
         std::string name =
             is_communication(node) ? printable(node.name, utf8_) : short_name(node.name, utf8_);
         if (node.labels & kLabelFolded) name += " (folded paths)";
+        if (is_marked(node)) name += " ~";
         return name;
+    }
+
+    // Between what probes measured an estimate must say so.
+    bool is_marked(const ProfileNode& node) const {
+        const uint32_t labels = kLabelEstimated | kLabelReduced | kLabelCounted;
+        const bool counts = node.kind == SiteKind::kCall ? node.children.size() != 1 : true;
+        return has_probes_ && counts && node.parent != kNoNode && (node.labels & labels) != 0;
     }
 
     Entry plain_entry(uint32_t index) const {
@@ -78,13 +90,21 @@ class TreeBuilder {
         } else if (node.parent != kNoNode && profile_.nodes[node.parent].kind != SiteKind::kCall) {
             entry.place = printable(base_name(node.file), utf8_);
         }
+        if (is_communication(node) || node.totals.count != 0) entry.count = node.totals.count;
         if (is_communication(node)) {
-            entry.count = node.totals.count;
+            entry.communicates = true;
             entry.tone = Tone::kBlocked;
         }
-        entry.may_join = node.kind == SiteKind::kProcedure || node.kind == SiteKind::kCall;
+        entry.remark = remark_of(node);
+        const bool procedure = node.kind == SiteKind::kProcedure || node.kind == SiteKind::kCall;
+        entry.may_join = procedure && !entry.count.has_value();
         entry.worst = Peak{node.rank_max, static_cast<double>(node.rank_max_ns)};
         return entry;
+    }
+
+    std::string remark_of(const ProfileNode& node) const {
+        if (is_probed(node)) return probe_text(node, rank_count(profile_), utf8_);
+        return is_marked(node) ? "estimated" : "";
     }
 
     void add_parts(uint32_t index, Entry* entry) const {
@@ -170,6 +190,7 @@ class TreeBuilder {
 
     const Profile& profile_;
     bool utf8_;
+    bool has_probes_;
     std::vector<SampledPlaces> sampled_;
     std::vector<std::optional<Peak>> computation_peaks_;
     double shown_from_ns_;
@@ -181,6 +202,7 @@ constexpr int kCountWidth = 7;
 constexpr int kBytesWidth = 9;
 constexpr int kRatioWidth = 5;
 constexpr int kRankWidth = 5;
+constexpr int kLeastRemark = 12;     // columns worth a remark at the end of a line
 constexpr size_t kSampledLines = 3;  // of computation, in its line of the tree
 
 class TreeDrawer {
@@ -214,7 +236,7 @@ class TreeDrawer {
         const auto time_ns = static_cast<double>(entry.time_ns);
         const auto total_ns = static_cast<double>(profile_.total_ns);
         const double mean_ns = time_ns / rank_count(profile_);
-        const bool costly = entry.count.has_value() && time_ns >= 0.1 * total_ns;
+        const bool costly = entry.communicates && time_ns >= 0.1 * total_ns;
         const Tone tone = costly ? Tone::kHot : Tone::kPlain;
         const Tone side = entry.is_sum ? Tone::kDim : Tone::kPlain;
         line->add(pad_left(time_text(mean_ns, canvas_->utf8()), kTimeWidth), tone);
@@ -277,6 +299,13 @@ class TreeDrawer {
         if (tone == Tone::kPlain) tone = Tone::kName;
         line->add(has_names ? cut_name(name, rest, utf8) : cut_middle(name, rest, utf8), tone);
         line->add(place);
+        rest = canvas_->width() - line->width() - 2;
+        if (entry.remark.empty() || rest < kLeastRemark) return;
+        std::string remark = entry.remark;
+        while (display_width(remark) > rest && remark.find(", ") != std::string::npos) {
+            remark.resize(remark.rfind(", "));
+        }
+        line->add("  " + cut_middle(remark, rest, utf8), Tone::kDim);
     }
 
     const Profile& profile_;
@@ -305,16 +334,22 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
         head.add(pad_left("mean", kRatioWidth), Tone::kDim);
         head.add(pad_left("rank", rank_width), Tone::kDim);
     }
-    head.add("  procedure or MPI call, line", Tone::kDim);
+    const bool probed = has_probes(profile);
+    head.add(probed ? "  procedure, loop or MPI call, line" : "  procedure or MPI call, line",
+             Tone::kDim);
     canvas->put(head);
     const TreeBuilder builder(profile, options);
     TreeDrawer(profile, canvas).draw(builder.build(0), "", "");
+    const char* const times =
+        probed
+            ? "Times of procedures and loops are measured by probes, and estimated (~) where "
+              "entries were counted without time or there are no probes: what lies between two "
+              "MPI calls counts for the innermost procedure around both."
+            : "Times of procedures are estimated: what lies between two MPI calls counts for the "
+              "innermost procedure around both.";
     canvas->paragraph(
-        fmt::format(
-            "  Lines below {:.2g} % of the time outside set-up are folded. Times of procedures "
-            "are estimated: what lies between two MPI calls counts for the innermost "
-            "procedure around both.",
-            100 * options.threshold),
+        fmt::format("  Lines below {:.2g} % of the time outside set-up are folded. {}",
+                    100 * options.threshold, times),
         2, Tone::kDim);
 }
 

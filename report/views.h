@@ -16,6 +16,11 @@ void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, C
 // tree_view.cpp
 void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canvas);
 
+// site_view.cpp: what probes measured
+void draw_sites(const Profile& profile, const TextOptions& options, Canvas* canvas);
+void draw_site_list(const Profile& profile, size_t limit, Canvas* canvas);
+void draw_left_out(const Profile& profile, Canvas* canvas);
+
 // line_view.cpp
 void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,
                      const TextOptions& options, Canvas* canvas);
@@ -24,6 +29,13 @@ void draw_comm_list(const Profile& profile, const std::vector<CommLine>& lines, 
 void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* canvas);
 void draw_sampled_code(const Profile& profile, const TextOptions& options, Canvas* canvas);
 void draw_ranks(const Profile& profile, Canvas* canvas);
+
+struct Column {
+    const char* name;
+    int width;
+};
+void put_heads(const std::vector<Column>& columns, int indent, Canvas* canvas);
+constexpr int kNumberWidth = 4;  // of the running number of a list
 
 // A ratio of the largest to the mean from here on is worth a colour.
 constexpr double kNotableImbalance = 1.5;

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -14,7 +16,10 @@
 #include "summarize/profile.h"
 #include "summarize/profile_notes.h"
 #include "summarize/profile_tree.h"
+#include "summarize/profile_walk.h"
 #include "summarize/rank_figures.h"
+#include "summarize/settle_times.h"
+#include "summarize/write_sites.h"
 
 namespace dwell {
 namespace {
@@ -36,14 +41,17 @@ class ProfileBuilder {
         describe_job();
         add_ranks();
         add_program();
-        add_communications();
+        add_nodes();
+        label_probes();
         add_intervals();
         add_samples();
-        sum_up();
-        add_rank_figures(merged_, tree_, interval_owner_, &profile_);
+        Overruns overruns = sum_up();
+        add_rank_figures(merged_, tree_, interval_owner_, &profile_, &overruns);
+        sum_up_job();
         add_peers();
+        add_sites();
         sort_all();
-        profile_.notes = notes_of(profile_, lines_, paths_.modules_used());
+        profile_.notes = notes_of(profile_, lines_, paths_.modules_used(), overruns);
         return std::move(profile_);
     }
 
@@ -51,13 +59,17 @@ class ProfileBuilder {
     void describe_job();
     void add_ranks();
     void add_program();
-    void add_communications();
+    void add_nodes();
     void add_histogram(const MergedNode& merged, ProfileNode* node);
+    void label_probes();
     std::vector<std::vector<SampledCode>> sampled_code();
     void add_intervals();
     void add_samples();
-    void sum_up();
+    Overruns sum_up();
+    void label_estimates();
+    void sum_up_job();
     void add_peers();
+    void add_sites();
     void sort_all();
 
     const Merged& merged_;
@@ -65,6 +77,7 @@ class ProfileBuilder {
     Profile profile_;
     CallPaths paths_;
     ProfileTree tree_;
+    std::vector<uint64_t> booked_ns_;        // on nodes of the profile, by intervals
     std::vector<uint32_t> interval_owner_;   // of merged interval nodes: node of the profile
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
 };
@@ -104,6 +117,9 @@ void ProfileBuilder::add_ranks() {
         rank.guessed = from.guessed;
         rank.clock_errors = from.clock_errors;
         rank.threads_served = from.threads_served;
+        rank.probes = from.probes;
+        rank.probes_missed = from.probes_missed;
+        rank.probes_dropped = from.probes_dropped;
         profile_.ranks.push_back(std::move(rank));
     }
     std::stable_sort(profile_.ranks.begin(), profile_.ranks.end(),
@@ -130,16 +146,18 @@ void ProfileBuilder::add_histogram(const MergedNode& merged, ProfileNode* node) 
     for (int i = 0; i < kSizeBuckets; ++i) node->messages[i] += histogram.messages[i];
 }
 
-void ProfileBuilder::add_communications() {
+void ProfileBuilder::add_nodes() {
     std::vector<uint32_t> parts;
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
-        if (!is_kind(merged, SiteKind::kCommunication)) continue;
-        const uint32_t leaf = tree_.add_communication(i);
+        const bool probed = is_probe_kind(merged.kind);
+        if (!probed && !is_kind(merged, SiteKind::kCommunication)) continue;
+        const uint32_t leaf = tree_.add(i);
         parts.resize(profile_.nodes.size(), 0);
         ProfileNode& node = profile_.nodes[leaf];
         const bool is_first = parts[leaf]++ == 0;
         if (is_first) node.totals.min_ns = UINT64_MAX;
+        if (probed) node.labels |= kLabelProbed;
         add_statement(merged.totals, &node.totals);
         add_histogram(merged, &node);
         // Several parts: bounds, which add_rank_figures makes exact where it can.
@@ -153,8 +171,26 @@ void ProfileBuilder::add_communications() {
         }
         node.ranks = std::max(node.ranks, merged.ranks);
     }
+    parts.resize(profile_.nodes.size(), 0);
+    for (size_t i = 0; i < profile_.nodes.size(); ++i) {
+        if (parts[i] == 0) profile_.nodes[i].totals.min_ns = UINT64_MAX;
+    }
+}
+
+// Also gives calls of probed procedures their count: as often as these were entered from there.
+void ProfileBuilder::label_probes() {
     for (ProfileNode& node : profile_.nodes) {
-        if (node.kind != SiteKind::kCommunication) node.totals.min_ns = UINT64_MAX;
+        if (!is_probed(node)) continue;
+        const Totals& totals = node.totals;
+        if (totals.abandoned != 0) node.labels |= kLabelAbandoned;
+        if (node.kind == SiteKind::kProcedure &&
+            profile_.nodes[node.parent].kind == SiteKind::kCall) {
+            profile_.nodes[node.parent].totals.count += totals.count;
+        }
+        if (totals.untimed == 0 || node.kind == SiteKind::kMarker) continue;
+        node.labels |= totals.untimed == totals.count ? kLabelCounted
+                       : totals.estimated_ns != 0     ? kLabelReduced
+                                                      : kLabelRecursive;
     }
 }
 
@@ -174,6 +210,7 @@ void ProfileBuilder::add_intervals() {
     const std::vector<std::vector<SampledCode>> samples = sampled_code();
     interval_owner_.assign(merged_.nodes.size(), kNoNode);
     interval_number_.assign(merged_.nodes.size(), kNoNode);
+    booked_ns_.assign(profile_.nodes.size(), 0);
     std::map<std::array<uint32_t, 3>, uint32_t> numbers;
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
@@ -203,7 +240,7 @@ void ProfileBuilder::add_intervals() {
         interval.time_ns += merged.totals.time_ns;
         interval.min_ns = std::min(interval.min_ns, merged.totals.min_ns);
         interval.max_ns = std::max(interval.max_ns, merged.totals.max_ns);
-        profile_.nodes[owner].computation_ns += merged.totals.time_ns;
+        booked_ns_[owner] += merged.totals.time_ns;
     }
 }
 
@@ -233,26 +270,78 @@ void ProfileBuilder::add_samples() {
     }
 }
 
-// Children stand behind their parents, so one pass from the end adds up the whole tree.
-void ProfileBuilder::sum_up() {
-    std::vector<uint64_t> computation(profile_.nodes.size(), 0);
-    for (size_t i = profile_.nodes.size(); i-- > 0;) {
-        ProfileNode& node = profile_.nodes[i];
-        if (node.kind != SiteKind::kCommunication) {
-            node.totals.time_ns += node.computation_ns;
-            computation[i] += node.computation_ns;
-            if (computation[i] != 0) node.labels |= kLabelEstimated;
-        }
-        if (i == 0) break;
-        add_to_parent(node.totals, &profile_.nodes[node.parent].totals);
-        computation[node.parent] += computation[i];
+Overruns ProfileBuilder::sum_up() {
+    std::vector<ProfileNode>& nodes = profile_.nodes;
+    std::vector<NodeTime> times(nodes.size());
+    std::vector<uint32_t> all(nodes.size());
+    std::iota(all.begin(), all.end(), 0u);
+    for (const uint32_t i : all) times[i] = {nodes[i].totals.time_ns, booked_ns_[i], 0, 0};
+    TimeSettler settler(nodes);
+    settler.settle(all, &times);
+    // Children stand behind their parents, so one pass from the end adds up the whole tree.
+    for (size_t i = nodes.size(); i-- > 0;) {
+        ProfileNode& node = nodes[i];
+        node.totals.time_ns = times[i].total_ns;
+        node.computation_ns = times[i].own_ns;
+        if (i != 0) add_traffic(node.totals, &nodes[node.parent].totals);
     }
+    label_estimates();
+    return settler.overruns();
+}
+
+// What is estimated, or has an estimate in it that no probe makes up for. What is left of the
+// program's own time beside measured procedures is known.
+void ProfileBuilder::label_estimates() {
+    std::vector<ProfileNode>& nodes = profile_.nodes;
+    bool beside_probes = false;
+    for (const ProfileNode& node : nodes) beside_probes = beside_probes || is_probed(node);
+    for (size_t i = nodes.size(); i-- > 0;) {
+        ProfileNode& node = nodes[i];
+        if (is_communication(node) || is_probed(node)) continue;
+        const bool known = i == 0 && beside_probes;
+        if (node.computation_ns != 0 && !known) node.labels |= kLabelEstimated;
+        if (i == 0 || (node.labels & kLabelEstimated) == 0) continue;
+        ProfileNode& parent = nodes[node.parent];
+        if (!is_probed(parent)) parent.labels |= kLabelEstimated;
+    }
+}
+
+void ProfileBuilder::sum_up_job() {
     const Totals& all = profile_.nodes[0].totals;
-    profile_.computation_ns = computation[0];
+    profile_.computation_ns = 0;
+    for (const ProfileNode& node : profile_.nodes) {
+        if (!is_communication(node)) profile_.computation_ns += node.computation_ns;
+    }
     profile_.blocked_ns = all.blocked_ns;
-    profile_.transfer_ns = all.time_ns - computation[0] - all.blocked_ns;
+    profile_.transfer_ns = all.time_ns - profile_.computation_ns - all.blocked_ns;
     for (const ProfileRank& rank : profile_.ranks) profile_.paused_ns += rank.paused_ns;
     profile_.total_ns = all.time_ns + profile_.paused_ns;
+}
+
+// Every program and library of the job that has a table, whether something of it ran or not.
+void ProfileBuilder::add_sites() {
+    if (!has_probes(profile_)) return;
+    std::vector<LeftOutSite> loops;
+    std::set<std::array<std::string, 3>> known;
+    for (uint32_t module = 0; module < merged_.modules.size(); ++module) {
+        const SiteTable table = without_duplicates(paths_.probe_sites()->table_of(module));
+        for (const StaticSite& site : table.sites) {
+            const bool procedure = site.kind == SiteKind::kProcedure;
+            if (!procedure && site.kind != SiteKind::kLoop) continue;
+            ++(procedure ? profile_.sites.procedures : profile_.sites.loops);
+            if (site.has_probes) {
+                ++(procedure ? profile_.sites.procedures_probed : profile_.sites.loops_probed);
+                continue;
+            }
+            const std::string line = std::to_string(site.line) + ":" + std::to_string(site.column);
+            if (!site.left_out() || !known.insert({site.name, site.file, line}).second) continue;
+            (procedure ? profile_.sites.left_out : loops)
+                .push_back({site.kind, site.name, site.file, static_cast<int>(site.line),
+                            std::string(left_out_reason(site))});
+        }
+    }
+    std::vector<LeftOutSite>& list = profile_.sites.left_out;
+    list.insert(list.end(), loops.begin(), loops.end());
 }
 
 void ProfileBuilder::add_peers() {

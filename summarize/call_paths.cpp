@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "runtime/mpi_calls.h"
+#include "summarize/symbol_names.h"
 
 namespace dwell {
 namespace {
@@ -55,7 +56,10 @@ ResolvedAddress without_module(const std::string& function) {
 }  // namespace
 
 CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
-    : merged_(merged), lines_(lines), folded_(without_module("(folded paths)")) {
+    : merged_(merged),
+      lines_(lines),
+      folded_(without_module("(folded paths)")),
+      probe_sites_(merged, lines) {
     for (const MergedModule& module : merged.modules) {
         const char* const path = text_at(merged, module.path);
         const size_t id_bytes = std::min<size_t>(module.build_id_bytes, sizeof module.build_id);
@@ -94,13 +98,19 @@ const ResolvedAddress& CallPaths::address_of(const MergedNode& node) {
 void CallPaths::add_frames(uint32_t index, std::vector<Frame>* frames) {
     const MergedNode& node = merged_.nodes[index];
     const bool known = node.module < module_kinds_.size();
+    if (is_probe_kind(node.kind)) {
+        const ProbeSite& site = probe_sites_.site_of(node);
+        const uint32_t module = known ? node.module : kNoNode;
+        frames->push_back({&site.source, nullptr, module, index, site.labels, false, &site});
+        return;
+    }
     if (known && (module_kinds_[node.module] == ModuleKind::kMpi || is_own_code(index))) return;
     const ResolvedAddress& address = address_of(node);
     const uint32_t module = known ? node.module : kNoNode;
     const uint32_t folded = (node.flags & kNodeFolded) != 0 ? uint32_t{kLabelFolded} : 0;
     for (const SourceFrame& source : address.frames) {
         const uint32_t no_line = source.line == 0 ? uint32_t{kLabelNoLine} : 0;
-        frames->push_back({&source, &address, module, depths_[index], folded | no_line, false});
+        frames->push_back({&source, &address, module, index, folded | no_line, false, nullptr});
     }
     frames->back().labels |= address.labels & (kLabelTailCall | kLabelLineUnknown);
 }
@@ -109,9 +119,17 @@ bool CallPaths::is_libc(const Frame& frame) const {
     return frame.module < module_kinds_.size() && module_kinds_[frame.module] == ModuleKind::kLibc;
 }
 
+SiteKind CallPaths::kind_of(uint32_t node) const {
+    return static_cast<SiteKind>(merged_.nodes[node].kind);
+}
+
 bool CallPaths::has_main(const MergedNode& node) {
     if (node.module >= module_kinds_.size() || module_kinds_[node.module] != ModuleKind::kUser) {
         return false;
+    }
+    if (is_probe_kind(node.kind)) {
+        const SourceFrame& source = probe_sites_.site_of(node).source;
+        return source.main_program || source.symbol == "main";
     }
     const std::vector<SourceFrame>& frames = address_of(node).frames;
     return std::any_of(frames.begin(), frames.end(), [](const SourceFrame& source) {
@@ -127,10 +145,13 @@ void CallPaths::drop_frames_above_main(std::vector<Frame>* frames) const {
     if (first != frames->end()) {
         // gfortran's main only calls the Fortran main program, or has it inlined.
         const auto below = std::next(first);
-        if (!first->source->main_program && below != frames->end() && below->source->main_program) {
+        if (!first->source->main_program && below != frames->end() && below->source->main_program &&
+            first->site == nullptr) {
             first = below;
         }
-        frames->erase(frames->begin(), first);
+        // What has been measured is never left out.
+        const auto is_frame = [](const Frame& frame) { return frame.site == nullptr; };
+        frames->erase(std::remove_if(frames->begin(), first, is_frame), first);
         return;
     }
     // A stripped program: its start code is known by __libc_start_main, which every C library
@@ -151,44 +172,131 @@ void CallPaths::drop_frames_above_main(std::vector<Frame>* frames) const {
     }
 }
 
-Step CallPaths::number_step(const Frame& frame) {
-    Step step;
-    step.depth = frame.depth;
-    step.inlined = frame.source->inlined;
-    const std::array<uintptr_t, 3> key = {reinterpret_cast<uintptr_t>(frame.source), frame.labels,
-                                          frame.is_entry};
-    if (const auto found = numbered_.find(key); found != numbered_.end()) {
-        step.procedure = found->second.first;
-        step.statement = found->second.second;
-        return step;
-    }
+uint32_t CallPaths::number_procedure(const Frame& frame) {
+    const auto [known, is_new] =
+        numbered_procedures_.try_emplace({frame.source, frame.is_entry}, 0);
+    if (!is_new) return known->second;
     const SourceFrame& source = *frame.source;
-    const std::string path = frame.module == kNoNode ? "" : lines_->path(frame.module);
     Procedure procedure{frame.is_entry ? "main" : source.function, source.function_file,
                         source.function_line, "", 0};
     if (procedure.file.empty()) {
-        procedure.module = path;
+        procedure.module = frame.module == kNoNode ? "" : lines_->path(frame.module);
         procedure.labels = kLabelNoLine;
     }
-    Statement statement{source.file, source.line, "", frame.labels};
-    if (source.line == 0) {
-        statement.file = frame.address->place;
-        statement.module = path;
-    }
-    const auto [procedure_entry, new_procedure] =
+    const auto [entry, is_first] =
         procedure_numbers_.try_emplace({{procedure.name, procedure.file, procedure.module},
                                         {static_cast<uint32_t>(procedure.line), procedure.labels}},
                                        static_cast<uint32_t>(procedures_.size()));
-    step.procedure = procedure_entry->second;
-    if (new_procedure) procedures_.push_back(std::move(procedure));
-    const auto [statement_entry, new_statement] =
+    if (is_first) procedures_.push_back(std::move(procedure));
+    return known->second = entry->second;
+}
+
+uint32_t CallPaths::number_statement(Statement statement) {
+    const auto [entry, is_new] =
         statement_numbers_.try_emplace({{statement.file, statement.module},
                                         {static_cast<uint32_t>(statement.line), statement.labels}},
                                        static_cast<uint32_t>(statements_.size()));
-    step.statement = statement_entry->second;
-    if (new_statement) statements_.push_back(std::move(statement));
-    numbered_[key] = {step.procedure, step.statement};
-    return step;
+    if (is_new) statements_.push_back(std::move(statement));
+    return entry->second;
+}
+
+uint32_t CallPaths::number_statement(const Frame& frame) {
+    const auto [known, is_new] = numbered_statements_.try_emplace({frame.source, frame.labels}, 0);
+    if (!is_new) return known->second;
+    Statement statement{frame.source->file, frame.source->line, "", frame.labels};
+    if (frame.source->line == 0) {
+        statement.file = frame.address->place;
+        statement.module = frame.module == kNoNode ? "" : lines_->path(frame.module);
+    }
+    return known->second = number_statement(std::move(statement));
+}
+
+// Without debug information the static table may know the statement: the only one in the innermost
+// probed loop or procedure that calls what was called. kNoNode when it does not.
+uint32_t CallPaths::number_static_statement(const Frame& frame, const Frame* next, uint32_t target,
+                                            const Position& at) {
+    if (frame.source->line != 0 || at.innermost == nullptr) return kNoNode;
+    const StaticSite* site = nullptr;
+    if (next != nullptr && next->site != nullptr) {
+        site = probe_sites_.statement_in(*at.innermost, SiteKind::kCall, next->source->symbol);
+    } else if (next == nullptr && kind_of(target) == SiteKind::kCommunication) {
+        const uint16_t call = merged_.nodes[target].call;
+        const std::string name = call < kMpiCallCount ? kMpiCalls[call].name : "";
+        site = probe_sites_.statement_in(*at.innermost, SiteKind::kCommunication, name);
+    }
+    if (site == nullptr) return kNoNode;
+    return number_statement(Statement{site->file, static_cast<int>(site->line), "",
+                                      frame.labels & ~uint32_t{kLabelNoLine}});
+}
+
+uint32_t CallPaths::number_region(const Frame& frame) {
+    const ProbeSite& site = *frame.site;
+    const SiteKind kind = kind_of(frame.node);
+    const auto [entry, is_new] = region_numbers_.try_emplace(
+        {{site.name, site.file, site.module},
+         {static_cast<uint32_t>(kind), static_cast<uint32_t>(site.line), site.column, site.labels}},
+        static_cast<uint32_t>(regions_.size()));
+    if (is_new) {
+        regions_.push_back({kind, site.name, site.file, site.line, site.module, site.labels});
+    }
+    return entry->second;
+}
+
+// By the linker's name; where the debug information gives another one (constructors, copies made
+// for constant arguments), by the place. A frame of which nothing is known is believed to be.
+bool CallPaths::is_same_procedure(const ProbeSite& site, const SourceFrame& frame) const {
+    const std::string_view symbol = without_clone(frame.symbol);
+    if (symbol.empty() || symbol == without_clone(site.source.symbol)) return true;
+    return frame.function_line != 0 && frame.function_line == site.line &&
+           base_name(frame.function_file) == base_name(site.file);
+}
+
+void CallPaths::enter_site(const Frame& frame, Position* at, std::vector<Step>* steps) {
+    Step step;
+    step.kind = kind_of(frame.node);
+    step.depth = depths_[frame.node];
+    step.probed = true;
+    const bool procedure = step.kind == SiteKind::kProcedure;
+    step.number = procedure ? number_procedure(frame) : number_region(frame);
+    steps->push_back(step);
+    if (procedure) at->procedure = frame.site;
+    at->innermost = frame.site;
+}
+
+// The frames of one return address: a procedure and those that were put into it. Of a probed
+// procedure the first one is entered already; so are those that a loop was found in.
+void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* next,
+                            uint32_t target, Position* at, std::vector<Step>* steps) {
+    const bool entered =
+        at->procedure != nullptr && is_same_procedure(*at->procedure, *first->source);
+    const Frame* outermost = first;
+    if (!entered) *at = Position();
+    if (entered && at->innermost != at->procedure) {
+        const auto holds_loop = [at](const Frame& frame) {
+            return base_name(frame.source->file) == base_name(at->innermost->file) &&
+                   frame.source->function_line <= at->innermost->line &&
+                   at->innermost->line <= frame.source->line;
+        };
+        const Frame* const holder = std::find_if(first, end, holds_loop);
+        if (holder != end) outermost = holder;
+    }
+    for (const Frame* frame = outermost; frame != end; ++frame) {
+        Step step;
+        step.depth = depths_[frame->node];
+        step.inlined = frame->source->inlined;
+        if (!entered || frame != outermost) {
+            step.number = number_procedure(*frame);
+            steps->push_back(step);
+        }
+        const bool is_last = frame + 1 == end;
+        step.kind = is_last && next == nullptr ? kind_of(target) : SiteKind::kCall;
+        step.inlined = false;
+        step.number = kNoNode;
+        if (is_last) step.number = number_static_statement(*frame, next, target, *at);
+        if (step.number == kNoNode) step.number = number_statement(*frame);
+        steps->push_back(step);
+    }
+    *at = Position();
 }
 
 std::vector<Step> CallPaths::path_to(uint32_t node) {
@@ -201,13 +309,38 @@ std::vector<Step> CallPaths::path_to(uint32_t node) {
     // debug information, where installed, takes a tenth of a second.
     const auto main = std::find_if(chain.rbegin(), chain.rend(),
                                    [this](uint32_t at) { return has_main(merged_.nodes[at]); });
-    const auto first = main == chain.rend() ? chain.rbegin() : main;
-    for (auto at = first; at != chain.rend(); ++at) add_frames(*at, &frames);
+    for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
+        const bool above_main = main != chain.rend() && at < main;
+        if (!above_main || is_probe_kind(merged_.nodes[*at].kind)) add_frames(*at, &frames);
+    }
     drop_frames_above_main(&frames);
     std::vector<Step> steps;
-    for (const Frame& frame : frames) {
-        steps.push_back(number_step(frame));
-        if (frame.module != kNoNode && !is_libc(frame)) modules_used_.insert(frame.module);
+    Position at;
+    for (size_t i = 0; i < frames.size();) {
+        if (frames[i].module != kNoNode && !is_libc(frames[i])) {
+            modules_used_.insert(frames[i].module);
+        }
+        if (frames[i].site != nullptr) {
+            enter_site(frames[i++], &at, &steps);
+            continue;
+        }
+        size_t end = i + 1;
+        while (end < frames.size() && frames[end].site == nullptr &&
+               frames[end].node == frames[i].node) {
+            ++end;
+        }
+        const Frame* const next = end < frames.size() ? &frames[end] : nullptr;
+        pass_frames(&frames[i], frames.data() + end, next, node, &at, &steps);
+        i = end;
+    }
+    // A procedure whose statement is not known.
+    if (kind_of(node) == SiteKind::kCommunication && !steps.empty() &&
+        steps.back().kind != SiteKind::kCommunication) {
+        Step step = steps.back();
+        step.kind = SiteKind::kCommunication;
+        step.number = kNoNode;
+        step.probed = false;
+        steps.push_back(step);
     }
     return steps;
 }
@@ -223,7 +356,8 @@ std::vector<uint32_t> CallPaths::sampled_procedures(uint32_t index) {
     if (node.module >= module_kinds_.size()) return procedures;
     const ResolvedAddress& address = lines_->resolve(node.module, node.offset);
     for (const SourceFrame& source : address.frames) {
-        procedures.push_back(number_step({&source, &address, node.module, 0, 0, false}).procedure);
+        procedures.push_back(
+            number_procedure({&source, &address, node.module, index, 0, false, nullptr}));
     }
     return procedures;
 }

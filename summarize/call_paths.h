@@ -1,5 +1,6 @@
-// From the chain of addresses that leads to a communication node to procedures and statements as a
-// person knows them: inlined calls unfolded, frames above main and inside MPI left out.
+// From the chain of addresses and probed sites that leads to a node to procedures, loops and
+// statements as a person knows them: inlined calls unfolded, frames above main and inside MPI left
+// out.
 #ifndef DWELL_SUMMARIZE_CALL_PATHS_H_
 #define DWELL_SUMMARIZE_CALL_PATHS_H_
 
@@ -12,6 +13,7 @@
 
 #include "summarize/lines.h"
 #include "summarize/merged.h"
+#include "summarize/probe_sites.h"
 #include "summarize/profile.h"
 
 namespace dwell {
@@ -31,11 +33,27 @@ struct Statement {
     uint32_t labels = 0;
 };
 
+// A loop, block or marker.
+struct Region {
+    SiteKind kind = SiteKind::kNone;
+    std::string name;
+    std::string file;
+    int line = 0;
+    std::string module;
+    uint32_t labels = 0;
+};
+
+// One element of a path: a procedure, or a loop, block or marker, that is entered, or a statement
+// of the one before it that is executed. A procedure may follow another one directly: then the
+// statement is not known.
 struct Step {
-    uint32_t procedure = 0;
-    uint32_t statement = 0;
-    uint32_t depth = 0;    // of the merged node that this step comes from; the program has 0
+    SiteKind kind = SiteKind::kProcedure;  // statements: call or communication
+    uint32_t number = 0;                   // of the procedure, statement or region
+    // Of the merged node that this step comes from; the program has 0. For a procedure without
+    // probes: of the node of its statement.
+    uint32_t depth = 0;
     bool inlined = false;  // the procedure was put into the one of the step before
+    bool probed = false;
 };
 
 class CallPaths {
@@ -43,9 +61,11 @@ class CallPaths {
     // `merged` must live as long as this object.
     CallPaths(const Merged& merged, LineResolver* lines);
 
-    // Steps to the communication node `node`, outermost first. Empty when nothing of the path is
-    // the user's.
+    // Steps to a communication node, or one made by a probe, outermost first. Empty when nothing of
+    // the path is the user's.
     std::vector<Step> path_to(uint32_t node);
+
+    ProbeSites* probe_sites() { return &probe_sites_; }
 
     // The line that a sample node stands for.
     SampledLine sampled_line(uint32_t node);
@@ -60,6 +80,7 @@ class CallPaths {
     uint32_t depth(uint32_t node) const { return depths_[node]; }
     const Procedure& procedure(uint32_t number) const { return procedures_[number]; }
     const Statement& statement(uint32_t number) const { return statements_[number]; }
+    const Region& region(uint32_t number) const { return regions_[number]; }
 
     // Modules that hold a frame of some path: those whose missing debug information matters.
     const std::set<uint32_t>& modules_used() const { return modules_used_; }
@@ -68,11 +89,17 @@ class CallPaths {
     enum class ModuleKind : uint8_t { kUser, kMpi, kLibc, kDwell };
     struct Frame {
         const SourceFrame* source;
-        const ResolvedAddress* address;
+        const ResolvedAddress* address;  // null: made by a probe
         uint32_t module;
-        uint32_t depth;
+        uint32_t node;  // of the merged tree
         uint32_t labels;
         bool is_entry;  // entered from the C library's start code: main, whatever its symbol says
+        const ProbeSite* site;  // null: a frame of the stack
+    };
+    // Where a path stands while its steps are made.
+    struct Position {
+        const ProbeSite* procedure = nullptr;  // probed, and nothing was called from it since
+        const ProbeSite* innermost = nullptr;  // it, or the innermost probed loop in it
     };
 
     void add_frames(uint32_t node, std::vector<Frame>* frames);
@@ -80,7 +107,18 @@ class CallPaths {
     bool has_main(const MergedNode& node);
     void drop_frames_above_main(std::vector<Frame>* frames) const;
     bool is_libc(const Frame& frame) const;
-    Step number_step(const Frame& frame);
+    SiteKind kind_of(uint32_t node) const;
+
+    void enter_site(const Frame& frame, Position* at, std::vector<Step>* steps);
+    void pass_frames(const Frame* first, const Frame* end, const Frame* next, uint32_t target,
+                     Position* at, std::vector<Step>* steps);
+    bool is_same_procedure(const ProbeSite& site, const SourceFrame& frame) const;
+    uint32_t number_procedure(const Frame& frame);
+    uint32_t number_statement(const Frame& frame);
+    uint32_t number_statement(Statement statement);
+    uint32_t number_static_statement(const Frame& frame, const Frame* next, uint32_t target,
+                                     const Position& at);
+    uint32_t number_region(const Frame& frame);
 
     const Merged& merged_;
     LineResolver* lines_;
@@ -89,13 +127,18 @@ class CallPaths {
     std::map<uint64_t, ResolvedAddress> foreign_;
     ResolvedAddress folded_;
     std::set<uint32_t> modules_used_;
+    ProbeSites probe_sites_;
     std::vector<Procedure> procedures_;
     std::vector<Statement> statements_;
+    std::vector<Region> regions_;
     std::map<std::pair<std::array<std::string, 3>, std::array<uint32_t, 2>>, uint32_t>
         procedure_numbers_;
     std::map<std::pair<std::array<std::string, 2>, std::array<uint32_t, 2>>, uint32_t>
         statement_numbers_;
-    std::map<std::array<uintptr_t, 3>, std::pair<uint32_t, uint32_t>> numbered_;
+    std::map<std::pair<std::array<std::string, 3>, std::array<uint32_t, 4>>, uint32_t>
+        region_numbers_;
+    std::map<std::pair<const SourceFrame*, bool>, uint32_t> numbered_procedures_;
+    std::map<std::pair<const SourceFrame*, uint32_t>, uint32_t> numbered_statements_;
 };
 
 }  // namespace dwell

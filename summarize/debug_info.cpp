@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "summarize/source_paths.h"
 #include "summarize/symbol_names.h"
 
 namespace dwell {
@@ -23,28 +24,14 @@ bool is_container(int tag) {
            tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-// Below the directory of the compilation, without the "." and empty elements that build systems
-// leave in paths. libdw itself leaves names relative when their directory is.
-std::string tidy_path(const std::string& relative, Dwarf_Die* unit) {
-    std::string whole = relative;
+// Below the directory of the compilation: libdw leaves names relative when their directory is.
+std::string path_in_unit(const std::string& path, Dwarf_Die* unit) {
     Dwarf_Attribute attribute;
-    if (!relative.starts_with('/') &&
-        dwarf_attr_integrate(unit, DW_AT_comp_dir, &attribute) != nullptr) {
-        const char* const folder = dwarf_formstring(&attribute);
-        if (folder != nullptr) whole = std::string(folder) + "/" + relative;
+    const char* folder = nullptr;
+    if (dwarf_attr_integrate(unit, DW_AT_comp_dir, &attribute) != nullptr) {
+        folder = dwarf_formstring(&attribute);
     }
-    const char* const path = whole.c_str();
-    std::string tidy;
-    for (const char* p = path; *p != '\0';) {
-        if (*p == '/') {
-            while (p[1] == '/' || (p[1] == '.' && (p[2] == '/' || p[2] == '\0'))) {
-                p += p[1] == '/' ? 1 : 2;
-            }
-        }
-        if (*p == '\0') break;
-        tidy += *p++;
-    }
-    return tidy.starts_with("./") ? tidy.substr(2) : tidy;
+    return tidy_path(path, folder == nullptr ? "" : folder);
 }
 
 // The file that an attribute (decl_file, call_file) names, in the table of the unit that holds the
@@ -63,7 +50,7 @@ std::string file_of(Dwarf_Attribute* attribute) {
     size_t count = 0;
     if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || index >= count) return {};
     const char* const path = dwarf_filesrc(files, index, nullptr, nullptr);
-    return path == nullptr ? std::string() : tidy_path(path, &unit);
+    return path == nullptr ? std::string() : path_in_unit(path, &unit);
 }
 
 int number_of(Dwarf_Attribute* attribute) {
@@ -215,14 +202,14 @@ std::vector<SourceFrame> DebugInfo::frames_at(uint64_t address) {
     }
     if (Dwarf_Line* const line = dwarf_getsrc_die(&unit->lines, address)) {
         const char* const path = dwarf_linesrc(line, nullptr, nullptr);
-        if (path != nullptr) frames.back().file = tidy_path(path, &unit->lines);
+        if (path != nullptr) frames.back().file = path_in_unit(path, &unit->lines);
         dwarf_lineno(line, &frames.back().line);
     }
     // Line tables alone (-g1 of clang) do not say where a function begins; its first address does.
     if (frames.front().function_line == 0) {
         if (Dwarf_Line* const first = dwarf_getsrc_die(&unit->lines, range->start)) {
             const char* const path = dwarf_linesrc(first, nullptr, nullptr);
-            if (path != nullptr) frames.front().function_file = tidy_path(path, &unit->lines);
+            if (path != nullptr) frames.front().function_file = path_in_unit(path, &unit->lines);
             dwarf_lineno(first, &frames.front().function_line);
         }
     }

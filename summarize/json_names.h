@@ -30,11 +30,16 @@ struct BitName {
     uint32_t bit;
     std::string_view name;
 };
-constexpr std::array<BitName, 5> kLabelNames = {{{kLabelEstimated, "estimated"},
-                                                 {kLabelFolded, "folded"},
-                                                 {kLabelNoLine, "no_line"},
-                                                 {kLabelTailCall, "tail_call"},
-                                                 {kLabelLineUnknown, "line_unknown"}}};
+constexpr std::array<BitName, 10> kLabelNames = {{{kLabelEstimated, "estimated"},
+                                                  {kLabelFolded, "folded"},
+                                                  {kLabelNoLine, "no_line"},
+                                                  {kLabelTailCall, "tail_call"},
+                                                  {kLabelLineUnknown, "line_unknown"},
+                                                  {kLabelProbed, "probed"},
+                                                  {kLabelReduced, "reduced"},
+                                                  {kLabelCounted, "counted"},
+                                                  {kLabelRecursive, "recursive"},
+                                                  {kLabelAbandoned, "abandoned"}}};
 constexpr std::array<BitName, 5> kFileFlagNames = {{{kFileFull, "full"},
                                                     {kFileNoUnwinder, "no_unwinder"},
                                                     {kFileNoSampling, "no_sampling"},

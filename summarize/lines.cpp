@@ -145,6 +145,11 @@ const ResolvedAddress& LineResolver::resolve_communication(uint32_t number, uint
     return entry->second;
 }
 
+std::string LineResolver::function_named(uint32_t number, const std::string& symbol) {
+    const uint64_t address = opened(number)->file.address_of(symbol);
+    return address == 0 ? std::string() : resolve(number, address).frames.front().function;
+}
+
 ModuleState LineResolver::state(uint32_t number) const { return modules_[number]->file.state(); }
 const std::string& LineResolver::path(uint32_t number) const { return modules_[number]->path; }
 

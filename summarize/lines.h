@@ -55,6 +55,9 @@ class LineResolver {
     const ResolvedAddress& resolve_communication(uint32_t module, uint64_t return_offset,
                                                  std::string_view c_name);
 
+    // What a function is called by the programmer; empty when it is not known, or not unique.
+    std::string function_named(uint32_t module, const std::string& symbol);
+
     ModuleState state(uint32_t module) const;
     const std::string& path(uint32_t module) const;
 

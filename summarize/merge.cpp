@@ -148,6 +148,8 @@ bool Join::add_node(NodeTable* table, uint32_t node) {
     place.meet = map_node(place.meet);
     if (place.kind == static_cast<uint8_t>(SiteKind::kInterval)) {
         place.offset = map_node(static_cast<uint32_t>(place.offset));
+    } else if (is_named(place)) {
+        place.offset = text_map_[place.offset];
     }
     node_map_[node] = table->find_or_add(place);
     return node_map_[node] != kNoNode;

@@ -28,21 +28,30 @@ struct Totals {
     uint64_t time_ns;  // inclusive, virtual
     uint64_t min_ns;   // of one call; UINT64_MAX when count is 0
     uint64_t max_ns;
-    uint64_t sync_ns;     // communication nodes only, as all that follow
+    uint64_t sync_ns;     // communication nodes only, as all that follow down to event_ns
     uint64_t blocked_ns;  // of receives, sends and waits that blocked; see blocked_estimate.h too
     uint64_t bytes_sent;
     uint64_t bytes_received;
     uint64_t failed;
     uint64_t folded_peers;
-    uint64_t untimed;  // calls whose time is estimated; see runtime/polls.h
+    // Part of count that was not timed one by one. Communication: time_ns holds an estimate of it, see
+    // runtime/polls.h. Nodes made by probes: without time, min_ns is UINT64_MAX when all of it is.
+    uint64_t untimed;
     uint64_t event_count[kEventSlots];
     uint64_t event_ns[kEventSlots];
+    // Nodes made by probes only: see ProbePart.
+    uint64_t iterations;
+    uint64_t abandoned;
+    uint64_t off_entries;   // estimated, while its site was off; not part of count
+    uint64_t estimated_ns;  // of entries without time and while it was off; not part of time_ns
+    uint64_t volume;
 };
 
-// Node 0 is the program. A parent stands before its children. Call, communication and sample nodes
-// are named by (module, offset); an interval lies under the communication node it reached, its
-// `offset` is the index of the node it left (kNoNode: start of the thread), `meet` the deepest node
-// common to both paths.
+// Node 0 is the program. A parent stands before its children. Call, communication, procedure, loop
+// and sample nodes are named by (module, offset); an interval lies under the communication node it
+// reached, its `offset` is the index of the node it left (kNoNode: start of the thread), `meet` the
+// deepest node common to both paths. Of a named block or marker `offset` is that of its name in the
+// text.
 struct MergedNode {
     uint64_t offset;
     uint32_t module;  // index into modules, kNoNode = none
@@ -59,6 +68,19 @@ struct MergedNode {
     uint32_t rank_max;
     Totals totals;
 };
+
+// Made by a probe: its times and counts are measured, not estimated.
+inline bool is_probe_kind(uint8_t kind) {
+    return kind == static_cast<uint8_t>(SiteKind::kProcedure) ||
+           kind == static_cast<uint8_t>(SiteKind::kLoop) ||
+           kind == static_cast<uint8_t>(SiteKind::kBlock) ||
+           kind == static_cast<uint8_t>(SiteKind::kMarker);
+}
+
+inline bool is_named(const MergedNode& node) {
+    return (node.flags & kNodeNamed) != 0 && (node.kind == static_cast<uint8_t>(SiteKind::kBlock) ||
+                                              node.kind == static_cast<uint8_t>(SiteKind::kMarker));
+}
 
 struct MergedHistogram {
     uint64_t messages[kSizeBuckets];
@@ -99,6 +121,9 @@ struct MergedRank {
     uint64_t guessed;
     uint64_t clock_errors;
     uint64_t threads_served;
+    uint64_t probes;  // see ThreadRecord
+    uint64_t probes_missed;
+    uint64_t probes_dropped;
 };
 
 // Figures of one thread of one rank at one node; kept while the job is small (row_limit). Sample
@@ -142,7 +167,7 @@ struct MergedDistance {
 constexpr uint32_t kHeaviestPeers = 8;
 constexpr uint32_t kDistancesPerNode = 256;  // the lightest beyond that are summed under:
 constexpr uint32_t kOtherDistances = 0xfffffffeu;
-constexpr uint32_t kDefaultRowLimit = 200'000;  // rows (node, rank, thread): 32 MB
+constexpr uint32_t kDefaultRowLimit = 200'000;  // rows (node, rank, thread): 40 MB
 constexpr uint32_t kPeersPerRow = 2;  // row_limit * kPeersPerRow peer records pass the limit too
 // Where the number of ranks to come is known, rows are dropped as soon as kRepresentativeRanks
 // ranks show that the limit will be passed kSurelyPast times over: all later steps are linear in

@@ -84,6 +84,7 @@ class Validator {
             return false;
         }
         if (is_interval && node.offset != kNoNode && !is_node(node.offset)) return false;
+        if (is_named(node) && node.offset >= merged_.text.size()) return false;
         return node.call == 0 || node.call < kMpiCallCount;
     }
     bool ranks() const {

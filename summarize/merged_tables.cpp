@@ -76,6 +76,11 @@ void add_totals(Totals* into, const Totals& from) {
         into->event_count[slot] += from.event_count[slot];
         into->event_ns[slot] += from.event_ns[slot];
     }
+    into->iterations += from.iterations;
+    into->abandoned += from.abandoned;
+    into->off_entries += from.off_entries;
+    into->estimated_ns += from.estimated_ns;
+    into->volume += from.volume;
 }
 
 bool TextTable::load() {

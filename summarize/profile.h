@@ -21,27 +21,35 @@ enum ProfileLabel : uint32_t {
     kLabelTailCall = 8,   // the statement is a jump; line found from call-site entries
     kLabelLineUnknown =
         16,  // the statement is a jump and its line is not unique: line of the caller
+    // Of nodes made by probes:
+    kLabelProbed = 256,      // time and count are measured
+    kLabelReduced = 512,     // some entries were counted without time, to save cost
+    kLabelCounted = 1024,    // all were
+    kLabelRecursive = 2048,  // some entries were inside another one: counted, their time is its
+    kLabelAbandoned = 4096,  // some were left by an exception, longjmp or exit
 };
 
 // A place in the merged tree: node 0 is the program; below it alternate procedures, call statements
-// and communication statements. Children are sorted by inclusive time, largest first.
+// and communication statements, and in what was compiled with probes loops, blocks and markers.
+// Children are sorted by inclusive time, largest first.
 struct ProfileNode {
     SiteKind kind = SiteKind::kNone;
     uint32_t labels = 0;
     uint16_t call = 0;  // MpiCall number of a communication node
-    std::string name;   // program, demangled procedure, callee of a call statement, MPI function
+    std::string name;   // program, demangled procedure, callee of a call statement, MPI function,
+                        // "loop", block, marker
     // As the debug information has it. Of a statement without a line (kLabelNoLine): its place,
     // symbol+0xoffset or module+0xoffset; of a procedure without debug information: empty.
     std::string file;
-    int line = 0;        // 0 when unknown; of a procedure: its first line
+    int line = 0;        // 0 when unknown; of a procedure, loop or block: its first line
     std::string module;  // path of the binary or library, where that is all that is known
     uint32_t parent = kNoNode;
     std::vector<uint32_t> children;
-    // Communication nodes: as merged. Others: count 0 (not counted without probes), time_ns
-    // inclusive = computation_ns + the children's, and the children's sums of sync, blocked and
-    // bytes.
+    // Communication nodes: as merged. Others: time_ns inclusive = computation_ns + the children's,
+    // and the children's sums of sync, blocked and bytes. With kLabelProbed count and time are
+    // measured, and calls of such procedures have their count; else count 0, not counted.
     Totals totals{};
-    uint64_t computation_ns = 0;  // booked here by intervals (DESIGN 5.5: exclusive time)
+    uint64_t computation_ns = 0;  // in the node itself (DESIGN 5.5: exclusive time)
     uint64_t samples = 0;         // samples in this node's own computation
     uint32_t ranks = 0;           // ranks that have this node
     uint64_t rank_min_ns = 0;     // least and largest inclusive time of one rank that has it
@@ -123,6 +131,27 @@ struct ProfileRank {
     uint64_t guessed = 0;
     uint64_t clock_errors = 0;
     uint64_t threads_served = 0;
+    uint64_t probes = 0;
+    uint64_t probes_missed = 0;
+    uint64_t probes_dropped = 0;
+};
+
+// A procedure or loop that dwell's compilers gave no probes.
+struct LeftOutSite {
+    SiteKind kind = SiteKind::kNone;
+    std::string name;
+    std::string file;
+    int line = 0;
+    std::string reason;
+};
+
+// What the static tables of the job's programs and libraries say. All zero when there are none.
+struct ProfileSites {
+    uint64_t procedures = 0;
+    uint64_t procedures_probed = 0;
+    uint64_t loops = 0;
+    uint64_t loops_probed = 0;
+    std::vector<LeftOutSite> left_out;  // procedures first
 };
 
 struct Profile {
@@ -136,6 +165,7 @@ struct Profile {
     std::vector<ProfileInterval> intervals;  // longest time first
     std::vector<ProfilePeer> peers;          // most time first
     std::vector<MergedDistance> distances;   // node indices of this profile
+    ProfileSites sites;
     std::vector<std::string> notes;  // what limits the trust in these figures, one line each
 
     // Sums over ranks (and threads), nanoseconds: computation + transfer + blocked + paused =

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kListed = 8;
 constexpr size_t kModulesNamed = 3;
+constexpr double kNotableOverrun = 0.001;  // part of all time
 constexpr double kTimeTolerance = 0.01;
 
 // "rank 3", "ranks 0, 2 and 5", "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 92 more". `ranks` holds the first
@@ -144,6 +145,35 @@ class Notes {
                         calls, plural(calls), names, calls == 1 ? "was" : "were"));
     }
 
+    // Entries that probes counted without time, to keep their own cost low.
+    void add_untimed_sites() {
+        uint64_t places = 0;
+        uint64_t entries = 0;
+        uint64_t estimated_ns = 0;
+        for (const ProfileNode& node : profile_.nodes) {
+            if ((node.labels & (kLabelReduced | kLabelCounted)) == 0) continue;
+            ++places;
+            entries += node.totals.untimed;
+            estimated_ns += node.totals.estimated_ns;
+        }
+        if (places == 0) return;
+        add(
+            fmt::format("{} {} of {} short procedures, loops or blocks {} counted without time, to "
+                        "save cost: about {:.3g} s, part of what is around them",
+                        entries, entries == 1 ? "entry" : "entries", places,
+                        entries == 1 ? "was" : "were", static_cast<double>(estimated_ns) / 1e9));
+    }
+
+    void add_overruns(const Overruns& overruns) {
+        const auto total_ns = static_cast<double>(profile_.total_ns);
+        if (static_cast<double>(overruns.ns) <= kNotableOverrun * total_ns) return;
+        add(
+            fmt::format("in {} place{} what lies inside took longer than the probes around it say, "
+                        "in all {:.2g} % of the time: the larger time is shown",
+                        overruns.count, plural(overruns.count),
+                        100 * static_cast<double>(overruns.ns) / total_ns));
+    }
+
     void add_modules(const LineResolver& lines, const std::set<uint32_t>& used) {
         std::vector<std::string> bare;
         for (const uint32_t module : used) {
@@ -215,7 +245,8 @@ class Notes {
 }  // namespace
 
 std::vector<std::string> notes_of(const Profile& profile, const LineResolver& lines,
-                                  const std::set<uint32_t>& modules_used) {
+                                  const std::set<uint32_t>& modules_used,
+                                  const Overruns& overruns) {
     Notes notes(profile);
     notes.add_missing_ranks();
     notes.add_unfinished_ranks();
@@ -231,6 +262,12 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_count(&ProfileRank::samples_lost, "sample", "were lost");
     notes.add_folded_peers();
     notes.add_untimed();
+    notes.add_count(&ProfileRank::probes_missed, "probe",
+                    "were met in signal handlers or after vfork: what they enter is not shown");
+    notes.add_count(&ProfileRank::probes_dropped, "probe",
+                    "were nested deeper than open ones are kept: what they enter is not shown");
+    notes.add_untimed_sites();
+    notes.add_overruns(overruns);
     if ((profile.merged_flags & kMergedRowsDropped) != 0) {
         notes.add(
             "the job is over the limit for figures of single ranks: partners are merged by "

@@ -10,13 +10,14 @@
 #include "summarize/lines.h"
 #include "summarize/merged.h"
 #include "summarize/profile.h"
+#include "summarize/settle_times.h"
 
 namespace dwell {
 
 // One sentence for each thing that was lost, guessed or is missing; empty when nothing was.
 // `profile` is complete but for its notes. `modules_used` are those with a frame of some path.
 std::vector<std::string> notes_of(const Profile& profile, const LineResolver& lines,
-                                  const std::set<uint32_t>& modules_used);
+                                  const std::set<uint32_t>& modules_used, const Overruns& overruns);
 
 }  // namespace dwell
 

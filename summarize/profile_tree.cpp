@@ -58,7 +58,7 @@ uint32_t ProfileTree::call_under(uint32_t parent, uint32_t number, uint32_t call
     const Statement& statement = paths_->statement(number);
     ProfileNode& node = profile_->nodes[index];
     node.kind = SiteKind::kCall;
-    node.name = paths_->procedure(callee).name;
+    if (callee != kNoNode) node.name = paths_->procedure(callee).name;
     node.file = statement.file;
     node.line = statement.line;
     node.module = statement.module;
@@ -88,20 +88,50 @@ uint32_t ProfileTree::communication_under(uint32_t parent, uint32_t number, uint
     return index;
 }
 
-uint32_t ProfileTree::add_communication(uint32_t merged_node) {
-    Place& place = places_[merged_node];
+uint32_t ProfileTree::region_under(uint32_t parent, uint32_t number) {
+    const Region& region = paths_->region(number);
+    bool is_new = false;
+    const uint32_t index = child({parent, static_cast<uint32_t>(region.kind), number, 0}, &is_new);
+    if (!is_new) return index;
+    ProfileNode& node = profile_->nodes[index];
+    node.kind = region.kind;
+    node.name = region.name;
+    node.file = region.file;
+    node.line = region.line;
+    node.module = region.module;
+    node.labels = region.labels;
+    return index;
+}
+
+uint32_t ProfileTree::add(uint32_t merged_node) {
     const uint16_t call = merged_.nodes[merged_node].call;
     const std::vector<Step> steps = paths_->path_to(merged_node);
-    uint32_t parent = 0;
+    std::vector<PlacedStep> placed;
+    uint32_t node = 0;
     for (size_t i = 0; i < steps.size(); ++i) {
-        const uint32_t procedure = procedure_under(parent, steps[i].procedure);
-        const bool is_last = i + 1 == steps.size();
-        parent = is_last ? communication_under(procedure, steps[i].statement, call)
-                         : call_under(procedure, steps[i].statement, steps[i + 1].procedure);
-        place.steps.push_back(
-            {procedure, parent, steps[i].procedure, steps[i].depth, steps[i].inlined});
+        const Step& step = steps[i];
+        if (step.kind == SiteKind::kCommunication || step.kind == SiteKind::kCall) {
+            const Step* const next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
+            const bool enters = next != nullptr && next->kind == SiteKind::kProcedure;
+            node = step.kind == SiteKind::kCall
+                       ? call_under(node, step.number, enters ? next->number : kNoNode)
+                       : communication_under(node, step.number, call);
+            placed.back().depth = step.depth;
+        } else {
+            const bool procedure = step.kind == SiteKind::kProcedure;
+            node = procedure ? procedure_under(node, step.number) : region_under(node, step.number);
+            if (!placed.empty() && placed.back().next == kNoNode) placed.back().next = node;
+            placed.push_back({node, kNoNode, procedure ? step.number : kNoNode, step.depth,
+                              step.depth, step.inlined, step.probed});
+            continue;
+        }
+        placed.back().next = node;
     }
-    place.leaf = steps.empty() ? communication_under(0, kNoNode, call) : parent;
+    Place& place = places_[merged_node];
+    const bool communicates =
+        merged_.nodes[merged_node].kind == static_cast<uint8_t>(SiteKind::kCommunication);
+    place.leaf = steps.empty() && communicates ? communication_under(0, kNoNode, call) : node;
+    if (communicates) place.steps = std::move(placed);  // intervals lie between communication
     return place.leaf;
 }
 
@@ -109,20 +139,24 @@ uint32_t ProfileTree::leaf_of(uint32_t merged_node) const {
     return merged_node < places_.size() ? places_[merged_node].leaf : kNoNode;
 }
 
-// The step of the path to `to` whose procedure both paths are in; kNoStep: not even the first.
+// The step of the path to `to` whose container both paths are in; kNoStep: not even the first.
 size_t ProfileTree::last_shared_step(uint32_t from, uint32_t to, uint32_t meet) const {
     const std::vector<PlacedStep>& reached = places_[to].steps;
-    if (leaf_of(from) == kNoNode) return reached.empty() ? kNoStep : 0;
-    const std::vector<PlacedStep>& left = places_[from].steps;
     const uint32_t meet_depth = meet < places_.size() ? paths_->depth(meet) : 0;
+    // A probe tells when it was entered.
+    const bool in_first =
+        !reached.empty() && (!reached[0].probed || reached[0].own_depth <= meet_depth);
+    if (leaf_of(from) == kNoNode) return in_first ? 0 : kNoStep;
+    const std::vector<PlacedStep>& left = places_[from].steps;
     size_t shared = kNoStep;
-    for (size_t i = 0; i < std::min(left.size(), reached.size()); ++i) {
-        if (left[i].procedure != reached[i].procedure) break;
+    for (size_t i = 0; in_first && i < std::min(left.size(), reached.size()); ++i) {
+        if (left[i].container != reached[i].container) break;
         shared = i;
         const bool is_last = i + 1 >= reached.size() || i + 1 >= left.size();
-        if (is_last || left[i].statement != reached[i].statement) break;
+        if (is_last || left[i].next != reached[i].next) break;
+        const uint32_t depth = reached[i + 1].probed ? reached[i + 1].own_depth : reached[i].depth;
         const bool same_invocation =
-            reached[i].depth <= meet_depth || (left[i + 1].inlined && reached[i + 1].inlined);
+            depth <= meet_depth || (left[i + 1].inlined && reached[i + 1].inlined);
         if (!same_invocation) break;
     }
     return shared;
@@ -160,16 +194,18 @@ uint32_t ProfileTree::owner_of_interval(uint32_t from, uint32_t to, uint32_t mee
         }
         in_step[step] += sample.samples;
     }
+    size_t measured = shared + 1;  // behind the innermost probe around the interval
+    while (measured > 0 && !reached[measured - 1].probed) --measured;
     size_t owner = shared;
     size_t called = shared;  // the step that holds the code of the shared one
     while (called > 0 && reached[called].inlined) --called;
-    for (size_t step = 0; step < shared; ++step) {
+    for (size_t step = measured == 0 ? 0 : measured - 1; step < shared; ++step) {
         // Compilers mix the instructions of a procedure with those of the one it was put into, so
         // inside one function a few samples prove nothing.
         if (step >= called && in_step[step] <= in_step[shared]) continue;
         if (in_step[step] > (owner == shared ? 0 : in_step[owner])) owner = step;
     }
-    return reached[owner].procedure;
+    return reached[owner].container;
 }
 
 }  // namespace dwell

@@ -1,5 +1,6 @@
-// The tree of a profile while it is built: procedures, call statements and communication
-// statements, each once under its parent, and the place of every merged communication node in it.
+// The tree of a profile while it is built: procedures, loops, call statements and communication
+// statements, each once under its parent, and the place in it of every merged communication node
+// and of those that probes made.
 #ifndef DWELL_SUMMARIZE_PROFILE_TREE_H_
 #define DWELL_SUMMARIZE_PROFILE_TREE_H_
 
@@ -25,10 +26,11 @@ class ProfileTree {
     ProfileTree(const Merged& merged, CallPaths* paths, Profile* profile)
         : merged_(merged), paths_(paths), profile_(profile), places_(merged.nodes.size()) {}
 
-    // Puts a merged communication node into the tree; returns its node of the profile.
-    uint32_t add_communication(uint32_t merged_node);
+    // Puts a merged communication node, or one made by a probe, into the tree; returns its node of
+    // the profile.
+    uint32_t add(uint32_t merged_node);
 
-    // The node of the profile that a merged communication node became; kNoNode for other nodes.
+    // The node of the profile that a merged node became; kNoNode for those that were not added.
     uint32_t leaf_of(uint32_t merged_node) const;
 
     // The procedure that owns the computation between two communication nodes (DESIGN 3): the
@@ -38,17 +40,20 @@ class ProfileTree {
     //
     // A procedure that was left and entered again is not told apart by its path. Samples tell: one
     // in the code of a procedure further out proves that all below it had been left, and that
-    // procedure is the owner; the one with most samples where there are several.
+    // procedure is the owner; the one with most samples where there are several. Where a probe
+    // measures the time around the interval no procedure outside of it is the owner.
     uint32_t owner_of_interval(uint32_t from, uint32_t to, uint32_t meet,
                                const std::vector<SampledCode>& samples) const;
 
   private:
-    struct PlacedStep {
-        uint32_t procedure;  // node of the profile
-        uint32_t statement;  // node of the profile
-        uint32_t number;     // of the procedure, in CallPaths
-        uint32_t depth;
-        bool inlined;
+    struct PlacedStep {             // something that is entered
+        uint32_t container;         // node of the profile
+        uint32_t next = kNoNode;    // node of what is executed in it: a statement or a container
+        uint32_t number = kNoNode;  // of the procedure, in CallPaths
+        uint32_t own_depth = 0;     // of the merged node of the probe that measures it
+        uint32_t depth = 0;         // of the merged node that tells calls of `next` apart
+        bool inlined = false;
+        bool probed = false;
     };
     struct Place {
         uint32_t leaf = kNoNode;
@@ -66,6 +71,7 @@ class ProfileTree {
     uint32_t procedure_under(uint32_t parent, uint32_t procedure);
     uint32_t call_under(uint32_t parent, uint32_t statement, uint32_t callee);
     uint32_t communication_under(uint32_t parent, uint32_t statement, uint16_t call);
+    uint32_t region_under(uint32_t parent, uint32_t region);
 
     const Merged& merged_;
     CallPaths* paths_;

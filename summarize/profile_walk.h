@@ -55,6 +55,13 @@ inline bool is_communication(const ProfileNode& node) {
     return node.kind == SiteKind::kCommunication;
 }
 
+// Made by a probe: time and count are measured.
+inline bool is_probed(const ProfileNode& node) { return (node.labels & kLabelProbed) != 0; }
+
+inline bool has_probes(const Profile& profile) {
+    return std::any_of(profile.nodes.begin(), profile.nodes.end(), is_probed);
+}
+
 inline std::string_view base_name(std::string_view path) {
     const size_t slash = path.rfind('/');
     return slash == std::string_view::npos ? path : path.substr(slash + 1);

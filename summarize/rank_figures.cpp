@@ -8,49 +8,56 @@
 #include <tuple>
 
 #include "summarize/merged_tables.h"
+#include "summarize/profile_walk.h"
 
 namespace dwell {
 namespace {
 
 struct Figures {
     Totals totals;
-    uint64_t computation_ns;
     bool touched;
 };
 
 class ThreadRows {
   public:
-    explicit ThreadRows(Profile* profile) : profile_(profile), figures_(profile->nodes.size()) {}
+    explicit ThreadRows(Profile* profile)
+        : profile_(profile),
+          settler_(profile->nodes),
+          figures_(profile->nodes.size()),
+          times_(profile->nodes.size()) {}
 
-    void add_communication(uint32_t node, const Totals& totals) {
+    void add_measured(uint32_t node, const Totals& totals) {
         touch(node);
         add_statement(totals, &figures_[node].totals);
+        times_[node].measured_ns += totals.time_ns;
     }
     void add_computation(uint32_t node, uint64_t time_ns) {
         touch(node);
-        figures_[node].computation_ns += time_ns;
+        times_[node].booked_ns += time_ns;
     }
 
     // Writes the rows of this thread, and forgets it.
     void finish(uint32_t rank, uint32_t thread) {
-        std::sort(touched_.begin(), touched_.end(), std::greater<>());
-        for (const uint32_t index : touched_) {
-            Figures& figures = figures_[index];
-            if (profile_->nodes[index].kind != SiteKind::kCommunication) {
-                figures.totals.time_ns += figures.computation_ns;
-            }
-            if (index != 0) {
-                add_to_parent(figures.totals, &figures_[profile_->nodes[index].parent].totals);
-            }
-        }
+        std::sort(touched_.begin(), touched_.end());
+        settler_.settle(touched_, &times_);
         for (auto index = touched_.rbegin(); index != touched_.rend(); ++index) {
-            Figures& figures = figures_[*index];
+            Totals& totals = figures_[*index].totals;
+            totals.time_ns = times_[*index].total_ns;
+            if (*index == 0) break;
+            const uint32_t parent = profile_->nodes[*index].parent;
+            add_traffic(totals, &figures_[parent].totals);
+            add_count_of_calls(profile_->nodes[*index], totals, &figures_[parent].totals);
+        }
+        for (const uint32_t index : touched_) {
             profile_->rows.push_back(
-                {*index, rank, thread, figures.totals, figures.computation_ns});
-            figures = Figures{};
+                {index, rank, thread, figures_[index].totals, times_[index].own_ns});
+            figures_[index] = Figures{};
+            times_[index] = NodeTime{};
         }
         touched_.clear();
     }
+
+    const Overruns& overruns() const { return settler_.overruns(); }
 
   private:
     void touch(uint32_t node) {
@@ -61,14 +68,31 @@ class ThreadRows {
             if (at == 0) break;
         }
     }
+    void add_count_of_calls(const ProfileNode& node, const Totals& totals, Totals* parent) const {
+        const bool called = profile_->nodes[node.parent].kind == SiteKind::kCall;
+        if (called && is_probed(node) && node.kind == SiteKind::kProcedure) {
+            parent->count += totals.count;
+        }
+    }
 
     Profile* profile_;
+    TimeSettler settler_;
     std::vector<Figures> figures_;
+    std::vector<NodeTime> times_;
     std::vector<uint32_t> touched_;
 };
 
-void add_rows(const Merged& merged, const ProfileTree& tree,
-              const std::vector<uint32_t>& interval_owner, Profile* profile) {
+// Node times as sums of the rows.
+void take_times_of_rows(Profile* profile) {
+    for (ProfileNode& node : profile->nodes) node.totals.time_ns = node.computation_ns = 0;
+    for (const ProfileRow& row : profile->rows) {
+        profile->nodes[row.node].totals.time_ns += row.totals.time_ns;
+        profile->nodes[row.node].computation_ns += row.computation_ns;
+    }
+}
+
+Overruns add_rows(const Merged& merged, const ProfileTree& tree,
+                  const std::vector<uint32_t>& interval_owner, Profile* profile) {
     std::vector<uint32_t> order(merged.rows.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(), [&merged](uint32_t a, uint32_t b) {
@@ -81,7 +105,7 @@ void add_rows(const Merged& merged, const ProfileTree& tree,
         const MergedRow& row = merged.rows[order[i]];
         const uint32_t leaf = tree.leaf_of(row.node);
         if (leaf != kNoNode) {
-            thread_rows.add_communication(leaf, row.totals);
+            thread_rows.add_measured(leaf, row.totals);
         } else if (row.node < interval_owner.size() && interval_owner[row.node] != kNoNode) {
             thread_rows.add_computation(interval_owner[row.node], row.totals.time_ns);
         }
@@ -90,6 +114,7 @@ void add_rows(const Merged& merged, const ProfileTree& tree,
             thread_rows.finish(row.rank, row.thread);
         }
     }
+    return thread_rows.overruns();
 }
 
 void set_extremes(ProfileNode* node, uint32_t rank, uint64_t time_ns) {
@@ -153,8 +178,7 @@ void add_statement(const Totals& from, Totals* to) {
     add_totals(to, cut);
 }
 
-void add_to_parent(const Totals& node, Totals* parent) {
-    parent->time_ns += node.time_ns;
+void add_traffic(const Totals& node, Totals* parent) {
     parent->sync_ns += node.sync_ns;
     parent->blocked_ns += node.blocked_ns;
     parent->bytes_sent += node.bytes_sent;
@@ -162,12 +186,17 @@ void add_to_parent(const Totals& node, Totals* parent) {
 }
 
 void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<uint32_t>& interval_owner, Profile* profile) {
+                      const std::vector<uint32_t>& interval_owner, Profile* profile,
+                      Overruns* overruns) {
     if (merged.rows.empty()) {
         bounds_from_children(profile);
         return;
     }
-    add_rows(merged, tree, interval_owner, profile);
+    const Overruns of_rows = add_rows(merged, tree, interval_owner, profile);
+    if (has_probes(*profile)) {
+        take_times_of_rows(profile);
+        *overruns = of_rows;
+    }
     extremes_from_rows(profile);
 }
 

@@ -8,6 +8,7 @@
 #include "summarize/merged.h"
 #include "summarize/profile.h"
 #include "summarize/profile_tree.h"
+#include "summarize/settle_times.h"
 
 namespace dwell {
 
@@ -15,15 +16,17 @@ namespace dwell {
 // it lasts: what exceeds (rounding of several clocks) is cut.
 void add_statement(const Totals& from, Totals* to);
 
-// Adds those figures of a node that its parent has as sums of its children.
-void add_to_parent(const Totals& node, Totals* parent);
+// Adds those figures of a node, besides time, that its parent has as sums of its children.
+void add_traffic(const Totals& node, Totals* parent);
 
 // Fills Profile::rows, and ranks, rank_min and rank_max of every node from them. A job over the row
 // limit has no rows: there, inner nodes get what their communication statements tell, lower bounds
 // of `ranks` and `rank_max`, and 0 for `rank_min`. `interval_owner` gives, for merged interval
-// nodes, the node of the profile that owns their time.
+// nodes, the node of the profile that owns their time. Where probes measured, the times of nodes
+// become the sums of their rows, each of which was settled by itself, and `overruns` theirs.
 void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<uint32_t>& interval_owner, Profile* profile);
+                      const std::vector<uint32_t>& interval_owner, Profile* profile,
+                      Overruns* overruns);
 
 }  // namespace dwell
 

@@ -167,6 +167,11 @@ void read_totals(ObjectReader* reader, Totals* totals) {
     reader->take("untimed", &totals->untimed);
     reader->take_slots("event_count", totals->event_count);
     reader->take_slots("event_ns", totals->event_ns);
+    reader->take("iterations", &totals->iterations);
+    reader->take("abandoned", &totals->abandoned);
+    reader->take("off_entries", &totals->off_entries);
+    reader->take("estimated_ns", &totals->estimated_ns);
+    reader->take("volume", &totals->volume);
 }
 
 void read_item(ObjectReader* reader, ProfileRank* rank) {
@@ -195,6 +200,9 @@ void read_item(ObjectReader* reader, ProfileRank* rank) {
     reader->take("guessed", &rank->guessed);
     reader->take("clock_errors", &rank->clock_errors);
     reader->take("threads_served", &rank->threads_served);
+    reader->take("probes", &rank->probes);
+    reader->take("probes_missed", &rank->probes_missed);
+    reader->take("probes_dropped", &rank->probes_dropped);
 }
 
 // Call numbers belong to one version of dwell, names to MPI: after a change of the table the name
@@ -241,6 +249,14 @@ void read_item(ObjectReader* reader, ProfileRow* row) {
     reader->need("thread", &row->thread);
     read_totals(reader, &row->totals);
     reader->take("computation_ns", &row->computation_ns);
+}
+
+void read_item(ObjectReader* reader, LeftOutSite* site) {
+    reader->take_word("kind", kKindNames, &site->kind);
+    reader->need("name", &site->name);
+    reader->need("file", &site->file);
+    reader->need("line", &site->line);
+    reader->need("reason", &site->reason);
 }
 
 void read_item(ObjectReader* reader, SampledLine* line) {
@@ -369,6 +385,19 @@ void check_indices(const Profile& profile, std::string* error) {
     check_all("intervals", profile.intervals, interval_good, error);
 }
 
+// Profiles of programs without probes may lack both.
+void read_sites(ObjectReader* reader, std::string* error, ProfileSites* sites) {
+    if (const Json* counts = reader->find("sites")) {
+        ObjectReader inner(*counts, "sites", error);
+        inner.take("procedures", &sites->procedures);
+        inner.take("procedures_probed", &sites->procedures_probed);
+        inner.take("loops", &sites->loops);
+        inner.take("loops_probed", &sites->loops_probed);
+    }
+    if (reader->find("left_out") == nullptr) return;
+    read_list(reader, "left_out", "left_out", error, &sites->left_out);
+}
+
 Profile read_document(const Json& document, std::string* error) {
     Profile profile;
     ObjectReader reader(document, "profile", error);
@@ -397,6 +426,7 @@ Profile read_document(const Json& document, std::string* error) {
     read_list(&reader, "rows", "rows", error, &profile.rows);
     read_list(&reader, "peers", "peers", error, &profile.peers);
     read_list(&reader, "distances", "distances", error, &profile.distances);
+    read_sites(&reader, error, &profile.sites);
     if (error->empty()) check_indices(profile, error);
     return profile;
 }

@@ -59,6 +59,8 @@ class RecordReader {
     bool read_tree(CellIndex root);
     bool walk(uint32_t thread, bool intervals_too);
     bool read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged);
+    bool read_name(CellIndex cell, uint64_t* text);
+    bool add_open_probes(const ThreadRecord& thread);
     bool read_intervals();
     void set_site(const Node& node, MergedNode* place) const;
     bool totals_of(const Node& node, uint32_t merged, Totals* totals);
@@ -175,6 +177,7 @@ bool RecordReader::read_threads() {
         begin_rows();
         steps_.clear();
         if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
+        if (!add_open_probes(thread)) return false;
         if (!threads_.push(ThreadSpan{thread.number, intervals_.size()})) return false;
     }
     return true;
@@ -190,6 +193,9 @@ void RecordReader::add_thread_figures(const ThreadRecord& thread) {
     figures_.guessed += thread.guessed;
     figures_.clock_errors += thread.clock_errors;
     figures_.threads_served += thread.threads_served;
+    figures_.probes += thread.probes;
+    figures_.probes_missed += thread.probes_missed;
+    figures_.probes_dropped += thread.probes_dropped;
     last_ticks_ = std::max(last_ticks_, thread.last_ticks);
     if (thread.number < first_thread_) {
         first_thread_ = thread.number;
@@ -236,6 +242,9 @@ bool RecordReader::read_node(Step step, const Node& node, uint32_t thread, uint3
     MergedNode place{};
     place.parent = step.parent;
     set_site(node, &place);
+    if (is_named(place) && !read_name(static_cast<CellIndex>(node.site.offset), &place.offset)) {
+        return false;
+    }
     *merged = node_table_.find_or_add(place);
     if (*merged == kNoNode) return false;
     cells_taken_[step.cell] = *merged;
@@ -270,9 +279,67 @@ void RecordReader::set_site(const Node& node, MergedNode* place) const {
     }
 }
 
+// A name that is damaged is empty. False when memory ran out.
+bool RecordReader::read_name(CellIndex cell, uint64_t* text) {
+    *text = 0;
+    TextRecord record;
+    if (!load(cell, &record)) return true;
+    const size_t start = static_cast<size_t>(cell) * kCellBytes + offsetof(TextRecord, text);
+    const size_t most = static_cast<size_t>(cells_) * kCellBytes - start;
+    uint32_t offset = 0;
+    if (!intern(file_ + start, std::min<size_t>(record.bytes, most), &offset)) return false;
+    *text = offset;
+    return true;
+}
+
+// Procedures and loops that were open when the file was last written: so far they took the time
+// from their entry to the thread's last communication, or to the entry of the last of them.
+bool RecordReader::add_open_probes(const ThreadRecord& thread) {
+    const uint64_t entries = std::min(thread.probe_depth, thread.probe_stack_entries);
+    const uint64_t cells = (entries + 1) * sizeof(ProbeEntry) / kCellBytes + 1;
+    if (entries == 0 || !in_file(thread.probe_stack, static_cast<uint32_t>(cells))) return true;
+    const char* const stack = file_ + static_cast<size_t>(thread.probe_stack) * kCellBytes;
+    const uint64_t gone = thread.intrusion_ticks + thread.paused_ticks;
+    uint64_t now = thread.last_ticks > gone ? thread.last_ticks - gone : 0;
+    for (uint64_t i = entries; i > 0; i--) {
+        ProbeEntry entry;
+        memcpy(&entry, stack + i * sizeof(ProbeEntry), sizeof(entry));
+        now = std::max(now, entry.entry_virtual);
+        const uint32_t merged = node_at(entry.node);
+        if (merged == kNoNode || !is_probe_kind(out_->nodes[merged].kind)) continue;
+        if ((entry.flags & kEntryUntimed) != 0) continue;
+        Totals totals = empty_totals();
+        totals.time_ns = ns(now - entry.entry_virtual);
+        MergedNode* node = &out_->nodes[merged];
+        add_totals(&node->totals, totals);
+        node->rank_min_ns = node->rank_max_ns = node->totals.time_ns;
+        if (!add_row(merged, thread.number, totals)) return false;
+    }
+    return true;
+}
+
 bool RecordReader::totals_of(const Node& node, uint32_t merged, Totals* totals) {
     totals->count = node.count;
     totals->time_ns = ns(node.ticks);
+    if (is_probe_kind(static_cast<uint8_t>(node.site.kind))) {
+        ProbePart probe{};
+        if (node.part != 0 && !load(node.part, &probe)) probe = ProbePart{};
+        totals->iterations = probe.iterations;
+        totals->untimed = std::min(probe.untimed + probe.counted, node.count);
+        totals->abandoned = probe.abandoned;
+        totals->off_entries = probe.off_entries;
+        const uint64_t timed = node.count - totals->untimed;
+        if (timed != 0) {
+            const double mean = static_cast<double>(node.ticks) / static_cast<double>(timed);
+            const double missing = static_cast<double>(probe.counted + probe.off_entries);
+            totals->estimated_ns = ns(static_cast<uint64_t>(mean * missing));
+        }
+        totals->volume = probe.volume;
+        if (node.count == totals->untimed) return true;
+        if (node.min_ticks != UINT64_MAX) totals->min_ns = ns(node.min_ticks);
+        totals->max_ns = ns(node.max_ticks);
+        return true;
+    }
     if (node.count != 0) {
         // A call that was left by a throw counts, but has no duration.
         totals->min_ns = node.min_ticks != UINT64_MAX ? ns(node.min_ticks) : 0;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "summarize/csv_fields.h"
 #include "summarize/json_names.h"
 #include "summarize/profile_walk.h"
 
@@ -12,17 +13,8 @@ namespace {
 
 constexpr std::string_view kHeader =
     "path,kind,name,file,line,rank,thread,count,time_s,self_s,sync_s,transfer_s,bytes,"
-    "blocked_s,sent,received,min_s,max_s,failed,estimated,labels,untimed\r\n";
-
-std::string quoted(std::string_view field) {
-    if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
-    std::string out = "\"";
-    for (const char c : field) {
-        if (c == '"') out += '"';
-        out += c;
-    }
-    return out + '"';
-}
+    "blocked_s,sent,received,min_s,max_s,failed,estimated,labels,untimed,"
+    "iterations,abandoned,estimated_s,volume\r\n";
 
 std::string percent_encoded(std::string_view element) {
     std::string out;
@@ -61,8 +53,8 @@ std::vector<std::string> node_fields(const Profile& profile, const std::vector<u
         const std::string element =
             percent_encoded(fmt::format("{}@{}:{}", node.name, base_name(node.file), node.line));
         paths[index] = node.parent == kNoNode ? element : paths[node.parent] + "/" + element;
-        fields[index] = fmt::format("{},{},{},{},{}", quoted(paths[index]), kind_name(node.kind),
-                                    quoted(node.name), quoted(node.file), node.line);
+        fields[index] = fmt::format("{},{},{},{},{}", csv_field(paths[index]), kind_name(node.kind),
+                                    csv_field(node.name), csv_field(node.file), node.line);
     }
     return fields;
 }
@@ -80,12 +72,13 @@ void append_figures(std::string* out, const ProfileNode& node, const Figures& fi
     const std::string blocked = seconds(blocked_ns);
     const bool timed = totals.count != 0 && totals.min_ns != UINT64_MAX;
     *out += fmt::format(
-        ",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", totals.count, seconds(totals.time_ns),
-        seconds(self_ns), blocked, seconds(figures.communication_ns - blocked_ns),
-        totals.bytes_sent + totals.bytes_received, blocked, totals.bytes_sent,
-        totals.bytes_received, timed ? seconds(totals.min_ns) : "",
+        ",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", totals.count,
+        seconds(totals.time_ns), seconds(self_ns), blocked,
+        seconds(figures.communication_ns - blocked_ns), totals.bytes_sent + totals.bytes_received,
+        blocked, totals.bytes_sent, totals.bytes_received, timed ? seconds(totals.min_ns) : "",
         timed ? seconds(totals.max_ns) : "", totals.failed, node.labels & kLabelEstimated ? 1 : 0,
-        label_words(node.labels), totals.untimed);
+        label_words(node.labels), totals.untimed, totals.iterations, totals.abandoned,
+        seconds(totals.estimated_ns), totals.volume);
 }
 
 }  // namespace

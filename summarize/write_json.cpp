@@ -69,6 +69,12 @@ void put_totals(Json* object, const Totals& totals, Zeros zeros) {
     writer.put("untimed", totals.untimed);
     writer.put_slots("event_count", totals.event_count);
     writer.put_slots("event_ns", totals.event_ns);
+    FigureWriter of_probes(object, Zeros::kLeaveOut);
+    of_probes.put("iterations", totals.iterations);
+    of_probes.put("abandoned", totals.abandoned);
+    of_probes.put("off_entries", totals.off_entries);
+    of_probes.put("estimated_ns", totals.estimated_ns);
+    of_probes.put("volume", totals.volume);
 }
 
 Json node_or_null(uint32_t node) { return node == kNoNode ? Json(nullptr) : Json(node); }
@@ -98,7 +104,10 @@ Json rank_json(const ProfileRank& rank) {
             {"dropped", rank.dropped},
             {"guessed", rank.guessed},
             {"clock_errors", rank.clock_errors},
-            {"threads_served", rank.threads_served}};
+            {"threads_served", rank.threads_served},
+            {"probes", rank.probes},
+            {"probes_missed", rank.probes_missed},
+            {"probes_dropped", rank.probes_dropped}};
 }
 
 Json node_json(const ProfileNode& node) {
@@ -181,6 +190,14 @@ Json distance_json(const MergedDistance& distance) {
             {"bytes_received", distance.bytes_received}};
 }
 
+Json left_out_json(const LeftOutSite& site) {
+    return {{"kind", kind_name(site.kind)},
+            {"name", site.name},
+            {"file", site.file},
+            {"line", site.line},
+            {"reason", site.reason}};
+}
+
 // One line for each element: profiles can be compared with diff and read without a tool.
 template <typename Items, typename ToJson>
 void append_list(std::string* out, const char* key, const Items& items, ToJson to_json) {
@@ -207,6 +224,11 @@ std::string write_profile_json(const Profile& profile) {
                        {"transfer_ns", profile.transfer_ns},
                        {"blocked_ns", profile.blocked_ns},
                        {"paused_ns", profile.paused_ns},
+                       {"sites",
+                        {{"procedures", profile.sites.procedures},
+                         {"procedures_probed", profile.sites.procedures_probed},
+                         {"loops", profile.sites.loops},
+                         {"loops_probed", profile.sites.loops_probed}}},
                        {"notes", profile.notes}};
     std::string out = head.dump(2, ' ', false, Json::error_handler_t::replace);
     out.resize(out.rfind('\n'));  // the closing brace follows after the lists
@@ -222,6 +244,8 @@ std::string write_profile_json(const Profile& profile) {
     append_list(&out, "peers", profile.peers, peer_json);
     out += ",\n";
     append_list(&out, "distances", profile.distances, distance_json);
+    out += ",\n";
+    append_list(&out, "left_out", profile.sites.left_out, left_out_json);
     out += "\n}\n";
     return out;
 }

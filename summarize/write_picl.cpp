@@ -207,6 +207,7 @@ struct NodeFigures {
     bool present = false;
     uint64_t time_ns = 0;
     uint64_t count = 0;
+    uint64_t volume = 0;  // the user's, of a block or marker
     Statistics inside;
 };
 
@@ -232,6 +233,7 @@ class StatisticsBuilder {
         node.present = true;
         node.time_ns += totals.time_ns;
         node.count += totals.count;
+        node.volume += totals.volume;
         if (is_communication(profile_.nodes[index])) {
             add_call(profile_.nodes[index].call, totals, &node.inside, &volumes_estimated_);
         }
@@ -253,10 +255,13 @@ class StatisticsBuilder {
 
         Pairs times;
         Pairs counts;
+        Pairs volumes;
         for (size_t i = 0; i < figures.size(); ++i) {
             if (user_event_[i] == kAllEvents || !figures[i].present) continue;
             times.add_time(user_event_[i], figures[i].time_ns);
-            if (is_communication(profile_.nodes[i])) {
+            volumes.add_number(user_event_[i], figures[i].volume);
+            const ProfileNode& node = profile_.nodes[i];
+            if (is_communication(node) || is_probed(node) || node.totals.count != 0) {
                 counts.add_number(user_event_[i], figures[i].count);
             } else {
                 counts.add_undefined(user_event_[i]);  // not counted without probes
@@ -264,6 +269,7 @@ class StatisticsBuilder {
         }
         writer->pairs(kTime, kAllEvents, at, times);
         writer->pairs(kCount, kAllEvents, at, counts);
+        writer->pairs(kVolume, kAllEvents, at, volumes);
         for (size_t i = 0; i < figures.size(); ++i) {
             if (user_event_[i] == kAllEvents) continue;
             writer->statistics(user_event_[i], at, figures[i].inside);

@@ -103,6 +103,22 @@ TEST_F(CliTest, ReportChecksItsValues) {
     EXPECT_FALSE(parse_report({"--width", "3"}));
     EXPECT_FALSE(parse_report({"one", "two"}));
     EXPECT_FALSE(parse_recover({}));
+    const auto site = parse_report({"--site", "heat.c:88", "--left-out", "dir"});
+    ASSERT_TRUE(site);
+    EXPECT_EQ(site->site, "heat.c:88");
+    EXPECT_TRUE(site->left_out);
+    EXPECT_FALSE(parse_report({"--site", "p3", "--format", "csv"}));
+    EXPECT_FALSE(parse_report({"--left-out", "--format", "json"}));
+}
+
+TEST_F(CliTest, SitesChecksItsValues) {
+    const auto options = parse_sites({"--relations", "--format", "csv", "a.out", "libb.so"});
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options->files, (std::vector<std::string>{"a.out", "libb.so"}));
+    EXPECT_FALSE(parse_sites({}));
+    EXPECT_FALSE(parse_sites({"--format", "xml", "a.out"}));
+    EXPECT_FALSE(parse_sites({"--relations", "--format", "json", "a.out"}));
+    EXPECT_FALSE(parse_sites({"--relations", "--left-out", "a.out"}));
 }
 
 }  // namespace

@@ -162,6 +162,40 @@ TEST(Merge, ForeignAndFoldedNodesStayApart) {
     EXPECT_EQ(read(file).nodes.size(), 4u);
 }
 
+// Names are told apart by their text, wherever it lies in the text of either side.
+TEST(Merge, ProbesAddUpAndNamesMeet) {
+    Merged merged;
+    for (int rank = 0; rank < 2; rank++) {
+        RecordFile file(rank, 2);
+        file.add_module(1, "/bin/app", kBuildId);
+        const CellIndex root = file.add_thread(0, {1, 0, 0, 0});
+        if (rank == 1) file.add_named(root, SiteKind::kBlock, "only here", {1, 1, 1, 1});
+        const CellIndex loop = file.add_probe(root, SiteKind::kLoop, 1, 0x20, {2, 30, 10, 20});
+        file.probe_part(loop).iterations = 10;
+        file.probe_part(loop).abandoned = 1;
+        const CellIndex block = file.add_named(loop, SiteKind::kBlock, "solve", {3, 9, 3, 3});
+        file.probe_part(block).volume = 5;
+        file.probe_part(block).untimed = 1;
+        file.probe_part(block).estimated_ticks = 4;
+        ASSERT_TRUE(join(&merged, read(file)));
+    }
+    const auto nodes = nodes_by_path(merged);
+    ASSERT_EQ(merged.nodes.size(), 4u);
+    const MergedNode& loop = merged.nodes[nodes.at("program/3 /bin/app:32")];
+    EXPECT_EQ(loop.totals.count, 4u);
+    EXPECT_EQ(loop.totals.iterations, 20u);
+    EXPECT_EQ(loop.totals.abandoned, 2u);
+    EXPECT_EQ(loop.ranks, 2u);
+    const MergedNode& block = merged.nodes[nodes.at("program/3 /bin/app:32/8!4 solve")];
+    EXPECT_EQ(block.totals.count, 6u);
+    EXPECT_EQ(block.totals.time_ns, 18u);
+    EXPECT_EQ(block.totals.volume, 10u);
+    EXPECT_EQ(block.totals.untimed, 2u);
+    EXPECT_EQ(block.totals.estimated_ns, 8u);
+    EXPECT_EQ(merged.nodes[nodes.at("program/8!4 only here")].totals.count, 1u);
+    EXPECT_TRUE(is_well_formed(merged));
+}
+
 TEST(Merge, PartialUntilEveryRankIsIn) {
     Merged merged = read(first_rank());
     EXPECT_EQ(merged.flags, static_cast<uint32_t>(kMergedPartial));
@@ -452,6 +486,11 @@ TEST(MergeBytes, WrongIndicesAreRefused) {
         for (MergedNode& node : m->nodes) {
             if (node.kind == static_cast<uint8_t>(SiteKind::kInterval)) node.offset = 6;
         }
+    }));
+    EXPECT_TRUE(refused([](Merged* m) {
+        m->nodes[2].kind = static_cast<uint8_t>(SiteKind::kBlock);
+        m->nodes[2].flags = kNodeNamed;
+        m->nodes[2].offset = m->text.size();
     }));
     EXPECT_TRUE(refused([](Merged* m) { m->modules[1].path = 1000; }));
     EXPECT_TRUE(refused([](Merged* m) { m->modules[1].build_id_bytes = 21; }));

@@ -27,6 +27,7 @@ inline std::string path_of(const Merged& merged, uint32_t index) {
     if (node.module != kNoNode) {
         path += " " + std::string(merged.text.data() + merged.modules[node.module].path);
     }
+    if (is_named(node)) return path + " " + std::string(merged.text.data() + node.offset);
     return path + ":" + std::to_string(node.offset);
 }
 
@@ -48,6 +49,10 @@ inline void append(FigureList* list, const Totals& totals) {
     for (int slot = 0; slot < kEventSlots; slot++) {
         list->push_back(totals.event_count[slot]);
         list->push_back(totals.event_ns[slot]);
+    }
+    for (uint64_t figure : {totals.iterations, totals.untimed, totals.abandoned,
+                            totals.estimated_ns, totals.volume}) {
+        list->push_back(figure);
     }
 }
 

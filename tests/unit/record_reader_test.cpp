@@ -243,12 +243,112 @@ TEST(RecordReader, CirclesEnd) {
     EXPECT_EQ(merged.ranks[0].threads, 1u);
 }
 
-TEST(RecordReader, DamagedFilesNeverHarm) {
+// main (row 0x100) has a loop (row 0x120) with a call of work (row 0x140, called 12 times, of which
+// 4 without time), a block and a marker.
+struct Probed {
+    RecordFile file{0, 1};
+    CellIndex root, main, loop, work, block, marker;
+
+    Probed() {
+        file.header().ticks_per_second = 2'000'000'000;
+        file.add_module(1, "/bin/app", kBuildId, 0x5555'0000);
+        root = file.add_thread(0, {1, 0, 0, 0});
+        const CellIndex start = file.add_call(root, 1, 0x10, {0, 0, 0, 0});
+        main = file.add_probe(start, SiteKind::kProcedure, 1, 0x100, {1, 0, UINT64_MAX, 0});
+        loop = file.add_probe(main, SiteKind::kLoop, 1, 0x120, {2, 600, 200, 400});
+        const CellIndex call = file.add_call(loop, 1, 0x20, {0, 0, 0, 0});
+        work = file.add_probe(call, SiteKind::kProcedure, 1, 0x140, {12, 400, 20, 80});
+        block = file.add_named(main, SiteKind::kBlock, "read input\nmain.c:7", {1, 50, 50, 50});
+        marker = file.add_named(main, SiteKind::kMarker, "step", {5, 0, UINT64_MAX, 0});
+        file.probe_part(loop).iterations = 200;
+        file.probe_part(work).untimed = 4;
+        file.probe_part(work).estimated_ticks = 200;
+        file.probe_part(work).abandoned = 1;
+        file.probe_part(marker).volume = 77;
+        file.probe_part(marker).untimed = 5;
+        file.last_thread().probes = 21;
+        file.last_thread().probes_missed = 3;
+        file.last_thread().probes_dropped = 2;
+    }
+    Merged merged() {
+        Merged result;
+        EXPECT_TRUE(add_record_file(&result, file.data(), file.bytes()));
+        return result;
+    }
+};
+
+const std::string kProbedMain = "program/4 /bin/app:16/2 /bin/app:256";
+const std::string kProbedLoop = kProbedMain + "/3 /bin/app:288";
+const std::string kProbedWork = kProbedLoop + "/4 /bin/app:32/2 /bin/app:320";
+
+TEST(RecordReader, ReadsEveryFigureOfAProbe) {
+    Probed probed;
+    const Merged merged = probed.merged();
+    const auto nodes = nodes_by_path(merged);
+    ASSERT_EQ(merged.nodes.size(), 8u);
+    const Totals& loop = merged.nodes[nodes.at(kProbedLoop)].totals;
+    EXPECT_EQ(loop.count, 2u);
+    EXPECT_EQ(loop.time_ns, 300u);
+    EXPECT_EQ(loop.iterations, 200u);
+    EXPECT_EQ(loop.min_ns, 100u);
+    EXPECT_EQ(loop.max_ns, 200u);
+    const Totals& work = merged.nodes[nodes.at(kProbedWork)].totals;
+    EXPECT_EQ(work.count, 12u);
+    EXPECT_EQ(work.time_ns, 200u);
+    EXPECT_EQ(work.untimed, 4u);
+    EXPECT_EQ(work.estimated_ns, 100u);
+    EXPECT_EQ(work.abandoned, 1u);
+    EXPECT_EQ(work.blocked_ns, 0u);
+    const Totals& marker = merged.nodes[nodes.at(kProbedMain + "/9!4 step")].totals;
+    EXPECT_EQ(marker.volume, 77u);
+    EXPECT_EQ(marker.min_ns, UINT64_MAX) << "never timed";
+    EXPECT_EQ(merged.nodes[nodes.at(kProbedMain + "/8!4 read input\nmain.c:7")].totals.time_ns,
+              25u);
+    EXPECT_EQ(merged.ranks[0].probes, 21u);
+    EXPECT_EQ(merged.ranks[0].probes_missed, 3u);
+    EXPECT_EQ(merged.ranks[0].probes_dropped, 2u);
+    EXPECT_EQ(merged.rows.size(), 8u);
+    EXPECT_TRUE(is_well_formed(merged));
+}
+
+// The file of a process that was killed at virtual tick 1000 - 100: main had been open from tick
+// 100, the loop from 700, and inside of it work twice, the second time by recursion.
+TEST(RecordReader, OpenProbesTookTheTimeUntilNow) {
+    Probed probed;
+    probed.file.last_thread().last_ticks = 1000;
+    probed.file.last_thread().intrusion_ticks = 60;
+    probed.file.last_thread().paused_ticks = 40;
+    probed.file.open_probe(probed.main, 100);
+    probed.file.open_probe(probed.loop, 700);
+    probed.file.open_probe(probed.work, 750);
+    probed.file.open_probe(probed.work, 760, kEntryUntimed);
+    const Merged merged = probed.merged();
+    const auto nodes = nodes_by_path(merged);
+    EXPECT_EQ(merged.nodes[nodes.at(kProbedMain)].totals.time_ns, (900u - 100) / 2);
+    EXPECT_EQ(merged.nodes[nodes.at(kProbedMain)].rank_max_ns, 400u);
+    EXPECT_EQ(merged.nodes[nodes.at(kProbedLoop)].totals.time_ns, (600u + 900 - 700) / 2);
+    EXPECT_EQ(merged.nodes[nodes.at(kProbedWork)].totals.time_ns, (400u + 900 - 750) / 2);
+    EXPECT_EQ(merged.nodes[nodes.at(kProbedWork)].totals.count, 12u);
+    for (const MergedRow& row : merged.rows) {
+        EXPECT_EQ(row.totals.time_ns, merged.nodes[row.node].totals.time_ns);
+    }
+}
+
+TEST(RecordReader, WithoutCommunicationOpenProbesEndWithTheLastEntry) {
+    Probed probed;
+    probed.file.open_probe(probed.main, 100);
+    probed.file.open_probe(probed.loop, 700);
+    const Merged merged = probed.merged();
+    EXPECT_EQ(merged.nodes[nodes_by_path(merged).at(kProbedMain)].totals.time_ns, 300u);
+    EXPECT_EQ(merged.nodes[nodes_by_path(merged).at(kProbedLoop)].totals.time_ns, 300u);
+}
+
+template <typename File>
+void expect_damage_harmless(const File& original) {
     std::mt19937 random(20240607);
-    const Example original;
     int read = 0;
     for (int round = 0; round < 20'000; round++) {
-        Example example = original;
+        File example = original;
         char* bytes = static_cast<char*>(const_cast<void*>(example.file.data()));
         const int changes = 1 + static_cast<int>(random() % 8);
         for (int i = 0; i < changes; i++) {
@@ -265,6 +365,13 @@ TEST(RecordReader, DamagedFilesNeverHarm) {
         ASSERT_LE(merged.nodes.size(), example.file.bytes() / kCellBytes);
     }
     EXPECT_GT(read, 10'000);
+}
+
+TEST(RecordReader, DamagedFilesNeverHarm) {
+    expect_damage_harmless(Example());
+    Probed probed;
+    probed.file.open_probe(probed.main, 100);
+    expect_damage_harmless(probed);
 }
 
 }  // namespace

@@ -82,8 +82,9 @@ class Builder {
         return add(SiteKind::kProcedure, name, file, line, parent);
     }
     // A call statement and the procedure that it calls.
-    uint32_t call(const std::string& name, const std::string& file, int line, uint32_t parent) {
-        return proc(name, file, 1, add(SiteKind::kCall, name, file, line, parent));
+    uint32_t call(const std::string& name, const std::string& file, int line, uint32_t parent,
+                  int begins = 1) {
+        return proc(name, file, begins, add(SiteKind::kCall, name, file, line, parent));
     }
     uint32_t comm(const std::string& name, const std::string& file, int line, uint32_t parent) {
         return add(SiteKind::kCommunication, name, file, line, parent);
@@ -106,6 +107,22 @@ class Builder {
             totals.event_ns[calls.slot + 1] += calls.other_ns;
         }
     }
+    // What a probe saw: `node` was entered from its call statement, if it has one.
+    void entered(uint32_t node, uint32_t rank, uint64_t count, uint64_t longest_ns = 0,
+                 uint64_t iterations = 0) {
+        profile_.nodes[node].labels |= kLabelProbed;
+        profile_.nodes[node].labels &= ~uint32_t{kLabelEstimated};
+        Totals& totals = row_of(node, rank, 0).totals;
+        totals.count += count;
+        totals.min_ns = count == 1 ? longest_ns : longest_ns / 2;
+        totals.max_ns = longest_ns;
+        totals.iterations += iterations;
+        const uint32_t parent = profile_.nodes[node].parent;
+        if (profile_.nodes[parent].kind != SiteKind::kCall) return;
+        profile_.nodes[parent].labels &= ~uint32_t{kLabelEstimated};
+        row_of(parent, rank, 0).totals.count += count;
+    }
+    Totals& totals_of(uint32_t node, uint32_t rank) { return row_of(node, rank, 0).totals; }
     void compute(uint32_t node, uint32_t rank, uint64_t ns, uint32_t thread = 0) {
         row_of(node, rank, thread).computation_ns += ns;
     }
@@ -169,6 +186,11 @@ class Builder {
             sum.event_count[slot] += row.totals.event_count[slot];
             sum.event_ns[slot] += row.totals.event_ns[slot];
         }
+        sum.iterations += row.totals.iterations;
+        sum.untimed += row.totals.untimed;
+        sum.abandoned += row.totals.abandoned;
+        sum.estimated_ns += row.totals.estimated_ns;
+        sum.volume += row.totals.volume;
         node.computation_ns += row.computation_ns;
         profile_.computation_ns += row.computation_ns;
         if (node.kind == SiteKind::kCommunication) {
@@ -340,6 +362,79 @@ inline Profile large_profile() {
     profile.distances.push_back({kRecv, 1, 3, 6000, 3 * kSecond, 0, 0, 6000 * 4096});
     profile.distances.push_back({kRecv, 3, 1, 2000, kSecond, 0, 0, 2000 * 4096});
     return profile;
+}
+
+// The paper's example (its figure 12) with probes, on two ranks of 1.48 s. p4 was reduced; main has
+// a block and a marker of the user's, and calls a procedure without probes.
+inline Profile probed_profile() {
+    Builder b(2, "example");
+    const std::string file = "/home/ada/example.c";
+    const uint32_t main = b.proc("main", file, 10, 0);
+    const uint32_t p1 = b.call("p1", file, 11, main, 16);
+    const uint32_t p2 = b.call("p2", file, 12, main, 20);
+    const uint32_t report = b.call("report", file, 13, main, 40);
+    const uint32_t barrier = b.comm("MPI_Barrier", file, 41, report);
+    const uint32_t block = b.add(SiteKind::kBlock, "checkpoint", "example.c", 14, main);
+    const uint32_t marker = b.add(SiteKind::kMarker, "step", "", 0, main);
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        b.entered(main, rank, 1, 1460 * kMs);
+        b.compute(main, rank, 80 * kMs);
+        b.calls(barrier, rank, {1, 15 * kMs, 10 * kMs, 0, 0, 15 * kMs, 0, 0, 0});
+        b.compute(report, rank, 5 * kMs);
+        b.entered(block, rank, 2, 40 * kMs);
+        b.compute(block, rank, 60 * kMs);
+        b.totals_of(block, rank).volume = 4096;
+        b.totals_of(marker, rank).count = 7;
+        b.totals_of(marker, rank).volume = 70;
+        b.compute(0, rank, 20 * kMs);
+    }
+    b.profile().nodes[marker].labels = kLabelProbed;
+    // p3 as called by p1, then as called by p2: own times of p3, loop1, loop2, p4 in it and p4
+    // beside it, send and receive.
+    const uint64_t parts_ms[2][7] = {{30, 50, 100, 400, 100, 200, 150},
+                                     {30, 10, 20, 80, 20, 20, 70}};
+    for (int n = 0; n < 2; ++n) {
+        const uint64_t(&ms)[7] = parts_ms[n];
+        const uint32_t caller = n == 0 ? p1 : p2;
+        const uint32_t p3 = b.call("p3", file, n == 0 ? 17 : 21, caller, 24);
+        const uint32_t send = b.comm("MPI_Send", file, 25, p3);
+        const uint32_t beside = b.call("p4", file, 26, p3, 35);
+        const uint32_t loop1 = b.add(SiteKind::kLoop, "loop", file, 27, p3);
+        const uint32_t receive = b.comm("MPI_Recv", file, 28, loop1);
+        const uint32_t loop2 = b.add(SiteKind::kLoop, "loop", file, 29, loop1);
+        const uint32_t inside = b.call("p4", file, 30, loop2, 35);
+        for (uint32_t rank = 0; rank < 2; ++rank) {
+            // Rank 1 receives 40 ms longer and computes 40 ms less in p4.
+            const uint64_t late = 40 * rank;
+            b.entered(caller, rank, 1, (n == 0 ? 1040 : 260) * kMs);
+            b.compute(caller, rank, 10 * kMs);
+            b.entered(p3, rank, 1, (n == 0 ? 1030 : 250) * kMs);
+            b.compute(p3, rank, ms[0] * kMs);
+            b.entered(loop1, rank, 1, (n == 0 ? 700 : 180) * kMs, 11);
+            b.compute(loop1, rank, ms[1] * kMs);
+            b.entered(loop2, rank, 10, 60 * kMs, 60);
+            b.compute(loop2, rank, ms[2] * kMs);
+            b.entered(inside, rank, 50, 9 * kMs);
+            b.compute(inside, rank, (ms[3] - late) * kMs);
+            b.totals_of(inside, rank).untimed = 40;
+            b.totals_of(inside, rank).estimated_ns = 30 * kMs;
+            b.entered(beside, rank, 1, 100 * kMs);
+            b.compute(beside, rank, ms[4] * kMs);
+            b.calls(send, rank, {1, ms[5] * kMs, 0, 800, 0, ms[5] * kMs, 0, 0, 0});
+            const uint64_t receive_ms = ms[6] + late;
+            b.calls(receive, rank,
+                    {10, receive_ms * kMs, (receive_ms - 10) * kMs, 0, 8000, 20 * kMs, 0, 0, 0});
+        }
+        b.profile().nodes[inside].labels |= kLabelReduced;
+    }
+    b.profile().ranks[1].probes = 130;
+    b.profile().ranks[1].probes_missed = 2;
+    b.profile().ranks[1].probes_dropped = 3;
+    b.profile().sites = {7, 5, 4, 2, {}};
+    b.profile().sites.left_out = {{SiteKind::kProcedure, "tiny", file, 50, "too small"},
+                                  {SiteKind::kProcedure, "report", file, 40, "not selected"},
+                                  {SiteKind::kLoop, "loop", file, 52, "not selected"}};
+    return b.finish();
 }
 
 // A program without MPI.

@@ -3,7 +3,9 @@
 #ifndef DWELL_TESTS_UNIT_SYNTHETIC_RECORDS_H_
 #define DWELL_TESTS_UNIT_SYNTHETIC_RECORDS_H_
 
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <string>
@@ -120,6 +122,38 @@ class RecordFile {
         const CellIndex cell = add_node(reached, SiteKind::kInterval, 0, left, figures);
         at<Node>(cell).part = meet;
         return cell;
+    }
+    // A node made by a probe. `row` is the offset of its SiteRow.
+    CellIndex add_probe(CellIndex parent, SiteKind kind, uint16_t module, uint64_t row,
+                        Figures figures) {
+        const CellIndex cell = add_node(parent, kind, module, row, figures);
+        const CellIndex part = add_cells(1);
+        at<Node>(cell).part = part;
+        return cell;
+    }
+    CellIndex add_named(CellIndex parent, SiteKind kind, const std::string& name, Figures figures) {
+        const size_t bytes = offsetof(TextRecord, text) + name.size() + 1;
+        const CellIndex text = add_cells(static_cast<uint32_t>(bytes / kCellBytes + 1));
+        at<TextRecord>(text).next = header().first_text;
+        at<TextRecord>(text).bytes = static_cast<uint32_t>(name.size());
+        memcpy(reinterpret_cast<char*>(&at<TextRecord>(text)) + offsetof(TextRecord, text),
+               name.c_str(), name.size() + 1);
+        header().first_text = text;
+        const CellIndex cell = add_probe(parent, kind, 0, text, figures);
+        at<Node>(cell).site.flags = kNodeNamed;
+        return cell;
+    }
+    ProbePart& probe_part(CellIndex node) { return at<ProbePart>(at<Node>(node).part); }
+    // Opens an entry of the last thread, above those that are open.
+    void open_probe(CellIndex node, uint64_t entry_virtual, uint32_t flags = 0) {
+        constexpr uint32_t kEntries = 8;
+        if (last_thread().probe_stack == 0) {
+            const CellIndex stack = add_cells(kEntries * sizeof(ProbeEntry) / kCellBytes);
+            last_thread().probe_stack = stack;
+            last_thread().probe_stack_entries = kEntries;
+        }
+        ProbeEntry* entries = &at<ProbeEntry>(last_thread().probe_stack);
+        entries[++last_thread().probe_depth] = {0, 0, entry_virtual, node, flags};
     }
     CommPart& part(CellIndex node) { return at<CommPart>(at<Node>(node).part); }
     SizeHistogram& histogram(CellIndex node) { return at<SizeHistogram>(part(node).histogram); }

@@ -16,8 +16,8 @@ namespace dwell {
 namespace {
 
 std::vector<Profile> all_profiles() {
-    return {samples::halo_profile(), samples::hostile_profile(), samples::large_profile(),
-            samples::serial_profile(), Profile{}};
+    return {samples::halo_profile(),   samples::hostile_profile(), samples::large_profile(),
+            samples::serial_profile(), samples::probed_profile(),  Profile{}};
 }
 
 TEST(TextReport, NoLineIsWiderThanAsked) {
@@ -81,6 +81,8 @@ TEST(TextReport, LooksAsReviewed) {
         {"halo_100.txt", samples::halo_profile(), 100, true},
         {"halo_80_ascii.txt", samples::halo_profile(), 80, false},
         {"hostile_80.txt", samples::hostile_profile(), 80, true},
+        {"probed_80.txt", samples::probed_profile(), 80, true},
+        {"probed_100.txt", samples::probed_profile(), 100, true},
     };
     for (const Golden& golden : goldens) {
         SCOPED_TRACE(golden.file);
@@ -113,7 +115,8 @@ std::vector<TreeLine> tree_lines(const Profile& profile) {
     for (std::string line; std::getline(report, line);) {
         if (line.find("Lines below") != std::string::npos) break;
         if (start == std::string::npos) {
-            start = line.find("procedure or MPI call");
+            start =
+                std::min(line.find("procedure or MPI call"), line.find("procedure, loop or MPI"));
             continue;
         }
         std::istringstream figures(line);
@@ -129,7 +132,8 @@ std::vector<TreeLine> tree_lines(const Profile& profile) {
 
 // What is shown below a line is the line, up to three digits and rests too short for a line.
 TEST(TextReport, ShownTimesAddUp) {
-    for (const Profile& profile : {samples::halo_profile(), samples::hostile_profile()}) {
+    for (const Profile& profile :
+         {samples::halo_profile(), samples::hostile_profile(), samples::probed_profile()}) {
         const std::vector<TreeLine> lines = tree_lines(profile);
         ASSERT_GT(lines.size(), 3u);
         const double rest_ms = 0.001 * lines[0].time_ms;

@@ -62,11 +62,22 @@ enum Column {
     kBytes,
     kBlocked,
     kSent,
-    kReceived
+    kReceived,
+    kMin,
+    kMax,
+    kFailed,
+    kEstimated,
+    kLabels,
+    kIterations,
+    kUntimed,
+    kAbandoned,
+    kEstimatedTime,
+    kVolume
 };
 
 TEST(WriteCsv, SelfTimesAddUpToTheTotal) {
-    for (const Profile& p : {samples::halo_profile(), samples::hostile_profile()}) {
+    for (const Profile& p :
+         {samples::halo_profile(), samples::hostile_profile(), samples::probed_profile()}) {
         const std::string text = write_csv(p);
         EXPECT_EQ(text.compare(0, kDesignColumns.size(), kDesignColumns), 0);
         const Table table = parse_csv(text);
@@ -109,6 +120,37 @@ TEST(WriteCsv, RowsPerRankAddUpToMergedRows) {
         EXPECT_EQ(bytes, std::stoull(merged[i][kBytes])) << merged[i][kPath];
     }
     EXPECT_FALSE(write_csv_per_rank(samples::large_profile()).has_value());
+}
+
+// p3 by its two call statements, the loops in it, and what the user counted.
+TEST(WriteCsv, FiguresOfProbes) {
+    const Table table = parse_csv(write_csv(samples::probed_profile()));
+    const auto row_of = [&table](const std::string& path) {
+        for (const auto& row : table) {
+            if (row[kPath] == "example@:0/main@example.c:10/" + path) return row;
+        }
+        ADD_FAILURE() << path;
+        return table[0];
+    };
+    const std::string p3 = "p1@example.c:11/p1@example.c:16/p3@example.c:17/p3@example.c:24";
+    EXPECT_EQ(row_of(p3)[kKind], "proc");
+    EXPECT_EQ(row_of(p3)[kCount], "2");
+    EXPECT_EQ(row_of(p3)[kTime], "2.060000000");
+    EXPECT_EQ(row_of(p3)[kSelf], "0.060000000");
+    EXPECT_EQ(row_of(p3)[kMax], "1.030000000");
+    EXPECT_EQ(row_of(p3)[kEstimated], "0");
+    EXPECT_EQ(row_of(p3)[kLabels], "probed");
+    const std::string loop2 = p3 + "/loop@example.c:27/loop@example.c:29";
+    EXPECT_EQ(row_of(loop2)[kKind], "loop");
+    EXPECT_EQ(row_of(loop2)[kCount], "20");
+    EXPECT_EQ(row_of(loop2)[kIterations], "120");
+    const auto p4 = row_of(loop2 + "/p4@example.c:30/p4@example.c:35");
+    EXPECT_EQ(p4[kUntimed], "80");
+    EXPECT_EQ(p4[kEstimatedTime], "0.060000000");
+    EXPECT_EQ(p4[kLabels], "probed reduced");
+    EXPECT_EQ(row_of("step@:0")[kKind], "marker");
+    EXPECT_EQ(row_of("step@:0")[kVolume], "140");
+    EXPECT_EQ(row_of("report@example.c:13/report@example.c:40")[kLabels], "estimated");
 }
 
 TEST(WriteCsv, NamesSurviveQuotingAndPaths) {

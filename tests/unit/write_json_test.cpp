@@ -27,8 +27,20 @@ void expect_same(const Profile& a, const Profile& b) {
                           std::tie(r.start_unix_ns, r.real_ns, r.intrusion_ns, r.paused_ns,
                                    r.call_cost_ns, r.record_bytes, r.samples),
                           std::tie(r.samples_in_calls, r.samples_lost, r.folded_paths, r.dropped,
-                                   r.guessed, r.clock_errors, r.threads_served));
+                                   r.guessed, r.clock_errors, r.threads_served, r.probes,
+                                   r.probes_missed, r.probes_dropped));
     };
+    EXPECT_EQ(std::tie(a.sites.procedures, a.sites.procedures_probed, a.sites.loops,
+                       a.sites.loops_probed),
+              std::tie(b.sites.procedures, b.sites.procedures_probed, b.sites.loops,
+                       b.sites.loops_probed));
+    ASSERT_EQ(a.sites.left_out.size(), b.sites.left_out.size());
+    for (size_t i = 0; i < a.sites.left_out.size(); ++i) {
+        const LeftOutSite& x = a.sites.left_out[i];
+        const LeftOutSite& y = b.sites.left_out[i];
+        EXPECT_EQ(std::tie(x.kind, x.name, x.file, x.line, x.reason),
+                  std::tie(y.kind, y.name, y.file, y.line, y.reason));
+    }
     for (size_t i = 0; i < a.ranks.size(); ++i) {
         EXPECT_TRUE(rank_key(a.ranks[i]) == rank_key(b.ranks[i])) << "rank " << i;
     }
@@ -81,12 +93,32 @@ void expect_same(const Profile& a, const Profile& b) {
 }
 
 TEST(WriteJson, NothingIsLost) {
-    for (const Profile& profile : {samples::halo_profile(), samples::hostile_profile(),
-                                   samples::large_profile(), samples::serial_profile()}) {
+    for (const Profile& profile :
+         {samples::halo_profile(), samples::hostile_profile(), samples::large_profile(),
+          samples::serial_profile(), samples::probed_profile()}) {
         const auto read = read_profile_json(write_profile_json(profile));
         ASSERT_TRUE(read.has_value()) << read.error();
         expect_same(profile, *read);
     }
+}
+
+TEST(WriteJson, FiguresOfProbes) {
+    const auto json = nlohmann::json::parse(write_profile_json(samples::probed_profile()));
+    EXPECT_EQ(json["sites"]["procedures_probed"], 5);
+    ASSERT_EQ(json["left_out"].size(), 3u);
+    EXPECT_EQ(json["left_out"][0]["name"], "tiny");
+    EXPECT_EQ(json["left_out"][2]["kind"], "loop");
+    int loops = 0;
+    for (const auto& node : json["nodes"]) {
+        if (node["kind"] != "loop") {
+            EXPECT_FALSE(node.contains("iterations"));
+            continue;
+        }
+        ++loops;
+        EXPECT_EQ(node["iterations"], node["line"] == 27 ? 22 : 120);
+        EXPECT_EQ(node["labels"], nlohmann::json({"probed"}));
+    }
+    EXPECT_EQ(loops, 4);
 }
 
 TEST(WriteJson, TimesAreWholeNanoseconds) {
@@ -130,8 +162,9 @@ TEST(WriteJson, KeysAreThoseOfTheSchema) {
     std::ifstream file(folder / "docs" / "profile.schema.json");
     ASSERT_TRUE(file);
     const Json schema = Json::parse(file);
-    for (const Profile& profile : {samples::halo_profile(), samples::hostile_profile(),
-                                   samples::large_profile(), samples::serial_profile()}) {
+    for (const Profile& profile :
+         {samples::halo_profile(), samples::hostile_profile(), samples::large_profile(),
+          samples::serial_profile(), samples::probed_profile()}) {
         expect_keys(Json::parse(write_profile_json(profile)), schema, schema, "");
     }
 }

@@ -72,6 +72,36 @@ TEST(WritePicl, EveryEventOutsideTheReportHasALabel) {
     EXPECT_EQ(labels.count(-52), 0u);
 }
 
+TEST(WritePicl, ProbesAreCounted) {
+    const Profile profile = samples::probed_profile();
+    const PiclFile file = parse_picl(write_picl(profile));
+    expect_no_errors(file);
+    const Pairs count = pairs_of(file, -102, -1, 0);
+    const Pairs time = pairs_of(file, -101, -1, 0);
+    const Pairs volume = pairs_of(file, -103, -1, 0);
+    int loops = 0;
+    for (size_t i = 1; i < profile.nodes.size(); ++i) {
+        const ProfileNode& node = profile.nodes[i];
+        const int event = static_cast<int>(i) - 1;
+        if (node.kind == SiteKind::kLoop && node.line == 27) {
+            ++loops;
+            EXPECT_EQ(count.at(event), 1);
+            EXPECT_DOUBLE_EQ(time.at(event), loops == 1 ? 0.700 : 0.180);
+        }
+        if (node.name == "report") {
+            EXPECT_EQ(count.at(event), -1) << "without probes";
+        }
+        if (node.kind == SiteKind::kMarker) {
+            EXPECT_EQ(count.at(event), 7);
+            EXPECT_EQ(volume.at(event), 70);
+        }
+        if (node.kind == SiteKind::kBlock) {
+            EXPECT_EQ(volume.at(event), 4096);
+        }
+    }
+    EXPECT_EQ(loops, 2);
+}
+
 TEST(WritePicl, LargeJobsAreOneSubset) {
     const PiclFile file = parse_picl(write_picl(samples::large_profile()));
     expect_no_errors(file);

@@ -1,0 +1,326 @@
+// See site_query.h. The queries are those of the paper, section 6.4.1.
+#include "report/site_query.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "report/views.h"
+#include "summarize/profile_walk.h"
+
+namespace dwell {
+namespace {
+
+constexpr int kLeastWidth = 60;
+
+// Sites that a person sees as one.
+using Identity = std::tuple<SiteKind, std::string, std::string, int>;
+
+Identity identity_of(const ProfileNode& node) {
+    return {node.kind, node.name, node.file, node.line};
+}
+
+// What is asked for.
+class Wanted {
+  public:
+    explicit Wanted(const std::string& text) : text_(text) {
+        const size_t colon = text.rfind(':');
+        if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) return;
+        const std::string number = text.substr(colon + 1);
+        if (number.size() > 9 || number.find_first_not_of("0123456789") != std::string::npos) {
+            return;
+        }
+        file_ = text.substr(0, colon);
+        line_ = std::stoi(number);
+    }
+
+    bool is(const ProfileNode& node) const {
+        if (line_ != 0) {
+            return node.line == line_ && (node.file == file_ || node.file.ends_with("/" + file_));
+        }
+        if (node.kind == SiteKind::kCall) return false;  // the procedure is meant
+        return is_name(node.name) || (node.kind == SiteKind::kProgram && is_name("program"));
+    }
+    bool is_name(const std::string& name) const {
+        const std::string shown = short_name(name, true);
+        return name == text_ || shown == text_ || inner_name(shown) == text_;
+    }
+
+  private:
+    std::string text_;
+    std::string file_;
+    int line_ = 0;
+};
+
+// Sums over the nodes of one site, or of one place as seen from a site.
+struct Sum {
+    uint32_t node = 0;  // one of them
+    uint64_t own_ns = 0;
+    Totals totals{};
+    uint32_t labels = 0;
+
+    void add(const Profile& profile, uint32_t index) {
+        const ProfileNode& from = profile.nodes[index];
+        if (totals.count == 0 && totals.time_ns == 0) {
+            node = index;
+            totals.min_ns = UINT64_MAX;
+        }
+        own_ns += from.computation_ns;
+        labels |= from.labels;
+        totals.time_ns += from.totals.time_ns;
+        totals.count += from.totals.count;
+        totals.min_ns = std::min(totals.min_ns, from.totals.min_ns);
+        totals.max_ns = std::max(totals.max_ns, from.totals.max_ns);
+        totals.blocked_ns += from.totals.blocked_ns;
+        totals.bytes_sent += from.totals.bytes_sent;
+        totals.bytes_received += from.totals.bytes_received;
+        totals.iterations += from.totals.iterations;
+        totals.untimed += from.totals.untimed;
+        totals.abandoned += from.totals.abandoned;
+        totals.estimated_ns += from.totals.estimated_ns;
+        totals.volume += from.totals.volume;
+    }
+};
+
+const char* word_of(SiteKind kind) {
+    switch (kind) {
+        case SiteKind::kProgram:
+            return "program";
+        case SiteKind::kProcedure:
+            return "procedure";
+        case SiteKind::kLoop:
+            return "loop";
+        case SiteKind::kCall:
+            return "call statement";
+        case SiteKind::kBlock:
+            return "block";
+        case SiteKind::kMarker:
+            return "marker";
+        default:
+            return "communication statement";
+    }
+}
+
+class SiteReport {
+  public:
+    SiteReport(const Profile& profile, const TextOptions& options, Canvas* canvas)
+        : profile_(profile), options_(options), canvas_(canvas), utf8_(canvas->utf8()) {
+        communication_ns_.resize(profile.nodes.size(), 0);
+        for (size_t i = 0; i < profile.nodes.size(); ++i) {
+            const ProfileNode& node = profile.nodes[i];
+            if (is_communication(node)) communication_ns_[i] = node.totals.time_ns;
+        }
+        sum_into_parents(profile, nodes_from_root(profile), &communication_ns_);
+    }
+
+    void draw_program() {
+        const MpiTimes mpi = mpi_times(profile_);
+        std::string text = fmt::format("{}: {}", printable(profile_.nodes[0].name, utf8_),
+                                       time(profile_.total_ns));
+        text += fmt::format("; computation {}, MPI transfer {}, blocked {}, set-up {}",
+                            time(profile_.computation_ns), time(mpi.transfer_ns),
+                            time(mpi.blocked_ns), time(mpi.setup_ns));
+        if (profile_.ranks.size() > 1) {
+            text += fmt::format("; times: mean of {} ranks, counts: sums", profile_.ranks.size());
+        }
+        canvas_->paragraph(text + ".", 2, Tone::kDim);
+    }
+
+    void draw_site(const std::vector<uint32_t>& nodes) {
+        Sum sum;
+        uint64_t calls_ns = 0;
+        uint64_t communication_ns = 0;
+        for (const uint32_t index : nodes) {
+            sum.add(profile_, index);
+            communication_ns += communication_ns_[index];
+            for (const uint32_t part : profile_.nodes[index].children) {
+                const ProfileNode& inside = profile_.nodes[part];
+                if (inside.kind == SiteKind::kCall) calls_ns += inside.totals.time_ns;
+            }
+        }
+        const ProfileNode& node = profile_.nodes[nodes.front()];
+        canvas_->title(describe(nodes.front()), word_of(node.kind));
+        draw_facts(node, sum, calls_ns, communication_ns);
+        if (options_.per_rank) draw_ranks(nodes);
+        draw_list("reached from", surroundings(nodes), sum.totals.time_ns);
+        if (is_communication(node)) return;
+        std::map<Identity, Sum> inside;
+        for (const uint32_t index : nodes) {
+            for (const uint32_t part : profile_.nodes[index].children) {
+                inside[identity_of(profile_.nodes[part])].add(profile_, part);
+            }
+        }
+        std::vector<std::pair<std::string, Sum>> parts;
+        for (const auto& [identity, part] : inside) parts.emplace_back(describe(part.node), part);
+        if (!parts.empty() && sum.own_ns != 0) {
+            Sum own;
+            own.totals.time_ns = sum.own_ns;
+            parts.emplace_back("computation here", own);
+        }
+        draw_list("inside", std::move(parts), sum.totals.time_ns);
+    }
+
+  private:
+    std::string time(uint64_t ns) const {
+        return time_text(static_cast<double>(ns) / rank_count(profile_), utf8_);
+    }
+
+    std::string describe(uint32_t index) const {
+        const ProfileNode& node = profile_.nodes[index];
+        std::string name = short_name(node.name, utf8_);
+        if (node.kind == SiteKind::kCall) name = "call " + name;
+        const std::string place = place_text(node, utf8_);
+        return place.empty() || index == 0 ? name : name + "  " + place;
+    }
+
+    // `calls_ns`: of the call statements right inside; `communication_ns`: of all below.
+    void draw_facts(const ProfileNode& node, const Sum& sum, uint64_t calls_ns,
+                    uint64_t communication_ns) {
+        const Totals& totals = sum.totals;
+        std::vector<std::string> facts;
+        facts.push_back(fmt::format("time {}, {} of all", time(totals.time_ns),
+                                    share_text(static_cast<double>(totals.time_ns),
+                                               static_cast<double>(profile_.total_ns))));
+        if ((sum.labels & kLabelEstimated) != 0) facts.back() += ", estimated";
+        if (totals.count != 0) facts.push_back("count " + count_text(totals.count));
+        const uint64_t timed = totals.count - std::min(totals.untimed, totals.count);
+        if (timed != 0 && node.kind != SiteKind::kMarker) {
+            const double mean_ns = static_cast<double>(totals.time_ns) / static_cast<double>(timed);
+            facts.push_back("each " + time_text(mean_ns, utf8_));
+            if (totals.min_ns < totals.max_ns) {
+                facts.push_back(fmt::format("{} to {}",
+                                            time_text(static_cast<double>(totals.min_ns), utf8_),
+                                            time_text(static_cast<double>(totals.max_ns), utf8_)));
+            }
+        }
+        ProfileNode all;
+        all.kind = node.kind;
+        all.labels = sum.labels;
+        all.totals = totals;
+        if (const std::string more = probe_text(all, rank_count(profile_), utf8_); !more.empty())
+            facts.push_back(more);
+        if (!is_communication(node)) facts.push_back("own computation " + time(sum.own_ns));
+        if (calls_ns != 0) facts.push_back("in calls " + time(calls_ns));
+        const std::string where = is_communication(node) ? "" : "in MPI " + time(communication_ns);
+        if (communication_ns != 0) {
+            const uint64_t blocked_ns = std::min(totals.blocked_ns, communication_ns);
+            if (!where.empty()) facts.push_back(where);
+            facts.push_back("transfer " + time(communication_ns - blocked_ns));
+            facts.push_back("blocked " + time(blocked_ns));
+        }
+        const uint64_t bytes = totals.bytes_sent + totals.bytes_received;
+        if (bytes != 0) facts.push_back(bytes_text(static_cast<double>(bytes)));
+        canvas_->items(facts, 2);
+    }
+
+    // The statements, or loops and procedures, right around the nodes.
+    std::vector<std::pair<std::string, Sum>> surroundings(const std::vector<uint32_t>& nodes) {
+        std::map<std::string, Sum> by_text;
+        for (const uint32_t index : nodes) {
+            const uint32_t parent = profile_.nodes[index].parent;
+            if (parent == kNoNode) continue;
+            std::string text = describe(parent);
+            const bool whole = parent == 0 || profile_.nodes[parent].kind == SiteKind::kProcedure;
+            const std::string procedure = whole ? "" : procedure_of(profile_, parent, utf8_);
+            if (!procedure.empty()) text += "  in " + procedure;
+            by_text[text].add(profile_, index);
+        }
+        return {by_text.begin(), by_text.end()};
+    }
+
+    void draw_list(const char* name, std::vector<std::pair<std::string, Sum>> entries,
+                   uint64_t whole_ns) {
+        if (entries.empty()) return;
+        std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+            return a.second.totals.time_ns > b.second.totals.time_ns;
+        });
+        Line head;
+        head.add(pad_left("time", 11), Tone::kDim).add(pad_left("share", 9), Tone::kDim);
+        head.add(pad_left("count", 9), Tone::kDim).add(std::string("  ") + name, Tone::kDim);
+        canvas_->put(head);
+        for (const auto& [text, sum] : entries) {
+            Line line;
+            line.add(pad_left(time(sum.totals.time_ns), 11));
+            line.add(pad_left(share_text(static_cast<double>(sum.totals.time_ns),
+                                         static_cast<double>(whole_ns)),
+                              9),
+                     Tone::kName);
+            line.add(pad_left(sum.totals.count == 0 ? "" : count_text(sum.totals.count), 9));
+            line.add("  ").add(cut_middle(text, canvas_->width() - line.width(), utf8_),
+                               Tone::kName);
+            canvas_->put(line);
+        }
+    }
+
+    void draw_ranks(const std::vector<uint32_t>& nodes) {
+        std::map<std::pair<uint32_t, uint32_t>, Sum> threads;
+        for (const ProfileRow& row : profile_.rows) {
+            if (std::find(nodes.begin(), nodes.end(), row.node) == nodes.end()) continue;
+            Sum& sum = threads[{row.rank, row.thread}];
+            sum.totals.time_ns += row.totals.time_ns;
+            sum.totals.count += row.totals.count;
+            sum.own_ns += row.computation_ns;
+        }
+        Line head;
+        for (const char* name : {"rank", "thread", "time", "own", "count"}) {
+            head.add(pad_left(name, 9), Tone::kDim);
+        }
+        canvas_->put(head);
+        for (const auto& [who, sum] : threads) {
+            Line line;
+            line.add(pad_left(fmt::format("{}", who.first), 9), Tone::kName);
+            line.add(pad_left(fmt::format("{}", who.second), 9));
+            line.add(pad_left(time_text(static_cast<double>(sum.totals.time_ns), utf8_), 9));
+            line.add(pad_left(time_text(static_cast<double>(sum.own_ns), utf8_), 9));
+            line.add(pad_left(count_text(sum.totals.count), 9));
+            canvas_->put(line);
+        }
+        if (threads.empty()) {
+            canvas_->paragraph("  No figures of each rank: the job was over the row limit.", 2);
+        }
+    }
+
+    const Profile& profile_;
+    const TextOptions& options_;
+    Canvas* canvas_;
+    bool utf8_;
+    std::vector<uint64_t> communication_ns_;  // by node, inclusive
+};
+
+}  // namespace
+
+tl::expected<std::string, std::string> write_site_report(const Profile& profile,
+                                                         const std::string& site,
+                                                         const TextOptions& options) {
+    const Wanted wanted(site);
+    std::map<Identity, std::vector<uint32_t>> found;
+    for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
+        if (wanted.is(profile.nodes[i])) found[identity_of(profile.nodes[i])].push_back(i);
+    }
+    if (found.empty()) {
+        for (const LeftOutSite& left_out : profile.sites.left_out) {
+            if (!wanted.is_name(left_out.name)) continue;
+            return tl::unexpected(fmt::format("{} has no probes: {}", site, left_out.reason));
+        }
+        return tl::unexpected(
+            fmt::format("this profile has no procedure, loop, block or statement '{}'", site));
+    }
+    std::vector<std::pair<uint64_t, std::vector<uint32_t>>> sites;
+    for (auto& [identity, nodes] : found) {
+        uint64_t time_ns = 0;
+        for (const uint32_t index : nodes) time_ns += profile.nodes[index].totals.time_ns;
+        sites.emplace_back(time_ns, std::move(nodes));
+    }
+    std::stable_sort(sites.begin(), sites.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    Canvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
+    SiteReport report(profile, options, &canvas);
+    report.draw_program();
+    for (const auto& [time_ns, nodes] : sites) report.draw_site(nodes);
+    return canvas.take();
+}
+
+}  // namespace dwell

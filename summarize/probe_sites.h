@@ -1,0 +1,60 @@
+// What the nodes that probes made stand for: procedures, loops, blocks and markers, out of the
+// static tables of their modules (or by the address of their code).
+#ifndef DWELL_SUMMARIZE_PROBE_SITES_H_
+#define DWELL_SUMMARIZE_PROBE_SITES_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "summarize/lines.h"
+#include "summarize/merged.h"
+#include "summarize/site_tables.h"
+
+namespace dwell {
+
+struct ProbeSite {
+    SourceFrame source;  // of a procedure: as for frames, without a statement
+    std::string name;    // of a loop "loop", of a block or marker its name
+    std::string file;    // where it begins; module+0xoffset when nothing is known of it
+    int line = 0;
+    uint32_t column = 0;
+    std::string module;                // path, where that is all that is known
+    uint32_t labels = 0;               // ProfileLabel
+    const SiteTable* table = nullptr;  // its row's, if known
+    uint32_t row = kNoSite;
+};
+
+class ProbeSites {
+  public:
+    // `merged` and `lines` must live as long as this object; modules have the same numbers in both.
+    ProbeSites(const Merged& merged, LineResolver* lines);
+
+    // Of a node of a probe kind. The result lives as long as this object.
+    const ProbeSite& site_of(const MergedNode& node);
+
+    // The place of the only statement directly inside `site` (loops without probes do not count)
+    // that calls `callee`; null when there is none, or more than one.
+    const StaticSite* statement_in(const ProbeSite& site, SiteKind kind, const std::string& callee);
+
+    // Of a module; it has been read by then.
+    const SiteTable& table_of(uint32_t module);
+
+  private:
+    void describe_row(const MergedNode& node, ProbeSite* site);
+    void describe_code(const MergedNode& node, ProbeSite* site);
+    void describe_name(const MergedNode& node, ProbeSite* site);
+    void describe_nothing(const MergedNode& node, ProbeSite* site);
+
+    const Merged& merged_;
+    LineResolver* lines_;
+    std::vector<std::unique_ptr<SiteTable>> tables_;
+    std::map<std::array<uint64_t, 3>, ProbeSite> sites_;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_PROBE_SITES_H_

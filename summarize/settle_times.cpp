@@ -1,0 +1,95 @@
+// See settle_times.h.
+#include "summarize/settle_times.h"
+
+#include <algorithm>
+
+#include "summarize/profile_walk.h"
+
+namespace dwell {
+namespace {
+
+uint64_t proportional(uint64_t whole, uint64_t part, uint64_t of) {
+    if (of == 0) return 0;
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(whole) * part / of);
+}
+
+}  // namespace
+
+TimeSettler::TimeSettler(const std::vector<ProfileNode>& nodes)
+    : nodes_(nodes), sums_(nodes.size()) {}
+
+// The parts are estimates as far as they have no probes: those give way.
+void TimeSettler::settle_probe(uint32_t index, NodeTime* time) {
+    Sums& sums = sums_[index];
+    // Entries without time leave room for anything.
+    const bool timed = (nodes_[index].labels & (kLabelReduced | kLabelCounted)) == 0;
+    if (timed && sums.children_ns > time->measured_ns) {
+        sums.cut_ns = std::min(sums.children_ns - time->measured_ns, sums.movable_ns);
+        sums.children_ns -= sums.cut_ns;
+    }
+    time->total_ns = std::max(time->measured_ns, sums.children_ns);
+    time->own_ns = time->total_ns - sums.children_ns;
+    const uint64_t over_ns = time->total_ns - time->measured_ns;
+    if (over_ns == 0 || !timed) return;
+    ++overruns_.count;
+    overruns_.ns += over_ns;
+}
+
+void TimeSettler::settle_estimate(uint32_t index, NodeTime* time) {
+    Sums& sums = sums_[index];
+    // A call is as long as what it calls: a difference belongs to the procedure that calls.
+    const bool call = nodes_[index].kind == SiteKind::kCall;
+    const uint64_t known_ns = call ? 0 : time->booked_ns + sums.unprobed_ns;
+    time->own_ns = known_ns > sums.children_ns ? known_ns - sums.children_ns : 0;
+    time->total_ns = time->own_ns + sums.children_ns;
+    sums.movable_ns += time->own_ns;
+}
+
+// Its share of what the probe above it takes away: own computation first asked, then each part.
+void TimeSettler::take_cut(uint32_t index, std::vector<NodeTime>* times) {
+    Sums& sums = sums_[index];
+    sums.movable_left_ns = sums.movable_ns;
+    sums.cut_left_ns = sums.cut_ns;
+    if (sums.cut_ns == 0 || is_probed(nodes_[index])) return;
+    NodeTime& time = (*times)[index];
+    const uint64_t own_cut_ns = proportional(sums.cut_ns, time.own_ns, sums.movable_ns);
+    sums.movable_left_ns -= time.own_ns;
+    sums.cut_left_ns -= own_cut_ns;
+    time.own_ns -= own_cut_ns;
+    time.total_ns -= sums.cut_ns;
+}
+
+void TimeSettler::settle(const std::vector<uint32_t>& present, std::vector<NodeTime>* times) {
+    for (const uint32_t index : present) sums_[index] = Sums{};
+    for (auto at = present.rbegin(); at != present.rend(); ++at) {
+        const ProfileNode& node = nodes_[*at];
+        NodeTime& time = (*times)[*at];
+        Sums& sums = sums_[*at];
+        const bool communication = is_communication(node);
+        if (communication) {
+            time.total_ns = time.measured_ns;
+        } else if (is_probed(node)) {
+            settle_probe(*at, &time);
+        } else {
+            settle_estimate(*at, &time);
+        }
+        if (*at == 0) continue;
+        Sums& parent = sums_[node.parent];
+        parent.children_ns += time.total_ns;
+        parent.unprobed_ns += communication ? time.measured_ns : time.booked_ns + sums.unprobed_ns;
+        if (!communication && !is_probed(node)) parent.movable_ns += sums.movable_ns;
+    }
+    for (const uint32_t index : present) {
+        const ProfileNode& node = nodes_[index];
+        if (index != 0 && !is_communication(node) && !is_probed(node)) {
+            Sums& parent = sums_[node.parent];
+            Sums& sums = sums_[index];
+            sums.cut_ns = proportional(parent.cut_left_ns, sums.movable_ns, parent.movable_left_ns);
+            parent.cut_left_ns -= sums.cut_ns;
+            parent.movable_left_ns -= sums.movable_ns;
+        }
+        take_cut(index, times);
+    }
+}
+
+}  // namespace dwell

@@ -1,0 +1,60 @@
+// Whose time is whose, when some nodes were measured by probes and others are known only from the
+// intervals between communication statements. Keeps rule 5 of DESIGN 5 exactly, in nanoseconds.
+//
+// What a probe measured stands. A node without probes has the intervals booked on it, less the part
+// of them that probes below it measured; what probes measured outside of their intervals comes from
+// it, too. Never less than nothing: what a node cannot give, the node above it gives.
+#ifndef DWELL_SUMMARIZE_SETTLE_TIMES_H_
+#define DWELL_SUMMARIZE_SETTLE_TIMES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "summarize/profile.h"
+
+namespace dwell {
+
+struct NodeTime {
+    uint64_t measured_ns = 0;  // communication, and what a probe measured; inclusive
+    uint64_t booked_ns = 0;    // intervals
+    uint64_t own_ns = 0;       // result: computation in the node itself
+    uint64_t total_ns = 0;     // result: inclusive
+};
+
+// Places where the parts took longer than the probe around them said, though all of it was timed.
+struct Overruns {
+    uint64_t count = 0;
+    uint64_t ns = 0;
+};
+
+class TimeSettler {
+  public:
+    // `nodes`: parents stand before their children.
+    explicit TimeSettler(const std::vector<ProfileNode>& nodes);
+
+    // `times` by node; `present`: the nodes that have any, their parents included, ascending.
+    void settle(const std::vector<uint32_t>& present, std::vector<NodeTime>* times);
+
+    const Overruns& overruns() const { return overruns_; }
+
+  private:
+    struct Sums {
+        uint64_t children_ns = 0;
+        uint64_t unprobed_ns = 0;      // as if there were no probes: communication and intervals
+        uint64_t movable_ns = 0;       // estimated computation up to the next probes below
+        uint64_t cut_ns = 0;           // of it, to be taken away
+        uint64_t movable_left_ns = 0;  // while it is taken from the children one by one
+        uint64_t cut_left_ns = 0;
+    };
+    void settle_probe(uint32_t index, NodeTime* time);
+    void settle_estimate(uint32_t index, NodeTime* time);
+    void take_cut(uint32_t index, std::vector<NodeTime>* times);
+
+    const std::vector<ProfileNode>& nodes_;
+    std::vector<Sums> sums_;
+    Overruns overruns_;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_SETTLE_TIMES_H_

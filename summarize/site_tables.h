@@ -1,0 +1,78 @@
+// The static tables that compiler plugins put into programs and libraries, read out of the files
+// (DESIGN 1: site). Layout: runtime/site_table.h. Nothing in a file is trusted.
+#ifndef DWELL_SUMMARIZE_SITE_TABLES_H_
+#define DWELL_SUMMARIZE_SITE_TABLES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/site_table.h"
+
+namespace dwell {
+
+constexpr uint32_t kNoSite = 0xffffffffu;
+
+struct StaticSite {
+    SiteKind kind = SiteKind::kNone;  // procedure, loop, call or communication
+    uint8_t flags = 0;                // SiteRowFlags
+    bool has_probes = false;
+    uint32_t unit = 0;
+    uint32_t enclosing = kNoSite;  // stands before it
+    uint64_t offset = 0;           // of its row in the module
+    std::string symbol;  // the linker's name of the procedure, or of the one called; else empty
+    std::string name;    // as people know it: demangled; of a communication the MPI function's C
+                         // name; of a call through a pointer "(pointer)"; of a loop "loop"
+    std::string file;
+    uint32_t line = 0;
+    uint32_t column = 0;
+    uint32_t end_line = 0;
+
+    bool left_out() const { return (flags & (kRowSmall | kRowUnselected)) != 0; }
+};
+
+struct SiteUnit {
+    std::string compiler;
+    std::string file;
+    std::string directory;
+    uint32_t loops_seen = 0;
+    uint32_t procedures_seen = 0;
+};
+
+enum class SiteTableState {
+    kRead,     // perhaps in part: see `unread_units`
+    kNone,     // no static table: not compiled by one of dwell's compilers
+    kMissing,  // no such file, or not an ELF file of this kind of machine
+    kChanged,  // another build than the one that ran
+};
+
+struct SiteTable {
+    SiteTableState state = SiteTableState::kNone;
+    std::vector<SiteUnit> units;
+    std::vector<StaticSite> sites;
+    uint32_t unread_units = 0;  // damaged, or written by another version of dwell's compilers
+    std::unordered_map<uint64_t, uint32_t> by_offset;
+
+    const StaticSite* at(uint64_t offset) const {
+        const auto found = by_offset.find(offset);
+        return found == by_offset.end() ? nullptr : &sites[found->second];
+    }
+};
+
+// Reads the table of the program, library or object file `path`. `build_id` as recorded during the
+// run; empty: the file is believed as it is.
+SiteTable read_site_table(const std::string& path, std::string_view build_id);
+
+// The same table without what stands in it several times (templates and inline procedures, once
+// from each unit that uses them). Of equal sites one that has probes is kept.
+SiteTable without_duplicates(const SiteTable& table);
+
+// By site: those that it encloses, by line and column. The last element holds those that nothing
+// encloses.
+std::vector<std::vector<uint32_t>> enclosed_sites(const SiteTable& table);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_SITE_TABLES_H_

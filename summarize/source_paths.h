@@ -1,0 +1,30 @@
+// Paths of source files as people read them.
+#ifndef DWELL_SUMMARIZE_SOURCE_PATHS_H_
+#define DWELL_SUMMARIZE_SOURCE_PATHS_H_
+
+#include <string>
+#include <string_view>
+
+namespace dwell {
+
+// `path` below `folder` (unless absolute, or the folder is empty), without the "." and empty
+// elements that build systems leave in paths.
+inline std::string tidy_path(std::string_view path, std::string_view folder) {
+    std::string whole(path);
+    if (!path.starts_with('/') && !folder.empty()) whole = std::string(folder) + "/" + whole;
+    std::string tidy;
+    for (const char* p = whole.c_str(); *p != '\0';) {
+        if (*p == '/') {
+            while (p[1] == '/' || (p[1] == '.' && (p[2] == '/' || p[2] == '\0'))) {
+                p += p[1] == '/' ? 1 : 2;
+            }
+        }
+        if (*p == '\0') break;
+        tidy += *p++;
+    }
+    return tidy.starts_with("./") ? tidy.substr(2) : tidy;
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_SOURCE_PATHS_H_
