@@ -10,7 +10,6 @@
 namespace dwell {
 namespace {
 
-constexpr int kNumberWidth = 4;         // of the running number
 constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is no line worth reading
 constexpr size_t kFunctionLines = 3;    // of a sampled function
 

@@ -244,7 +244,7 @@ TEST(RecordReader, CirclesEnd) {
 }
 
 // main (row 0x100) has a loop (row 0x120) with a call of work (row 0x140, called 12 times, of which
-// 4 without time), a block and a marker.
+// 3 only counted and 1 while it was open), a block and a marker.
 struct Probed {
     RecordFile file{0, 1};
     CellIndex root, main, loop, work, block, marker;
@@ -261,8 +261,9 @@ struct Probed {
         block = file.add_named(main, SiteKind::kBlock, "read input\nmain.c:7", {1, 50, 50, 50});
         marker = file.add_named(main, SiteKind::kMarker, "step", {5, 0, UINT64_MAX, 0});
         file.probe_part(loop).iterations = 200;
-        file.probe_part(work).untimed = 4;
-        file.probe_part(work).estimated_ticks = 200;
+        file.probe_part(work).untimed = 1;
+        file.probe_part(work).counted = 3;
+        file.probe_part(work).off_entries = 5;
         file.probe_part(work).abandoned = 1;
         file.probe_part(marker).volume = 77;
         file.probe_part(marker).untimed = 5;
@@ -296,7 +297,8 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_EQ(work.count, 12u);
     EXPECT_EQ(work.time_ns, 200u);
     EXPECT_EQ(work.untimed, 4u);
-    EXPECT_EQ(work.estimated_ns, 100u);
+    EXPECT_EQ(work.off_entries, 5u);
+    EXPECT_EQ(work.estimated_ns, 200u) << "3 and 5 entries of (400 ticks / 8 timed entries)";
     EXPECT_EQ(work.abandoned, 1u);
     EXPECT_EQ(work.blocked_ns, 0u);
     const Totals& marker = merged.nodes[nodes.at(kProbedMain + "/9!4 step")].totals;

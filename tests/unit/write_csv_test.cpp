@@ -68,8 +68,8 @@ enum Column {
     kFailed,
     kEstimated,
     kLabels,
-    kIterations,
     kUntimed,
+    kIterations,
     kAbandoned,
     kEstimatedTime,
     kVolume
