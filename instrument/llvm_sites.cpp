@@ -272,6 +272,11 @@ class Finder {
         return llvm::dyn_cast<CallBase>(user);
     }
 
+    // What the compiler makes of a coroutine besides the procedure that starts it.
+    static bool is_part_of_coroutine(StringRef name) {
+        return name.endswith(".resume") || name.endswith(".destroy") || name.endswith(".cleanup");
+    }
+
     LlvmRow procedure_row(const Function& function, const Function* host) const {
         LlvmRow row;
         row.kind = SiteKind::kProcedure;
@@ -282,7 +287,9 @@ class Finder {
         if (subprogram == nullptr) return row;
         row.file = file_name(subprogram->getFile());
         row.line = subprogram->getLine();
-        if (subprogram->isArtificial()) row.flags |= kRowArtificial;
+        if (subprogram->isArtificial() || is_part_of_coroutine(row.name)) {
+            row.flags |= kRowArtificial;
+        }
         if (row.line == 0) {  // glue around static initialisers that were inlined into it
             const DILocation* first = first_location(function);
             row.file = file_name(first->getFile());
