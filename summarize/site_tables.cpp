@@ -14,7 +14,6 @@
 #include <map>
 #include <tuple>
 
-#include "runtime/mpi_calls.h"
 #include "summarize/source_paths.h"
 #include "summarize/symbol_names.h"
 
@@ -162,13 +161,6 @@ bool is_fortran(const std::string& file) {
     return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end();
 }
 
-std::string mpi_name(const std::string& symbol) {
-    for (int call = 1; call < kMpiCallCount; ++call) {
-        if (is_mpi_function(symbol, kMpiCalls[call].name)) return kMpiCalls[call].name;
-    }
-    return display_name(symbol);
-}
-
 class TableReader {
   public:
     TableReader(const ElfSections& elf, SiteTable* table) : elf_(elf), table_(table) {}
@@ -242,7 +234,7 @@ class TableReader {
     static std::string name_of(const StaticSite& site, bool fortran) {
         if (site.kind == SiteKind::kLoop) return "loop";
         if (site.symbol.empty()) return site.kind == SiteKind::kProcedure ? "?" : "(pointer)";
-        if (site.kind == SiteKind::kCommunication) return mpi_name(site.symbol);
+        if (site.kind == SiteKind::kCommunication) return mpi_c_name(site.symbol);
         std::string name = display_name(without_clone(site.symbol));
         // gfortran: external procedures end in one underscore; the main program is MAIN__.
         const bool external = name == site.symbol && name.size() > 1 && name.ends_with('_');
@@ -307,12 +299,19 @@ std::vector<std::vector<uint32_t>> enclosed_sites(const SiteTable& table) {
         const uint32_t outer = table.sites[i].enclosing;
         enclosed[outer == kNoSite ? table.sites.size() : outer].push_back(i);
     }
+    // The unit's own file first, then those that it includes.
+    std::vector<std::string> sources;
+    for (const SiteUnit& unit : table.units) {
+        sources.push_back(tidy_path(unit.file, unit.directory));
+    }
+    const auto key = [&](uint32_t i) {
+        const StaticSite& site = table.sites[i];
+        return std::tuple(site.unit, site.file != sources[site.unit], std::string_view(site.file),
+                          site.line, site.column);
+    };
     for (std::vector<uint32_t>& list : enclosed) {
-        std::stable_sort(list.begin(), list.end(), [&table](uint32_t a, uint32_t b) {
-            const StaticSite& x = table.sites[a];
-            const StaticSite& y = table.sites[b];
-            return std::tie(x.unit, x.line, x.column) < std::tie(y.unit, y.line, y.column);
-        });
+        std::stable_sort(list.begin(), list.end(),
+                         [&key](uint32_t a, uint32_t b) { return key(a) < key(b); });
     }
     return enclosed;
 }

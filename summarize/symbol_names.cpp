@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <memory>
@@ -80,6 +81,18 @@ std::string display_name(std::string_view symbol) {
 
 bool is_mpi_entry(std::string_view symbol) {
     return is_cxx_binding(symbol) || plain_mpi_name(symbol).starts_with("mpi_");
+}
+
+// The names of MPI have one capital letter behind MPI_.
+std::string mpi_c_name(std::string_view symbol) {
+    if (is_cxx_binding(symbol)) return display_name(symbol);
+    if (symbol.starts_with("PMPI_")) symbol.remove_prefix(1);
+    if (symbol.starts_with("MPI_")) return std::string(symbol);
+    std::string name = plain_mpi_name(symbol);
+    for (size_t i = 0; i < std::min<size_t>(5, name.size()); ++i) {
+        name[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[i])));
+    }
+    return name;
 }
 
 bool is_mpi_function(std::string_view symbol, std::string_view c_name) {

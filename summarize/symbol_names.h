@@ -22,6 +22,10 @@ bool is_encoded_name(std::string_view symbol);
 // members of the C++ namespace MPI.
 bool is_mpi_entry(std::string_view symbol);
 
+// The C name of an entry point of MPI: MPI_Comm_rank for PMPI_Comm_rank, mpi_comm_rank_,
+// mpi_comm_rank_f08_. Members of the C++ namespace MPI keep theirs.
+std::string mpi_c_name(std::string_view symbol);
+
 // True when `symbol` is a spelling of the MPI function with the C name `c_name`.
 bool is_mpi_function(std::string_view symbol, std::string_view c_name);
 

@@ -124,6 +124,8 @@ TEST(SiteTables, NamesOfFortran) {
     unit.add({SiteKind::kProcedure, "step_._omp_fn.1", 4});
     unit.add({SiteKind::kCommunication, "mpi_send_", 5, 1});
     unit.add({SiteKind::kCommunication, "mpi_allreduce_f08_", 6, 1});
+    unit.add({SiteKind::kCommunication, "mpi_comm_rank_f08_", 6, 1});
+    unit.add({SiteKind::kCommunication, "PMPI_Win_fence", 6, 1});
     unit.add({SiteKind::kCall, "", 7, 1});
     unit.write(folder / "unit.s");
     ASSERT_EQ(run("cd '" + (folder / "") + "' && gcc -c unit.s"), "");
@@ -132,7 +134,8 @@ TEST(SiteTables, NamesOfFortran) {
         names.push_back(site.name);
     }
     EXPECT_EQ(names, (std::vector<std::string>{"heat::step", "work", "inner", "step_._omp_fn.1",
-                                               "MPI_Send", "MPI_Allreduce", "(pointer)"}));
+                                               "MPI_Send", "MPI_Allreduce", "MPI_Comm_rank",
+                                               "MPI_Win_fence", "(pointer)"}));
 }
 
 // The same template in two units, one of which has no probes in it.
