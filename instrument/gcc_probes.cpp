@@ -73,9 +73,15 @@ class ProbeInserter {
         }
     }
 
-    // Counts how often the header is reached; only the leave probes use the number, so a loop whose
-    // trips are known when it is entered pays nothing for it.
-    tree count_iterations(class loop* loop) {
+    // How often the header was reached, without and with the present time.
+    struct Count {
+        tree before;
+        tree after;
+    };
+
+    // Only the leave probes use the numbers, so a loop whose trips are known when it is entered
+    // pays nothing for them.
+    Count count_iterations(class loop* loop) {
         tree before = make_ssa_name(uint64_type_node);
         tree after = make_ssa_name(uint64_type_node);
         gphi* phi = create_phi_node(before, loop->header);
@@ -86,7 +92,21 @@ class ProbeInserter {
             gimple_build_assign(after, PLUS_EXPR, before, build_int_cst(uint64_type_node, 1));
         gimple_stmt_iterator at = gsi_after_labels(loop->header);
         gsi_insert_before(&at, add, GSI_SAME_STMT);
-        return after;
+        return {before, after};
+    }
+
+    // True when the header is nothing but the test before the body, as in a while statement: left
+    // from there, the last time that it was reached began no iteration.
+    bool tests_first(class loop* loop, edge leaving) {
+        if (leaving->src != loop->header || EDGE_COUNT(loop->header->succs) != 2) return false;
+        const edge staying = EDGE_SUCC(loop->header, EDGE_SUCC(loop->header, 0) == leaving ? 1 : 0);
+        if (staying->dest == loop->header || staying->dest == loop->latch) return false;
+        for (gimple_stmt_iterator at = gsi_start_bb(loop->header); !gsi_end_p(at); gsi_next(&at)) {
+            gimple* statement = gsi_stmt(at);
+            if (!is_gimple_debug(statement) && gimple_has_side_effects(statement)) return false;
+            if (gimple_store_p(statement)) return false;
+        }
+        return true;
     }
 
     void insert_loop(const LoopSite& site) {
@@ -94,15 +114,16 @@ class ProbeInserter {
         const location_t location = last != nullptr ? gimple_location(last) : UNKNOWN_LOCATION;
         gsi_insert_seq_on_edge(loop_preheader_edge(site.loop),
                                probe(ProbeKind::kLoopEnter, site.row, NULL_TREE, location));
-        tree iterations = NULL_TREE;
+        Count count = {NULL_TREE, NULL_TREE};
         auto_vec<edge> exits = get_loop_exit_edges(site.loop);
         for (edge leaving : exits) {
             if ((leaving->flags & EDGE_COMPLEX) != 0) {
                 continue;  // by exception or computed jump: the library notices
             }
-            if (iterations == NULL_TREE) {
-                iterations = count_iterations(site.loop);
+            if (count.after == NULL_TREE) {
+                count = count_iterations(site.loop);
             }
+            const tree iterations = tests_first(site.loop, leaving) ? count.before : count.after;
             gsi_insert_seq_on_edge(leaving,
                                    probe(ProbeKind::kLoopLeave, site.row, iterations, location));
         }

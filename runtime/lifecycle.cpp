@@ -277,7 +277,7 @@ void after_init() {
 void detach_process(FileState state) {
     if (g_live->on == 0) return;
     const uint64_t now = now_ticks();
-    if (t_thread != nullptr) end_probes(t_thread, now);
+    if (t_thread != nullptr) end_probes(t_thread, now, false);
     switch_sites(false);
     g_live->on = 0;
     refresh_ticket();

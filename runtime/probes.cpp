@@ -353,13 +353,13 @@ void start_probes(Thread* thread) {
     thread->vforked = false;
 }
 
-void end_probes(Thread* thread, uint64_t now) {
+void end_probes(Thread* thread, uint64_t now, bool abandoned) {
     if (thread->stacks[0].base == nullptr) return;
     thread->stacks[thread->on_number] = thread->on;
     for (const ProbeStack& stack : thread->stacks) {
         if (stack.base == nullptr) continue;
         thread->on = stack;
-        while (thread->on.top != thread->on.base) close_entry(thread, now, true);
+        while (thread->on.top != thread->on.base) close_entry(thread, now, abandoned);
     }
     thread->record->intrusion_ticks += thread->slow_ticks;
     thread->slow_ticks = 0;

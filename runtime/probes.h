@@ -42,7 +42,8 @@ CellIndex open_node(Thread* thread, uint64_t frame);
 
 // The thread begins, ends or is reset.
 void start_probes(Thread* thread);
-void end_probes(Thread* thread, uint64_t now);
+// What is open ends `now`; it is counted as abandoned where the program went on without it.
+void end_probes(Thread* thread, uint64_t now, bool abandoned);
 void reset_probes(Thread* thread, uint64_t now);
 
 // The same for a statement's wrapper; see callpath.h.

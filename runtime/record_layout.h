@@ -100,7 +100,7 @@ struct CommPart {
 
 // Second line of a procedure, loop, block or marker that needs one.
 struct ProbePart {
-    uint64_t iterations;   // loop: times its header was reached
+    uint64_t iterations;   // loop: times its body was begun
     uint64_t untimed;      // entries of Node::count while the node was open already (recursion)
     uint64_t abandoned;    // entries left by exception, longjmp, exit: timed until that was noticed
     uint64_t counted;      // entries of Node::count without time because that would cost too much

@@ -20,7 +20,8 @@
 //   r11   address of the SiteRow
 //   r10   address of the stack slot that holds the return address of the probed procedure; it names
 //         the frame, and the slot's content the calling statement
-//   r9    loop leave: how often the header of the loop was reached since it was entered;
+//   r9    loop leave: how often the body of the loop was begun since it was entered (of a loop
+//         whose test has side effects, how often it was tested);
 //         vfork: what it returned
 //
 // dwell_landed stands where control comes back from frames that are gone (landing pads of

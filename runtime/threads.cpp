@@ -38,7 +38,7 @@ void thread_ended(void* state) {
     const uint64_t now = now_ticks();
     if (thread->untimed_polls != 0) book_untimed(thread, now);
     thread->untimed_left = 0;
-    end_probes(thread, now);
+    end_probes(thread, now, true);
     thread->record->state = ThreadState::kEnded;
     thread->open = nullptr;
     t_thread = nullptr;
