@@ -169,13 +169,16 @@ double rate_of(const SiteState& state, CellIndex index, uint64_t now, double win
 }
 
 // The site of the probe that was the last of a window in which probes cost too much: full, then
-// counting, then off. A node that is open stays at counting: its leave must come.
-void step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_rate) {
+// counting, then off. A node that is open stays at counting: its leave must come. True when it went
+// off.
+bool step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_rate) {
     SiteState* state = state_of(row);
-    if (state == nullptr) return;
+    if (state == nullptr) return false;
     const uint8_t level = level_of(row);
     const Node* node = cell_at<Node>(index);
-    if (level == kLevelOff || (level == kLevelCount && node->site.open != 0)) return;
+    if (level == kLevelOff || (level == kLevelCount && node->site.open != 0)) {
+        return false;
+    }
     if (level == kLevelFull) {
         set_level(row, kLevelCount);
         change_ticket();
@@ -193,6 +196,7 @@ void step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_
     if (state->retry_ticks < g_next_retry.load(std::memory_order_relaxed)) {
         g_next_retry.store(state->retry_ticks, std::memory_order_relaxed);
     }
+    return state->off_since != 0;
 }
 
 bool is_short(const Node* node) {
@@ -226,6 +230,7 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     const auto permille =
         static_cast<uint64_t>(1000.0 * static_cast<double>(lost) / static_cast<double>(elapsed));
     thread->in_dwell = true;
+    bool rarer = false;  // what is left may come so rarely that the old window would take long
     if (limit != 0 && permille > limit) {
         // A site that only counts was entered under the innermost entry, another one just left.
         const KnownChild& known = thread->known_children[known_child_slot(
@@ -234,8 +239,8 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         if (known.row == reinterpret_cast<uint64_t>(row) && is_short(cell_at<Node>(known.node))) {
             const SlowLock lock;
             const uint64_t own = elapsed > lost ? elapsed - lost : 1;
-            step_down(row, known.node, now,
-                      static_cast<double>(thread->probe_window) / static_cast<double>(own));
+            rarer = step_down(row, known.node, now,
+                              static_cast<double>(thread->probe_window) / static_cast<double>(own));
         }
     } else if (now >= g_next_retry.load(std::memory_order_relaxed) && permille * 2 <= limit) {
         const SlowLock lock;
@@ -244,9 +249,9 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     // Often enough to see a change soon, rarely enough to cost nothing.
     const double wanted = static_cast<double>(ticks_of_ns(kLookEvery_ns)) /
                           static_cast<double>(elapsed) * thread->probe_window;
-    thread->probe_countdown = wanted < kLeastCountdown     ? kLeastCountdown
-                              : wanted > kControlCountdown ? kControlCountdown
-                                                           : static_cast<uint32_t>(wanted);
+    thread->probe_countdown = rarer || wanted < kLeastCountdown ? kLeastCountdown
+                              : wanted > kControlCountdown      ? kControlCountdown
+                                                                : static_cast<uint32_t>(wanted);
     thread->probe_window = thread->probe_countdown;
     thread->probe_lost_ticks = 0;
     const uint64_t after = now_ticks();
@@ -298,7 +303,10 @@ DWELL_EXPORT void dwell_register_sites(const SiteModule* module) {
     const bool observe = probes_wanted();
     const SlowLock lock;
     if (g_module_count == kMaxSiteModules) {
-        warn("more than %d instrumented modules: the rest is not watched", kMaxSiteModules);
+        static bool said = false;
+        if (!said)
+            warn("more than %d instrumented modules: the rest is not watched", kMaxSiteModules);
+        said = true;
         return;
     }
     g_modules[g_module_count] = {module, nullptr};

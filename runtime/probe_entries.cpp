@@ -34,7 +34,7 @@ asm(R"(
     dwell_saved dwell_enter, dwell_probe_enter
     dwell_saved dwell_leave, dwell_probe_leave
     dwell_saved dwell_loop_enter, dwell_probe_loop_enter
-    dwell_saved dwell_loop_leave, dwell_probe_leave
+    dwell_saved dwell_loop_leave, dwell_probe_loop_leave
     dwell_saved dwell_landed, dwell_probe_landed
     dwell_saved dwell_vforked, dwell_probe_vforked
 
@@ -154,10 +154,46 @@ inline void end_charged(Thread* thread, uint64_t ticks, const SiteRow* row, cons
         dwell_slowly(control_slowly, row, slot, 0);
 }
 
-// Here and in leave_untimed() so that the common case need not save registers for a call.
-__attribute__((noinline)) void end_entering_back(Thread* thread, ProbeEntry* entry) {
-    stop_between(thread->on.base, entry, entry->entry_virtual);
+// Opens an entry on top of the innermost one; its time begins at the end of this.
+__attribute__((always_inline)) inline ProbeEntry* open_entry(Thread* thread, const SiteRow* row,
+                                                             const uint64_t* slot, CellIndex index,
+                                                             uint32_t flags) {
+    Node* const node = cell_at<Node>(index);
+    ProbeEntry* const entry = thread->on.top + 1;
+    entry->frame = reinterpret_cast<uint64_t>(slot);
+    entry->row = reinterpret_cast<uint64_t>(row);
+    entry->node = index;
+    entry->flags = flags;
+    node->count += 1;
+    node->site.open += 1;
+    thread->on.top = entry;
+    *thread->on.depth += 1;
+    thread->record->probes += 1;
+    entry->entry_virtual = virtual_ticks(thread, read_tsc());
+    return entry;
+}
+
+// What is rarer stands in functions of its own, so that the common case need not save registers for
+// it: here recursion, and sites that only count.
+__attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* row,
+                                               const uint64_t* slot, const KnownChild& known) {
+    Node* const node = cell_at<Node>(known.node);
+    if (known.way == ProbeWay::kCounted) {
+        node->count += 1;
+        cell_at<ProbePart>(node->part)->counted += 1;
+        end_charged(thread, g_process.probe_count_ticks, row, slot);
+        return;
+    }
+    const bool back = known.way == ProbeWay::kBack && node->site.open != 0;
+    ProbeEntry* entry = open_entry(thread, row, slot, known.node,
+                                   node->site.open != 0 ? uint32_t{kEntryUntimed} : 0);
+    if (back) stop_between(thread->on.base, entry, entry->entry_virtual);
     end_change(thread);
+}
+__attribute__((noinline)) void drop_too_deep(Thread* thread, const SiteRow* row,
+                                             const uint64_t* slot) {
+    thread->record->probes_dropped += 1;
+    end_charged(thread, g_process.probe_count_ticks, row, slot);
 }
 
 // Opens the child of the innermost entry that `row` and `return_address` lead to, if it is known,
@@ -165,12 +201,10 @@ __attribute__((noinline)) void end_entering_back(Thread* thread, ProbeEntry* ent
 __attribute__((always_inline)) inline bool enter_known(Thread* thread, const SiteRow* row,
                                                        const uint64_t* slot,
                                                        uint64_t return_address) {
-    ProbeEntry* const top = thread->on.top;
-    const auto frame = reinterpret_cast<uint64_t>(slot);
+    const ProbeEntry* const top = thread->on.top;
     if (top == thread->on.limit) [[unlikely]] {
-        if (frame == top->frame) return false;
-        thread->record->probes_dropped += 1;
-        end_charged(thread, g_process.probe_count_ticks, row, slot);
+        if (reinterpret_cast<uint64_t>(slot) == top->frame) return false;
+        drop_too_deep(thread, row, slot);
         return true;
     }
     const auto key = reinterpret_cast<uint64_t>(row);
@@ -179,29 +213,12 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
     if (known.row != key || known.return_address != return_address || known.parent != top->node) {
         return false;
     }
-    Node* const node = cell_at<Node>(known.node);
-    node->count += 1;
-    if (known.counted) [[unlikely]] {
-        cell_at<ProbePart>(node->part)->counted += 1;
-        end_charged(thread, g_process.probe_count_ticks, row, slot);
+    if (known.way != ProbeWay::kDown) [[unlikely]] {
+        enter_otherwise(thread, row, slot, known);
         return true;
     }
-    ProbeEntry* const entry = top + 1;
-    entry->frame = frame;
-    entry->row = key;
-    entry->node = known.node;
-    entry->flags =
-        known.way != ProbeWay::kDown && node->site.open != 0 ? uint32_t{kEntryUntimed} : 0;
-    node->site.open += 1;
-    thread->on.top = entry;
-    *thread->on.depth += 1;
-    thread->record->probes += 1;
-    entry->entry_virtual = virtual_ticks(thread, read_tsc());
-    if (known.way == ProbeWay::kBack && entry->flags != 0) [[unlikely]] {
-        end_entering_back(thread, entry);
-    } else {
-        end_change(thread);
-    }
+    open_entry(thread, row, slot, known.node, 0);
+    end_change(thread);
     return true;
 }
 
@@ -225,6 +242,40 @@ inline bool is_open_in_pause(const Thread* thread, const SiteRow* row, uint64_t 
     const ProbeEntry* top = thread->on.top;
     return g_live->paused != 0 && top->row == reinterpret_cast<uint64_t>(row) &&
            top->frame == frame;
+}
+
+template <bool kLoop>
+__attribute__((always_inline)) inline void leave(const SiteRow* row, const uint64_t* slot,
+                                                 uint64_t iterations) {
+    Thread* const thread = t_thread;
+    const auto frame = reinterpret_cast<uint64_t>(slot);
+    if (!begin_change(thread, frame)) [[unlikely]] {
+        if (thread == nullptr || (is_off(thread) && !is_open_in_pause(thread, row, frame))) return;
+        dwell_slowly(leave_slowly, row, slot, iterations);
+        return;
+    }
+    ProbeEntry* const top = thread->on.top;
+    if (top->row != reinterpret_cast<uint64_t>(row) || top->frame != frame) [[unlikely]] {
+        end_change(thread);
+        // Entered when the site only counted, was off, or lay too deep: there is no entry.
+        if (frame < top->frame || (frame == top->frame && level_of(row) != kLevelFull)) return;
+        dwell_slowly(leave_slowly, row, slot, iterations);
+        return;
+    }
+    const uint64_t end = virtual_ticks(thread, read_tsc());
+    Node* const node = cell_at<Node>(top->node);
+    node->site.open -= 1;
+    if (kLoop) cell_at<ProbePart>(node->part)->iterations += iterations;
+    if (top->flags != 0) [[unlikely]] {
+        leave_untimed(thread, row, slot, end);
+        return;
+    }
+    const uint64_t begin = top->entry_virtual + g_process.probe_inner_ticks;
+    const uint64_t ticks = end > begin ? end - begin : 0;
+    node->ticks += ticks;
+    if (ticks < node->min_ticks) node->min_ticks = ticks;
+    if (ticks > node->max_ticks) node->max_ticks = ticks;
+    end_entry(thread, row, slot);
 }
 
 }  // namespace
@@ -260,37 +311,13 @@ DWELL_HIDDEN void dwell_probe_loop_enter(const SiteRow* row, const uint64_t* slo
     if (!is_off(thread)) dwell_slowly(enter_slowly, row, slot, 0);
 }
 
-DWELL_HIDDEN void dwell_probe_leave(const SiteRow* row, const uint64_t* slot, uint64_t iterations) {
-    const uint64_t now = read_tsc();
-    Thread* const thread = t_thread;
-    const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (!begin_change(thread, frame)) [[unlikely]] {
-        if (thread == nullptr || (is_off(thread) && !is_open_in_pause(thread, row, frame))) return;
-        dwell_slowly(leave_slowly, row, slot, iterations);
-        return;
-    }
-    ProbeEntry* const top = thread->on.top;
-    if (top->row != reinterpret_cast<uint64_t>(row) || top->frame != frame) [[unlikely]] {
-        end_change(thread);
-        // Entered when the site only counted, was off, or lay too deep: there is no entry.
-        if (frame < top->frame || (frame == top->frame && level_of(row) != kLevelFull)) return;
-        dwell_slowly(leave_slowly, row, slot, iterations);
-        return;
-    }
-    Node* const node = cell_at<Node>(top->node);
-    node->site.open -= 1;
-    if (row->kind == SiteKind::kLoop) cell_at<ProbePart>(node->part)->iterations += iterations;
-    const uint64_t end = virtual_ticks(thread, now);
-    if (top->flags != 0) [[unlikely]] {
-        leave_untimed(thread, row, slot, end);
-        return;
-    }
-    const uint64_t begin = top->entry_virtual + g_process.probe_inner_ticks;
-    const uint64_t ticks = end > begin ? end - begin : 0;
-    node->ticks += ticks;
-    if (ticks < node->min_ticks) node->min_ticks = ticks;
-    if (ticks > node->max_ticks) node->max_ticks = ticks;
-    end_entry(thread, row, slot);
+DWELL_HIDDEN void dwell_probe_leave(const SiteRow* row, const uint64_t* slot) {
+    leave<false>(row, slot, 0);
+}
+
+DWELL_HIDDEN void dwell_probe_loop_leave(const SiteRow* row, const uint64_t* slot,
+                                         uint64_t iterations) {
+    leave<true>(row, slot, iterations);
 }
 
 DWELL_HIDDEN void dwell_probe_landed(const SiteRow* row, const uint64_t* slot) {

@@ -393,7 +393,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         }
         const auto key = reinterpret_cast<uint64_t>(row);
         thread->known_children[known_child_slot(key, return_address, parent)] = {
-            key, return_address, parent, found.node, counted, found.way};
+            key, return_address, parent, found.node, counted ? ProbeWay::kCounted : found.way};
         Node* node = cell_at<Node>(found.node);
         if (node->count != 0) charge_control(thread, work.start());
         if (counted) {

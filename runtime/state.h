@@ -80,8 +80,9 @@ struct KnownPath {  // one path by its addresses: the second look-up
 constexpr int kKnownPaths = 8192;
 
 // How a probe gets from the innermost open node to its own: to a child; back to the same node or
-// one further out (recursion); or, when the record file is full, to a node that all paths share.
-enum class ProbeWay : uint8_t { kDown, kSame, kBack, kShared };
+// one further out (recursion); or, when the record file is full, to a node that all paths share. To
+// a node that is only counted it opens none.
+enum class ProbeWay : uint8_t { kDown, kSame, kBack, kShared, kCounted };
 
 // Where a probe leads from an open node: see probes.h.
 struct KnownChild {
@@ -89,7 +90,6 @@ struct KnownChild {
     uint64_t return_address;
     CellIndex parent;
     CellIndex node;
-    bool counted;  // without time
     ProbeWay way;
 };
 constexpr int kKnownChildren = 1024;
@@ -190,8 +190,9 @@ struct alignas(64) Process {
     std::atomic<uint32_t> thread_count{0};
 };
 
-extern Process g_process;
-extern LivePage* g_live;  // never null
+// Reached without the global offset table.
+extern Process g_process __attribute__((visibility("hidden")));
+extern LivePage* g_live __attribute__((visibility("hidden")));  // never null
 extern constinit thread_local Thread* t_thread __attribute__((tls_model("initial-exec")));
 // Not 0 while the thread does what a probe in a signal handler must not begin as well.
 extern constinit thread_local uint32_t t_busy __attribute__((tls_model("initial-exec")));
