@@ -317,19 +317,22 @@ int frames_to(const Frame*, uint64_t) { return 0; }
 #endif
 
 // Where probes opened the anchor, a path reaches out to the anchor's procedure.
-int frames_in_path(const Thread* thread, const Frame* frame, const Path& path, CellIndex anchor) {
+// `met`: the walk found it.
+int frames_in_path(const Thread* thread, const Frame* frame, const Path& path, CellIndex anchor,
+                   bool* met) {
+    *met = false;
     if (anchor == thread->record->root) return path.frames;
     const int frames = frames_to(frame, thread->on.top->frame);
-    return frames > path.glue && frames < path.frames ? frames
-           : frames == 0                              ? path.glue + 1
-                                                      : path.frames;
+    *met = frames > path.glue && frames <= path.frames;
+    return *met ? frames : frames == 0 ? path.glue + 1 : path.frames;
 }
 
 // Puts the path into the first look-up. Taking the slots costs some microseconds, so it is done for
 // the first, second, fourth, eighth … time that a known path was not found there.
 void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path, CellIndex anchor,
               KnownPath* known) {
-    const uint64_t sp = path.frames == 1 ? 0 : frame->stack_pointer();
+    const bool one_frame = path.frames == 1 && g_process.options.callpath_depth == 1;
+    const uint64_t sp = one_frame ? 0 : frame->stack_pointer();
     known->misses += 1;
     if ((known->misses & (known->misses - 1)) != 0) return;
     PathEntry entry{};
@@ -340,12 +343,10 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
     entry.node = known->node;
     entry.foreign = known->foreign;
     entry.anchor = anchor;
-    if (sp == 0) {
-        // The trace broke off: no proof, unless the statement stands in the anchor's own frame.
-        if (g_process.options.callpath_depth != 1) return;
-    } else if (!take_slots(&entry, frame, path.frames)) {
-        return;
-    }
+    // Where the trace broke off there is no proof, unless the statement stands in the anchor's own
+    // frame: then its address is all.
+    if (path.frames == 1 && !one_frame && !known->met_anchor) return;
+    if (path.frames > 1 && !take_slots(&entry, frame, path.frames)) return;
     thread->paths[path_slot(entry.return_address, entry.stack_pointer, anchor)] = entry;
 }
 
@@ -366,7 +367,8 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
             const auto user = reinterpret_cast<uintptr_t>(path.frame[path.glue]);
             known->foreign =
                 foreign_definition(user - 1, form, static_cast<uint16_t>(call)) != nullptr;
-            known->frames = static_cast<uint16_t>(frames_in_path(thread, frame, path, anchor));
+            known->frames = static_cast<uint16_t>(
+                frames_in_path(thread, frame, path, anchor, &known->met_anchor));
             path.frames = known->frames;
             known->node = known->foreign ? 0 : make_nodes(thread, path, call, anchor);
             known->call = static_cast<uint16_t>(call);

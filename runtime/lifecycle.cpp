@@ -409,6 +409,9 @@ int control(EntryForm form, const Frame* frame, int level) {
         g_live->resets += 1;
         g_live->epoch += 1;
         refresh_ticket();
+        Thread* thread = t_thread;
+        // At once, so that what follows counts; other threads notice when they are here next.
+        if (thread != nullptr && !thread->in_dwell && thread->open == nullptr) take_notice(thread);
     }
     return result;
 }
@@ -445,7 +448,9 @@ Thread* attach_for_probe() {
     static std::atomic<bool> attaching{false};
     if (g_live->on != 0) return g_live->ticket != 0 ? attach_thread() : nullptr;
     if (!probes_wanted() || attaching.exchange(true)) return nullptr;
+    const uint64_t before = now_ticks();
     const bool attached = attach_process(false);
+    if (attached) t_thread->slow_ticks += now_ticks() - before;
     if (!attached) {
         g_options_read = Asked::kBad;  // not again
         switch_sites(false);

@@ -37,7 +37,7 @@ void calibrate_probes(Thread* thread) {
     node->part = child + 1;
     ProbeEntry entries[4] = {};
     entries[0] = {UINT64_MAX, 0, 0, thread->record->root, 0};
-    thread->on = {entries, entries, entries + 3, 0, UINT64_MAX};
+    thread->on = {entries, entries, entries + 3, 0, UINT64_MAX, &thread->depth_elsewhere};
     thread->probe_ticket = g_live->ticket;
     thread->probe_countdown = UINT32_MAX;
     g_site.row.kind = SiteKind::kProcedure;
@@ -48,7 +48,7 @@ void calibrate_probes(Thread* thread) {
     const auto key = reinterpret_cast<uint64_t>(&g_site.row);
     KnownChild* known =
         &thread->known_children[known_child_slot(key, return_address, thread->record->root)];
-    *known = {key, return_address, thread->record->root, child, false};
+    *known = {key, return_address, thread->record->root, child, ProbeWay::kDown};
     uint64_t least = UINT64_MAX;
     uint64_t least_inner = UINT64_MAX;
     uint64_t least_counted = UINT64_MAX;
@@ -64,7 +64,7 @@ void calibrate_probes(Thread* thread) {
         if (all < least) least = all;
         if (node->ticks < least_inner) least_inner = node->ticks;
     }
-    known->counted = true;
+    known->way = ProbeWay::kCounted;
     g_site.level = kLevelCount;
     for (int round = 0; round < kRounds; ++round) {
         const uint64_t begin = now_ticks();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <atomic>
 #include <new>
 
 #include "runtime/enabling_profile.h"
@@ -28,10 +29,12 @@ struct SiteState {
     uint8_t wanted;  // the level that the user enabled
     uint8_t steps;   // times it stepped down
     bool reduced;
-    CellIndex node;         // whose probe made it step down
-    uint64_t retry_ticks;   // real ticks when it is tried at its wanted level
-    uint64_t off_since;     // 0: not off
-    double entries_a_tick;  // before it was switched off
+    CellIndex node;          // whose probe made it step down
+    uint64_t retry_ticks;    // real ticks when it is tried at its wanted level
+    uint64_t count_since;    // real ticks when it was reduced to counting, 0: it was not
+    uint64_t count_at_step;  // of its node then
+    uint64_t off_since;      // 0: not off
+    double entries_a_tick;   // before it was switched off
 };
 
 struct Registered {
@@ -42,7 +45,7 @@ struct Registered {
 Registered g_modules[kMaxSiteModules];
 int g_module_count = 0;
 bool g_on = false;
-uint64_t g_next_retry = UINT64_MAX;
+std::atomic<uint64_t> g_next_retry{UINT64_MAX};
 EnablingProfile* g_enabled = nullptr;  // made once, lives on
 
 uint8_t* level_byte(const SiteRow* row) {
@@ -133,7 +136,7 @@ void change_ticket() {
 
 // Tries reduced sites whose rest is over at their wanted level again.
 void retry_sites(uint64_t now) {
-    g_next_retry = UINT64_MAX;
+    uint64_t next = UINT64_MAX;
     for (int i = 0; i < g_module_count; ++i) {
         const SiteModule* module = g_modules[i].module;
         if (g_modules[i].states == nullptr) continue;
@@ -141,47 +144,69 @@ void retry_sites(uint64_t now) {
             SiteState* state = &g_modules[i].states[row - module->rows];
             if (!state->reduced) continue;
             if (state->retry_ticks > now) {
-                if (state->retry_ticks < g_next_retry) g_next_retry = state->retry_ticks;
+                if (state->retry_ticks < next) next = state->retry_ticks;
                 continue;
             }
             end_off(state, now);
             state->reduced = false;
+            state->count_since = 0;
             set_level(row, state->wanted);
         }
     }
+    g_next_retry.store(next, std::memory_order_relaxed);
     change_ticket();
 }
 
+// How often the site was entered in a tick since it only counts. A site that the user reduced to
+// that is taken to have had all the probes of the window.
+double rate_of(const SiteState& state, CellIndex index, uint64_t now, double window_rate) {
+    const uint64_t count = cell_at<Node>(index)->count;
+    if (state.count_since == 0 || state.node != index || count <= state.count_at_step) {
+        return window_rate;
+    }
+    return static_cast<double>(count - state.count_at_step) /
+           static_cast<double>(now - state.count_since + 1);
+}
+
 // The site of the probe that was the last of a window in which probes cost too much: full, then
-// counting, then off.
-void step_down(const SiteRow* row, CellIndex index, uint64_t now, double entries_a_tick) {
+// counting, then off. A node that is open stays at counting: its leave must come. True when it went
+// off.
+bool step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_rate) {
     SiteState* state = state_of(row);
-    if (state == nullptr) return;
-    const uint8_t level = *level_byte(row);
-    if (level == kLevelOff) return;
-    state->node = index;
+    if (state == nullptr) return false;
+    const uint8_t level = level_of(row);
+    const Node* node = cell_at<Node>(index);
+    if (level == kLevelOff || (level == kLevelCount && node->site.open != 0)) {
+        return false;
+    }
     if (level == kLevelFull) {
         set_level(row, kLevelCount);
         change_ticket();
         if (state->steps < kLongestRestDoublings) state->steps += 1;
+        state->count_since = now;
+        state->count_at_step = node->count;
     } else {
         set_level(row, kLevelOff);
         state->off_since = now;
-        state->entries_a_tick = entries_a_tick;
+        state->entries_a_tick = rate_of(*state, index, now, window_rate);
     }
+    state->node = index;
     state->reduced = true;
     state->retry_ticks = now + (ticks_of_ns(kFirstRest_ns) << state->steps);
-    if (state->retry_ticks < g_next_retry) g_next_retry = state->retry_ticks;
+    if (state->retry_ticks < g_next_retry.load(std::memory_order_relaxed)) {
+        g_next_retry.store(state->retry_ticks, std::memory_order_relaxed);
+    }
+    return state->off_since != 0;
 }
 
 bool is_short(const Node* node) {
+    // Recursive entries share the time of the one that is timed.
     const uint64_t counted = node->part != 0 ? cell_at<ProbePart>(node->part)->counted : 0;
-    const uint64_t untimed = node->part != 0 ? cell_at<ProbePart>(node->part)->untimed : 0;
-    const uint64_t timed = node->count > counted + untimed ? node->count - counted - untimed : 0;
-    if (timed == 0) return true;
+    const uint64_t watched = node->count > counted ? node->count - counted : 0;
+    if (watched == 0) return true;
     // At the limit of intrusion, something this long cannot be called too often by itself.
     const uint64_t limit = g_process.probe_cost_ticks * 1000 / g_process.options.probe_limit;
-    return node->ticks / timed < limit * kShortInCosts;
+    return node->ticks / watched < limit * kShortInCosts;
 }
 
 }  // namespace
@@ -194,6 +219,10 @@ void start_control(Thread* thread) {
 
 void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     Thread* thread = t_thread;
+    if (t_busy != 0) {  // a signal handler: the next probe looks
+        thread->probe_countdown = 1;
+        return;
+    }
     const uint64_t now = now_ticks();
     const uint64_t elapsed = now - thread->control_ticks + 1;
     const uint64_t lost = thread->probe_lost_ticks;
@@ -201,6 +230,7 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     const auto permille =
         static_cast<uint64_t>(1000.0 * static_cast<double>(lost) / static_cast<double>(elapsed));
     thread->in_dwell = true;
+    bool rarer = false;  // what is left may come so rarely that the old window would take long
     if (limit != 0 && permille > limit) {
         // A site that only counts was entered under the innermost entry, another one just left.
         const KnownChild& known = thread->known_children[known_child_slot(
@@ -209,19 +239,19 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         if (known.row == reinterpret_cast<uint64_t>(row) && is_short(cell_at<Node>(known.node))) {
             const SlowLock lock;
             const uint64_t own = elapsed > lost ? elapsed - lost : 1;
-            step_down(row, known.node, now,
-                      static_cast<double>(thread->probe_window) / static_cast<double>(own));
+            rarer = step_down(row, known.node, now,
+                              static_cast<double>(thread->probe_window) / static_cast<double>(own));
         }
-    } else if (now >= g_next_retry && permille * 2 <= limit) {
+    } else if (now >= g_next_retry.load(std::memory_order_relaxed) && permille * 2 <= limit) {
         const SlowLock lock;
         retry_sites(now);
     }
     // Often enough to see a change soon, rarely enough to cost nothing.
     const double wanted = static_cast<double>(ticks_of_ns(kLookEvery_ns)) /
                           static_cast<double>(elapsed) * thread->probe_window;
-    thread->probe_countdown = wanted < kLeastCountdown     ? kLeastCountdown
-                              : wanted > kControlCountdown ? kControlCountdown
-                                                           : static_cast<uint32_t>(wanted);
+    thread->probe_countdown = rarer || wanted < kLeastCountdown ? kLeastCountdown
+                              : wanted > kControlCountdown      ? kControlCountdown
+                                                                : static_cast<uint32_t>(wanted);
     thread->probe_window = thread->probe_countdown;
     thread->probe_lost_ticks = 0;
     const uint64_t after = now_ticks();
@@ -273,7 +303,10 @@ DWELL_EXPORT void dwell_register_sites(const SiteModule* module) {
     const bool observe = probes_wanted();
     const SlowLock lock;
     if (g_module_count == kMaxSiteModules) {
-        warn("more than %d instrumented modules: the rest is not watched", kMaxSiteModules);
+        static bool said = false;
+        if (!said)
+            warn("more than %d instrumented modules: the rest is not watched", kMaxSiteModules);
+        said = true;
         return;
     }
     g_modules[g_module_count] = {module, nullptr};

@@ -34,12 +34,13 @@ asm(R"(
     dwell_saved dwell_enter, dwell_probe_enter
     dwell_saved dwell_leave, dwell_probe_leave
     dwell_saved dwell_loop_enter, dwell_probe_loop_enter
-    dwell_saved dwell_loop_leave, dwell_probe_leave
+    dwell_saved dwell_loop_leave, dwell_probe_loop_leave
     dwell_saved dwell_landed, dwell_probe_landed
     dwell_saved dwell_vforked, dwell_probe_vforked
 
 # dwell_slowly(work, row, slot, iterations): calls work(row, slot, iterations) on an aligned stack,
-# with all vector registers as they were afterwards. dwell_vector_bytes is 0 where xsave is missing.
+# with all vector registers as they were afterwards; meanwhile nothing in floating point traps.
+# dwell_vector_bytes is 0 where xsave is missing.
     .globl dwell_slowly
     .hidden dwell_slowly
     .type dwell_slowly, @function
@@ -74,6 +75,7 @@ dwell_slowly:
     xorl %edx, %edx
     xsave64 (%rsp)
     movq %rsp, %r12
+    ldmxcsr dwell_usual_mxcsr(%rip)
     movq %r10, %rdx
     call *%r11
     movl dwell_vector_mask(%rip), %eax
@@ -85,6 +87,7 @@ dwell_slowly:
     andq $-64, %rsp
     fxsave64 (%rsp)
     movq %rsp, %r12
+    ldmxcsr dwell_usual_mxcsr(%rip)
     movq %r10, %rdx
     call *%r11
     fxrstor64 (%r12)
@@ -97,6 +100,12 @@ dwell_slowly:
     ret
     .cfi_endproc
     .size dwell_slowly, . - dwell_slowly
+
+    .section .rodata
+    .balign 4
+dwell_usual_mxcsr:
+    .long 0x1f80
+    .text
 )");
 
 namespace dwell {
@@ -108,69 +117,165 @@ extern "C" void dwell_slowly(Slowly work, const SiteRow* row, const uint64_t* sl
 namespace {
 
 // True where the thread may record on the fast way: the clock is the time stamp counter, the thread
-// is observed, nothing happened since its last probe, no other work of dwell is under way, and it
-// stands on the same stack as before.
+// is observed, nothing happened since its last probe, no statement is under way, and it stands on
+// the same stack as before.
 inline bool is_usual(const Thread* thread, uint64_t frame) {
-    return thread != nullptr && thread->probe_ticket == g_live->ticket && !thread->in_dwell &&
-           thread->open == nullptr && frame - thread->on.low < thread->on.bytes;
+    return thread->probe_ticket == live_ticket() && thread->open == nullptr &&
+           lies_on(thread->on, frame);
 }
 
 // The thread was watched but the process no longer is, or pauses, or is a fork of one that was.
-inline bool is_off(const Thread* thread) { return thread != nullptr && g_live->ticket == 0; }
+inline bool is_off(const Thread* thread) { return thread != nullptr && live_ticket() == 0; }
 
-// A signal handler's probe must find `in_dwell` set before anything changes, and the other way
-// round.
-inline void begin_change(Thread* thread) {
+// From here to end_change() the probes of a signal handler only count. False: this is one of those,
+// or there is no fast way; then nothing is to be ended.
+inline bool begin_change(Thread* thread, uint64_t frame) {
+    if (thread == nullptr || thread->in_dwell) [[unlikely]]
+        return false;
     thread->in_dwell = true;
     asm volatile("" ::: "memory");
+    if (is_usual(thread, frame)) [[likely]]
+        return true;
+    thread->in_dwell = false;
+    return false;
 }
 inline void end_change(Thread* thread) {
     asm volatile("" ::: "memory");
     thread->in_dwell = false;
 }
 
-inline void charge(Thread* thread, uint64_t ticks) {
+// Books the cost of a probe and ends the change. Now and then control looks at the costs.
+inline void end_charged(Thread* thread, uint64_t ticks, const SiteRow* row, const uint64_t* slot) {
     thread->slow_ticks += ticks;
     thread->probe_lost_ticks += ticks;
-    thread->probe_countdown -= 1;
+    const uint32_t left = --thread->probe_countdown;
+    end_change(thread);
+    if (left == 0) [[unlikely]]
+        dwell_slowly(control_slowly, row, slot, 0);
 }
 
-// Opens the child of the innermost entry that `row` and `return_address` lead to, if it is known.
+// Opens an entry on top of the innermost one; its time begins at the end of this.
+__attribute__((always_inline)) inline ProbeEntry* open_entry(Thread* thread, const SiteRow* row,
+                                                             const uint64_t* slot, CellIndex index,
+                                                             uint32_t flags) {
+    Node* const node = cell_at<Node>(index);
+    ProbeEntry* const entry = thread->on.top + 1;
+    entry->frame = reinterpret_cast<uint64_t>(slot);
+    entry->row = reinterpret_cast<uint64_t>(row);
+    entry->node = index;
+    entry->flags = flags;
+    node->count += 1;
+    node->site.open += 1;
+    thread->on.top = entry;
+    *thread->on.depth += 1;
+    thread->record->probes += 1;
+    entry->entry_virtual = virtual_ticks(thread, read_tsc());
+    return entry;
+}
+
+// What is rarer stands in functions of its own, so that the common case need not save registers for
+// it: here recursion, and sites that only count.
+__attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* row,
+                                               const uint64_t* slot, const KnownChild& known) {
+    Node* const node = cell_at<Node>(known.node);
+    if (known.way == ProbeWay::kCounted) {
+        node->count += 1;
+        cell_at<ProbePart>(node->part)->counted += 1;
+        end_charged(thread, g_process.probe_count_ticks, row, slot);
+        return;
+    }
+    const bool back = known.way == ProbeWay::kBack && node->site.open != 0;
+    ProbeEntry* entry = open_entry(thread, row, slot, known.node,
+                                   node->site.open != 0 ? uint32_t{kEntryUntimed} : 0);
+    if (back) stop_between(thread->on.base, entry, entry->entry_virtual);
+    end_change(thread);
+}
+__attribute__((noinline)) void drop_too_deep(Thread* thread, const SiteRow* row,
+                                             const uint64_t* slot) {
+    thread->record->probes_dropped += 1;
+    end_charged(thread, g_process.probe_count_ticks, row, slot);
+}
+
+// Opens the child of the innermost entry that `row` and `return_address` lead to, if it is known,
+// and ends the change; or else false.
 __attribute__((always_inline)) inline bool enter_known(Thread* thread, const SiteRow* row,
                                                        const uint64_t* slot,
                                                        uint64_t return_address) {
-    ProbeEntry* const top = thread->on.top;
+    const ProbeEntry* const top = thread->on.top;
+    if (top == thread->on.limit) [[unlikely]] {
+        if (reinterpret_cast<uint64_t>(slot) == top->frame) return false;
+        drop_too_deep(thread, row, slot);
+        return true;
+    }
     const auto key = reinterpret_cast<uint64_t>(row);
     const KnownChild& known =
         thread->known_children[known_child_slot(key, return_address, top->node)];
-    if (known.row != key || known.return_address != return_address || known.parent != top->node ||
-        top == thread->on.limit) {
+    if (known.row != key || known.return_address != return_address || known.parent != top->node) {
         return false;
     }
-    Node* node = cell_at<Node>(known.node);
-    if (node->site.open != 0 && node->part == 0) [[unlikely]]
-        return false;
-    begin_change(thread);
-    node->count += 1;
-    if (known.counted) [[unlikely]] {
-        cell_at<ProbePart>(node->part)->counted += 1;
-        charge(thread, g_process.probe_count_ticks);
-        end_change(thread);
-        if (thread->probe_countdown == 0) dwell_slowly(control_slowly, row, slot, 0);
+    if (known.way != ProbeWay::kDown) [[unlikely]] {
+        enter_otherwise(thread, row, slot, known);
         return true;
     }
-    ProbeEntry* const entry = top + 1;
-    entry->frame = reinterpret_cast<uint64_t>(slot);
-    entry->row = key;
-    entry->node = known.node;
-    entry->flags = node->site.open != 0 ? uint32_t{kEntryUntimed} : 0;
-    node->site.open += 1;
-    thread->on.top = entry;
-    thread->record->probe_depth += 1;
-    thread->record->probes += 1;
-    entry->entry_virtual = virtual_ticks(thread, read_tsc());
+    open_entry(thread, row, slot, known.node, 0);
     end_change(thread);
     return true;
+}
+
+// The end of a leave, when the innermost entry was booked.
+inline void end_entry(Thread* thread, const SiteRow* row, const uint64_t* slot) {
+    thread->on.top -= 1;
+    *thread->on.depth -= 1;
+    end_charged(thread, g_process.probe_cost_ticks, row, slot);
+}
+
+__attribute__((noinline)) void leave_untimed(Thread* thread, const SiteRow* row,
+                                             const uint64_t* slot, uint64_t now_virtual) {
+    ProbeEntry* const top = thread->on.top;
+    cell_at<ProbePart>(cell_at<Node>(top->node)->part)->untimed += 1;
+    resume_between(thread->on.base, top, now_virtual, g_process.probe_inner_ticks);
+    end_entry(thread, row, slot);
+}
+
+// Left while the process pauses, but entered before.
+inline bool is_open_in_pause(const Thread* thread, const SiteRow* row, uint64_t frame) {
+    const ProbeEntry* top = thread->on.top;
+    return g_live->paused != 0 && top->row == reinterpret_cast<uint64_t>(row) &&
+           top->frame == frame;
+}
+
+template <bool kLoop>
+__attribute__((always_inline)) inline void leave(const SiteRow* row, const uint64_t* slot,
+                                                 uint64_t iterations) {
+    Thread* const thread = t_thread;
+    const auto frame = reinterpret_cast<uint64_t>(slot);
+    if (!begin_change(thread, frame)) [[unlikely]] {
+        if (thread == nullptr || (is_off(thread) && !is_open_in_pause(thread, row, frame))) return;
+        dwell_slowly(leave_slowly, row, slot, iterations);
+        return;
+    }
+    ProbeEntry* const top = thread->on.top;
+    if (top->row != reinterpret_cast<uint64_t>(row) || top->frame != frame) [[unlikely]] {
+        end_change(thread);
+        // Entered when the site only counted, was off, or lay too deep: there is no entry.
+        if (frame < top->frame || (frame == top->frame && level_of(row) != kLevelFull)) return;
+        dwell_slowly(leave_slowly, row, slot, iterations);
+        return;
+    }
+    const uint64_t end = virtual_ticks(thread, read_tsc());
+    Node* const node = cell_at<Node>(top->node);
+    node->site.open -= 1;
+    if (kLoop) cell_at<ProbePart>(node->part)->iterations += iterations;
+    if (top->flags != 0) [[unlikely]] {
+        leave_untimed(thread, row, slot, end);
+        return;
+    }
+    const uint64_t begin = top->entry_virtual + g_process.probe_inner_ticks;
+    const uint64_t ticks = end > begin ? end - begin : 0;
+    node->ticks += ticks;
+    if (ticks < node->min_ticks) node->min_ticks = ticks;
+    if (ticks > node->max_ticks) node->max_ticks = ticks;
+    end_entry(thread, row, slot);
 }
 
 }  // namespace
@@ -187,9 +292,10 @@ extern "C" {
 DWELL_HIDDEN void dwell_probe_enter(const SiteRow* row, const uint64_t* slot) {
     Thread* const thread = t_thread;
     const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (is_usual(thread, frame) && frame < thread->on.top->frame &&
-        enter_known(thread, row, slot, *slot)) [[likely]] {
-        return;
+    if (begin_change(thread, frame)) [[likely]] {
+        if (frame < thread->on.top->frame && enter_known(thread, row, slot, *slot)) [[likely]]
+            return;
+        end_change(thread);
     }
     if (!is_off(thread)) dwell_slowly(enter_slowly, row, slot, 0);
 }
@@ -197,55 +303,29 @@ DWELL_HIDDEN void dwell_probe_enter(const SiteRow* row, const uint64_t* slot) {
 DWELL_HIDDEN void dwell_probe_loop_enter(const SiteRow* row, const uint64_t* slot) {
     Thread* const thread = t_thread;
     const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (is_usual(thread, frame) && frame <= thread->on.top->frame &&
-        enter_known(thread, row, slot, 0)) [[likely]] {
-        return;
+    if (begin_change(thread, frame)) [[likely]] {
+        if (frame <= thread->on.top->frame && enter_known(thread, row, slot, 0)) [[likely]]
+            return;
+        end_change(thread);
     }
     if (!is_off(thread)) dwell_slowly(enter_slowly, row, slot, 0);
 }
 
-DWELL_HIDDEN void dwell_probe_leave(const SiteRow* row, const uint64_t* slot, uint64_t iterations) {
-    const uint64_t now = read_tsc();
-    Thread* const thread = t_thread;
-    const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (!is_usual(thread, frame)) [[unlikely]] {
-        if (thread != nullptr && !is_off(thread)) dwell_slowly(leave_slowly, row, slot, iterations);
-        return;
-    }
-    ProbeEntry* const top = thread->on.top;
-    if (top->row != reinterpret_cast<uint64_t>(row) || top->frame != frame) [[unlikely]] {
-        // Entered when the site only counted, was off, or lay too deep: there is no entry.
-        if (frame < top->frame || level_of(row) != kLevelFull) return;
-        dwell_slowly(leave_slowly, row, slot, iterations);
-        return;
-    }
-    begin_change(thread);
-    Node* node = cell_at<Node>(top->node);
-    node->site.open -= 1;
-    if (row->kind == SiteKind::kLoop) cell_at<ProbePart>(node->part)->iterations += iterations;
-    if ((top->flags & kEntryUntimed) == 0) [[likely]] {
-        const uint64_t begin = top->entry_virtual + g_process.probe_inner_ticks;
-        const uint64_t end = virtual_ticks(thread, now);
-        const uint64_t ticks = end > begin ? end - begin : 0;
-        node->ticks += ticks;
-        if (ticks < node->min_ticks) node->min_ticks = ticks;
-        if (ticks > node->max_ticks) node->max_ticks = ticks;
-    } else {
-        cell_at<ProbePart>(node->part)->untimed += 1;
-    }
-    thread->on.top = top - 1;
-    thread->record->probe_depth -= 1;
-    charge(thread, g_process.probe_cost_ticks);
-    end_change(thread);
-    if (thread->probe_countdown == 0) [[unlikely]]
-        dwell_slowly(control_slowly, row, slot, 0);
+DWELL_HIDDEN void dwell_probe_leave(const SiteRow* row, const uint64_t* slot) {
+    leave<false>(row, slot, 0);
+}
+
+DWELL_HIDDEN void dwell_probe_loop_leave(const SiteRow* row, const uint64_t* slot,
+                                         uint64_t iterations) {
+    leave<true>(row, slot, iterations);
 }
 
 DWELL_HIDDEN void dwell_probe_landed(const SiteRow* row, const uint64_t* slot) {
     const Thread* const thread = t_thread;
+    if (thread == nullptr || is_off(thread)) return;
     const auto frame = reinterpret_cast<uint64_t>(slot);
     if (is_usual(thread, frame) && frame <= thread->on.top->frame) return;
-    if (thread != nullptr && !is_off(thread)) dwell_slowly(landed_slowly, row, slot, 0);
+    dwell_slowly(landed_slowly, row, slot, 0);
 }
 
 DWELL_HIDDEN void dwell_probe_vforked(const SiteRow*, const uint64_t*, uint64_t result) {
@@ -257,3 +337,33 @@ DWELL_HIDDEN void dwell_probe_vforked(const SiteRow*, const uint64_t*, uint64_t 
 }
 
 #endif
+
+namespace dwell {
+
+void stop_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual) {
+    const auto number = static_cast<uint32_t>(back - base);
+    for (ProbeEntry* entry = back - 1; entry != base && entry->node != back->node; --entry) {
+        if (entry->flags != 0) continue;
+        entry->entry_virtual = now_virtual - entry->entry_virtual;
+        entry->flags = kEntryUntimed | kEntryStopped | number << kEntryHolderShift;
+        back->flags |= kEntryHolds;
+    }
+}
+
+void resume_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual, uint64_t lost) {
+    if ((back->flags & kEntryHolds) == 0) return;
+    const auto number = static_cast<uint32_t>(back - base);
+    for (ProbeEntry* entry = back - 1; entry != base && entry->node != back->node; --entry) {
+        if ((entry->flags & kEntryStopped) == 0 || entry->flags >> kEntryHolderShift != number) {
+            continue;
+        }
+        if ((entry->flags & kEntryAway) != 0) {
+            entry->flags = kEntryUntimed | kEntryAway;
+            continue;
+        }
+        entry->entry_virtual = now_virtual - entry->entry_virtual - lost;
+        entry->flags = 0;
+    }
+}
+
+}  // namespace dwell

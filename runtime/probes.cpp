@@ -39,6 +39,14 @@ class SlowProbe {
     SlowProbe& operator=(const SlowProbe&) = delete;
 
     uint64_t start() const { return start_; }
+    // True when probes may record, after whatever happened since the last one.
+    bool notice() {
+        if (thread_->probe_ticket == live_ticket()) return true;
+        const uint64_t resets = thread_->resets;
+        const bool good = notice_probes(thread_);
+        if (thread_->resets != resets) start_ = now_ticks();  // what was lost before is forgotten
+        return good;
+    }
 
   private:
     Thread* thread_;
@@ -46,16 +54,34 @@ class SlowProbe {
     int errno_;
 };
 
-// The calling thread, when its probes may record now.
-Thread* ready_thread() {
-    Thread* thread = t_thread;
-    if (thread == nullptr) thread = attach_for_probe();
-    if (thread == nullptr || g_live->ticket == 0) return nullptr;
-    if (thread->in_dwell || thread->open != nullptr || thread->vforked) {
-        thread->record->probes_missed += 1;
-        return nullptr;
-    }
+Thread* attach_now() {
+    if (t_busy != 0) return nullptr;
+    const int saved_errno = errno;
+    Thread* thread = attach_for_probe();
+    errno = saved_errno;
     return thread;
+}
+
+// False where probes at `frame` only count: in signal handlers that interrupt dwell, after vfork,
+// and in what a communication statement calls. When that was left by a throw, this notices.
+bool may_record(Thread* thread, uint64_t frame) {
+    if (thread->in_dwell || thread->vforked || t_busy != 0) return false;
+    if (thread->open == nullptr) return true;
+    if (frame < reinterpret_cast<uint64_t>(thread->open) || !lies_on(thread->stacks[0], frame)) {
+        return false;
+    }
+    book_abandoned(thread);
+    return true;
+}
+
+// The calling thread, when its probes may record now.
+Thread* ready_thread(uint64_t frame) {
+    Thread* thread = t_thread;
+    if (thread == nullptr) thread = attach_now();
+    if (thread == nullptr || live_ticket() == 0) return nullptr;
+    if (may_record(thread, frame)) return thread;
+    thread->record->probes_missed += 1;
+    return nullptr;
 }
 
 bool make_stack(Thread* thread, ProbeStack* stack, uint32_t entries) {
@@ -65,6 +91,7 @@ bool make_stack(Thread* thread, ProbeStack* stack, uint32_t entries) {
     stack->base = cell_at<ProbeEntry>(cells);
     stack->limit = stack->base + entries - 1;
     stack->top = stack->base;
+    stack->depth = &thread->depth_elsewhere;
     *stack->base = {kNoFrame, 0, 0, thread->record->root, 0};
     return true;
 }
@@ -83,13 +110,18 @@ void find_own_stack(ProbeStack* stack) {
     pthread_attr_destroy(&attributes);
 }
 
-bool lies_on(const ProbeStack& stack, uint64_t frame) { return frame - stack.low < stack.bytes; }
-
-// The number of the stack that `frame` lies on, known or new; -1 when there are too many.
-int stack_of(Thread* thread, uint64_t frame) {
+// The number of the stack that `frame` lies on, as far as is known; or else -1.
+int known_stack(const Thread* thread, uint64_t frame) {
     for (int i = 0; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
         if (lies_on(thread->stacks[i], frame)) return i;
     }
+    return -1;
+}
+
+// The same, or a new one; -1 when there are too many.
+int stack_of(Thread* thread, uint64_t frame) {
+    const int known = known_stack(thread, frame);
+    if (known >= 0) return known;
     for (int i = 1; i < kProbeStacks; ++i) {
         ProbeStack& stack = thread->stacks[i];
         // One on which nothing is open any more serves the next.
@@ -102,18 +134,56 @@ int stack_of(Thread* thread, uint64_t frame) {
     return -1;
 }
 
-// Makes `frame`'s stack the one that the thread is on. What runs on another stack hangs under the
-// node that was open where it was first resumed.
-bool change_stack(Thread* thread, uint64_t frame) {
-    if (thread->stacks[0].base == nullptr) {
-        if (!make_stack(thread, &thread->stacks[0], kProbeStackEntries)) return false;
-        find_own_stack(&thread->stacks[0]);
-        thread->record->probe_stack = index_of(thread->stacks[0].base);
-        thread->record->probe_stack_entries = kProbeStackEntries;
-        thread->on = thread->stacks[0];
-        thread->on_number = 0;
-        if (lies_on(thread->on, frame)) return true;
+// True when `node` is `outer` or lies under it.
+bool lies_under(CellIndex node, CellIndex outer) {
+    while (node != outer && node != 0) node = cell_at<Node>(node)->parent;
+    return node == outer;
+}
+
+// Time stops for what is open on other stacks than the one that the thread is on, and runs on for
+// what is open there. That of the thread's own stack always runs, and so does what lies around the
+// node that is open now: it resumed this stack.
+void stop_other_stacks(Thread* thread, uint64_t now) {
+    const uint64_t now_virtual = virtual_ticks(thread, now);
+    for (uint32_t i = 1; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
+        const bool here = i == thread->on_number;
+        const ProbeStack& stack = here ? thread->on : thread->stacks[i];
+        for (ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
+            const bool away = (entry->flags & kEntryAway) != 0;
+            if (here || lies_under(thread->on.top->node, entry->node)) {
+                if (!away) continue;
+                entry->flags &= ~uint32_t{kEntryAway};
+                if ((entry->flags & kEntryStopped) != 0) continue;
+                entry->flags = 0;
+            } else {
+                if (away) continue;
+                if ((entry->flags & kEntryStopped) != 0) entry->flags |= kEntryAway;
+                if (entry->flags != 0) continue;
+                entry->flags = kEntryUntimed | kEntryAway;
+            }
+            entry->entry_virtual = now_virtual - entry->entry_virtual;
+        }
     }
+}
+
+bool make_own_stack(Thread* thread) {
+    ProbeStack* own = &thread->stacks[0];
+    if (own->base != nullptr) return true;
+    if (!make_stack(thread, own, kProbeStackEntries)) return false;
+    own->depth = &thread->record->probe_depth;
+    find_own_stack(own);
+    thread->record->probe_stack = index_of(own->base);
+    thread->record->probe_stack_entries = kProbeStackEntries;
+    thread->on = *own;
+    thread->on_number = 0;
+    return true;
+}
+
+// Makes `frame`'s stack the one that the thread is on. What runs on another stack hangs under the
+// node that was open where it was first resumed. False when there are too many.
+bool change_stack(Thread* thread, uint64_t frame, uint64_t now) {
+    if (!make_own_stack(thread)) return false;
+    if (lies_on(thread->on, frame)) return true;
     const CellIndex open = thread->on.top->node;
     thread->stacks[thread->on_number] = thread->on;
     const int number = stack_of(thread, frame);
@@ -122,6 +192,7 @@ bool change_stack(Thread* thread, uint64_t frame) {
     thread->on_number = static_cast<uint32_t>(number);
     if (number != 0 && thread->on.top == thread->on.base) thread->on.base->node = open;
     thread->record->stack_switches += 1;
+    stop_other_stacks(thread, now);
     return true;
 }
 
@@ -137,10 +208,15 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     const ProbeEntry& entry = *thread->on.top;
     Node* node = cell_at<Node>(entry.node);
     if (node->site.open != 0) node->site.open -= 1;
-    if ((entry.flags & kEntryUntimed) == 0) {
-        const uint64_t begin = entry.entry_virtual + g_process.probe_inner_ticks;
-        const uint64_t end = virtual_ticks(thread, now);
-        const uint64_t ticks = end > begin ? end - begin : 0;
+    const bool stopped = (entry.flags & (kEntryStopped | kEntryAway)) != 0;
+    const uint64_t end = virtual_ticks(thread, now);
+    resume_between(thread->on.base, thread->on.top, end, 0);
+    if ((entry.flags & kEntryUntimed) == 0 || stopped) {
+        const uint64_t took = stopped                     ? entry.entry_virtual
+                              : end > entry.entry_virtual ? end - entry.entry_virtual
+                                                          : 0;
+        const uint64_t inner = g_process.probe_inner_ticks;
+        const uint64_t ticks = took > inner ? took - inner : 0;
         node->ticks += ticks;
         if (ticks < node->min_ticks) node->min_ticks = ticks;
         if (ticks > node->max_ticks) node->max_ticks = ticks;
@@ -149,7 +225,7 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     }
     if (abandoned && ensure_part(thread, node)) cell_at<ProbePart>(node->part)->abandoned += 1;
     thread->on.top -= 1;
-    thread->record->probe_depth -= 1;
+    *thread->on.depth -= 1;
 }
 
 // Entries of frames that lie below `frame` are gone.
@@ -191,38 +267,71 @@ bool same_site(const Site& a, const Site& b) {
     return a.offset == b.offset && a.module == b.module && a.kind == b.kind;
 }
 
+struct FoundNode {
+    CellIndex node;  // 0: no room
+    ProbeWay way;
+};
+
 // The node for `site` under `parent`. A procedure that is on the path already stands for itself
 // (DESIGN 3: recursion folds), and so does everything when the record file is nearly full.
-CellIndex find_node(Thread* thread, CellIndex parent, const Site& site, uint64_t return_address) {
+FoundNode find_node(Thread* thread, CellIndex parent, const Site& site, uint64_t return_address) {
     if (should_fold()) {
         const CellIndex flat = child_of(thread, thread->record->root, site);
         if (flat != 0) cell_at<Node>(flat)->site.flags |= kNodeFolded;
-        return flat;
+        return {flat, ProbeWay::kShared};
     }
     if (site.kind == SiteKind::kProcedure) {
         for (CellIndex at = parent; at != 0; at = cell_at<Node>(at)->parent) {
-            if (same_site(cell_at<Node>(at)->site, site)) return at;
+            if (!same_site(cell_at<Node>(at)->site, site)) continue;
+            return {at, at == parent ? ProbeWay::kSame : ProbeWay::kBack};
         }
         parent = child_of(thread, parent, site_of_call(thread, return_address));
-        if (parent == 0) return 0;
+        if (parent == 0) return {0, ProbeWay::kDown};
     }
-    return child_of(thread, parent, site);
+    return {child_of(thread, parent, site), ProbeWay::kDown};
 }
 
-bool is_lasting(const Node* node) {
-    return node->site.open != 0 || node->site.kind == SiteKind::kLoop;
+// The same, with the second line that a loop, a recursion or a site that only counts needs.
+FoundNode find_whole_node(Thread* thread, const SiteRow* row, uint64_t return_address,
+                          bool counted) {
+    FoundNode found =
+        find_node(thread, thread->on.top->node, site_of_row(thread, row), return_address);
+    const bool lasting = counted || found.way != ProbeWay::kDown || row->kind == SiteKind::kLoop;
+    if (found.node != 0 && lasting && !ensure_part(thread, cell_at<Node>(found.node))) {
+        found.node = 0;
+    }
+    return found;
 }
 
-void open_entry(Thread* thread, const SiteRow* row, uint64_t frame, CellIndex index) {
-    Node* node = cell_at<Node>(index);
+void open_entry(Thread* thread, const SiteRow* row, uint64_t frame, const FoundNode& found,
+                uint64_t now) {
+    Node* node = cell_at<Node>(found.node);
     ProbeEntry* entry = thread->on.top + 1;
-    *entry = {frame, reinterpret_cast<uint64_t>(row), 0, index,
-              node->site.open != 0 ? uint32_t{kEntryUntimed} : 0};
+    const bool untimed = found.way != ProbeWay::kDown && node->site.open != 0;
+    *entry = {frame, reinterpret_cast<uint64_t>(row), virtual_ticks(thread, now), found.node,
+              untimed ? uint32_t{kEntryUntimed} : 0};
     node->site.open += 1;
     node->count += 1;
     thread->on.top = entry;
-    thread->record->probe_depth += 1;
+    *thread->on.depth += 1;
     thread->record->probes += 1;
+    if (found.way == ProbeWay::kBack && untimed) {
+        stop_between(thread->on.base, entry, entry->entry_virtual);
+    }
+}
+
+// What a slow probe of a node that was there before cost counts for control as the fast ones do.
+void charge_control(Thread* thread, uint64_t start) {
+    thread->probe_lost_ticks += now_ticks() - start;
+}
+
+// Left while the process pauses: its time ended when that began, and nothing of this costs any.
+void leave_in_pause(Thread* thread, const SiteRow* row, uint64_t iterations) {
+    thread->in_dwell = true;
+    Node* node = cell_at<Node>(thread->on.top->node);
+    if (row->kind == SiteKind::kLoop) cell_at<ProbePart>(node->part)->iterations += iterations;
+    close_entry(thread, g_live->pause_start, false);
+    thread->in_dwell = false;
 }
 
 }  // namespace
@@ -252,21 +361,24 @@ void find_vector_registers() {
 
 bool notice_probes(Thread* thread) {
     if (thread->epoch != g_live->epoch) take_notice(thread);
-    // Without a time stamp counter every probe comes the slow way.
-    thread->probe_ticket = g_process.use_tsc ? uint64_t{g_live->ticket} : 0;
+    const uint64_t ticket = live_ticket();
+    // Without a time stamp counter every probe comes the slow way, which remembers nothing.
+    if (!g_process.use_tsc) return ticket != 0;
+    thread->probe_ticket = ticket;
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
-    return g_live->ticket != 0;
+    return ticket != 0;
 }
 
 void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
-    Thread* thread = ready_thread();
-    if (thread == nullptr) return;
     const auto frame = reinterpret_cast<uint64_t>(slot);
+    Thread* thread = ready_thread(frame);
+    if (thread == nullptr) return;
     const bool procedure = row->kind == SiteKind::kProcedure;
+    const bool counted = level_of(row) == kLevelCount;
     {
         SlowProbe work(thread);
-        if (thread->probe_ticket != g_live->ticket && !notice_probes(thread)) return;
-        if (!lies_on(thread->on, frame) && !change_stack(thread, frame)) {
+        if (!work.notice()) return;
+        if (!change_stack(thread, frame, work.start())) {
             thread->record->probes_dropped += 1;
             return;
         }
@@ -274,108 +386,138 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         if (!procedure) drop_left_loops(thread, row, frame, work.start());
         const CellIndex parent = thread->on.top->node;
         const uint64_t return_address = procedure ? *slot : 0;
-        const bool counted = level_of(row) == kLevelCount;
-        const CellIndex index = find_node(thread, parent, site_of_row(thread, row), return_address);
-        Node* node = index != 0 ? cell_at<Node>(index) : nullptr;
-        if (node == nullptr || thread->on.top == thread->on.limit ||
-            ((counted || is_lasting(node)) && !ensure_part(thread, node))) {
+        const FoundNode found = find_whole_node(thread, row, return_address, counted);
+        if (found.node == 0 || thread->on.top == thread->on.limit) {
             thread->record->probes_dropped += 1;
             return;
         }
         const auto key = reinterpret_cast<uint64_t>(row);
         thread->known_children[known_child_slot(key, return_address, parent)] = {
-            key, return_address, parent, index, counted};
+            key, return_address, parent, found.node, counted ? ProbeWay::kCounted : found.way};
+        Node* node = cell_at<Node>(found.node);
+        if (node->count != 0) charge_control(thread, work.start());
         if (counted) {
             node->count += 1;
             cell_at<ProbePart>(node->part)->counted += 1;
-            return;
+        } else {
+            open_entry(thread, row, frame, found, work.start());
         }
-        open_entry(thread, row, frame, index);
     }
-    thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
+    if (!counted) {
+        thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
+    } else if (--thread->probe_countdown == 0) {
+        control_slowly(row, slot, 0);
+    }
 }
 
-void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations) {
+namespace {
+
+// The calling thread when it has entries that a probe at `frame` may end.
+Thread* entered_thread(uint64_t frame) {
     Thread* thread = t_thread;
-    if (thread == nullptr || thread->stacks[0].base == nullptr || thread->in_dwell ||
-        thread->open != nullptr || thread->vforked || g_live->ticket == 0) {
+    if (thread == nullptr || thread->stacks[0].base == nullptr) return nullptr;
+    return may_record(thread, frame) ? thread : nullptr;
+}
+
+}  // namespace
+
+void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations) {
+    const auto frame = reinterpret_cast<uint64_t>(slot);
+    Thread* thread = entered_thread(frame);
+    if (thread == nullptr) return;
+    if (live_ticket() == 0) {
+        if (g_live->paused != 0) leave_in_pause(thread, row, iterations);
         return;
     }
-    const auto frame = reinterpret_cast<uint64_t>(slot);
-    SlowProbe work(thread);
-    if (thread->probe_ticket != g_live->ticket && !notice_probes(thread)) return;
-    if (!lies_on(thread->on, frame) && !change_stack(thread, frame)) return;
-    drop_gone(thread, frame, work.start());
-    const auto key = reinterpret_cast<uint64_t>(row);
-    const ProbeEntry* own = thread->on.top;
-    while (own->frame == frame && own->row != key) --own;
-    if (own->frame != frame) return;  // it was off when it was entered
-    while (thread->on.top != own) close_entry(thread, work.start(), true);
-    Node* node = cell_at<Node>(own->node);
-    if (row->kind == SiteKind::kLoop && node->part != 0) {
-        cell_at<ProbePart>(node->part)->iterations += iterations;
+    {
+        SlowProbe work(thread);
+        if (!work.notice()) return;
+        if (!change_stack(thread, frame, work.start())) return;
+        drop_gone(thread, frame, work.start());
+        const auto key = reinterpret_cast<uint64_t>(row);
+        const ProbeEntry* own = thread->on.top;
+        while (own->frame == frame && own->row != key) --own;
+        if (own->frame != frame) return;  // it was off when it was entered
+        while (thread->on.top != own) close_entry(thread, work.start(), true);
+        Node* node = cell_at<Node>(own->node);
+        if (row->kind == SiteKind::kLoop && node->part != 0) {
+            cell_at<ProbePart>(node->part)->iterations += iterations;
+        }
+        close_entry(thread, work.start(), false);
+        charge_control(thread, work.start());
     }
-    close_entry(thread, work.start(), false);
+    if (--thread->probe_countdown == 0) control_slowly(row, slot, 0);
 }
 
 void landed_slowly(const SiteRow*, const uint64_t* slot, uint64_t) {
-    Thread* thread = t_thread;
-    if (thread == nullptr || thread->stacks[0].base == nullptr || thread->in_dwell ||
-        thread->open != nullptr || thread->vforked || g_live->ticket == 0) {
-        return;
-    }
     const auto frame = reinterpret_cast<uint64_t>(slot);
+    Thread* thread = entered_thread(frame);
+    if (thread == nullptr || live_ticket() == 0) return;
     SlowProbe work(thread);
-    if (thread->probe_ticket != g_live->ticket && !notice_probes(thread)) return;
-    if (!lies_on(thread->on, frame) && !change_stack(thread, frame)) return;
-    drop_gone(thread, frame, work.start());
+    if (!work.notice()) return;
+    if (change_stack(thread, frame, work.start())) drop_gone(thread, frame, work.start());
 }
 
 CellIndex open_node(Thread* thread, uint64_t frame) {
-    if (thread->on.top->frame < frame && lies_on(thread->on, frame)) {
-        drop_gone(thread, frame, now_ticks());
+    if (thread->stacks[0].base == nullptr || known_stack(thread, frame) < 0) {
+        return thread->on.top->node;
     }
+    SlowProbe work(thread);
+    if (change_stack(thread, frame, work.start())) drop_gone(thread, frame, work.start());
     return thread->on.top->node;
 }
 
 void start_probes(Thread* thread) {
     for (ProbeStack& stack : thread->stacks) stack.top = stack.base;
     thread->no_probes = {kNoFrame, 0, 0, thread->record->root, 0};
-    // Empty and of no extent, so that the first probe comes the slow way.
-    thread->on = {&thread->no_probes, &thread->no_probes, &thread->no_probes, 0, 0};
+    // Full, so that the first probe comes the slow way, and around every frame.
+    ProbeEntry* none = &thread->no_probes;
+    thread->on = {none, none, none, 0, UINT64_MAX, &thread->depth_elsewhere};
     thread->on_number = 0;
     if (thread->stacks[0].base != nullptr) {
         find_own_stack(&thread->stacks[0]);
         thread->on = thread->stacks[0];
     }
-    thread->record->probe_depth = 0;
+    thread->record->probe_depth = thread->depth_elsewhere = 0;
     start_control(thread);
     thread->vforked = false;
 }
 
-void end_probes(Thread* thread, uint64_t now, bool abandoned) {
+namespace {
+
+// Calls work() with each of the thread's stacks in `on`; the one that it is on stays.
+template <typename Work>
+void for_each_stack(Thread* thread, Work work) {
     if (thread->stacks[0].base == nullptr) return;
     thread->stacks[thread->on_number] = thread->on;
-    for (const ProbeStack& stack : thread->stacks) {
+    for (ProbeStack& stack : thread->stacks) {
         if (stack.base == nullptr) continue;
         thread->on = stack;
-        while (thread->on.top != thread->on.base) close_entry(thread, now, abandoned);
+        work();
+        stack = thread->on;
     }
+    thread->on = thread->stacks[thread->on_number];
+}
+
+}  // namespace
+
+void end_probes(Thread* thread, uint64_t now, bool abandoned) {
+    for_each_stack(thread, [=] {
+        while (thread->on.top != thread->on.base) close_entry(thread, now, abandoned);
+    });
     thread->record->intrusion_ticks += thread->slow_ticks;
     thread->slow_ticks = 0;
 }
 
 void reset_probes(Thread* thread, uint64_t now) {
-    if (thread->stacks[0].base == nullptr) return;
-    thread->stacks[thread->on_number] = thread->on;
     const uint64_t begin = virtual_ticks(thread, now);
-    for (const ProbeStack& stack : thread->stacks) {
-        if (stack.base == nullptr) continue;
-        for (ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
-            entry->entry_virtual = begin;
-            if ((entry->flags & kEntryUntimed) == 0) cell_at<Node>(entry->node)->count = 1;
+    for_each_stack(thread, [=] {
+        for (ProbeEntry* entry = thread->on.base + 1; entry <= thread->on.top; ++entry) {
+            const bool stopped = (entry->flags & (kEntryStopped | kEntryAway)) != 0;
+            entry->entry_virtual = stopped ? 0 : begin;
+            cell_at<Node>(entry->node)->count += 1;
         }
-    }
+    });
 }
 
 }  // namespace dwell

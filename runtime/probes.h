@@ -7,6 +7,9 @@
 // they were left. The node of an entry is found from the node open above it, the probe's row and
 // the return address, in a table that remembers.
 //
+// Time runs for the innermost open node and all that it lies under, and for no other: so a node's
+// children together never take longer than it does, recursion and other stacks included.
+//
 // Intrusion: what a pair of probes costs is calibrated, in two parts. The part between its two time
 // stamps is taken from the duration, all of it from what lies around.
 #ifndef DWELL_RUNTIME_PROBES_H_
@@ -33,8 +36,21 @@ inline uint32_t known_child_slot(uint64_t row, uint64_t return_address, CellInde
 }
 
 inline uint8_t level_of(const SiteRow* row) {
-    return *(reinterpret_cast<const uint8_t*>(&row->level) + row->level);
+    return __atomic_load_n(reinterpret_cast<const uint8_t*>(&row->level) + row->level,
+                           __ATOMIC_RELAXED);
 }
+
+inline uint64_t live_ticket() { return __atomic_load_n(&g_live->ticket, __ATOMIC_RELAXED); }
+
+inline bool lies_on(const ProbeStack& stack, uint64_t frame) {
+    return frame - stack.low < stack.bytes;
+}
+
+// A recursion that goes back over nodes between stops their times at `now_virtual`, and when it is
+// left they run on, `lost` ticks later than the time it took. `back` is its entry, on the stack
+// that begins at `base`.
+void stop_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual);
+void resume_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual, uint64_t lost);
 
 // The innermost open node of the thread as seen from a frame at `frame`: entries of frames that are
 // gone are dropped first. The thread's root when nothing is open.
@@ -49,7 +65,7 @@ void reset_probes(Thread* thread, uint64_t now);
 // The same for a statement's wrapper; see callpath.h.
 inline CellIndex anchor_of(Thread* thread, const Frame* frame) {
     const uint64_t slot = frame->stack_pointer() - sizeof(uint64_t);
-    if (thread->on.top->frame > slot) [[likely]]
+    if (thread->on.top->frame > slot && lies_on(thread->on, slot)) [[likely]]
         return thread->on.top->node;
     return open_node(thread, slot);
 }

@@ -71,7 +71,9 @@ struct Site {
 // child of the communication node that it reached, a sample a child of its interval. Nodes made by
 // probes: a procedure is a child of the call node that it was called from, a loop one of its
 // procedure or loop; both have a ProbePart once there is something to say in it. Calls from one
-// procedure into itself, direct or not, count on the node that is open already, without time.
+// procedure into itself, direct or not, count on the node that is open already, without time. What
+// lies between, a loop or another procedure that called it again, is not timed meanwhile: so a
+// node's ticks are never less than those of its children together.
 struct Node {
     Site site;
     CellIndex parent;
@@ -161,14 +163,19 @@ enum class ThreadState : uint32_t { kUnused = 0, kComputing = 1, kInCommunicatio
 
 // An entered procedure, loop or block, open until it is left or seen to be gone. Entry 0 of a stack
 // stands for the thread's root. A reader that finds open entries (probe_depth of them, from entry
-// 1) adds the time since then to their nodes, unless they are kEntryUntimed.
+// 1) adds the time since then to their nodes, unless they are kEntryUntimed; to those that are
+// kEntryStopped or kEntryAway, too, it adds entry_virtual itself.
 enum ProbeEntryFlags : uint32_t {
-    kEntryUntimed = 1,  // its node was open already: time is counted there
+    kEntryUntimed = 1,  // its time does not run now
+    kEntryStopped = 2,  // because a recursion went back to a node further out
+    kEntryAway = 4,     // because the thread runs on another stack
+    kEntryHolds = 8,    // it stopped others, whose flags hold its number above kEntryHolderShift
 };
+constexpr int kEntryHolderShift = 8;
 struct ProbeEntry {
     uint64_t frame;          // address of the return address of the procedure it lies in
     uint64_t row;            // address of its SiteRow, in this process
-    uint64_t entry_virtual;  // virtual ticks
+    uint64_t entry_virtual;  // virtual ticks; of one that is stopped, those that it took so far
     CellIndex node;
     uint32_t flags;  // ProbeEntryFlags
 };
@@ -207,7 +214,7 @@ struct ThreadRecord {
     uint64_t stack_switches;  // probes met on another stack than the one before
     CellIndex probe_stack;    // ProbeEntry[probe_stack_entries], 0: no probe was met yet
     uint32_t probe_stack_entries;
-    uint32_t probe_depth;  // entries open, beside the first
+    uint32_t probe_depth;  // entries open on it, beside the first
     uint32_t reserved;
     OpenEntry open[kOpenStackDepth];
 };

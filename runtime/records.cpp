@@ -59,6 +59,7 @@ void reset_thread(Thread* thread) {
     record->intrusion_ticks = record->paused_ticks = 0;
     record->samples = record->samples_in_calls = record->samples_lost = 0;
     record->folded_paths = record->dropped = record->guessed = record->clock_errors = 0;
+    record->probes = record->probes_missed = record->probes_dropped = record->stack_switches = 0;
     thread->last = 0;
     thread->last_ticks = now;
     thread->slow_ticks = 0;
@@ -84,10 +85,6 @@ void take_notice(Thread* thread) {
     }
 }
 
-namespace {
-
-// The outermost call was left by a throw or a longjmp, as an error handler may do: it counts,
-// without a time, among the failed ones.
 void book_abandoned(Thread* thread) {
     Node* node = cell_at<Node>(thread->record->open[0].node);
     node->count += 1;
@@ -95,6 +92,8 @@ void book_abandoned(Thread* thread) {
     thread->record->open_depth = 0;
     thread->open = nullptr;
 }
+
+namespace {
 
 // Everything but the common case of enter(): true when the thread may record.
 DWELL_COLD Thread* ready_thread(const Frame* frame) {
@@ -298,6 +297,7 @@ void book_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, u
 }
 
 void calibrate() {
+    const Busy busy;
     // Records of no one: a thread whose cells lie in private memory, in place of the real file.
     constexpr int kCells = 64;
     constexpr int kCalls = 200;

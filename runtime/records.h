@@ -89,6 +89,10 @@ CellIndex interval_before(Thread* thread, CellIndex node);
 // Books the call and the computation before it, and ends it.
 void leave(Call* call);
 
+// The thread's open call was left by a throw or a longjmp, as an error handler may do: it counts,
+// without a time, among the failed ones.
+void book_abandoned(Thread* thread);
+
 // The next definition to use for a call that was not entered.
 template <typename Function>
 Function passed_on(const Call* call, Function next) {

@@ -77,8 +77,14 @@ struct KnownPath {  // one path by its addresses: the second look-up
     uint16_t call;
     uint16_t frames;  // from the statement out to the anchor
     bool foreign;
+    bool met_anchor;  // the walk outwards found the anchor's frame
 };
 constexpr int kKnownPaths = 8192;
+
+// How a probe gets from the innermost open node to its own: to a child; back to the same node or
+// one further out (recursion); or, when the record file is full, to a node that all paths share. To
+// a node that is only counted it opens none.
+enum class ProbeWay : uint8_t { kDown, kSame, kBack, kShared, kCounted };
 
 // Where a probe leads from an open node: see probes.h.
 struct KnownChild {
@@ -86,7 +92,7 @@ struct KnownChild {
     uint64_t return_address;
     CellIndex parent;
     CellIndex node;
-    bool counted;  // without time
+    ProbeWay way;
 };
 constexpr int kKnownChildren = 1024;
 
@@ -97,6 +103,7 @@ struct ProbeStack {
     ProbeEntry* limit;  // the last that may be used
     uint64_t low;       // addresses of the stack, as far as they are known
     uint64_t bytes;
+    uint32_t* depth;  // where its open entries are counted
 };
 constexpr int kProbeStacks = 8;  // a thread's own, and those of coroutines and signal handlers
 
@@ -161,7 +168,8 @@ struct Thread {
     PathEntry paths[kPathEntries];
     KnownPath known[kKnownPaths];
     ProbeStack stacks[kProbeStacks];
-    ProbeEntry no_probes;  // the base of a thread that met no probe yet
+    uint32_t depth_elsewhere;  // entries open on all but its own
+    ProbeEntry no_probes;      // the base of a thread that met no probe yet
     KnownChild known_children[kKnownChildren];
 };
 
@@ -194,9 +202,20 @@ struct alignas(64) Process {
     std::atomic<uint32_t> thread_count{0};
 };
 
-extern Process g_process;
-extern LivePage* g_live;  // never null
+// Reached without the global offset table.
+extern Process g_process __attribute__((visibility("hidden")));
+extern LivePage* g_live __attribute__((visibility("hidden")));  // never null
 extern constinit thread_local Thread* t_thread __attribute__((tls_model("initial-exec")));
+// Not 0 while the thread does what a probe in a signal handler must not begin as well.
+extern constinit thread_local uint32_t t_busy __attribute__((tls_model("initial-exec")));
+
+class Busy {
+  public:
+    Busy() { t_busy = t_busy + 1; }
+    ~Busy() { t_busy = t_busy - 1; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+};
 
 inline uint64_t now_ticks() { return g_process.use_tsc ? read_tsc() : monotonic_ns(); }
 
@@ -212,6 +231,7 @@ class SlowLock {
 
   private:
     static void wait();
+    Busy busy_;  // set before the lock is taken, and until it is free again
 };
 
 template <typename T>

@@ -23,6 +23,7 @@ bool g_have_key = false;
 }  // namespace
 LivePage* g_live = &g_not_live;
 constinit thread_local Thread* t_thread = nullptr;
+constinit thread_local uint32_t t_busy = 0;
 
 static_assert(std::is_trivially_destructible_v<Thread>);
 
@@ -34,6 +35,7 @@ namespace {
 void thread_ended(void* state) {
     auto* thread = static_cast<Thread*>(state);
     if (g_live->on == 0) return;  // also in a forked child
+    const Busy busy;
     stop_sampling(thread);
     const uint64_t now = now_ticks();
     if (thread->untimed_polls != 0) book_untimed(thread, now);
@@ -86,6 +88,8 @@ void link_thread(Thread* thread) {
 }  // namespace
 
 Thread* attach_thread() {
+    if (t_busy != 0) return nullptr;  // a signal handler came in between
+    const Busy busy;
     if (!g_have_key) {
         const SlowLock lock;
         if (!g_have_key) g_have_key = pthread_key_create(&g_thread_key, thread_ended) == 0;

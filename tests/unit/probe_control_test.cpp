@@ -1,0 +1,354 @@
+// Which sites are watched how closely: what the user enables, what costs too much, modules that
+// come and go, and the calibration. Loops run until what must happen has happened, however busy the
+// machine is.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "runtime/records.h"
+#include "tests/unit/probe_harness.h"
+
+namespace dwell {
+namespace {
+
+constexpr uint64_t kPatience_ns = 60'000'000'000;
+constexpr uint64_t kShort = 300;     // ticks that the short procedure takes
+constexpr uint64_t kLong = 400'000;  // and the long one
+
+class ProbeControl : public Probes {
+  protected:
+    void SetUp() override {
+        Probes::SetUp();
+        g_process.probe_cost_ticks = 60;
+        g_process.probe_inner_ticks = 30;
+        g_process.probe_count_ticks = 20;
+        g_process.options.probe_limit = 10;  // one percent
+        start_control(t_thread);
+    }
+    static int level(int site) { return __atomic_load_n(&g_table.levels[site], __ATOMIC_RELAXED); }
+    // Calls the short procedure from the long one until `done`. False: patience is over.
+    template <typename Done>
+    bool run_until(Done done) {
+        Frames frames;
+        const uint64_t begin = monotonic_ns();
+        while (monotonic_ns() - begin < kPatience_ns) {
+            frames.enter(kQ, 1, 16);
+            const uint64_t start = now_ticks();
+            while (now_ticks() - start < kLong && !done()) call_short(&frames);
+            frames.leave(kQ, 1);
+            if (done()) return true;
+        }
+        return false;
+    }
+    void call_short(Frames<>* frames) {
+        frames->enter(kP, 2, 32);
+        spin(kShort);
+        frames->leave(kP, 2);
+        calls_ += 1;
+    }
+
+    uint64_t calls_ = 0;
+};
+
+TEST_F(ProbeControl, AShortFrequentSiteStepsDownAndTheLongOneAroundItStays) {
+    ASSERT_TRUE(run_until([] { return level(kP) == kLevelCount; }));
+    const uint64_t when_counted = calls_;
+    EXPECT_EQ(level(kQ), kLevelFull);
+    ASSERT_TRUE(run_until([] { return level(kP) == kLevelOff; }));
+    EXPECT_EQ(level(kQ), kLevelFull);
+    const Node* p = find({from(16), at_site(kQ), from(32), at_site(kP)});
+    ASSERT_NE(p, nullptr);
+    EXPECT_GT(part(p).counted, 0u);
+    EXPECT_LE(part(p).counted, calls_ - when_counted + 1);
+    EXPECT_LE(p->count, calls_);
+    EXPECT_GE(p->count + 2, calls_);  // the last may have been skipped
+}
+
+TEST_F(ProbeControl, AReducedSiteIsTriedAgainLaterAndLater) {
+    uint64_t rest_ns = 0;
+    for (int round = 0; round < 3; ++round) {
+        ASSERT_TRUE(run_until([] { return level(kP) == kLevelOff; }));
+        const uint64_t begin = monotonic_ns();
+        ASSERT_TRUE(run_until([] { return level(kP) == kLevelFull; }));
+        const uint64_t rest = monotonic_ns() - begin;
+        // 100, 200, 400 ms from the first step down, of which a part was spent counting.
+        EXPECT_GT(rest, rest_ns);
+        rest_ns = rest + 30'000'000;
+    }
+}
+
+TEST_F(ProbeControl, EntriesWhileOffAreEstimated) {
+    ASSERT_TRUE(run_until([] { return level(kP) == kLevelOff; }));
+    const uint64_t before = calls_;
+    const uint64_t begin = now_ticks();
+    ASSERT_TRUE(run_until([] { return level(kP) == kLevelFull; }));
+    const uint64_t off_ticks = now_ticks() - begin;
+    const double missed = static_cast<double>(calls_ - before);
+    const Node* p = find({from(16), at_site(kQ), from(32), at_site(kP)});
+    EXPECT_LE(part(p).off_ticks, off_ticks + kLong);
+    EXPECT_GE(part(p).off_ticks, off_ticks / 2);
+    // The rate before stands for the rate then; others may take the processor in between.
+    const auto estimated = static_cast<double>(part(p).off_entries);
+    EXPECT_GE(estimated, missed / 5);
+    EXPECT_LE(estimated, missed * 5);
+}
+
+TEST_F(ProbeControl, TheRateIsThatOfTheSiteAlone) {
+    Frames frames;
+    // For each entry of P one of R, which is not short, lies in the windows of control.
+    const uint64_t begin = monotonic_ns();
+    uint64_t before = 0;
+    while (level(kP) != kLevelOff && monotonic_ns() - begin < kPatience_ns) {
+        for (int i = 0; i < 10; ++i) {
+            frames.enter(kR, 1, 64);
+            frames.leave(kR, 1);
+        }
+        call_short(&frames);
+        g_table.levels[kR] = kLevelFull;
+        live_->ticket += 1;
+    }
+    ASSERT_EQ(level(kP), kLevelOff);
+    before = calls_;
+    while (level(kP) == kLevelOff && monotonic_ns() - begin < kPatience_ns) {
+        for (int i = 0; i < 10; ++i) {
+            frames.enter(kR, 1, 64);
+            frames.leave(kR, 1);
+        }
+        call_short(&frames);
+        g_table.levels[kR] = kLevelFull;
+        if (monotonic_ns() - begin > 1'000'000'000) g_process.options.probe_limit = 1000;
+    }
+    const Node* p = find({from(32), at_site(kP)});
+    const double missed = static_cast<double>(calls_ - before);
+    EXPECT_GE(static_cast<double>(part(p).off_entries), missed / 5);
+    EXPECT_LE(static_cast<double>(part(p).off_entries), missed * 5);
+}
+
+TEST_F(ProbeControl, WithoutALimitNothingIsReduced) {
+    Frames frames;
+    g_process.options.probe_limit = 0;
+    for (int i = 0; i < 20000; ++i) call_short(&frames);
+    EXPECT_EQ(level(kP), kLevelFull);
+    EXPECT_EQ(find({from(32), at_site(kP)})->count, 20000u);
+}
+
+TEST_F(ProbeControl, ARecursiveProcedureIsShortByItsEntries) {
+    Frames frames;
+    const uint64_t begin = monotonic_ns();
+    while (level(kP) == kLevelFull && monotonic_ns() - begin < kPatience_ns) {
+        // One long call, of 500 short ones.
+        for (int depth = 2; depth < 52; ++depth) frames.enter(kP, depth, depth == 2 ? 32 : 48);
+        for (int i = 0; i < 450; ++i) {
+            frames.enter(kP, 52, 48);
+            spin(kShort);
+            frames.leave(kP, 52);
+        }
+        for (int depth = 51; depth >= 2; --depth) frames.leave(kP, depth);
+    }
+    EXPECT_NE(level(kP), kLevelFull);
+}
+
+TEST_F(ProbeControl, ASiteWithOpenEntriesIsNotSwitchedOff) {
+    Frames frames;
+    frames.enter(kP, 2, 32);
+    g_process.options.probe_limit = 1;
+    const uint64_t begin = monotonic_ns();
+    while (level(kP) == kLevelFull && monotonic_ns() - begin < kPatience_ns) {
+        frames.enter(kP, 3, 48);
+        frames.leave(kP, 3);
+    }
+    for (int i = 0; i < 200000; ++i) {
+        frames.enter(kP, 3, 48);
+        frames.leave(kP, 3);
+    }
+    EXPECT_EQ(level(kP), kLevelCount);
+    frames.leave(kP, 2);
+    const Node* p = find({from(32), at_site(kP)});
+    EXPECT_EQ(p->site.open, 0u);
+    EXPECT_EQ(part(p).abandoned, 0u);
+}
+
+TEST_F(ProbeControl, EntriesBeyondTheDepthLimitAreReducedToo) {
+    Frames<kProbeStackEntries + 8> deep;
+    for (int depth = 1; depth <= int{kProbeStackEntries}; ++depth) {
+        deep.enter(kP, depth, depth == 1 ? 32 : 48);
+    }
+    const uint64_t begin = monotonic_ns();
+    while (level(kP) == kLevelFull && monotonic_ns() - begin < kPatience_ns) {
+        deep.enter(kP, kProbeStackEntries + 2, 48);
+        deep.leave(kP, kProbeStackEntries + 2);
+    }
+    EXPECT_EQ(level(kP), kLevelCount);
+}
+
+TEST_F(ProbeControl, ManyThreadsStepDownTogether) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([] {
+            Frames frames;
+            const uint64_t begin = monotonic_ns();
+            while (level(kP) != kLevelOff && monotonic_ns() - begin < kPatience_ns) {
+                frames.enter(kP, 1, 16);
+                frames.leave(kP, 1);
+            }
+        });
+    }
+    for (std::thread& one : threads) one.join();
+    EXPECT_EQ(level(kP), kLevelOff);
+}
+
+// Without a time stamp counter all probes are slow, and control sees what they cost.
+TEST_F(ProbeControl, SlowProbesCountAsWell) {
+    Frames frames;
+    g_process.use_tsc = false;
+    start_control(t_thread);
+    g_process.start_ticks = now_ticks();
+    const uint64_t begin = monotonic_ns();
+    while (level(kP) != kLevelOff && monotonic_ns() - begin < kPatience_ns) {
+        frames.enter(kP, 2, 32);
+        frames.leave(kP, 2);
+    }
+    EXPECT_EQ(level(kP), kLevelOff);
+}
+
+TEST_F(Probes, SitesThatAreSwitchedOffCallNothing) {
+    switch_sites(false);
+    for (int site = 0; site < kTestSites; ++site) EXPECT_EQ(g_table.levels[site], kLevelOff);
+    switch_sites(true);
+    EXPECT_EQ(g_table.levels[kUnit], kLevelOff);  // no site
+    for (int site = kP; site < kTestSites; ++site) EXPECT_EQ(g_table.levels[site], kLevelFull);
+}
+
+TEST_F(Probes, AModuleThatIsGoneIsForgotten) {
+    static SiteTable other;
+    other.fill();
+    const int before = registered_modules();
+    dwell_register_sites(&other.module);
+    EXPECT_EQ(registered_modules(), before + 1);
+    EXPECT_EQ(other.levels[kP], kLevelFull);
+    Frames frames;
+    const uint64_t* outer = frames.at(1);
+    *frames.at(1) = code(16);
+    *frames.at(2) = code(32);
+    for (int i = 0; i < 2; ++i) {
+        call_entry(dwell_enter, &other.rows[kR], outer, 0);
+        frames.enter(kQ, 2, 32);
+        frames.leave(kQ, 2);
+        call_entry(dwell_leave, &other.rows[kR], outer, 0);
+    }
+    call_entry(dwell_enter, &other.rows[kR], outer, 0);  // open for ever
+    dwell_unregister_sites(&other.module);
+    EXPECT_EQ(registered_modules(), before);
+    for (const uint8_t level : other.levels) EXPECT_EQ(level, kLevelOff);
+    // Its memory is another module's now, where the same row is a loop of another procedure.
+    for (SiteRow& row : other.rows) row = SiteRow{};
+    other.fill();
+    other.rows[kR].kind = SiteKind::kLoop;
+    other.rows[kR].enclosing = kQ - kR;
+    dwell_register_sites(&other.module);
+    *frames.at(1) = code(48);
+    call_entry(dwell_enter, &other.rows[kQ], outer, 0);
+    call_entry(dwell_loop_enter, &other.rows[kR], outer, 0);
+    call_entry(dwell_loop_leave, &other.rows[kR], outer, 5);
+    call_entry(dwell_leave, &other.rows[kQ], outer, 0);
+    dwell_unregister_sites(&other.module);
+    uint64_t iterations = 0;
+    uint64_t abandoned = 0;
+    for (const Node* node : all_below(root())) {
+        iterations += part(node).iterations;
+        abandoned += part(node).abandoned;
+    }
+    EXPECT_EQ(iterations, 5u);
+    EXPECT_EQ(abandoned, 1u);
+    expect_at_rest();
+}
+
+TEST_F(Probes, MoreModulesThanThereIsRoomFor) {
+    static SiteModule modules[600];
+    for (SiteModule& module : modules) {
+        module = {g_table.rows, g_table.rows, g_table.levels, g_table.levels};
+        dwell_register_sites(&module);
+    }
+    EXPECT_EQ(registered_modules(), 512);
+    for (const SiteModule& module : modules) dwell_unregister_sites(&module);
+    EXPECT_EQ(registered_modules(), 1);
+    EXPECT_EQ(g_table.levels[kP], kLevelFull);
+}
+
+TEST_F(Probes, AProcessThatIsNotObservedLeavesItsSitesOff) {
+    static SiteTable other;
+    other.fill();
+    g_wanted = false;
+    dwell_register_sites(&other.module);
+    for (const uint8_t level : other.levels) EXPECT_EQ(level, kLevelOff);
+    dwell_unregister_sites(&other.module);
+}
+
+TEST_F(Probes, CalibratedCostsAreThoseOfAPair) {
+    calibrate();
+    EXPECT_GT(g_process.probe_inner_ticks, 0u);
+    EXPECT_GT(g_process.probe_cost_ticks, g_process.probe_inner_ticks);
+    EXPECT_GT(g_process.probe_count_ticks, 0u);
+    EXPECT_LT(g_process.probe_count_ticks, g_process.probe_cost_ticks);
+    // Nothing of it is in the records.
+    EXPECT_EQ(record().probes, 0u);
+    EXPECT_EQ(root()->first_child, 0u);
+
+    // An empty procedure takes next to nothing, and so does its caller beside it.
+    Frames frames;
+    constexpr uint64_t kPairs = 100000;
+    uint64_t least_own = UINT64_MAX;
+    uint64_t least_callee = UINT64_MAX;
+    uint64_t least_real = UINT64_MAX;
+    for (int round = 0; round < 30; ++round) {
+        reset();
+        const uint64_t begin = now_ticks();
+        frames.enter(kP, 1, 16);
+        for (uint64_t i = 0; i < kPairs; ++i) {
+            frames.enter(kQ, 2, 32);
+            frames.leave(kQ, 2);
+        }
+        frames.leave(kP, 1);
+        const uint64_t real = now_ticks() - begin;
+        const Node* p = find({from(16), at_site(kP)});
+        const Node* q = find_from(p, {from(32), at_site(kQ)});
+        if (p->ticks < least_own) least_own = p->ticks;
+        if (q->ticks < least_callee) least_callee = q->ticks;
+        if (real < least_real) least_real = real;
+    }
+    // Most of what this takes in reality is the probes'.
+    EXPECT_LT(least_own, least_real / 2);
+    EXPECT_LT(least_callee, least_real / 2);
+}
+
+// The profile of the run chooses among the sites that the compiler gave probes. It lives as long as
+// the process, so it is read by a process of its own.
+TEST_F(Probes, TheEnablingProfileSwitchesSites) {
+    const std::string file = directory_ + "/enable";
+    FILE* stream = fopen(file.c_str(), "w");
+    ASSERT_NE(stream, nullptr);
+    fputs("off all\non proc name=p\ncount proc name=q\n", stream);
+    fclose(stream);
+    dwell_unregister_sites(&g_table.module);
+    g_table.fill();
+    ASSERT_EXIT(
+        {
+            if (!read_enabling_profile(file.c_str())) _exit(2);
+            dwell_register_sites(&g_table.module);
+            const bool good = g_table.levels[kP] == kLevelFull &&
+                              g_table.levels[kQ] == kLevelCount && g_table.levels[kR] == kLevelOff;
+            _exit(good ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "");
+    unlink(file.c_str());
+    EXPECT_TRUE(read_enabling_profile(""));
+}
+
+TEST_F(Probes, ABadEnablingProfileIsNamed) {
+    EXPECT_FALSE(read_enabling_profile("/nonexistent/enable"));
+}
+
+}  // namespace
+}  // namespace dwell
