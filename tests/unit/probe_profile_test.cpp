@@ -277,6 +277,28 @@ TEST_F(Probes, ProcedureWithoutProbesBetween) {
     EXPECT_EQ(profile.nodes[p3].computation_ns, 400u);
 }
 
+// A loop that the compiler made twice, or that stands in two libraries, is one for people; but who
+// went from the one to the other was outside.
+TEST_F(Probes, IntervalsBetweenTwoRowsOfALoop) {
+    const uint32_t other = records_.module(example_.file());
+    const uint32_t p3 = procedure(start_, "p3", 1000);
+    const uint32_t first = loop(p3, "loop1", 1, 400, 5);
+    const uint32_t left = communication(first, "p3", "MPI_Recv", 5, 100);
+    const uint32_t second =
+        records_.probe(p3, SiteKind::kLoop, other, example_.row("loop1"), loop_totals(1, 300, 7));
+    const uint32_t reached = communication(second, "p3", "MPI_Recv", 7, 100);
+    records_.interval(left, reached, p3, 1, 50);
+    const Profile profile = build_profile(records_.merged);
+    expect_conservation(profile);
+    const uint32_t node = child(profile, 0, SiteKind::kProcedure, "p3");
+    const uint32_t one = child(profile, node, SiteKind::kLoop, "loop");
+    ASSERT_NE(one, kNoNode);
+    EXPECT_EQ(profile.nodes[one].totals.time_ns, 700u);
+    EXPECT_EQ(profile.nodes[one].totals.iterations, 12u);
+    ASSERT_EQ(profile.intervals.size(), 1u);
+    EXPECT_EQ(profile.intervals[0].booked_on, node);
+}
+
 TEST_F(Probes, ThreadsWithoutCommunication) {
     const uint32_t worker = procedure(start_, "p3", 900);
     loop(worker, "loop1", 1, 800, 10);
