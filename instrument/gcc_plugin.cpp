@@ -5,6 +5,9 @@
 // Arguments (-fplugin-arg-dwell_gcc-KEY[=VALUE]): all: probes at every procedure and loop; verbose:
 // say what was done; enable=FILE: the enabling profile.
 #include "instrument/gcc_probes.h"
+#ifdef DWELL_ENABLING_PROFILE
+#include "instrument/profile_wishes.h"
+#endif
 
 // GCC looks for these two names.
 __attribute__((visibility("default"))) int plugin_is_GPL_compatible;
@@ -139,6 +142,21 @@ bool is_target_supported() {
            ix86_cmodel != CM_KERNEL;
 }
 
+bool read_profile(const char* path) {
+#ifdef DWELL_ENABLING_PROFILE
+    static ProfileWishes wishes;  // until the compiler ends
+    unit.options.wishes = &wishes;
+    if (!wishes.read(path)) {
+        error("%s", wishes.error());
+        return false;
+    }
+    return true;
+#else
+    error("dwell: built without enabling profiles, cannot read %qs", path);
+    return false;
+#endif
+}
+
 bool take_arguments(const plugin_name_args* arguments) {
     for (int i = 0; i < arguments->argc; ++i) {
         const std::string_view key = arguments->argv[i].key;
@@ -146,6 +164,10 @@ bool take_arguments(const plugin_name_args* arguments) {
             unit.options.all = true;
         } else if (key == "verbose") {
             unit.verbose = true;
+        } else if (key == "enable" && arguments->argv[i].value != nullptr) {
+            if (!read_profile(arguments->argv[i].value)) {
+                return false;
+            }
         } else {
             error("dwell: unknown plugin argument %qs", arguments->argv[i].key);
             return false;

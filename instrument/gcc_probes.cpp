@@ -20,14 +20,15 @@ class ProbeInserter {
         for (gcall* call : sites_.vforks) {
             insert_vforked(call);
         }
-        if (sites_.group.rows[0].probes) {
-            insert_leaves();
-        }
-        // Inner loops are left before outer ones where one edge leaves both.
+        const bool probed = sites_.group.rows[0].probes;
+        const LeavePlaces places = probed ? find_leave_places(procedure_) : LeavePlaces{};
+        // Where one edge leaves several, inner loops come before outer ones and those before the
+        // procedure.
         for (size_t i = sites_.probed_loops.size(); i-- > 0;) {
             insert_loop(sites_.probed_loops[i]);
         }
-        if (sites_.group.rows[0].probes) {
+        if (probed) {
+            insert_leaves(places);
             gsi_insert_seq_on_edge(
                 single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(procedure_)),
                 probe(ProbeKind::kEnter, 0, NULL_TREE, DECL_SOURCE_LOCATION(procedure_->decl)));
@@ -59,8 +60,7 @@ class ProbeInserter {
         return sequence;
     }
 
-    void insert_leaves() {
-        const LeavePlaces places = find_leave_places(procedure_);
+    void insert_leaves(const LeavePlaces& places) {
         for (gimple* statement : places.before) {
             gimple_stmt_iterator at = gsi_for_stmt(statement);
             gsi_insert_seq_before(

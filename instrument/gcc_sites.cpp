@@ -200,10 +200,13 @@ class Finder {
     }
 
   private:
-    Wish wish(const TableRow& row) const {
+    Wish wish(const TableRow& row, uint8_t flags) const {
         return options_.wishes == nullptr
                    ? Wish::kUnsaid
-                   : options_.wishes->of(row.kind, row.flags, procedure_->decl, row);
+                   : options_.wishes->of(
+                         row.kind, flags,
+                         sites_.group.rows.empty() ? row.name : sites_.group.rows[0].name, row.file,
+                         row.line);
     }
 
     void choose(TableRow& row, Choice choice) const {
@@ -233,7 +236,8 @@ class Finder {
         } else if (end.file == row.file && end.line >= row.line) {
             row.end_line = end.line;
         }
-        choose(row, choose_procedure(facts_.too_small(decl), wish(row), options_.all));
+        const bool small = facts_.too_small(decl);
+        choose(row, choose_procedure(small, wish(row, small ? kRowSmall : 0), options_.all));
         sites_.group.rows.push_back(row);
     }
 
@@ -319,7 +323,7 @@ class Finder {
             TableRow& row = sites_.group.rows[static_cast<size_t>(number)];
             const LoopFacts& facts = loop_facts_[loop];
             row.flags = is_innermost(facts) ? kRowInnermost : 0;
-            choose(row, choose_loop(facts, wish(row), options_.all));
+            choose(row, choose_loop(facts, wish(row, row.flags), options_.all));
             if (row.probes) {
                 sites_.probed_loops.push_back({loop, number});
             }

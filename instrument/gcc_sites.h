@@ -22,14 +22,6 @@ struct ProcedureSites {
     unsigned loops_seen = 0;
 };
 
-// What the user asks for, beside the enabling profile.
-class Wishes {
-  public:
-    virtual ~Wishes() = default;
-    // `flags` are SiteRowFlags; for a loop `procedure` is the one that it stands in.
-    virtual Wish of(SiteKind kind, uint8_t flags, tree procedure, const TableRow& row) const = 0;
-};
-
 struct SelectionOptions {
     bool all = false;
     const Wishes* wishes = nullptr;  // null: none

@@ -2,7 +2,6 @@
 #include "instrument/probe_text.h"
 
 #include <map>
-#include <string_view>
 
 namespace dwell {
 
@@ -153,55 +152,67 @@ void SiteTable::write(FILE* out) const {
         fprintf(out, "\t.weak\t%s\n", entry_point(kind));
     }
     fprintf(out, "\t.pushsection dwell_sites,\"a\",@progbits\n\t.balign\t32\n");
-    fprintf(out, "\t.long\t%s\n", emission.text(compiler).c_str());
-    fprintf(out, "\t.long\t%s\n", emission.text(file).c_str());
-    fprintf(out, "\t.long\t%s\n", emission.text(directory).c_str());
-    fprintf(out, "\t.long\t%d,0\n\t.byte\t%d,0\n\t.short\t%d\n\t.long\t%u,%u\n", emission.rows,
-            static_cast<int>(SiteKind::kProgram), kSiteTableVersion, loops_seen, procedures_seen);
+    write_unit(out, emission);
     for (const int number : emission.order) {
-        const auto index = static_cast<size_t>(number);
-        const TableGroup& group = groups_[index];
-        const int first = emission.first_row[index];
-        const int host =
-            group.host < 0 ? 0 : emission.first_row[static_cast<size_t>(group.host)] - first;
-        fprintf(out, ".Ldwell_rows.%d:\n", number);
-        int position = 0;
-        for (const TableRow& row : group.rows) {
-            const int enclosing =
-                row.enclosing >= 0 ? row.enclosing - position : (position == 0 ? host : -position);
-            fprintf(out, "\t.long\t%s\n", emission.text(row.name).c_str());
-            fprintf(out, "\t.long\t%s\n\t.long\t%u,%d\n", emission.text(row.file).c_str(), row.line,
-                    enclosing);
-            if (row.probes) {
-                fprintf(out, "\t.long\t.Ldwell_level.%d.%d-.\n", number, position);
-            } else {
-                fprintf(out, "\t.long\t0\n");
-            }
-            fprintf(out, "\t.byte\t%d,%d\n\t.short\t%u\n\t.long\t%u,0\n",
-                    static_cast<int>(row.kind), row.flags, row.column, row.end_line);
-            ++position;
-        }
+        write_group(out, emission, number);
     }
     fprintf(out, "\t.popsection\n\t.pushsection dwell_levels,\"aw\",@progbits\n");
-    bool any_level = false;
-    for (const int number : emission.order) {
-        int position = 0;
-        for (const TableRow& row : groups_[static_cast<size_t>(number)].rows) {
-            if (row.probes) {
-                fprintf(out, ".Ldwell_level.%d.%d:\t.byte\t0\n", number, position);
-                any_level = true;
-            }
-            ++position;
-        }
-    }
-    if (!any_level) {
-        fprintf(out, "\t.byte\t0\n");  // the section must exist wherever a constructor names it
-    }
+    write_levels(out, emission);
     fprintf(out, "\t.popsection\n\t.pushsection .rodata.str1.1,\"aMS\",@progbits,1\n");
     for (const auto& [text, number] : emission.texts) {
         fprintf(out, ".Ldwell_text.%zu:\t.string\t%s\n", number, quoted(text).c_str());
     }
     fprintf(out, "\t.popsection\n%s", kRegistration);
+}
+
+void SiteTable::write_unit(FILE* out, Emission& emission) const {
+    for (const std::string* text : {&compiler, &file, &directory}) {
+        fprintf(out, "\t.long\t%s\n", emission.text(*text).c_str());
+    }
+    fprintf(out, "\t.long\t%d,0\n\t.byte\t%d,0\n\t.short\t%d\n\t.long\t%u,%u\n", emission.rows,
+            static_cast<int>(SiteKind::kProgram), kSiteTableVersion, loops_seen, procedures_seen);
+}
+
+void SiteTable::write_group(FILE* out, Emission& emission, int number) const {
+    const TableGroup& group = groups_[static_cast<size_t>(number)];
+    fprintf(out, ".Ldwell_rows.%d:\n", number);
+    int position = 0;
+    for (const TableRow& row : group.rows) {
+        int enclosing = row.enclosing - position;
+        if (row.enclosing < 0) {
+            enclosing = group.host < 0 ? 0
+                                       : emission.first_row[static_cast<size_t>(group.host)] -
+                                             emission.first_row[static_cast<size_t>(number)];
+        }
+        fprintf(out, "\t.long\t%s\n", emission.text(row.name).c_str());
+        fprintf(out, "\t.long\t%s\n\t.long\t%u,%d\n", emission.text(row.file).c_str(), row.line,
+                enclosing);
+        if (row.probes) {
+            fprintf(out, "\t.long\t.Ldwell_level.%d.%d-.\n", number, position);
+        } else {
+            fprintf(out, "\t.long\t0\n");
+        }
+        fprintf(out, "\t.byte\t%d,%d\n\t.short\t%u\n\t.long\t%u,0\n", static_cast<int>(row.kind),
+                row.flags, row.column, row.end_line);
+        ++position;
+    }
+}
+
+void SiteTable::write_levels(FILE* out, const Emission& emission) const {
+    bool any = false;
+    for (const int number : emission.order) {
+        int position = 0;
+        for (const TableRow& row : groups_[static_cast<size_t>(number)].rows) {
+            if (row.probes) {
+                fprintf(out, ".Ldwell_level.%d.%d:\t.byte\t0\n", number, position);
+                any = true;
+            }
+            ++position;
+        }
+    }
+    if (!any) {
+        fprintf(out, "\t.byte\t0\n");  // the section must exist wherever a constructor names it
+    }
 }
 
 std::string probe_template(ProbeKind kind, int group, int row) {

@@ -27,7 +27,7 @@ struct TableRow {
     uint32_t end_line = 0;
     uint8_t flags = 0;
     bool probes = false;
-    int enclosing = -1;  // row of the same group, -1: that of the group `host`
+    int enclosing = -1;  // row of the same group; -1, the first row: that of the group `host`
 };
 
 struct TableGroup {
@@ -54,6 +54,10 @@ class SiteTable {
 
   private:
     struct Emission;
+    void write_unit(FILE* out, Emission& emission) const;
+    void write_group(FILE* out, Emission& emission, int number) const;
+    void write_levels(FILE* out, const Emission& emission) const;
+
     std::vector<TableGroup> groups_;
 };
 

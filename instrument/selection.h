@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +48,15 @@ bool is_innermost(const LoopFacts& loop);
 
 // What the user said of a site, by the enabling profile.
 enum class Wish : uint8_t { kUnsaid, kOn, kOff };
+
+class Wishes {
+  public:
+    virtual ~Wishes() = default;
+    // `flags` are SiteRowFlags that the default choice would give; `procedure` is the linkage name
+    // of the procedure or of the one that the loop stands in.
+    virtual Wish of(SiteKind kind, uint8_t flags, const std::string& procedure,
+                    const std::string& file, uint32_t line) const = 0;
+};
 
 // Whether the site gets probes, and the SiteRowFlags that say why not.
 struct Choice {

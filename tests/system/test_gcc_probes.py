@@ -31,7 +31,7 @@ def built(language, flags, name="a.out", probes=True, **keywords):
 
 def rows(language):
     for flags in (("-O0", "-g"), ("-O0",), ("-O2", "-g", *AS_WRITTEN), ("-Os", "-g", *AS_WRITTEN)):
-        check_rows(built(language, flags), program(FILES[language][1]))
+        check_rows(built(language, flags), program(FILES[language][1]), "-O0" in flags)
 
 
 @case
@@ -185,11 +185,30 @@ __attribute__((noinline)) long odd(long n) {
     if (n < 3) return even(n - 1);
     return to_even(n - 1);
 }
-int main(void) { printf("%ld\\n", even(10000000)); return 0; }
+__attribute__((noinline)) long mixed(long n) {
+    for (long i = 0; i < n; i++) {
+        if (i == 7) return i;  // one way leaves the loop and the procedure
+        fflush(stdout);
+    }
+    return odd(1);
+}
+int main(int argc, char** argv) {
+    (void)argv;
+    printf("%ld\\n", even(argc > 1 ? 100 : 10000000));
+    mixed(3);
+    return mixed(10) == 7 ? 0 : 1;
+}
 """)
     binary = build_here("tail.c", ["-O2", "-Wno-unused"])
     small_stack = lambda: resource.setrlimit(resource.RLIMIT_STACK, (1 << 18, 1 << 18))
     check_equal(run([binary], preexec_fn=small_stack), "10000000\n", "without library")
+    output, log = recorded(binary, ["short"])
+    check_equal((output, log.wrong), ("100\n", []), "with library")
+    # Calls that are jumps come from where the procedure that jumps was called.
+    check_equal({path: seen for path, seen in log.entered.items() if "even" in path or "odd" in path},
+                {"main/even": (52, 0), "main/odd": (51, 0)}, "entries")
+    check_equal({path: seen for path, seen in log.entered.items() if "mixed" in path},
+                {"main/mixed": (2, 0), "main/mixed/22": (2, 12)}, "two ways out of a loop")
     assembler = scratch("tail.s")
     compile_gcc("gcc", ["-O2", "-S", scratch("tail.c"), "-o", assembler])
     with open(assembler, encoding="utf-8") as file:

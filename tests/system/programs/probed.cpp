@@ -107,7 +107,8 @@ struct Numbers {
     };
     std::coroutine_handle<promise_type> handle;
 };
-Numbers numbers(int n) {  //= proc numbers +
+// Two procedures: what makes the coroutine, and its body.
+Numbers numbers(int n) {  //= proc numbers +; proc numbers +
     for (int i = 0; i < n; i++) {
         co_yield i;
     }
