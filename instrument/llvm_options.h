@@ -3,14 +3,14 @@
 #ifndef DWELL_INSTRUMENT_LLVM_OPTIONS_H_
 #define DWELL_INSTRUMENT_LLVM_OPTIONS_H_
 
-#include "runtime/enabling_profile.h"
+#include "instrument/profile_wishes.h"
 
 namespace dwell {
 
 struct LlvmOptions {
-    EnablingProfile profile;  // DWELL_CC_ENABLE=FILE
-    bool all = false;         // DWELL_CC_ALL=1: small procedures and innermost loops too
-    bool verbose = false;     // DWELL_CC_VERBOSE=1
+    ProfileWishes profile;  // DWELL_CC_ENABLE=FILE
+    bool all = false;       // DWELL_CC_ALL=1: small procedures and innermost loops too
+    bool verbose = false;   // DWELL_CC_VERBOSE=1
     // DWELL_CC_STRIP_DEBUG=1: `-Xclang -debug-info-kind=line-tables-only` was given for the plugin
     // only, by a user who wants no debug information; it is taken out again.
     bool strip_debug = false;

@@ -8,7 +8,8 @@ if(LLVM_FOUND)
         llvm_as_written.cpp
         llvm_sites.cpp
         llvm_tables.cpp
-        llvm_tail_calls.cpp)
+        llvm_tail_calls.cpp
+        profile_wishes.cpp)
     set_target_properties(dwell_llvm PROPERTIES PREFIX "" SUFFIX ".so")
     target_include_directories(dwell_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
     target_compile_options(dwell_llvm PRIVATE -fvisibility=hidden -fno-exceptions -fno-rtti)

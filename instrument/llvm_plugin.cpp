@@ -13,7 +13,6 @@
 #include "instrument/llvm_probes.h"
 #include "llvm/ADT/Triple.h"
 #include "llvm/IR/DebugInfo.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
 #include "llvm/Support/raw_ostream.h"
@@ -129,34 +128,37 @@ class Instrumenter {
     bool active_ = false;
 };
 
-struct EarlyPass : llvm::PassInfoMixin<EarlyPass> {
-    explicit EarlyPass(std::shared_ptr<Instrumenter> shared) : instrumenter(std::move(shared)) {}
+template <class Pass>
+struct SharedPass : llvm::PassInfoMixin<Pass> {
+    explicit SharedPass(std::shared_ptr<Instrumenter> shared) : instrumenter(std::move(shared)) {}
+
+    // Also at -O0 and in procedures that must not be optimised.
+    static bool isRequired() { return true; }  // NOLINT(readability-identifier-naming)
+
+    std::shared_ptr<Instrumenter> instrumenter;
+};
+
+struct EarlyPass : SharedPass<EarlyPass> {
+    using SharedPass::SharedPass;
 
     PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
         instrumenter->look_ahead(module);
         return PreservedAnalyses::all();
     }
-    static bool isRequired() { return true; }
-
-    std::shared_ptr<Instrumenter> instrumenter;
 };
 
-struct ProcedurePass : llvm::PassInfoMixin<ProcedurePass> {
-    explicit ProcedurePass(std::shared_ptr<Instrumenter> shared)
-        : instrumenter(std::move(shared)) {}
+struct ProcedurePass : SharedPass<ProcedurePass> {
+    using SharedPass::SharedPass;
 
     PreservedAnalyses run(Function& function, FunctionAnalysisManager& analyses) {
         instrumenter->begin(*function.getParent());
         return instrumenter->instrument(function, analyses) ? PreservedAnalyses::none()
                                                             : PreservedAnalyses::all();
     }
-    static bool isRequired() { return true; }
-
-    std::shared_ptr<Instrumenter> instrumenter;
 };
 
-struct ModulePass : llvm::PassInfoMixin<ModulePass> {
-    explicit ModulePass(std::shared_ptr<Instrumenter> shared) : instrumenter(std::move(shared)) {}
+struct ModulePass : SharedPass<ModulePass> {
+    using SharedPass::SharedPass;
 
     PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
         if (module.getNamedMetadata(kDone) == nullptr) {
@@ -171,9 +173,6 @@ struct ModulePass : llvm::PassInfoMixin<ModulePass> {
         }
         return PreservedAnalyses::none();
     }
-    static bool isRequired() { return true; }
-
-    std::shared_ptr<Instrumenter> instrumenter;
 };
 
 void add_passes(llvm::PassBuilder& builder) {

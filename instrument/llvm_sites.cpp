@@ -7,7 +7,6 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
@@ -203,26 +202,8 @@ class Finder {
                !(library_.hasOptimizedCodeGen(known) || callee->onlyReadsMemory());
     }
 
-    Wish wish(const LlvmRow& row, StringRef procedure) const {
-        const std::string name = procedure.str();
-        const std::string demangled =
-            options_.profile.asks_for_names() ? llvm::demangle(name) : std::string();
-        const SiteFacts facts{row.kind,
-                              row.flags,
-                              row.line,
-                              name.empty() ? nullptr : name.c_str(),
-                              demangled.empty() ? nullptr : demangled.c_str(),
-                              row.file.empty() ? nullptr : row.file.c_str()};
-        switch (options_.profile.decide(facts)) {
-            case Decision::kOn:
-            case Decision::kCount:
-                return Wish::kOn;
-            case Decision::kOff:
-                return Wish::kOff;
-            case Decision::kUnsaid:
-                break;
-        }
-        return Wish::kUnsaid;
+    Wish wish(const LlvmRow& row, const std::string& procedure) const {
+        return options_.profile.of(row.kind, row.flags, procedure, row.file, row.line);
     }
 
     int add(LlvmRow row, Choice choice) {
@@ -272,9 +253,9 @@ class Finder {
         return llvm::dyn_cast<CallBase>(user);
     }
 
-    // What the compiler makes of a coroutine besides the procedure that starts it.
-    static bool is_part_of_coroutine(StringRef name) {
-        return name.endswith(".resume") || name.endswith(".destroy") || name.endswith(".cleanup");
+    // What the compiler makes of a coroutine besides its start and its body (.resume).
+    static bool is_end_of_coroutine(StringRef name) {
+        return name.endswith(".destroy") || name.endswith(".cleanup");
     }
 
     LlvmRow procedure_row(const Function& function, const Function* host) const {
@@ -287,7 +268,7 @@ class Finder {
         if (subprogram == nullptr) return row;
         row.file = file_name(subprogram->getFile());
         row.line = subprogram->getLine();
-        if (subprogram->isArtificial() || is_part_of_coroutine(row.name)) {
+        if (subprogram->isArtificial() || is_end_of_coroutine(row.name)) {
             row.flags |= kRowArtificial;
         }
         if (row.line == 0) {  // glue around static initialisers that were inlined into it

@@ -147,8 +147,9 @@ void call_if_present(Function* glue, StringRef function, Constant* module_data,
     Module& module = *glue->getParent();
     llvm::LLVMContext& context = module.getContext();
     auto* type = llvm::FunctionType::get(Type::getVoidTy(context), {module_data->getType()}, false);
-    auto* callee = llvm::cast<Function>(module.getOrInsertFunction(function, type).getCallee());
-    callee->setLinkage(GlobalValue::ExternalWeakLinkage);
+    llvm::Value* target = module.getOrInsertFunction(function, type).getCallee();
+    auto* callee = llvm::cast<Function>(target->stripPointerCasts());
+    if (callee->isDeclaration()) callee->setLinkage(GlobalValue::ExternalWeakLinkage);
     callee->addFnAttr(llvm::Attribute::NonLazyBind);  // tested and called through the same slot
 
     auto* entry = llvm::BasicBlock::Create(context, "", glue);
@@ -162,7 +163,7 @@ void call_if_present(Function* glue, StringRef function, Constant* module_data,
                                          llvm::cast<GlobalVariable>(module_data)->getValueType(),
                                          module_data, i));
     }
-    build.CreateCall(type, callee, {module_data});
+    build.CreateCall(type, target, {module_data});
     build.CreateBr(done);
     build.SetInsertPoint(done);
     build.CreateRetVoid();
