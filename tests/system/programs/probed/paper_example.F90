@@ -24,7 +24,7 @@ module procedures
   use pass_time
   implicit none
   integer :: first = 2, second = 4, inner = 3
-  integer :: outgoing(4) = 0, incoming(4)
+  integer :: out(4) = 0, in(4)
 contains
   subroutine p1()  ! L4
     call spin_ms(9)
@@ -44,15 +44,16 @@ contains
 
   subroutine p3(n)  ! L8
     integer, intent(in) :: n
-    integer :: i, j, partner
-    partner = 1 - world_rank()
-    if (partner == 0) call spin_ms(40)
-    call MPI_Sendrecv(outgoing, 4, MPI_INTEGER, partner, 0, &  ! L9 e1
-                      incoming, 4, MPI_INTEGER, partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+    integer :: i, j, other
+    type(MPI_Comm) :: world
+    type(MPI_Status) :: status
+    world = MPI_COMM_WORLD
+    other = 1 - world_rank()
+    if (other == 0) call spin_ms(40)
+    call MPI_Sendrecv(out, 4, MPI_INTEGER, other, 0, in, 4, MPI_INTEGER, other, 0, world, status)  ! L9 e1
     call p4()  ! L10
     do i = 1, n  ! L11 loop1
-      call MPI_Sendrecv(outgoing, 4, MPI_INTEGER, partner, 0, &  ! L12 e2
-                        incoming, 4, MPI_INTEGER, partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+      call MPI_Sendrecv(out, 4, MPI_INTEGER, other, 0, in, 4, MPI_INTEGER, other, 0, world, status)  ! L12 e2
       do j = 1, inner  ! L13 loop2
         call p4()  ! L14
       end do
