@@ -304,6 +304,7 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
     for (uint64_t i = entries; i > 0; i--) {
         ProbeEntry entry;
         memcpy(&entry, stack + i * sizeof(ProbeEntry), sizeof(entry));
+        // A stopped one holds a duration, what it took until then.
         const bool stopped = (entry.flags & (kEntryStopped | kEntryAway)) != 0;
         if (!stopped) now = std::max(now, entry.entry_virtual);
         const uint32_t merged = node_at(entry.node);
@@ -316,6 +317,7 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
         node->rank_min_ns = node->rank_max_ns = node->totals.time_ns;
         if (!add_row(merged, thread.number, totals)) return false;
     }
+    last_ticks_ = std::max(last_ticks_, now + gone);
     return true;
 }
 
