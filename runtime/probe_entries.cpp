@@ -194,14 +194,8 @@ __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* ro
                                                const uint64_t* slot, const KnownChild& known) {
     Node* const node = cell_at<Node>(known.node);
     if (known.way == ProbeWay::kCounted) {
-<<<<<<< HEAD
-        node->count += 1;
-        cell_at<ProbePart>(node->part)->counted += 1;
-        end_counted(thread, row, slot);
-=======
         count_untimed(node);
-        end_charged(thread, g_process.probe_count_ticks, row, slot);
->>>>>>> systest3
+        end_counted(thread, row, slot);
         return;
     }
     const bool back = known.way == ProbeWay::kBack && node->site.open != 0;
