@@ -20,6 +20,7 @@ struct Module {
     uint16_t number;
     bool glue;
     bool own;
+    bool inside_mpi;
     bool gone;  // unloaded since: kept, because sites refer to it
 };
 
@@ -47,6 +48,14 @@ bool is_own(const char* path) { return strncmp(base_name(path), "libdwell", 8) =
 bool is_glue(const char* path) {
     const char* name = base_name(path);
     return strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpi_", 7) == 0 || is_own(path);
+}
+
+bool is_inside_mpi(const char* path) {
+    const char* name = base_name(path);
+    for (const char* start : {"libmpi", "libopen-pal", "libopen-rte", "mca_"}) {
+        if (strncmp(name, start, strlen(start)) == 0) return true;
+    }
+    return false;
 }
 
 void read_build_id(const dl_phdr_info* info, Wanted* wanted) {
@@ -105,11 +114,12 @@ int match_address(dl_phdr_info* info, size_t, void* data) {
     }
     if (!inside) return 0;
     wanted->found = true;
-    wanted->module = Module{start, end, info->dlpi_addr, 0, false, false, false};
+    wanted->module = Module{start, end, info->dlpi_addr, 0, false, false, false, false};
     read_path(info, wanted);
     read_build_id(info, wanted);
     wanted->module.glue = is_glue(wanted->path);
     wanted->module.own = is_own(wanted->path);
+    wanted->module.inside_mpi = is_inside_mpi(wanted->path);
     return 1;
 }
 
@@ -195,9 +205,10 @@ ModulePlace place_of_address(Thread* thread, uintptr_t address) {
             }
         }
     }
-    ModulePlace place{0, address, false, false};
+    ModulePlace place{0, address, false, false, false};
     if (module != nullptr)
-        place = {module->number, address - module->base, module->glue, module->own};
+        place = {module->number, address - module->base, module->glue, module->own,
+                 module->inside_mpi};
     errno = saved_errno;
     busy.store(0, std::memory_order_release);
     return place;

@@ -12,6 +12,7 @@ struct ModulePlace {
     uint64_t offset;  // from the load bias; the raw address when module is 0
     bool glue;        // in an MPI library or in dwell: no frame of the user's
     bool own;         // in dwell
+    bool inside_mpi;  // in a library that belongs to MPI, which may have been called by another
 };
 
 // Where `address` lies. Slow: may look at every loaded object and write a ModuleRecord. `thread` is

@@ -59,7 +59,8 @@ void copy_out(const Thread* thread, uint64_t at, void* to, size_t bytes) {
 // Books one address under `interval`; past the limit of an interval under a folded record.
 void book_sample(Thread* thread, CellIndex interval, uint64_t address) {
     const ModulePlace place = place_of_address(thread, address);
-    if (place.own) {  // of dwell's own time, which is no computation
+    // Of dwell's own time, or taken inside a poll that was not timed: no computation.
+    if (place.own || (place.inside_mpi && thread->untimed_polls != 0)) {
         thread->record->samples_in_calls += 1;
         return;
     }

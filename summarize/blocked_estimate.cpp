@@ -1,35 +1,74 @@
 #include "summarize/blocked_estimate.h"
 
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+
 #include "runtime/mpi_calls.h"
 
 namespace dwell {
 
 namespace {
 
-bool may_wait(const MergedNode& node) {
+constexpr uint64_t kLargeBytes = 64 * 1024;
+constexpr uint64_t kTransferBytesPerNs = 1;
+
+bool communicates(const MergedNode& node) {
     return node.kind == static_cast<uint8_t>(SiteKind::kCommunication) &&
-           node.call < kMpiCallCount && kMpiCalls[node.call].waits && node.totals.count != 0;
+           node.call < kMpiCallCount && node.totals.count != 0;
 }
 
-uint64_t above_shortest(const Totals& totals, uint64_t shortest_ns) {
-    const auto least = static_cast<unsigned __int128>(totals.count) * shortest_ns;
+bool may_wait(const MergedNode& node) { return communicates(node) && kMpiCalls[node.call].waits; }
+
+bool receives_much(const MergedNode& node) {
+    if (!communicates(node)) return false;
+    const CallClass what = kMpiCalls[node.call].call_class;
+    if (what != CallClass::kReceive && what != CallClass::kWait) return false;
+    return node.totals.bytes_received / node.totals.count >= kLargeBytes;
+}
+
+// The call, and the size of its messages in powers of two.
+using Operation = std::pair<uint16_t, int>;
+Operation operation_of(const MergedNode& node) {
+    const Totals& totals = node.totals;
+    const uint64_t bytes = (totals.bytes_sent + totals.bytes_received) / totals.count;
+    return {node.call, std::bit_width(bytes)};
+}
+
+// The shortest call of each operation at nodes that some ranks do not have.
+std::map<Operation, uint64_t> shortest_of_partial(const Merged& merged) {
+    std::map<Operation, uint64_t> shortest;
+    for (const MergedNode& node : merged.nodes) {
+        if (!may_wait(node) || node.ranks >= merged.ranks.size()) continue;
+        const auto [at, added] = shortest.try_emplace(operation_of(node), node.totals.min_ns);
+        if (!added) at->second = std::min(at->second, node.totals.min_ns);
+    }
+    return shortest;
+}
+
+uint64_t above(const Totals& totals, uint64_t transfer_ns) {
+    const auto least = static_cast<unsigned __int128>(totals.count) * transfer_ns;
     return least < totals.time_ns ? totals.time_ns - static_cast<uint64_t>(least) : 0;
 }
 
 }  // namespace
 
 void estimate_blocked(Merged* merged) {
-    for (MergedNode& node : merged->nodes) {
+    const std::map<Operation, uint64_t> partial = shortest_of_partial(*merged);
+    const auto estimate = [&](const MergedNode& node, Totals* totals) {
         if (may_wait(node)) {
-            node.totals.blocked_ns = above_shortest(node.totals, node.totals.min_ns);
+            const bool everywhere = node.ranks >= merged->ranks.size();
+            totals->blocked_ns =
+                above(*totals, everywhere ? node.totals.min_ns : partial.at(operation_of(node)));
+        } else if (receives_much(node)) {
+            const uint64_t bytes = node.totals.bytes_received / node.totals.count;
+            const uint64_t transfer = std::min(node.totals.min_ns, bytes / kTransferBytesPerNs);
+            totals->blocked_ns = std::min(totals->blocked_ns, above(*totals, transfer));
         }
-    }
-    for (MergedRow& row : merged->rows) {
-        const MergedNode& node = merged->nodes[row.node];
-        if (may_wait(node)) {
-            row.totals.blocked_ns = above_shortest(row.totals, node.totals.min_ns);
-        }
-    }
+    };
+    for (MergedRow& row : merged->rows) estimate(merged->nodes[row.node], &row.totals);
+    for (MergedNode& node : merged->nodes) estimate(node, &node.totals);
 }
 
 }  // namespace dwell

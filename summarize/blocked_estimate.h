@@ -1,5 +1,4 @@
-// How long calls waited for other ranks whose records do not say so: collectives, RMA
-// synchronisation, collective management and I/O (MpiCallInfo::waits).
+// How long calls waited for other ranks where their records do not say so, or not well enough.
 #ifndef DWELL_SUMMARIZE_BLOCKED_ESTIMATE_H_
 #define DWELL_SUMMARIZE_BLOCKED_ESTIMATE_H_
 
@@ -7,9 +6,18 @@
 
 namespace dwell {
 
-// Sets Totals::blocked_ns of such nodes and of their rows: time above count times the shortest call
-// of any rank at that node. The rank that comes last does not wait, so its calls show what the
-// operation takes by itself; where the calls of one node differ in size this estimates too much.
+// Sets Totals::blocked_ns of communication nodes and of their rows.
+//
+// Collectives, RMA synchronisation, collective management and I/O (MpiCallInfo::waits): the time
+// above count times the shortest call of any rank at that node. The rank that comes last does not
+// wait, so its calls show what the operation takes by itself. Ranks may come to one operation from
+// several nodes; so nodes that not every rank has are taken together when they make the same call
+// with messages of about the same size (powers of two). Where the calls of one node differ in size,
+// or their communicators do, this estimates too much.
+//
+// Receives, and waits that receive, of 64 KiB and more: a call that blocked was recorded as blocked
+// from end to end; of it, as much as its bytes take at 1 GB/s is transfer, but no more than the
+// shortest call of the node took.
 void estimate_blocked(Merged* merged);
 
 }  // namespace dwell

@@ -29,8 +29,10 @@ void make_node(Merged* merged, const char* call, uint64_t recorded_blocked_ns) {
     node.totals.time_ns = 1000;
     node.totals.min_ns = 8;
     node.totals.blocked_ns = recorded_blocked_ns;
+    node.ranks = 2;
     ASSERT_TRUE(merged->nodes.push(program) && merged->nodes.push(node));
     for (uint32_t rank = 0; rank < 2; ++rank) {
+        ASSERT_TRUE(merged->ranks.push(MergedRank{}));
         MergedRow row{};
         row.node = 1;
         row.rank = rank;
@@ -66,6 +68,49 @@ TEST(BlockedEstimate, LeavesAloneWhatTheRecordsTell) {
         EXPECT_EQ(merged.nodes[1].totals.blocked_ns, 123u) << call;
         EXPECT_EQ(merged.rows[0].totals.blocked_ns, 123u) << call;
     }
+}
+
+// Rank 0 calls MPI_Barrier from one place, rank 1, which comes late, from another.
+TEST(BlockedEstimate, RanksThatMeetFromSeveralPlaces) {
+    Merged merged;
+    make_node(&merged, "MPI_Barrier", 0);
+    MergedNode late = merged.nodes[1];
+    merged.nodes[1].ranks = 1;
+    merged.nodes[1].totals.min_ns = 80;
+    late.ranks = 1;
+    late.totals.min_ns = 5;
+    late.totals.time_ns = 120;
+    MergedNode other = late;  // other sizes are other operations
+    other.totals.bytes_sent = 20 * 1024;
+    other.totals.min_ns = 1;
+    MergedNode everywhere = late;  // met by both ranks: its own calls tell enough
+    everywhere.ranks = 2;
+    everywhere.totals.min_ns = 2;
+    for (const MergedNode& node : {late, other, everywhere}) ASSERT_TRUE(merged.nodes.push(node));
+    estimate_blocked(&merged);
+    EXPECT_EQ(merged.nodes[1].totals.blocked_ns, 1000u - 20 * 5);
+    EXPECT_EQ(merged.nodes[2].totals.blocked_ns, 120u - 20 * 5);
+    EXPECT_EQ(merged.nodes[3].totals.blocked_ns, 120u - 20 * 1);
+    EXPECT_EQ(merged.nodes[4].totals.blocked_ns, 120u - 20 * 2);
+}
+
+// 20 receives of 1 MB take at least 1 ms each, where the shortest took that long.
+TEST(BlockedEstimate, LargeMessagesTakeTimeToCopy) {
+    Merged merged;
+    make_node(&merged, "MPI_Recv", 70'000'000);
+    Totals& totals = merged.nodes[1].totals;
+    totals.bytes_received = 20'000'000;
+    totals.time_ns = 70'000'000;
+    totals.min_ns = 3'000'000;
+    estimate_blocked(&merged);
+    EXPECT_EQ(totals.blocked_ns, 50'000'000u);
+    totals.blocked_ns = 70'000'000;
+    totals.min_ns = 400'000;  // a faster machine
+    estimate_blocked(&merged);
+    EXPECT_EQ(totals.blocked_ns, 62'000'000u);
+    totals.blocked_ns = 10;  // few of them blocked
+    estimate_blocked(&merged);
+    EXPECT_EQ(totals.blocked_ns, 10u);
 }
 
 TEST(BlockedEstimate, NeverNegative) {
