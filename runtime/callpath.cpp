@@ -229,7 +229,7 @@ bool add_slot(PathEntry* entry, uint64_t stack_pointer, uint64_t address) {
     const uint64_t offset = address - stack_pointer;
     if (offset > UINT32_MAX) return false;
     entry->slot_offset[entry->slots] = static_cast<uint32_t>(offset);
-    entry->slot_value[entry->slots] = *reinterpret_cast<const uint64_t*>(address);
+    entry->slot_value[entry->slots] = stack_word(address);
     ++entry->slots;
     return true;
 }
@@ -247,7 +247,7 @@ bool add_frame_pointer(PathEntry* entry, unw_cursor_t* cursor, uint64_t stack_po
         entry->check_frame_pointer = true;
     }
     for (uint64_t at = frame_pointer - 64; at < frame_pointer; at += 8) {
-        if (at < stack_pointer || *reinterpret_cast<const uint64_t*>(at) != cfa) continue;
+        if (at < stack_pointer || stack_word(at) != cfa) continue;
         if (!add_slot(entry, stack_pointer, at)) return false;
     }
     return true;
@@ -301,7 +301,7 @@ bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
         unw_word_t ip = 0;
         g_unwinder.get_reg(&cursor, UNW_REG_SP, &cfa);
         g_unwinder.get_reg(&cursor, UNW_REG_IP, &ip);
-        if (cfa <= sp || *reinterpret_cast<const uint64_t*>(cfa - 8) != ip) return false;
+        if (cfa <= sp || stack_word(cfa - 8) != ip) return false;
         if (!add_slot(entry, stack_pointer, cfa - 8)) return false;
         if (frame_pointer >= sp && frame_pointer < cfa &&
             !add_frame_pointer(entry, &here, stack_pointer, frame_pointer, cfa)) {

@@ -34,6 +34,11 @@ constexpr uint32_t kHistogramOffsetCells = 2;
 // Loads libunwind; without it paths have depth 1. Called once, before the first look-up.
 bool load_unwinder();
 
+// A word of the program's stack, also where a sanitizer watches the borders of its variables.
+__attribute__((no_sanitize("address"))) inline uint64_t stack_word(uint64_t address) {
+    return *reinterpret_cast<const uint64_t*>(address);
+}
+
 inline uint32_t path_slot(uint64_t return_address, uint64_t stack_pointer, CellIndex anchor) {
     const uint64_t mixed =
         (return_address ^ (stack_pointer << 20) ^ (stack_pointer >> 3) ^ (uint64_t{anchor} << 40)) *
@@ -52,9 +57,7 @@ inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall cal
         return false;
     }
     for (int i = 0; i < entry.slots; ++i) {
-        if (*reinterpret_cast<const uint64_t*>(sp + entry.slot_offset[i]) != entry.slot_value[i]) {
-            return false;
-        }
+        if (stack_word(sp + entry.slot_offset[i]) != entry.slot_value[i]) return false;
     }
     return true;
 }

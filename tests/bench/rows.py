@@ -74,6 +74,55 @@ def call_costs(bench):
             if not only.what.startswith(("whole", "without")) or "Send + Recv" in only.what]
 
 
+def probe_cost(text):
+    """Nanoseconds of a call, a loop and a pair of time stamp reads, as probe_cost prints them."""
+    return {name: number_after(f"{name} ", text) for name in ("call", "loop", "stamps")}
+
+
+@row("probes")
+def probe_costs(bench):
+    """A pair of probes against the same program without, each in runs of its own."""
+    chunks = "300" if bench.quick else "3000"
+    where = bench.directory("probes")
+    everything_off = os.path.join(where, "off")
+    with open(everything_off, "w", encoding="utf-8") as stream:
+        stream.write("off all\n")
+
+    def variant(name, before=(), **variables):
+        argv = [*before, bench.program(f"probe_cost_{name}"), chunks]
+        environment = {**bench.environment, **variables}
+        return lambda: probe_cost(bench.execute(argv, where, environment)[0])
+
+    observed = {"LD_PRELOAD": bench.library, "DWELL_QUIET": "1", "DWELL_PROBE_LIMIT": "off",
+                "DWELL_COMMAND": bench.dwell, "DWELL_OUT": os.path.join(where, "out")}
+    variants = {"probes": variant("dwell", **observed),
+                "site off": variant("dwell", **observed, DWELL_ENABLE=everything_off),
+                "without the library": variant("dwell"),
+                "gcc -pg": variant("pg"), "empty hooks": variant("hooks")}
+    uftrace = shutil.which("uftrace")
+    if uftrace is not None:
+        variants["uftrace"] = variant("pg", (uftrace, "record", "--no-libcall", "-d",
+                                             os.path.join(where, "uftrace")))
+    plain, *results = bench.alternate(1 if bench.quick else 7, variant("plain"),
+                                      *variants.values())
+    rows = []
+    for name, runs in zip(variants, results):
+        for what in ("call", "loop"):
+            if what == "loop" and name in ("gcc -pg", "empty hooks", "uftrace"):
+                continue
+            added = [run[what] - bare[what] for run, bare in zip(runs, plain)]
+            middle = statistics.median(added)
+            pairs = statistics.median(more / run["stamps"] for more, run in zip(added, runs))
+            limit, good = {"probes": ("1.5 pairs", pairs <= 1.5),
+                           "site off": ("1 ns", middle < 1)}.get(name, ("-", None))
+            rows.append(Row(f"{'procedure' if what == 'call' else what}: {name}", limit,
+                            f"{middle:.2f} ns = {pairs:.2f} pairs ({min(added):.2f} to "
+                            f"{max(added):.2f} ns in {len(added)} runs)", good))
+    if uftrace is None:
+        rows.append(Row("procedure: uftrace", "-", "not installed (Debian: uftrace)"))
+    return rows
+
+
 @row("fortran")
 def fortran_costs(bench):
     """The difference between whole runs of an mpi_f08 program: there is no way round dwell in one."""

@@ -487,15 +487,20 @@ void coroutine(int number) {
     for (;;) swapcontext(&g_coroutine[number], &g_main);
 }
 
+__attribute__((noinline)) void make_coroutine(int number, char* memory, size_t bytes) {
+    ucontext_t* made = &g_coroutine[number];
+    getcontext(made);
+    made->uc_stack.ss_sp = memory;
+    made->uc_stack.ss_size = bytes;
+    makecontext(made, reinterpret_cast<void (*)()>(&coroutine), 1, number);
+}
+
 TEST_F(Probes, CoroutinesHaveTheirOwnOpenEntries) {
     constexpr size_t kBytes = 256 * 1024;
     std::vector<std::unique_ptr<char[]>> stacks;
     for (int i = 0; i < kCoroutines; ++i) {
         stacks.push_back(std::make_unique<char[]>(kBytes));
-        getcontext(&g_coroutine[i]);
-        g_coroutine[i].uc_stack.ss_sp = stacks.back().get();
-        g_coroutine[i].uc_stack.ss_size = kBytes;
-        makecontext(&g_coroutine[i], reinterpret_cast<void (*)()>(&coroutine), 1, i);
+        make_coroutine(i, stacks.back().get(), kBytes);
     }
     Frames frames;
     const uint64_t before = now_ticks();
