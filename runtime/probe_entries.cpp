@@ -107,27 +107,8 @@ extern "C" void dwell_slowly(Slowly work, const SiteRow* row, const uint64_t* sl
 
 namespace {
 
-// True where the thread may record on the fast way: the clock is the time stamp counter, the thread
-// is observed, nothing happened since its last probe, no other work of dwell is under way, and it
-// stands on the same stack as before.
-inline bool is_usual(const Thread* thread, uint64_t frame) {
-    return thread != nullptr && thread->probe_ticket == g_live->ticket && !thread->in_dwell &&
-           thread->open == nullptr && frame - thread->on.low < thread->on.bytes;
-}
-
 // The thread was watched but the process no longer is, or pauses, or is a fork of one that was.
 inline bool is_off(const Thread* thread) { return thread != nullptr && g_live->ticket == 0; }
-
-// A signal handler's probe must find `in_dwell` set before anything changes, and the other way
-// round.
-inline void begin_change(Thread* thread) {
-    thread->in_dwell = true;
-    asm volatile("" ::: "memory");
-}
-inline void end_change(Thread* thread) {
-    asm volatile("" ::: "memory");
-    thread->in_dwell = false;
-}
 
 inline void charge(Thread* thread, uint64_t ticks) {
     thread->slow_ticks += ticks;
@@ -139,35 +120,21 @@ inline void charge(Thread* thread, uint64_t ticks) {
 __attribute__((always_inline)) inline bool enter_known(Thread* thread, const SiteRow* row,
                                                        const uint64_t* slot,
                                                        uint64_t return_address) {
-    ProbeEntry* const top = thread->on.top;
     const auto key = reinterpret_cast<uint64_t>(row);
-    const KnownChild& known =
-        thread->known_children[known_child_slot(key, return_address, top->node)];
-    if (known.row != key || known.return_address != return_address || known.parent != top->node ||
-        top == thread->on.limit) {
-        return false;
-    }
-    Node* node = cell_at<Node>(known.node);
-    if (node->site.open != 0 && node->part == 0) [[unlikely]]
-        return false;
+    const KnownChild* known = known_child(thread, key, return_address);
+    if (known == nullptr) return false;
     begin_change(thread);
-    node->count += 1;
-    if (known.counted) [[unlikely]] {
+    if (known->counted) [[unlikely]] {
+        Node* node = cell_at<Node>(known->node);
+        node->count += 1;
         cell_at<ProbePart>(node->part)->counted += 1;
         charge(thread, g_process.probe_count_ticks);
         end_change(thread);
         if (thread->probe_countdown == 0) dwell_slowly(control_slowly, row, slot, 0);
         return true;
     }
-    ProbeEntry* const entry = top + 1;
-    entry->frame = reinterpret_cast<uint64_t>(slot);
-    entry->row = key;
-    entry->node = known.node;
-    entry->flags = node->site.open != 0 ? uint32_t{kEntryUntimed} : 0;
-    node->site.open += 1;
-    thread->on.top = entry;
-    thread->record->probe_depth += 1;
-    thread->record->probes += 1;
+    ProbeEntry* const entry =
+        push_entry(thread, known->node, key, reinterpret_cast<uint64_t>(slot), 0);
     entry->entry_virtual = virtual_ticks(thread, read_tsc());
     end_change(thread);
     return true;
@@ -220,21 +187,10 @@ DWELL_HIDDEN void dwell_probe_leave(const SiteRow* row, const uint64_t* slot, ui
         return;
     }
     begin_change(thread);
-    Node* node = cell_at<Node>(top->node);
-    node->site.open -= 1;
-    if (row->kind == SiteKind::kLoop) cell_at<ProbePart>(node->part)->iterations += iterations;
-    if ((top->flags & kEntryUntimed) == 0) [[likely]] {
-        const uint64_t begin = top->entry_virtual + g_process.probe_inner_ticks;
-        const uint64_t end = virtual_ticks(thread, now);
-        const uint64_t ticks = end > begin ? end - begin : 0;
-        node->ticks += ticks;
-        if (ticks < node->min_ticks) node->min_ticks = ticks;
-        if (ticks > node->max_ticks) node->max_ticks = ticks;
-    } else {
-        cell_at<ProbePart>(node->part)->untimed += 1;
+    if (row->kind == SiteKind::kLoop) {
+        cell_at<ProbePart>(cell_at<Node>(top->node)->part)->iterations += iterations;
     }
-    thread->on.top = top - 1;
-    thread->record->probe_depth -= 1;
+    pop_entry(thread, now, g_process.probe_inner_ticks);
     charge(thread, g_process.probe_cost_ticks);
     end_change(thread);
     if (thread->probe_countdown == 0) [[unlikely]]
@@ -252,7 +208,7 @@ DWELL_HIDDEN void dwell_probe_vforked(const SiteRow*, const uint64_t*, uint64_t 
     Thread* const thread = t_thread;
     if (thread == nullptr) return;
     thread->vforked = result == 0;
-    thread->probe_ticket = 0;  // the next probe finds out
+    thread->probe_ticket = kNoTicket;  // the next probe finds out
 }
 }
 

@@ -22,41 +22,6 @@ namespace {
 constexpr uint32_t kOtherStackEntries = 64;
 // A stack that no one told us about is taken to reach this far around the frames seen on it.
 constexpr uint64_t kStackGuess = 16 * 1024;
-constexpr uint64_t kNoFrame = UINT64_MAX;  // above every frame
-
-// Slow work of a probe: nothing else of dwell runs meanwhile, errno stays, the time is intrusion.
-class SlowProbe {
-  public:
-    explicit SlowProbe(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {
-        thread_->in_dwell = true;
-    }
-    ~SlowProbe() {
-        thread_->slow_ticks += now_ticks() - start_;
-        thread_->in_dwell = false;
-        errno = errno_;
-    }
-    SlowProbe(const SlowProbe&) = delete;
-    SlowProbe& operator=(const SlowProbe&) = delete;
-
-    uint64_t start() const { return start_; }
-
-  private:
-    Thread* thread_;
-    uint64_t start_;
-    int errno_;
-};
-
-// The calling thread, when its probes may record now.
-Thread* ready_thread() {
-    Thread* thread = t_thread;
-    if (thread == nullptr) thread = attach_for_probe();
-    if (thread == nullptr || g_live->ticket == 0) return nullptr;
-    if (thread->in_dwell || thread->open != nullptr || thread->vforked) {
-        thread->record->probes_missed += 1;
-        return nullptr;
-    }
-    return thread;
-}
 
 bool make_stack(Thread* thread, ProbeStack* stack, uint32_t entries) {
     const CellIndex cells =
@@ -125,36 +90,61 @@ bool change_stack(Thread* thread, uint64_t frame) {
     return true;
 }
 
-bool ensure_part(Thread* thread, Node* node) {
-    if (node->part != 0) return true;
-    node->part = take_cells(thread, 1);
-    return node->part != 0;
-}
-
 // Ends the innermost entry. An abandoned one was left without a probe; its time ends when that is
 // noticed.
 void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     const ProbeEntry& entry = *thread->on.top;
-    Node* node = cell_at<Node>(entry.node);
-    if (node->site.open != 0) node->site.open -= 1;
-    if ((entry.flags & kEntryUntimed) == 0) {
-        const uint64_t begin = entry.entry_virtual + g_process.probe_inner_ticks;
-        const uint64_t end = virtual_ticks(thread, now);
-        const uint64_t ticks = end > begin ? end - begin : 0;
-        node->ticks += ticks;
-        if (ticks < node->min_ticks) node->min_ticks = ticks;
-        if (ticks > node->max_ticks) node->max_ticks = ticks;
-    } else if (node->part != 0) {
-        cell_at<ProbePart>(node->part)->untimed += 1;
+    if ((entry.flags & kEntryUnbooked) != 0) {
+        thread->on.top -= 1;
+        thread->record->probe_depth -= 1;
+        return;
     }
+    Node* node = cell_at<Node>(entry.node);
+    const bool called = (entry.flags & (kEntryBlock | kEntryCode)) != 0;
+    pop_entry(thread, now, called ? g_process.block_inner_ticks : g_process.probe_inner_ticks);
     if (abandoned && ensure_part(thread, node)) cell_at<ProbePart>(node->part)->abandoned += 1;
+}
+
+// Takes the innermost entry away, to be opened elsewhere: its node keeps the time so far.
+void suspend_entry(Thread* thread, uint64_t now) {
+    const ProbeEntry& entry = *thread->on.top;
+    Node* node = cell_at<Node>(entry.node);
+    if ((entry.flags & kEntryUnbooked) == 0) {
+        node->count -= 1;
+        node->site.open -= 1;
+        thread->record->probes -= 1;
+        if ((entry.flags & kEntryUntimed) == 0) {
+            const uint64_t end = virtual_ticks(thread, now);
+            if (end > entry.entry_virtual) node->ticks += end - entry.entry_virtual;
+        }
+    }
     thread->on.top -= 1;
     thread->record->probe_depth -= 1;
 }
 
-// Entries of frames that lie below `frame` are gone.
-void drop_gone(Thread* thread, uint64_t frame, uint64_t now) {
-    while (thread->on.top->frame < frame) close_entry(thread, now, true);
+Site closed_site(CellIndex index) {
+    Site site = cell_at<Node>(index)->site;
+    site.open = 0;
+    return site;
+}
+
+// Opens what was suspended below the entry that is the innermost now.
+void resume_entry(Thread* thread, const ProbeEntry& entry, uint64_t now) {
+    const CellIndex above = thread->on.top->node;
+    CellIndex index = 0;
+    if ((entry.flags & kEntryUnbooked) == 0) {
+        const Site site = closed_site(entry.node);
+        const Site call = closed_site(cell_at<Node>(entry.node)->parent);
+        index = find_node(thread, above, site, &call);
+        if (index != 0 && !ensure_part(thread, cell_at<Node>(index))) index = 0;
+    }
+    const uint32_t kind = entry.flags & ~uint32_t{kEntryUntimed};
+    if (index == 0) {
+        push_unbooked(thread, entry.row, entry.frame, kind);
+        return;
+    }
+    push_entry(thread, index, entry.row, entry.frame, kind)->entry_virtual =
+        virtual_ticks(thread, now);
 }
 
 // True when `inner` is `outer` or lies in it, by the static table.
@@ -170,6 +160,7 @@ bool encloses(const SiteRow* outer, const SiteRow* inner) {
 // caught, or by a jump out of them; so was an earlier round of `row` itself.
 void drop_left_loops(Thread* thread, const SiteRow* row, uint64_t frame, uint64_t now) {
     while (thread->on.top->frame == frame) {
+        if ((thread->on.top->flags & (kEntryBlock | kEntryCode)) != 0) return;  // loops in them
         const auto* top = reinterpret_cast<const SiteRow*>(thread->on.top->row);
         if (top != row && encloses(top, row)) return;
         close_entry(thread, now, true);
@@ -191,41 +182,78 @@ bool same_site(const Site& a, const Site& b) {
     return a.offset == b.offset && a.module == b.module && a.kind == b.kind;
 }
 
-// The node for `site` under `parent`. A procedure that is on the path already stands for itself
-// (DESIGN 3: recursion folds), and so does everything when the record file is nearly full.
-CellIndex find_node(Thread* thread, CellIndex parent, const Site& site, uint64_t return_address) {
+bool is_lasting(const Node* node) {
+    return node->site.open != 0 || node->site.kind == SiteKind::kLoop;
+}
+
+}  // namespace
+
+Thread* probing_thread() {
+    Thread* thread = t_thread;
+    if (thread == nullptr) thread = attach_for_probe();
+    if (thread == nullptr || g_live->on == 0) return nullptr;
+    if (thread->in_dwell || thread->open != nullptr || thread->vforked) {
+        thread->record->probes_missed += 1;
+        return nullptr;
+    }
+    return thread;
+}
+
+Thread* recording_thread() {
+    Thread* thread = probing_thread();
+    return g_live->ticket != 0 ? thread : nullptr;
+}
+
+bool reach_stack(Thread* thread, uint64_t frame) {
+    return lies_on(thread->on, frame) || change_stack(thread, frame);
+}
+
+bool ensure_part(Thread* thread, Node* node) {
+    if (node->part != 0) return true;
+    node->part = take_cells(thread, 1);
+    return node->part != 0;
+}
+
+void drop_gone(Thread* thread, uint64_t frame, uint64_t now) {
+    while (thread->on.top->frame < frame) close_entry(thread, now, true);
+}
+
+// A procedure or block that is on the path already stands for itself (DESIGN 3), and so does
+// everything when the record file is nearly full.
+CellIndex find_node(Thread* thread, CellIndex parent, const Site& site, const Site* call) {
     if (should_fold()) {
         const CellIndex flat = child_of(thread, thread->record->root, site);
         if (flat != 0) cell_at<Node>(flat)->site.flags |= kNodeFolded;
         return flat;
     }
-    if (site.kind == SiteKind::kProcedure) {
+    if (site.kind != SiteKind::kLoop) {
         for (CellIndex at = parent; at != 0; at = cell_at<Node>(at)->parent) {
             if (same_site(cell_at<Node>(at)->site, site)) return at;
         }
-        parent = child_of(thread, parent, site_of_call(thread, return_address));
+    }
+    if (site.kind == SiteKind::kProcedure) {
+        parent = child_of(thread, parent, *call);
         if (parent == 0) return 0;
     }
     return child_of(thread, parent, site);
 }
 
-bool is_lasting(const Node* node) {
-    return node->site.open != 0 || node->site.kind == SiteKind::kLoop;
+void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only) {
+    ProbeEntry* const end = thread->on.top + 1;
+    while (thread->on.top != own) {
+        ProbeEntry* const entry = thread->on.top;
+        if (blocks_only && (entry->flags & kEntryBlock) == 0) {
+            close_entry(thread, now, true);
+            entry->row = 0;
+        } else {
+            suspend_entry(thread, now);
+        }
+    }
+    close_entry(thread, now, false);
+    for (const ProbeEntry* entry = own + 1; entry != end; ++entry) {
+        if (entry->row != 0) resume_entry(thread, *entry, now);
+    }
 }
-
-void open_entry(Thread* thread, const SiteRow* row, uint64_t frame, CellIndex index) {
-    Node* node = cell_at<Node>(index);
-    ProbeEntry* entry = thread->on.top + 1;
-    *entry = {frame, reinterpret_cast<uint64_t>(row), 0, index,
-              node->site.open != 0 ? uint32_t{kEntryUntimed} : 0};
-    node->site.open += 1;
-    node->count += 1;
-    thread->on.top = entry;
-    thread->record->probe_depth += 1;
-    thread->record->probes += 1;
-}
-
-}  // namespace
 
 void find_vector_registers() {
 #if defined(__x86_64__)
@@ -253,20 +281,21 @@ void find_vector_registers() {
 bool notice_probes(Thread* thread) {
     if (thread->epoch != g_live->epoch) take_notice(thread);
     // Without a time stamp counter every probe comes the slow way.
-    thread->probe_ticket = g_process.use_tsc ? uint64_t{g_live->ticket} : 0;
+    const uint64_t ticket = g_live->ticket;
+    thread->probe_ticket = g_process.use_tsc && ticket != 0 ? ticket : kNoTicket;
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
     return g_live->ticket != 0;
 }
 
 void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
-    Thread* thread = ready_thread();
+    Thread* thread = recording_thread();
     if (thread == nullptr) return;
     const auto frame = reinterpret_cast<uint64_t>(slot);
     const bool procedure = row->kind == SiteKind::kProcedure;
     {
         SlowProbe work(thread);
         if (thread->probe_ticket != g_live->ticket && !notice_probes(thread)) return;
-        if (!lies_on(thread->on, frame) && !change_stack(thread, frame)) {
+        if (!reach_stack(thread, frame)) {
             thread->record->probes_dropped += 1;
             return;
         }
@@ -275,7 +304,9 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         const CellIndex parent = thread->on.top->node;
         const uint64_t return_address = procedure ? *slot : 0;
         const bool counted = level_of(row) == kLevelCount;
-        const CellIndex index = find_node(thread, parent, site_of_row(thread, row), return_address);
+        Site call{};
+        if (procedure) call = site_of_call(thread, return_address);
+        const CellIndex index = find_node(thread, parent, site_of_row(thread, row), &call);
         Node* node = index != 0 ? cell_at<Node>(index) : nullptr;
         if (node == nullptr || thread->on.top == thread->on.limit ||
             ((counted || is_lasting(node)) && !ensure_part(thread, node))) {
@@ -284,13 +315,13 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         }
         const auto key = reinterpret_cast<uint64_t>(row);
         thread->known_children[known_child_slot(key, return_address, parent)] = {
-            key, return_address, parent, index, counted};
+            key, return_address, parent, index, 0, counted};
         if (counted) {
             node->count += 1;
             cell_at<ProbePart>(node->part)->counted += 1;
             return;
         }
-        open_entry(thread, row, frame, index);
+        push_entry(thread, index, key, frame, 0);
     }
     thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
 }
@@ -304,18 +335,17 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
     const auto frame = reinterpret_cast<uint64_t>(slot);
     SlowProbe work(thread);
     if (thread->probe_ticket != g_live->ticket && !notice_probes(thread)) return;
-    if (!lies_on(thread->on, frame) && !change_stack(thread, frame)) return;
+    if (!reach_stack(thread, frame)) return;
     drop_gone(thread, frame, work.start());
     const auto key = reinterpret_cast<uint64_t>(row);
-    const ProbeEntry* own = thread->on.top;
+    ProbeEntry* own = thread->on.top;
     while (own->frame == frame && own->row != key) --own;
     if (own->frame != frame) return;  // it was off when it was entered
-    while (thread->on.top != own) close_entry(thread, work.start(), true);
     Node* node = cell_at<Node>(own->node);
     if (row->kind == SiteKind::kLoop && node->part != 0) {
         cell_at<ProbePart>(node->part)->iterations += iterations;
     }
-    close_entry(thread, work.start(), false);
+    close_with(thread, own, work.start(), true);
 }
 
 void landed_slowly(const SiteRow*, const uint64_t* slot, uint64_t) {
@@ -327,7 +357,7 @@ void landed_slowly(const SiteRow*, const uint64_t* slot, uint64_t) {
     const auto frame = reinterpret_cast<uint64_t>(slot);
     SlowProbe work(thread);
     if (thread->probe_ticket != g_live->ticket && !notice_probes(thread)) return;
-    if (!lies_on(thread->on, frame) && !change_stack(thread, frame)) return;
+    if (!reach_stack(thread, frame)) return;
     drop_gone(thread, frame, work.start());
 }
 

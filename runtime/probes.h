@@ -12,6 +12,8 @@
 #ifndef DWELL_RUNTIME_PROBES_H_
 #define DWELL_RUNTIME_PROBES_H_
 
+#include <errno.h>
+
 #include "runtime/callpath.h"
 #include "runtime/site_table.h"
 #include "runtime/state.h"
@@ -19,6 +21,7 @@
 namespace dwell {
 
 constexpr uint32_t kProbeStackEntries = 1024;
+constexpr uint64_t kNoFrame = UINT64_MAX;  // above every frame
 
 // Virtual ticks at the real time `now`.
 inline uint64_t virtual_ticks(const Thread* thread, uint64_t now) {
@@ -35,6 +38,133 @@ inline uint32_t known_child_slot(uint64_t row, uint64_t return_address, CellInde
 inline uint8_t level_of(const SiteRow* row) {
     return *(reinterpret_cast<const uint8_t*>(&row->level) + row->level);
 }
+
+// The fast way. True where the thread may take it: the clock is the time stamp counter, the thread
+// is observed, nothing happened since its last probe, no other work of dwell is under way, and it
+// stands on the same stack as before.
+inline bool is_usual(const Thread* thread, uint64_t frame) {
+    return thread != nullptr && thread->probe_ticket == g_live->ticket && !thread->in_dwell &&
+           thread->open == nullptr && frame - thread->on.low < thread->on.bytes;
+}
+
+// A signal handler's probe must find `in_dwell` set before anything changes, and the other way
+// round.
+inline void begin_change(Thread* thread) {
+    thread->in_dwell = true;
+    asm volatile("" ::: "memory");
+}
+inline void end_change(Thread* thread) {
+    asm volatile("" ::: "memory");
+    thread->in_dwell = false;
+}
+
+// The child of the innermost entry that `key` and `return_address` lead to, when it is known and
+// may be opened.
+inline const KnownChild* known_child(const Thread* thread, uint64_t key, uint64_t return_address) {
+    const ProbeEntry* const top = thread->on.top;
+    const KnownChild& known =
+        thread->known_children[known_child_slot(key, return_address, top->node)];
+    if (known.row != key || known.return_address != return_address || known.parent != top->node ||
+        top == thread->on.limit) {
+        return nullptr;
+    }
+    const Node* node = cell_at<Node>(known.node);
+    if (node->site.open != 0 && node->part == 0) [[unlikely]]
+        return nullptr;
+    return &known;
+}
+
+// Opens an entry for a node; its time is the caller's to stamp.
+inline ProbeEntry* push_entry(Thread* thread, CellIndex index, uint64_t key, uint64_t frame,
+                              uint32_t flags) {
+    Node* node = cell_at<Node>(index);
+    node->count += 1;
+    ProbeEntry* const entry = thread->on.top + 1;
+    entry->frame = frame;
+    entry->row = key;
+    entry->node = index;
+    entry->flags = flags | (node->site.open != 0 ? uint32_t{kEntryUntimed} : 0);
+    node->site.open += 1;
+    thread->on.top = entry;
+    thread->record->probe_depth += 1;
+    thread->record->probes += 1;
+    return entry;
+}
+
+// Opens an entry that stands for no node of its own: something that is off, only counted, or begun
+// while recording is off. It keeps beginnings and ends in step.
+inline void push_unbooked(Thread* thread, uint64_t key, uint64_t frame, uint32_t flags) {
+    ProbeEntry* const entry = thread->on.top + 1;
+    *entry = {frame, key, 0, thread->on.top->node, flags | kEntryUntimed | kEntryUnbooked};
+    thread->on.top = entry;
+    thread->record->probe_depth += 1;
+}
+
+// Closes the innermost entry, which is booked and ends at the real time `now`; `inner_ticks` are
+// the part of its probes' cost that lies between their time stamps.
+inline void pop_entry(Thread* thread, uint64_t now, uint64_t inner_ticks) {
+    const ProbeEntry* const top = thread->on.top;
+    Node* node = cell_at<Node>(top->node);
+    node->site.open -= 1;
+    if ((top->flags & kEntryUntimed) == 0) [[likely]] {
+        const uint64_t begin = top->entry_virtual + inner_ticks;
+        const uint64_t end = virtual_ticks(thread, now);
+        const uint64_t ticks = end > begin ? end - begin : 0;
+        node->ticks += ticks;
+        if (ticks < node->min_ticks) node->min_ticks = ticks;
+        if (ticks > node->max_ticks) node->max_ticks = ticks;
+    } else {
+        cell_at<ProbePart>(node->part)->untimed += 1;
+    }
+    thread->on.top -= 1;
+    thread->record->probe_depth -= 1;
+}
+
+// The slow way, in probes.cpp: for probes, blocks (blocks.h) and code built with
+// -finstrument-functions (code_probes.cpp).
+
+// Slow work of a probe: nothing else of dwell runs meanwhile, errno stays, the time is intrusion.
+class SlowProbe {
+  public:
+    explicit SlowProbe(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {
+        thread_->in_dwell = true;
+    }
+    ~SlowProbe() {
+        // While recording is off no time is anyone's.
+        if (g_live->ticket != 0) thread_->slow_ticks += now_ticks() - start_;
+        thread_->in_dwell = false;
+        errno = errno_;
+    }
+    SlowProbe(const SlowProbe&) = delete;
+    SlowProbe& operator=(const SlowProbe&) = delete;
+
+    uint64_t start() const { return start_; }
+
+  private:
+    Thread* thread_;
+    uint64_t start_;
+    int errno_;
+};
+
+// The calling thread, attached when needed, if it may open entries now; if it may also record.
+Thread* probing_thread();
+Thread* recording_thread();
+
+// Makes the stack that `frame` lies on the one that the thread is on; false when that cannot be.
+bool reach_stack(Thread* thread, uint64_t frame);
+
+// Entries of frames that lie below `frame` are gone.
+void drop_gone(Thread* thread, uint64_t frame, uint64_t now);
+
+bool ensure_part(Thread* thread, Node* node);
+
+// The node for `site` under `parent`, for a procedure called from the statement `call`; 0 when
+// there is no room. Recursion folds.
+CellIndex find_node(Thread* thread, CellIndex parent, const Site& site, const Site* call);
+
+// Ends the entry `own`. What was opened after it and is still open goes on in what lies around it:
+// time is split there, and an entry counts where it ends. With `blocks_only` the rest is gone.
+void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only);
 
 // The innermost open node of the thread as seen from a frame at `frame`: entries of frames that are
 // gone are dropped first. The thread's root when nothing is open.

@@ -13,6 +13,7 @@
 //     ThreadRecord (kThreadCells cells)            linked from FileHeader::first_thread
 //     Node, CommPart, ProbePart, PeerRecord (1 cell each), SizeHistogram (kHistogramCells cells)
 //     TextRecord (1 cell or more)                  linked from FileHeader::first_text
+//     GridRecord (1 cell)                          linked from FileHeader::first_grid
 //     ProbeEntry stacks                            from ThreadRecord::probe_stack
 //
 // Times are ticks of the clock that the header describes; ticks become nanoseconds when the file is
@@ -51,6 +52,7 @@ enum NodeFlags : uint8_t {
     kNodeForeign = 2,  // address in no known module: offset is the raw address
     kNodeNamed = 4,    // block, marker: offset is the CellIndex of its TextRecord
     kNodeCode = 8,     // procedure: offset is the address of its code, not of its row
+    kNodePhase = 16,   // block: a phase; ProbePart::iteration is known
 };
 
 // The place a node stands for. `offset` is the offset of the return address (call, communication),
@@ -107,7 +109,18 @@ struct ProbePart {
     uint64_t off_ticks;    // how long its site was switched off for the same reason
     uint64_t off_entries;  // entries in that time, estimated; not part of Node::count
     uint64_t volume;       // block, marker: the user's count
-    uint64_t reserved;
+    uint64_t iteration;    // phase: the number given when it was begun last
+};
+
+// A grid of processes as the program describes it, and this process's place in it.
+constexpr int kGridDimensions = 6;
+struct GridRecord {
+    CellIndex next;  // all grids of the file
+    CellIndex name;  // TextRecord
+    uint32_t dimensions;
+    uint32_t periodic;  // bit k: dimension k
+    int32_t size[kGridDimensions];
+    int32_t coordinate[kGridDimensions];
 };
 
 // A name given at run time, zero terminated; it fills the cells after the first 8 bytes.
@@ -162,11 +175,15 @@ enum class ThreadState : uint32_t { kUnused = 0, kComputing = 1, kInCommunicatio
 // stands for the thread's root. A reader that finds open entries (probe_depth of them, from entry
 // 1) adds the time since then to their nodes, unless they are kEntryUntimed.
 enum ProbeEntryFlags : uint32_t {
-    kEntryUntimed = 1,  // its node was open already: time is counted there
+    kEntryUntimed = 1,   // its node was open already: time is counted there
+    kEntryBlock = 2,     // a block: `frame` is that of the entry that it was begun in
+    kEntryUnbooked = 4,  // off or only counted: its node is that of the entry below
+    kEntryPaired = 16,   // a block whose end will not name it
+    kEntryCode = 8,      // a procedure named by its code, its call statement by the upper 24 bits
 };
 struct ProbeEntry {
     uint64_t frame;          // address of the return address of the procedure it lies in
-    uint64_t row;            // address of its SiteRow, in this process
+    uint64_t row;            // address of its SiteRow, in this process; what names it otherwise
     uint64_t entry_virtual;  // virtual ticks
     CellIndex node;
     uint32_t flags;  // ProbeEntryFlags
@@ -269,7 +286,9 @@ struct FileHeader {
     char host[64];
     char job[64];
     char program[256];  // of the executable, zero terminated, cut at the left if longer
-    char command[512];  // arguments joined by spaces, cut at the right if longer
+    char command[504];  // arguments joined by spaces, cut at the right if longer
+    CellIndex first_grid;
+    uint32_t reserved;
 };
 constexpr uint32_t kHeaderCells = 16;
 
@@ -278,6 +297,7 @@ static_assert(sizeof(Node) == kCellBytes);
 static_assert(sizeof(CommPart) == kCellBytes);
 static_assert(sizeof(PeerRecord) == kCellBytes);
 static_assert(sizeof(ProbePart) == kCellBytes);
+static_assert(sizeof(GridRecord) == kCellBytes);
 static_assert(sizeof(TextRecord) == kCellBytes);
 static_assert(sizeof(ProbeEntry) == 32);
 static_assert(sizeof(ModuleRecord) == kCellBytes);

@@ -51,6 +51,8 @@ struct LivePage {
     uint64_t ticket;  // what probes compare: another one after every event, 0 while they are off
 };
 
+constexpr uint64_t kNoTicket = UINT64_MAX;  // of a thread whose probes must not go the fast way
+
 // The stack slots that prove a remembered call path (see callpath.cpp).
 constexpr int kPathSlots = 23;
 struct alignas(64) PathEntry {  // five cache lines; the first two serve short paths
@@ -84,7 +86,8 @@ struct KnownChild {
     uint64_t return_address;
     CellIndex parent;
     CellIndex node;
-    bool counted;  // without time
+    uint32_t frame_offset;  // code probes: from their own frame to the procedure's
+    bool counted;           // without time
 };
 constexpr int kKnownChildren = 1024;
 
@@ -97,6 +100,14 @@ struct ProbeStack {
     uint64_t bytes;
 };
 constexpr int kProbeStacks = 8;  // a thread's own, and those of coroutines and signal handlers
+
+// How far from a code probe's own frame that of the procedure lies which calls it
+// (code_probes.cpp).
+struct FrameHint {
+    uint64_t return_address;  // of the probe; 0 = free
+    uint64_t offset;
+};
+constexpr int kFrameHints = 1024;
 
 struct TypeEntry {
     uintptr_t type;
@@ -154,6 +165,7 @@ struct Thread {
     ProbeStack stacks[kProbeStacks];
     ProbeEntry no_probes;  // the base of a thread that met no probe yet
     KnownChild known_children[kKnownChildren];
+    FrameHint frame_hints[kFrameHints];
 };
 
 // What every call reads comes first, on one cache line.
@@ -164,6 +176,9 @@ struct alignas(64) Process {
     uint64_t probe_cost_ticks = 0;  // of a pair of probes, and what of it lies
     uint64_t probe_inner_ticks = 0;  // between their time stamps
     uint64_t probe_count_ticks = 0;  // of an entry that is only counted
+    uint64_t block_cost_ticks = 0;   // the same of a block's beginning and end
+    uint64_t block_inner_ticks = 0;
+    uint64_t mark_cost_ticks = 0;  // of a marker
     std::atomic<uint64_t> comm_epoch{1};
     std::atomic<uint64_t> type_epoch{1};
     std::atomic<uint64_t> window_epoch{1};

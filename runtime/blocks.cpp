@@ -1,0 +1,292 @@
+#include "runtime/blocks.h"
+
+#include <string.h>
+
+namespace dwell {
+
+namespace {
+
+// The frame of the function that calls this: all frames of the program lie above.
+__attribute__((always_inline)) inline uint64_t own_frame() {
+    return reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+}
+
+// True where the fast way may be taken and no entry is of a frame that is gone.
+__attribute__((always_inline)) inline bool is_settled(const Thread* thread, uint64_t frame) {
+    return is_usual(thread, frame) && thread->on.top->frame > frame;
+}
+
+// Real ticks for what happens now: while recording is off, those when it was switched off.
+uint64_t booked_now(uint64_t now) { return g_live->paused != 0 ? g_live->pause_start : now; }
+
+// What every slow way begins with: false when entries cannot be opened or closed.
+bool settle(Thread* thread, uint64_t frame, uint64_t now) {
+    const uint64_t ticket = g_live->ticket;
+    if (ticket != 0 ? thread->probe_ticket != ticket : thread->epoch != g_live->epoch) {
+        notice_probes(thread);
+    }
+    if (!reach_stack(thread, frame)) return false;
+    drop_gone(thread, frame, booked_now(now));
+    return true;
+}
+
+Site site_of_name(const BlockName* name) {
+    Site site{};
+    site.offset = name->cell;
+    site.kind = name->kind;
+    site.flags = name->node_flags;
+    return site;
+}
+
+uint64_t key_of(const BlockName* name) { return reinterpret_cast<uint64_t>(name); }
+
+// The node of a block or marker below the innermost entry; 0 when there is no room.
+CellIndex node_of_name(Thread* thread, const BlockName* name) {
+    const CellIndex parent = thread->on.top->node;
+    const CellIndex index = find_node(thread, parent, site_of_name(name), nullptr);
+    if (index == 0) return 0;
+    Node* node = cell_at<Node>(index);
+    const bool lasting = node->site.open != 0 || name->level == kLevelCount ||
+                         name->kind == SiteKind::kMarker || (name->node_flags & kNodePhase) != 0;
+    if (lasting && !ensure_part(thread, node)) return 0;
+    thread->known_children[known_child_slot(key_of(name), 0, parent)] = {
+        key_of(name), 0, parent, index, 0, name->level == kLevelCount};
+    return index;
+}
+
+DWELL_COLD void begin_slowly(const BlockName* name, uint32_t flags, uint64_t frame) {
+    Thread* thread = probing_thread();
+    if (thread == nullptr) return;
+    {
+        SlowProbe work(thread);
+        if (!settle(thread, frame, work.start()) || thread->on.top == thread->on.limit) {
+            thread->record->probes_dropped += 1;
+            return;
+        }
+        const uint64_t host = thread->on.top->frame;
+        const bool watched = g_live->ticket != 0 && name->level != kLevelOff;
+        const CellIndex index = watched ? node_of_name(thread, name) : 0;
+        if (watched && index == 0) thread->record->probes_dropped += 1;
+        if (index == 0 || name->level == kLevelCount) {
+            if (index != 0) {
+                Node* node = cell_at<Node>(index);
+                node->count += 1;
+                cell_at<ProbePart>(node->part)->counted += 1;
+            }
+            push_unbooked(thread, key_of(name), host, flags);
+            return;
+        }
+        push_entry(thread, index, key_of(name), host, flags);
+    }
+    thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
+}
+
+// Begins a block that is known here, or switched off; false when that takes the slow way.
+inline bool begin_known(Thread* thread, const BlockName* name, uint32_t flags) {
+    ProbeEntry* const top = thread->on.top;
+    if (name->level == kLevelOff) {
+        if (top == thread->on.limit) return false;
+        begin_change(thread);
+        push_unbooked(thread, key_of(name), top->frame, flags);
+        end_change(thread);
+        return true;
+    }
+    const KnownChild* known = known_child(thread, key_of(name), 0);
+    if (known == nullptr) return false;
+    begin_change(thread);
+    if (known->counted) {
+        Node* node = cell_at<Node>(known->node);
+        node->count += 1;
+        cell_at<ProbePart>(node->part)->counted += 1;
+        push_unbooked(thread, key_of(name), top->frame, flags);
+    } else {
+        ProbeEntry* entry = push_entry(thread, known->node, key_of(name), top->frame, flags);
+        entry->entry_virtual = virtual_ticks(thread, read_tsc());
+    }
+    end_change(thread);
+    return true;
+}
+
+__attribute__((always_inline)) inline void begin_as(const BlockName* name, uint32_t flags,
+                                                    uint64_t frame) {
+    Thread* const thread = t_thread;
+    if (name == nullptr) return;
+    if (is_settled(thread, frame) && begin_known(thread, name, flags)) [[likely]]
+        return;
+    begin_slowly(name, flags, frame);
+}
+
+const BlockName* block_of(const ProbeEntry* entry) {
+    return (entry->flags & kEntryBlock) != 0 ? reinterpret_cast<const BlockName*>(entry->row)
+                                             : nullptr;
+}
+
+// What an end asks for.
+struct Wanted {
+    GivenName name;          // null text: any
+    const BlockName* exact;  // or this one
+    bool phase;              // or any phase
+    bool paired;             // or any paired block
+};
+
+inline bool is_wanted(const ProbeEntry* entry, const Wanted& wanted) {
+    const BlockName* block = block_of(entry);
+    if (block == nullptr) return false;
+    if (wanted.exact != nullptr) return block == wanted.exact;
+    if (wanted.paired) return (entry->flags & kEntryPaired) != 0;
+    if (wanted.phase) return (block->node_flags & kNodePhase) != 0;
+    const GivenName& name = wanted.name;
+    if (name.text == nullptr) return true;
+    if (name.bytes != block->name_bytes) return false;
+    return name.text == block->literal || memcmp(name.text, block->text, name.bytes) == 0;
+}
+
+DWELL_COLD void end_slowly(Wanted wanted, uint64_t frame) {
+    Thread* thread = t_thread;
+    if (thread == nullptr || g_live->on == 0 || thread->stacks[0].base == nullptr ||
+        thread->in_dwell || thread->open != nullptr || thread->vforked) {
+        return;
+    }
+    SlowProbe work(thread);
+    if (!settle(thread, frame, work.start())) return;
+    if (wanted.name.text != nullptr) wanted.name = clean_name(wanted.name);
+    ProbeEntry* own = thread->on.top;
+    while (own != thread->on.base && !is_wanted(own, wanted)) --own;
+    if (own != thread->on.base) close_with(thread, own, booked_now(work.start()), false);
+}
+
+__attribute__((always_inline)) inline void end_wanted(const Wanted& wanted, uint64_t frame) {
+    const uint64_t now = read_tsc();
+    Thread* const thread = t_thread;
+    if (!is_settled(thread, frame) || !is_wanted(thread->on.top, wanted)) [[unlikely]] {
+        end_slowly(wanted, frame);
+        return;
+    }
+    begin_change(thread);
+    if ((thread->on.top->flags & kEntryUnbooked) != 0) [[unlikely]] {
+        thread->on.top -= 1;
+        thread->record->probe_depth -= 1;
+    } else {
+        pop_entry(thread, now, g_process.block_inner_ticks);
+    }
+    thread->slow_ticks += g_process.block_cost_ticks;
+    end_change(thread);
+}
+
+void add_to_block(Thread* thread, uint64_t volume) {
+    const ProbeEntry* entry = thread->on.top;
+    while (entry != thread->on.base && block_of(entry) == nullptr) --entry;
+    if (entry == thread->on.base || (entry->flags & kEntryUnbooked) != 0) return;
+    Node* node = cell_at<Node>(entry->node);
+    begin_change(thread);
+    if (ensure_part(thread, node)) cell_at<ProbePart>(node->part)->volume += volume;
+    end_change(thread);
+}
+
+DWELL_COLD void mark_slowly(const BlockName* name, uint64_t volume, uint64_t frame) {
+    Thread* thread = recording_thread();
+    if (thread == nullptr || name->level == kLevelOff) return;
+    const SlowProbe work(thread);
+    const CellIndex index =
+        settle(thread, frame, work.start()) ? node_of_name(thread, name) : CellIndex{0};
+    if (index == 0) {
+        thread->record->probes_dropped += 1;
+        return;
+    }
+    Node* node = cell_at<Node>(index);
+    node->count += 1;
+    cell_at<ProbePart>(node->part)->volume += volume;
+}
+
+}  // namespace
+
+void begin_block(const BlockName* name) { begin_as(name, kEntryBlock, own_frame()); }
+
+void begin_paired(const BlockName* name) {
+    begin_as(name, uint32_t{kEntryBlock} | kEntryPaired, own_frame());
+}
+
+void begin_phase(const BlockName* name, uint64_t iteration) {
+    begin_block(name);
+    Thread* const thread = t_thread;
+    if (name == nullptr || thread == nullptr || thread->in_dwell) return;
+    const ProbeEntry* top = thread->on.top;
+    if (block_of(top) != name || (top->flags & kEntryUnbooked) != 0) return;
+    cell_at<ProbePart>(cell_at<Node>(top->node)->part)->iteration = iteration;
+}
+
+void end_block(GivenName name) { end_wanted({name, nullptr, false, false}, own_frame()); }
+
+void end_block(const BlockName* name) {
+    if (name != nullptr) end_wanted({{nullptr, 0}, name, false, false}, own_frame());
+}
+
+void end_phase() { end_wanted({{nullptr, 0}, nullptr, true, false}, own_frame()); }
+
+void end_paired() { end_wanted({{nullptr, 0}, nullptr, false, true}, own_frame()); }
+
+void add_volume(uint64_t volume) {
+    const uint64_t frame = own_frame();
+    if (is_settled(t_thread, frame)) [[likely]] {
+        add_to_block(t_thread, volume);
+        return;
+    }
+    Thread* const thread = recording_thread();
+    if (thread == nullptr) return;
+    const SlowProbe work(thread);
+    if (settle(thread, frame, work.start())) add_to_block(thread, volume);
+}
+
+void mark(const BlockName* name, uint64_t volume) {
+    Thread* const thread = t_thread;
+    const uint64_t frame = own_frame();
+    if (name == nullptr) return;
+    if (is_settled(thread, frame) && name->level != kLevelOff) [[likely]] {
+        const KnownChild* known = known_child(thread, key_of(name), 0);
+        if (known != nullptr) [[likely]] {
+            begin_change(thread);
+            Node* node = cell_at<Node>(known->node);
+            node->count += 1;
+            cell_at<ProbePart>(node->part)->volume += volume;
+            thread->slow_ticks += g_process.mark_cost_ticks;
+            end_change(thread);
+            return;
+        }
+    }
+    mark_slowly(name, volume, frame);
+}
+
+void calibrate_blocks(Thread* thread, CellIndex index) {
+    constexpr int kPairs = 200;
+    constexpr int kRounds = 40;
+    BlockName name{};
+    name.kind = SiteKind::kBlock;
+    name.level = kLevelFull;
+    const CellIndex root = thread->record->root;
+    thread->known_children[known_child_slot(key_of(&name), 0, root)] = {key_of(&name), 0, root,
+                                                                        index,         0, false};
+    Node* node = cell_at<Node>(index);
+    uint64_t least = UINT64_MAX;
+    uint64_t least_inner = UINT64_MAX;
+    uint64_t least_mark = UINT64_MAX;
+    for (int round = 0; round < kRounds; ++round) {
+        node->ticks = 0;
+        thread->slow_ticks = 0;
+        const uint64_t begin = now_ticks();
+        for (int i = 0; i < kPairs; ++i) {
+            begin_block(&name);
+            end_block(GivenName{nullptr, 0});
+        }
+        const uint64_t middle = now_ticks();
+        for (int i = 0; i < kPairs; ++i) mark(&name, 1);
+        const uint64_t end = now_ticks();
+        if (middle - begin < least) least = middle - begin;
+        if (node->ticks < least_inner) least_inner = node->ticks;
+        if (end - middle < least_mark) least_mark = end - middle;
+    }
+    g_process.block_inner_ticks = least_inner / kPairs;
+    g_process.block_cost_ticks = least / kPairs;
+    g_process.mark_cost_ticks = least_mark / kPairs;
+}
+
+}  // namespace dwell

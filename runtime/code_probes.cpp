@@ -1,0 +1,181 @@
+// Procedures of code built with -finstrument-functions, which calls the two functions below when
+// one is entered and left (GCC manual, "Program Instrumentation Options"). They are plain C calls:
+// the procedure's frame is not told, but looked for.
+//
+// A procedure that the compiler put inline into another one is told, too. It shares the frame of
+// that, and its call statement is where its own probe stands.
+#include "runtime/callpath.h"
+#include "runtime/probes.h"
+
+namespace dwell {
+
+namespace {
+
+// What stands for a call: the return address, for inlined procedures that of the probe. Both at
+// once, for the table of known children.
+inline uint64_t mixed_call(uint64_t call, uint64_t probe) { return call ^ (probe << 17); }
+
+// The part of an entry's flags that tells calls from different statements apart.
+inline uint32_t call_flags(uint64_t call) {
+    return static_cast<uint32_t>((call * 0x9e3779b97f4a7c15ull) >> 40) << 8;
+}
+constexpr uint32_t kCallFlags = 0xffffff00u;
+
+uint64_t slot_of(const Frame* frame) { return reinterpret_cast<uint64_t>(&frame->return_address); }
+
+// The frame of the procedure whose probe's is `frame`; that itself where there is no unwinder.
+uint64_t find_frame(Thread* thread, const Frame* frame, uint64_t call) {
+    const uint64_t slot = slot_of(frame);
+    FrameHint& hint = thread->frame_hints[(frame->return_address >> 2) % kFrameHints];
+    if (hint.return_address == frame->return_address && hint.offset < thread->on.bytes &&
+        slot + hint.offset - thread->on.low < thread->on.bytes &&
+        *reinterpret_cast<const uint64_t*>(slot + hint.offset) == call) {
+        return slot + hint.offset;
+    }
+    const uint64_t found = caller_frame(frame);
+    if (found <= slot) return slot;
+    hint = {frame->return_address, found - slot};
+    return found;
+}
+
+// Entries of frames that are gone, when a procedure with the frame `procedure` is entered by `call`
+// and its probe's frame is `slot`. What is left in the same frame holds the procedure: that was
+// inlined.
+void drop_gone_code(Thread* thread, uint64_t slot, uint64_t procedure, uint64_t call,
+                    uint64_t now) {
+    drop_gone(thread, slot + 1, now);
+    drop_gone(thread, procedure, now);
+    const ProbeEntry* entry = thread->on.top;
+    while (entry->frame == procedure && (entry->flags & kEntryCode) == 0) --entry;
+    if (entry->frame == procedure && (entry->flags & kCallFlags) != call_flags(call)) {
+        drop_gone(thread, procedure + 1, now);
+    }
+}
+
+Site site_of_code(Thread* thread, uint64_t function) {
+    Site site = site_of_call(thread, function + 1);  // the place is that of the byte before
+    site.offset -= 1;
+    site.kind = SiteKind::kProcedure;
+    site.flags |= kNodeCode;
+    return site;
+}
+
+DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame) {
+    Thread* thread = recording_thread();
+    if (thread == nullptr) return;
+    const uint64_t slot = slot_of(frame);
+    {
+        SlowProbe work(thread);
+        if (thread->probe_ticket != g_live->ticket && !notice_probes(thread)) return;
+        if (!reach_stack(thread, slot)) {
+            thread->record->probes_dropped += 1;
+            return;
+        }
+        const uint64_t procedure = find_frame(thread, frame, call);
+        drop_gone_code(thread, slot, procedure, call, work.start());
+        const ProbeEntry* top = thread->on.top;
+        const bool inlined = top->frame == procedure;
+        const CellIndex parent = top->node;
+        const Site call_site = site_of_call(thread, inlined ? frame->return_address : call);
+        const CellIndex index =
+            find_node(thread, parent, site_of_code(thread, function), &call_site);
+        Node* node = index != 0 ? cell_at<Node>(index) : nullptr;
+        if (node == nullptr || top == thread->on.limit ||
+            (node->site.open != 0 && !ensure_part(thread, node))) {
+            thread->record->probes_dropped += 1;
+            return;
+        }
+        const uint64_t mixed = mixed_call(call, frame->return_address);
+        thread->known_children[known_child_slot(function, mixed, parent)] = {
+            function, mixed, parent, index, static_cast<uint32_t>(procedure - slot), false};
+        push_entry(thread, index, function, procedure, kEntryCode | call_flags(call));
+    }
+    thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
+}
+
+DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame) {
+    Thread* thread = t_thread;
+    if (thread == nullptr || thread->stacks[0].base == nullptr || thread->in_dwell ||
+        thread->open != nullptr || thread->vforked || g_live->ticket == 0) {
+        return;
+    }
+    SlowProbe work(thread);
+    if (thread->probe_ticket != g_live->ticket && !notice_probes(thread)) return;
+    if (!reach_stack(thread, slot_of(frame))) return;
+    drop_gone(thread, slot_of(frame) + 1, work.start());
+    const uint64_t procedure = find_frame(thread, frame, call);
+    // Without an unwinder the frame is only known to lie above.
+    const bool exact = procedure != slot_of(frame);
+    auto is_own = [&](const ProbeEntry* entry) {
+        return entry->row == function && (entry->flags & kEntryCode) != 0;
+    };
+    ProbeEntry* own = thread->on.top;
+    while (!is_own(own) && (exact ? own->frame <= procedure : (own->flags & kEntryBlock) != 0)) {
+        --own;
+    }
+    if (is_own(own) && (!exact || own->frame == procedure)) {
+        close_with(thread, own, work.start(), true);
+    }
+}
+
+// Opens a procedure that is known here; false when that takes the slow way.
+inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, const Frame* frame) {
+    const ProbeEntry* top = thread->on.top;
+    const uint64_t slot = slot_of(frame);
+    const KnownChild* known =
+        known_child(thread, function, mixed_call(call, frame->return_address));
+    if (known == nullptr) return false;
+    const uint64_t procedure = slot + known->frame_offset;
+    if (procedure > top->frame) return false;
+    const bool is_there =
+        known->frame_offset == 0 || *reinterpret_cast<const uint64_t*>(procedure) == call;
+    if (!is_there) return false;
+    begin_change(thread);
+    ProbeEntry* entry =
+        push_entry(thread, known->node, function, procedure, kEntryCode | call_flags(call));
+    entry->entry_virtual = virtual_ticks(thread, read_tsc());
+    end_change(thread);
+    return true;
+}
+
+}  // namespace
+
+}  // namespace dwell
+
+using namespace dwell;
+
+extern "C" {
+
+DWELL_EXPORT void __cyg_profile_func_enter(void* function, void* call_site) {
+    Thread* const thread = t_thread;
+    const Frame* const frame = DWELL_FRAME();
+    const auto code = reinterpret_cast<uint64_t>(function);
+    const auto call = reinterpret_cast<uint64_t>(call_site);
+    if (is_usual(thread, slot_of(frame)) && thread->on.top->frame > slot_of(frame) &&
+        enter_known_code(thread, code, call, frame)) [[likely]] {
+        return;
+    }
+    if (thread != nullptr && g_live->ticket == 0) return;
+    enter_code(code, call, frame);
+}
+
+DWELL_EXPORT void __cyg_profile_func_exit(void* function, void* call_site) {
+    const uint64_t now = read_tsc();
+    Thread* const thread = t_thread;
+    if (thread == nullptr) return;
+    const Frame* const frame = DWELL_FRAME();
+    const auto code = reinterpret_cast<uint64_t>(function);
+    const auto call = reinterpret_cast<uint64_t>(call_site);
+    const ProbeEntry* top = thread->on.top;
+    constexpr uint32_t kAsked = kEntryCode | kCallFlags;
+    if (is_usual(thread, slot_of(frame)) && top->frame > slot_of(frame) && top->row == code &&
+        (top->flags & kAsked) == (kEntryCode | call_flags(call))) [[likely]] {
+        begin_change(thread);
+        pop_entry(thread, now, g_process.block_inner_ticks);
+        thread->slow_ticks += g_process.block_cost_ticks;
+        end_change(thread);
+        return;
+    }
+    if (g_live->ticket != 0) leave_code(code, call, frame);
+}
+}
