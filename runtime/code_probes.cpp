@@ -101,11 +101,14 @@ DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame)
     }
     SlowProbe work(thread);
     if (thread->probe_ticket != g_live->ticket && !notice_probes(thread)) return;
-    if (!reach_stack(thread, slot_of(frame))) return;
-    drop_gone(thread, slot_of(frame) + 1, work.start());
-    const uint64_t procedure = find_frame(thread, frame, call);
+    const uint64_t slot = slot_of(frame);
+    if (!reach_stack(thread, slot)) return;
+    drop_gone(thread, slot, work.start());
+    // A probe that is the last thing a procedure does is jumped to, and stands in its frame.
+    const bool jumped_to = frame->return_address == call;
+    const uint64_t procedure = jumped_to ? slot : find_frame(thread, frame, call);
     // Without an unwinder the frame is only known to lie above.
-    const bool exact = procedure != slot_of(frame);
+    const bool exact = jumped_to || procedure != slot;
     auto is_own = [&](const ProbeEntry* entry) {
         return entry->row == function && (entry->flags & kEntryCode) != 0;
     };
@@ -168,7 +171,7 @@ DWELL_EXPORT void __cyg_profile_func_exit(void* function, void* call_site) {
     const auto call = reinterpret_cast<uint64_t>(call_site);
     const ProbeEntry* top = thread->on.top;
     constexpr uint32_t kAsked = kEntryCode | kCallFlags;
-    if (is_usual(thread, slot_of(frame)) && top->frame > slot_of(frame) && top->row == code &&
+    if (is_usual(thread, slot_of(frame)) && top->frame >= slot_of(frame) && top->row == code &&
         (top->flags & kAsked) == (kEntryCode | call_flags(call))) [[likely]] {
         begin_change(thread);
         pop_entry(thread, now, g_process.block_inner_ticks);

@@ -138,13 +138,14 @@ void resume_entry(Thread* thread, const ProbeEntry& entry, uint64_t now) {
         index = find_node(thread, above, site, &call);
         if (index != 0 && !ensure_part(thread, cell_at<Node>(index))) index = 0;
     }
+    const bool block = (entry.flags & kEntryBlock) != 0;
+    const uint64_t frame = block ? thread->on.top->frame : entry.frame;
     const uint32_t kind = entry.flags & ~uint32_t{kEntryUntimed};
     if (index == 0) {
-        push_unbooked(thread, entry.row, entry.frame, kind);
+        push_unbooked(thread, entry.row, frame, kind);
         return;
     }
-    push_entry(thread, index, entry.row, entry.frame, kind)->entry_virtual =
-        virtual_ticks(thread, now);
+    push_entry(thread, index, entry.row, frame, kind)->entry_virtual = virtual_ticks(thread, now);
 }
 
 // True when `inner` is `outer` or lies in it, by the static table.
