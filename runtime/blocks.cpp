@@ -54,7 +54,7 @@ CellIndex node_of_name(Thread* thread, const BlockName* name) {
     return index;
 }
 
-DWELL_COLD void begin_slowly(const BlockName* name, uint32_t flags, uint64_t frame) {
+DWELL_COLD void begin_slowly(const BlockName* name, uint64_t marks, uint64_t frame) {
     Thread* thread = probing_thread();
     if (thread == nullptr) return;
     {
@@ -73,21 +73,21 @@ DWELL_COLD void begin_slowly(const BlockName* name, uint32_t flags, uint64_t fra
                 node->count += 1;
                 cell_at<ProbePart>(node->part)->counted += 1;
             }
-            push_unbooked(thread, key_of(name), host, flags);
+            push_unbooked(thread, key_of(name) | marks, host);
             return;
         }
-        push_entry(thread, index, key_of(name), host, flags);
+        push_entry(thread, index, key_of(name) | marks, host);
     }
     thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
 }
 
 // Begins a block that is known here, or switched off; false when that takes the slow way.
-inline bool begin_known(Thread* thread, const BlockName* name, uint32_t flags) {
+inline bool begin_known(Thread* thread, const BlockName* name, uint64_t marks) {
     ProbeEntry* const top = thread->on.top;
     if (name->level == kLevelOff) {
         if (top == thread->on.limit) return false;
         begin_change(thread);
-        push_unbooked(thread, key_of(name), top->frame, flags);
+        push_unbooked(thread, key_of(name) | marks, top->frame);
         end_change(thread);
         return true;
     }
@@ -98,27 +98,27 @@ inline bool begin_known(Thread* thread, const BlockName* name, uint32_t flags) {
         Node* node = cell_at<Node>(known->node);
         node->count += 1;
         cell_at<ProbePart>(node->part)->counted += 1;
-        push_unbooked(thread, key_of(name), top->frame, flags);
+        push_unbooked(thread, key_of(name) | marks, top->frame);
     } else {
-        ProbeEntry* entry = push_entry(thread, known->node, key_of(name), top->frame, flags);
+        ProbeEntry* entry = push_entry(thread, known->node, key_of(name) | marks, top->frame);
         entry->entry_virtual = virtual_ticks(thread, read_tsc());
     }
     end_change(thread);
     return true;
 }
 
-__attribute__((always_inline)) inline void begin_as(const BlockName* name, uint32_t flags,
+__attribute__((always_inline)) inline void begin_as(const BlockName* name, uint64_t marks,
                                                     uint64_t frame) {
     Thread* const thread = t_thread;
     if (name == nullptr) return;
-    if (is_settled(thread, frame) && begin_known(thread, name, flags)) [[likely]]
+    if (is_settled(thread, frame) && begin_known(thread, name, marks)) [[likely]]
         return;
-    begin_slowly(name, flags, frame);
+    begin_slowly(name, marks, frame);
 }
 
 const BlockName* block_of(const ProbeEntry* entry) {
-    return (entry->flags & kEntryBlock) != 0 ? reinterpret_cast<const BlockName*>(entry->row)
-                                             : nullptr;
+    if ((entry->row & kRowBlock) == 0) return nullptr;
+    return reinterpret_cast<const BlockName*>(entry->row & kRowAddress);
 }
 
 // What an end asks for.
@@ -133,7 +133,7 @@ inline bool is_wanted(const ProbeEntry* entry, const Wanted& wanted) {
     const BlockName* block = block_of(entry);
     if (block == nullptr) return false;
     if (wanted.exact != nullptr) return block == wanted.exact;
-    if (wanted.paired) return (entry->flags & kEntryPaired) != 0;
+    if (wanted.paired) return (entry->row & kRowPaired) != 0;
     if (wanted.phase) return (block->node_flags & kNodePhase) != 0;
     const GivenName& name = wanted.name;
     if (name.text == nullptr) return true;
@@ -163,7 +163,7 @@ __attribute__((always_inline)) inline void end_wanted(const Wanted& wanted, uint
         return;
     }
     begin_change(thread);
-    if ((thread->on.top->flags & kEntryUnbooked) != 0) [[unlikely]] {
+    if ((thread->on.top->row & kRowUnbooked) != 0) [[unlikely]] {
         thread->on.top -= 1;
         thread->record->probe_depth -= 1;
     } else {
@@ -176,7 +176,7 @@ __attribute__((always_inline)) inline void end_wanted(const Wanted& wanted, uint
 void add_to_block(Thread* thread, uint64_t volume) {
     const ProbeEntry* entry = thread->on.top;
     while (entry != thread->on.base && block_of(entry) == nullptr) --entry;
-    if (entry == thread->on.base || (entry->flags & kEntryUnbooked) != 0) return;
+    if (entry == thread->on.base || (entry->row & kRowUnbooked) != 0) return;
     Node* node = cell_at<Node>(entry->node);
     begin_change(thread);
     if (ensure_part(thread, node)) cell_at<ProbePart>(node->part)->volume += volume;
@@ -200,18 +200,16 @@ DWELL_COLD void mark_slowly(const BlockName* name, uint64_t volume, uint64_t fra
 
 }  // namespace
 
-void begin_block(const BlockName* name) { begin_as(name, kEntryBlock, own_frame()); }
+void begin_block(const BlockName* name) { begin_as(name, kRowBlock, own_frame()); }
 
-void begin_paired(const BlockName* name) {
-    begin_as(name, uint32_t{kEntryBlock} | kEntryPaired, own_frame());
-}
+void begin_paired(const BlockName* name) { begin_as(name, kRowBlock | kRowPaired, own_frame()); }
 
 void begin_phase(const BlockName* name, uint64_t iteration) {
     begin_block(name);
     Thread* const thread = t_thread;
     if (name == nullptr || thread == nullptr || thread->in_dwell) return;
     const ProbeEntry* top = thread->on.top;
-    if (block_of(top) != name || (top->flags & kEntryUnbooked) != 0) return;
+    if (block_of(top) != name || (top->row & kRowUnbooked) != 0) return;
     cell_at<ProbePart>(cell_at<Node>(top->node)->part)->iteration = iteration;
 }
 

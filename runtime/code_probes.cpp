@@ -15,11 +15,12 @@ namespace {
 // once, for the table of known children.
 inline uint64_t mixed_call(uint64_t call, uint64_t probe) { return call ^ (probe << 17); }
 
-// The part of an entry's flags that tells calls from different statements apart.
-inline uint32_t call_flags(uint64_t call) {
-    return static_cast<uint32_t>((call * 0x9e3779b97f4a7c15ull) >> 40) << 8;
+// What an entry's row holds.
+inline uint64_t row_of(uint64_t function, uint64_t call) {
+    const uint64_t hash = (call * 0x9e3779b97f4a7c15ull) >> 52;
+    return kRowCode | hash << kRowCallShift | (function & kRowAddress);
 }
-constexpr uint32_t kCallFlags = 0xffffff00u;
+constexpr uint64_t kRowCall = uint64_t{0xfff} << kRowCallShift;
 
 uint64_t slot_of(const Frame* frame) { return reinterpret_cast<uint64_t>(&frame->return_address); }
 
@@ -46,8 +47,8 @@ void drop_gone_code(Thread* thread, uint64_t slot, uint64_t procedure, uint64_t 
     drop_gone(thread, slot + 1, now);
     drop_gone(thread, procedure, now);
     const ProbeEntry* entry = thread->on.top;
-    while (entry->frame == procedure && (entry->flags & kEntryCode) == 0) --entry;
-    if (entry->frame == procedure && (entry->flags & kCallFlags) != call_flags(call)) {
+    while (entry->frame == procedure && (entry->row & kRowCode) == 0) --entry;
+    if (entry->frame == procedure && (entry->row & kRowCall) != (row_of(0, call) & kRowCall)) {
         drop_gone(thread, procedure + 1, now);
     }
 }
@@ -88,7 +89,7 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
         const uint64_t mixed = mixed_call(call, frame->return_address);
         thread->known_children[known_child_slot(function, mixed, parent)] = {
             function, mixed, parent, index, static_cast<uint32_t>(procedure - slot), false};
-        push_entry(thread, index, function, procedure, kEntryCode | call_flags(call));
+        push_entry(thread, index, row_of(function, call), procedure);
     }
     thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
 }
@@ -109,11 +110,11 @@ DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame)
     const uint64_t procedure = jumped_to ? slot : find_frame(thread, frame, call);
     // Without an unwinder the frame is only known to lie above.
     const bool exact = jumped_to || procedure != slot;
-    auto is_own = [&](const ProbeEntry* entry) {
-        return entry->row == function && (entry->flags & kEntryCode) != 0;
+    auto is_own = [row = row_of(function, call)](const ProbeEntry* entry) {
+        return entry->row == row;
     };
     ProbeEntry* own = thread->on.top;
-    while (!is_own(own) && (exact ? own->frame <= procedure : (own->flags & kEntryBlock) != 0)) {
+    while (!is_own(own) && (exact ? own->frame <= procedure : (own->row & kRowBlock) != 0)) {
         --own;
     }
     if (is_own(own) && (!exact || own->frame == procedure)) {
@@ -134,8 +135,7 @@ inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, c
         known->frame_offset == 0 || *reinterpret_cast<const uint64_t*>(procedure) == call;
     if (!is_there) return false;
     begin_change(thread);
-    ProbeEntry* entry =
-        push_entry(thread, known->node, function, procedure, kEntryCode | call_flags(call));
+    ProbeEntry* entry = push_entry(thread, known->node, row_of(function, call), procedure);
     entry->entry_virtual = virtual_ticks(thread, read_tsc());
     end_change(thread);
     return true;
@@ -170,9 +170,8 @@ DWELL_EXPORT void __cyg_profile_func_exit(void* function, void* call_site) {
     const auto code = reinterpret_cast<uint64_t>(function);
     const auto call = reinterpret_cast<uint64_t>(call_site);
     const ProbeEntry* top = thread->on.top;
-    constexpr uint32_t kAsked = kEntryCode | kCallFlags;
-    if (is_usual(thread, slot_of(frame)) && top->frame >= slot_of(frame) && top->row == code &&
-        (top->flags & kAsked) == (kEntryCode | call_flags(call))) [[likely]] {
+    if (is_usual(thread, slot_of(frame)) && top->frame >= slot_of(frame) &&
+        top->row == row_of(code, call)) [[likely]] {
         begin_change(thread);
         pop_entry(thread, now, g_process.block_inner_ticks);
         thread->slow_ticks += g_process.block_cost_ticks;

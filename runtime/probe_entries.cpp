@@ -134,7 +134,7 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
         return true;
     }
     ProbeEntry* const entry =
-        push_entry(thread, known->node, key, reinterpret_cast<uint64_t>(slot), 0);
+        push_entry(thread, known->node, key, reinterpret_cast<uint64_t>(slot));
     entry->entry_virtual = virtual_ticks(thread, read_tsc());
     end_change(thread);
     return true;

@@ -94,13 +94,13 @@ bool change_stack(Thread* thread, uint64_t frame) {
 // noticed.
 void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     const ProbeEntry& entry = *thread->on.top;
-    if ((entry.flags & kEntryUnbooked) != 0) {
+    if ((entry.row & kRowUnbooked) != 0) {
         thread->on.top -= 1;
         thread->record->probe_depth -= 1;
         return;
     }
     Node* node = cell_at<Node>(entry.node);
-    const bool called = (entry.flags & (kEntryBlock | kEntryCode)) != 0;
+    const bool called = (entry.row & (kRowBlock | kRowCode)) != 0;
     pop_entry(thread, now, called ? g_process.block_inner_ticks : g_process.probe_inner_ticks);
     if (abandoned && ensure_part(thread, node)) cell_at<ProbePart>(node->part)->abandoned += 1;
 }
@@ -109,7 +109,7 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
 void suspend_entry(Thread* thread, uint64_t now) {
     const ProbeEntry& entry = *thread->on.top;
     Node* node = cell_at<Node>(entry.node);
-    if ((entry.flags & kEntryUnbooked) == 0) {
+    if ((entry.row & kRowUnbooked) == 0) {
         node->count -= 1;
         node->site.open -= 1;
         thread->record->probes -= 1;
@@ -132,20 +132,19 @@ Site closed_site(CellIndex index) {
 void resume_entry(Thread* thread, const ProbeEntry& entry, uint64_t now) {
     const CellIndex above = thread->on.top->node;
     CellIndex index = 0;
-    if ((entry.flags & kEntryUnbooked) == 0) {
+    if ((entry.row & kRowUnbooked) == 0) {
         const Site site = closed_site(entry.node);
         const Site call = closed_site(cell_at<Node>(entry.node)->parent);
         index = find_node(thread, above, site, &call);
         if (index != 0 && !ensure_part(thread, cell_at<Node>(index))) index = 0;
     }
-    const bool block = (entry.flags & kEntryBlock) != 0;
+    const bool block = (entry.row & kRowBlock) != 0;
     const uint64_t frame = block ? thread->on.top->frame : entry.frame;
-    const uint32_t kind = entry.flags & ~uint32_t{kEntryUntimed};
     if (index == 0) {
-        push_unbooked(thread, entry.row, frame, kind);
+        push_unbooked(thread, entry.row, frame);
         return;
     }
-    push_entry(thread, index, entry.row, frame, kind)->entry_virtual = virtual_ticks(thread, now);
+    push_entry(thread, index, entry.row, frame)->entry_virtual = virtual_ticks(thread, now);
 }
 
 // True when `inner` is `outer` or lies in it, by the static table.
@@ -161,7 +160,7 @@ bool encloses(const SiteRow* outer, const SiteRow* inner) {
 // caught, or by a jump out of them; so was an earlier round of `row` itself.
 void drop_left_loops(Thread* thread, const SiteRow* row, uint64_t frame, uint64_t now) {
     while (thread->on.top->frame == frame) {
-        if ((thread->on.top->flags & (kEntryBlock | kEntryCode)) != 0) return;  // loops in them
+        if ((thread->on.top->row & (kRowBlock | kRowCode)) != 0) return;  // loops in them
         const auto* top = reinterpret_cast<const SiteRow*>(thread->on.top->row);
         if (top != row && encloses(top, row)) return;
         close_entry(thread, now, true);
@@ -243,7 +242,7 @@ void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only)
     ProbeEntry* const end = thread->on.top + 1;
     while (thread->on.top != own) {
         ProbeEntry* const entry = thread->on.top;
-        if (blocks_only && (entry->flags & kEntryBlock) == 0) {
+        if (blocks_only && (entry->row & kRowBlock) == 0) {
             close_entry(thread, now, true);
             entry->row = 0;
         } else {
@@ -322,7 +321,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
             cell_at<ProbePart>(node->part)->counted += 1;
             return;
         }
-        push_entry(thread, index, key, frame, 0);
+        push_entry(thread, index, key, frame);
     }
     thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
 }

@@ -23,6 +23,15 @@ namespace dwell {
 constexpr uint32_t kProbeStackEntries = 1024;
 constexpr uint64_t kNoFrame = UINT64_MAX;  // above every frame
 
+// What ProbeEntry::row holds: the address of a SiteRow, or one of these marks with the address of a
+// BlockName or of code.
+constexpr uint64_t kRowBlock = uint64_t{1} << 63;     // `frame` is that of the entry it began in
+constexpr uint64_t kRowCode = uint64_t{1} << 62;      // with 12 bits that tell its call statement
+constexpr uint64_t kRowUnbooked = uint64_t{1} << 61;  // its node is that of the entry below
+constexpr uint64_t kRowPaired = uint64_t{1} << 60;    // a block whose end does not name it
+constexpr int kRowCallShift = 48;
+constexpr uint64_t kRowAddress = (uint64_t{1} << kRowCallShift) - 1;
+
 // Virtual ticks at the real time `now`.
 inline uint64_t virtual_ticks(const Thread* thread, uint64_t now) {
     const ThreadRecord* record = thread->record;
@@ -75,15 +84,14 @@ inline const KnownChild* known_child(const Thread* thread, uint64_t key, uint64_
 }
 
 // Opens an entry for a node; its time is the caller's to stamp.
-inline ProbeEntry* push_entry(Thread* thread, CellIndex index, uint64_t key, uint64_t frame,
-                              uint32_t flags) {
+inline ProbeEntry* push_entry(Thread* thread, CellIndex index, uint64_t row, uint64_t frame) {
     Node* node = cell_at<Node>(index);
     node->count += 1;
     ProbeEntry* const entry = thread->on.top + 1;
     entry->frame = frame;
-    entry->row = key;
+    entry->row = row;
     entry->node = index;
-    entry->flags = flags | (node->site.open != 0 ? uint32_t{kEntryUntimed} : 0);
+    entry->flags = node->site.open != 0 ? uint32_t{kEntryUntimed} : 0;
     node->site.open += 1;
     thread->on.top = entry;
     thread->record->probe_depth += 1;
@@ -93,9 +101,9 @@ inline ProbeEntry* push_entry(Thread* thread, CellIndex index, uint64_t key, uin
 
 // Opens an entry that stands for no node of its own: something that is off, only counted, or begun
 // while recording is off. It keeps beginnings and ends in step.
-inline void push_unbooked(Thread* thread, uint64_t key, uint64_t frame, uint32_t flags) {
+inline void push_unbooked(Thread* thread, uint64_t row, uint64_t frame) {
     ProbeEntry* const entry = thread->on.top + 1;
-    *entry = {frame, key, 0, thread->on.top->node, flags | kEntryUntimed | kEntryUnbooked};
+    *entry = {frame, row | kRowUnbooked, 0, thread->on.top->node, kEntryUntimed};
     thread->on.top = entry;
     thread->record->probe_depth += 1;
 }

@@ -175,15 +175,11 @@ enum class ThreadState : uint32_t { kUnused = 0, kComputing = 1, kInCommunicatio
 // stands for the thread's root. A reader that finds open entries (probe_depth of them, from entry
 // 1) adds the time since then to their nodes, unless they are kEntryUntimed.
 enum ProbeEntryFlags : uint32_t {
-    kEntryUntimed = 1,   // its node was open already: time is counted there
-    kEntryBlock = 2,     // a block: `frame` is that of the entry that it was begun in
-    kEntryUnbooked = 4,  // off or only counted: its node is that of the entry below
-    kEntryPaired = 16,   // a block whose end will not name it
-    kEntryCode = 8,      // a procedure named by its code, its call statement by the upper 24 bits
+    kEntryUntimed = 1,  // its node was open already: time is counted there
 };
 struct ProbeEntry {
     uint64_t frame;          // address of the return address of the procedure it lies in
-    uint64_t row;            // address of its SiteRow, in this process; what names it otherwise
+    uint64_t row;            // what entered it, in this process (probes.h)
     uint64_t entry_virtual;  // virtual ticks
     CellIndex node;
     uint32_t flags;  // ProbeEntryFlags
