@@ -244,7 +244,7 @@ class Scope {
 #define DWELL_SCOPE(name)                                                                        \
     static struct dwell_place DWELL_JOIN(dwell_place_, __LINE__) = {"" name, __FILE__, __LINE__, \
                                                                     0, NULL};                    \
-    __attribute__((cleanup(dwell_scope_left))) const struct dwell_open_scope DWELL_JOIN(         \
+    __attribute__((cleanup(dwell_scope_left), unused)) const struct dwell_open_scope DWELL_JOIN( \
         dwell_scope_, __LINE__) = {(dwell_begin_at(&DWELL_JOIN(dwell_place_, __LINE__)), "" name)}
 #endif
 
