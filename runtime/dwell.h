@@ -2,7 +2,7 @@
  *
  * Nothing needs to be linked: where libdwell.so is not loaded, and where the process is not
  * observed, everything here does nothing and costs less than a nanosecond. With it, a block that
- * was met before on the same path costs about as much as two readings of the clock. DWELL_OFF
+ * was met before on the same path costs about as much as three readings of the clock. DWELL_OFF
  * defined before this file removes all of it. On other machines than x86-64 Linux it does nothing.
  *
  * For all of them holds:
@@ -33,6 +33,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Not told of by -finstrument-functions and dwell's own compilers. */
+#define DWELL_UNSEEN __attribute__((no_instrument_function))
+#define DWELL_INLINE DWELL_UNSEEN static inline
 
 /* Of this interface. It grows only: programs built for an older one go on working. */
 #define DWELL_API_VERSION 1
@@ -72,7 +76,7 @@ struct dwell_entries {
 };
 
 /* The library, whether or not the process is observed; null without it. */
-static inline const struct dwell_entries* dwell_library(void) {
+DWELL_INLINE const struct dwell_entries* dwell_library(void) {
 #if defined(__x86_64__) && defined(__LP64__) && defined(__linux__) && !defined(DWELL_OFF)
     /* By way of the global offset table in every kind of code: a weak address that is written into
      * position-dependent code stays zero whatever is loaded. */
@@ -88,41 +92,41 @@ static inline const struct dwell_entries* dwell_library(void) {
 }
 
 /* The library if calls are of use now. */
-static inline const struct dwell_entries* dwell_observing(void) {
+DWELL_INLINE const struct dwell_entries* dwell_observing(void) {
     const struct dwell_entries* const library = dwell_library();
     return library != NULL && __atomic_load_n(library->observed, __ATOMIC_RELAXED) != 0 ? library
                                                                                         : NULL;
 }
 
 /* The version of the library that is loaded, such as "0.1.0"; null without it. Lives for ever. */
-static inline const char* dwell_version(void) {
+DWELL_INLINE const char* dwell_version(void) {
     const struct dwell_entries* const library = dwell_library();
     return library != NULL ? library->library_version : NULL;
 }
 
 /* Begins the block `name`. */
-static inline void dwell_block_begin(const char* name) {
+DWELL_INLINE void dwell_block_begin(const char* name) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->begin(name, name != NULL ? strlen(name) : 0);
 }
 
 /* Ends the innermost open block of this name in the calling thread, whichever statement began it;
  * with a null pointer the innermost one of any name. */
-static inline void dwell_block_end(const char* name) {
+DWELL_INLINE void dwell_block_end(const char* name) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->end(name, name != NULL ? strlen(name) : 0);
 }
 
 /* Adds `volume` to the innermost open block of the calling thread: how much it did, in a unit of
  * your choice (bytes, cells, flops). The report shows the sum, and the rate. */
-static inline void dwell_block_volume(uint64_t volume) {
+DWELL_INLINE void dwell_block_volume(uint64_t volume) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->add(volume);
 }
 
 /* A marker: something that takes no time worth measuring happens, with `volume` of it (0: none).
  * Counted for each path that leads to it. */
-static inline void dwell_mark(const char* name, uint64_t volume) {
+DWELL_INLINE void dwell_mark(const char* name, uint64_t volume) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->mark(name, name != NULL ? strlen(name) : 0, volume);
 }
@@ -131,17 +135,17 @@ static inline void dwell_mark(const char* name, uint64_t volume) {
  * is its number within the run, in whatever way you count (0 if you do not): the live view and a
  * recovered report show the last one begun. Phases may be nested. dwell_phase_end ends the
  * innermost open one. */
-static inline void dwell_phase_begin(const char* name, uint64_t iteration) {
+DWELL_INLINE void dwell_phase_begin(const char* name, uint64_t iteration) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->phase_begin(name, name != NULL ? strlen(name) : 0, iteration);
 }
-static inline void dwell_phase_end(void) {
+DWELL_INLINE void dwell_phase_end(void) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->phase_end();
 }
 
 /* The next phase after the innermost open one, if any: ends that and begins this one. */
-static inline void dwell_phase_next(const char* name, uint64_t iteration) {
+DWELL_INLINE void dwell_phase_next(const char* name, uint64_t iteration) {
     dwell_phase_end();
     dwell_phase_begin(name, iteration);
 }
@@ -150,17 +154,17 @@ static inline void dwell_phase_next(const char* name, uint64_t iteration) {
  * between the two belongs to no one. Calls do not add up: one dwell_resume ends any number of
  * pauses. Blocks that begin in a pause are not recorded, also after it; those that end in it end
  * with its beginning. Other threads may still record what they are just at. */
-static inline void dwell_pause(void) {
+DWELL_INLINE void dwell_pause(void) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->pause();
 }
-static inline void dwell_resume(void) {
+DWELL_INLINE void dwell_resume(void) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->resume();
 }
 
 /* 1 when what happens now is recorded, otherwise 0. */
-static inline int dwell_is_recording(void) {
+DWELL_INLINE int dwell_is_recording(void) {
     const struct dwell_entries* const library = dwell_observing();
     return library != NULL ? library->is_recording() : 0;
 }
@@ -170,8 +174,8 @@ static inline int dwell_is_recording(void) {
  * `dimensions` elements, at most 6; sizes from 1 on, coordinates from 0 on and below their size.
  * `periodic` may be null: none. Anything else is ignored, and one line on stderr says so. A grid of
  * the same name replaces the earlier one. Not from signal handlers. */
-static inline void dwell_grid(const char* name, int dimensions, const int* sizes,
-                              const int* periodic, const int* coordinates) {
+DWELL_INLINE void dwell_grid(const char* name, int dimensions, const int* sizes,
+                             const int* periodic, const int* coordinates) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) {
         library->grid(name, name != NULL ? strlen(name) : 0, dimensions, sizes, periodic,
@@ -180,18 +184,18 @@ static inline void dwell_grid(const char* name, int dimensions, const int* sizes
 }
 
 /* Used by the macros. */
-static inline void dwell_begin_at(struct dwell_place* place) {
+DWELL_INLINE void dwell_begin_at(struct dwell_place* place) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->begin_at(place);
 }
-static inline void dwell_mark_at(struct dwell_place* place, uint64_t volume) {
+DWELL_INLINE void dwell_mark_at(struct dwell_place* place, uint64_t volume) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->mark_at(place, volume);
 }
 struct dwell_open_scope {
     const char* name;
 };
-static inline void dwell_scope_left(const struct dwell_open_scope* scope) {
+DWELL_INLINE void dwell_scope_left(const struct dwell_open_scope* scope) {
     dwell_block_end(scope->name);
 }
 
@@ -229,9 +233,9 @@ namespace dwell {
 // A block for as long as the object lives. Neither copied nor moved; `name` must outlive it.
 class Scope {
   public:
-    explicit Scope(const char* name) : name_(name) { dwell_block_begin(name); }
-    explicit Scope(dwell_place* place) : name_(place->name) { dwell_begin_at(place); }
-    ~Scope() { dwell_block_end(name_); }
+    DWELL_UNSEEN explicit Scope(const char* name) : name_(name) { dwell_block_begin(name); }
+    DWELL_UNSEEN explicit Scope(dwell_place* place) : name_(place->name) { dwell_begin_at(place); }
+    DWELL_UNSEEN ~Scope() { dwell_block_end(name_); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
