@@ -149,6 +149,7 @@ using namespace dwell;
 
 extern "C" {
 
+// NOLINTBEGIN(readability-identifier-naming): the compilers' names
 DWELL_EXPORT void __cyg_profile_func_enter(void* function, void* call_site) {
     Thread* const thread = t_thread;
     const Frame* const frame = DWELL_FRAME();
@@ -180,4 +181,5 @@ DWELL_EXPORT void __cyg_profile_func_exit(void* function, void* call_site) {
     }
     if (g_live->ticket != 0) leave_code(code, call, frame);
 }
+// NOLINTEND(readability-identifier-naming)
 }

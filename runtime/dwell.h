@@ -45,6 +45,7 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(readability-identifier-naming): a header for C */
 /* A place in the source. Static, and made by the macros below. */
 struct dwell_place {
     const char* name;
@@ -198,6 +199,8 @@ struct dwell_open_scope {
 DWELL_INLINE void dwell_scope_left(const struct dwell_open_scope* scope) {
     dwell_block_end(scope->name);
 }
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -2,12 +2,13 @@
 -finstrument-functions. The right answers stand at the head of each program; most are read from the
 records of a program that kills itself (record_file.py)."""
 
+import json
 import os
 import shutil
 import subprocess
 
-from harness import (DWELL, LIBRARY, case, check, check_equal, execute, main, program, scratch,
-                     skip_unless, source)
+from harness import (DWELL, LIBRARY, case, check, check_equal, execute, main, mpirun, program,
+                     scratch, skip_unless, source)
 from record_file import CODE, NAMED, PHASE, records_of
 
 INCLUDE = os.path.join(source(""), "..", "..", "runtime")
@@ -204,6 +205,51 @@ def instrument_functions():
             continue
         for flags in (["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-O2", "-fno-omit-frame-pointer"]):
             check_code_probes(plus, flags)
+
+
+def check_example(name, complete):
+    """The figures at the head of examples/phases.c, for two ranks and the defaults."""
+    out = scratch(name)
+    example = os.path.join(os.path.dirname(os.path.dirname(DWELL)), "examples", name)
+    skip_unless(os.path.exists(example), f"example {name} was not built")
+    run = execute(mpirun(2, DWELL, "run", "-o", out, example), 2)
+    check_equal((run.code, run.stdout), (0, "20 steps\n"), name + run.describe())
+    with open(os.path.join(out, "profile.json"), encoding="utf-8") as file:
+        nodes = json.load(file)["nodes"]
+
+    def figures(kind, node_name):
+        found = [n for n in nodes if n["kind"] == kind and n["name"] == node_name]
+        check_equal(len(found), 1, f"{kind} {node_name}")
+        return found[0], (found[0]["count"], found[0].get("volume", 0))
+
+    check_equal(figures("block", "setup")[1], (2, 0), "setup")
+    step, counts = figures("block", "step")
+    check_equal(counts, (40, 0), "steps")
+    relax, counts = figures("block", "relax")
+    check_equal(counts, (40, 40000), "relax")
+    # Both ranks spin 100 ms by the clock; dwell's own cost is taken out.
+    check(190e6 <= relax["time_ns"], f"relax took {relax['time_ns']} ns")
+    check_equal(figures("block", "exchange")[1], (40, 0), "exchange")
+    check_equal(figures("marker", "output")[1], (8, 64000), "output")
+    check(step["time_ns"] >= relax["time_ns"], "a step is shorter than its part")
+    check_equal({nodes[n["parent"]]["name"] for n in nodes if n["name"] in ("relax", "exchange")},
+                {"step"}, "where the blocks lie")
+    send = [n for n in nodes if n["name"] == "MPI_Sendrecv"]
+    check_equal([n["count"] for n in send], [40], "calls in the block")
+    if complete:
+        check_equal(relax["file"].rsplit("/", 1)[-1], "phases.c", "place of relax")
+
+
+@case
+def example_c():
+    """examples/phases.c as its head says, in profile.json."""
+    check_example("phases", True)
+
+
+@case
+def example_fortran():
+    """examples/phases.f90 likewise; names of Fortran have no place."""
+    check_example("phases_f", False)
 
 
 if __name__ == "__main__":
