@@ -6,9 +6,10 @@ namespace dwell {
 
 namespace {
 
-// The frame of the function that calls this: all frames of the program lie above.
+// Where the return address of the function stands that calls this. Those of all procedures of the
+// program that are still under way stand above: what was called from the same frame stood there.
 __attribute__((always_inline)) inline uint64_t own_frame() {
-    return reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+    return reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + sizeof(uint64_t);
 }
 
 // True where the fast way may be taken and no entry is of a frame that is gone.
@@ -26,7 +27,7 @@ bool settle(Thread* thread, uint64_t frame, uint64_t now) {
         notice_probes(thread);
     }
     if (!reach_stack(thread, frame)) return false;
-    drop_gone(thread, frame, booked_now(now));
+    drop_gone(thread, frame + 1, booked_now(now));
     return true;
 }
 

@@ -460,6 +460,45 @@ TEST_F(Blocks, OfAFrameThatIsGoneEndWithIt) {
     EXPECT_EQ(part_of(threw)->abandoned, 1u);
 }
 
+jmp_buf g_jump;
+
+const uint64_t* slot_above(void* frame) { return static_cast<const uint64_t*>(frame) + 1; }
+
+__attribute__((noinline)) void leaves_by_jump(const Procedure& own) {
+    own.probe(dwell_enter, slot_above(__builtin_frame_address(0)));
+    longjmp(g_jump, 1);
+}
+__attribute__((noinline)) void catches_jump(const Procedure& own, const Procedure& inner) {
+    const uint64_t* slot = slot_above(__builtin_frame_address(0));
+    own.probe(dwell_enter, slot);
+    begin("catching");
+    if (setjmp(g_jump) == 0) leaves_by_jump(inner);
+    end_block(GivenName{"catching", 8});
+    own.probe(dwell_leave, slot);
+}
+
+TEST_F(Blocks, ProceduresThatAreGoneDoNotOutliveTheBlock) {
+    const Procedure outer;
+    const Procedure inner;
+    for (int i = 0; i < 5; ++i) catches_jump(outer, inner);
+    const Node* catcher = nullptr;
+    for (CellIndex at = cell_at<Node>(t_thread->record->root)->first_child; at != 0;
+         at = cell_at<Node>(at)->next_sibling) {
+        const Node* node = child_of_kind(cell_at<Node>(at), SiteKind::kProcedure);
+        if (node != nullptr && child(node, "catching") != nullptr) catcher = node;
+    }
+    ASSERT_NE(catcher, nullptr);
+    EXPECT_EQ(catcher->count, 5u);
+    const Node* block_node = child(catcher, "catching");
+    EXPECT_EQ(block_node->count, 5u);
+    const Node* call = child_of_kind(block_node, SiteKind::kCall);
+    ASSERT_NE(call, nullptr);
+    const Node* jumped = child_of_kind(call, SiteKind::kProcedure);
+    EXPECT_EQ(jumped->count, 5u);
+    EXPECT_EQ(part_of(jumped)->abandoned, 5u);
+    EXPECT_EQ(child_of_kind(catcher, SiteKind::kCall), nullptr);  // nothing went on outside
+}
+
 // Code as -finstrument-functions makes it, by hand.
 #define ENTER(function) __cyg_profile_func_enter(code(function), __builtin_return_address(0))
 #define LEAVE(function) __cyg_profile_func_exit(code(function), __builtin_return_address(0))
@@ -488,8 +527,6 @@ const Node* code_node(const Node* parent, void* function, int* instances = nullp
     }
     return found;
 }
-
-jmp_buf g_jump;
 
 __attribute__((noinline)) void leaf(bool jump) {
     ENTER(&leaf);
