@@ -96,15 +96,18 @@ class ProbeInserter {
     }
 
     // True when the header is nothing but the test before the body, as in a while statement: left
-    // from there, the last time that it was reached began no iteration.
+    // from there, the last time that it was reached began no iteration. What a test does beside
+    // stands on its line.
     bool tests_first(class loop* loop, edge leaving) {
         if (leaving->src != loop->header || EDGE_COUNT(loop->header->succs) != 2) return false;
         const edge staying = EDGE_SUCC(loop->header, EDGE_SUCC(loop->header, 0) == leaving ? 1 : 0);
-        if (staying->dest == loop->header || staying->dest == loop->latch) return false;
+        if (staying->dest == loop->header) return false;
+        if (staying->dest == loop->latch && empty_block_p(loop->latch)) return false;
+        const int line = gimple_lineno(last_stmt(loop->header));
         for (gimple_stmt_iterator at = gsi_start_bb(loop->header); !gsi_end_p(at); gsi_next(&at)) {
             gimple* statement = gsi_stmt(at);
-            if (!is_gimple_debug(statement) && gimple_has_side_effects(statement)) return false;
-            if (gimple_store_p(statement)) return false;
+            if (is_gimple_debug(statement) || gimple_lineno(statement) == line) continue;
+            if (gimple_has_side_effects(statement) || gimple_store_p(statement)) return false;
         }
         return true;
     }

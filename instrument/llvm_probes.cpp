@@ -105,12 +105,35 @@ class ProbeWriter {
     llvm::LLVMContext& context_;
 };
 
-// How often the header of a loop was reached, for the blocks that it is left to.
+// True when the header is nothing but the test before the body, as in a while statement: left from
+// there, the last time that it was reached began no iteration. What a test does beside stands on
+// its line.
+bool tests_first(const Loop& loop) {
+    const BasicBlock* header = loop.getHeader();
+    const auto* branch = llvm::dyn_cast<llvm::BranchInst>(header->getTerminator());
+    if (branch == nullptr || !branch->isConditional()) return false;
+    const bool stays = loop.contains(branch->getSuccessor(0));
+    if (stays == loop.contains(branch->getSuccessor(1))) return false;
+    const BasicBlock* staying = branch->getSuccessor(stays ? 0 : 1);
+    if (staying == header || (staying == loop.getLoopLatch() && staying->size() == 1)) return false;
+    const auto line_of = [](const Instruction& instruction) {
+        return instruction.getDebugLoc() ? instruction.getDebugLoc().getLine() : 0;
+    };
+    const unsigned line = line_of(*branch);
+    return llvm::none_of(*header, [&](const Instruction& instruction) {
+        return !instruction.isDebugOrPseudoInst() && instruction.mayHaveSideEffects() &&
+               (line == 0 || line_of(instruction) != line);
+    });
+}
+
+// How often the body of a loop was begun, for the blocks that it is left to.
 class Iterations {
   public:
     Iterations(Loop& loop, llvm::ScalarEvolution& evolution,
                const llvm::TargetTransformInfo& target)
-        : loop_(loop), type_(Type::getInt64Ty(loop.getHeader()->getContext())) {
+        : loop_(loop),
+          type_(Type::getInt64Ty(loop.getHeader()->getContext())),
+          tests_first_(tests_first(loop)) {
         const llvm::SCEV* back = evolution.getBackedgeTakenCount(&loop);
         BasicBlock* exit = loop.getExitBlock();
         if (exit == nullptr || exit->isEHPad() || loop.getExitingBlock() == nullptr ||
@@ -119,8 +142,10 @@ class Iterations {
             return;
         }
         Instruction* at = &*exit->getFirstInsertionPt();
-        const llvm::SCEV* count = evolution.getAddExpr(evolution.getNoopOrZeroExtend(back, type_),
-                                                       evolution.getOne(type_));
+        const llvm::SCEV* count = evolution.getNoopOrZeroExtend(back, type_);
+        if (!tests_first_ || loop.getExitingBlock() != loop.getHeader()) {
+            count = evolution.getAddExpr(count, evolution.getOne(type_));
+        }
         llvm::SCEVExpander expander(evolution, exit->getModule()->getDataLayout(), "dwell");
         if (llvm::isSafeToExpandAt(count, at, evolution) &&
             !expander.isHighCostExpansion(count, &loop, kCheapCount, &target, at)) {
@@ -132,7 +157,10 @@ class Iterations {
         if (known_ != nullptr) return known_;
         if (counted_ == nullptr) count();
         PHINode* merged = PHINode::Create(type_, 2, "dwell.iterations", &exit.front());
-        for (BasicBlock* before : llvm::predecessors(&exit)) merged->addIncoming(counted_, before);
+        for (BasicBlock* before : llvm::predecessors(&exit)) {
+            const bool tested = tests_first_ && before == loop_.getHeader();
+            merged->addIncoming(tested ? reached_ : counted_, before);
+        }
         return merged;
     }
 
@@ -140,6 +168,7 @@ class Iterations {
     void count() {
         BasicBlock* header = loop_.getHeader();
         PHINode* before = PHINode::Create(type_, 2, "dwell.count", &header->front());
+        reached_ = before;
         llvm::IRBuilder<> build(&*header->getFirstInsertionPt());
         build.SetCurrentDebugLocation(llvm::DebugLoc());
         counted_ = build.CreateAdd(before, build.getInt64(1), "dwell.next", true, true);
@@ -150,7 +179,9 @@ class Iterations {
 
     Loop& loop_;
     Type* type_;
+    bool tests_first_;
     Value* known_ = nullptr;
+    Value* reached_ = nullptr;  // the header, before this time
     Value* counted_ = nullptr;
 };
 

@@ -14,14 +14,6 @@ __attribute__((always_inline)) inline uint64_t own_frame() {
     return reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + sizeof(uint64_t);
 }
 
-// Begins a change where the fast way may be taken and no entry is of a frame that is gone.
-__attribute__((always_inline)) inline bool begin_settled(Thread* thread, uint64_t frame) {
-    if (!begin_change(thread, frame)) return false;
-    if (thread->on.top->frame > frame) return true;
-    end_change(thread);
-    return false;
-}
-
 // Real ticks for what happens now: while recording is off, those when it was switched off.
 uint64_t booked_now(uint64_t now) { return g_live->paused != 0 ? g_live->pause_start : now; }
 

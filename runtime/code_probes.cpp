@@ -121,7 +121,6 @@ DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame)
 inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, const Frame* frame) {
     const ProbeEntry* top = thread->on.top;
     const uint64_t slot = slot_of(frame);
-    if (top->frame <= slot) return false;
     const KnownChild* known =
         known_child(thread, function, mixed_call(call, frame->return_address));
     if (known == nullptr) return false;
@@ -148,7 +147,7 @@ DWELL_EXPORT void __cyg_profile_func_enter(void* function, void* call_site) {
     const Frame* const frame = DWELL_FRAME();
     const auto code = reinterpret_cast<uint64_t>(function);
     const auto call = reinterpret_cast<uint64_t>(call_site);
-    if (begin_change(thread, slot_of(frame))) [[likely]] {
+    if (begin_settled(thread, slot_of(frame))) [[likely]] {
         const bool entered = enter_known_code(thread, code, call, frame);
         end_change(thread);
         if (entered) [[likely]]
@@ -165,9 +164,10 @@ DWELL_EXPORT void __cyg_profile_func_exit(void* function, void* call_site) {
     const Frame* const frame = DWELL_FRAME();
     const auto code = reinterpret_cast<uint64_t>(function);
     const auto call = reinterpret_cast<uint64_t>(call_site);
-    if (begin_change(thread, slot_of(frame))) [[likely]] {
+    if (begin_change(thread)) [[likely]] {
         const ProbeEntry* top = thread->on.top;
-        if (top->frame >= slot_of(frame) && top->row == row_of(code, call)) [[likely]] {
+        if (lies_on(thread->on, slot_of(frame)) && top->frame >= slot_of(frame) &&
+            top->row == row_of(code, call)) [[likely]] {
             pop_called(thread, now);
             return;
         }

@@ -232,7 +232,8 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     }
     const uint64_t now = now_ticks();
     const uint64_t elapsed = now - thread->control_ticks + 1;
-    const uint64_t lost = thread->probe_lost_ticks;
+    const uint64_t lost =
+        thread->probe_lost_ticks + thread->probe_window * g_process.probe_cost_ticks;
     const uint32_t limit = g_process.options.probe_limit;
     const auto permille =
         static_cast<uint64_t>(1000.0 * static_cast<double>(lost) / static_cast<double>(elapsed));

@@ -5,15 +5,23 @@
 
 #if defined(__x86_64__)
 
-// The entry points. The registers that C may change are saved; r10 and r11 are the caller's to
-// lose.
+// The entry points. The registers that the fast way may change are saved; r10 and r11 are the
+// caller's to lose. gcc is told to leave r8 and r9 alone in this file: no function here
+// may have more than four arguments.
+#if defined(__clang__)
+#define DWELL_SAVED "%rax, %rcx, %rdx, %rsi, %rdi, %r8, %r9"
+#define DWELL_RESTORED "%r9, %r8, %rdi, %rsi, %rdx, %rcx, %rax"
+#else
+#define DWELL_SAVED "%rax, %rcx, %rdx, %rsi, %rdi"
+#define DWELL_RESTORED "%rdi, %rsi, %rdx, %rcx, %rax"
+#endif
 asm(R"(
     .macro dwell_saved name target
     .globl \name
     .type \name, @function
 \name:
     .cfi_startproc
-    .irp register, %rax, %rcx, %rdx, %rsi, %rdi, %r8, %r9
+    .irp register, )" DWELL_SAVED R"(
     pushq \register
     .cfi_adjust_cfa_offset 8
     .endr
@@ -21,7 +29,7 @@ asm(R"(
     movq %r10, %rsi
     movq %r9, %rdx
     call \target
-    .irp register, %r9, %r8, %rdi, %rsi, %rdx, %rcx, %rax
+    .irp register, )" DWELL_RESTORED R"(
     popq \register
     .cfi_adjust_cfa_offset -8
     .endr
@@ -39,8 +47,8 @@ asm(R"(
     dwell_saved dwell_vforked, dwell_probe_vforked
 
 # dwell_slowly(work, row, slot, iterations): calls work(row, slot, iterations) on an aligned stack,
-# with all vector registers as they were afterwards; meanwhile nothing in floating point traps.
-# dwell_vector_bytes is 0 where xsave is missing.
+# with r8, r9 and all vector registers as they were afterwards; meanwhile nothing in floating point
+# traps. dwell_vector_bytes is 0 where xsave is missing.
     .globl dwell_slowly
     .hidden dwell_slowly
     .type dwell_slowly, @function
@@ -53,6 +61,8 @@ dwell_slowly:
     .cfi_def_cfa_register %rbp
     pushq %rbx
     pushq %r12
+    pushq %r8
+    pushq %r9
     movq %rdi, %r11
     movq %rsi, %rdi
     movq %rdx, %rsi
@@ -92,7 +102,9 @@ dwell_slowly:
     call *%r11
     fxrstor64 (%r12)
 2:
-    leaq -16(%rbp), %rsp
+    leaq -32(%rbp), %rsp
+    popq %r9
+    popq %r8
     popq %r12
     popq %rbx
     popq %rbp
@@ -119,14 +131,19 @@ namespace {
 // The thread was watched but the process no longer is, or pauses, or is a fork of one that was.
 inline bool is_off(const Thread* thread) { return thread != nullptr && live_ticket() == 0; }
 
-// Books the cost of a probe and ends the change. Now and then control looks at the costs.
+// Books the cost of a pair of probes and ends the change. Now and then control looks at the costs.
 inline void end_charged(Thread* thread, uint64_t ticks, const SiteRow* row, const uint64_t* slot) {
     thread->slow_ticks += ticks;
-    thread->probe_lost_ticks += ticks;
     const uint32_t left = --thread->probe_countdown;
     end_change(thread);
     if (left == 0) [[unlikely]]
         dwell_slowly(control_slowly, row, slot, 0);
+}
+
+// The same for an entry that only counts: it costs less than what control takes for a pair.
+inline void end_counted(Thread* thread, const SiteRow* row, const uint64_t* slot) {
+    thread->probe_lost_ticks += g_process.probe_count_ticks - g_process.probe_cost_ticks;
+    end_charged(thread, g_process.probe_count_ticks, row, slot);
 }
 
 // What is rarer stands in functions of its own, so that the common case need not save registers for
@@ -137,7 +154,7 @@ __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* ro
     if (known.way == ProbeWay::kCounted) {
         node->count += 1;
         cell_at<ProbePart>(node->part)->counted += 1;
-        end_charged(thread, g_process.probe_count_ticks, row, slot);
+        end_counted(thread, row, slot);
         return;
     }
     push_on_way(thread, known.node, known.way, reinterpret_cast<uint64_t>(row),
@@ -147,7 +164,7 @@ __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* ro
 __attribute__((noinline)) void drop_too_deep(Thread* thread, const SiteRow* row,
                                              const uint64_t* slot) {
     thread->record->probes_dropped += 1;
-    end_charged(thread, g_process.probe_count_ticks, row, slot);
+    end_counted(thread, row, slot);
 }
 
 // Opens the child of the innermost entry that `row` and `return_address` lead to, if it is known,
@@ -203,7 +220,7 @@ __attribute__((always_inline)) inline void leave(const SiteRow* row, const uint6
                                                  uint64_t iterations) {
     Thread* const thread = t_thread;
     const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (!begin_change(thread, frame)) [[unlikely]] {
+    if (!begin_change(thread)) [[unlikely]] {
         if (thread == nullptr || (is_off(thread) && !is_open_in_pause(thread, row, frame))) return;
         dwell_slowly(leave_slowly, row, slot, iterations);
         return;
@@ -212,7 +229,9 @@ __attribute__((always_inline)) inline void leave(const SiteRow* row, const uint6
     if (top->row != reinterpret_cast<uint64_t>(row) || top->frame != frame) [[unlikely]] {
         end_change(thread);
         // Entered when the site only counted, was off, or lay too deep: there is no entry.
-        if (frame < top->frame || (frame == top->frame && level_of(row) != kLevelFull)) return;
+        const bool here = lies_on(thread->on, frame);
+        if (here && frame < top->frame) return;
+        if (frame == top->frame && level_of(row) != kLevelFull) return;
         dwell_slowly(leave_slowly, row, slot, iterations);
         return;
     }
@@ -246,8 +265,9 @@ extern "C" {
 DWELL_HIDDEN void dwell_probe_enter(const SiteRow* row, const uint64_t* slot) {
     Thread* const thread = t_thread;
     const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (begin_change(thread, frame)) [[likely]] {
-        if (frame < thread->on.top->frame && enter_known(thread, row, slot, *slot)) [[likely]]
+    if (begin_change(thread)) [[likely]] {
+        if (frame < thread->on.top->frame && frame >= thread->on.low &&
+            enter_known(thread, row, slot, *slot)) [[likely]]
             return;
         end_change(thread);
     }
@@ -257,8 +277,9 @@ DWELL_HIDDEN void dwell_probe_enter(const SiteRow* row, const uint64_t* slot) {
 DWELL_HIDDEN void dwell_probe_loop_enter(const SiteRow* row, const uint64_t* slot) {
     Thread* const thread = t_thread;
     const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (begin_change(thread, frame)) [[likely]] {
-        if (frame <= thread->on.top->frame && enter_known(thread, row, slot, 0)) [[likely]]
+    if (begin_change(thread)) [[likely]] {
+        if (frame <= thread->on.top->frame && frame >= thread->on.low &&
+            enter_known(thread, row, slot, 0)) [[likely]]
             return;
         end_change(thread);
     }
@@ -278,7 +299,7 @@ DWELL_HIDDEN void dwell_probe_landed(const SiteRow* row, const uint64_t* slot) {
     const Thread* const thread = t_thread;
     if (thread == nullptr || is_off(thread)) return;
     const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (is_usual(thread, frame) && frame <= thread->on.top->frame) return;
+    if (is_usual(thread) && lies_on(thread->on, frame) && frame <= thread->on.top->frame) return;
     dwell_slowly(landed_slowly, row, slot, 0);
 }
 

@@ -51,20 +51,24 @@ bool make_stack(Thread* thread, ProbeStack* stack, uint32_t entries) {
     stack->limit = stack->base + entries - 1;
     stack->top = stack->base;
     stack->depth = &thread->depth_elsewhere;
-    *stack->base = {kNoFrame, 0, 0, thread->record->root, 0};
+    *stack->base = {UINT64_MAX, 0, 0, thread->record->root, 0};
     return true;
+}
+
+void place_stack(ProbeStack* stack, uint64_t low, uint64_t bytes) {
+    stack->low = low;
+    stack->bytes = bytes;
+    stack->base->frame = low + bytes;
 }
 
 void find_own_stack(ProbeStack* stack) {
     pthread_attr_t attributes;
-    stack->low = 0;
-    stack->bytes = UINT64_MAX;
+    place_stack(stack, 0, UINT64_MAX);
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
     void* low = nullptr;
     size_t bytes = 0;
     if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
-        stack->low = reinterpret_cast<uint64_t>(low);
-        stack->bytes = bytes;
+        place_stack(stack, reinterpret_cast<uint64_t>(low), bytes);
     }
     pthread_attr_destroy(&attributes);
 }
@@ -86,8 +90,7 @@ int stack_of(Thread* thread, uint64_t frame) {
         // One on which nothing is open any more serves the next.
         if (stack.base != nullptr && stack.top != stack.base) continue;
         if (stack.base == nullptr && !make_stack(thread, &stack, kOtherStackEntries)) return -1;
-        stack.low = frame - kStackGuess;
-        stack.bytes = 2 * kStackGuess;
+        place_stack(&stack, frame - kStackGuess, 2 * kStackGuess);
         return i;
     }
     return -1;
@@ -268,9 +271,14 @@ FoundNode find_node_of_row(Thread* thread, const SiteRow* row, uint64_t return_a
     return found;
 }
 
-// What a slow probe of a node that was there before cost counts for control as the fast ones do.
+// What a slow probe of a node that was there before cost counts for control as the fast ones do,
+// which take probe_cost_ticks for each step of the countdown.
 void charge_control(Thread* thread, uint64_t start) {
     thread->probe_lost_ticks += now_ticks() - start;
+}
+void count_down(Thread* thread, const SiteRow* row, const uint64_t* slot) {
+    thread->probe_lost_ticks -= g_process.probe_cost_ticks;
+    if (--thread->probe_countdown == 0) control_slowly(row, slot, 0);
 }
 
 // Left while the process pauses: its time ended when that began, and nothing of this costs any.
@@ -463,8 +471,8 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     }
     if (!counted) {
         thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
-    } else if (--thread->probe_countdown == 0) {
-        control_slowly(row, slot, 0);
+    } else {
+        count_down(thread, row, slot);
     }
 }
 
@@ -492,7 +500,7 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
         close_with(thread, own, work.start(), true);
         charge_control(thread, work.start());
     }
-    if (--thread->probe_countdown == 0) control_slowly(row, slot, 0);
+    count_down(thread, row, slot);
 }
 
 void landed_slowly(const SiteRow*, const uint64_t* slot, uint64_t) {
@@ -515,7 +523,7 @@ CellIndex open_node(Thread* thread, uint64_t frame) {
 
 void start_probes(Thread* thread) {
     for (ProbeStack& stack : thread->stacks) stack.top = stack.base;
-    thread->no_probes = {kNoFrame, 0, 0, thread->record->root, 0};
+    thread->no_probes = {UINT64_MAX, 0, 0, thread->record->root, 0};
     // Full, so that the first probe comes the slow way, and around every frame.
     ProbeEntry* none = &thread->no_probes;
     thread->on = {none, none, none, 0, UINT64_MAX, &thread->depth_elsewhere};

@@ -68,28 +68,37 @@ void resume_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual, ui
 // (code_probes.cpp).
 
 // True where the thread may record on the fast way: the clock is the time stamp counter, the thread
-// is observed, nothing happened since its last probe, no statement is under way, and it stands on
-// the same stack as before.
-inline bool is_usual(const Thread* thread, uint64_t frame) {
-    return thread->probe_ticket == live_ticket() && thread->open == nullptr &&
-           lies_on(thread->on, frame);
+// is observed, nothing happened since its last probe, and no statement is under way. What probes
+// use of this is inline always: other registers are free there than elsewhere.
+__attribute__((always_inline)) inline bool is_usual(const Thread* thread) {
+    return thread->probe_ticket == live_ticket() && thread->open == nullptr;
 }
 
 // From here to end_change() the probes of a signal handler only count. False: this is one of those,
 // or there is no fast way; then nothing is to be ended.
-inline bool begin_change(Thread* thread, uint64_t frame) {
+__attribute__((always_inline)) inline bool begin_change(Thread* thread) {
     if (thread == nullptr || thread->in_dwell) [[unlikely]]
         return false;
     thread->in_dwell = true;
     asm volatile("" ::: "memory");
-    if (is_usual(thread, frame)) [[likely]]
+    if (is_usual(thread)) [[likely]]
         return true;
     thread->in_dwell = false;
     return false;
 }
-inline void end_change(Thread* thread) {
+__attribute__((always_inline)) inline void end_change(Thread* thread) {
     asm volatile("" ::: "memory");
     thread->in_dwell = false;
+}
+
+// The same on the stack that `frame` lies on, when no entry is of a frame at or below it, which is
+// gone.
+inline bool begin_settled(Thread* thread, uint64_t frame) {
+    if (!begin_change(thread)) return false;
+    if (lies_on(thread->on, frame) && thread->on.top->frame > frame) [[likely]]
+        return true;
+    end_change(thread);
+    return false;
 }
 
 // Opens an entry on top of the innermost one; its time begins at the end of this.
@@ -112,8 +121,8 @@ __attribute__((always_inline)) inline ProbeEntry* push_entry(Thread* thread, Cel
 }
 
 // The same for a node that `way` leads to.
-inline void push_on_way(Thread* thread, CellIndex index, ProbeWay way, uint64_t row,
-                        uint64_t frame) {
+__attribute__((always_inline)) inline void push_on_way(Thread* thread, CellIndex index,
+                                                       ProbeWay way, uint64_t row, uint64_t frame) {
     const bool untimed = way != ProbeWay::kDown && cell_at<Node>(index)->site.open != 0;
     ProbeEntry* entry =
         push_entry(thread, index, row, frame, untimed ? uint32_t{kEntryUntimed} : 0);

@@ -104,9 +104,9 @@ struct ProbeStack {
     ProbeEntry* base;  // null: unused
     ProbeEntry* top;
     ProbeEntry* limit;  // the last that may be used
-    uint64_t low;       // addresses of the stack, as far as they are known
-    uint64_t bytes;
-    uint32_t* depth;  // where its open entries are counted
+    uint64_t low;       // addresses of the stack, as far as they are known;
+    uint64_t bytes;     // the frame of the base stands for its end
+    uint32_t* depth;    // where its open entries are counted
 };
 constexpr int kProbeStacks = 8;  // a thread's own, and those of coroutines and signal handlers
 
@@ -159,7 +159,7 @@ struct Thread {
     uint32_t on_number;         // of it in `stacks`
     uint32_t probe_countdown;   // until control looks at the costs again
     uint32_t probe_window;      // what it started from
-    uint64_t probe_lost_ticks;  // by probes, since control looked last
+    uint64_t probe_lost_ticks;  // by probes since control looked last, beside its countdown's pairs
     uint64_t control_ticks;     // real ticks when it did
     bool vforked;               // this is the child that borrows its parent's memory
 

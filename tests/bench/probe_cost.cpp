@@ -1,7 +1,7 @@
 // What entering and leaving a procedure or a loop costs: calls of an empty procedure, and entries
 // of an empty loop, in chunks of which the best one percent stands for all. Built several times:
-// plain, with -pg, with -finstrument-functions and empty hooks, and (DWELL_BENCH_PROBES) with the
-// probes that the compiler plugins put in.
+// plain, with -pg, with -finstrument-functions and the C library's empty hooks, and
+// (DWELL_BENCH_PROBES) with the probes that the compiler plugins put in.
 //
 // usage: probe_cost [CHUNKS]
 //
@@ -130,13 +130,6 @@ NO_HOOKS void measure(const char* name, uint64_t (*chunk)(), size_t chunks, doub
 }
 
 }  // namespace
-
-#if defined(DWELL_BENCH_HOOKS)
-extern "C" {
-NO_HOOKS void __cyg_profile_func_enter(void*, void*) {}
-NO_HOOKS void __cyg_profile_func_exit(void*, void*) {}
-}
-#endif
 
 NO_HOOKS int main(int argc, char** argv) {
     const int chunks = argc > 1 ? atoi(argv[1]) : 3000;

@@ -60,6 +60,9 @@ inline void probe(Entry entry, int site, const uint64_t* slot, uint64_t iteratio
     call_entry(entry, row, slot, iterations);
 }
 
+// The slot of the return address of the procedure that this is used in.
+#define DWELL_OWN_SLOT() (static_cast<const uint64_t*>(__builtin_frame_address(0)) + 1)
+
 // A place in code that procedures may return to.
 uint64_t code(uint64_t place);
 

@@ -27,13 +27,10 @@ NOINLINE void statement() {
     leave(&call);
 }
 
-// The slot of the return address of the procedure that this is used in.
-#define OWN_SLOT() (static_cast<const uint64_t*>(__builtin_frame_address(0)) + 1)
-
 NOINLINE void procedure(int site, Body body) {
-    probe(dwell_enter, site, OWN_SLOT());
+    probe(dwell_enter, site, DWELL_OWN_SLOT());
     body();
-    probe(dwell_leave, site, OWN_SLOT());
+    probe(dwell_leave, site, DWELL_OWN_SLOT());
 }
 NOINLINE void p_calls(Body body) {
     procedure(kP, body);
@@ -151,7 +148,7 @@ TEST_F(ProbePaths, ALimitedDepthCountsFromTheStatement) {
 
 // One statement, in one frame, under three nodes in turn.
 NOINLINE void loops_around_a_statement(CellIndex* found) {
-    const uint64_t* slot = OWN_SLOT();
+    const uint64_t* slot = DWELL_OWN_SLOT();
     probe(dwell_enter, kP, slot);
     static const int loops[] = {kOuter, kSecond, kUnit};
     for (int i = 0; i < 3; ++i) {

@@ -10,9 +10,9 @@
 // for bases, or once for both.
 //! 1 0 static
 //! 1 0 static/Noisy::Noisy
-//! 1 4 static/Noisy::Noisy/making
+//! 1 3 static/Noisy::Noisy/making
 //! 1 0 Noisy::~Noisy
-//! 1 3 Noisy::~Noisy/undoing
+//! 1 2 Noisy::~Noisy/undoing
 struct Noisy {
     Noisy() {                          //= proc Noisy::Noisy +
         for (int i = 0; i < 3; i++) {  //= loop making in Noisy::Noisy +
@@ -29,9 +29,9 @@ static Noisy noisy;
 
 // Two instances of a template are two procedures.
 //! 1 0 main/int total<int>
-//! 1 6 main/int total<int>/elements
+//! 1 5 main/int total<int>/elements
 //! 1 0 main/double total<double>
-//! 1 4 main/double total<double>/elements
+//! 1 3 main/double total<double>/elements
 template <class T>
 T total(const std::vector<T>& values) {  //= proc int total<int> +; proc double total<double> +
     T sum{};
@@ -45,7 +45,7 @@ T total(const std::vector<T>& values) {  //= proc int total<int> +; proc double 
 // makes all of its three trips.
 //! 2 0 main/catcher
 //! 2 0 main/catcher/thrower
-//! 2 4 main/catcher/thrower/risky
+//! 2 3 main/catcher/thrower/risky
 //! 7 0 main/catcher/thrower/risky/fails
 void fails(int n) {  //= proc fails +
     if (n == 3) {
@@ -76,7 +76,7 @@ struct Shape {
 struct Square : Shape {
     int corners() const override { return 4; }  //= proc Square::corners small
     //! 2 0 main/lambda/Square::area
-    //! 2 10 main/lambda/Square::area/rows
+    //! 2 8 main/lambda/Square::area/rows
     int area(int n) const override {  //= proc Square::area +
         int sum = 0;
         for (int i = 0; i < n; i++) {  //= loop rows in Square::area +

@@ -5,11 +5,11 @@ module work
 contains
     ! A tree of depth 3 with two branches: 1 + 2 + 4 procedures.
     !! 1 0 MAIN__/depth
-    !! 1 3 MAIN__/depth/branches
+    !! 1 2 MAIN__/depth/branches
     !! 2 0 MAIN__/depth/branches/depth
-    !! 2 6 MAIN__/depth/branches/depth/branches
+    !! 2 4 MAIN__/depth/branches/depth/branches
     !! 4 0 MAIN__/depth/branches/depth/branches/depth
-    !! 4 12 MAIN__/depth/branches/depth/branches/depth/branches
+    !! 4 8 MAIN__/depth/branches/depth/branches/depth/branches
     recursive integer function depth(n) result(r)  != proc depth +
         integer, intent(in) :: n
         integer :: i
@@ -21,9 +21,9 @@ contains
 
     ! Array syntax over two dimensions is two loops on one line, over one dimension one.
     !! 1 0 MAIN__/fill
-    !! 1 9 MAIN__/fill/diagonal
+    !! 1 8 MAIN__/fill/diagonal
     !! 1 0 MAIN__/fill/scale
-    !! 1 4 MAIN__/fill/scale/columns
+    !! 1 3 MAIN__/fill/scale/columns
     subroutine fill(a, n)                          != proc fill +
         integer, intent(in) :: n
         real, intent(out) :: a(n, n)
@@ -47,8 +47,8 @@ contains
     !! 1 0 MAIN__/second
     !! 1 0 MAIN__/first/master.0.first_
     !! 1 0 MAIN__/second/master.0.first_
-    !! 1 5 MAIN__/first/master.0.first_/sums
-    !! 1 5 MAIN__/second/master.0.first_/sums
+    !! 1 4 MAIN__/first/master.0.first_/sums
+    !! 1 4 MAIN__/second/master.0.first_/sums
     subroutine first(x)                            != proc first +
         integer, intent(inout) :: x
         integer :: i
@@ -71,11 +71,11 @@ program main                                       != proc MAIN__ +
     real :: a(8, 8)
     integer :: x
     x = plus(-1)
-    !! 1 9 MAIN__/whole
+    !! 1 8 MAIN__/whole
     a = 1.0                                        != loop whole in MAIN__ +; loop whole in whole inner
     call fill(a, 8)
     call first(x)
     call second(x)
     print *, sum(a), depth(3), x                   != loop adding in MAIN__ +; loop adding in adding inner
-    !! 1 9 MAIN__/adding
+    !! 1 8 MAIN__/adding
 end program
