@@ -104,6 +104,12 @@ const Node* child_of_kind(const Node* parent, SiteKind kind) {
 }
 const ProbePart* part_of(const Node* node) { return cell_at<ProbePart>(node->part); }
 
+// A number that the compiler does not know: loops of so many calls keep their one statement.
+int opaque(int number) {
+    asm volatile("" : "+r"(number));
+    return number;
+}
+
 void spin(uint64_t ticks) {
     const uint64_t start = now_ticks();
     while (now_ticks() - start < ticks) {
@@ -480,7 +486,7 @@ __attribute__((noinline)) void catches_jump(const Procedure& own, const Procedur
 TEST_F(Blocks, ProceduresThatAreGoneDoNotOutliveTheBlock) {
     const Procedure outer;
     const Procedure inner;
-    for (int i = 0; i < 5; ++i) catches_jump(outer, inner);
+    for (int i = 0; i < opaque(5); ++i) catches_jump(outer, inner);
     const Node* catcher = nullptr;
     for (CellIndex at = cell_at<Node>(t_thread->record->root)->first_child; at != 0;
          at = cell_at<Node>(at)->next_sibling) {
@@ -570,7 +576,7 @@ __attribute__((noinline)) void jumper() {
 }
 
 TEST_F(Blocks, CodeProbesKeepTheirCallStatements) {
-    for (int i = 0; i < 100; ++i) middle();
+    for (int i = 0; i < opaque(100); ++i) middle();
     const Node* node = code_node(nullptr, code(&middle));
     ASSERT_NE(node, nullptr);
     EXPECT_EQ(node->count, 100u);
@@ -592,7 +598,7 @@ TEST_F(Blocks, CodeProbesFoldRecursion) {
 }
 
 TEST_F(Blocks, CodeProbesOfInlinedProceduresLieInTheirHost) {
-    for (int i = 0; i < 50; ++i) with_inlined();
+    for (int i = 0; i < opaque(50); ++i) with_inlined();
     const Node* host = code_node(nullptr, code(&with_inlined));
     ASSERT_NE(host, nullptr);
     const Node* inlined = code_node(host, code(&middle));
@@ -605,7 +611,7 @@ TEST_F(Blocks, CodeProbesOfInlinedProceduresLieInTheirHost) {
 
 TEST_F(Blocks, CodeProbesAndBlocksHoldEachOther) {
     begin("around code");
-    for (int i = 0; i < 20; ++i) with_block();
+    for (int i = 0; i < opaque(20); ++i) with_block();
     end("around code");
     const Node* procedure = code_node(child(nullptr, "around code"), code(&with_block));
     ASSERT_NE(procedure, nullptr);
@@ -616,7 +622,7 @@ TEST_F(Blocks, CodeProbesAndBlocksHoldEachOther) {
 }
 
 TEST_F(Blocks, CodeProbesDropFramesLeftByLongjmp) {
-    for (int i = 0; i < 10; ++i) jumper();
+    for (int i = 0; i < opaque(10); ++i) jumper();
     const Node* host = code_node(nullptr, code(&jumper));
     ASSERT_NE(host, nullptr);
     EXPECT_EQ(host->count, 10u);
