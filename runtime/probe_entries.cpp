@@ -152,8 +152,7 @@ __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* ro
                                                const uint64_t* slot, const KnownChild& known) {
     Node* const node = cell_at<Node>(known.node);
     if (known.way == ProbeWay::kCounted) {
-        node->count += 1;
-        cell_at<ProbePart>(node->part)->counted += 1;
+        count_untimed(node);
         end_counted(thread, row, slot);
         return;
     }

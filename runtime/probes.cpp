@@ -463,8 +463,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         Node* node = cell_at<Node>(found.node);
         if (node->count != 0) charge_control(thread, work.start());
         if (counted) {
-            node->count += 1;
-            cell_at<ProbePart>(node->part)->counted += 1;
+            count_untimed(node);
         } else {
             open_entry(thread, key, frame, found, work.start());
         }

@@ -54,6 +54,14 @@ inline uint8_t level_of(const SiteRow* row) {
 
 inline uint64_t live_ticket() { return __atomic_load_n(&g_live->ticket, __ATOMIC_RELAXED); }
 
+// An entry of a site that only counts; its node has its second line. While the node is open that is
+// recursion: the entry is without time of its own, as at every level, and none is missing.
+inline void count_untimed(Node* node) {
+    auto* part = cell_at<ProbePart>(node->part);
+    node->count += 1;
+    (node->site.open != 0 ? part->untimed : part->counted) += 1;
+}
+
 inline bool lies_on(const ProbeStack& stack, uint64_t frame) {
     return frame - stack.low < stack.bytes;
 }

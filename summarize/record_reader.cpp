@@ -304,17 +304,20 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
     for (uint64_t i = entries; i > 0; i--) {
         ProbeEntry entry;
         memcpy(&entry, stack + i * sizeof(ProbeEntry), sizeof(entry));
-        now = std::max(now, entry.entry_virtual);
+        // A stopped one holds a duration, what it took until then.
+        const bool stopped = (entry.flags & (kEntryStopped | kEntryAway)) != 0;
+        if (!stopped) now = std::max(now, entry.entry_virtual);
         const uint32_t merged = node_at(entry.node);
         if (merged == kNoNode || !is_probe_kind(out_->nodes[merged].kind)) continue;
-        if ((entry.flags & kEntryUntimed) != 0) continue;
+        if ((entry.flags & kEntryUntimed) != 0 && !stopped) continue;
         Totals totals = empty_totals();
-        totals.time_ns = ns(now - entry.entry_virtual);
+        totals.time_ns = ns(stopped ? entry.entry_virtual : now - entry.entry_virtual);
         MergedNode* node = &out_->nodes[merged];
         add_totals(&node->totals, totals);
         node->rank_min_ns = node->rank_max_ns = node->totals.time_ns;
         if (!add_row(merged, thread.number, totals)) return false;
     }
+    last_ticks_ = std::max(last_ticks_, now + gone);
     return true;
 }
 

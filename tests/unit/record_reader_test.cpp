@@ -336,6 +336,21 @@ TEST(RecordReader, OpenProbesTookTheTimeUntilNow) {
     }
 }
 
+// The loop had taken 50 ticks when a recursion inside of it went back to main, 60 of work's were
+// taken when the thread went to another stack.
+TEST(RecordReader, OpenProbesThatAreStoppedTookWhatTheyHad) {
+    Probed probed;
+    probed.file.last_thread().last_ticks = 1000;
+    probed.file.open_probe(probed.main, 100);
+    probed.file.open_probe(probed.loop, 50, kEntryUntimed | kEntryStopped);
+    probed.file.open_probe(probed.work, 60, kEntryUntimed | kEntryAway);
+    const Merged merged = probed.merged();
+    const auto nodes = nodes_by_path(merged);
+    EXPECT_EQ(merged.nodes[nodes.at(kProbedMain)].totals.time_ns, (1000u - 100) / 2);
+    EXPECT_EQ(merged.nodes[nodes.at(kProbedLoop)].totals.time_ns, (600u + 50) / 2);
+    EXPECT_EQ(merged.nodes[nodes.at(kProbedWork)].totals.time_ns, (400u + 60) / 2);
+}
+
 TEST(RecordReader, WithoutCommunicationOpenProbesEndWithTheLastEntry) {
     Probed probed;
     probed.file.open_probe(probed.main, 100);

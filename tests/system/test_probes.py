@@ -1,0 +1,381 @@
+"""Source probes, end to end: the example program of Li and Zhang's paper compiled with dwell's
+compilers, its static tables and every question of their section 6.4, and what control, an enabling
+profile and the length of the run do to the records."""
+
+import csv
+import io
+import os
+import re
+import struct
+
+from harness import (DWELL, LIBRARY, case, check, check_equal, check_near, execute, kept_records, main,
+                     mpirun, scratch)
+from probed_program import (HELPERS, Tree, build, line_of, listing, observe, plain_name, told)
+
+C, CXX, FORTRAN = "paper_example.c", "paper_example.cpp", "paper_example.F90"
+# Milliseconds of each call on each rank. p4 takes 4; p3 calls it once and 3 times for each of 2
+# (from p1) or 4 (from p2) iterations; e1 costs one rank 40 of waiting, the other 40 of coming late.
+LOOP_IN_P1, LOOP_IN_P2 = 2 * 3 * 4, 4 * 3 * 4
+P3_IN_P1, P3_IN_P2 = 40 + 4 + LOOP_IN_P1, 40 + 4 + LOOP_IN_P2
+P1, P2 = 10 + P3_IN_P1, 20 + P3_IN_P2
+
+
+def lines_of(file):
+    """The lines of the statements L1 to L15."""
+    with open(listing(file), encoding="utf-8") as stream:
+        found = {match.group(1): number for number, line in enumerate(stream, 1)
+                 if (match := re.search(r"[/!] (L\d+)\b", line))}
+    check_equal(sorted(found, key=lambda name: int(name[1:])), [f"L{n}" for n in range(1, 16)], file)
+    return found
+
+
+def paper_example(compiler, file, level, behind=None, more=()):
+    return build(compiler, file, ("-g", level, *more), "example", behind=behind)
+
+
+def run_observed(program, *options):
+    out = scratch("out")
+    execute(["rm", "-rf", out])
+    run = execute(mpirun(2, DWELL, "run", "-q", "-o", out, *options, program), 2)
+    check_equal((run.code, run.stdout), (0, ""), "run" + run.describe())
+    return Tree(out, run)
+
+
+def check_static_tables(program, file):
+    """Fig. 13: the six relations, and nothing else but calls of what passes the time."""
+    line = lines_of(file)
+    run = execute([DWELL, "sites", "--relations", "--format", "csv", program])
+    check_equal(run.code, 0, "dwell sites" + run.describe())
+    got = {}
+    for row in csv.DictReader(io.StringIO(run.stdout)):
+        files = {os.path.basename(row["outer_file"]), os.path.basename(row["inner_file"])}
+        name = plain_name(row["inner_name"])
+        ours = not file.endswith(".cpp") or row["relation"][-4:] != "call" or re.match("p[1-4]$", name)
+        if files != {file} or name in HELPERS or not ours:
+            continue
+        pair = int(row["outer_line"]), int(row["inner_line"])
+        pair += (int(row["callee_line"]),) if row["callee_line"] else ()
+        got.setdefault(row["relation"], []).append(pair)
+    want = {"procedure-loop": ["L8 L11"], "procedure-communication": ["L8 L9"],
+            "procedure-call": ["L1 L2 L4", "L1 L3 L6", "L4 L5 L8", "L6 L7 L8", "L8 L10 L15"],
+            "loop-loop": ["L11 L13"], "loop-communication": ["L11 L12"],
+            "loop-call": ["L13 L14 L15"]}
+    check_equal({relation: sorted(pairs) for relation, pairs in got.items()},
+                {relation: sorted(tuple(line[name] for name in pair.split()) for pair in pairs)
+                 for relation, pairs in want.items()}, "tables of fig. 13")
+
+
+def check_p3(tree, path, file, milliseconds, iterations):
+    """One of the two dynamic records of p3, with all that it holds, on both ranks together."""
+    line = lines_of(file)
+    loop_s = 2e-3 * iterations * 3 * 4
+    p3 = tree.expect(path, 2, 2e-3 * milliseconds, line, abandoned=0)
+    e1 = tree.expect(path + "/MPI_Sendrecv@L9", 2, lines=line)
+    check(0.040 - tree.late_s <= e1.blocked_s <= 0.041 + 2 * tree.late_s, f"blocked for 40 ms: {e1}")
+    tree.expect(path + "/p4@L10", 2, 0.008, line)
+    tree.expect(path + "/loop@L11", 2, loop_s, line, begun=2 * iterations)
+    tree.expect(path + "/loop@L11/MPI_Sendrecv@L12", 2 * iterations, 0, line)
+    tree.expect(path + "/loop@L11/loop@L13", 2 * iterations, loop_s, line, begun=6 * iterations)
+    tree.expect(path + "/loop@L11/loop@L13/p4@L14", 6 * iterations, loop_s, line)
+    tree.check_time(p3.own_s, 0.040, f"own time of {p3}")
+
+
+def check_tree(tree, file):
+    program = "paper_example" if file == FORTRAN else "main"
+    line = lines_of(file)
+    tree.expect(program, 2)
+    tree.expect(program + "/p1@L2", 2, 2e-3 * P1, line)
+    tree.expect(program + "/p2@L3", 2, 2e-3 * P2, line)
+    check_p3(tree, program + "/p1@L2/p3@L5", file, P3_IN_P1, 2)
+    check_p3(tree, program + "/p2@L3/p3@L7", file, P3_IN_P2, 4)
+    check_equal(len(tree.all("p3")), 2, "records of p3, one for each statement that calls it")
+
+
+def check_example(compiler, file, behind=None, more=()):
+    for level in ("-O0", "-O2", "-O3"):
+        program = paper_example(compiler, file, level, behind, more)
+        check_static_tables(program, file)
+        tree = run_observed(program)
+        check_tree(tree, file)
+        if level == "-O2":
+            check_answers(tree, file)
+
+
+UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+TIME = r"(?:0|[\d.]+ (?:s|ms|µs|ns))"
+
+
+def seconds(text):
+    return 0.0 if text == "0" else float(text.split()[0]) * UNITS[text.split()[1]]
+
+
+class Answer:
+    """What `dwell report --site` says of a site: mean seconds of a rank, counts of all."""
+
+    def __init__(self, tree, site):
+        self.text = tree.report("--site", site)
+        head = re.search(rf"^ time ({TIME}),.*? count (\d+)", self.text, re.M)
+        check(head, f"no time and count of {site} in\n{self.text}")
+        self.time_s, self.count = seconds(head.group(1)), int(head.group(2))
+        self.rows = {}  # heading: {(name, line): (seconds, count)}
+        for part in re.split(r"^ time share count ", self.text, flags=re.M)[1:]:
+            heading, _, rest = part.partition("\n")
+            for row in rest.splitlines():
+                found = re.match(rf" ({TIME}) [\d.]+ %(?: (\d+))? (.+?)(?: \S+?:(\d+))?(?: in \S+)?$",
+                                 row)
+                if found:
+                    name = found.group(3).split()[-1].split("::")[-1]
+                    key = re.sub("<.*", "", name), int(found.group(4) or 0)
+                    self.rows.setdefault(heading, {})[key] = (seconds(found.group(1)),
+                                                              int(found.group(2) or 0))
+
+
+def check_answers(tree, file):
+    """Every question of section 6.4.1, answered by `dwell report --site`."""
+    line = lines_of(file)
+    program = "paper_example" if file == FORTRAN else "main"
+
+    def near(got_s, milliseconds, what):
+        tree.check_time(1.005 * got_s, 1e-3 * milliseconds, what)  # three digits are shown
+
+    def row(answer, heading, name, at, milliseconds, count):
+        got = answer.rows.get(heading, {}).get((name, line[at]))
+        check(got, f"no {name} at {at} {heading}: {answer.rows}\n{answer.text}")
+        check_equal(got[1], count, f"count of {name} at {at}")
+        near(got[0], milliseconds, f"{name} at {at} {heading}")
+
+    # The whole program: its time, message transmission, communication synchronisation.
+    whole = re.search(rf": ({TIME}); computation ({TIME}), MPI transfer ({TIME}), blocked ({TIME})",
+                      tree.report("--site", program))
+    check(whole, "nothing of the whole program")
+    total, computation, transfer, blocked = map(seconds, whole.groups())
+    check_near(2 * total, tree.profile.json["total_ns"] / 1e9, 0.005, 0, "time of the whole program")
+    check(2 * 0.15 <= 2 * computation, "p1 to p4 compute for 150 and 190 ms")
+    spent = [place for place in tree.all("MPI_Sendrecv")]
+    check_near(2 * blocked, sum(place.blocked_s for place in spent), 0.01, 2e-3, "synchronisation")
+    check(2 * blocked >= 0.080 - tree.late_s, f"rank 0 waits for 80 ms, shown {blocked}")
+    check_near(2 * transfer, sum(place.time_s - place.blocked_s for place in spent), 0.01, 2e-3,
+               "transmission")
+    # Procedure calls in main, all and one by one; the call at L5.
+    answer = Answer(tree, program)
+    row(answer, "inside", "p1", "L2", P1, 2)
+    row(answer, "inside", "p2", "L3", P2, 2)
+    answer = Answer(tree, f"{file}:{line['L5']}")
+    check_equal(answer.count, 2, "calls at L5")
+    near(answer.time_s, P3_IN_P1, "calls at L5")
+    # Time and count of procedure p3, and of each statement that calls it.
+    answer = Answer(tree, "p3")
+    check_equal(answer.count, 4, "entries of p3")
+    near(answer.time_s, P3_IN_P1 + P3_IN_P2, "time of p3")
+    row(answer, "reached from", "p3", "L5", P3_IN_P1, 2)
+    row(answer, "reached from", "p3", "L7", P3_IN_P2, 2)
+    # Communication at L12; loop1, loop2 and communication in it, calls in loop2.
+    answer = Answer(tree, f"{file}:{line['L12']}")
+    check_equal(answer.count, 2 * (2 + 4), "communication at L12")
+    near(answer.time_s, 0, "communication at L12")
+    answer = Answer(tree, f"{file}:{line['L11']}")
+    check_equal(answer.count, 4, "entries of loop1")
+    near(answer.time_s, LOOP_IN_P1 + LOOP_IN_P2, "time of loop1")
+    row(answer, "inside", "loop", "L13", LOOP_IN_P1 + LOOP_IN_P2, 12)
+    row(answer, "inside", "MPI_Sendrecv", "L12", 0, 12)
+    answer = Answer(tree, f"{file}:{line['L13']}")
+    row(answer, "inside", "p4", "L14", LOOP_IN_P1 + LOOP_IN_P2, 36)
+    # Down to p4, which has the greatest part of all computation.
+    answer = Answer(tree, "p4")
+    check_equal(answer.count, 40, "entries of p4")
+    near(answer.time_s, 80, "time of p4")
+    row(answer, "reached from", "p4", "L10", 8, 4)
+    row(answer, "reached from", "p4", "L14", 72, 36)
+    own = {name: sum(place.own_s for place in tree.all(name)) for name in ("p1", "p2", "p3", "p4")}
+    costliest = re.search(r"Costliest procedures and loops.*?\n.*?\n 1 \S+ (\S+)", tree.report(), re.S)
+    check_equal(plain_name(costliest.group(1)), max(own, key=own.get), "costliest procedure")
+
+
+@case
+def example_in_c():
+    """The paper's example in C, by gcc."""
+    check_example("mpicc", C)
+
+
+@case
+def example_in_cpp():
+    """The same in C++."""
+    check_example("mpicxx", CXX)
+
+
+@case
+def example_in_fortran():
+    """The same in Fortran."""
+    check_example("mpifort", FORTRAN, more=("-fno-inline", "-fno-ipa-cp"))
+
+
+@case
+def example_by_clang():
+    """The same in C, by clang."""
+    check_example("mpicc", C, "clang")
+
+
+@case
+def example_by_clang_cpp():
+    """The same in C++, by clang."""
+    check_example("mpicxx", CXX, "clang++")
+
+
+@case
+def example_with_tail_calls():
+    """p1 and p2 end in calls of p3, made jumps: they are left first, and p3 stands under main, by the
+    statements that called p1 and p2."""
+    line = lines_of(C)
+    for behind in ("gcc", "clang"):
+        tree = run_observed(paper_example("mpicc", C, "-O2", behind, ("-DLAST",)))
+        tree.expect("main/p1@L2", 2, 0.018, line, abandoned=0)
+        tree.expect("main/p2@L3", 2, 0.036, line, abandoned=0)
+        check_p3(tree, "main/p3@L2", C, P3_IN_P1, 2)
+        check_p3(tree, "main/p3@L3", C, P3_IN_P2, 4)
+
+
+@case
+def cost_depends_on_the_caller():
+    """Gprof's weakness: each call statement has the time of its own calls, here 1 to 9."""
+    light, heavy = (line_of("caller_cost.c", f"// from {name}") for name in ("light", "heavy"))
+    for compiler in ("gcc", "clang"):
+        tree = observe([build(compiler, "caller_cost.c", ("-g", "-O2"), "a.out")])
+        work = {place.via: place for place in tree.all("work")}
+        check_equal({via: place.count for via, place in work.items()}, {light: 4, heavy: 4}, "calls")
+        tree.check_time(work[light].time_s, 0.020, "work for light")
+        tree.check_time(work[heavy].time_s, 0.180, "work for heavy")
+
+
+@case
+def enabled_while_it_runs():
+    """`--enable`: what is off is not there, what lies in it stands under what lies around; what is
+    counted has its count and no time."""
+    line = lines_of(C)
+    with open(scratch("sites.txt"), "w", encoding="utf-8") as file:
+        file.write(f"off proc name=p1\noff loop name=p3 line={line['L13']}\ncount proc name=p4\n")
+    tree = run_observed(paper_example("mpicc", C, "-O2"), "--enable", scratch("sites.txt"))
+    check_equal(tree.all("p1"), [], "p1 is off")
+    check_equal({place.via for place in tree.all("loop")}, {line["L11"]}, "loop2 is off")
+    tree.expect("main/p2@L3", 2, 2e-3 * P2, line)
+    for p3, iterations in ((tree.at("main/p3@L5", line), 2), (tree.at("main/p2/p3@L7", line), 4)):
+        check_equal(p3.count, 2, str(p3))
+        p4 = {place.via: place for place in tree.all("p4", p3)}
+        check_equal({via: place.count for via, place in p4.items()},
+                    {line["L10"]: 2, line["L14"]: 6 * iterations}, f"p4 in {p3}")
+        for place in p4.values():
+            check(place.time_s == 0 and "counted" in place.labels, f"only counted: {place}")
+
+
+@case
+def malformed_enabling_profile():
+    """`dwell run` says file, line and reason, exits with 2 and starts nothing; preloaded, the program
+    runs and nothing is switched."""
+    program = build("gcc", "caller_cost.c", ("-g", "-O2"), "a.out")
+    with open(scratch("sites.txt"), "w", encoding="utf-8") as file:
+        file.write("off all\non procs\n")
+    run = execute([DWELL, "run", "--enable", scratch("sites.txt"), program])
+    check_equal((run.code, told(run, "spun")), (2, []), "exit code" + run.describe())
+    check(f"{scratch('sites.txt')}:2:" in run.stderr, "file and line" + run.describe())
+    out = scratch("out")
+    run = execute([program], env={"LD_PRELOAD": LIBRARY, "DWELL_ENABLE": scratch("sites.txt"),
+                                  "DWELL_OUT": out})
+    check_equal(run.code, 0, "preloaded" + run.describe())
+    check(f"{scratch('sites.txt')}:2:" in run.stderr, "file and line" + run.describe())
+
+
+def took(argv, **how):
+    """The least processor time of three runs, as the program says, and the last run."""
+    runs = [execute(argv, **how) for _ in range(3)]
+    check_equal({run.code for run in runs}, {0}, "exit codes" + runs[0].describe())
+    return min(told(run, "took")[0] for run in runs), runs[-1]
+
+
+@case
+def control():
+    """20 million rounds of three small methods with probes: they are reduced, which the report says,
+    and the program is slowed little; without limit, 100000 rounds are counted exactly."""
+    program = build("g++", "small_calls.cpp", ("-g", "-O2", "--dwell-all"), "a.out")
+    alone_s, plain = took([program, "20000000"])
+    out = scratch("out")
+    observed_s, run = took([DWELL, "run", "-q", "-o", out, program, "20000000"])
+    check_equal(run.stdout, plain.stdout, "the sum")
+    # Each probe at work would cost ten times what the methods do.
+    check(observed_s <= 1.5 * alone_s + 0.05, f"{observed_s} s, alone {alone_s} s")
+    tree = Tree(out, run)
+    for name in ("set", "get", "twice"):
+        place = tree.at(f"main/loop/{name}")
+        check("reduced" in place.labels and place.raw["untimed"] > 0, f"not labelled: {place}")
+        check(place.raw["off_entries"] > 0 and place.raw["estimated_ns"] > 0, f"no estimate: {place}")
+    check("counted without time, to save cost" in tree.report(), "no note in the report")
+    run = execute([DWELL, "run", "-q", "-o", out, "--probe-limit", "off", program, "100000"])
+    tree = Tree(out, run)
+    for name in ("set", "get", "twice"):
+        tree.expect(f"main/loop/{name}", 100000, labels={"probed"})
+
+
+@case
+def control_of_recursion():
+    """fib(25) in 2 fib(26) - 1 = 242785 calls: counted without or with limit, and no time is made up
+    for calls inside of the first, which has all of it."""
+    program = build("gcc", "fibonacci.c", ("-g", "-O2", "--dwell-all", "-fno-optimize-sibling-calls",
+                                           "-fno-inline"), "a.out")
+    for limit in ("off", "1"):
+        tree = observe([program, "25"], options=["--probe-limit", limit])
+        fib = tree.expect("main/fib", 242785)
+        check(fib.time_s <= tree.run.elapsed_s, str(fib))
+        check_equal(fib.raw.get("estimated_ns", 0), 0, f"estimated for {fib}")
+
+
+@case
+def size_of_records():
+    """Section 6.4.2: a loop with four communication statements. Each has a node of 128 bytes and one
+    peer record of 64, besides the histogram of sizes; nothing grows from 1000 to 1000000 rounds."""
+    program = build("mpicc", "four_statements.c", ("-g", "-O2"), "a.out")
+    seen = []
+    for times in (1000, 1000000):
+        run = execute(mpirun(1, DWELL, "run", "-o", scratch(f"out{times}"), program, str(times), "k"),
+                      1, cwd=scratch())
+        folder = kept_records(run)
+        size, cells, statements = read_records(os.path.join(folder, "rank.0"))
+        four = [record for record in statements if record["count"] == times]
+        check_equal(len(four), 4, f"statements with {times} calls, of {statements}")
+        for record in four:
+            check_equal(record["bytes"] + 64 * record["peers"], 128 + 64, f"bytes of {record}")
+        again = execute([DWELL, "recover", folder, "-o", scratch(f"again{times}")])
+        tree = Tree(scratch(f"again{times}"), again)
+        lists = {key: len(value) for key, value in tree.profile.json.items()
+                 if isinstance(value, list) and key != "notes"}
+        seen.append((size, cells, lists))
+    check_equal(seen[1], seen[0], "bytes, cells and lists after 1000000 and 1000 rounds")
+
+
+def read_records(path):
+    """runtime/record_layout.h: size of the file, cells used, and every communication node."""
+    with open(path, "rb") as stream:
+        data = stream.read()
+    magic, version, _, _, used = struct.unpack_from("<QIIII", data, 0)
+    check_equal((magic, version), (0x434552444c4c5744, 2), "magic and version")
+    cell = 64
+    statements = []
+
+    def walk(index):
+        kind, = struct.unpack_from("<B", data, cell * index + 12)
+        first, sibling, part, count = struct.unpack_from("<IIIQ", data, cell * index + 20)
+        if kind == 5 and part:  # a communication node
+            peer, histogram, peers = struct.unpack_from("<III", data, cell * part + 24)
+            statements.append({"count": count, "bytes": 2 * cell, "peers": peers, "peer": peer,
+                               "histogram": histogram})
+        while first:
+            first = walk(first)
+        return sibling
+
+    thread, = struct.unpack_from("<I", data, 56)
+    while thread:
+        following, root = struct.unpack_from("<II", data, cell * thread + 8)
+        walk(root)
+        thread = following
+    return len(data), used, statements
+
+
+if __name__ == "__main__":
+    main()
