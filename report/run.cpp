@@ -90,6 +90,10 @@ std::string set_preload() {
     }
     const char* before = getenv("LD_PRELOAD");
     setenv("LD_PRELOAD", preload_value(*library, before == nullptr ? "" : before).c_str(), 1);
+    // Kokkos opens the tool that its users name; two names are known to it.
+    if (getenv("KOKKOS_PROFILE_LIBRARY") == nullptr) {
+        setenv("KOKKOS_TOOLS_LIBS", library->c_str(), 0);
+    }
     return {};
 }
 

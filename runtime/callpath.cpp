@@ -9,6 +9,7 @@
 #include "runtime/find_symbol.h"
 #include "runtime/modules.h"
 #include "runtime/mpi_calls.h"
+#include "runtime/probes.h"
 
 namespace dwell {
 
@@ -282,6 +283,16 @@ int frames_to(const Frame* frame, uint64_t anchor_frame) {
     return 0;
 }
 
+uint64_t find_caller_frame(const Frame* frame) {
+    unw_context_t context;
+    unw_cursor_t cursor;
+    if (!g_unwinder.usable || g_unwinder.get_context(&context) != 0) return 0;
+    if (!start_walk(&cursor, &context, frame) || g_unwinder.step(&cursor) <= 0) return 0;
+    unw_word_t cfa = 0;
+    g_unwinder.get_reg(&cursor, UNW_REG_SP, &cfa);
+    return cfa - 8;
+}
+
 // Walks `frames` frames from the wrapper's caller outwards and notes the stack slots that prove the
 // path. False: this path cannot be remembered by its slots.
 bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
@@ -314,14 +325,14 @@ bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
 #else
 bool take_slots(PathEntry*, const Frame*, int) { return false; }
 int frames_to(const Frame*, uint64_t) { return 0; }
+uint64_t find_caller_frame(const Frame*) { return 0; }
 #endif
 
-// Where probes opened the anchor, a path reaches out to the anchor's procedure.
-// `met`: the walk found it.
-int frames_in_path(const Thread* thread, const Frame* frame, const Path& path, CellIndex anchor,
-                   bool* met) {
+// Where probes opened the anchor, a path reaches out to the anchor's procedure; that of a block
+// that lies in none is whole. `met`: the walk found it.
+int frames_in_path(const Thread* thread, const Frame* frame, const Path& path, bool* met) {
     *met = false;
-    if (anchor == thread->record->root) return path.frames;
+    if (thread->on.top->frame == kNoFrame) return path.frames;
     const int frames = frames_to(frame, thread->on.top->frame);
     *met = frames > path.glue && frames <= path.frames;
     return *met ? frames : frames == 0 ? path.glue + 1 : path.frames;
@@ -352,6 +363,8 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
 
 }  // namespace
 
+uint64_t caller_frame(const Frame* frame) { return find_caller_frame(frame); }
+
 FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex anchor,
                     EntryForm form) {
     const uint64_t start = now_ticks();
@@ -367,8 +380,8 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
             const auto user = reinterpret_cast<uintptr_t>(path.frame[path.glue]);
             known->foreign =
                 foreign_definition(user - 1, form, static_cast<uint16_t>(call)) != nullptr;
-            known->frames = static_cast<uint16_t>(
-                frames_in_path(thread, frame, path, anchor, &known->met_anchor));
+            known->frames =
+                static_cast<uint16_t>(frames_in_path(thread, frame, path, &known->met_anchor));
             path.frames = known->frames;
             known->node = known->foreign ? 0 : make_nodes(thread, path, call, anchor);
             known->call = static_cast<uint16_t>(call);

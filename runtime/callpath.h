@@ -96,6 +96,10 @@ DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call,
 // The place that a call returns to.
 Site site_of_call(Thread* thread, uint64_t return_address);
 
+// Where the return address stands of the procedure that called the function of `frame`; 0 when it
+// cannot be told. Slow.
+uint64_t caller_frame(const Frame* frame);
+
 // The record file is so full that new paths are booked on flat nodes.
 bool should_fold();
 

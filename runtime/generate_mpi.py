@@ -405,7 +405,9 @@ def exports_map(functions):
     lines = ["{", "  global:"]
     for function in functions:
         lines += [f"    MPI_{function.name};", f"    PMPI_{function.name};"]
-    return "\n".join(lines + ["    dlclose;", "    dwell_*;", "  local: *;", "};", ""])
+    return "\n".join(lines + ["    dlclose;", "    dwell_*;", "    kokkosp_*;",
+                              "    __cyg_profile_func_enter;", "    __cyg_profile_func_exit;",
+                              "  local: *;", "};", ""])
 
 
 def main():

@@ -274,8 +274,27 @@ void after_init() {
     status_mpi_started(g_status, header->job, size, observed);
 }
 
+void pause() {
+    const SlowLock lock;
+    if (g_live->paused != 0) return;
+    g_live->pause_start = now_ticks();
+    g_live->paused = 1;
+    refresh_ticket();
+}
+
+void resume() {
+    const SlowLock lock;
+    if (g_live->paused == 0) return;
+    g_live->paused_ticks += now_ticks() - g_live->pause_start;
+    g_live->epoch += 1;
+    g_live->paused = 0;
+    refresh_ticket();
+}
+
 void detach_process(FileState state) {
     if (g_live->on == 0) return;
+    resume();
+    if (t_thread != nullptr && t_thread->epoch != g_live->epoch) take_notice(t_thread);
     const uint64_t now = now_ticks();
     if (t_thread != nullptr) end_probes(t_thread, now, false);
     switch_sites(false);
@@ -314,6 +333,7 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     g_mpi_entered = true;
     const uint64_t before = now_ticks();
     const bool observed = g_attached ? add_mpi() : attach_process(true);
+    tell_observed();
     Thread* thread = observed ? t_thread : nullptr;
     if (thread != nullptr) thread->slow_ticks += now_ticks() - before;
     Call state;
@@ -346,8 +366,7 @@ int finalize(EntryForm form, const Frame* frame) {
     const auto next = next_of<decltype(&PMPI_Finalize)>(form, MpiCall::kFinalize);
     if (g_live->on == 0 || g_finalized) return next();
     g_finalized = true;
-    g_live->paused = 0;
-    refresh_ticket();
+    resume();
     Call state;
     const bool recorded = enter(&state, MpiCall::kFinalize, frame, form);
     if (recorded) start(&state);
@@ -372,21 +391,6 @@ int abort_job(EntryForm form, MPI_Comm comm, int code) {
         detach_process(FileState::kAborted);
     }
     return next(comm, code);
-}
-
-void pause() {
-    if (g_live->paused != 0) return;
-    g_live->pause_start = now_ticks();
-    g_live->paused = 1;
-    refresh_ticket();
-}
-
-void resume() {
-    if (g_live->paused == 0) return;
-    g_live->paused_ticks += now_ticks() - g_live->pause_start;
-    g_live->epoch += 1;
-    g_live->paused = 0;
-    refresh_ticket();
 }
 
 // MPI_Pcontrol: 0 switches recording off, 1 on, 2 forgets what was recorded; other levels are the
@@ -438,6 +442,14 @@ __attribute__((destructor)) void note_exit() {
 
 }  // namespace
 
+void pause_recording() {
+    if (g_live->on != 0 || attach_for_probe() != nullptr) pause();
+}
+
+void resume_recording() {
+    if (g_live->on != 0) resume();
+}
+
 bool probes_wanted() {
     note_start();
     if (g_attached) return g_live->on != 0;
@@ -447,9 +459,14 @@ bool probes_wanted() {
 Thread* attach_for_probe() {
     static std::atomic<bool> attaching{false};
     if (g_live->on != 0) return g_live->ticket != 0 ? attach_thread() : nullptr;
-    if (!probes_wanted() || attaching.exchange(true)) return nullptr;
+    if (!probes_wanted()) {
+        tell_observed();
+        return nullptr;
+    }
+    if (attaching.exchange(true)) return nullptr;
     const uint64_t before = now_ticks();
     const bool attached = attach_process(false);
+    tell_observed();
     if (attached) t_thread->slow_ticks += now_ticks() - before;
     if (!attached) {
         g_options_read = Asked::kBad;  // not again

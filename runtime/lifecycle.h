@@ -6,6 +6,13 @@
 
 namespace dwell {
 
+// by_hand.cpp: an attempt to observe the process was made; whether with success, g_live tells.
+void tell_observed();
+
+// MPI_Pcontrol(0) and (1), for any thread.
+void pause_recording();
+void resume_recording();
+
 // found_cost.cpp: after MPI_Init.
 void calibrate_found_cost();
 

@@ -1,4 +1,5 @@
 // What a pair of probes costs, measured before the first one (DESIGN 4, local rule).
+#include "runtime/blocks.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
 
@@ -48,7 +49,7 @@ void calibrate_probes(Thread* thread) {
     const auto key = reinterpret_cast<uint64_t>(&g_site.row);
     KnownChild* known =
         &thread->known_children[known_child_slot(key, return_address, thread->record->root)];
-    *known = {key, return_address, thread->record->root, child, ProbeWay::kDown};
+    *known = {key, return_address, thread->record->root, child, 0, ProbeWay::kDown};
     uint64_t least = UINT64_MAX;
     uint64_t least_inner = UINT64_MAX;
     uint64_t least_counted = UINT64_MAX;
@@ -78,6 +79,7 @@ void calibrate_probes(Thread* thread) {
     g_process.probe_inner_ticks = least_inner / kPairs;
     g_process.probe_cost_ticks = least / kPairs;
     g_process.probe_count_ticks = least_counted / kPairs;
+    calibrate_blocks(thread, child);
 }
 
 #else

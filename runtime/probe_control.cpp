@@ -7,7 +7,6 @@
 #include <atomic>
 #include <new>
 
-#include "runtime/enabling_profile.h"
 #include "runtime/probes.h"
 
 namespace dwell {
@@ -62,6 +61,11 @@ const SiteRow* procedure_of(const SiteRow* row) {
     return row;
 }
 
+uint8_t level_after(Decision decision) {
+    if (decision == Decision::kOff) return kLevelOff;
+    return decision == Decision::kCount ? kLevelCount : kLevelFull;
+}
+
 uint8_t enabled_level(const SiteRow* row) {
     if (g_enabled == nullptr) return kLevelFull;
     const SiteRow* procedure = procedure_of(row);
@@ -74,8 +78,7 @@ uint8_t enabled_level(const SiteRow* row) {
     const Decision decision = g_enabled->decide(
         {row->kind, row->flags, row->line, name, demangled, row_text(&row->file)});
     free(demangled);
-    if (decision == Decision::kOff) return kLevelOff;
-    return decision == Decision::kCount ? kLevelCount : kLevelFull;
+    return level_after(decision);
 }
 
 void switch_on(Registered* registered) {
@@ -210,6 +213,10 @@ bool is_short(const Node* node) {
 }
 
 }  // namespace
+
+uint8_t enabled_level_of(const SiteFacts& named) {
+    return g_enabled != nullptr ? level_after(g_enabled->decide(named)) : uint8_t{kLevelFull};
+}
 
 void start_control(Thread* thread) {
     thread->probe_countdown = thread->probe_window = kControlCountdown;

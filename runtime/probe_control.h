@@ -9,6 +9,7 @@
 #ifndef DWELL_RUNTIME_PROBE_CONTROL_H_
 #define DWELL_RUNTIME_PROBE_CONTROL_H_
 
+#include "runtime/enabling_profile.h"
 #include "runtime/site_table.h"
 #include "runtime/state.h"
 
@@ -25,6 +26,9 @@ bool probes_wanted();
 
 // Reads the profile of DWELL_ENABLE, "" for none. False after a line on stderr.
 bool read_enabling_profile(const char* path);
+
+// The level that the user enabled for a block or marker.
+uint8_t enabled_level_of(const SiteFacts& named);
 
 // The thread begins: its first window of costs.
 void start_control(Thread* thread);

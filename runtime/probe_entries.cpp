@@ -128,31 +128,8 @@ extern "C" void dwell_slowly(Slowly work, const SiteRow* row, const uint64_t* sl
 
 namespace {
 
-// True where the thread may record on the fast way: the clock is the time stamp counter, the thread
-// is observed, nothing happened since its last probe, and no statement is under way.
-inline bool is_usual(const Thread* thread) {
-    return thread->probe_ticket == live_ticket() && thread->open == nullptr;
-}
-
 // The thread was watched but the process no longer is, or pauses, or is a fork of one that was.
 inline bool is_off(const Thread* thread) { return thread != nullptr && live_ticket() == 0; }
-
-// From here to end_change() the probes of a signal handler only count. False: this is one of those,
-// or there is no fast way; then nothing is to be ended.
-inline bool begin_change(Thread* thread) {
-    if (thread == nullptr || thread->in_dwell) [[unlikely]]
-        return false;
-    thread->in_dwell = true;
-    asm volatile("" ::: "memory");
-    if (is_usual(thread)) [[likely]]
-        return true;
-    thread->in_dwell = false;
-    return false;
-}
-inline void end_change(Thread* thread) {
-    asm volatile("" ::: "memory");
-    thread->in_dwell = false;
-}
 
 // Books the cost of a pair of probes and ends the change. Now and then control looks at the costs.
 inline void end_charged(Thread* thread, uint64_t ticks, const SiteRow* row, const uint64_t* slot) {
@@ -161,25 +138,6 @@ inline void end_charged(Thread* thread, uint64_t ticks, const SiteRow* row, cons
     end_change(thread);
     if (left == 0) [[unlikely]]
         dwell_slowly(control_slowly, row, slot, 0);
-}
-
-// Opens an entry on top of the innermost one; its time begins at the end of this.
-__attribute__((always_inline)) inline ProbeEntry* open_entry(Thread* thread, const SiteRow* row,
-                                                             const uint64_t* slot, CellIndex index,
-                                                             uint32_t flags) {
-    Node* const node = cell_at<Node>(index);
-    ProbeEntry* const entry = thread->on.top + 1;
-    entry->frame = reinterpret_cast<uint64_t>(slot);
-    entry->row = reinterpret_cast<uint64_t>(row);
-    entry->node = index;
-    entry->flags = flags;
-    node->count += 1;
-    node->site.open += 1;
-    thread->on.top = entry;
-    *thread->on.depth += 1;
-    thread->record->probes += 1;
-    entry->entry_virtual = virtual_ticks(thread, read_tsc());
-    return entry;
 }
 
 // The same for an entry that only counts: it costs less than what control takes for a pair.
@@ -198,10 +156,8 @@ __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* ro
         end_counted(thread, row, slot);
         return;
     }
-    const bool back = known.way == ProbeWay::kBack && node->site.open != 0;
-    ProbeEntry* entry = open_entry(thread, row, slot, known.node,
-                                   node->site.open != 0 ? uint32_t{kEntryUntimed} : 0);
-    if (back) stop_between(thread->on.base, entry, entry->entry_virtual);
+    push_on_way(thread, known.node, known.way, reinterpret_cast<uint64_t>(row),
+                reinterpret_cast<uint64_t>(slot));
     end_change(thread);
 }
 __attribute__((noinline)) void drop_too_deep(Thread* thread, const SiteRow* row,
@@ -231,7 +187,7 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
         enter_otherwise(thread, row, slot, known);
         return true;
     }
-    open_entry(thread, row, slot, known.node, 0);
+    push_entry(thread, known.node, key, reinterpret_cast<uint64_t>(slot), 0);
     end_change(thread);
     return true;
 }
@@ -350,7 +306,7 @@ DWELL_HIDDEN void dwell_probe_vforked(const SiteRow*, const uint64_t*, uint64_t 
     Thread* const thread = t_thread;
     if (thread == nullptr) return;
     thread->vforked = result == 0;
-    thread->probe_ticket = 0;  // the next probe finds out
+    thread->probe_ticket = kNoTicket;  // the next probe finds out
 }
 }
 

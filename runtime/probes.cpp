@@ -23,36 +23,6 @@ constexpr uint32_t kOtherStackEntries = 64;
 // A stack that no one told us about is taken to reach this far around the frames seen on it.
 constexpr uint64_t kStackGuess = 16 * 1024;
 
-// Slow work of a probe: nothing else of dwell runs meanwhile, errno stays, the time is intrusion.
-class SlowProbe {
-  public:
-    explicit SlowProbe(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {
-        thread_->in_dwell = true;
-    }
-    ~SlowProbe() {
-        thread_->slow_ticks += now_ticks() - start_;
-        thread_->in_dwell = false;
-        errno = errno_;
-    }
-    SlowProbe(const SlowProbe&) = delete;
-    SlowProbe& operator=(const SlowProbe&) = delete;
-
-    uint64_t start() const { return start_; }
-    // True when probes may record, after whatever happened since the last one.
-    bool notice() {
-        if (thread_->probe_ticket == live_ticket()) return true;
-        const uint64_t resets = thread_->resets;
-        const bool good = notice_probes(thread_);
-        if (thread_->resets != resets) start_ = now_ticks();  // what was lost before is forgotten
-        return good;
-    }
-
-  private:
-    Thread* thread_;
-    uint64_t start_;
-    int errno_;
-};
-
 Thread* attach_now() {
     if (t_busy != 0) return nullptr;
     const int saved_errno = errno;
@@ -71,16 +41,6 @@ bool may_record(Thread* thread, uint64_t frame) {
     }
     book_abandoned(thread);
     return true;
-}
-
-// The calling thread, when its probes may record now.
-Thread* ready_thread(uint64_t frame) {
-    Thread* thread = t_thread;
-    if (thread == nullptr) thread = attach_now();
-    if (thread == nullptr || live_ticket() == 0) return nullptr;
-    if (may_record(thread, frame)) return thread;
-    thread->record->probes_missed += 1;
-    return nullptr;
 }
 
 bool make_stack(Thread* thread, ProbeStack* stack, uint32_t entries) {
@@ -181,43 +141,33 @@ bool make_own_stack(Thread* thread) {
     return true;
 }
 
-// Makes `frame`'s stack the one that the thread is on. What runs on another stack hangs under the
-// node that was open where it was first resumed. False when there are too many.
-bool change_stack(Thread* thread, uint64_t frame, uint64_t now) {
-    if (!make_own_stack(thread)) return false;
-    if (lies_on(thread->on, frame)) return true;
-    const CellIndex open = thread->on.top->node;
-    thread->stacks[thread->on_number] = thread->on;
-    const int number = stack_of(thread, frame);
-    if (number < 0) return false;
-    thread->on = thread->stacks[number];
-    thread->on_number = static_cast<uint32_t>(number);
-    if (number != 0 && thread->on.top == thread->on.base) thread->on.base->node = open;
-    thread->record->stack_switches += 1;
-    stop_other_stacks(thread, now);
-    return true;
+bool is_stopped(const ProbeEntry& entry) {
+    return (entry.flags & (kEntryStopped | kEntryAway)) != 0;
 }
-
-bool ensure_part(Thread* thread, Node* node) {
-    if (node->part != 0) return true;
-    node->part = take_cells(thread, 1);
-    return node->part != 0;
+bool is_timed(const ProbeEntry& entry) {
+    return (entry.flags & kEntryUntimed) == 0 || is_stopped(entry);
+}
+uint64_t time_so_far(const ProbeEntry& entry, uint64_t now_virtual) {
+    if (is_stopped(entry)) return entry.entry_virtual;
+    return now_virtual > entry.entry_virtual ? now_virtual - entry.entry_virtual : 0;
 }
 
 // Ends the innermost entry. An abandoned one was left without a probe; its time ends when that is
 // noticed.
 void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     const ProbeEntry& entry = *thread->on.top;
+    if ((entry.row & kRowUnbooked) != 0) {
+        pop_unbooked(thread);
+        return;
+    }
     Node* node = cell_at<Node>(entry.node);
     if (node->site.open != 0) node->site.open -= 1;
-    const bool stopped = (entry.flags & (kEntryStopped | kEntryAway)) != 0;
     const uint64_t end = virtual_ticks(thread, now);
     resume_between(thread->on.base, thread->on.top, end, 0);
-    if ((entry.flags & kEntryUntimed) == 0 || stopped) {
-        const uint64_t took = stopped                     ? entry.entry_virtual
-                              : end > entry.entry_virtual ? end - entry.entry_virtual
-                                                          : 0;
-        const uint64_t inner = g_process.probe_inner_ticks;
+    if (is_timed(entry)) {
+        const uint64_t took = time_so_far(entry, end);
+        const bool called = (entry.row & (kRowBlock | kRowCode)) != 0;
+        const uint64_t inner = called ? g_process.block_inner_ticks : g_process.probe_inner_ticks;
         const uint64_t ticks = took > inner ? took - inner : 0;
         node->ticks += ticks;
         if (ticks < node->min_ticks) node->min_ticks = ticks;
@@ -230,9 +180,46 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     *thread->on.depth -= 1;
 }
 
-// Entries of frames that lie below `frame` are gone.
-void drop_gone(Thread* thread, uint64_t frame, uint64_t now) {
-    while (thread->on.top->frame < frame) close_entry(thread, now, true);
+// Takes the innermost entry away, to be opened elsewhere: its node keeps the time so far.
+void suspend_entry(Thread* thread, uint64_t now) {
+    const ProbeEntry& entry = *thread->on.top;
+    if ((entry.row & kRowUnbooked) != 0) {
+        pop_unbooked(thread);
+        return;
+    }
+    Node* node = cell_at<Node>(entry.node);
+    node->count -= 1;
+    node->site.open -= 1;
+    thread->record->probes -= 1;
+    const uint64_t end = virtual_ticks(thread, now);
+    resume_between(thread->on.base, thread->on.top, end, 0);
+    if (is_timed(entry)) node->ticks += time_so_far(entry, end);
+    thread->on.top -= 1;
+    *thread->on.depth -= 1;
+}
+
+Site closed_site(CellIndex index) {
+    Site site = cell_at<Node>(index)->site;
+    site.open = 0;
+    return site;
+}
+
+// Opens what was suspended below the entry that is the innermost now.
+void resume_entry(Thread* thread, const ProbeEntry& entry, uint64_t now) {
+    const bool block = (entry.row & kRowBlock) != 0;
+    const uint64_t frame = block ? thread->on.top->frame : entry.frame;
+    FoundNode found{0, ProbeWay::kDown};
+    if ((entry.row & kRowUnbooked) == 0) {
+        const Site site = closed_site(entry.node);
+        const Site call = closed_site(cell_at<Node>(entry.node)->parent);
+        found = find_node(thread, thread->on.top->node, site, &call);
+        if (found.node != 0 && !ensure_part(thread, cell_at<Node>(found.node))) found.node = 0;
+    }
+    if (found.node == 0) {
+        push_unbooked(thread, entry.row, frame);
+    } else {
+        open_entry(thread, entry.row, frame, found, now);
+    }
 }
 
 // True when `inner` is `outer` or lies in it, by the static table.
@@ -248,6 +235,7 @@ bool encloses(const SiteRow* outer, const SiteRow* inner) {
 // caught, or by a jump out of them; so was an earlier round of `row` itself.
 void drop_left_loops(Thread* thread, const SiteRow* row, uint64_t frame, uint64_t now) {
     while (thread->on.top->frame == frame) {
+        if ((thread->on.top->row & (kRowBlock | kRowCode)) != 0) return;  // loops in them
         const auto* top = reinterpret_cast<const SiteRow*>(thread->on.top->row);
         if (top != row && encloses(top, row)) return;
         close_entry(thread, now, true);
@@ -269,57 +257,18 @@ bool same_site(const Site& a, const Site& b) {
     return a.offset == b.offset && a.module == b.module && a.kind == b.kind;
 }
 
-struct FoundNode {
-    CellIndex node;  // 0: no room
-    ProbeWay way;
-};
-
-// The node for `site` under `parent`. A procedure that is on the path already stands for itself
-// (DESIGN 3: recursion folds), and so does everything when the record file is nearly full.
-FoundNode find_node(Thread* thread, CellIndex parent, const Site& site, uint64_t return_address) {
-    if (should_fold()) {
-        const CellIndex flat = child_of(thread, thread->record->root, site);
-        if (flat != 0) cell_at<Node>(flat)->site.flags |= kNodeFolded;
-        return {flat, ProbeWay::kShared};
-    }
-    if (site.kind == SiteKind::kProcedure) {
-        for (CellIndex at = parent; at != 0; at = cell_at<Node>(at)->parent) {
-            if (!same_site(cell_at<Node>(at)->site, site)) continue;
-            return {at, at == parent ? ProbeWay::kSame : ProbeWay::kBack};
-        }
-        parent = child_of(thread, parent, site_of_call(thread, return_address));
-        if (parent == 0) return {0, ProbeWay::kDown};
-    }
-    return {child_of(thread, parent, site), ProbeWay::kDown};
-}
-
-// The same, with the second line that a loop, a recursion or a site that only counts needs.
-FoundNode find_whole_node(Thread* thread, const SiteRow* row, uint64_t return_address,
-                          bool counted) {
-    FoundNode found =
-        find_node(thread, thread->on.top->node, site_of_row(thread, row), return_address);
-    const bool lasting = counted || found.way != ProbeWay::kDown || row->kind == SiteKind::kLoop;
+// The node for a probe, with the second line that a loop, a recursion or a site that only counts
+// needs.
+FoundNode find_node_of_row(Thread* thread, const SiteRow* row, uint64_t return_address,
+                           bool counted) {
+    Site call{};
+    if (row->kind == SiteKind::kProcedure) call = site_of_call(thread, return_address);
+    FoundNode found = find_node(thread, thread->on.top->node, site_of_row(thread, row), &call);
+    const bool lasting = counted || row->kind == SiteKind::kLoop;
     if (found.node != 0 && lasting && !ensure_part(thread, cell_at<Node>(found.node))) {
         found.node = 0;
     }
     return found;
-}
-
-void open_entry(Thread* thread, const SiteRow* row, uint64_t frame, const FoundNode& found,
-                uint64_t now) {
-    Node* node = cell_at<Node>(found.node);
-    ProbeEntry* entry = thread->on.top + 1;
-    const bool untimed = found.way != ProbeWay::kDown && node->site.open != 0;
-    *entry = {frame, reinterpret_cast<uint64_t>(row), virtual_ticks(thread, now), found.node,
-              untimed ? uint32_t{kEntryUntimed} : 0};
-    node->site.open += 1;
-    node->count += 1;
-    thread->on.top = entry;
-    *thread->on.depth += 1;
-    thread->record->probes += 1;
-    if (found.way == ProbeWay::kBack && untimed) {
-        stop_between(thread->on.base, entry, entry->entry_virtual);
-    }
 }
 
 // What a slow probe of a node that was there before cost counts for control as the fast ones do,
@@ -342,6 +291,116 @@ void leave_in_pause(Thread* thread, const SiteRow* row, uint64_t iterations) {
 }
 
 }  // namespace
+
+bool SlowProbe::notice() {
+    if (thread_->probe_ticket == live_ticket()) return true;
+    const uint64_t resets = thread_->resets;
+    const bool good = notice_probes(thread_);
+    if (thread_->resets != resets) start_ = now_ticks();  // what was lost before is forgotten
+    return good;
+}
+
+Thread* probing_thread(uint64_t frame) {
+    Thread* thread = t_thread;
+    if (thread == nullptr) thread = attach_now();
+    if (thread == nullptr || g_live->on == 0) return nullptr;
+    if (may_record(thread, frame)) return thread;
+    thread->record->probes_missed += 1;
+    return nullptr;
+}
+
+Thread* recording_thread(uint64_t frame) {
+    if (t_thread != nullptr && live_ticket() == 0) return nullptr;
+    Thread* thread = probing_thread(frame);
+    return live_ticket() != 0 ? thread : nullptr;
+}
+
+Thread* entered_thread(uint64_t frame) {
+    Thread* thread = t_thread;
+    if (thread == nullptr || thread->stacks[0].base == nullptr) return nullptr;
+    return may_record(thread, frame) ? thread : nullptr;
+}
+
+bool change_stack(Thread* thread, uint64_t frame, uint64_t now) {
+    if (!make_own_stack(thread)) return false;
+    if (lies_on(thread->on, frame)) return true;
+    const CellIndex open = thread->on.top->node;
+    thread->stacks[thread->on_number] = thread->on;
+    const int number = stack_of(thread, frame);
+    if (number < 0) return false;
+    thread->on = thread->stacks[number];
+    thread->on_number = static_cast<uint32_t>(number);
+    if (number != 0 && thread->on.top == thread->on.base) thread->on.base->node = open;
+    thread->record->stack_switches += 1;
+    stop_other_stacks(thread, now);
+    return true;
+}
+
+bool ensure_part(Thread* thread, Node* node) {
+    if (node->part != 0) return true;
+    node->part = take_cells(thread, 1);
+    return node->part != 0;
+}
+
+void drop_gone(Thread* thread, uint64_t frame, uint64_t now) {
+    while (thread->on.top->frame < frame) close_entry(thread, now, true);
+}
+
+FoundNode find_node(Thread* thread, CellIndex parent, const Site& site, const Site* call) {
+    if (should_fold()) {
+        const CellIndex flat = child_of(thread, thread->record->root, site);
+        if (flat == 0 || !ensure_part(thread, cell_at<Node>(flat))) return {0, ProbeWay::kShared};
+        cell_at<Node>(flat)->site.flags |= kNodeFolded;
+        return {flat, ProbeWay::kShared};
+    }
+    if (site.kind == SiteKind::kProcedure || site.kind == SiteKind::kBlock) {
+        for (CellIndex at = parent; at != 0; at = cell_at<Node>(at)->parent) {
+            if (!same_site(cell_at<Node>(at)->site, site)) continue;
+            if (!ensure_part(thread, cell_at<Node>(at))) return {0, ProbeWay::kSame};
+            return {at, at == parent ? ProbeWay::kSame : ProbeWay::kBack};
+        }
+    }
+    if (site.kind == SiteKind::kProcedure) {
+        parent = child_of(thread, parent, *call);
+        if (parent == 0) return {0, ProbeWay::kDown};
+    }
+    return {child_of(thread, parent, site), ProbeWay::kDown};
+}
+
+void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& found,
+                uint64_t now) {
+    Node* node = cell_at<Node>(found.node);
+    ProbeEntry* entry = thread->on.top + 1;
+    const bool untimed = found.way != ProbeWay::kDown && node->site.open != 0;
+    *entry = {frame, row, virtual_ticks(thread, now), found.node,
+              untimed ? uint32_t{kEntryUntimed} : 0};
+    node->site.open += 1;
+    node->count += 1;
+    thread->on.top = entry;
+    *thread->on.depth += 1;
+    thread->record->probes += 1;
+    if (found.way == ProbeWay::kBack && untimed) {
+        stop_between(thread->on.base, entry, entry->entry_virtual);
+    }
+}
+
+void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only) {
+    ProbeEntry* const end = thread->on.top + 1;
+    while (thread->on.top != own) {
+        ProbeEntry* const entry = thread->on.top;
+        if (blocks_only && (entry->row & kRowBlock) == 0) {
+            close_entry(thread, now, true);
+            entry->row = 0;
+        } else {
+            suspend_entry(thread, now);
+        }
+    }
+    close_entry(thread, now, false);
+    for (const ProbeEntry* at = own + 1; at != end; ++at) {
+        const ProbeEntry entry = *at;
+        if (entry.row != 0) resume_entry(thread, entry, now);
+    }
+}
 
 void find_vector_registers() {
 #if defined(__x86_64__)
@@ -378,7 +437,7 @@ bool notice_probes(Thread* thread) {
 
 void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     const auto frame = reinterpret_cast<uint64_t>(slot);
-    Thread* thread = ready_thread(frame);
+    Thread* thread = recording_thread(frame);
     if (thread == nullptr) return;
     const bool procedure = row->kind == SiteKind::kProcedure;
     const bool counted = level_of(row) == kLevelCount;
@@ -393,20 +452,20 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         if (!procedure) drop_left_loops(thread, row, frame, work.start());
         const CellIndex parent = thread->on.top->node;
         const uint64_t return_address = procedure ? *slot : 0;
-        const FoundNode found = find_whole_node(thread, row, return_address, counted);
+        const FoundNode found = find_node_of_row(thread, row, return_address, counted);
         if (found.node == 0 || thread->on.top == thread->on.limit) {
             thread->record->probes_dropped += 1;
             return;
         }
         const auto key = reinterpret_cast<uint64_t>(row);
         thread->known_children[known_child_slot(key, return_address, parent)] = {
-            key, return_address, parent, found.node, counted ? ProbeWay::kCounted : found.way};
+            key, return_address, parent, found.node, 0, counted ? ProbeWay::kCounted : found.way};
         Node* node = cell_at<Node>(found.node);
         if (node->count != 0) charge_control(thread, work.start());
         if (counted) {
             count_untimed(node);
         } else {
-            open_entry(thread, row, frame, found, work.start());
+            open_entry(thread, key, frame, found, work.start());
         }
     }
     if (!counted) {
@@ -415,17 +474,6 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         count_down(thread, row, slot);
     }
 }
-
-namespace {
-
-// The calling thread when it has entries that a probe at `frame` may end.
-Thread* entered_thread(uint64_t frame) {
-    Thread* thread = t_thread;
-    if (thread == nullptr || thread->stacks[0].base == nullptr) return nullptr;
-    return may_record(thread, frame) ? thread : nullptr;
-}
-
-}  // namespace
 
 void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations) {
     const auto frame = reinterpret_cast<uint64_t>(slot);
@@ -441,15 +489,14 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
         if (!change_stack(thread, frame, work.start())) return;
         drop_gone(thread, frame, work.start());
         const auto key = reinterpret_cast<uint64_t>(row);
-        const ProbeEntry* own = thread->on.top;
+        ProbeEntry* own = thread->on.top;
         while (own->frame == frame && own->row != key) --own;
         if (own->frame != frame) return;  // it was off when it was entered
-        while (thread->on.top != own) close_entry(thread, work.start(), true);
         Node* node = cell_at<Node>(own->node);
         if (row->kind == SiteKind::kLoop && node->part != 0) {
             cell_at<ProbePart>(node->part)->iterations += iterations;
         }
-        close_entry(thread, work.start(), false);
+        close_with(thread, own, work.start(), true);
         charge_control(thread, work.start());
     }
     count_down(thread, row, slot);
@@ -486,6 +533,7 @@ void start_probes(Thread* thread) {
     }
     thread->record->probe_depth = thread->depth_elsewhere = 0;
     start_control(thread);
+    thread->probe_ticket = kNoTicket;
     thread->vforked = false;
 }
 
@@ -521,7 +569,7 @@ void reset_probes(Thread* thread, uint64_t now) {
         for (ProbeEntry* entry = thread->on.base + 1; entry <= thread->on.top; ++entry) {
             const bool stopped = (entry->flags & (kEntryStopped | kEntryAway)) != 0;
             entry->entry_virtual = stopped ? 0 : begin;
-            cell_at<Node>(entry->node)->count += 1;
+            if ((entry->row & kRowUnbooked) == 0) cell_at<Node>(entry->node)->count += 1;
         }
     });
 }

@@ -15,6 +15,8 @@
 #ifndef DWELL_RUNTIME_PROBES_H_
 #define DWELL_RUNTIME_PROBES_H_
 
+#include <errno.h>
+
 #include "runtime/callpath.h"
 #include "runtime/site_table.h"
 #include "runtime/state.h"
@@ -22,6 +24,16 @@
 namespace dwell {
 
 constexpr uint32_t kProbeStackEntries = 1024;
+constexpr uint64_t kNoFrame = UINT64_MAX;  // above every frame
+
+// What ProbeEntry::row holds: the address of a SiteRow, or one of these marks with the address of a
+// BlockName or of code.
+constexpr uint64_t kRowBlock = uint64_t{1} << 63;     // `frame` is that of the entry it began in
+constexpr uint64_t kRowCode = uint64_t{1} << 62;      // with 12 bits that tell its call statement
+constexpr uint64_t kRowUnbooked = uint64_t{1} << 61;  // its node is that of the entry below
+constexpr uint64_t kRowPaired = uint64_t{1} << 60;    // a block whose end does not name it
+constexpr int kRowCallShift = 48;
+constexpr uint64_t kRowAddress = (uint64_t{1} << kRowCallShift) - 1;
 
 // Virtual ticks at the real time `now`.
 inline uint64_t virtual_ticks(const Thread* thread, uint64_t now) {
@@ -59,6 +71,180 @@ inline bool lies_on(const ProbeStack& stack, uint64_t frame) {
 // that begins at `base`.
 void stop_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual);
 void resume_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual, uint64_t lost);
+
+// The fast way of probes, blocks (blocks.h) and code built with -finstrument-functions
+// (code_probes.cpp).
+
+// True where the thread may record on the fast way: the clock is the time stamp counter, the thread
+// is observed, nothing happened since its last probe, and no statement is under way. What probes
+// use of this is inline always: other registers are free there than elsewhere.
+__attribute__((always_inline)) inline bool is_usual(const Thread* thread) {
+    return thread->probe_ticket == live_ticket() && thread->open == nullptr;
+}
+
+// From here to end_change() the probes of a signal handler only count. False: this is one of those,
+// or there is no fast way; then nothing is to be ended.
+__attribute__((always_inline)) inline bool begin_change(Thread* thread) {
+    if (thread == nullptr || thread->in_dwell) [[unlikely]]
+        return false;
+    thread->in_dwell = true;
+    asm volatile("" ::: "memory");
+    if (is_usual(thread)) [[likely]]
+        return true;
+    thread->in_dwell = false;
+    return false;
+}
+__attribute__((always_inline)) inline void end_change(Thread* thread) {
+    asm volatile("" ::: "memory");
+    thread->in_dwell = false;
+}
+
+// The same on the stack that `frame` lies on, when no entry is of a frame at or below it, which is
+// gone.
+inline bool begin_settled(Thread* thread, uint64_t frame) {
+    if (!begin_change(thread)) return false;
+    if (lies_on(thread->on, frame) && thread->on.top->frame > frame) [[likely]]
+        return true;
+    end_change(thread);
+    return false;
+}
+
+// Opens an entry on top of the innermost one; its time begins at the end of this.
+__attribute__((always_inline)) inline ProbeEntry* push_entry(Thread* thread, CellIndex index,
+                                                             uint64_t row, uint64_t frame,
+                                                             uint32_t flags) {
+    Node* const node = cell_at<Node>(index);
+    ProbeEntry* const entry = thread->on.top + 1;
+    entry->frame = frame;
+    entry->row = row;
+    entry->node = index;
+    entry->flags = flags;
+    node->count += 1;
+    node->site.open += 1;
+    thread->on.top = entry;
+    *thread->on.depth += 1;
+    thread->record->probes += 1;
+    entry->entry_virtual = virtual_ticks(thread, read_tsc());
+    return entry;
+}
+
+// The same for a node that `way` leads to.
+__attribute__((always_inline)) inline void push_on_way(Thread* thread, CellIndex index,
+                                                       ProbeWay way, uint64_t row, uint64_t frame) {
+    const bool untimed = way != ProbeWay::kDown && cell_at<Node>(index)->site.open != 0;
+    ProbeEntry* entry =
+        push_entry(thread, index, row, frame, untimed ? uint32_t{kEntryUntimed} : 0);
+    if (untimed && way == ProbeWay::kBack) {
+        stop_between(thread->on.base, entry, entry->entry_virtual);
+    }
+}
+
+// Opens an entry that stands for no node of its own: something that is off, only counted, or begun
+// while recording is off. It keeps beginnings and ends in step.
+inline void push_unbooked(Thread* thread, uint64_t row, uint64_t frame) {
+    ProbeEntry* const entry = thread->on.top + 1;
+    *entry = {frame, row | kRowUnbooked, 0, thread->on.top->node, kEntryUntimed};
+    thread->on.top = entry;
+    *thread->on.depth += 1;
+}
+inline void pop_unbooked(Thread* thread) {
+    thread->on.top -= 1;
+    *thread->on.depth -= 1;
+}
+
+// The child of the innermost entry that `key` and `return_address` lead to, when it is known and
+// there is room for its entry.
+inline const KnownChild* known_child(const Thread* thread, uint64_t key, uint64_t return_address) {
+    const ProbeEntry* const top = thread->on.top;
+    const KnownChild& known =
+        thread->known_children[known_child_slot(key, return_address, top->node)];
+    if (known.row != key || known.return_address != return_address || known.parent != top->node ||
+        top == thread->on.limit) {
+        return nullptr;
+    }
+    return &known;
+}
+
+// Closes the innermost entry of a block or of code, and ends the change.
+inline void pop_called(Thread* thread, uint64_t now) {
+    ProbeEntry* const top = thread->on.top;
+    Node* const node = cell_at<Node>(top->node);
+    const uint64_t end = virtual_ticks(thread, now);
+    node->site.open -= 1;
+    if (top->flags != 0) [[unlikely]] {
+        cell_at<ProbePart>(node->part)->untimed += 1;
+        resume_between(thread->on.base, top, end, g_process.block_inner_ticks);
+    } else {
+        const uint64_t begin = top->entry_virtual + g_process.block_inner_ticks;
+        const uint64_t ticks = end > begin ? end - begin : 0;
+        node->ticks += ticks;
+        if (ticks < node->min_ticks) node->min_ticks = ticks;
+        if (ticks > node->max_ticks) node->max_ticks = ticks;
+    }
+    thread->on.top -= 1;
+    *thread->on.depth -= 1;
+    thread->slow_ticks += g_process.block_cost_ticks;
+    end_change(thread);
+}
+
+// Their slow way, in probes.cpp.
+
+// Slow work of a probe: nothing else of dwell runs meanwhile, errno stays, the time is intrusion.
+class SlowProbe {
+  public:
+    explicit SlowProbe(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {
+        thread_->in_dwell = true;
+    }
+    ~SlowProbe() {
+        // While recording is off no time is anyone's.
+        if (live_ticket() != 0) thread_->slow_ticks += now_ticks() - start_;
+        thread_->in_dwell = false;
+        errno = errno_;
+    }
+    SlowProbe(const SlowProbe&) = delete;
+    SlowProbe& operator=(const SlowProbe&) = delete;
+
+    uint64_t start() const { return start_; }
+    // True when probes may record, after whatever happened since the last one.
+    bool notice();
+
+  private:
+    Thread* thread_;
+    uint64_t start_;
+    int errno_;
+};
+
+// The calling thread, attached when needed, when what stands at `frame` may open entries; also
+// record; when it has entries that may be ended. Or else null.
+Thread* probing_thread(uint64_t frame);
+Thread* recording_thread(uint64_t frame);
+Thread* entered_thread(uint64_t frame);
+
+// Makes `frame`'s stack the one that the thread is on. What runs on another stack hangs under the
+// node that was open where it was first resumed. False when there are too many.
+bool change_stack(Thread* thread, uint64_t frame, uint64_t now);
+
+// Entries of frames that lie below `frame` are gone.
+void drop_gone(Thread* thread, uint64_t frame, uint64_t now);
+
+bool ensure_part(Thread* thread, Node* node);
+
+struct FoundNode {
+    CellIndex node;  // 0: no room
+    ProbeWay way;
+};
+
+// The node for `site` under `parent`, for a procedure called from the statement `call`, with the
+// second line that recursion needs. A procedure or block that is on the path already stands for
+// itself (DESIGN 3: recursion folds), and so does everything when the record file is nearly full.
+FoundNode find_node(Thread* thread, CellIndex parent, const Site& site, const Site* call);
+
+// Opens an entry for it; its time begins at the real time `now`.
+void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& found, uint64_t now);
+
+// Ends the entry `own`. What was opened after it and is still open goes on in what lies around it:
+// time is split there, and an entry counts where it ends. With `blocks_only` the rest is gone.
+void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only);
 
 // The innermost open node of the thread as seen from a frame at `frame`: entries of frames that are
 // gone are dropped first. The thread's root when nothing is open.

@@ -13,6 +13,7 @@
 //     ThreadRecord (kThreadCells cells)            linked from FileHeader::first_thread
 //     Node, CommPart, ProbePart, PeerRecord (1 cell each), SizeHistogram (kHistogramCells cells)
 //     TextRecord (1 cell or more)                  linked from FileHeader::first_text
+//     GridRecord (1 cell)                          linked from FileHeader::first_grid
 //     ProbeEntry stacks                            from ThreadRecord::probe_stack
 //
 // Times are ticks of the clock that the header describes; ticks become nanoseconds when the file is
@@ -51,6 +52,7 @@ enum NodeFlags : uint8_t {
     kNodeForeign = 2,  // address in no known module: offset is the raw address
     kNodeNamed = 4,    // block, marker: offset is the CellIndex of its TextRecord
     kNodeCode = 8,     // procedure: offset is the address of its code, not of its row
+    kNodePhase = 16,   // block: a phase; ProbePart::iteration is known
 };
 
 // The place a node stands for. `offset` is the offset of the return address (call, communication),
@@ -109,7 +111,18 @@ struct ProbePart {
     uint64_t off_ticks;    // how long its site was switched off for the same reason
     uint64_t off_entries;  // entries in that time, estimated; not part of Node::count
     uint64_t volume;       // block, marker: the user's count
-    uint64_t reserved;
+    uint64_t iteration;    // phase: the number given when it was begun last
+};
+
+// A grid of processes as the program describes it, and this process's place in it.
+constexpr int kGridDimensions = 6;
+struct GridRecord {
+    CellIndex next;  // all grids of the file
+    CellIndex name;  // TextRecord
+    uint32_t dimensions;
+    uint32_t periodic;  // bit k: dimension k
+    int32_t size[kGridDimensions];
+    int32_t coordinate[kGridDimensions];
 };
 
 // A name given at run time, zero terminated; it fills the cells after the first 8 bytes.
@@ -174,7 +187,7 @@ enum ProbeEntryFlags : uint32_t {
 constexpr int kEntryHolderShift = 8;
 struct ProbeEntry {
     uint64_t frame;          // address of the return address of the procedure it lies in
-    uint64_t row;            // address of its SiteRow, in this process
+    uint64_t row;            // what entered it, in this process (probes.h)
     uint64_t entry_virtual;  // virtual ticks; of one that is stopped, those that it took so far
     CellIndex node;
     uint32_t flags;  // ProbeEntryFlags
@@ -277,7 +290,9 @@ struct FileHeader {
     char host[64];
     char job[64];
     char program[256];  // of the executable, zero terminated, cut at the left if longer
-    char command[512];  // arguments joined by spaces, "..." for what does not fit
+    char command[504];  // arguments joined by spaces, "..." for what does not fit
+    CellIndex first_grid;
+    uint32_t reserved;
 };
 constexpr uint32_t kHeaderCells = 16;
 
@@ -286,6 +301,7 @@ static_assert(sizeof(Node) == kCellBytes);
 static_assert(sizeof(CommPart) == kCellBytes);
 static_assert(sizeof(PeerRecord) == kCellBytes);
 static_assert(sizeof(ProbePart) == kCellBytes);
+static_assert(sizeof(GridRecord) == kCellBytes);
 static_assert(sizeof(TextRecord) == kCellBytes);
 static_assert(sizeof(ProbeEntry) == 32);
 static_assert(sizeof(ModuleRecord) == kCellBytes);

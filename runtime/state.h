@@ -52,6 +52,8 @@ struct LivePage {
     uint64_t ticket;  // what probes compare: another one after every event, 0 while they are off
 };
 
+constexpr uint64_t kNoTicket = UINT64_MAX;  // of a thread whose probes must not go the fast way
+
 // The stack slots that prove a remembered call path (see callpath.cpp).
 constexpr int kPathSlots = 23;
 struct alignas(64) PathEntry {  // five cache lines; the first two serve short paths
@@ -92,6 +94,7 @@ struct KnownChild {
     uint64_t return_address;
     CellIndex parent;
     CellIndex node;
+    uint32_t frame_offset;  // code probes: from their own frame to the procedure's
     ProbeWay way;
 };
 constexpr int kKnownChildren = 1024;
@@ -106,6 +109,14 @@ struct ProbeStack {
     uint32_t* depth;    // where its open entries are counted
 };
 constexpr int kProbeStacks = 8;  // a thread's own, and those of coroutines and signal handlers
+
+// How far from a code probe's own frame that of the procedure lies which calls it
+// (code_probes.cpp).
+struct FrameHint {
+    uint64_t return_address;  // of the probe; 0 = free
+    uint64_t offset;
+};
+constexpr int kFrameHints = 1024;
 
 struct TypeEntry {
     uintptr_t type;
@@ -171,6 +182,7 @@ struct Thread {
     uint32_t depth_elsewhere;  // entries open on all but its own
     ProbeEntry no_probes;      // the base of a thread that met no probe yet
     KnownChild known_children[kKnownChildren];
+    FrameHint frame_hints[kFrameHints];
 };
 
 // What every call reads comes first, on one cache line.
@@ -184,6 +196,9 @@ struct alignas(64) Process {
     uint64_t poll_cost_ticks = 0;              // of an untimed poll
     uint64_t untimed_cost_ticks = 0;           // of booking untimed polls, however many
     uint64_t poll_spacing_ticks = UINT64_MAX;  // polls that lie further apart are timed
+    uint64_t block_cost_ticks = 0;             // the same of a block's beginning and end
+    uint64_t block_inner_ticks = 0;
+    uint64_t mark_cost_ticks = 0;  // of a marker
     std::atomic<uint64_t> comm_epoch{1};
     std::atomic<uint64_t> type_epoch{1};
     std::atomic<uint64_t> window_epoch{1};

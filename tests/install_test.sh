@@ -66,6 +66,21 @@ END
     "$CMAKE" --build "$prefix/user/build" >/dev/null || fail "find_package(dwell) does not work"
 "$prefix/user/build/user" || fail "the installed header gives another program"
 
+# Instrumented by hand: C needs the header alone, Fortran the module and its archive.
+echo '#include <dwell.h>
+int main(void) { DWELL_SCOPE("all"); return dwell_version() != NULL; }' >"$prefix/named.c"
+cc -I"$prefix/$INCLUDEDIR" "$prefix/named.c" -o "$prefix/named" && "$prefix/named" ||
+    fail "the installed dwell.h does not work"
+LD_PRELOAD=$library DWELL_QUIET=1 DWELL_OUT=$prefix/named.out "$prefix/named" &&
+    fail "the installed dwell.h does not find the library"
+[[ -s $prefix/$MANDIR/man3/dwell.h.3 ]] || fail "the manual page of dwell.h is missing"
+if [[ -s $prefix/$LIBDIR/libdwell_fortran.a ]]; then
+    printf '%s\n' "use dwell" "call dwell_mark('one')" "if (dwell_version() /= '') error stop" end \
+        >"$prefix/named.f90"
+    gfortran -I"$prefix/$INCLUDEDIR/dwell" "$prefix/named.f90" -L"$prefix/$LIBDIR" -ldwell_fortran \
+        -o "$prefix/named_f" && "$prefix/named_f" || fail "the installed module dwell does not work"
+fi
+
 # Linked by hand, with what pkg-config says.
 flags=$(PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig pkg-config --cflags --libs dwell)
 # shellcheck disable=SC2086

@@ -123,6 +123,33 @@ def probe_costs(bench):
     return rows
 
 
+@row("blocks")
+def block_costs(bench):
+    """Blocks, markers and procedures of -finstrument-functions on a known path, and unobserved."""
+    argv = [bench.program("block_cost"), "150" if bench.quick else "3000"]
+    wanted = ("block", "block by name", "marker", "-finstrument-functions")
+
+    def costs(options):
+        def measure():
+            text = bench.run(argv, 1, options)[0]
+            return [number_after("pair of time stamp reads:", text)] + [
+                number_after(rf"(?m)^{re.escape(name)}:", text) for name in wanted]
+        return measure
+
+    observed, alone = bench.alternate(1 if bench.quick else 7, costs(["--sample", "off"]),
+                                      costs(None))
+    rows = []
+    for i, name in enumerate(wanted, 1):
+        middle = statistics.median(run[i] for run in observed)
+        pairs = statistics.median(run[i] / run[0] for run in observed)
+        rows.append(Row(f"{name}, observed", "-", f"{middle:.1f} ns = {pairs:.2f} pairs"))
+        unobserved = statistics.median(run[i] for run in alone)
+        limit = None if name.startswith("-") else 1.0
+        rows.append(Row(f"{name}, without the library", f"{limit} ns" if limit else "-",
+                        f"{unobserved:.2f} ns", unobserved <= limit if limit else None))
+    return rows
+
+
 @row("fortran")
 def fortran_costs(bench):
     """The difference between whole runs of an mpi_f08 program: there is no way round dwell in one."""

@@ -1,0 +1,170 @@
+// The names of blocks and markers. Looked up without a lock; a new one takes one.
+#include <sched.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "runtime/blocks.h"
+#include "runtime/enabling_profile.h"
+#include "runtime/probe_control.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr uint32_t kMaxNames = 4096;
+constexpr uint32_t kNameSlots = 2 * kMaxNames;
+constexpr size_t kLongestName_bytes = 1000;
+constexpr size_t kLongestFile_bytes = 1000;
+
+BlockName g_names[kMaxNames];
+uint32_t g_name_count = 0;
+std::atomic<BlockName*> g_slots[kNameSlots];
+std::atomic<uint32_t> g_names_busy{0};
+
+uint64_t hash_of(SiteKind kind, uint8_t node_flags, const char* text, size_t bytes) {
+    uint64_t hash = 0x9e3779b97f4a7c15ull * (static_cast<uint64_t>(kind) + 256u * node_flags + 1);
+    for (; bytes >= 8; bytes -= 8, text += 8) {
+        uint64_t word;
+        memcpy(&word, text, sizeof(word));
+        hash = (hash ^ word) * 0x9ddfea08eb382d69ull;
+        hash ^= hash >> 29;
+    }
+    uint64_t word = bytes;
+    for (; bytes > 0; --bytes, ++text) word = word << 8 | static_cast<unsigned char>(*text);
+    hash = (hash ^ word) * 0x9ddfea08eb382d69ull;
+    return hash ^ hash >> 32;
+}
+
+// The name, or the slot where it belongs; null when the table is full.
+BlockName* find(uint64_t hash, SiteKind kind, uint8_t node_flags, const char* text, size_t bytes,
+                std::atomic<BlockName*>** free_slot) {
+    for (uint32_t i = 0; i < kNameSlots; ++i) {
+        std::atomic<BlockName*>& slot = g_slots[(hash + i) % kNameSlots];
+        BlockName* name = slot.load(std::memory_order_acquire);
+        if (name == nullptr) {
+            *free_slot = &slot;
+            return nullptr;
+        }
+        if (name->hash == hash && name->bytes == bytes && name->kind == kind &&
+            name->node_flags == node_flags && memcmp(name->text, text, bytes) == 0) {
+            return name;
+        }
+    }
+    return nullptr;
+}
+
+// Writes the text to the record file; 0 when there is no room.
+CellIndex write_text(Thread* thread, const char* text, size_t bytes) {
+    const size_t whole = offsetof(TextRecord, text) + bytes + 1;
+    const CellIndex cell =
+        take_cells(thread, static_cast<uint32_t>((whole + kCellBytes - 1) / kCellBytes));
+    if (cell == 0) return 0;
+    auto* record = cell_at<TextRecord>(cell);
+    record->bytes = static_cast<uint32_t>(bytes);
+    char* const start = reinterpret_cast<char*>(record) + offsetof(TextRecord, text);
+    memcpy(start, text, bytes);
+    start[bytes] = '\0';
+    record->next = g_process.header->first_text;
+    __atomic_store_n(&g_process.header->first_text, cell, __ATOMIC_RELEASE);
+    return cell;
+}
+
+// `text` is the whole text, of which the name takes name_bytes.
+BlockName* add(Thread* thread, const BlockName& wanted, const char* file, uint32_t line) {
+    const SlowProbe work(thread);
+    const NamesLock lock;
+    std::atomic<BlockName*>* slot = nullptr;
+    BlockName* found =
+        find(wanted.hash, wanted.kind, wanted.node_flags, wanted.text, wanted.bytes, &slot);
+    if (found != nullptr || slot == nullptr || g_name_count == kMaxNames) return found;
+    const CellIndex cell = write_text(thread, wanted.text, wanted.bytes);
+    if (cell == 0) return nullptr;
+    BlockName* name = &g_names[g_name_count];
+    *name = wanted;
+    name->cell = cell;
+    name->text = cell_at<const char>(cell) + offsetof(TextRecord, text);
+    char only_name[kLongestName_bytes + 1];
+    memcpy(only_name, wanted.text, wanted.name_bytes);
+    only_name[wanted.name_bytes] = '\0';
+    name->level = enabled_level_of({wanted.kind, 0, line, only_name, nullptr, file});
+    g_name_count += 1;
+    slot->store(name, std::memory_order_release);
+    return name;
+}
+
+// Appends a colon and the number; the end.
+char* put_line(char* end, uint32_t line) {
+    char digits[10];
+    int count = 0;
+    do {
+        digits[count++] = static_cast<char>('0' + line % 10);
+        line /= 10;
+    } while (line != 0);
+    *end++ = ':';
+    while (count > 0) *end++ = digits[--count];
+    return end;
+}
+
+}  // namespace
+
+GivenName clean_name(GivenName name) {
+    constexpr GivenName kNoName = {"(no name)", 9};
+    if (name.text == nullptr) return kNoName;
+    if (name.bytes > kLongestName_bytes) name.bytes = kLongestName_bytes;
+    const void* end = memchr(name.text, '\n', name.bytes);
+    if (end != nullptr) name.bytes = static_cast<size_t>(static_cast<const char*>(end) - name.text);
+    return name.bytes != 0 ? name : kNoName;
+}
+
+NamesLock::NamesLock() {
+    while (g_names_busy.exchange(1, std::memory_order_acquire) != 0) sched_yield();
+}
+NamesLock::~NamesLock() { g_names_busy.store(0, std::memory_order_release); }
+
+BlockName* block_name(SiteKind kind, uint8_t node_flags, GivenName given, const char* file,
+                      uint32_t line) {
+    const char* const literal = file != nullptr ? given.text : nullptr;
+    const GivenName name = clean_name(given);
+    char whole[kLongestName_bytes + kLongestFile_bytes + 16];
+    const char* text = name.text;
+    size_t bytes = name.bytes;
+    if (file != nullptr) {
+        const size_t file_bytes = strnlen(file, kLongestFile_bytes);
+        memcpy(whole, name.text, name.bytes);
+        whole[name.bytes] = '\n';
+        memcpy(whole + name.bytes + 1, file, file_bytes);
+        text = whole;
+        bytes = static_cast<size_t>(put_line(whole + name.bytes + 1 + file_bytes, line) - whole);
+    }
+    const uint64_t hash = hash_of(kind, node_flags, text, bytes);
+    std::atomic<BlockName*>* slot = nullptr;
+    BlockName* found = find(hash, kind, node_flags, text, bytes, &slot);
+    if (found != nullptr) return found;
+    Thread* thread = probing_thread(reinterpret_cast<uint64_t>(__builtin_frame_address(0)));
+    if (thread == nullptr) return nullptr;
+    const BlockName wanted = {hash,
+                              text,
+                              literal,
+                              static_cast<uint32_t>(bytes),
+                              static_cast<uint32_t>(name.bytes),
+                              0,
+                              kind,
+                              node_flags,
+                              kLevelFull};
+    found = add(thread, wanted, file, line);
+    if (found == nullptr) thread->record->probes_dropped += 1;
+    return found;
+}
+
+uint32_t number_of(const BlockName* name) {
+    return name != nullptr ? static_cast<uint32_t>(name - g_names) + 1 : 0;
+}
+
+BlockName* name_of(uint32_t number) {
+    return number != 0 && number <= kMaxNames && g_names[number - 1].cell != 0
+               ? &g_names[number - 1]
+               : nullptr;
+}
+
+}  // namespace dwell

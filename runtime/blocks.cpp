@@ -1,0 +1,292 @@
+#include "runtime/blocks.h"
+
+#include <string.h>
+
+#include "runtime/records.h"
+
+namespace dwell {
+
+namespace {
+
+// Where the return address of the function stands that calls this. Those of all procedures of the
+// program that are still under way stand above: what was called from the same frame stood there.
+__attribute__((always_inline)) inline uint64_t own_frame() {
+    return reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + sizeof(uint64_t);
+}
+
+// Real ticks for what happens now: while recording is off, those when it was switched off.
+uint64_t booked_now(uint64_t now) { return g_live->paused != 0 ? g_live->pause_start : now; }
+
+// What every slow way begins with: false when entries cannot be opened or closed.
+bool settle(Thread* thread, uint64_t frame, uint64_t now) {
+    const uint64_t ticket = live_ticket();
+    if (ticket != 0) {
+        if (thread->probe_ticket != ticket) notice_probes(thread);
+    } else if (thread->epoch != g_live->epoch) {
+        take_notice(thread);
+    }
+    if (!change_stack(thread, frame, booked_now(now))) return false;
+    drop_gone(thread, frame + 1, booked_now(now));
+    return true;
+}
+
+Site site_of_name(const BlockName* name) {
+    Site site{};
+    site.offset = name->cell;
+    site.kind = name->kind;
+    site.flags = name->node_flags;
+    return site;
+}
+
+uint64_t key_of(const BlockName* name) { return reinterpret_cast<uint64_t>(name); }
+
+// The node of a block or marker below the innermost entry, with a second line where that is needed.
+FoundNode node_of_name(Thread* thread, const BlockName* name) {
+    const CellIndex parent = thread->on.top->node;
+    FoundNode found = find_node(thread, parent, site_of_name(name), nullptr);
+    if (found.node == 0) return found;
+    const bool counted = name->level == kLevelCount;
+    const bool lasting =
+        counted || name->kind == SiteKind::kMarker || (name->node_flags & kNodePhase) != 0;
+    if (lasting && !ensure_part(thread, cell_at<Node>(found.node))) return {0, found.way};
+    thread->known_children[known_child_slot(key_of(name), 0, parent)] = {
+        key_of(name), 0, parent, found.node, 0, counted ? ProbeWay::kCounted : found.way};
+    return found;
+}
+
+void count_only(CellIndex index) {
+    Node* node = cell_at<Node>(index);
+    node->count += 1;
+    cell_at<ProbePart>(node->part)->counted += 1;
+}
+
+DWELL_COLD void begin_slowly(const BlockName* name, uint64_t marks, uint64_t frame) {
+    Thread* thread = probing_thread(frame);
+    if (thread == nullptr) return;
+    const uint64_t row = key_of(name) | marks;
+    {
+        SlowProbe work(thread);
+        if (!settle(thread, frame, work.start()) || thread->on.top == thread->on.limit) {
+            thread->record->probes_dropped += 1;
+            return;
+        }
+        const uint64_t host = thread->on.top->frame;
+        const bool watched = live_ticket() != 0 && name->level != kLevelOff;
+        const FoundNode found = watched ? node_of_name(thread, name) : FoundNode{};
+        if (watched && found.node == 0) thread->record->probes_dropped += 1;
+        if (found.node == 0 || name->level == kLevelCount) {
+            if (found.node != 0) count_only(found.node);
+            push_unbooked(thread, row, host);
+            return;
+        }
+        open_entry(thread, row, host, found, work.start());
+    }
+    thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
+}
+
+// Begins a block that is known here, or switched off; false when that takes the slow way.
+inline bool begin_known(Thread* thread, const BlockName* name, uint64_t marks) {
+    const uint64_t row = key_of(name) | marks;
+    const uint64_t host = thread->on.top->frame;
+    if (name->level == kLevelOff) [[unlikely]] {
+        if (thread->on.top == thread->on.limit) return false;
+        push_unbooked(thread, row, host);
+        return true;
+    }
+    const KnownChild* known = known_child(thread, key_of(name), 0);
+    if (known == nullptr) return false;
+    if (known->way == ProbeWay::kDown) [[likely]] {
+        push_entry(thread, known->node, row, host, 0);
+    } else if (known->way == ProbeWay::kCounted) {
+        count_only(known->node);
+        push_unbooked(thread, row, host);
+    } else {
+        push_on_way(thread, known->node, known->way, row, host);
+    }
+    return true;
+}
+
+__attribute__((always_inline)) inline void begin_as(const BlockName* name, uint64_t marks,
+                                                    uint64_t frame) {
+    Thread* const thread = t_thread;
+    if (name == nullptr) return;
+    if (begin_settled(thread, frame)) [[likely]] {
+        const bool begun = begin_known(thread, name, marks);
+        end_change(thread);
+        if (begun) [[likely]]
+            return;
+    }
+    begin_slowly(name, marks, frame);
+}
+
+const BlockName* block_of(const ProbeEntry* entry) {
+    if ((entry->row & kRowBlock) == 0) return nullptr;
+    return reinterpret_cast<const BlockName*>(entry->row & kRowAddress);
+}
+
+// What an end asks for.
+struct Wanted {
+    GivenName name;          // null text: any
+    const BlockName* exact;  // or this one
+    bool phase;              // or any phase
+    bool paired;             // or any paired block
+};
+
+inline bool is_wanted(const ProbeEntry* entry, const Wanted& wanted) {
+    const BlockName* block = block_of(entry);
+    if (block == nullptr) return false;
+    if (wanted.exact != nullptr) return block == wanted.exact;
+    if (wanted.paired) return (entry->row & kRowPaired) != 0;
+    if (wanted.phase) return (block->node_flags & kNodePhase) != 0;
+    const GivenName& name = wanted.name;
+    if (name.text == nullptr) return true;
+    if (name.bytes != block->name_bytes) return false;
+    return name.text == block->literal || memcmp(name.text, block->text, name.bytes) == 0;
+}
+
+DWELL_COLD void end_slowly(Wanted wanted, uint64_t frame) {
+    Thread* thread = g_live->on != 0 ? entered_thread(frame) : nullptr;
+    if (thread == nullptr) return;
+    SlowProbe work(thread);
+    if (!settle(thread, frame, work.start())) return;
+    if (wanted.name.text != nullptr) wanted.name = clean_name(wanted.name);
+    ProbeEntry* own = thread->on.top;
+    while (own != thread->on.base && !is_wanted(own, wanted)) --own;
+    if (own != thread->on.base) close_with(thread, own, booked_now(work.start()), false);
+}
+
+__attribute__((always_inline)) inline void end_wanted(const Wanted& wanted, uint64_t frame) {
+    const uint64_t now = read_tsc();
+    Thread* const thread = t_thread;
+    if (!begin_settled(thread, frame)) [[unlikely]] {
+        end_slowly(wanted, frame);
+        return;
+    }
+    if (!is_wanted(thread->on.top, wanted)) [[unlikely]] {
+        end_change(thread);
+        end_slowly(wanted, frame);
+        return;
+    }
+    if ((thread->on.top->row & kRowUnbooked) != 0) [[unlikely]] {
+        pop_unbooked(thread);
+        thread->slow_ticks += g_process.block_cost_ticks;
+        end_change(thread);
+        return;
+    }
+    pop_called(thread, now);
+}
+
+void add_to_block(Thread* thread, uint64_t volume) {
+    const ProbeEntry* entry = thread->on.top;
+    while (entry != thread->on.base && block_of(entry) == nullptr) --entry;
+    if (entry == thread->on.base || (entry->row & kRowUnbooked) != 0) return;
+    Node* node = cell_at<Node>(entry->node);
+    if (ensure_part(thread, node)) cell_at<ProbePart>(node->part)->volume += volume;
+}
+
+DWELL_COLD void mark_slowly(const BlockName* name, uint64_t volume, uint64_t frame) {
+    Thread* thread = recording_thread(frame);
+    if (thread == nullptr || name->level == kLevelOff) return;
+    const SlowProbe work(thread);
+    const CellIndex index =
+        settle(thread, frame, work.start()) ? node_of_name(thread, name).node : CellIndex{0};
+    if (index == 0) {
+        thread->record->probes_dropped += 1;
+        return;
+    }
+    Node* node = cell_at<Node>(index);
+    node->count += 1;
+    cell_at<ProbePart>(node->part)->volume += volume;
+}
+
+}  // namespace
+
+void begin_block(const BlockName* name) { begin_as(name, kRowBlock, own_frame()); }
+
+void begin_paired(const BlockName* name) { begin_as(name, kRowBlock | kRowPaired, own_frame()); }
+
+void begin_phase(const BlockName* name, uint64_t iteration) {
+    begin_block(name);
+    Thread* const thread = t_thread;
+    if (name == nullptr || thread == nullptr || thread->in_dwell) return;
+    const ProbeEntry* top = thread->on.top;
+    if (block_of(top) != name || (top->row & kRowUnbooked) != 0) return;
+    cell_at<ProbePart>(cell_at<Node>(top->node)->part)->iteration = iteration;
+}
+
+void end_block(GivenName name) { end_wanted({name, nullptr, false, false}, own_frame()); }
+
+void end_block(const BlockName* name) {
+    if (name != nullptr) end_wanted({{nullptr, 0}, name, false, false}, own_frame());
+}
+
+void end_phase() { end_wanted({{nullptr, 0}, nullptr, true, false}, own_frame()); }
+
+void end_paired() { end_wanted({{nullptr, 0}, nullptr, false, true}, own_frame()); }
+
+void add_volume(uint64_t volume) {
+    const uint64_t frame = own_frame();
+    if (begin_settled(t_thread, frame)) [[likely]] {
+        add_to_block(t_thread, volume);
+        end_change(t_thread);
+        return;
+    }
+    Thread* const thread = recording_thread(frame);
+    if (thread == nullptr) return;
+    const SlowProbe work(thread);
+    if (settle(thread, frame, work.start())) add_to_block(thread, volume);
+}
+
+void mark(const BlockName* name, uint64_t volume) {
+    Thread* const thread = t_thread;
+    const uint64_t frame = own_frame();
+    if (name == nullptr) return;
+    if (name->level != kLevelOff && begin_settled(thread, frame)) [[likely]] {
+        const KnownChild* known = known_child(thread, key_of(name), 0);
+        if (known != nullptr) [[likely]] {
+            Node* node = cell_at<Node>(known->node);
+            node->count += 1;
+            cell_at<ProbePart>(node->part)->volume += volume;
+            thread->slow_ticks += g_process.mark_cost_ticks;
+        }
+        end_change(thread);
+        if (known != nullptr) [[likely]]
+            return;
+    }
+    mark_slowly(name, volume, frame);
+}
+
+void calibrate_blocks(Thread* thread, CellIndex index) {
+    constexpr int kPairs = 200;
+    constexpr int kRounds = 40;
+    BlockName name{};
+    name.kind = SiteKind::kBlock;
+    name.level = kLevelFull;
+    const CellIndex root = thread->record->root;
+    thread->known_children[known_child_slot(key_of(&name), 0, root)] = {
+        key_of(&name), 0, root, index, 0, ProbeWay::kDown};
+    Node* node = cell_at<Node>(index);
+    uint64_t least = UINT64_MAX;
+    uint64_t least_inner = UINT64_MAX;
+    uint64_t least_mark = UINT64_MAX;
+    for (int round = 0; round < kRounds; ++round) {
+        node->ticks = 0;
+        thread->slow_ticks = 0;
+        const uint64_t begin = now_ticks();
+        for (int i = 0; i < kPairs; ++i) {
+            begin_block(&name);
+            end_block(GivenName{nullptr, 0});
+        }
+        const uint64_t middle = now_ticks();
+        for (int i = 0; i < kPairs; ++i) mark(&name, 1);
+        const uint64_t end = now_ticks();
+        if (middle - begin < least) least = middle - begin;
+        if (node->ticks < least_inner) least_inner = node->ticks;
+        if (end - middle < least_mark) least_mark = end - middle;
+    }
+    g_process.block_inner_ticks = least_inner / kPairs;
+    g_process.block_cost_ticks = least / kPairs;
+    g_process.mark_cost_ticks = least_mark / kPairs;
+}
+
+}  // namespace dwell

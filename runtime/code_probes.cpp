@@ -1,0 +1,179 @@
+// Procedures of code built with -finstrument-functions, which calls the two functions below when
+// one is entered and left (GCC manual, "Program Instrumentation Options"). They are plain C calls:
+// the procedure's frame is not told, but looked for.
+//
+// A procedure that the compiler put inline into another one is told, too. It shares the frame of
+// that, and its call statement is where its own probe stands.
+#include "runtime/callpath.h"
+#include "runtime/probes.h"
+
+namespace dwell {
+
+namespace {
+
+// What stands for a call: the return address, for inlined procedures that of the probe. Both at
+// once, for the table of known children.
+inline uint64_t mixed_call(uint64_t call, uint64_t probe) { return call ^ (probe << 17); }
+
+// What an entry's row holds.
+inline uint64_t row_of(uint64_t function, uint64_t call) {
+    const uint64_t hash = (call * 0x9e3779b97f4a7c15ull) >> 52;
+    return kRowCode | hash << kRowCallShift | (function & kRowAddress);
+}
+constexpr uint64_t kRowCall = uint64_t{0xfff} << kRowCallShift;
+
+uint64_t slot_of(const Frame* frame) { return reinterpret_cast<uint64_t>(&frame->return_address); }
+
+// The frame of the procedure whose probe's is `frame`; that itself where there is no unwinder.
+uint64_t find_frame(Thread* thread, const Frame* frame, uint64_t call) {
+    const uint64_t slot = slot_of(frame);
+    FrameHint& hint = thread->frame_hints[(frame->return_address >> 2) % kFrameHints];
+    if (hint.return_address == frame->return_address && hint.offset < thread->on.bytes &&
+        slot + hint.offset - thread->on.low < thread->on.bytes &&
+        *reinterpret_cast<const uint64_t*>(slot + hint.offset) == call) {
+        return slot + hint.offset;
+    }
+    const uint64_t found = caller_frame(frame);
+    if (found <= slot) return slot;
+    hint = {frame->return_address, found - slot};
+    return found;
+}
+
+// Entries of frames that are gone, when a procedure with the frame `procedure` is entered by `call`
+// and its probe's frame is `slot`. What is left in the same frame holds the procedure: that was
+// inlined.
+void drop_gone_code(Thread* thread, uint64_t slot, uint64_t procedure, uint64_t call,
+                    uint64_t now) {
+    drop_gone(thread, slot + 1, now);
+    drop_gone(thread, procedure, now);
+    const ProbeEntry* entry = thread->on.top;
+    while (entry->frame == procedure && (entry->row & kRowCode) == 0) --entry;
+    if (entry->frame == procedure && (entry->row & kRowCall) != (row_of(0, call) & kRowCall)) {
+        drop_gone(thread, procedure + 1, now);
+    }
+}
+
+Site site_of_code(Thread* thread, uint64_t function) {
+    Site site = site_of_call(thread, function + 1);  // the place is that of the byte before
+    site.offset -= 1;
+    site.kind = SiteKind::kProcedure;
+    site.flags |= kNodeCode;
+    return site;
+}
+
+DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame) {
+    const uint64_t slot = slot_of(frame);
+    Thread* thread = recording_thread(slot);
+    if (thread == nullptr) return;
+    {
+        SlowProbe work(thread);
+        if (!work.notice()) return;
+        if (!change_stack(thread, slot, work.start())) {
+            thread->record->probes_dropped += 1;
+            return;
+        }
+        const uint64_t procedure = find_frame(thread, frame, call);
+        drop_gone_code(thread, slot, procedure, call, work.start());
+        const ProbeEntry* top = thread->on.top;
+        const bool inlined = top->frame == procedure;
+        const CellIndex parent = top->node;
+        const Site call_site = site_of_call(thread, inlined ? frame->return_address : call);
+        const FoundNode found =
+            find_node(thread, parent, site_of_code(thread, function), &call_site);
+        if (found.node == 0 || top == thread->on.limit) {
+            thread->record->probes_dropped += 1;
+            return;
+        }
+        const uint64_t mixed = mixed_call(call, frame->return_address);
+        thread->known_children[known_child_slot(function, mixed, parent)] = {
+            function, mixed, parent, found.node, static_cast<uint32_t>(procedure - slot),
+            found.way};
+        open_entry(thread, row_of(function, call), procedure, found, work.start());
+    }
+    thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
+}
+
+DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame) {
+    const uint64_t slot = slot_of(frame);
+    Thread* thread = entered_thread(slot);
+    if (thread == nullptr) return;
+    SlowProbe work(thread);
+    if (!work.notice() || !change_stack(thread, slot, work.start())) return;
+    drop_gone(thread, slot, work.start());
+    // A probe that is the last thing a procedure does is jumped to, and stands in its frame.
+    const bool jumped_to = frame->return_address == call;
+    const uint64_t procedure = jumped_to ? slot : find_frame(thread, frame, call);
+    // Without an unwinder the frame is only known to lie above.
+    const bool exact = jumped_to || procedure != slot;
+    auto is_own = [row = row_of(function, call)](const ProbeEntry* entry) {
+        return entry->row == row;
+    };
+    ProbeEntry* own = thread->on.top;
+    while (!is_own(own) && (exact ? own->frame <= procedure : (own->row & kRowBlock) != 0)) {
+        --own;
+    }
+    if (is_own(own) && (!exact || own->frame == procedure)) {
+        close_with(thread, own, work.start(), true);
+    }
+}
+
+// Opens a procedure that is known here; false when that takes the slow way.
+inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, const Frame* frame) {
+    const ProbeEntry* top = thread->on.top;
+    const uint64_t slot = slot_of(frame);
+    const KnownChild* known =
+        known_child(thread, function, mixed_call(call, frame->return_address));
+    if (known == nullptr) return false;
+    const uint64_t procedure = slot + known->frame_offset;
+    if (procedure > top->frame) return false;
+    const bool is_there =
+        known->frame_offset == 0 || *reinterpret_cast<const uint64_t*>(procedure) == call;
+    if (!is_there) return false;
+    push_on_way(thread, known->node, known->way, row_of(function, call), procedure);
+    return true;
+}
+
+}  // namespace
+
+}  // namespace dwell
+
+using namespace dwell;
+
+extern "C" {
+
+// NOLINTBEGIN(readability-identifier-naming): the compilers' names
+DWELL_EXPORT void __cyg_profile_func_enter(void* function, void* call_site) {
+    Thread* const thread = t_thread;
+    const Frame* const frame = DWELL_FRAME();
+    const auto code = reinterpret_cast<uint64_t>(function);
+    const auto call = reinterpret_cast<uint64_t>(call_site);
+    if (begin_settled(thread, slot_of(frame))) [[likely]] {
+        const bool entered = enter_known_code(thread, code, call, frame);
+        end_change(thread);
+        if (entered) [[likely]]
+            return;
+    }
+    if (thread != nullptr && live_ticket() == 0) return;
+    enter_code(code, call, frame);
+}
+
+DWELL_EXPORT void __cyg_profile_func_exit(void* function, void* call_site) {
+    const uint64_t now = read_tsc();
+    Thread* const thread = t_thread;
+    if (thread == nullptr) return;
+    const Frame* const frame = DWELL_FRAME();
+    const auto code = reinterpret_cast<uint64_t>(function);
+    const auto call = reinterpret_cast<uint64_t>(call_site);
+    if (begin_change(thread)) [[likely]] {
+        const ProbeEntry* top = thread->on.top;
+        if (lies_on(thread->on, slot_of(frame)) && top->frame >= slot_of(frame) &&
+            top->row == row_of(code, call)) [[likely]] {
+            pop_called(thread, now);
+            return;
+        }
+        end_change(thread);
+    }
+    if (live_ticket() != 0) leave_code(code, call, frame);
+}
+// NOLINTEND(readability-identifier-naming)
+}

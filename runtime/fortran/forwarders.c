@@ -1,0 +1,63 @@
+/* What module dwell calls: dwell.h's inline functions, with names that know their length. Linked
+ * into the program; does nothing where libdwell.so is not loaded. */
+#include "dwell.h"
+
+void dwell_fortran_block_begin(const char* name, size_t bytes);
+void dwell_fortran_block_end(const char* name, size_t bytes);
+void dwell_fortran_block_end_any(void);
+void dwell_fortran_block_volume(int64_t volume);
+void dwell_fortran_mark(const char* name, size_t bytes, int64_t volume);
+void dwell_fortran_phase_begin(const char* name, size_t bytes, int64_t iteration);
+void dwell_fortran_phase_end(void);
+void dwell_fortran_pause(void);
+void dwell_fortran_resume(void);
+int dwell_fortran_is_recording(void);
+void dwell_fortran_grid(const char* name, size_t bytes, int dimensions, const int* sizes,
+                        const int* periodic, const int* coordinates);
+void dwell_fortran_version(char* text, size_t room);
+
+void dwell_fortran_block_begin(const char* name, size_t bytes) {
+    const struct dwell_entries* library = dwell_observing();
+    if (library != NULL) library->begin(name, bytes);
+}
+
+void dwell_fortran_block_end(const char* name, size_t bytes) {
+    const struct dwell_entries* library = dwell_observing();
+    if (library != NULL) library->end(name, bytes);
+}
+
+void dwell_fortran_block_end_any(void) { dwell_block_end(NULL); }
+
+void dwell_fortran_block_volume(int64_t volume) { dwell_block_volume((uint64_t)volume); }
+
+void dwell_fortran_mark(const char* name, size_t bytes, int64_t volume) {
+    const struct dwell_entries* library = dwell_observing();
+    if (library != NULL) library->mark(name, bytes, (uint64_t)volume);
+}
+
+void dwell_fortran_phase_begin(const char* name, size_t bytes, int64_t iteration) {
+    const struct dwell_entries* library = dwell_observing();
+    if (library != NULL) library->phase_begin(name, bytes, (uint64_t)iteration);
+}
+
+void dwell_fortran_phase_end(void) { dwell_phase_end(); }
+
+void dwell_fortran_pause(void) { dwell_pause(); }
+
+void dwell_fortran_resume(void) { dwell_resume(); }
+
+int dwell_fortran_is_recording(void) { return dwell_is_recording(); }
+
+void dwell_fortran_grid(const char* name, size_t bytes, int dimensions, const int* sizes,
+                        const int* periodic, const int* coordinates) {
+    const struct dwell_entries* library = dwell_observing();
+    if (library != NULL) library->grid(name, bytes, dimensions, sizes, periodic, coordinates);
+}
+
+/* Blanks after the text are the caller's. */
+void dwell_fortran_version(char* text, size_t room) {
+    const char* version = dwell_version();
+    if (version == NULL) return;
+    const size_t bytes = strlen(version);
+    memcpy(text, version, bytes < room ? bytes : room);
+}
