@@ -306,7 +306,8 @@ def control():
     for name in ("set", "get", "twice"):
         place = tree.at(f"main/loop/{name}")
         check("reduced" in place.labels and place.raw["untimed"] > 0, f"not labelled: {place}")
-        check(place.raw["off_entries"] > 0 and place.raw["estimated_ns"] > 0, f"no estimate: {place}")
+        check(place.raw.get("off_entries", 0) > 0 and place.raw.get("estimated_ns", 0) > 0,
+              f"no estimate: {place.raw}")
     note = re.search(r"(\d+) entries of 3 short procedures, loops or blocks were counted without time, "
                      r"to save cost, and about (\d+) more", re.sub(r"\s+", " ", tree.report()))
     places = [tree.at(f"main/loop/{name}").raw for name in ("set", "get", "twice")]
