@@ -46,7 +46,9 @@ class Wanted {
     }
     bool is_name(const std::string& name) const {
         const std::string shown = short_name(name, true);
-        return name == text_ || shown == text_ || inner_name(shown) == text_;
+        const std::string inner = inner_name(shown);
+        return name == text_ || shown == text_ || inner == text_ ||
+               inner.substr(0, inner.find('<')) == text_;
     }
 
   private:

@@ -120,7 +120,7 @@ uint64_t ticks_of_ns(uint64_t ns) {
 
 // The site was off until now: what that hid is estimated.
 void end_off(SiteState* state, uint64_t now) {
-    if (state->off_since == 0) return;
+    if (state->off_since == 0 || g_live->on == 0) return;  // also in a forked child
     const uint64_t off = now - state->off_since;
     const Node* node = cell_at<Node>(state->node);
     if (node->part != 0) {
@@ -130,6 +130,15 @@ void end_off(SiteState* state, uint64_t now) {
             static_cast<uint64_t>(static_cast<double>(off) * state->entries_a_tick);
     }
     state->off_since = 0;
+}
+
+// No site of the module is on any more.
+void switch_off(const Registered& registered, uint64_t now) {
+    const SiteModule* module = registered.module;
+    memset(module->levels, 0, static_cast<size_t>(module->levels_end - module->levels));
+    if (registered.states == nullptr) return;
+    const auto rows = static_cast<size_t>(module->rows_end - module->rows);
+    for (size_t i = 0; i < rows; ++i) end_off(&registered.states[i], now);
 }
 
 // All levels changed between full and counting: what threads remember may be wrong.
@@ -290,12 +299,7 @@ void switch_sites(bool on) {
             switch_on(&g_modules[i]);
             continue;
         }
-        const SiteModule* module = g_modules[i].module;
-        memset(module->levels, 0, static_cast<size_t>(module->levels_end - module->levels));
-        if (g_modules[i].states == nullptr) continue;
-        for (const SiteRow* row = module->rows; row < module->rows_end; ++row) {
-            end_off(&g_modules[i].states[row - module->rows], now);
-        }
+        switch_off(g_modules[i], now);
     }
 }
 
@@ -329,8 +333,7 @@ DWELL_EXPORT void dwell_unregister_sites(const SiteModule* module) {
     const SlowLock lock;
     for (int i = 0; i < g_module_count; ++i) {
         if (g_modules[i].module != module) continue;
-        const SiteModule* gone = g_modules[i].module;
-        memset(gone->levels, 0, static_cast<size_t>(gone->levels_end - gone->levels));
+        switch_off(g_modules[i], now_ticks());
         free(g_modules[i].states);
         g_modules[i] = g_modules[--g_module_count];
         break;

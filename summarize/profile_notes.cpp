@@ -149,19 +149,22 @@ class Notes {
     void add_untimed_sites() {
         uint64_t places = 0;
         uint64_t entries = 0;
+        uint64_t off = 0;
         uint64_t estimated_ns = 0;
         for (const ProfileNode& node : profile_.nodes) {
             if ((node.labels & (kLabelReduced | kLabelCounted)) == 0) continue;
             ++places;
             entries += node.totals.untimed;
+            off += node.totals.off_entries;
             estimated_ns += node.totals.estimated_ns;
         }
         if (places == 0) return;
-        add(
-            fmt::format("{} {} of {} short procedures, loops or blocks {} counted without time, to "
-                        "save cost: about {:.3g} s, part of what is around them",
-                        entries, entries == 1 ? "entry" : "entries", places,
-                        entries == 1 ? "was" : "were", static_cast<double>(estimated_ns) / 1e9));
+        const std::string more = off == 0 ? "" : fmt::format(", and about {} more not at all", off);
+        add(fmt::format(
+            "{} {} of {} short procedures, loops or blocks {} counted without time, to "
+            "save cost{}: about {:.3g} s, part of what is around them",
+            entries, entries == 1 ? "entry" : "entries", places, entries == 1 ? "was" : "were",
+            more, static_cast<double>(estimated_ns) / 1e9));
     }
 
     void add_overruns(const Overruns& overruns) {

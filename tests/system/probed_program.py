@@ -168,20 +168,20 @@ class Tree:
             found += self.all(name, place)
         return found
 
-    def check_time(self, got_s, want_s, what):
+    def check_time(self, got_s, want_s, what, waited_s=0):
         """Summed over ranks: not shorter than what arithmetic gives, and longer at most by what the
-        run was late."""
-        low = 0.995 * want_s - 1e-4
+        run was late. Of `waited_s` in it a rank that comes late itself waits less."""
+        low = 0.995 * want_s - 1e-4 - min(waited_s, self.late_s)
         high = want_s + len(self.profile.ranks) * (self.late_s + 0.001)
         check(low <= got_s <= high, f"{what}: {got_s:.6f} s, want {low:.6f} to {high:.6f}"
               + self.run.describe())
 
-    def expect(self, path, count, time_s=None, lines=None, **more):
+    def expect(self, path, count, time_s=None, lines=None, waited_s=0, **more):
         """Count, inclusive time and further figures of the place at `path`."""
         place = self.at(path, lines)
         check_equal(place.count, count, f"count of {place}")
         if time_s is not None:
-            self.check_time(place.time_s, time_s, str(place))
+            self.check_time(place.time_s, time_s, str(place), waited_s)
         begun = more.pop("begun", None)
         if begun is not None:  # optimised or not, the test that ends a loop may count as well
             check(begun <= place.iterations <= begun + count, f"body begun {begun} times: {place}")

@@ -42,7 +42,7 @@ def unusual_ends():
         ("after", "    after_last();"), ("leaving", "    leaving();"))}
     for level in LEVELS:
         tree = observe([build("gcc", "leaves.c", ("-g", level), "a.out", ["-pthread"])], code=3)
-        tree.expect("main@0", 1, 0.055)
+        tree.expect("main", 1, 0.060)
         tree.expect("main/jumps@jumps", 1, 0.015, lines, abandoned=0)
         tree.expect("main/jumps/between", 1, 0.005, abandoned=1)
         jumper = [place for place in tree.all("jumper")]
@@ -217,7 +217,7 @@ def killed():
     check(run.code != 0, "the job ended well" + run.describe())
     again = execute([DWELL, "recover", kept_records(run), "-o", scratch("again")])
     check_equal(again.code, 0, "dwell recover" + again.describe())
-    tree = Tree(scratch("again"), again)
+    tree = Tree(scratch("again"), run)
     step = tree.expect("main/loop/step", 20, 0.100)
     check_equal([(place.name, place.count) for place in step.children()], [("MPI_Sendrecv", 20)],
                 "under step")

@@ -21,6 +21,7 @@ PROCEDURE step(int partner) {
 
 PROCEDURE end(int rank) {
     keep();
+    MPI_Barrier(MPI_COMM_WORLD);  // both are here
     if (rank == 0) raise(SIGKILL);
     MPI_Barrier(MPI_COMM_WORLD);
 }
