@@ -9,8 +9,8 @@ import os
 import re
 import shutil
 
-from harness import (DWELL, Failure, Profile, check, check_equal, execute, mpirun, same_result, scratch,
-                     skip_unless, source)
+from harness import (DWELL, Failure, Profile, check, check_equal, execute, mpirun, same_result,
+                     scratch, skip_unless, source)
 
 WRAPPERS = os.environ.get("SYSTEST_WRAPPERS", ".")
 PROGRAMS = source("programs/probed")
