@@ -237,7 +237,12 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
     std::vector<std::string> parts;
     const Totals& totals = node.totals;
     if (node.kind == SiteKind::kLoop && totals.iterations != 0) {
-        parts.push_back(count_text(totals.iterations) + " iterations");
+        std::string text = count_text(totals.iterations) + " iterations";
+        if (totals.untimed != 0) {
+            text += fmt::format(" of {} timed entries",
+                                count_text(totals.count - std::min(totals.count, totals.untimed)));
+        }
+        parts.push_back(text);
     }
     if (totals.volume != 0) parts.push_back("volume " + count_text(totals.volume));
     if ((node.labels & kLabelReduced) != 0) {

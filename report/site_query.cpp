@@ -64,7 +64,8 @@ struct Sum {
     Totals totals{};
     uint32_t labels = 0;
 
-    void add(const Profile& profile, uint32_t index) {
+    // The time of one that lies in another of the same site is in that one's.
+    void add(const Profile& profile, uint32_t index, bool lies_in_another = false) {
         const ProfileNode& from = profile.nodes[index];
         if (totals.count == 0 && totals.time_ns == 0) {
             node = index;
@@ -72,7 +73,7 @@ struct Sum {
         }
         own_ns += from.computation_ns;
         labels |= from.labels;
-        totals.time_ns += from.totals.time_ns;
+        if (!lies_in_another) totals.time_ns += from.totals.time_ns;
         totals.count += from.totals.count;
         totals.min_ns = std::min(totals.min_ns, from.totals.min_ns);
         totals.max_ns = std::max(totals.max_ns, from.totals.max_ns);
@@ -136,8 +137,9 @@ class SiteReport {
         uint64_t calls_ns = 0;
         uint64_t communication_ns = 0;
         for (const uint32_t index : nodes) {
-            sum.add(profile_, index);
-            communication_ns += communication_ns_[index];
+            const bool inner = lies_in_another(index, nodes);
+            sum.add(profile_, index, inner);
+            if (!inner) communication_ns += communication_ns_[index];
             for (const uint32_t part : profile_.nodes[index].children) {
                 const ProfileNode& inside = profile_.nodes[part];
                 if (inside.kind == SiteKind::kCall) calls_ns += inside.totals.time_ns;
@@ -166,6 +168,13 @@ class SiteReport {
     }
 
   private:
+    bool lies_in_another(uint32_t index, const std::vector<uint32_t>& nodes) const {
+        for (uint32_t at = profile_.nodes[index].parent; at != kNoNode;
+             at = profile_.nodes[at].parent) {
+            if (std::find(nodes.begin(), nodes.end(), at) != nodes.end()) return true;
+        }
+        return false;
+    }
     std::string time(uint64_t ns) const {
         return time_text(static_cast<double>(ns) / rank_count(profile_), utf8_);
     }

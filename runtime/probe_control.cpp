@@ -282,7 +282,7 @@ bool read_enabling_profile(const char* path) {
     alignas(EnablingProfile) static char memory[sizeof(EnablingProfile)];
     auto* profile = new (memory) EnablingProfile;
     if (!profile->read(path)) {
-        warn("%s: the program runs unobserved by it", profile->error());
+        warn("%s: no site is watched", profile->error());
         return false;
     }
     g_enabled = profile;

@@ -516,7 +516,8 @@ CellIndex open_node(Thread* thread, uint64_t frame) {
         return thread->on.top->node;
     }
     SlowProbe work(thread);
-    if (change_stack(thread, frame, work.start())) drop_gone(thread, frame, work.start());
+    // The slot holds the return address of the one who asks: a procedure that had it is gone, too.
+    if (change_stack(thread, frame, work.start())) drop_gone(thread, frame + 1, work.start());
     return thread->on.top->node;
 }
 

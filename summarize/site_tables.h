@@ -69,8 +69,8 @@ SiteTable read_site_table(const std::string& path, std::string_view build_id);
 // from each unit that uses them). Of equal sites one that has probes is kept.
 SiteTable without_duplicates(const SiteTable& table);
 
-// By site: those that it encloses, by file, line and column. The last element holds those that nothing
-// encloses.
+// By site: those that it encloses, by file, line and column. The last element holds those that
+// nothing encloses.
 std::vector<std::vector<uint32_t>> enclosed_sites(const SiteTable& table);
 
 }  // namespace dwell

@@ -1,5 +1,5 @@
-// What source probes make of OpenMP; the answers are explained in probed.c. Bodies of constructs are
-// procedures of their own; which thread runs one, and so what encloses it, is not said here.
+// What source probes make of OpenMP; the answers are explained in probed.c. Bodies of constructs
+// are procedures of their own; which thread runs one, and so what encloses it, is not said here.
 #include <stdio.h>
 
 static double values[1000];
