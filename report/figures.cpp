@@ -252,6 +252,9 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
         parts.push_back(time_text(static_cast<double>(totals.estimated_ns) / ranks, utf8) +
                         " more");
     }
+    if (totals.off_entries != 0) {
+        parts.push_back("about " + count_text(totals.off_entries) + " not counted");
+    }
     if ((node.labels & kLabelCounted) != 0) parts.push_back("untimed");
     if ((node.labels & kLabelRecursive) != 0) parts.push_back("recursive");
     if (totals.abandoned != 0) parts.push_back(count_text(totals.abandoned) + " left early");

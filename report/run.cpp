@@ -4,6 +4,7 @@
 // observed.
 #include "report/run.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +34,11 @@ constexpr int kSamplerTickMs = 200;
 // The status page; other processes open it through our descriptor.
 class OwnStatusPage {
   public:
-    OwnStatusPage() : file_(memfd_create("dwell-status", MFD_CLOEXEC)) {
+    OwnStatusPage() {
+        // Above the standard descriptors, which may be closed and are given away later.
+        const int made = memfd_create("dwell-status", MFD_CLOEXEC);
+        file_ = fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        if (made >= 0) close(made);
         if (file_ < 0 || posix_fallocate(file_, 0, sizeof(StatusPage)) != 0) return;
         void* bytes =
             mmap(nullptr, sizeof(StatusPage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
@@ -53,7 +58,7 @@ class OwnStatusPage {
     }
 
   private:
-    int file_;
+    int file_ = -1;
     StatusPage* page_ = nullptr;
 };
 

@@ -83,6 +83,7 @@ struct Sum {
         totals.iterations += from.totals.iterations;
         totals.untimed += from.totals.untimed;
         totals.abandoned += from.totals.abandoned;
+        totals.off_entries += from.totals.off_entries;
         totals.estimated_ns += from.totals.estimated_ns;
         totals.volume += from.totals.volume;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 
@@ -26,6 +27,7 @@ constexpr uint64_t kShortInCosts = 4;
 // What control knows of a site.
 struct SiteState {
     uint8_t wanted;  // the level that the user enabled
+    bool kept;       // the user said that it is on: it stays on, whatever it costs
     uint8_t steps;   // times it stepped down
     bool reduced;
     CellIndex node;          // whose probe made it step down
@@ -66,8 +68,8 @@ uint8_t level_after(Decision decision) {
     return decision == Decision::kCount ? kLevelCount : kLevelFull;
 }
 
-uint8_t enabled_level(const SiteRow* row) {
-    if (g_enabled == nullptr) return kLevelFull;
+Decision decision_about(const SiteRow* row) {
+    if (g_enabled == nullptr) return Decision::kUnsaid;
     const SiteRow* procedure = procedure_of(row);
     const char* name = row_text(&procedure->name);
     char* demangled = nullptr;
@@ -78,7 +80,7 @@ uint8_t enabled_level(const SiteRow* row) {
     const Decision decision = g_enabled->decide(
         {row->kind, row->flags, row->line, name, demangled, row_text(&row->file)});
     free(demangled);
-    return level_after(decision);
+    return decision;
 }
 
 void switch_on(Registered* registered) {
@@ -89,7 +91,9 @@ void switch_on(Registered* registered) {
         if (registered->states == nullptr) return;
         for (size_t i = 0; i < rows; ++i) {
             if (module->rows[i].level != 0) {
-                registered->states[i].wanted = enabled_level(&module->rows[i]);
+                const Decision decision = decision_about(&module->rows[i]);
+                registered->states[i].wanted = level_after(decision);
+                registered->states[i].kept = decision == Decision::kOn;
             }
         }
     }
@@ -118,7 +122,17 @@ uint64_t ticks_of_ns(uint64_t ns) {
     return static_cast<uint64_t>(static_cast<double>(ns) * ticks / (elapsed_ns + 1));
 }
 
-// The site was off until now: what that hid is estimated.
+// How many entries of the node's mean time fit into `ticks`; some may be counted, or recursive.
+double most_entries(const Node* node, uint64_t ticks) {
+    const auto* part = cell_at<ProbePart>(node->part);
+    const uint64_t without_time = part->counted + part->untimed;
+    if (node->count <= without_time || node->ticks == 0) return static_cast<double>(ticks);
+    const auto timed = static_cast<double>(node->count - without_time);
+    return static_cast<double>(ticks) * timed / static_cast<double>(node->ticks);
+}
+
+// The site was off until now: what that hid is estimated. It was entered as often as before, or, as
+// it runs faster without probes, as often as there was time for.
 void end_off(SiteState* state, uint64_t now) {
     if (state->off_since == 0 || g_live->on == 0) return;  // also in a forked child
     const uint64_t off = now - state->off_since;
@@ -126,8 +140,8 @@ void end_off(SiteState* state, uint64_t now) {
     if (node->part != 0) {
         auto* part = cell_at<ProbePart>(node->part);
         part->off_ticks += off;
-        part->off_entries +=
-            static_cast<uint64_t>(static_cast<double>(off) * state->entries_a_tick);
+        const double as_before = static_cast<double>(off) * state->entries_a_tick;
+        part->off_entries += static_cast<uint64_t>(std::min(as_before, most_entries(node, off)));
     }
     state->off_since = 0;
 }
@@ -185,7 +199,7 @@ double rate_of(const SiteState& state, CellIndex index, uint64_t now, double win
 // off.
 bool step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_rate) {
     SiteState* state = state_of(row);
-    if (state == nullptr) return false;
+    if (state == nullptr || state->kept) return false;
     const uint8_t level = level_of(row);
     const Node* node = cell_at<Node>(index);
     if (level == kLevelOff || (level == kLevelCount && node->site.open != 0)) {

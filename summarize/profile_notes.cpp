@@ -150,21 +150,19 @@ class Notes {
         uint64_t places = 0;
         uint64_t entries = 0;
         uint64_t off = 0;
-        uint64_t estimated_ns = 0;
         for (const ProfileNode& node : profile_.nodes) {
             if ((node.labels & (kLabelReduced | kLabelCounted)) == 0) continue;
             ++places;
             entries += node.totals.untimed;
             off += node.totals.off_entries;
-            estimated_ns += node.totals.estimated_ns;
         }
         if (places == 0) return;
         const std::string more = off == 0 ? "" : fmt::format(", and about {} more not at all", off);
-        add(fmt::format(
-            "{} {} of {} short procedures, loops or blocks {} counted without time, to "
-            "save cost{}: about {:.3g} s, part of what is around them",
-            entries, entries == 1 ? "entry" : "entries", places, entries == 1 ? "was" : "were",
-            more, static_cast<double>(estimated_ns) / 1e9));
+        add(
+            fmt::format("{} {} of {} short procedures, loops or blocks {} counted without time, to "
+                        "save cost{}; their time is part of what is around them",
+                        entries, entries == 1 ? "entry" : "entries", places,
+                        entries == 1 ? "was" : "were", more));
     }
 
     void add_overruns(const Overruns& overruns) {

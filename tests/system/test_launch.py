@@ -89,6 +89,16 @@ def singleton():
 
 
 @case
+def closed_streams():
+    """With standard input closed, or output as well, the program is observed as usual."""
+    for number, closed in enumerate(("<&-", "<&- >&-")):
+        out = scratch(f"out{number}")
+        run = execute(["sh", "-c", f'exec "$0" "$@" {closed}', DWELL, "run", "-o", out,
+                       program("ring")])
+        right_ring(Profile(out, run), 1)
+
+
+@case
 def long_command():
     """A command of more than the 503 bytes that are kept: dots stand for the front of a long path,
     whose end, the program's name, is seen, and for the last arguments; a character stays whole."""
