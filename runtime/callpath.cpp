@@ -338,6 +338,11 @@ int frames_in_path(const Thread* thread, const Frame* frame, const Path& path, b
     return *met ? frames : frames == 0 ? path.glue + 1 : path.frames;
 }
 
+// Taking slots may cost this many ticks, and beyond them one part in so many of the time: a program
+// with more paths than the first look-up holds would do little else.
+constexpr uint64_t kRememberFreeTicks = 100'000'000;
+constexpr uint64_t kRememberPart = 64;
+
 // Puts the path into the first look-up. Taking the slots costs some microseconds, so it is done for
 // the first, second, fourth, eighth … time that a known path was not found there.
 void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path, CellIndex anchor,
@@ -346,6 +351,11 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
     const uint64_t sp = one_frame ? 0 : frame->stack_pointer();
     known->misses += 1;
     if ((known->misses & (known->misses - 1)) != 0) return;
+    const uint64_t start = now_ticks();
+    if (thread->remember_ticks >
+        kRememberFreeTicks + (start - g_process.start_ticks) / kRememberPart) {
+        return;
+    }
     PathEntry entry{};
     entry.return_address = frame->return_address;
     entry.stack_pointer = sp;
@@ -357,7 +367,9 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
     // Where the trace broke off there is no proof, unless the statement stands in the anchor's own
     // frame: then its address is all.
     if (path.frames == 1 && !one_frame && !known->met_anchor) return;
-    if (path.frames > 1 && !take_slots(&entry, frame, path.frames)) return;
+    const bool proven = path.frames == 1 || take_slots(&entry, frame, path.frames);
+    thread->remember_ticks += now_ticks() - start;
+    if (!proven) return;
     thread->paths[path_slot(entry.return_address, entry.stack_pointer, anchor)] = entry;
 }
 

@@ -81,7 +81,7 @@ struct KnownPath {  // one path by its addresses: the second look-up
     bool foreign;
     bool met_anchor;  // the walk outwards found the anchor's frame
 };
-constexpr int kKnownPaths = 8192;
+constexpr int kKnownPaths = 32768;
 
 // How a probe gets from the innermost open node to its own: to a child; back to the same node or
 // one further out (recursion); or, when the record file is full, to a node that all paths share. To
@@ -154,6 +154,7 @@ struct Thread {
     CellIndex chunk_end;
     SampleRing* ring;  // null when not sampling
     uint64_t attached_ticks;
+    uint64_t remember_ticks;    // taken by noting stack slots, so far
     uint64_t probe_ticket;      // of the live page, as the last probe saw it
     ProbeStack on;              // the stack that the last probe stood on
     uint32_t on_number;         // of it in `stacks`

@@ -115,7 +115,7 @@ Thread* attach_thread() {
     thread->slow_ticks = 0;
     thread->epoch = g_live->epoch;
     thread->resets = g_live->resets;
-    if (thread->unloads != g_live->unloads) forget_paths(thread);
+    if (!fresh && thread->unloads != g_live->unloads) forget_paths(thread);
     thread->unloads = g_live->unloads;
     thread->paused_ticks = g_live->paused_ticks;
     record->last_ticks = now;
