@@ -183,8 +183,8 @@ class Tree:
         if time_s is not None:
             self.check_time(place.time_s, time_s, str(place), waited_s)
         begun = more.pop("begun", None)
-        if begun is not None:  # optimised or not, the test that ends a loop may count as well
-            check(begun <= place.iterations <= begun + count, f"body begun {begun} times: {place}")
+        if begun is not None:
+            check(place.iterations == begun, f"body begun {begun} times: {place}")
         for key, value in more.items():
             check_equal(getattr(place, key), value, f"{key} of {place}")
         return place
