@@ -107,10 +107,10 @@ def long_command():
     long_path = os.path.join(folder, "ring-of-ranks")
     os.symlink(program("ring"), long_path)
     for number, (path, argument, start, end) in enumerate((
-            (program("ring"), "x" * 600, program("ring") + " 3 0 xxx", "xx..."),
+            (program("ring"), "z" * 600, program("ring") + " 3 0 zzz", "zz..."),
             (program("ring"), "é" * 300, program("ring") + " 3 0 é", "é..."),
             (long_path, "x", "...", "ddd/ring-of-ranks 3 0 x"),
-            (long_path, "x" * 600, "...", "xx..."))):
+            (long_path, "z" * 600, "...", "zz..."))):
         out = scratch(f"out{number}")
         run = execute([DWELL, "run", "--quiet", "-o", out, path, "3", "0", argument])
         command = Profile(out, run).ranks[0]["command"]
