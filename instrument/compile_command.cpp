@@ -184,6 +184,11 @@ bool is_source(const std::string& input, const std::string& language) {
     return dot != std::string::npos && contains(kSourceEndings, input.substr(dot + 1));
 }
 
+// LLVM's own code, which carries no more attributes than its front end gave it.
+bool is_llvm_code(const std::string& input, const std::string& language) {
+    return language.empty() ? input.ends_with(".ll") || input.ends_with(".bc") : language == "ir";
+}
+
 }  // namespace
 
 CompileCommand read_compile_command(const std::vector<std::string>& given) {
@@ -205,16 +210,22 @@ CompileCommand read_compile_command(const std::vector<std::string>& given) {
             if (word == "-x") ++i;
             if (language == "none") language.clear();
         } else if (contains(kTakesNextWord, word)) {
+            if (next != nullptr && next->starts_with("-finstrument-function")) {
+                command.may_mark = false;
+            }
             ++i;
         } else if (makes_no_code(word)) {
             question = true;
         } else if (rules_probes_out(word)) {
             command.unfit = word;
+        } else if (word.starts_with("-finstrument-function")) {
+            command.may_mark = false;
         } else if (const auto lines = asks_for_lines(word)) {
             command.has_lines = *lines;
         } else if (word[0] != '-' || word.size() == 1) {
             has_input = true;
             command.has_source = command.has_source || is_source(word, language);
+            command.may_mark = command.may_mark && !is_llvm_code(word, language);
         }
     }
     command.makes_code = has_input && !question;

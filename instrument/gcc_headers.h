@@ -3,6 +3,7 @@
 #ifndef DWELL_INSTRUMENT_GCC_HEADERS_H_
 #define DWELL_INSTRUMENT_GCC_HEADERS_H_
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,13 +27,16 @@
 #include "basic-block.h"
 #include "cfg.h"
 #include "cfganal.h"
+#include "cfghooks.h"
 #include "cfgloop.h"
+#include "cfgrtl.h"
 #include "ssa.h"
 #include "attribs.h"
 #include "builtins.h"
 #include "cgraph.h"
 #include "diagnostic-core.h"
 #include "emit-rtl.h"
+#include "except.h"
 #include "explow.h"
 #include "file-prefix-map.h"
 #include "fold-const.h"
@@ -40,6 +44,7 @@
 #include "opts.h"
 #include "output.h"
 #include "stringpool.h"
+#include "target.h"
 #include "toplev.h"
 #include "tree-cfg.h"
 #include "tree-dfa.h"
@@ -51,6 +56,7 @@
 // clang-format on
 
 // Of tree-ssa-live.h, which includes a header that is not installed.
+// NOLINTNEXTLINE(readability-identifier-naming)
 using live_vars_map = hash_map<int_hash<unsigned int, -1U>, unsigned int>;
 extern vec<bitmap_head> compute_live_vars(function*, live_vars_map*);
 extern bitmap live_vars_at_stmt(vec<bitmap_head>&, live_vars_map*, gimple*);

@@ -62,6 +62,14 @@ void instrument(function* procedure) {
     loop_optimizer_finalize();
 }
 
+// Fortran's main program stays out of the compiler's own main, which has no row.
+void note_procedure(function* procedure) {
+    if (linkage_name(procedure->decl) == "MAIN__") {
+        DECL_UNINLINABLE(procedure->decl) = 1;
+    }
+    note_loops(procedure);
+}
+
 const pass_data kNoteData = {
     GIMPLE_PASS, "dwell_loops", OPTGROUP_NONE, TV_NONE, PROP_cfg, 0, 0, 0, 0};
 class NotePass : public gimple_opt_pass {
@@ -94,6 +102,17 @@ class CompletePass : public rtl_opt_pass {
     explicit CompletePass(gcc::context* context) : rtl_opt_pass(kCompleteData, context) {}
     unsigned execute(function*) override {
         complete_probes();
+        return 0;
+    }
+};
+
+const pass_data kLayoutData = {RTL_PASS, "dwell_layout", OPTGROUP_NONE, TV_NONE, 0, 0, 0, 0, 0};
+class LayoutPass : public rtl_opt_pass {
+  public:
+    explicit LayoutPass(gcc::context* context) : rtl_opt_pass(kLayoutData, context) {}
+    bool gate(function*) override { return optimize > 0 && flag_reorder_blocks; }
+    unsigned execute(function*) override {
+        move_bodies_away();
         return 0;
     }
 };
@@ -195,18 +214,20 @@ __attribute__((visibility("default"))) int plugin_init(plugin_name_args* argumen
         inform(UNKNOWN_LOCATION, "dwell: no probes for this target or code model");
         return 0;
     }
-    register_pass_info note_pass = {new NotePass(g, note_loops), "tailr", 1,
+    register_pass_info note_pass = {new NotePass(g, note_procedure), "tailr", 1,
                                     PASS_POS_INSERT_BEFORE};
     register_pass_info mark_pass = {new NotePass(g, mark_new_loops), "tailr", 1,
                                     PASS_POS_INSERT_AFTER};
     register_pass_info instrument_pass = {new InstrumentPass(g), "adjust_alignment", 1,
                                           PASS_POS_INSERT_AFTER};
     register_pass_info complete_pass = {new CompletePass(g), "expand", 1, PASS_POS_INSERT_AFTER};
+    register_pass_info layout_pass = {new LayoutPass(g), "bbro", 1, PASS_POS_INSERT_BEFORE};
     const char* name = arguments->base_name;
     register_callback(name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &note_pass);
     register_callback(name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &mark_pass);
     register_callback(name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &instrument_pass);
     register_callback(name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &complete_pass);
+    register_callback(name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &layout_pass);
     register_callback(name, PLUGIN_ALL_IPA_PASSES_END, gather_facts, nullptr);
     register_callback(name, PLUGIN_FINISH_UNIT, finish_unit, nullptr);
     return 0;

@@ -20,6 +20,7 @@ class ProbeInserter {
         for (gcall* call : sites_.vforks) {
             insert_vforked(call);
         }
+        insert_landed();
         const bool probed = sites_.group.rows[0].probes;
         const LeavePlaces places = probed ? find_leave_places(procedure_) : LeavePlaces{};
         // Where one edge leaves several, inner loops come before outer ones and those before the
@@ -37,26 +38,40 @@ class ProbeInserter {
     }
 
   private:
+    // `number` is an input of the probe, or the name for the address that it gives back.
     gimple_seq probe(ProbeKind kind, int row, tree number, location_t location) {
         vec<tree, va_gc>* inputs = nullptr;
-        vec<tree, va_gc>* clobbers = nullptr;
+        vec<tree, va_gc>* outputs = nullptr;
         // complete_probes puts the frame's slot here.
         vec_safe_push(inputs, asm_operand("i", integer_zero_node));
-        if (number != NULL_TREE) {
+        if (gives_address(kind)) {
+            vec_safe_push(outputs, asm_operand("=r", number));
+            vec_safe_push(inputs, asm_operand("0", build_zero_cst(uint64_type_node)));
+        } else if (number != NULL_TREE) {
             vec_safe_push(inputs, asm_operand("rme", number));
         }
-        for (const char* name : probe_clobbers(kind)) {
-            tree text = build_string(static_cast<int>(strlen(name)) + 1, name);
-            vec_safe_push(clobbers, build_tree_list(NULL_TREE, text));
+        return statement(probe_template(kind, group_, row), inputs, outputs, probe_clobbers(kind),
+                         location);
+    }
+
+    static gimple_seq statement(const std::string& text, vec<tree, va_gc>* inputs,
+                                vec<tree, va_gc>* outputs,
+                                const std::vector<const char*>& clobbered, location_t location) {
+        vec<tree, va_gc>* clobbers = nullptr;
+        for (const char* name : clobbered) {
+            tree clobber = build_string(static_cast<int>(strlen(name)) + 1, name);
+            vec_safe_push(clobbers, build_tree_list(NULL_TREE, clobber));
         }
-        const std::string text = probe_template(kind, group_, row);
-        gasm* statement =
-            gimple_build_asm_vec(ggc_strdup(text.c_str()), inputs, nullptr, clobbers, nullptr);
-        gimple_asm_set_volatile(statement, true);
-        gimple_asm_set_inline(statement, true);
-        gimple_set_location(statement, location);
+        gasm* made =
+            gimple_build_asm_vec(ggc_strdup(text.c_str()), inputs, outputs, clobbers, nullptr);
+        for (unsigned i = 0; i < gimple_asm_noutputs(made); ++i) {
+            SSA_NAME_DEF_STMT(TREE_VALUE(gimple_asm_output_op(made, i))) = made;
+        }
+        gimple_asm_set_volatile(made, true);
+        gimple_asm_set_inline(made, true);
+        gimple_set_location(made, location);
         gimple_seq sequence = nullptr;
-        gimple_seq_add_stmt(&sequence, statement);
+        gimple_seq_add_stmt(&sequence, made);
         return sequence;
     }
 
@@ -73,26 +88,56 @@ class ProbeInserter {
         }
     }
 
-    // How often the header was reached, without and with the present time.
+    // How often the header was reached, without and with the present time; null: not counted.
     struct Count {
         tree before;
         tree after;
     };
 
     // Only the leave probes use the numbers, so a loop whose trips are known when it is entered
-    // pays nothing for them.
-    Count count_iterations(class loop* loop) {
+    // pays nothing for them. One number in a register is enough: where some way out needs that of
+    // before, it goes up behind the body, but for a latch that must stay empty or has many ways in.
+    Count count_iterations(class loop* loop, bool before_too) {
         tree before = make_ssa_name(uint64_type_node);
         tree after = make_ssa_name(uint64_type_node);
         gphi* phi = create_phi_node(before, loop->header);
         add_phi_arg(phi, build_int_cst(uint64_type_node, 0), loop_preheader_edge(loop),
                     UNKNOWN_LOCATION);
         add_phi_arg(phi, after, loop_latch_edge(loop), UNKNOWN_LOCATION);
-        gassign* add =
-            gimple_build_assign(after, PLUS_EXPR, before, build_int_cst(uint64_type_node, 1));
-        gimple_stmt_iterator at = gsi_after_labels(loop->header);
+        gassign* add = plus_one(after, before);
+        basic_block last = loop->latch;
+        if (empty_block_p(last)) {
+            last = single_pred_p(last) ? single_pred(last) : nullptr;
+        }
+        if (!before_too || last == nullptr || last == loop->header || last->loop_father != loop) {
+            gimple_stmt_iterator at = gsi_after_labels(loop->header);
+            gsi_insert_before(&at, add, GSI_SAME_STMT);
+            return {before, after};
+        }
+        gimple_stmt_iterator at = gsi_after_labels(last);
         gsi_insert_before(&at, add, GSI_SAME_STMT);
-        return {before, after};
+        return {before, NULL_TREE};
+    }
+
+    // Counts in memory where the body begins.
+    void count_at(tree address, class loop* loop, location_t location) {
+        vec<tree, va_gc>* inputs = nullptr;
+        vec_safe_push(inputs, asm_operand("r", address));
+        const gimple_seq sequence = statement(kCountTemplate, inputs, nullptr, {"cc"}, location);
+        for (const edge leaving : loop->header->succs) {
+            if (loop_exit_edge_p(loop, leaving) && tests_first(loop, leaving)) {
+                const edge staying =
+                    EDGE_SUCC(loop->header, EDGE_SUCC(loop->header, 0) == leaving ? 1 : 0);
+                gsi_insert_seq_on_edge(staying, sequence);
+                return;
+            }
+        }
+        gimple_stmt_iterator at = gsi_after_labels(loop->header);
+        gsi_insert_seq_before(&at, sequence, GSI_SAME_STMT);
+    }
+
+    static gassign* plus_one(tree sum, tree number) {
+        return gimple_build_assign(sum, PLUS_EXPR, number, build_int_cst(uint64_type_node, 1));
     }
 
     // True when the header is nothing but the test before the body, as in a while statement: left
@@ -115,20 +160,103 @@ class ProbeInserter {
     void insert_loop(const LoopSite& site) {
         gimple* last = last_stmt(site.loop->header);
         const location_t location = last != nullptr ? gimple_location(last) : UNKNOWN_LOCATION;
-        gsi_insert_seq_on_edge(loop_preheader_edge(site.loop),
-                               probe(ProbeKind::kLoopEnter, site.row, NULL_TREE, location));
-        Count count = {NULL_TREE, NULL_TREE};
+        const edge entering = loop_preheader_edge(site.loop);
+        tree address = NULL_TREE;
+        if (site.calls) {
+            address = make_ssa_name(uint64_type_node);
+            gsi_insert_seq_on_edge(
+                entering, probe(ProbeKind::kLoopEnterCounting, site.row, address, location));
+        } else {
+            gsi_insert_seq_on_edge(entering,
+                                   probe(ProbeKind::kLoopEnter, site.row, NULL_TREE, location));
+        }
+        std::vector<std::pair<edge, bool>> ways;  // out, and whether the test before the body is
+        bool before_too = false;
         auto_vec<edge> exits = get_loop_exit_edges(site.loop);
         for (edge leaving : exits) {
             if ((leaving->flags & EDGE_COMPLEX) != 0) {
                 continue;  // by exception or computed jump: the library notices
             }
-            if (count.after == NULL_TREE) {
-                count = count_iterations(site.loop);
+            ways.emplace_back(leaving, tests_first(site.loop, leaving));
+            before_too = before_too || ways.back().second;
+        }
+        if (address != NULL_TREE) {
+            count_at(address, site.loop, location);
+            for (const auto& [leaving, tested] : ways) {
+                tree nothing = build_zero_cst(uint64_type_node);
+                gsi_insert_seq_on_edge(leaving,
+                                       probe(ProbeKind::kLoopLeave, site.row, nothing, location));
             }
-            const tree iterations = tests_first(site.loop, leaving) ? count.before : count.after;
-            gsi_insert_seq_on_edge(leaving,
-                                   probe(ProbeKind::kLoopLeave, site.row, iterations, location));
+            return;
+        }
+        if (ways.empty()) {
+            return;
+        }
+        const Count count = count_iterations(site.loop, before_too);
+        for (const auto& [leaving, tested] : ways) {
+            gimple_seq sequence = nullptr;
+            tree iterations = tested ? count.before : count.after;
+            if (iterations == NULL_TREE) {
+                iterations = make_ssa_name(uint64_type_node);
+                gimple_seq_add_stmt(&sequence, plus_one(iterations, count.before));
+            }
+            gimple_seq_add_seq(&sequence,
+                               probe(ProbeKind::kLoopLeave, site.row, iterations, location));
+            gsi_insert_seq_on_edge(leaving, sequence);
+        }
+    }
+
+    // The innermost loop with probes around the block, else the procedure.
+    int row_around(basic_block block) const {
+        for (class loop* loop = block->loop_father; loop != nullptr; loop = loop_outer(loop)) {
+            for (const LoopSite& site : sites_.probed_loops) {
+                if (site.loop == loop) return site.row;
+            }
+        }
+        return 0;
+    }
+
+    // Where an exception is caught, and after calls that may return once more. Not on its way
+    // through destructors: whatever they enter notices, and empty ones shall go on costing nothing.
+    void insert_landed() {
+        eh_landing_pad pad;
+        for (unsigned i = 0; vec_safe_iterate(procedure_->eh->lp_array, i, &pad); ++i) {
+            if (pad == nullptr || pad->region->type != ERT_TRY ||
+                pad->post_landing_pad == NULL_TREE) {
+                continue;
+            }
+            basic_block block = label_to_block(procedure_, pad->post_landing_pad);
+            if (block == nullptr) continue;
+            gimple_stmt_iterator at = gsi_after_labels(block);
+            gsi_insert_seq_before(&at, landed(block, UNKNOWN_LOCATION), GSI_SAME_STMT);
+        }
+        basic_block block;
+        FOR_EACH_BB_FN(block, procedure_) {
+            for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+                auto* call = dyn_cast<gcall*>(gsi_stmt(at));
+                if (call != nullptr && returns_where_others_are_gone(call)) {
+                    insert_after(call, landed(block, gimple_location(call)));
+                }
+            }
+        }
+    }
+
+    gimple_seq landed(basic_block block, location_t location) {
+        return probe(ProbeKind::kLanded, row_around(block), NULL_TREE, location);
+    }
+
+    bool returns_where_others_are_gone(gcall* call) const {
+        return (gimple_call_builtin_p(call, BUILT_IN_SETJMP_RECEIVER) ||
+                (gimple_call_flags(call) & ECF_RETURNS_TWICE) != 0) &&
+               std::find(sites_.vforks.begin(), sites_.vforks.end(), call) == sites_.vforks.end();
+    }
+
+    static void insert_after(gcall* call, gimple_seq sequence) {
+        if (!stmt_ends_bb_p(call)) {
+            gimple_stmt_iterator at = gsi_for_stmt(call);
+            gsi_insert_seq_after(&at, sequence, GSI_SAME_STMT);
+        } else if (edge next = find_fallthru_edge(gimple_bb(call)->succs)) {
+            gsi_insert_seq_on_edge(next, sequence);
         }
     }
 
@@ -144,12 +272,7 @@ class ProbeInserter {
         gimple_seq sequence = nullptr;
         gimple_seq_add_stmt(&sequence, widen);
         gimple_seq_add_seq(&sequence, probe(ProbeKind::kVforked, 0, wide, gimple_location(call)));
-        if (!stmt_ends_bb_p(call)) {
-            gimple_stmt_iterator at = gsi_for_stmt(call);
-            gsi_insert_seq_after(&at, sequence, GSI_SAME_STMT);
-        } else if (edge next = find_fallthru_edge(gimple_bb(call)->succs)) {
-            gsi_insert_seq_on_edge(next, sequence);
-        }
+        insert_after(call, sequence);
     }
 
     function* procedure_;
@@ -157,38 +280,10 @@ class ProbeInserter {
     const int group_;
 };
 
-// The one asm of an instruction without outputs, if it is a probe.
-rtx probe_in(rtx_insn* instruction) {
-    if (!NONJUMP_INSN_P(instruction)) {
-        return nullptr;
-    }
-    rtx pattern = PATTERN(instruction);
-    if (GET_CODE(pattern) == PARALLEL) {
-        pattern = XVECEXP(pattern, 0, 0);
-    }
-    if (GET_CODE(pattern) != ASM_OPERANDS || ASM_OPERANDS_INPUT_LENGTH(pattern) == 0 ||
-        strstr(ASM_OPERANDS_TEMPLATE(pattern), kProbeMark) == nullptr) {
-        return nullptr;
-    }
-    return pattern;
-}
-
 }  // namespace
 
 void insert_probes(function* procedure, const ProcedureSites& sites, int group) {
     ProbeInserter(procedure, sites, group).insert();
-}
-
-void complete_probes() {
-    for (rtx_insn* instruction = get_insns(); instruction != nullptr;
-         instruction = NEXT_INSN(instruction)) {
-        if (rtx operands = probe_in(instruction)) {
-            rtx slot = gen_rtx_MEM(DImode, plus_constant(Pmode, virtual_cfa_rtx, -8));
-            ASM_OPERANDS_INPUT(operands, 0) = slot;
-            ASM_OPERANDS_INPUT_CONSTRAINT_EXP(operands, 0) =
-                gen_rtx_ASM_INPUT(DImode, ggc_strdup("m"));
-        }
-    }
 }
 
 }  // namespace dwell

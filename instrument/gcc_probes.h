@@ -23,6 +23,10 @@ LeavePlaces find_leave_places(function* procedure);
 // before: a memory operand in GIMPLE would count as a use of all memory.)
 void complete_probes();
 
+// Before blocks are put in their last order: takes what probes do when their site is on out of the
+// way of what runs when it is off.
+void move_bodies_away();
+
 }  // namespace dwell
 
 #endif  // DWELL_INSTRUMENT_GCC_PROBES_H_

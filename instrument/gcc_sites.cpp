@@ -1,6 +1,8 @@
 // Finds sites in GIMPLE, after inlining and before the loop optimisers.
 #include "instrument/gcc_sites.h"
 
+#include "instrument/gcc_written_loops.h"
+
 namespace dwell {
 
 namespace {
@@ -96,29 +98,43 @@ bool ends_at_once(class loop* loop) {
 
 // A loop begins where its condition stands when that comes first (for, while, do of Fortran), else
 // at its first statement (do ... while).
-void set_loop_place(TableRow& row, class loop* loop) {
+void set_loop_place(TableRow& row, basic_block header, const std::vector<basic_block>& blocks,
+                    bool tests_first) {
     Extent head;
-    gimple* last = last_stmt(loop->header);
-    const bool tests_first = last != nullptr && gimple_code(last) == GIMPLE_COND &&
-                             !ends_at_once(loop) && loop_exits_from_bb_p(loop, loop->header);
     if (tests_first) {
-        head.add(gimple_location(last));
+        head.add(gimple_location(last_stmt(header)));
     }
     if (head.first().line == 0) {
-        head.add(loop->header);
+        head.add(header);
     }
     Extent whole;
-    basic_block* blocks = get_loop_body(loop);
-    for (unsigned i = 0; i < loop->num_nodes; ++i) {
-        whole.add(blocks[i]);
+    for (basic_block block : blocks) {
+        whole.add(block);
     }
-    free(blocks);
     const bool head_is_inlined = head.first().line == 0 || whole.depth() < head.depth();
     set_place(row, head_is_inlined || (!tests_first && inlined_code_is_known()) ? whole.first()
                                                                                 : head.first());
     if (inlined_code_is_known() && whole.first().file == row.file) {
         row.end_line = std::max(whole.last_line(), row.line);
     }
+}
+
+void set_loop_place(TableRow& row, class loop* loop) {
+    gimple* last = last_stmt(loop->header);
+    const bool tests_first = last != nullptr && gimple_code(last) == GIMPLE_COND &&
+                             !ends_at_once(loop) && loop_exits_from_bb_p(loop, loop->header);
+    basic_block* blocks = get_loop_body(loop);
+    set_loop_place(row, loop->header, {blocks, blocks + loop->num_nodes}, tests_first);
+    free(blocks);
+}
+
+// The same for one that GCC does not know as it was written.
+void set_loop_place(TableRow& row, const WrittenLoop& loop) {
+    gimple* last = last_stmt(loop.header);
+    const bool tests_first = last != nullptr && gimple_code(last) == GIMPLE_COND &&
+                             (loop.blocks.count(EDGE_SUCC(loop.header, 0)->dest) == 0 ||
+                              loop.blocks.count(EDGE_SUCC(loop.header, 1)->dest) == 0);
+    set_loop_place(row, loop.header, {loop.blocks.begin(), loop.blocks.end()}, tests_first);
 }
 
 // --- Procedures ---
@@ -245,8 +261,12 @@ class Finder {
         if (facts_.loopless(procedure_->decl)) {
             return;  // recursion that became a loop
         }
+        std::unique_ptr<WrittenLoops> written;
+        if (procedure_->calls_setjmp || procedure_->has_nonlocal_label) {
+            written = std::make_unique<WrittenLoops>(procedure_);
+        }
         for (class loop* loop : loops_list(procedure_, 0)) {
-            if (is_recursion(loop)) {
+            if (is_recursion(loop) || (written != nullptr && !written->is_clear(loop))) {
                 continue;
             }
             TableRow row;
@@ -261,6 +281,26 @@ class Finder {
             }
             sites_.group.rows.push_back(row);
             loops_.push_back(loop);
+            ++sites_.loops_seen;
+        }
+        if (written != nullptr) {
+            add_blurred_loops(*written);
+        }
+    }
+
+    // Where a loop ends that GCC does not tell from others no probe can stand.
+    void add_blurred_loops(const WrittenLoops& written) {
+        for (const WrittenLoop& loop : written.all()) {
+            class loop* around = loop.header->loop_father;
+            if (rows_.count(around) != 0 && around->header == loop.header) {
+                continue;
+            }
+            TableRow row;
+            row.kind = SiteKind::kLoop;
+            row.flags = kRowUnselected;
+            set_loop_place(row, loop);
+            row.enclosing = row_of(written_loop(around));
+            sites_.group.rows.push_back(row);
             ++sites_.loops_seen;
         }
     }
@@ -325,7 +365,8 @@ class Finder {
             row.flags = is_innermost(facts) ? kRowInnermost : 0;
             choose(row, choose_loop(facts, wish(row, row.flags), options_.all));
             if (row.probes) {
-                sites_.probed_loops.push_back({loop, number});
+                sites_.probed_loops.push_back(
+                    {loop, number, facts.has_call || facts.has_communication});
             }
         }
     }

@@ -13,6 +13,7 @@ namespace dwell {
 struct LoopSite {
     class loop* loop;
     int row;
+    bool calls;  // so it may be left without a probe
 };
 
 struct ProcedureSites {

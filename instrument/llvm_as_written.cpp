@@ -1,7 +1,10 @@
 #include "instrument/llvm_as_written.h"
 
+#include <string>
+
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/Analysis/CallGraph.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
@@ -18,19 +21,22 @@ constexpr const char* kMark = "instrument-function-entry-inlined";
 constexpr const char* kLeaveMark = "instrument-function-exit-inlined";
 constexpr const char* kUnwanted = "dwell-unwanted";
 
-// clang marks none of these, whatever they want.
+// clang marks none of these, whatever they want: what it makes up itself, and lambdas outside of
+// procedures.
 bool is_never_marked(const Function& function) {
     const llvm::StringRef name = function.getName();
+    const llvm::DISubprogram* subprogram = function.getSubprogram();
     return name.startswith("_GLOBAL__") || name.startswith("__cxx_global") ||
-           name.startswith(".omp") || name.contains("$_") || function.getSubprogram() == nullptr ||
-           function.getSubprogram()->isArtificial();
+           name.startswith(".omp") || subprogram == nullptr || subprogram->isArtificial() ||
+           name.contains("$_") || llvm::demangle(name.str()).find("'lambda") != std::string::npos;
 }
 
+// Of a thunk only the end is marked.
 void take_mark(Function& function) {
-    if (function.hasFnAttribute(kMark)) {
-        function.removeFnAttr(kMark);
-        function.removeFnAttr(kLeaveMark);
-    } else if (!function.isDeclaration() && !is_never_marked(function)) {
+    const bool wanted = function.hasFnAttribute(kMark) || function.hasFnAttribute(kLeaveMark);
+    function.removeFnAttr(kMark);
+    function.removeFnAttr(kLeaveMark);
+    if (!wanted && !function.isDeclaration() && !is_never_marked(function)) {
         function.addFnAttr(kUnwanted);
     }
 }

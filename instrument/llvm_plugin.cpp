@@ -158,7 +158,8 @@ struct ProcedurePass : SharedPass<ProcedurePass> {
 };
 
 struct ModulePass : SharedPass<ModulePass> {
-    using SharedPass::SharedPass;
+    ModulePass(std::shared_ptr<Instrumenter> shared, bool optimised)
+        : SharedPass<ModulePass>(std::move(shared)), optimised_(optimised) {}
 
     PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
         if (module.getNamedMetadata(kDone) == nullptr) {
@@ -167,12 +168,16 @@ struct ModulePass : SharedPass<ModulePass> {
             instrumenter->begin(module);
             for (Function& function : module) instrumenter->instrument(function, functions);
         }
+        if (optimised_) move_bodies_away(module);
         bring_slots_home(module);
         if (instrumenter->options().strip_debug && has_lines_only(module)) {
             llvm::StripDebugInfo(module);
         }
         return PreservedAnalyses::none();
     }
+
+  private:
+    bool optimised_;
 };
 
 void add_passes(llvm::PassBuilder& builder) {
@@ -186,8 +191,8 @@ void add_passes(llvm::PassBuilder& builder) {
             if (level != llvm::OptimizationLevel::O0) passes.addPass(ProcedurePass(instrumenter));
         });
     builder.registerOptimizerLastEPCallback(
-        [instrumenter](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-            passes.addPass(ModulePass(instrumenter));
+        [instrumenter](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+            passes.addPass(ModulePass(instrumenter, level != llvm::OptimizationLevel::O0));
         });
 }
 

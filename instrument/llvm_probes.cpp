@@ -11,6 +11,8 @@
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
@@ -31,8 +33,14 @@ namespace {
 
 // Only probes have this in their text.
 constexpr const char* kProbeMark = "call *dwell_";
-// Of the operands of a probe, the one that names the frame.
+// Around what a probe does when its site is on.
+constexpr const char* kTestOfLevel = "cmpb";
+constexpr const char* kSkip = "\n\tje 1f\n\t";
+constexpr const char* kEnd = "\n1:";
+// Of the operands of a probe, the one that names the frame, and the level if it tests one.
 constexpr unsigned kSlotOperand = 0;
+constexpr unsigned kLevelOperand = 2;
+constexpr uint32_t kUnlikely = 2000;  // against one
 // What computing a loop's iterations where it is left may cost before counting them is better.
 constexpr unsigned kCheapCount = 4;
 
@@ -42,6 +50,10 @@ CallInst* slot_before(Instruction* at) {
     llvm::IRBuilder<> build(at);
     return build.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress,
                                  {Type::getInt8PtrTy(at->getContext())}, {});
+}
+
+StringRef text_of(const CallInst& assembly) {
+    return llvm::cast<llvm::InlineAsm>(assembly.getCalledOperand())->getAsmString();
 }
 
 class ProbeWriter {
@@ -54,49 +66,91 @@ class ProbeWriter {
         write(entry, row, at, number);
     }
 
-    // Whatever is switched off, the library must know that two processes share one memory.
+    // The probe before a loop that counts in memory: what it gives back.
+    Value* place_counting(int row, Instruction* at) const {
+        return write("loop_enter_counting", row, at, nullptr, /*by_level=*/true,
+                     /*gives_address=*/true);
+    }
+
+    // Counts there, where the body begins.
+    void place_count(Value* address, Instruction* at) const {
+        auto* type =
+            llvm::FunctionType::get(Type::getVoidTy(context_), {address->getType()}, false);
+        llvm::IRBuilder<> build(at);
+        build.SetCurrentDebugLocation(llvm::DebugLoc());
+        touches_nothing(*build.CreateCall(
+            type,
+            llvm::InlineAsm::get(type, "testq $0, $0\n\tje 1f\n\taddq $$1, ($0)\n1:",
+                                 "r,~{dirflag},~{fpsr},~{flags}", /*hasSideEffects=*/true),
+            {address}));
+    }
+
+    // Whatever is switched off here, the library must know that others' frames are gone, and that
+    // two processes share one memory.
+    void place_landed(int row, Instruction* at) const {
+        write("landed", row, at, nullptr, /*by_level=*/false);
+    }
     void place_vforked(int row, Instruction* at, Value* result) const {
         llvm::IRBuilder<> build(at);
-        write("vforked", row, at, build.CreateSExtOrTrunc(result, build.getInt64Ty()), false);
+        write("vforked", row, at, build.CreateSExtOrTrunc(result, build.getInt64Ty()),
+              /*by_level=*/false);
     }
 
   private:
-    void write(StringRef entry, int row, Instruction* at, Value* number,
-               bool by_level = true) const {
+    CallInst* write(StringRef entry, int row, Instruction* at, Value* number, bool by_level = true,
+                    bool gives_address = false) const {
         CallInst* slot = slot_before(at);
         std::vector<Value*> operands{slot, row_address(tables_, row)};
-        std::string constraints = "*m,i";
+        std::string constraints = gives_address ? "=r,*m,i" : "*m,i";
+        // In the text an operand's number counts the output, too.
+        const auto text_number = [gives_address](size_t operand) {
+            return std::to_string(operand + (gives_address ? 1 : 0));
+        };
         std::string tested = ("dwell_" + entry + "@GOTPCREL(%rip)").str();
         if (by_level) {
             const LlvmRow& site = unit_.rows[static_cast<size_t>(row)];
-            tested = "${" + std::to_string(operands.size()) + ":c}(%rip)";
+            tested = "${" + text_number(operands.size()) + ":c}(%rip)";
             operands.push_back(level_address(tables_, site.level));
             constraints += ",i";
         }
-        std::string text = std::string(by_level ? "cmpb" : "cmpq") + " $$0, " + tested +
-                           "\n\tje 1f\n\tleaq ${1:c}(%rip), %r11\n\tleaq $0, %r10\n\t";
+        std::string text = std::string(by_level ? kTestOfLevel : "cmpq") + " $$0, " + tested +
+                           kSkip + "leaq ${" + text_number(1) + ":c}(%rip), %r11\n\tleaq $" +
+                           text_number(0) + ", %r10\n\t";
         if (number != nullptr) {
-            text += "movq $" + std::to_string(operands.size()) + ", %r9\n\t";
+            text += "movq $" + text_number(operands.size()) + ", %r9\n\t";
             operands.push_back(number);
             constraints += ",ri,~{r9}";
         }
-        text += (kProbeMark + entry + "@GOTPCREL(%rip)\n1:").str();
+        text += (kProbeMark + entry + "@GOTPCREL(%rip)").str();
+        Type* type_of_result = Type::getVoidTy(context_);
+        if (gives_address) {
+            type_of_result = Type::getInt64Ty(context_);
+            text += "\n\tmovq %r9, $0";
+            operands.push_back(llvm::ConstantInt::get(type_of_result, 0));
+            constraints += ",0,~{r9}";
+        }
+        text += kEnd;
         constraints += ",~{r10},~{r11},~{dirflag},~{fpsr},~{flags}";
 
         std::vector<Type*> types;
         for (const Value* operand : operands) types.push_back(operand->getType());
-        auto* type = llvm::FunctionType::get(Type::getVoidTy(context_), types, false);
+        auto* type = llvm::FunctionType::get(type_of_result, types, false);
         llvm::IRBuilder<> build(at);
         CallInst* probe = build.CreateCall(
             type, llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/true), operands);
         probe->addParamAttr(kSlotOperand,
                             llvm::Attribute::get(context_, llvm::Attribute::ElementType,
                                                  Type::getInt8Ty(context_)));
-        // What the library does concerns nobody here: no memory of the program, no way out.
+        touches_nothing(*probe);
+        return probe;
+    }
+
+    // What the library does concerns nobody here: no memory of the program, no way out.
+    static void touches_nothing(CallInst& probe) {
         for (const auto kind :
              {llvm::Attribute::InaccessibleMemOnly, llvm::Attribute::NoUnwind,
               llvm::Attribute::WillReturn, llvm::Attribute::NoFree, llvm::Attribute::NoCallback}) {
-            probe->addFnAttr(kind);
+            probe.addFnAttr(kind);
         }
     }
 
@@ -124,6 +178,19 @@ bool tests_first(const Loop& loop) {
         return !instruction.isDebugOrPseudoInst() && instruction.mayHaveSideEffects() &&
                (line == 0 || line_of(instruction) != line);
     });
+}
+
+// Where an iteration begins.
+Instruction* body_start(Loop& loop, llvm::DominatorTree& dominators, llvm::LoopInfo& loops) {
+    BasicBlock* begin = loop.getHeader();
+    if (tests_first(loop)) {
+        const llvm::Instruction* branch = begin->getTerminator();
+        BasicBlock* staying = branch->getSuccessor(loop.contains(branch->getSuccessor(0)) ? 0 : 1);
+        begin = staying->getSinglePredecessor() != nullptr
+                    ? staying
+                    : llvm::SplitEdge(begin, staying, &dominators, &loops);
+    }
+    return &*begin->getFirstInsertionPt();
 }
 
 // How often the body of a loop was begun, for the blocks that it is left to.
@@ -185,6 +252,11 @@ class Iterations {
     Value* counted_ = nullptr;
 };
 
+bool is_vfork(const CallInst& call) {
+    const StringRef name = called_name(call);
+    return name == "vfork" || name == "__vfork";
+}
+
 Instruction* procedure_start(Function& function) {
     auto at = function.getEntryBlock().getFirstInsertionPt();
     while (llvm::isa<llvm::AllocaInst>(*at) || at->isDebugOrPseudoInst()) ++at;
@@ -202,8 +274,7 @@ void insert_procedure_probes(Function& function, int row, const ProbeWriter& pro
         for (Instruction& instruction : block) {
             auto* call = llvm::dyn_cast<CallInst>(&instruction);
             if (call == nullptr || !call->getType()->isIntegerTy()) continue;
-            const StringRef name = called_name(*call);
-            if (name == "vfork" || name == "__vfork") vforks.push_back(call);
+            if (is_vfork(*call)) vforks.push_back(call);
         }
     }
     for (Instruction* end : ends) probes.place("leave", row, end);
@@ -228,15 +299,27 @@ void insert_loop_probes(Function& function, const LlvmUnit& unit, const ProbeWri
     auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
     auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
     const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);
+    auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
     for (Loop* loop : loops.getLoopsInPreorder()) {
         const auto found = unit.loops.find(loop->getHeader());
         BasicBlock* before = loop->getLoopPreheader();
         if (found == unit.loops.end() || before == nullptr) continue;
-        Iterations iterations(*loop, evolution, target);
         llvm::SmallVector<BasicBlock*, 8> exits;
         loop->getUniqueExitBlocks(exits);
+        llvm::erase_if(exits, [loop](const BasicBlock* exit) {
+            return exit->isEHPad() || !is_reached_only_from(*exit, *loop);
+        });
+        if (unit.calling_loops.count(loop->getHeader()) != 0) {
+            auto* nothing = llvm::ConstantInt::get(Type::getInt64Ty(function.getContext()), 0);
+            for (BasicBlock* exit : exits) {
+                probes.place("loop_leave", found->second, &*exit->getFirstInsertionPt(), nothing);
+            }
+            Value* address = probes.place_counting(found->second, before->getTerminator());
+            probes.place_count(address, body_start(*loop, dominators, loops));
+            continue;
+        }
+        Iterations iterations(*loop, evolution, target);
         for (BasicBlock* exit : exits) {
-            if (exit->isEHPad() || !is_reached_only_from(*exit, *loop)) continue;
             Value* count = iterations.at_exit(*exit);
             auto at = exit->getFirstInsertionPt();
             // Behind the computation of the count, before the probes of outer loops.
@@ -249,6 +332,34 @@ void insert_loop_probes(Function& function, const LlvmUnit& unit, const ProbeWri
         }
         probes.place("loop_enter", found->second, before->getTerminator());
     }
+}
+
+// Where an exception is caught, and after calls that may return once more. Not on its way through
+// destructors: whatever they enter notices.
+void insert_landed(Function& function, int procedure_row, const LlvmUnit& unit,
+                   const ProbeWriter& probes, const llvm::LoopInfo& loops) {
+    std::vector<std::pair<int, Instruction*>> places;
+    for (BasicBlock& block : function) {
+        int row = procedure_row;
+        for (const Loop* loop = loops.getLoopFor(&block); loop != nullptr;
+             loop = loop->getParentLoop()) {
+            const auto found = unit.loops.find(loop->getHeader());
+            if (found == unit.loops.end()) continue;
+            row = found->second;
+            break;
+        }
+        const llvm::LandingPadInst* pad = block.getLandingPadInst();
+        if (pad != nullptr && pad->getNumClauses() != 0) {
+            places.emplace_back(row, &*block.getFirstInsertionPt());
+        }
+        for (Instruction& instruction : block) {
+            const auto* call = llvm::dyn_cast<CallInst>(&instruction);
+            if (call == nullptr || !call->hasFnAttr(llvm::Attribute::ReturnsTwice)) continue;
+            if (is_vfork(*call)) continue;
+            places.emplace_back(row, instruction.getNextNode());
+        }
+    }
+    for (const auto& [row, at] : places) probes.place_landed(row, at);
 }
 
 // Probes below the stack pointer would overwrite what lies there.
@@ -274,22 +385,74 @@ bool insert_probes(Function& function, const LlvmUnit& unit, const LlvmTables& t
     // Procedure probes first: those of loops that the same block holds belong inside them.
     if (has_procedure_probes) insert_procedure_probes(function, procedure->second, probes);
     if (has_loop_probes) insert_loop_probes(function, unit, probes, analyses);
+    insert_landed(function, unit.procedure_rows.lookup(&function), unit, probes,
+                  analyses.getResult<llvm::LoopAnalysis>(function));
     analyses.invalidate(function, llvm::PreservedAnalyses::none());
     return true;
 }
 
-void bring_slots_home(Module& module) {
+namespace {
+
+// Calls work() for every probe of the module.
+template <typename Work>
+void for_each_probe(Module& module, Work work) {
+    std::vector<CallInst*> probes;
     for (Function& function : module) {
         for (Instruction& instruction : llvm::instructions(function)) {
             auto* probe = llvm::dyn_cast<CallInst>(&instruction);
             if (probe == nullptr || !probe->isInlineAsm()) continue;
-            const auto* text = llvm::cast<llvm::InlineAsm>(probe->getCalledOperand());
-            if (StringRef(text->getAsmString()).find(kProbeMark) == StringRef::npos) continue;
-            auto* slot = llvm::dyn_cast<Instruction>(probe->getArgOperand(kSlotOperand));
-            probe->setArgOperand(kSlotOperand, slot_before(probe));
-            if (slot != nullptr && slot->use_empty()) slot->eraseFromParent();
+            if (text_of(*probe).find(kProbeMark) != StringRef::npos) probes.push_back(probe);
         }
     }
+    for (CallInst* probe : probes) work(*probe);
+}
+
+// Allocations behind the first split of the first block would no longer be part of the frame.
+void keep_in_frame(CallInst& probe) {
+    for (auto at = probe.getIterator(); at != probe.getParent()->end();) {
+        auto* allocation = llvm::dyn_cast<llvm::AllocaInst>(&*at++);
+        if (allocation != nullptr && allocation->isStaticAlloca()) allocation->moveBefore(&probe);
+    }
+}
+
+void move_body(CallInst& probe) {
+    auto* text = llvm::cast<llvm::InlineAsm>(probe.getCalledOperand());
+    const auto [test, body] = text_of(probe).split(kSkip);
+    if (body.empty() || !test.startswith(kTestOfLevel)) return;
+    if (probe.getParent()->isEntryBlock()) keep_in_frame(probe);
+    llvm::IRBuilder<> build(&probe);
+    // Volatile, so that no test takes another's place.
+    llvm::LoadInst* level = build.CreateAlignedLoad(
+        build.getInt8Ty(), probe.getArgOperand(kLevelOperand), llvm::Align(1), /*isVolatile=*/true);
+    level->setMetadata("nosanitize", llvm::MDNode::get(probe.getContext(), llvm::None));
+    Instruction* end = llvm::SplitBlockAndInsertIfThen(
+        build.CreateICmpNE(level, build.getInt8(0)), &probe, /*Unreachable=*/false,
+        llvm::MDBuilder(probe.getContext()).createBranchWeights(1, kUnlikely));
+    BasicBlock* skipped = end->getParent()->getSinglePredecessor();
+    if (!probe.getType()->isVoidTy()) {
+        BasicBlock* join = end->getSuccessor(0);
+        PHINode* merged = PHINode::Create(probe.getType(), 2, "dwell.address", &join->front());
+        probe.replaceAllUsesWith(merged);
+        merged->addIncoming(&probe, end->getParent());
+        merged->addIncoming(llvm::ConstantInt::get(probe.getType(), 0), skipped);
+    }
+    probe.moveBefore(end);
+    probe.setCalledOperand(llvm::InlineAsm::get(probe.getFunctionType(),
+                                                body.drop_back(StringRef(kEnd).size()),
+                                                text->getConstraintString(),
+                                                /*hasSideEffects=*/true));
+}
+
+}  // namespace
+
+void move_bodies_away(Module& module) { for_each_probe(module, move_body); }
+
+void bring_slots_home(Module& module) {
+    for_each_probe(module, [](CallInst& probe) {
+        auto* slot = llvm::dyn_cast<Instruction>(probe.getArgOperand(kSlotOperand));
+        probe.setArgOperand(kSlotOperand, slot_before(&probe));
+        if (slot != nullptr && slot->use_empty()) slot->eraseFromParent();
+    });
 }
 
 }  // namespace dwell

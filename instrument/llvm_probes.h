@@ -11,6 +11,10 @@ namespace dwell {
 bool insert_probes(llvm::Function& function, const LlvmUnit& unit, const LlvmTables& tables,
                    llvm::FunctionAnalysisManager& analyses);
 
+// When optimisation is over: takes what probes do when their site is on out of the way of what runs
+// when it is off, to blocks that are laid at the end of their procedure.
+void move_bodies_away(llvm::Module& module);
+
 // Gives each probe of the module the frame slot's address anew, beside it, where passes that came
 // after insert_probes moved its computation away: only there does it cost no register.
 void bring_slots_home(llvm::Module& module);

@@ -262,8 +262,9 @@ class Finder {
         LlvmRow row;
         row.kind = SiteKind::kProcedure;
         row.name = llvm::GlobalValue::dropLLVMManglingEscape(function.getName()).str();
-        const auto around = host == nullptr ? rows_.end() : rows_.find(host);
-        if (around != rows_.end()) row.enclosing = around->second;
+        const auto around =
+            host == nullptr ? unit_.procedure_rows.end() : unit_.procedure_rows.find(host);
+        if (around != unit_.procedure_rows.end()) row.enclosing = around->second;
         const DISubprogram* subprogram = function.getSubprogram();
         if (subprogram == nullptr) return row;
         row.file = file_name(subprogram->getFile());
@@ -292,7 +293,7 @@ class Finder {
         const bool allowed = may_have_probes(function);
         const Choice choice = allowed ? choose_procedure(small, said, options_.all) : kRefused;
         const int number = add(std::move(row), choice);
-        rows_[&function] = number;
+        unit_.procedure_rows[&function] = number;
         if (choice.probes) unit_.procedures[&function] = number;
         add_inside(function, number, name, allowed);
     }
@@ -358,6 +359,9 @@ class Finder {
             allowed ? choose_loop(facts, wish(row, procedure), options_.all) : kRefused;
         const int number = add(std::move(row), choice);
         if (choice.probes) unit_.loops[loop.getHeader()] = number;
+        if (facts.has_call || facts.has_communication) {
+            unit_.calling_loops.insert(loop.getHeader());
+        }
         return number;
     }
 
@@ -390,7 +394,6 @@ class Finder {
     std::vector<Function*> procedures_;
     llvm::DenseMap<const Function*, size_t> numbers_;  // in procedures_
     std::vector<bool> placed_;
-    llvm::DenseMap<const Function*, int> rows_;
 };
 
 }  // namespace

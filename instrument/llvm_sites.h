@@ -9,6 +9,7 @@
 
 #include "instrument/llvm_as_written.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
 #include "runtime/record_layout.h"
@@ -38,9 +39,12 @@ struct LlvmUnit {
     int levels = 0;
     unsigned loops_seen = 0;
     unsigned procedures_seen = 0;
+    llvm::DenseMap<const llvm::Function*, int> procedure_rows;
     // Rows with probes: of each procedure, and of each loop by its header.
     llvm::DenseMap<const llvm::Function*, int> procedures;
     llvm::DenseMap<const llvm::BasicBlock*, int> loops;
+    // Headers of those that call something: they may be left without a probe.
+    llvm::DenseSet<const llvm::BasicBlock*> calling_loops;
 };
 
 LlvmUnit find_sites(llvm::Module& module, const LlvmOptions& options, const AsWritten& written);

@@ -141,29 +141,39 @@ Function* make_glue(Module& module, StringRef name, GlobalValue::LinkageTypes li
     return glue;
 }
 
-// `function`, unless the program runs without the library: then it is null, and nothing is done.
+Function* weak_function(Module& module, StringRef name, llvm::FunctionType* type) {
+    llvm::Value* target = module.getOrInsertFunction(name, type).getCallee();
+    auto* function = llvm::cast<Function>(target->stripPointerCasts());
+    if (function->isDeclaration()) function->setLinkage(GlobalValue::ExternalWeakLinkage);
+    function->addFnAttr(llvm::Attribute::NonLazyBind);  // tested and called through the same slot
+    return function;
+}
+
+// `function`, unless the program runs without the library: then it is null, and nothing is done. A
+// library that lacks the newest entry point is as good as none.
 void call_if_present(Function* glue, StringRef function, Constant* module_data,
                      llvm::ArrayRef<Constant*> fields) {
     Module& module = *glue->getParent();
     llvm::LLVMContext& context = module.getContext();
     auto* type = llvm::FunctionType::get(Type::getVoidTy(context), {module_data->getType()}, false);
-    llvm::Value* target = module.getOrInsertFunction(function, type).getCallee();
-    auto* callee = llvm::cast<Function>(target->stripPointerCasts());
-    if (callee->isDeclaration()) callee->setLinkage(GlobalValue::ExternalWeakLinkage);
-    callee->addFnAttr(llvm::Attribute::NonLazyBind);  // tested and called through the same slot
+    Function* callee = weak_function(module, function, type);
+    Function* newest = weak_function(module, "dwell_loop_enter_counting",
+                                     llvm::FunctionType::get(Type::getVoidTy(context), false));
 
     auto* entry = llvm::BasicBlock::Create(context, "", glue);
     auto* present = llvm::BasicBlock::Create(context, "", glue);
     auto* done = llvm::BasicBlock::Create(context, "", glue);
     llvm::IRBuilder<> build(entry);
-    build.CreateCondBr(build.CreateIsNotNull(callee), present, done);
+    build.CreateCondBr(
+        build.CreateAnd(build.CreateIsNotNull(callee), build.CreateIsNotNull(newest)), present,
+        done);
     build.SetInsertPoint(present);
     for (unsigned i = 0; i < fields.size(); ++i) {
         build.CreateStore(fields[i], build.CreateStructGEP(
                                          llvm::cast<GlobalVariable>(module_data)->getValueType(),
                                          module_data, i));
     }
-    build.CreateCall(type, target, {module_data});
+    build.CreateCall(type, callee, {module_data});
     build.CreateBr(done);
     build.SetInsertPoint(done);
     build.CreateRetVoid();
@@ -213,7 +223,8 @@ LlvmTables emit_tables(Module& module, const LlvmUnit& unit) {
     emit_registration(module);
     // Probes name the entry points in their text only.
     if (unit.levels != 0) {
-        for (const char* name : {"enter", "leave", "loop_enter", "loop_leave", "vforked"}) {
+        for (const char* name : {"enter", "leave", "loop_enter", "loop_enter_counting",
+                                 "loop_leave", "landed", "vforked"}) {
             module.appendModuleInlineAsm(std::string(".weak dwell_") + name);
         }
     }

@@ -2,17 +2,20 @@
 #include "instrument/probe_text.h"
 
 #include <map>
+#include <string_view>
 
 namespace dwell {
 
 namespace {
 
 // One group for a module: the linker keeps one copy of it. The constructor has the earliest
-// priority that programs do not use themselves, so that static initialisers are seen. Both end in a
-// jump: they need no frame. The endbr64 is for programs with control-flow protection.
+// priority that programs do not use themselves, so that static initialisers are seen. A library
+// that lacks the newest entry point is as good as none. Both end in a jump: they need no frame. The
+// endbr64 is for programs with control-flow protection.
 constexpr const char* kRegistration = R"(
 	.weak	dwell_register_sites
 	.weak	dwell_unregister_sites
+	.weak	dwell_loop_enter_counting
 	.hidden	__start_dwell_sites
 	.hidden	__stop_dwell_sites
 	.hidden	__start_dwell_levels
@@ -31,6 +34,8 @@ dwell_register_module:
 	endbr64
 	movq	dwell_register_sites@GOTPCREL(%rip), %rax
 	testq	%rax, %rax
+	je	1f
+	cmpq	$0, dwell_loop_enter_counting@GOTPCREL(%rip)
 	je	1f
 	leaq	.Ldwell_module(%rip), %rdi
 	leaq	__start_dwell_sites(%rip), %rdx
@@ -76,8 +81,12 @@ const char* entry_point(ProbeKind kind) {
             return "dwell_leave";
         case ProbeKind::kLoopEnter:
             return "dwell_loop_enter";
+        case ProbeKind::kLoopEnterCounting:
+            return "dwell_loop_enter_counting";
         case ProbeKind::kLoopLeave:
             return "dwell_loop_leave";
+        case ProbeKind::kLanded:
+            return "dwell_landed";
         case ProbeKind::kVforked:
             break;
     }
@@ -148,7 +157,8 @@ int SiteTable::add(TableGroup group) {
 void SiteTable::write(FILE* out) const {
     Emission emission(groups_);
     for (const ProbeKind kind : {ProbeKind::kEnter, ProbeKind::kLeave, ProbeKind::kLoopEnter,
-                                 ProbeKind::kLoopLeave, ProbeKind::kVforked}) {
+                                 ProbeKind::kLoopEnterCounting, ProbeKind::kLoopLeave,
+                                 ProbeKind::kLanded, ProbeKind::kVforked}) {
         fprintf(out, "\t.weak\t%s\n", entry_point(kind));
     }
     fprintf(out, "\t.pushsection dwell_sites,\"a\",@progbits\n\t.balign\t32\n");
@@ -215,33 +225,58 @@ void SiteTable::write_levels(FILE* out, const Emission& emission) const {
     }
 }
 
+// Around what a probe does when its site is on, and around its level.
+constexpr std::string_view kSkip = "\n\tje\t1f\n\t";
+constexpr std::string_view kEnd = "\n1:";
+constexpr std::string_view kTestOfLevel = "cmp{b\t$0, ";
+constexpr std::string_view kNextToCode = "(%%rip)|";
+
 std::string probe_template(ProbeKind kind, int group, int row) {
     const std::string rows = kProbeMark + std::to_string(group);
     const std::string offset = std::to_string(static_cast<size_t>(row) * sizeof(SiteRow));
     const std::string entry = entry_point(kind);
     std::string text;
-    if (kind == ProbeKind::kVforked) {
-        // Whatever is switched off, the library must know that two processes share one memory.
+    if (kind == ProbeKind::kVforked || kind == ProbeKind::kLanded) {
+        // Whatever is switched off here: two processes share one memory; others' frames are gone.
         text =
             "cmp{q\t$0, " + entry + "@GOTPCREL(%%rip)|\tQWORD PTR " + entry + "@GOTPCREL[rip], 0}";
     } else {
         const std::string level =
             ".Ldwell_level." + std::to_string(group) + '.' + std::to_string(row);
-        text = "cmp{b\t$0, " + level + "(%%rip)|\tBYTE PTR " + level + "[rip], 0}";
+        text += kTestOfLevel;
+        text += level;
+        text += kNextToCode;
+        text += "\tBYTE PTR " + level + "[rip], 0}";
     }
-    text += "\n\tje\t1f\n\tlea{q\t" + rows + '+' + offset + "(%%rip), %%r11|\tr11, " + rows +
-            "[rip+" + offset + "]}";
-    text += "\n\tlea{q\t%0, %%r10|\tr10, %0}";
+    text += kSkip;
+    text +=
+        "lea{q\t" + rows + '+' + offset + "(%%rip), %%r11|\tr11, " + rows + "[rip+" + offset + "]}";
+    text +=
+        gives_address(kind) ? "\n\tlea{q\t%1, %%r10|\tr10, %1}" : "\n\tlea{q\t%0, %%r10|\tr10, %0}";
     if (has_number(kind)) {
         text += "\n\tmov{q\t%1, %%r9|\tr9, %1}";
     }
-    text +=
-        "\n\tcall\t{*" + entry + "@GOTPCREL(%%rip)|[QWORD PTR " + entry + "@GOTPCREL[rip]]}\n1:";
-    return text;
+    text += "\n\tcall\t{*" + entry + "@GOTPCREL(%%rip)|[QWORD PTR " + entry + "@GOTPCREL[rip]]}";
+    if (gives_address(kind)) {
+        text += "\n\tmov{q\t%%r9, %0|\t%0, r9}";
+    }
+    return text += kEnd;
+}
+
+ProbeParts parts_of_probe(std::string_view text) {
+    if (!text.starts_with(kTestOfLevel)) {
+        return {};
+    }
+    const auto between = [text](size_t begin, size_t end) {
+        return std::string(text.substr(begin, end - begin));
+    };
+    const size_t level = kTestOfLevel.size();
+    return {between(level, text.find(kNextToCode)),
+            between(text.find(kSkip) + kSkip.size(), text.size() - kEnd.size())};
 }
 
 std::vector<const char*> probe_clobbers(ProbeKind kind) {
-    if (has_number(kind)) {
+    if (has_number(kind) || gives_address(kind)) {
         return {"r9", "r10", "r11", "cc"};
     }
     return {"r10", "r11", "cc"};

@@ -8,13 +8,22 @@
 #include <stdio.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/site_table.h"
 
 namespace dwell {
 
-enum class ProbeKind : uint8_t { kEnter, kLeave, kLoopEnter, kLoopLeave, kVforked };
+enum class ProbeKind : uint8_t {
+    kEnter,
+    kLeave,
+    kLoopEnter,
+    kLoopEnterCounting,
+    kLoopLeave,
+    kLanded,
+    kVforked
+};
 
 // A row before it has an address. Rows are kept in groups, one for each procedure: the procedure's
 // row first, then its loops, calls and communication statements.
@@ -62,9 +71,24 @@ class SiteTable {
 };
 
 // The template of a probe for an asm statement: %0 is the memory operand that names the frame, %1,
-// where the kind has a number, a register, memory or constant operand. Operands are escaped
-// after GCC's rules; both assembler dialects are in it. The group need not have been written yet.
+// where the kind has a number, a register, memory or constant operand. Where it gives an address
+// back, %0 is the register for it, which holds 0 before, and %1 names the frame. Operands are
+// escaped after GCC's rules; both assembler dialects are in it. The group need not have been
+// written yet.
 std::string probe_template(ProbeKind kind, int group, int row);
+
+// The template of what counts where the body of a loop begins: %0 is the register with the address
+// that the probe gave back.
+constexpr const char* kCountTemplate =
+    "test{q}\t%0, %0\n\tje\t1f\n\tadd{q\t$1, (%0)|\tQWORD PTR [%0], 1}\n1:";
+
+// The template of a probe that tests a level, apart: the symbol of the level, and what is done when
+// the site is on. Both empty for others, which stand where they are hardly met.
+struct ProbeParts {
+    std::string level;
+    std::string body;
+};
+ProbeParts parts_of_probe(std::string_view text);
 
 // Registers that a probe takes away from the compiler, besides the flags.
 std::vector<const char*> probe_clobbers(ProbeKind kind);
@@ -72,6 +96,7 @@ std::vector<const char*> probe_clobbers(ProbeKind kind);
 inline bool has_number(ProbeKind kind) {
     return kind == ProbeKind::kLoopLeave || kind == ProbeKind::kVforked;
 }
+inline bool gives_address(ProbeKind kind) { return kind == ProbeKind::kLoopEnterCounting; }
 
 // What a probe's template contains and no other asm statement does.
 constexpr const char* kProbeMark = ".Ldwell_rows.";

@@ -28,7 +28,8 @@ constexpr std::string_view kCompilers[] = {"mpicc", "mpicxx",   "mpifort", "gcc"
 constexpr const char* kEnableVariable = "DWELL_CC_ENABLE";
 constexpr const char* kAllVariable = "DWELL_CC_ALL";
 constexpr const char* kVerboseVariable = "DWELL_CC_VERBOSE";
-constexpr const char* kStripDebugVariable = "DWELL_CC_STRIP_DEBUG";  // for clang's plugin alone
+constexpr const char* kStripDebugVariable = "DWELL_CC_STRIP_DEBUG";  // these for clang's plugin
+constexpr const char* kMarkedVariable = "DWELL_CC_MARKED";           // alone
 
 constexpr const char* kHelp =
     "Usage: dwell-mpicc|dwell-mpicxx|dwell-mpifort [--dwell-OPTION]... COMPILER'S ARGUMENTS\n"
@@ -122,7 +123,7 @@ std::string quoted(const std::string& word) {
 std::string command_line(const Invocation& invocation) {
     std::string line;
     for (const char* variable :
-         {kEnableVariable, kAllVariable, kVerboseVariable, kStripDebugVariable}) {
+         {kEnableVariable, kAllVariable, kVerboseVariable, kStripDebugVariable, kMarkedVariable}) {
         const char* value = getenv(variable);
         if (value != nullptr) line += std::string(variable) + "=" + quoted(value) + " ";
     }
@@ -204,17 +205,42 @@ std::vector<std::string> gcc_options(const std::string& plugin, const std::strin
     return options;
 }
 
-// clang complains of options that nothing uses, as in assembling. Without -g it forgets lines: they
-// are made for the plugin, which takes them out again.
+// clang complains of options that nothing uses, as in assembling. Without -g it forgets lines, and
+// without being asked for calls in every procedure, which procedures want none: both are made for
+// the plugin, which takes them out again.
 std::vector<std::string> clang_options(const std::string& plugin, const CompileCommand& command) {
     unsetenv(kStripDebugVariable);
+    unsetenv(kMarkedVariable);
     if (!command.has_source) return {};
     std::vector<std::string> options = {"-fpass-plugin=" + plugin};
     if (!command.has_lines) {
         options.insert(options.end(), {"-Xclang", "-debug-info-kind=line-tables-only"});
         setenv(kStripDebugVariable, "1", 1);
     }
+    if (command.may_mark) {
+        options.insert(options.end(), {"-Xclang", "-finstrument-functions-after-inlining"});
+        setenv(kMarkedVariable, "1", 1);
+    }
     return options;
+}
+
+void append_to(const char* variable, const char* separator, const std::string& word) {
+    const char* given = getenv(variable);
+    const bool empty = given == nullptr || *given == '\0';
+    setenv(variable, (empty ? word : given + (separator + word)).c_str(), 1);
+}
+
+// The compiler may be ccache by another name, which knows neither what the profile says nor that
+// variables tell clang's plugin what to do: what differs in these is cached apart.
+void tell_ccache(const std::string& profile) {
+    if (!profile.empty()) append_to("CCACHE_EXTRAFILES", ":", profile);
+    std::string settings = "dwell";
+    for (const char* variable :
+         {kEnableVariable, kAllVariable, kVerboseVariable, kStripDebugVariable, kMarkedVariable}) {
+        const char* value = getenv(variable);
+        settings += std::string("|") + (value != nullptr ? value : "");
+    }
+    append_to("CCACHE_NAMESPACE", "|", settings);
 }
 
 // Adds the options that put probes in, or says why there will be none.
@@ -241,6 +267,7 @@ void add_plugin(Invocation* invocation) {
     const std::vector<std::string> options = check.family == Family::kGcc
                                                  ? gcc_options(plugin, profile)
                                                  : clang_options(plugin, command);
+    tell_ccache(profile);
     invocation->arguments.insert(invocation->arguments.begin(), options.begin(), options.end());
 }
 

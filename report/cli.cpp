@@ -15,7 +15,8 @@
 namespace dwell {
 namespace {
 
-// A setting of `dwell run`. `word` is a value besides numbers that is allowed.
+// A setting of `dwell run`. `word` is a value besides numbers that is allowed, or with `most` below
+// `least` all values that are, with bars between.
 struct Setting {
     const char* option;
     const char* variable;
@@ -34,7 +35,7 @@ constexpr Setting kSettings[] = {
      "Samples of computation for each second and thread, or off"},
     {"--peers", "DWELL_PEERS", &RunOptions::peers, "N", 1, 1'000'000, nullptr,
      "Partners told apart at each communication statement"},
-    {"--memory", "DWELL_MEMORY_MIB", &RunOptions::memory_mib, "MIB", 1, 65'536, nullptr,
+    {"--memory", "DWELL_MEMORY_MIB", &RunOptions::memory_mib, "MIB", 1, 4096, nullptr,
      "Largest record file of one process"},
     {"--per-rank-limit", "DWELL_ROW_LIMIT", &RunOptions::row_limit, "ROWS", 0, 1'000'000'000,
      nullptr, "Rows of figures by rank that are kept; above it only sums"},
@@ -42,13 +43,33 @@ constexpr Setting kSettings[] = {
      "What source probes may cost, in tenths of a percent, or off: no limit"},
     {"--merge-timeout", "DWELL_MERGE_TIMEOUT", &RunOptions::merge_timeout, "SECONDS", 1, 86'400,
      nullptr, "Longest wait for other ranks in MPI_Finalize"},
+    {"--wait", "DWELL_WAIT", &RunOptions::wait, "HOW", 0, -1, "full|node|off",
+     "Who waited for whom: of all ranks (full), of those on one node, or off"},
+    {"--omp", "DWELL_OMP", &RunOptions::omp, "HOW", 0, -1, "on|off",
+     "Regions, loops, barriers and tasks of OpenMP, or off"},
+    {"--io", "DWELL_IO", &RunOptions::io, "HOW", 0, -1, "on|off",
+     "Statements that read and write files: on, or off"},
 };
+
+bool is_one_of(const std::string& words, const std::string& value) {
+    return !value.empty() && value.find('|') == std::string::npos &&
+           ("|" + words + "|").find("|" + value + "|") != std::string::npos;
+}
+
+// "full, node or off".
+std::string list_of(std::string words) {
+    const size_t last = words.rfind('|');
+    if (last != std::string::npos) words.replace(last, 1, " or ");
+    for (size_t at = 0; (at = words.find('|')) != std::string::npos;) words.replace(at, 1, ", ");
+    return words;
+}
 
 constexpr const char* kRunFooter =
     "Works inside a launcher (mpirun -n 4 dwell run ./app) and around one\n"
     "(dwell run mpirun -n 4 ./app). Each option has a twin variable: DWELL_OUT,\n"
     "DWELL_CALLPATH, DWELL_SAMPLE, DWELL_PEERS, DWELL_MEMORY_MIB, DWELL_ROW_LIMIT,\n"
-    "DWELL_PROBE_LIMIT, DWELL_MERGE_TIMEOUT, DWELL_ENABLE, DWELL_QUIET=1.";
+    "DWELL_PROBE_LIMIT, DWELL_MERGE_TIMEOUT, DWELL_WAIT, DWELL_OMP, DWELL_IO,\n"
+    "DWELL_ENABLE, DWELL_PRESERVE_ORDER=1, DWELL_QUIET=1.";
 
 class RunFormatter : public CLI::Formatter {
   public:
@@ -115,6 +136,11 @@ std::optional<CliEnd> settle(RunOptions* options) {
         return CliEnd{2, "DWELL_QUIET: '" + quiet + "' should be 0 or 1"};
     }
     if (quiet == "1") options->quiet = true;
+    const std::string order = environment("DWELL_PRESERVE_ORDER");
+    if (!order.empty() && order != "0" && order != "1") {
+        return CliEnd{2, "DWELL_PRESERVE_ORDER: '" + order + "' should be 0 or 1"};
+    }
+    if (order == "1") options->preserve_order = true;
     return std::nullopt;
 }
 
@@ -134,7 +160,8 @@ tl::expected<FinishOptions, CliEnd> parse_job_directory(const char* name, const 
 std::string setting_error(const std::string& variable, const std::string& value) {
     for (const Setting& setting : kSettings) {
         if (variable != setting.variable) continue;
-        if (setting.word != nullptr && value == setting.word) return {};
+        if (setting.word != nullptr && is_one_of(setting.word, value)) return {};
+        if (setting.most < setting.least) return list_of(setting.word);
         int64_t number = 0;
         const char* end = value.data() + value.size();
         const auto parsed = std::from_chars(value.data(), end, number);
@@ -163,6 +190,8 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
         app.add_option(setting.option, options.*setting.member, setting.help)
             ->type_name(setting.value_name);
     }
+    app.add_flag("--preserve-order", options.preserve_order,
+                 "Choices between messages fall as in the run without dwell");
     app.add_flag("-q,--quiet", options.quiet, "No summary at the end");
     const size_t command = find_command(words);
     const auto split = words.begin() + static_cast<ptrdiff_t>(std::min(command, words.size()));
@@ -207,7 +236,7 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
     app.add_flag("--left-out", options.left_out, "Names what was given no probes, and why");
     app.add_option("--width", options.width, "Columns (default: the terminal's, else 100)")
         ->type_name("N")
-        ->check(CLI::Range(40, 1000));
+        ->check(CLI::Range(60, 1000));
     app.add_option("--color", options.color, "auto, always or never")
         ->type_name("WHEN")
         ->check(CLI::IsMember({"auto", "always", "never"}));

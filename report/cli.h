@@ -18,8 +18,12 @@ struct RunOptions {
     std::string row_limit;      // DWELL_ROW_LIMIT
     std::string probe_limit;    // DWELL_PROBE_LIMIT
     std::string merge_timeout;  // DWELL_MERGE_TIMEOUT
+    std::string wait;           // DWELL_WAIT
+    std::string omp;            // DWELL_OMP
+    std::string io;             // DWELL_IO
     std::string enable;         // DWELL_ENABLE: an enabling profile
     bool quiet = false;         // DWELL_QUIET
+    bool preserve_order = false;
     std::vector<std::string> command;
 };
 

@@ -7,8 +7,11 @@
 #include <map>
 #include <tuple>
 
+#include "report/names.h"
 #include "report/text_style.h"
+#include "report/wait_figures.h"
 #include "runtime/mpi_calls.h"
+#include "runtime/omp_constructs.h"
 #include "summarize/merged_tables.h"
 #include "summarize/profile_walk.h"
 
@@ -47,30 +50,6 @@ void find_worst_ranks(const Profile& profile, std::vector<CommLine>* lines) {
     }
 }
 
-std::string peer_text(uint32_t peer) {
-    if (peer == kNoPeer) return "any";
-    const uint32_t world = peer >> kPeerRankBits;
-    const uint32_t rank = peer & ((1u << kPeerRankBits) - 1);
-    if (world == 0) return fmt::format("{}", rank);
-    if (world == kParentWorld) return fmt::format("parent:{}", rank);
-    return fmt::format("w{}:{}", world, rank);
-}
-
-std::string distance_text(uint32_t distance, uint32_t world_size) {
-    if (distance == kNoPeer) return "other worlds";
-    if (distance == kOtherDistances) return "others";
-    if (distance > world_size / 2) return fmt::format("-{}", world_size - distance);
-    return fmt::format("+{}", distance);
-}
-
-// The way of the bytes: from the rank, to the rank, or both.
-std::string pair_text(uint32_t rank, uint32_t peer, bool sent, bool received, bool utf8) {
-    const std::string own = fmt::format("{}", rank);
-    if (sent && received) return own + std::string(glyphs(utf8).both_ways) + peer_text(peer);
-    if (received) return peer_text(peer) + std::string(glyphs(utf8).arrow) + own;
-    return own + std::string(glyphs(utf8).arrow) + peer_text(peer);
-}
-
 // Samples by function, file and line.
 using LineSamples = std::map<std::tuple<std::string, std::string, int>, uint64_t>;
 
@@ -94,12 +73,6 @@ SampledPlaces sorted_places(const LineSamples& samples) {
     return places;
 }
 
-struct PairWeight {
-    double time_ns = 0;
-    bool sent = false;
-    bool received = false;
-};
-
 }  // namespace
 
 bool is_setup(const ProfileNode& node) {
@@ -115,12 +88,14 @@ bool is_serial(const Profile& profile) {
 }
 
 MpiTimes mpi_times(const Profile& profile) {
-    MpiTimes times{profile.transfer_ns, profile.blocked_ns, 0};
+    const uint64_t known_ns = std::min(profile.sync_ns, profile.blocked_ns);
+    MpiTimes times{profile.transfer_ns, profile.blocked_ns, profile.blocked_ns - known_ns, 0};
     for (const ProfileNode& node : profile.nodes) {
         if (!is_setup(node)) continue;
         const uint64_t blocked = std::min(node.totals.blocked_ns, node.totals.time_ns);
         times.setup_ns += node.totals.time_ns;
         times.blocked_ns -= std::min(times.blocked_ns, blocked);
+        times.estimated_ns -= std::min(times.estimated_ns, estimated_ns(node.totals));
         times.transfer_ns -= std::min(times.transfer_ns, node.totals.time_ns - blocked);
     }
     return times;
@@ -145,16 +120,27 @@ std::vector<RankFigures> rank_figures(const Profile& profile) {
         if (found == index_of.end()) continue;
         RankFigures& rank = figures[found->second];
         rank.computation_ns += row.computation_ns;
+        if (row.node == 0) {
+            rank.omp_wait_ns += row.totals.omp_wait_ns;
+            rank.omp_idle_ns += row.totals.omp_idle_ns;
+        }
+        if (is_io(profile.nodes[row.node])) rank.io_ns += row.totals.time_ns;
         if (!is_communication(profile.nodes[row.node])) continue;
         const uint64_t blocked = std::min(row.totals.blocked_ns, row.totals.time_ns);
         if (is_setup(profile.nodes[row.node])) {
             rank.setup_ns += row.totals.time_ns;
         } else {
+            const uint64_t known = std::min(row.totals.sync_ns, blocked);
             rank.blocked_ns += blocked;
+            rank.known_ns += known;
+            rank.estimated_ns += blocked - known;
             rank.transfer_ns += row.totals.time_ns - blocked;
         }
         rank.bytes_sent += row.totals.bytes_sent;
         rank.bytes_received += row.totals.bytes_received;
+    }
+    for (RankFigures& rank : figures) {
+        rank.computation_ns -= std::min(rank.computation_ns, rank.omp_wait_ns + rank.omp_idle_ns);
     }
     return figures;
 }
@@ -168,10 +154,12 @@ std::optional<Peak> peak(const std::vector<RankFigures>& ranks, uint64_t RankFig
     return most;
 }
 
-std::vector<CommLine> comm_lines(const Profile& profile) {
+namespace {
+
+std::vector<CommLine> lines_of_kind(const Profile& profile, SiteKind kind) {
     std::map<LineKey, CommLine> by_key;
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
-        if (!is_communication(profile.nodes[i])) continue;
+        if (profile.nodes[i].kind != kind) continue;
         CommLine& line = by_key[line_key(profile, i)];
         if (line.nodes.empty()) {
             line.node = i;
@@ -193,6 +181,15 @@ std::vector<CommLine> comm_lines(const Profile& profile) {
     return lines;
 }
 
+}  // namespace
+
+std::vector<CommLine> comm_lines(const Profile& profile) {
+    return lines_of_kind(profile, SiteKind::kCommunication);
+}
+std::vector<CommLine> io_lines(const Profile& profile) {
+    return lines_of_kind(profile, SiteKind::kIo);
+}
+
 // The rank with most own time in each line.
 static void find_worst_ranks(const Profile& profile, std::vector<SiteLine>* lines) {
     std::vector<size_t> line_of(profile.nodes.size(), SIZE_MAX);
@@ -212,16 +209,28 @@ static void find_worst_ranks(const Profile& profile, std::vector<SiteLine>* line
 
 std::vector<SiteLine> site_lines(const Profile& profile) {
     std::map<std::pair<LineKey, SiteKind>, SiteLine> by_key;
+    std::vector<const SiteLine*> line_of(profile.nodes.size(), nullptr);
+    // Loops in each other on one line: the inner one's time is in the outer one's.
+    const auto lies_in_another = [&](uint32_t index) {
+        uint32_t around = profile.nodes[index].parent;
+        while (around != kNoNode && line_of[around] != line_of[index]) {
+            around = profile.nodes[around].parent;
+        }
+        return around != kNoNode;
+    };
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
         const ProfileNode& node = profile.nodes[i];
-        if (!is_probed(node) || node.kind == SiteKind::kMarker) continue;
+        if (!is_probed(node) || is_openmp(node) || node.kind == SiteKind::kMarker) continue;
         SiteLine& line = by_key[{{node.name, node.file, node.line, node.module}, node.kind}];
         if (line.nodes.empty()) line.totals.min_ns = UINT64_MAX;
         const bool most =
             line.nodes.empty() || node.computation_ns > profile.nodes[line.node].computation_ns;
         if (most) line.node = i;
         line.nodes.push_back(i);
-        add_totals(&line.totals, node.totals);
+        line_of[i] = &line;
+        Totals totals = node.totals;
+        if (lies_in_another(i)) totals.time_ns = 0;
+        add_totals(&line.totals, totals);
         line.own_ns += node.computation_ns;
         line.labels |= node.labels;
     }
@@ -231,6 +240,29 @@ std::vector<SiteLine> site_lines(const Profile& profile) {
     std::stable_sort(lines.begin(), lines.end(),
                      [](const SiteLine& a, const SiteLine& b) { return a.own_ns > b.own_ns; });
     return lines;
+}
+
+static void add_openmp_text(const ProfileNode& node, double ranks, bool utf8,
+                            std::vector<std::string>* parts) {
+    const Totals& totals = node.totals;
+    const auto add_time = [&](uint64_t ns, const char* text) {
+        if (ns == 0) return;
+        parts->push_back(time_text(static_cast<double>(ns) / ranks, utf8) + " " + text);
+    };
+    const auto add_count = [&](uint64_t count, const char* text) {
+        if (count != 0) parts->push_back(count_text(count) + " " + text);
+    };
+    const bool region = node.call == static_cast<uint16_t>(OmpConstruct::kParallel);
+    add_count(totals.iterations, "iterations");
+    add_count(totals.chunks, "chunks");
+    add_count(totals.created, !region ? "created" : totals.created == 1 ? "region" : "regions");
+    add_time(totals.omp_wait_ns, "waiting");
+    if (totals.count != 0 && totals.omp_start_ns != 0) {
+        const auto mean_ns =
+            static_cast<double>(totals.omp_start_ns) / static_cast<double>(totals.count);
+        parts->push_back("each " + time_text(mean_ns, utf8) + " until its start");
+    }
+    add_time(totals.omp_overhead_ns, "fork and join");
 }
 
 std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
@@ -243,6 +275,10 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
                                 count_text(totals.count - std::min(totals.count, totals.untimed)));
         }
         parts.push_back(text);
+    }
+    if (is_openmp(node)) add_openmp_text(node, ranks, utf8, &parts);
+    if ((node.labels & kLabelPhase) != 0) {
+        parts.push_back(node.phase.known ? "phase " + iterations_text(node.phase) : "phase");
     }
     if (totals.volume != 0) parts.push_back("volume " + count_text(totals.volume));
     if ((node.labels & kLabelReduced) != 0) {
@@ -261,48 +297,17 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::vector<PairShare> heaviest_pairs(const Profile& profile, const CommLine& line, bool utf8,
-                                      size_t limit, size_t* others) {
-    const auto in_line = [&line](uint32_t node) {
-        return std::find(line.nodes.begin(), line.nodes.end(), node) != line.nodes.end();
-    };
-    std::vector<PairShare> pairs;
-    if (profile.distances.empty()) {
-        std::map<std::pair<uint32_t, uint32_t>, PairWeight> weights;
-        for (const ProfilePeer& peer : profile.peers) {
-            if (!in_line(peer.node)) continue;
-            PairWeight& weight = weights[{peer.rank, peer.peer}];
-            weight.time_ns += static_cast<double>(peer.time_ns);
-            weight.sent = weight.sent || peer.bytes_sent != 0;
-            weight.received = weight.received || peer.bytes_received != 0;
-        }
-        for (const auto& [key, weight] : weights) {
-            pairs.push_back({pair_text(key.first, key.second, weight.sent, weight.received, utf8),
-                             weight.time_ns});
-        }
-    } else {
-        std::map<uint32_t, double> weights;
-        for (const MergedDistance& distance : profile.distances) {
-            if (!in_line(distance.node)) continue;
-            weights[distance.distance] += static_cast<double>(distance.time_ns);
-        }
-        for (const auto& [distance, ns] : weights) {
-            pairs.push_back({distance_text(distance, profile.world_size), ns});
-        }
+std::string iterations_text(const PhaseNumbers& phase) {
+    if (!phase.known) return "";
+    std::string text = fmt::format("{} to {}", phase.first, phase.last);
+    if (phase.last_behind < phase.last) {
+        text += fmt::format(", only to {} on rank {}", phase.last_behind, phase.rank_behind);
     }
-    std::stable_sort(pairs.begin(), pairs.end(),
-                     [](const PairShare& a, const PairShare& b) { return a.share > b.share; });
-    double sum_ns = 0;
-    for (const PairShare& pair : pairs) sum_ns += pair.share;
-    const double whole = std::max(static_cast<double>(line.totals.time_ns), sum_ns);
-    for (PairShare& pair : pairs) pair.share = whole > 0 ? pair.share / whole : 0;
-    *others = pairs.size() > limit ? pairs.size() - limit : 0;
-    if (*others != 0) pairs.resize(limit);
-    return pairs;
+    return text;
 }
 
 std::vector<IntervalLine> interval_lines(const Profile& profile) {
-    using Key = std::tuple<LineKey, LineKey, std::string>;
+    using Key = std::tuple<LineKey, LineKey, OwnerKey>;
     std::map<Key, IntervalLine> by_key;
     std::map<Key, uint64_t> largest_ns;
     std::map<Key, LineSamples> samples;
@@ -310,7 +315,7 @@ std::vector<IntervalLine> interval_lines(const Profile& profile) {
         const LineKey from =
             interval.from == kNoNode ? LineKey{} : line_key(profile, interval.from);
         const Key key = {from, line_key(profile, interval.to),
-                         profile.nodes[interval.booked_on].name};
+                         owner_key(profile, interval.booked_on)};
         IntervalLine& line = by_key[key];
         if (line.count == 0 || interval.time_ns > largest_ns[key]) {
             line.from = interval.from;
@@ -372,8 +377,10 @@ std::string places_text(const SampledPlaces& places, size_t limit, int width, bo
         const std::string gap = place.empty() ? "" : " ";
         std::vector<std::string> forms = {before + after};
         if (!same_function) {
-            const std::string inner = inner_name(own_function);
-            forms = {before + own_function + gap + after, before + inner + gap + after};
+            forms.clear();
+            for (const std::string& name : ever_shorter(own_function)) {
+                forms.push_back(before + name + gap + after);
+            }
             if (i == 0 && !place.empty()) forms.push_back(after);
         }
         const int rest = width - display_width(text);
@@ -420,6 +427,11 @@ uint32_t extra_computation(const Profile& profile, uint32_t rank) {
     return most;
 }
 
+std::string shown_name(const ProfileNode& node, bool utf8) {
+    const bool procedure = node.kind == SiteKind::kProcedure || node.kind == SiteKind::kCall;
+    return procedure ? short_name(node.name, utf8) : printable(node.name, utf8);
+}
+
 std::string place_text(const ProfileNode& node, bool utf8) {
     if (node.file.empty()) return printable(base_name(node.module), utf8);
     const std::string file = printable(base_name(node.file), utf8);
@@ -451,7 +463,35 @@ std::string procedure_name(const Profile& profile, uint32_t node, bool utf8) {
     const ProfileNode& own = profile.nodes[node];
     if (own.kind == SiteKind::kProgram) return printable(base_name(own.name), utf8);
     if (own.kind == SiteKind::kProcedure) return short_name(own.name, utf8);
-    return procedure_of(profile, node, utf8);
+    const std::string around = procedure_of(profile, node, utf8);
+    return around.empty() ? printable(own.name, utf8) : around;
+}
+
+OwnerKey owner_key(const Profile& profile, uint32_t node) {
+    const ProfileNode& owner = profile.nodes[node];
+    return {owner.name, owner.file, owner.line};
+}
+
+std::string owner_text(const Profile& profile, uint32_t node, int room, bool utf8) {
+    const ProfileNode& owner = profile.nodes[node];
+    const std::string procedure = procedure_name(profile, node, utf8);
+    std::string inside;
+    if (owner.kind == SiteKind::kLoop) {
+        inside = "loop " + place_text(owner, utf8);
+    } else if (owner.kind == SiteKind::kBlock) {
+        inside = printable(owner.name, utf8);
+        if (inside == procedure) return cut_name(inside, room, utf8);
+    }
+    if (inside.empty()) return cut_name(procedure, room, utf8);
+    const std::string around = procedure_of(profile, node, utf8);
+    if (around.empty()) return cut_middle(inside, room, utf8);
+    if (owner.kind == SiteKind::kLoop && owner.line != 0 &&
+        display_width(around) + 2 + display_width(inside) > room) {
+        inside = fmt::format("loop :{}", owner.line);  // the file is mostly the procedure's
+    }
+    const std::vector<int> rooms =
+        share_room({display_width(around), display_width(inside)}, room - 2);
+    return cut_name(around, rooms[0], utf8) + ", " + cut_middle(inside, rooms[1], utf8);
 }
 
 double rank_count(const Profile& profile) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "summarize/profile.h"
@@ -22,7 +23,8 @@ bool is_serial(const Profile& profile);
 // How the report divides the time in MPI; sums over ranks.
 struct MpiTimes {
     uint64_t transfer_ns = 0;
-    uint64_t blocked_ns = 0;
+    uint64_t blocked_ns = 0;    // sync delay
+    uint64_t estimated_ns = 0;  // of blocked_ns
     uint64_t setup_ns = 0;
 };
 MpiTimes mpi_times(const Profile& profile);
@@ -31,13 +33,18 @@ MpiTimes mpi_times(const Profile& profile);
 // so that a short run is shown as a long one is. All of it where there is nothing else.
 double time_outside_setup(const Profile& profile);
 
-// One rank, threads summed.
+// One rank, threads summed. Waiting and idle time in OpenMP are no computation.
 struct RankFigures {
     uint32_t rank = 0;
     uint64_t computation_ns = 0;
     uint64_t transfer_ns = 0;
-    uint64_t blocked_ns = 0;
+    uint64_t blocked_ns = 0;  // sync delay: known_ns and estimated_ns
+    uint64_t known_ns = 0;
+    uint64_t estimated_ns = 0;
     uint64_t setup_ns = 0;
+    uint64_t omp_wait_ns = 0;  // of OpenMP's threads, in constructs
+    uint64_t omp_idle_ns = 0;  // outside of regions
+    uint64_t io_ns = 0;
     uint64_t bytes_sent = 0;
     uint64_t bytes_received = 0;
 };
@@ -51,10 +58,22 @@ struct Peak {
 };
 std::optional<Peak> peak(const std::vector<RankFigures>& ranks, uint64_t RankFigures::*member);
 
-// A pair of ranks, or a distance between ranks, and its part of a communication line's time.
+// What partners are weighed by: their time, unless hardly any of the line's has a partner, as with
+// polls that mostly find nothing.
+enum class PairMeasure { kTime, kBytes, kMessages };
+
+// A pair of ranks, or a distance between ranks, and its part of a communication line's time, or of
+// the bytes or messages of all pairs. A pair stands once for each direction of its messages, or
+// once for both where these are not told apart; time is that of both ranks, a message that both saw
+// counts once.
 struct PairShare {
-    std::string text;  // "0→3", "w1:2→0", "+1"
+    std::string text;  // "0→3", "0↔3", "0→w1:2", "+1"
     double share = 0;
+};
+struct HeaviestPairs {
+    std::vector<PairShare> pairs;  // heaviest first
+    size_t others = 0;             // beyond the limit
+    PairMeasure measure = PairMeasure::kTime;
 };
 
 // A communication statement over all call paths that reach it.
@@ -67,9 +86,9 @@ struct CommLine {
 };
 // Communication before set-up, longest time first.
 std::vector<CommLine> comm_lines(const Profile& profile);
-// Heaviest first, at most `limit`; `*others` is how many more there are.
-std::vector<PairShare> heaviest_pairs(const Profile& profile, const CommLine& line, bool utf8,
-                                      size_t limit, size_t* others);
+// I/O statements, likewise.
+std::vector<CommLine> io_lines(const Profile& profile);
+HeaviestPairs heaviest_pairs(const Profile& profile, const CommLine& line, bool utf8, size_t limit);
 
 // A procedure, loop or block with probes, over all call paths that reach it.
 struct SiteLine {
@@ -86,6 +105,10 @@ std::vector<SiteLine> site_lines(const Profile& profile);
 // What probes know beside time and count, such as "2000 iterations, recursive"; often empty. Counts
 // are sums, times means of `ranks`.
 std::string probe_text(const ProfileNode& node, double ranks, bool utf8);
+
+// "0 to 19", or "0 to 19, only to 17 on rank 3" where not all came as far; empty when no numbers
+// were given.
+std::string iterations_text(const PhaseNumbers& phase);
 
 // Computation between two communication statements, over all call paths.
 struct IntervalLine {
@@ -128,11 +151,24 @@ std::string place_text(const ProfileNode& node, bool utf8);
 // that is known is the offset in that procedure, or in its module when it has no name.
 std::string place_in_procedure(const Profile& profile, uint32_t node, bool utf8);
 
-// The name of a procedure, or of the one that holds a statement.
+// The short name of a procedure. What a block is called is up to the user, whatever C++ would make
+// of it.
+std::string shown_name(const ProfileNode& node, bool utf8);
+
+// The name of a procedure, or of the one that holds a statement or block; of a block in none its
+// own.
 std::string procedure_name(const Profile& profile, uint32_t node, bool utf8);
 
 // The name of the procedure that holds this statement.
 std::string procedure_of(const Profile& profile, uint32_t node, bool utf8);
+
+// Tells apart what computation is booked on: name and place of a procedure, loop or block.
+using OwnerKey = std::tuple<std::string, std::string, int>;
+OwnerKey owner_key(const Profile& profile, uint32_t node);
+
+// What computation is booked on, in at most `room` columns: "relax", "relax, loop heat.c:12",
+// "main, assembly" (a block).
+std::string owner_text(const Profile& profile, uint32_t node, int room, bool utf8);
 
 // How many ranks a mean is taken over; at least 1.
 double rank_count(const Profile& profile);

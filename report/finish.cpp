@@ -27,16 +27,11 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMergedFile = "merged";
 
-std::string text_at(const Merged& merged, uint32_t offset) {
-    if (offset >= merged.text.size()) return {};
-    return std::string(merged.text.data() + offset);
-}
-
 // The name of this run for directories, after the program of its first rank.
 std::string name_of_run(const Merged& merged) {
-    const std::string program =
-        merged.ranks.empty() ? std::string() : text_at(merged, merged.ranks[0].program);
-    return run_name(program, std::string(merged.job, strnlen(merged.job, sizeof merged.job)));
+    MergedRank first{};
+    RankReader(merged.ranks).next(&first);
+    return run_name(first.program, std::string(merged.job, strnlen(merged.job, sizeof merged.job)));
 }
 
 Outcome write_three_files(const Profile& profile, const std::string& directory) {

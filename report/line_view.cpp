@@ -12,6 +12,8 @@ namespace {
 
 constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is no line worth reading
 constexpr size_t kFunctionLines = 3;    // of a sampled function
+constexpr double kLeastPair = 0.005;    // 0 % is nothing to tell of a pair
+constexpr int kLeastFunction = 24;      // columns of its name, if it has as many
 
 // "heat.c:88  MPI_Recv  in exchange", cut to `room`; the place is cut last. Without a line the
 // place names the procedure.
@@ -21,7 +23,7 @@ void add_identity(const Profile& profile, uint32_t node_index, int room, bool ut
     const bool names_procedure = place_in_procedure(profile, node_index, utf8).starts_with("+0x");
     const std::string procedure = names_procedure ? "" : procedure_of(profile, node_index, utf8);
     const int place_room = names_procedure ? room - display_width(name) - 2 : room / 2;
-    const std::string place = cut_name(place_text(node, utf8), place_room, utf8);
+    const std::string place = cut_place(place_text(node, utf8), place_room, utf8);
     int rest = room;
     if (!place.empty()) {
         line->add(place + "  ", Tone::kHot);
@@ -30,11 +32,6 @@ void add_identity(const Profile& profile, uint32_t node_index, int room, bool ut
     line->add(cut_middle(name, rest, utf8), Tone::kName);
     rest -= display_width(name) + 5;
     if (!procedure.empty() && rest >= 6) line->add("  in " + cut_name(procedure, rest, utf8));
-}
-
-std::string blocked_text(const Totals& totals) {
-    if (totals.blocked_ns == 0) return "none";
-    return share_text(static_cast<double>(totals.blocked_ns), static_cast<double>(totals.time_ns));
 }
 
 struct SampledFunction {
@@ -59,7 +56,7 @@ std::vector<SampledFunction> sampled_functions(const SampledPlaces& places) {
 }
 
 // "jacobi.cpp:81 44 %, :79 30 %, 3 more lines"; shares of the function's own samples.
-std::string function_lines_text(const SampledFunction& function, size_t limit, bool utf8) {
+std::string first_lines_text(const SampledFunction& function, size_t limit, bool utf8) {
     std::string text;
     std::string file;
     size_t shown = 0;
@@ -82,26 +79,36 @@ std::string function_lines_text(const SampledFunction& function, size_t limit, b
     return text;
 }
 
+// As many lines as fit; a single one may lose its middle.
+std::string function_lines_text(const SampledFunction& function, int room, bool utf8) {
+    for (size_t limit = kFunctionLines; limit > 1; --limit) {
+        std::string text = first_lines_text(function, limit, utf8);
+        if (display_width(text) <= room) return text;
+    }
+    std::string text = first_lines_text(function, 1, utf8);
+    if (display_width(text) > room) text.resize(std::min(text.find(", "), text.size()));
+    if (display_width(text) > room) text.resize(std::min(text.find(' '), text.size()));
+    return cut_place(text, room, utf8);
+}
+
 std::string pairs_text(const Profile& profile, const CommLine& line, bool utf8) {
-    size_t others = 0;
-    const std::vector<PairShare> pairs = heaviest_pairs(profile, line, utf8, 4, &others);
-    if (pairs.empty()) return "";
+    const HeaviestPairs heaviest = heaviest_pairs(profile, line, utf8, 4);
+    if (heaviest.pairs.empty()) return "";
+    constexpr const char* kMeasures[] = {"time", "bytes", "messages"};
     std::string text =
-        profile.distances.empty() ? "partners by time:" : "partners by rank distance and time:";
-    for (size_t i = 0; i < pairs.size(); ++i) {
-        text +=
-            fmt::format("{} {} {:.0f} %", i == 0 ? "" : ",", pairs[i].text, 100 * pairs[i].share);
+        fmt::format("partners by {}{}:", profile.distances.empty() ? "" : "rank distance and ",
+                    kMeasures[static_cast<int>(heaviest.measure)]);
+    size_t others = heaviest.others;
+    for (size_t i = 0; i < heaviest.pairs.size(); ++i) {
+        if (i != 0 && heaviest.pairs[i].share < kLeastPair) {
+            ++others;
+            continue;
+        }
+        text += fmt::format("{} {} {:.0f} %", i == 0 ? "" : ",", heaviest.pairs[i].text,
+                            100 * heaviest.pairs[i].share);
     }
     if (others != 0) text += fmt::format(", {} more", others);
     return text;
-}
-
-std::string identity_text(const Profile& profile, uint32_t node, int room, bool utf8) {
-    if (node == kNoNode) return "start";
-    const std::string name = printable(profile.nodes[node].name, utf8);
-    const int place_room = std::max(room - display_width(name) - 1, room / 2);
-    const std::string place = cut_name(place_text(profile.nodes[node], utf8), place_room, utf8);
-    return cut_middle((place.empty() ? "" : place + " ") + name, room, utf8);
 }
 
 // Entries worth a place in a list of at most `limit`: those below kLeastShare of `whole` are left
@@ -129,6 +136,7 @@ void draw_left_out(size_t shown, size_t all, size_t limit, const char* whole, Ca
 void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
     constexpr size_t kLines = 3;
     const bool utf8 = canvas->utf8();
+    const int counts_width = display_width(fmt::format("{0} of {0} samples", interval.samples)) + 2;
     for (size_t i = 0; i < std::min(kLines, interval.lines.size()); ++i) {
         const SampledLine& sampled = interval.lines[i];
         Line line;
@@ -137,15 +145,18 @@ void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
                                      static_cast<double>(interval.samples)),
                           8),
                  Tone::kComputation);
-        line.add(pad_left(fmt::format("{} of {} samples", sampled.samples, interval.samples), 24));
+        line.add(pad_left(fmt::format("{} of {} samples", sampled.samples, interval.samples),
+                          counts_width));
         line.add("  ");
         ProfileNode place;
         place.file = sampled.file;
         place.line = sampled.line;
-        const std::string where = cut_middle(place_text(place, utf8), 30, utf8);
-        if (!where.empty()) line.add(where + "  ", Tone::kComputation);
-        line.add(
-            cut_middle(short_name(sampled.function, utf8), canvas->width() - line.width(), utf8));
+        const std::string where = place_text(place, utf8);
+        const std::string name = short_name(sampled.function, utf8);
+        const std::vector<int> rooms = share_room({display_width(where), display_width(name)},
+                                                  canvas->width() - line.width() - 2);
+        if (!where.empty()) line.add(cut_place(where, rooms[0], utf8) + "  ", Tone::kComputation);
+        line.add(cut_name(name, rooms[1], utf8));
         canvas->put(line);
     }
     if (interval.lines.size() <= kLines) return;
@@ -156,7 +167,8 @@ void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
     line.add(
         pad_left(share_text(static_cast<double>(rest), static_cast<double>(interval.samples)), 8),
         Tone::kDim);
-    line.add(pad_left(fmt::format("{} of {} samples", rest, interval.samples), 24), Tone::kDim);
+    line.add(pad_left(fmt::format("{} of {} samples", rest, interval.samples), counts_width),
+             Tone::kDim);
     line.add(
         fmt::format("  {} {} more {}", canvas->signs().ellipsis, interval.lines.size() - kLines,
                     interval.lines.size() == kLines + 1 ? "line" : "lines"),
@@ -166,11 +178,36 @@ void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
 
 }  // namespace
 
+std::string identity_text(const Profile& profile, uint32_t node, int room, bool utf8) {
+    if (node == kNoNode) return "start";
+    const std::string name = printable(profile.nodes[node].name, utf8);
+    const int name_room = std::min(display_width(name), room / 2);
+    const std::string place =
+        cut_place(place_text(profile.nodes[node], utf8), room - name_room - 1, utf8);
+    return cut_middle((place.empty() ? "" : place + " ") + name, room, utf8);
+}
+
 void put_heads(const std::vector<Column>& columns, int indent, Canvas* canvas) {
     Line line;
     line.pad_to(indent);
     for (const Column& column : columns) line.add(pad_left(column.name, column.width), Tone::kDim);
     canvas->put(line);
+}
+
+std::string worst_text(const GridPlaces& places, const std::optional<Peak>& worst, double mean_ns,
+                       bool utf8) {
+    if (!worst || mean_ns <= 0) return "";
+    if (worst->ns < kLeastImbalance * mean_ns) return "all ranks alike";
+    return fmt::format("rank {}: {}, {}x mean", places.name_of(worst->rank),
+                       time_text(worst->ns, utf8), ratio_text(worst->ns, mean_ns));
+}
+
+void put_with_worst(Line* identity, const std::string& text, const std::optional<Peak>& worst,
+                    double mean_ns, Canvas* canvas) {
+    identity->pad_to(canvas->width() - display_width(text));
+    const bool uneven = worst && worst->ns >= kNotableImbalance * mean_ns;
+    identity->add(text, uneven ? Tone::kHot : Tone::kPlain);
+    canvas->put(*identity);
 }
 
 void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
@@ -187,10 +224,11 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
         canvas->paragraph("  No MPI call was made.", 2);
         return;
     }
-    const std::vector<Column> columns = {{"share", 7},  {"time", 9},     {"blocked", 9},
+    const std::vector<Column> columns = {{"share", 7},  {"time", 9},     {"sync delay", 11},
                                          {"calls", 8},  {"per call", 9}, {"longest", 9},
                                          {"bytes", 10}, {"per call", 10}};
     put_heads(columns, kNumberWidth, canvas);
+    const GridPlaces places(profile);
     for (size_t i = 0; i < shown; ++i) {
         const CommLine& comm = lines[i];
         const Totals& totals = comm.totals;
@@ -201,28 +239,18 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
 
         Line identity;
         identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
-        std::string worst;
-        if (comm.worst && several && mean_ns > 0) {
-            worst = "all ranks alike";
-            if (comm.worst->ns >= kLeastImbalance * mean_ns) {
-                worst = fmt::format("rank {}: {}, {}x mean", comm.worst->rank,
-                                    time_text(comm.worst->ns, utf8),
-                                    ratio_text(comm.worst->ns, mean_ns));
-            }
-        }
+        const std::string worst =
+            several ? worst_text(places, comm.worst, mean_ns, utf8) : std::string();
         add_identity(profile, comm.node,
                      canvas->width() - identity.width() - display_width(worst) - 2, utf8,
                      &identity);
-        identity.pad_to(canvas->width() - display_width(worst));
-        const bool uneven = comm.worst && comm.worst->ns >= kNotableImbalance * mean_ns;
-        identity.add(worst, uneven ? Tone::kHot : Tone::kPlain);
-        canvas->put(identity);
+        put_with_worst(&identity, worst, comm.worst, mean_ns, canvas);
 
         Line figures;
         figures.pad_to(kNumberWidth);
         figures.add(pad_left(share_text(time_ns, total_ns), 7), Tone::kName);
         figures.add(pad_left(time_text(mean_ns, utf8), 9));
-        figures.add(pad_left(blocked_text(totals), 9), Tone::kBlocked);
+        figures.add(pad_left(sync_text(totals), 11), Tone::kBlocked);
         figures.add(pad_left(count_text(totals.count), 8));
         figures.add(pad_left(time_text(time_ns / calls, utf8), 9));
         figures.add(pad_left(time_text(static_cast<double>(totals.max_ns), utf8), 9));
@@ -243,6 +271,7 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
             canvas->paragraph(std::string(kNumberWidth + 2, ' ') + partners, kNumberWidth + 2,
                               Tone::kDim);
         }
+        draw_waits(profile, comm, canvas);
     }
 }
 
@@ -257,7 +286,7 @@ void draw_comm_list(const Profile& profile, const std::vector<CommLine>& all, si
     const size_t shown = lines.size();
     if (shown == 0) return;
     canvas->blank();
-    std::vector<Column> columns = {{"share", 8}, {"time", 9}, {"blocked", 9}, {"calls", 8}};
+    std::vector<Column> columns = {{"share", 8}, {"time", 9}, {"sync delay", 11}, {"calls", 8}};
     if (several) columns.insert(columns.end(), {{"max/mean", 10}, {"rank", 6}});
     int figures_width = 0;
     Line head;
@@ -274,7 +303,7 @@ void draw_comm_list(const Profile& profile, const std::vector<CommLine>& all, si
         Line line;
         line.add(pad_left(share_text(time_ns, total_ns), 8), Tone::kName);
         line.add(pad_left(time_text(mean_ns, utf8), 9));
-        line.add(pad_left(blocked_text(comm.totals), 9), Tone::kBlocked);
+        line.add(pad_left(sync_text(comm.totals), 11), Tone::kBlocked);
         line.add(pad_left(count_text(comm.totals.count), 8));
         if (several && comm.worst && mean_ns > 0) {
             const bool uneven = comm.worst->ns >= kNotableImbalance * mean_ns;
@@ -311,13 +340,18 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
         Line identity;
         identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
         const std::string arrow = " " + std::string(canvas->signs().arrow) + " ";
-        const int half = (canvas->width() - kNumberWidth - display_width(arrow)) * 2 / 5;
-        identity.add(identity_text(profile, interval.from, half, utf8), Tone::kName);
+        const std::string in = "  in ";
+        const auto width = [](const std::string& text) { return display_width(text); };
+        const int from = width(identity_text(profile, interval.from, kAllOfIt, utf8));
+        const int to = width(identity_text(profile, interval.to, kAllOfIt, utf8));
+        const std::string owner = owner_text(profile, interval.booked_on, kAllOfIt, utf8);
+        const int room = canvas->width() - identity.width() - width(arrow);
+        const bool fits = from + to + width(in + owner) <= room;
+        const std::vector<int> rooms = share_room({from, to}, room);
+        identity.add(identity_text(profile, interval.from, rooms[0], utf8), Tone::kName);
         identity.add(arrow);
-        identity.add(identity_text(profile, interval.to, half, utf8), Tone::kName);
-        const int room = canvas->width() - identity.width() - 5;
-        const std::string owner = short_name(profile.nodes[interval.booked_on].name, utf8);
-        if (room >= 6) identity.add("  in " + cut_name(owner, room, utf8));
+        identity.add(identity_text(profile, interval.to, rooms[1], utf8), Tone::kName);
+        if (fits) identity.add(in + owner);
         canvas->put(identity);
 
         Line figures;
@@ -327,6 +361,8 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
         figures.add(pad_left(count_text(interval.count), 9));
         figures.add(pad_left(time_text(time_ns / count, utf8), 9));
         figures.add(pad_left(time_text(static_cast<double>(interval.max_ns), utf8), 9));
+        const int rest = canvas->width() - figures.width() - width(in);
+        if (!fits) figures.add(in + owner_text(profile, interval.booked_on, rest, utf8));
         canvas->put(figures);
         draw_sampled_lines(interval, canvas);
     }
@@ -355,22 +391,23 @@ void draw_sampled_code(const Profile& profile, const TextOptions& options, Canva
         line.add(pad_left(fmt::format("{}", ++number), 2) + "  ", Tone::kDim);
         line.add(pad_left(share_text(static_cast<double>(function.samples), all), 7), Tone::kName);
         line.add(pad_left(count_text(function.samples), 9)).add("  ");
-        const std::string lines = function_lines_text(function, kFunctionLines, utf8);
+        const std::string name = short_name(function.name, utf8);
         const int room = canvas->width() - line.width();
-        const int name_room = std::max(room - display_width(lines) - 2, room / 2);
-        line.add(cut_name(short_name(function.name, utf8), name_room, utf8), Tone::kComputation);
-        if (!lines.empty()) {
-            line.add("  ").add(cut_middle(lines, canvas->width() - line.width() - 2, utf8));
-        }
+        const int least = std::min(display_width(name), kLeastFunction);
+        const std::string lines = function_lines_text(function, room - least - 2, utf8);
+        const int name_room = lines.empty() ? room : room - display_width(lines) - 2;
+        line.add(cut_name(name, name_room, utf8), Tone::kComputation);
+        if (!lines.empty()) line.add("  " + lines);
         canvas->put(line);
     }
     draw_left_out(shown, functions.size(), static_cast<size_t>(options.lines), "the samples",
                   canvas);
     if (hz == 0) return;
     canvas->paragraph(
-        fmt::format("  {} samples at {} Hz a thread: about {} of processor time. n samples mean "
+        fmt::format("  {} sample{} at {} Hz a thread: about {} of processor time. n samples mean "
                     "n/{} s, give or take the square root of n samples.",
-                    places.samples, hz, time_text(1e9 * all / hz, utf8), hz),
+                    places.samples, places.samples == 1 ? "" : "s", hz,
+                    time_text(1e9 * all / hz, utf8), hz),
         2, Tone::kDim);
 }
 
@@ -382,25 +419,29 @@ void draw_ranks(const Profile& profile, Canvas* canvas) {
         return;
     }
     const bool utf8 = canvas->utf8();
-    put_heads({{"rank", 6},
-               {"total", 9},
-               {"computation", 13},
-               {"transfer", 10},
-               {"blocked", 9},
-               {"set-up", 9},
-               {"sent", 10},
-               {"received", 10}},
-              0, canvas);
+    std::vector<Column> columns = {{"rank", 6},      {"total", 9},       {"computation", 13},
+                                   {"transfer", 10}, {"sync delay", 11}, {"set-up", 9},
+                                   {"sent", 10},     {"received", 10}};
+    const bool io = profile.io_ns != 0;
+    if (io) columns.insert(columns.begin() + 5, Column{"I/O", 9});
+    put_heads(columns, 0, canvas);
     for (size_t i = 0; i < figures.size(); ++i) {
         const RankFigures& rank = figures[i];
         const auto time = [utf8](uint64_t ns) { return time_text(static_cast<double>(ns), utf8); };
         Line line;
         line.add(pad_left(fmt::format("{}", rank.rank), 6), Tone::kName);
-        line.add(pad_left(
-            time(rank.computation_ns + rank.transfer_ns + rank.blocked_ns + rank.setup_ns), 9));
+        line.add(pad_left(time(rank.computation_ns + rank.transfer_ns + rank.blocked_ns +
+                               rank.io_ns + rank.setup_ns + rank.omp_wait_ns + rank.omp_idle_ns),
+                          9));
         line.add(pad_left(time(rank.computation_ns), 13), Tone::kComputation);
         line.add(pad_left(time(rank.transfer_ns), 10), Tone::kTransfer);
-        line.add(pad_left(time(rank.blocked_ns), 9), Tone::kBlocked);
+        line.add(
+            pad_left(
+                (rank.estimated_ns * 100 >= rank.blocked_ns && rank.estimated_ns != 0 ? "~" : "") +
+                    time(rank.blocked_ns),
+                11),
+            Tone::kBlocked);
+        if (io) line.add(pad_left(time(rank.io_ns), 9));
         line.add(pad_left(time(rank.setup_ns), 9), Tone::kDim);
         line.add(pad_left(bytes_text(static_cast<double>(rank.bytes_sent)), 10));
         line.add(pad_left(bytes_text(static_cast<double>(rank.bytes_received)), 10));

@@ -79,8 +79,12 @@ void set_environment(const RunOptions& options, const OwnStatusPage& status) {
     set_or_clear("DWELL_ROW_LIMIT", options.row_limit);
     set_or_clear("DWELL_PROBE_LIMIT", options.probe_limit);
     set_or_clear("DWELL_MERGE_TIMEOUT", options.merge_timeout);
+    set_or_clear("DWELL_WAIT", options.wait);
+    set_or_clear("DWELL_OMP", options.omp);
+    set_or_clear("DWELL_IO", options.io);
     set_or_clear("DWELL_ENABLE", options.enable);
     set_or_clear("DWELL_QUIET", options.quiet ? "1" : "");
+    set_or_clear("DWELL_PRESERVE_ORDER", options.preserve_order ? "1" : "");
     set_or_clear("DWELL_COMMAND", own_path());
     set_or_clear("DWELL_RUN_PID", std::to_string(getpid()));
     set_or_clear("DWELL_STATUS", status.page() == nullptr ? "" : status.path());

@@ -18,6 +18,7 @@
 #include "report/launch.h"
 #include "report/output.h"
 #include "runtime/job_name.h"
+#include "summarize/vdso.h"
 
 namespace dwell {
 namespace {
@@ -260,6 +261,8 @@ std::map<SerialSampler::Place, uint64_t> SerialSampler::count_places() const {
             const uint64_t file_offset = address - mapping->start + mapping->file_offset;
             const auto offset = address_of_file_offset(file->second, file_offset);
             if (offset) place = {mapping->path, *offset};
+            // No file: the kernel loads it as it is.
+            if (is_vdso(mapping->path)) place = {mapping->path, address - mapping->start};
         }
         places[place] += count;
     }
@@ -277,10 +280,12 @@ bool SerialSampler::build_records(const RunOptions& options, Merged* merged) {
     MergedRank about{};
     about.rank = rank < 0 ? 0 : uint32_t(rank);
     about.pid = child_;
-    about.host = add_text(merged, host);
-    about.program =
-        add_text(merged, find_program(options.command.front()).value_or(options.command.front()));
-    about.command = add_text(merged, joined(options.command));
+    const std::string program =
+        find_program(options.command.front()).value_or(options.command.front());
+    const std::string command = joined(options.command);
+    about.host = host;
+    about.program = program.c_str();
+    about.command = command.c_str();
     about.state = uint32_t(FileState::kExited);
     about.flags = kFileSerial | (start_error_ != 0 ? uint32_t(kFileNoSampling) : 0u);
     about.threads = 1;
@@ -291,7 +296,7 @@ bool SerialSampler::build_records(const RunOptions& options, Merged* merged) {
     about.samples = samples_;
     about.samples_lost = lost_;
 
-    bool good = merged->ranks.push(about) && merged->nodes.push(program_node(time_ns)) &&
+    bool good = merged->ranks.add(about) && merged->nodes.push(program_node(time_ns)) &&
                 merged->nodes.push(interval_node(time_ns));
     MergedRow row{};
     row.node = kIntervalNode;

@@ -28,6 +28,7 @@ namespace fs = std::filesystem;
 constexpr const char* kProfileFile = "profile.json";
 constexpr int kDefaultWidth = 100;
 constexpr int kLeastWidth = 60;
+constexpr int kUsageError = 2;  // what was named is no profile, or not in it
 
 // The dwell-*/profile.json in the working directory that was written last.
 std::optional<fs::path> newest_profile() {
@@ -116,7 +117,7 @@ int report_command(const ReportOptions& options) {
     const auto text = load_and_render(options);
     if (!text) {
         say(text.error());
-        return 1;
+        return kUsageError;
     }
     const Outcome written = write_all(STDOUT_FILENO, *text, "standard output");
     if (!written) say(written.error());

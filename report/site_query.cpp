@@ -86,6 +86,11 @@ struct Sum {
         totals.off_entries += from.totals.off_entries;
         totals.estimated_ns += from.totals.estimated_ns;
         totals.volume += from.totals.volume;
+        totals.omp_wait_ns += from.totals.omp_wait_ns;
+        totals.omp_start_ns += from.totals.omp_start_ns;
+        totals.omp_overhead_ns += from.totals.omp_overhead_ns;
+        totals.created += from.totals.created;
+        totals.chunks += from.totals.chunks;
     }
 };
 
@@ -103,6 +108,10 @@ const char* word_of(SiteKind kind) {
             return "block";
         case SiteKind::kMarker:
             return "marker";
+        case SiteKind::kOpenMp:
+            return "OpenMP";
+        case SiteKind::kIo:
+            return "I/O statement";
         default:
             return "communication statement";
     }
@@ -124,9 +133,10 @@ class SiteReport {
         const MpiTimes mpi = mpi_times(profile_);
         std::string text = fmt::format("{}: {}", printable(profile_.nodes[0].name, utf8_),
                                        time(profile_.total_ns));
-        text += fmt::format("; computation {}, MPI transfer {}, blocked {}, set-up {}",
+        text += fmt::format("; computation {}, MPI transfer {}, sync delay {}, set-up {}",
                             time(profile_.computation_ns), time(mpi.transfer_ns),
                             time(mpi.blocked_ns), time(mpi.setup_ns));
+        if (profile_.io_ns != 0) text += ", I/O " + time(profile_.io_ns);
         if (profile_.ranks.size() > 1) {
             text += fmt::format("; times: mean of {} ranks, counts: sums", profile_.ranks.size());
         }
@@ -151,7 +161,7 @@ class SiteReport {
         draw_facts(node, sum, calls_ns, communication_ns);
         if (options_.per_rank) draw_ranks(nodes);
         draw_list("reached from", surroundings(nodes), sum.totals.time_ns);
-        if (is_communication(node)) return;
+        if (is_statement(node)) return;
         std::map<Identity, Sum> inside;
         for (const uint32_t index : nodes) {
             for (const uint32_t part : profile_.nodes[index].children) {
@@ -182,7 +192,7 @@ class SiteReport {
 
     std::string describe(uint32_t index) const {
         const ProfileNode& node = profile_.nodes[index];
-        std::string name = short_name(node.name, utf8_);
+        std::string name = shown_name(node, utf8_);
         if (node.kind == SiteKind::kCall) name = "call " + name;
         const std::string place = place_text(node, utf8_);
         return place.empty() || index == 0 ? name : name + "  " + place;
@@ -210,18 +220,19 @@ class SiteReport {
         }
         ProfileNode all;
         all.kind = node.kind;
+        all.call = node.call;
         all.labels = sum.labels;
         all.totals = totals;
         if (const std::string more = probe_text(all, rank_count(profile_), utf8_); !more.empty())
             facts.push_back(more);
-        if (!is_communication(node)) facts.push_back("own computation " + time(sum.own_ns));
+        if (!is_statement(node)) facts.push_back("own computation " + time(sum.own_ns));
         if (calls_ns != 0) facts.push_back("in calls " + time(calls_ns));
         const std::string where = is_communication(node) ? "" : "in MPI " + time(communication_ns);
         if (communication_ns != 0) {
             const uint64_t blocked_ns = std::min(totals.blocked_ns, communication_ns);
             if (!where.empty()) facts.push_back(where);
             facts.push_back("transfer " + time(communication_ns - blocked_ns));
-            facts.push_back("blocked " + time(blocked_ns));
+            facts.push_back("sync delay " + time(blocked_ns));
         }
         const uint64_t bytes = totals.bytes_sent + totals.bytes_received;
         if (bytes != 0) facts.push_back(bytes_text(static_cast<double>(bytes)));
@@ -276,9 +287,13 @@ class SiteReport {
             sum.totals.count += row.totals.count;
             sum.own_ns += row.computation_ns;
         }
+        const GridPlaces places(profile_);
         Line head;
         for (const char* name : {"rank", "thread", "time", "own", "count"}) {
             head.add(pad_left(name, 9), Tone::kDim);
+        }
+        if (places.grid() != nullptr) {
+            head.add("  in grid " + printable(places.grid()->name, utf8_), Tone::kDim);
         }
         canvas_->put(head);
         for (const auto& [who, sum] : threads) {
@@ -288,6 +303,8 @@ class SiteReport {
             line.add(pad_left(time_text(static_cast<double>(sum.totals.time_ns), utf8_), 9));
             line.add(pad_left(time_text(static_cast<double>(sum.own_ns), utf8_), 9));
             line.add(pad_left(count_text(sum.totals.count), 9));
+            const std::vector<int32_t>& place = places.coordinates_of(who.first);
+            if (!place.empty()) line.add("  " + dwell::place_text(place));
             canvas_->put(line);
         }
         if (threads.empty()) {

@@ -16,15 +16,14 @@ constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is no line worth r
 // "heat.c:88  solve" or "heat.c:90  loop  in solve", cut to `room`.
 void add_site(const Profile& profile, uint32_t index, int room, bool utf8, Line* line) {
     const ProfileNode& node = profile.nodes[index];
-    const std::string place = cut_name(place_text(node, utf8), room / 2, utf8);
+    const std::string place = cut_place(place_text(node, utf8), room / 2, utf8);
     int rest = room;
     if (!place.empty()) {
         line->add(place + "  ", Tone::kComputation);
         rest -= display_width(place) + 2;
     }
     const bool procedure = node.kind == SiteKind::kProcedure;
-    const std::string name =
-        cut_name(procedure ? short_name(node.name, utf8) : printable(node.name, utf8), rest, utf8);
+    const std::string name = cut_name(shown_name(node, utf8), rest, utf8);
     line->add(name, Tone::kName);
     rest -= display_width(name) + 5;
     if (procedure || rest < 6) return;
@@ -113,26 +112,17 @@ void draw_sites(const Profile& profile, const TextOptions& options, Canvas* canv
                {"per entry", 10},
                {"longest", 9}},
               kNumberWidth, canvas);
+    const GridPlaces places(profile);
     for (size_t i = 0; i < sites.size(); ++i) {
         const SiteLine& site = sites[i];
         const double mean_ns = static_cast<double>(site.own_ns) / rank_count(profile);
         Line identity;
         identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
-        std::string worst;
-        if (site.worst && several && mean_ns > 0) {
-            worst = "all ranks alike";
-            if (site.worst->ns >= kLeastImbalance * mean_ns) {
-                worst = fmt::format("rank {}: {}, {}x mean", site.worst->rank,
-                                    time_text(site.worst->ns, utf8),
-                                    ratio_text(site.worst->ns, mean_ns));
-            }
-        }
+        const std::string worst =
+            several ? worst_text(places, site.worst, mean_ns, utf8) : std::string();
         add_site(profile, site.node, canvas->width() - identity.width() - display_width(worst) - 2,
                  utf8, &identity);
-        identity.pad_to(canvas->width() - display_width(worst));
-        const bool uneven = site.worst && site.worst->ns >= kNotableImbalance * mean_ns;
-        identity.add(worst, uneven ? Tone::kHot : Tone::kPlain);
-        canvas->put(identity);
+        put_with_worst(&identity, worst, site.worst, mean_ns, canvas);
 
         Line figures;
         figures.pad_to(kNumberWidth);

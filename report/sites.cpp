@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "report/names.h"
 #include "report/output.h"
 #include "report/show.h"
 #include "report/text_style.h"
+#include "summarize/lines.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {
@@ -152,11 +154,23 @@ std::string relations_text(const SitesFile& file, bool utf8) {
     return out;
 }
 
+// By its name in the source, if the debug information has it.
+static void name_main_program(SitesFile* file) {
+    for (StaticSite& site : file->table.sites) {
+        if (site.kind != SiteKind::kProcedure || !is_fortran_main(site)) continue;
+        LineResolver lines;
+        const std::string name =
+            lines.function_named(lines.add_module(file->path, ""), site.symbol);
+        if (!name.empty()) site.name = name;
+    }
+}
+
 int sites_command(const SitesOptions& options) {
     std::vector<SitesFile> files;
     int code = 0;
     for (const std::string& path : options.files) {
         files.push_back({path, without_duplicates(read_site_table(path, ""))});
+        name_main_program(&files.back());
         const std::string obstacle = obstacle_of(files.back());
         if (obstacle.empty()) continue;
         say(obstacle);

@@ -12,10 +12,9 @@
 namespace dwell {
 namespace {
 
-constexpr double kNotableSetup = 0.1;   // part of all time
-constexpr double kWaitingSend = 5;      // mean over shortest call
-constexpr double kNotablePair = 0.2;    // part of a line's time
-constexpr double kNotableExtra = 0.01;  // computation above the mean, part of the mean total
+constexpr double kNotableSetup = 0.1;  // part of all time
+constexpr double kWaitingSend = 5;     // mean over shortest call
+constexpr double kNotablePair = 0.2;   // part of a line's time
 constexpr size_t kHeadlinePlaces = 4;
 
 std::string counted(uint64_t count, const std::string& one, const std::string& many) {
@@ -39,13 +38,15 @@ struct Job {
     int64_t end_unix_ns = INT64_MIN;
     uint64_t real_ns = 0;
     uint64_t intrusion_ns = 0;
+    uint64_t own_ns = 0;
     uint64_t samples = 0;
     uint32_t sample_hz = 0;
     uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
     uint64_t unfinished = 0;
     uint64_t without_sampling = 0, without_unwinder = 0;
-    uint64_t probed = 0, counted = 0, estimated = 0;                 // procedures, loops and blocks
-    uint64_t folded_lines = 0, unknown_lines = 0, without_line = 0;  // of the MPI calls
+    uint64_t probed = 0, counted = 0, estimated = 0;  // procedures, loops and blocks
+    // Statements that call MPI, each once however it was reached.
+    uint64_t folded_lines = 0, unknown_lines = 0, without_line = 0;
 };
 
 Job job_of(const Profile& profile) {
@@ -59,6 +60,7 @@ Job job_of(const Profile& profile) {
         job.end_unix_ns = std::max(job.end_unix_ns, end);
         job.real_ns += rank.real_ns;
         job.intrusion_ns += rank.intrusion_ns;
+        job.own_ns += rank.own_ns;
         job.samples += rank.samples;
         job.sample_hz = std::max(job.sample_hz, rank.sample_hz);
         job.folded += rank.folded_paths;
@@ -72,14 +74,22 @@ Job job_of(const Profile& profile) {
         job.without_unwinder += rank.flags & kFileNoUnwinder ? 1 : 0;
     }
     for (const ProfileNode& node : profile.nodes) {
-        job.probed += is_probed(node) ? 1 : 0;
-        job.counted += (node.labels & (kLabelReduced | kLabelCounted)) != 0 ? 1 : 0;
+        job.probed += is_probed(node) && !is_openmp(node) ? 1 : 0;
         job.estimated +=
             node.kind == SiteKind::kProcedure && (node.labels & kLabelEstimated) != 0 ? 1 : 0;
-        if (!is_communication(node)) continue;
-        job.folded_lines += node.labels & kLabelFolded ? 1 : 0;
-        job.unknown_lines += node.labels & kLabelLineUnknown ? 1 : 0;
-        job.without_line += node.labels & kLabelNoLine ? 1 : 0;
+    }
+    for (const SiteLine& line : site_lines(profile)) {
+        job.counted += (line.labels & (kLabelReduced | kLabelCounted)) != 0 ? 1 : 0;
+    }
+    for (const CommLine& line : comm_lines(profile)) {
+        const auto any_is = [&](uint32_t label) {
+            return std::any_of(line.nodes.begin(), line.nodes.end(), [&](uint32_t node) {
+                return (profile.nodes[node].labels & label) != 0;
+            });
+        };
+        job.folded_lines += any_is(kLabelFolded) ? 1 : 0;
+        job.unknown_lines += any_is(kLabelLineUnknown) ? 1 : 0;
+        job.without_line += any_is(kLabelNoLine) ? 1 : 0;
     }
     return job;
 }
@@ -95,6 +105,19 @@ std::string hosts_text(const Job& job) {
     if (job.hosts.size() > named) names += ", ...";
     if (job.hosts.size() == 1) return "on " + names;
     return fmt::format("on {} hosts ({})", job.hosts.size(), names);
+}
+
+// Sums over ranks.
+std::string clocks_text(const Job& job, bool utf8) {
+    const auto real_ns = static_cast<double>(job.real_ns);
+    const auto intrusion_ns = static_cast<double>(job.intrusion_ns);
+    std::string text = fmt::format("intrusion {:.2g} % taken out: {} of {} real time",
+                                   real_ns == 0 ? 0 : 100 * intrusion_ns / real_ns,
+                                   time_text(intrusion_ns, utf8), time_text(real_ns, utf8));
+    if (job.own_ns != job.intrusion_ns) {
+        text += fmt::format(" (own cost {})", time_text(static_cast<double>(job.own_ns), utf8));
+    }
+    return text;
 }
 
 // What limits the figures; empty when nothing does.
@@ -123,11 +146,11 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
                          " for folded paths");
     }
     if (job.unknown_lines != 0) {
-        limits.push_back(counted(job.unknown_lines, "MPI call", "MPI calls") +
+        limits.push_back(counted(job.unknown_lines, "MPI statement", "MPI statements") +
                          " of uncertain line");
     }
     if (job.without_line != 0) {
-        limits.push_back(counted(job.without_line, "MPI call", "MPI calls") +
+        limits.push_back(counted(job.without_line, "MPI statement", "MPI statements") +
                          " without line (compile with -g)");
     }
     if (job.counted != 0) {
@@ -142,11 +165,19 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
 
 void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {
     const std::vector<std::string> limits = reservations(profile, job);
-    std::string text = "Trust: counts and bytes are exact, computation per procedure is estimated";
-    if (is_serial(profile)) text = "Trust: the time is that of the whole process";
+    const bool guesses = mpi_times(profile).estimated_ns != 0;
+    std::string text = guesses ? "Trust: counts and bytes are exact, computation per procedure and "
+                                 "sync delay marked ~ are estimated"
+                               : "Trust: counts and bytes are exact, computation per procedure is "
+                                 "estimated";
+    if (is_serial(profile)) {
+        text = has_openmp(profile) ? "Trust: regions, loops and tasks of OpenMP are measured"
+                                   : "Trust: the time is that of the whole process";
+    }
     if (job.probed != 0) {
         text = "Trust: counts and bytes are exact, procedures and loops are timed by probes";
         if (job.estimated != 0) text += ", those without probes estimated";
+        if (guesses) text += "; sync delay marked ~ is estimated";
     }
     if (!limits.empty()) {
         text = "Trust: ";
@@ -195,7 +226,7 @@ void draw_part(const Profile& profile, const Part& part, const std::vector<RankF
 std::string long_send_text(const ProfileNode& node, const Totals& totals, bool utf8) {
     if (node.call >= kMpiCallCount || kMpiCalls[node.call].call_class != CallClass::kSend)
         return "";
-    if (totals.count < 2 || totals.blocked_ns != 0) return "";
+    if (totals.count < 2 || totals.blocked_ns != 0 || totals.unknown_waits == 0) return "";
     const double mean_ns = static_cast<double>(totals.time_ns) / static_cast<double>(totals.count);
     const auto shortest_ns = static_cast<double>(totals.min_ns);
     if (mean_ns < kWaitingSend * shortest_ns) return "";
@@ -219,18 +250,23 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
     text +=
         fmt::format(", {} of all time", share_text(time_ns, static_cast<double>(profile.total_ns)));
     if (line.totals.blocked_ns != 0) {
-        text += fmt::format(", {} of that blocked",
-                            share_text(static_cast<double>(line.totals.blocked_ns), time_ns));
+        text += fmt::format(", {} of that sync delay{}", sync_text(line.totals),
+                            wait_headline(profile, line, utf8));
     }
     if (line.worst && profile.ranks.size() > 1 && line.worst->ns >= kLeastImbalance * mean_ns) {
-        text += fmt::format("; most on rank {}: {}, {} times the mean", line.worst->rank,
+        text += fmt::format("; most on rank {}: {}, {} times the mean",
+                            GridPlaces(profile).name_of(line.worst->rank),
                             time_text(line.worst->ns, utf8), ratio_text(line.worst->ns, mean_ns));
     }
-    size_t others = 0;
-    const std::vector<PairShare> pairs = heaviest_pairs(profile, line, utf8, 1, &others);
-    if (others != 0 && pairs[0].share >= kNotablePair) {
-        text += fmt::format("; {:.0f} % of it {} {}", 100 * pairs[0].share,
-                            profile.distances.empty() ? "with" : "at rank distance", pairs[0].text);
+    const HeaviestPairs heaviest = heaviest_pairs(profile, line, utf8, 1);
+    const bool is_one = profile.distances.empty() ||
+                        (!heaviest.pairs.empty() && !heaviest.pairs[0].text.starts_with("other"));
+    if (heaviest.others != 0 && is_one && heaviest.pairs[0].share >= kNotablePair) {
+        constexpr const char* kWhole[] = {"it", "its bytes", "its messages"};
+        text += fmt::format("; {:.0f} % of {} {} {}", 100 * heaviest.pairs[0].share,
+                            kWhole[static_cast<int>(heaviest.measure)],
+                            profile.distances.empty() ? "with" : "at rank distance",
+                            heaviest.pairs[0].text);
     }
     text += long_send_text(node, line.totals, utf8);
     canvas->paragraph(text + ".", 2, Tone::kHot);
@@ -249,9 +285,9 @@ void draw_setup(const Profile& profile, Canvas* canvas) {
         2, Tone::kWarm);
 }
 
-void draw_uneven_computation(const Profile& profile, Canvas* canvas) {
+void draw_uneven_computation(const Profile& profile, const std::vector<RankFigures>& ranks,
+                             Canvas* canvas) {
     const bool utf8 = canvas->utf8();
-    const std::vector<RankFigures> ranks = rank_figures(profile);
     const std::optional<Peak> most = peak(ranks, &RankFigures::computation_ns);
     const double mean_ns = static_cast<double>(profile.computation_ns) / rank_count(profile);
     const double extra_ns = most ? most->ns - mean_ns : 0;
@@ -259,16 +295,16 @@ void draw_uneven_computation(const Profile& profile, Canvas* canvas) {
     if (ranks.size() < 2 || extra_ns < 0.1 * mean_ns || extra_ns < least_ns / rank_count(profile)) {
         return;
     }
-    std::string text =
-        fmt::format("Computation is uneven: rank {} computes {}, {} times the mean", most->rank,
-                    time_text(most->ns, utf8), ratio_text(most->ns, mean_ns));
+    std::string text = fmt::format("Computation is uneven: rank {} computes {}, {} times the mean",
+                                   GridPlaces(profile).name_of(most->rank),
+                                   time_text(most->ns, utf8), ratio_text(most->ns, mean_ns));
     const uint32_t node = extra_computation(profile, most->rank);
     if (node != kNoNode) text += ", most of the surplus in " + procedure_name(profile, node, utf8);
     const auto blocked_less = [](const RankFigures& a, const RankFigures& b) {
         return a.blocked_ns < b.blocked_ns;
     };
     const auto least = std::min_element(ranks.begin(), ranks.end(), blocked_less);
-    text += least->rank == most->rank ? ", and is blocked least: the others wait for it."
+    text += least->rank == most->rank ? ", and waits least: the others wait for it."
                                       : "; other ranks may be waiting for it.";
     canvas->paragraph(text, 2, Tone::kWarm);
 }
@@ -314,12 +350,9 @@ void draw_header(const Profile& profile, const TextOptions& options, Canvas* can
             (job.threads > ranks ? ", " + counted(job.threads, "thread", "threads") : "") + " " +
             printable(hosts_text(job), utf8),
         local_time(job.start_unix_ns), time_text(duration_ns, utf8)};
+    if (job.threads > ranks) facts.emplace_back("times of threads are added up");
     canvas->items(facts, 0);
-    std::vector<std::string> means = {fmt::format(
-        "own cost {:.2g} % (taken out of all times)",
-        job.real_ns == 0
-            ? 0
-            : 100 * static_cast<double>(job.intrusion_ns) / static_cast<double>(job.real_ns))};
+    std::vector<std::string> means = {clocks_text(job, utf8)};
     if (job.samples != 0) {
         means.push_back(
             fmt::format("computation sampled at {} Hz: {}{}", job.sample_hz,
@@ -332,6 +365,11 @@ void draw_header(const Profile& profile, const TextOptions& options, Canvas* can
         means.push_back(fmt::format("probes in {} of {} procedures and {} of {} loops",
                                     profile.sites.procedures_probed, profile.sites.procedures,
                                     profile.sites.loops_probed, profile.sites.loops));
+    }
+    const GridPlaces places(profile);
+    if (places.grid() != nullptr) {
+        means.push_back("grid " + printable(places.grid()->name, utf8) + " " +
+                        shape_text(*places.grid()));
     }
     canvas->items(means, 0, Tone::kDim);
     draw_trust(profile, job, canvas);
@@ -353,25 +391,38 @@ void draw_overview(const Profile& profile, Canvas* canvas) {
     canvas->put(head);
     const MpiTimes mpi = mpi_times(profile);
     const bool with_mpi = !is_serial(profile);
+    const bool with_omp = has_openmp(profile);
     const Part parts[] = {
         {"computation", profile.computation_ns, &RankFigures::computation_ns, Tone::kComputation,
          true},
         {"MPI transfer", mpi.transfer_ns, &RankFigures::transfer_ns, Tone::kTransfer, with_mpi},
-        {"MPI blocked", mpi.blocked_ns, &RankFigures::blocked_ns, Tone::kBlocked, with_mpi},
+        {"sync delay", mpi.blocked_ns - mpi.estimated_ns, &RankFigures::known_ns, Tone::kBlocked,
+         with_mpi && (mpi.blocked_ns > mpi.estimated_ns || mpi.blocked_ns == 0)},
+        {"sync delay ~", mpi.estimated_ns, &RankFigures::estimated_ns, Tone::kBlocked,
+         with_mpi && mpi.estimated_ns != 0},
+        {"OpenMP wait", profile.omp_wait_ns, &RankFigures::omp_wait_ns, Tone::kBlocked, with_omp},
+        {"OpenMP idle", profile.omp_idle_ns, &RankFigures::omp_idle_ns, Tone::kDim, with_omp},
+        {"I/O", profile.io_ns, &RankFigures::io_ns, Tone::kName, profile.io_ns != 0},
         {"MPI set-up", mpi.setup_ns, &RankFigures::setup_ns, Tone::kDim, with_mpi},
         {"paused", profile.paused_ns, nullptr, Tone::kDim, profile.paused_ns != 0},
     };
     for (const Part& part : parts) {
         if (part.shown) draw_part(profile, part, ranks, canvas);
     }
+    draw_memory(profile, canvas);
 }
 
 void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, Canvas* canvas) {
-    if (profile.total_ns == 0 || is_serial(profile)) return;
+    if (profile.total_ns == 0) return;
+    draw_omp_headline(profile, canvas);
+    if (is_serial(profile)) return;
     canvas->blank();
     if (!lines.empty()) draw_costliest_line(profile, lines.front(), canvas);
     draw_setup(profile, canvas);
-    draw_uneven_computation(profile, canvas);
+    const std::vector<RankFigures> ranks = rank_figures(profile);
+    draw_uneven_computation(profile, ranks, canvas);
+    draw_grid_trend(profile, ranks, canvas);
+    draw_main_cause(profile, canvas);
     const SampledPlaces places = all_sampled_places(profile);
     if (places.samples < kTellingSamples) return;
     const std::string start = "Computation, sampled: ";

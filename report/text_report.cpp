@@ -12,6 +12,8 @@ namespace {
 constexpr int kLeastWidth = 60;
 constexpr size_t kSummaryLines = 8;
 constexpr size_t kSummarySites = 4;
+constexpr size_t kSummaryIo = 3;
+constexpr size_t kSummaryPhases = 4;
 
 void draw_notes(const Profile& profile, Canvas* canvas) {
     if (profile.notes.empty()) return;
@@ -34,17 +36,27 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
     const std::vector<CommLine> lines = comm_lines(profile);
     draw_overview(profile, &canvas);
     draw_headline(profile, lines, &canvas);
-    if (options.per_rank) draw_ranks(profile, &canvas);
+    if (options.per_rank) {
+        draw_ranks(profile, &canvas);
+        draw_clocks(profile, &canvas);
+        draw_usage(profile, &canvas);
+        draw_omp_threads(profile, &canvas);
+    }
+    draw_phases(profile, options, &canvas);
     if (!is_serial(profile) || has_probes(profile)) draw_tree(profile, options, &canvas);
+    draw_omp(profile, options, &canvas);
     draw_sites(profile, options, &canvas);
     if (options.left_out) draw_left_out(profile, &canvas);
     if (!is_serial(profile)) {
         draw_comm_lines(profile, lines, options, &canvas);
+        draw_causes(profile, options, &canvas);
         draw_sampled_code(profile, options, &canvas);
         draw_intervals(profile, options, &canvas);
     } else {
         draw_sampled_code(profile, options, &canvas);
     }
+    draw_io_lines(profile, options, &canvas);
+    draw_grids(profile, options, &canvas);
     draw_notes(profile, &canvas);
     return canvas.take();
 }
@@ -57,7 +69,9 @@ std::string write_summary(const Profile& profile, const TextOptions& options,
         const std::vector<CommLine> lines = comm_lines(profile);
         draw_overview(profile, &canvas);
         draw_headline(profile, lines, &canvas);
+        draw_phase_list(profile, kSummaryPhases, &canvas);
         draw_comm_list(profile, lines, kSummaryLines, &canvas);
+        draw_io_list(profile, kSummaryIo, &canvas);
         draw_site_list(profile, kSummarySites, &canvas);
         if (is_serial(profile)) draw_sampled_code(profile, options, &canvas);
     }

@@ -97,29 +97,33 @@ std::string digits(double value) {
     return fmt::format("{:.0f}", value);
 }
 
-// a::b::c becomes b::c; false when there is no scope left to drop.
-bool drop_outer_scope(std::string* name) {
-    int brackets = 0;
-    for (size_t i = 0; i + 2 < name->size(); ++i) {
-        const char c = (*name)[i];
-        if (c == '<' || c == '(') ++brackets;
-        if (c == '>' || c == ')') --brackets;
-        if (brackets != 0 || c != ':' || (*name)[i + 1] != ':') continue;
-        name->erase(0, i + 2);
-        return true;
-    }
-    return false;
-}
+bool is_digit(char c) { return isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// "%" or "ms" behind a number: no line begins with it.
+// "%" or "ms".
 bool is_unit(std::string_view word) {
-    constexpr std::array<std::string_view, 12> kUnits = {
-        "%", "s", "ms", "us", "\u00b5s", "ns", "B", "KiB", "MiB", "GiB", "Hz", "TiB"};
+    constexpr std::array<std::string_view, 17> kUnits = {"%", "s",   "ms",  "us",  "\u00b5s", "ns",
+                                                         "B", "KiB", "MiB", "GiB", "Hz",      "TiB",
+                                                         "k", "M",   "G",   "T",   "P"};
     while (!word.empty() &&
            (word.back() == ',' || word.back() == ';' || word.back() == ':' || word.back() == '.')) {
         word.remove_suffix(1);
     }
     return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
+}
+
+// Whether no line may be broken between `first` and `second`: a number and its unit or what it
+// counts, "rank" and which one.
+bool belong_together(std::string_view first, std::string_view second) {
+    if (first.empty() || second.empty()) return false;
+    if (first == "rank" || first == "ranks") return is_digit(second.front());
+    if (is_digit(first.back()) && is_unit(second)) return true;
+    while (first.size() > 1 && (first.front() == '(' || first.front() == '~')) {
+        first.remove_prefix(1);
+    }
+    const bool number =
+        is_digit(first.back()) && first.find_first_not_of("0123456789.") == std::string_view::npos;
+    const bool thousands = std::string_view("kMGTP").find(first) != std::string_view::npos;
+    return (number || thousands) && isalpha(static_cast<unsigned char>(second.front())) != 0;
 }
 
 const char* escape(Tone tone) {
@@ -178,10 +182,14 @@ std::string cut_middle(const std::string& text, int width, bool utf8) {
     if (display_width(text) <= width) return text;
     const std::string_view ellipsis = glyphs(utf8).ellipsis;
     const int kept = width - display_width(ellipsis);
-    if (kept < 2) return std::string(text, 0, bytes_in(text, std::max(width, 0)));
+    if (kept < 2) return std::string(kept < 0 ? std::string_view() : ellipsis);
     const int left = kept / 2;  // the end, often a line number, gets the odd column
-    return text.substr(0, bytes_in(text, left)) + std::string(ellipsis) +
-           std::string(tail(text, kept - left));
+    std::string start = text.substr(0, bytes_in(text, left));
+    std::string_view end = tail(text, kept - left);
+    // Of a text that was cut before: one sign is enough.
+    while (start.ends_with(ellipsis)) start.resize(start.size() - ellipsis.size());
+    while (end.starts_with(ellipsis)) end.remove_prefix(ellipsis.size());
+    return start + std::string(ellipsis) + std::string(end);
 }
 
 std::string cut_left(const std::string& text, int width, bool utf8) {
@@ -189,39 +197,6 @@ std::string cut_left(const std::string& text, int width, bool utf8) {
     const std::string_view ellipsis = glyphs(utf8).ellipsis;
     const int kept = std::max(width - display_width(ellipsis), 0);
     return std::string(ellipsis) + std::string(tail(text, kept));
-}
-
-std::string inner_name(const std::string& name) {
-    std::string inner = name;
-    while (drop_outer_scope(&inner)) {
-    }
-    return inner;
-}
-
-std::string cut_name(const std::string& text, int width, bool utf8) {
-    if (display_width(text) <= width) return text;
-    const std::string chain(glyphs(utf8).chain);
-    std::vector<std::string> names;
-    for (size_t start = 0; start <= text.size();) {
-        const size_t end = std::min(text.find(chain, start), text.size());
-        names.push_back(text.substr(start, end - start));
-        start = end + chain.size();
-    }
-    const auto joined = [&names, &chain] {
-        std::string all = names[0];
-        for (size_t i = 1; i < names.size(); ++i) all += chain + names[i];
-        return all;
-    };
-    for (bool shorter = true; shorter && display_width(joined()) > width;) {
-        shorter = false;
-        for (std::string& name : names) shorter = drop_outer_scope(&name) || shorter;
-    }
-    if (display_width(joined()) > width && names.size() > 2) {
-        // Of the names in the middle the inner ones stay longest.
-        names[1] = std::string(glyphs(utf8).ellipsis);
-        while (names.size() > 3 && display_width(joined()) > width) names.erase(names.begin() + 2);
-    }
-    return cut_middle(joined(), width, utf8);
 }
 
 std::string pad_left(const std::string& text, int width) {
@@ -280,33 +255,6 @@ std::string bar_text(double share, int width, bool utf8) {
     return bar + std::string(kEighths[eighths % 8]);
 }
 
-std::string short_name(std::string_view name, bool utf8) {
-    name = name.substr(0, name.find(" [clone"));
-    constexpr std::string_view kAnonymous = "(anonymous namespace)";
-    if (name.find("operator") != std::string_view::npos) return printable(name, utf8);
-    std::string out;
-    int angles = 0;
-    for (size_t i = 0; i < name.size(); ++i) {
-        const char c = name[i];
-        if (angles == 0 && name.substr(i).starts_with(kAnonymous)) {
-            out += "(anon)";
-            i += kAnonymous.size() - 1;
-        } else if (c == '<' && angles++ == 0) {
-            out += std::string("<") + std::string(glyphs(utf8).ellipsis) + ">";
-        } else if (c == '>' && angles > 0) {
-            --angles;
-        } else if (angles == 0) {
-            if (c == '(') break;  // the parameters
-            if (c == ' ') {
-                out.clear();  // what stood before was the return type
-            } else {
-                out += c;
-            }
-        }
-    }
-    return printable(out.empty() || angles != 0 ? name : std::string_view(out), utf8);
-}
-
 Line& Line::add(std::string text, Tone tone) {
     width_ += display_width(text);
     pieces_.push_back({std::move(text), tone});
@@ -323,7 +271,17 @@ void Canvas::put(const Line& line) {
     int room = width_;
     size_t trimmed = 0;  // up to the last thing that is not a blank
     for (const Line::Piece& piece : line.pieces_) {
-        const std::string part = piece.text.substr(0, bytes_in(piece.text, room));
+        std::string part = piece.text;
+        if (display_width(part) > room) part.resize(part.find_last_not_of(' ') + 1);
+        if (display_width(part) > room) {
+            // A sign that something is missing, and no part of a number, which would be a wrong
+            // one.
+            part.resize(bytes_in(part, std::max(room - display_width(signs().ellipsis), 0)));
+            const size_t blank = part.find_last_of(' ');
+            if (blank != std::string::npos) part.resize(blank + 1);
+            if (room >= display_width(signs().ellipsis)) part += signs().ellipsis;
+            room = display_width(part);
+        }
         room -= display_width(part);
         const bool toned = color_ && piece.tone != Tone::kPlain && !part.empty();
         if (toned) text += escape(piece.tone);
@@ -359,10 +317,14 @@ void Canvas::paragraph(const std::string& text, int indent, Tone tone) {
     bool fresh = true;
     while (position < text.size()) {
         size_t end = std::min(text.find(' ', position), text.size());
-        const size_t next_end = std::min(text.find(' ', end + 1), text.size());
-        if (end < text.size() && isdigit(static_cast<unsigned char>(text[end - 1])) != 0 &&
-            is_unit(std::string_view(text).substr(end + 1, next_end - end - 1))) {
+        const std::string_view whole = text;
+        for (std::string_view last = whole.substr(position, end - position); end < text.size();) {
+            const size_t next_end = std::min(text.find(' ', end + 1), text.size());
+            const std::string_view next = whole.substr(end + 1, next_end - end - 1);
+            if (!belong_together(last, next)) break;
             end = next_end;
+            if (last.starts_with("rank")) break;
+            last = next;
         }
         const std::string word =
             cut_middle(text.substr(position, end - position), width_ - indent, utf8_);

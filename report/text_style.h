@@ -25,15 +25,10 @@ int display_width(std::string_view text);
 // `text` without control characters and broken UTF-8; in ASCII mode other characters become '?'.
 std::string printable(std::string_view text, bool utf8);
 
-// At most `width` columns; what is too long loses its middle, or its left end.
+// At most `width` columns; what is too long loses its middle, or its left end, and where no more
+// than a letter would be left of it, all of it.
 std::string cut_middle(const std::string& text, int width, bool utf8);
 std::string cut_left(const std::string& text, int width, bool utf8);
-// What follows the last scope of a qualified name.
-std::string inner_name(const std::string& name);
-// A name of a procedure, or several joined by glyphs().chain: what is too long loses its outer
-// scopes (a::b::c becomes b::c), then the names between the first and the last, then its middle.
-std::string cut_name(const std::string& text, int width, bool utf8);
-
 std::string pad_left(const std::string& text, int width);   // right-aligned
 std::string pad_right(const std::string& text, int width);  // left-aligned
 
@@ -45,9 +40,6 @@ std::string share_text(double part, double whole);  // "18.5 %"; "-" when there 
 std::string ratio_text(double part, double whole);  // "2.10"
 // A bar of up to `width` columns for a share between 0 and 1.
 std::string bar_text(double share, int width, bool utf8);
-
-// A C++ name without return type, parameters and template arguments; others unchanged.
-std::string short_name(std::string_view name, bool utf8);
 
 // One line in the making. Pieces may have tones; widths count columns.
 class Line {

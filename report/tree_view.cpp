@@ -47,7 +47,7 @@ class TreeBuilder {
     Entry build(uint32_t index) const {
         const ProfileNode& node = profile_.nodes[index];
         Entry entry = plain_entry(index);
-        if (is_communication(node)) return entry;
+        if (is_statement(node)) return entry;
         uint32_t inner = index;
         if (node.kind == SiteKind::kCall && node.children.size() == 1 && node.computation_ns == 0 &&
             profile_.nodes[node.children[0]].kind == SiteKind::kProcedure) {
@@ -62,8 +62,7 @@ class TreeBuilder {
 
   private:
     std::string node_name(const ProfileNode& node) const {
-        std::string name =
-            is_communication(node) ? printable(node.name, utf8_) : short_name(node.name, utf8_);
+        std::string name = shown_name(node, utf8_);
         if (node.labels & kLabelFolded) name += " (folded paths)";
         if (is_marked(node)) name += " ~";
         return name;
@@ -90,8 +89,8 @@ class TreeBuilder {
         } else if (node.parent != kNoNode && profile_.nodes[node.parent].kind != SiteKind::kCall) {
             entry.place = printable(base_name(node.file), utf8_);
         }
-        if (is_communication(node) || node.totals.count != 0) entry.count = node.totals.count;
-        if (is_communication(node)) {
+        if (is_statement(node) || node.totals.count != 0) entry.count = node.totals.count;
+        if (is_statement(node)) {
             entry.communicates = true;
             entry.tone = Tone::kBlocked;
         }
@@ -103,8 +102,16 @@ class TreeBuilder {
     }
 
     std::string remark_of(const ProfileNode& node) const {
+        if (is_io(node)) return io_file_text(node, utf8_);
         if (is_probed(node)) return probe_text(node, rank_count(profile_), utf8_);
         return is_marked(node) ? "estimated" : "";
+    }
+
+    // Counted without time, as the user asked: that the time is 0 says nothing of it.
+    bool holds_counted(uint32_t index) const {
+        const ProfileNode& node = profile_.nodes[index];
+        const bool statement = node.kind == SiteKind::kCall && node.children.size() == 1;
+        return (profile_.nodes[statement ? node.children[0] : index].labels & kLabelCounted) != 0;
     }
 
     void add_parts(uint32_t index, Entry* entry) const {
@@ -115,7 +122,7 @@ class TreeBuilder {
         std::vector<uint32_t> folded;
         for (const uint32_t child : node.children) {
             const Totals& totals = profile_.nodes[child].totals;
-            if (static_cast<double>(totals.time_ns) >= shown_from_ns_) {
+            if (static_cast<double>(totals.time_ns) >= shown_from_ns_ || holds_counted(child)) {
                 entry->parts.push_back(build(child));
                 continue;
             }
@@ -132,7 +139,9 @@ class TreeBuilder {
             static_cast<double>(node.computation_ns) >= kComputationWeight * shown_from_ns_;
         if (shows_computation) {
             Entry computation;
-            computation.name = "computation here";
+            const bool beside_probes =
+                index == 0 && !profile_.ranks.empty() && is_probed_serial(profile_.ranks.front());
+            computation.name = beside_probes ? "outside of timed probes" : "computation here";
             computation.tone = Tone::kComputation;
             computation.time_ns = node.computation_ns;
             computation.worst = computation_peaks_[index];
@@ -202,7 +211,6 @@ constexpr int kCountWidth = 7;
 constexpr int kBytesWidth = 9;
 constexpr int kRatioWidth = 5;
 constexpr int kRankWidth = 5;
-constexpr int kLeastRemark = 12;     // columns worth a remark at the end of a line
 constexpr size_t kSampledLines = 3;  // of computation, in its line of the tree
 
 class TreeDrawer {
@@ -230,6 +238,9 @@ class TreeDrawer {
                  prefix + (last ? blank : std::string(signs.trunk)));
         }
     }
+
+    // Whether some entries were too deep for all of their trunks.
+    bool numbers_depths() const { return numbers_depths_; }
 
   private:
     void draw_figures(const Entry& entry, Line* line) {
@@ -259,12 +270,12 @@ class TreeDrawer {
     }
 
     // The trunks left of an entry; beyond a third of the room, how deep it is and the last of them.
-    std::string shown_prefix(const std::string& prefix, int room) const {
+    std::string shown_prefix(const std::string& prefix, int room) {
         if (display_width(prefix) <= room / 3) return prefix;
         const Glyphs& signs = canvas_->signs();
         const int step = display_width(signs.trunk);
-        const std::string depth =
-            std::string(signs.ellipsis) + fmt::format("{} ", display_width(prefix) / step);
+        const std::string depth = fmt::format("[{}] ", display_width(prefix) / step);
+        numbers_depths_ = true;
         int kept = std::max(room / 3 - display_width(depth), step) / step * step;
         std::string end = cut_left(prefix, kept + display_width(signs.ellipsis), canvas_->utf8());
         return depth + end.substr(signs.ellipsis.size());
@@ -292,25 +303,40 @@ class TreeDrawer {
         int rest = canvas_->width() - line->width();
         const std::string name = computation_name(entry, rest);
         std::string place = entry.place.empty() ? "" : "  " + entry.place;
-        if (display_width(name + place) > rest) place = cut_middle(place, rest / 2, utf8);
+        if (!place.empty()) {
+            const int room = share_room({display_width(name), display_width(place)}, rest)[1];
+            place = cut_place(entry.place, room - 2, utf8);
+            if (!place.empty()) place = "  " + place;
+        }
         rest -= display_width(place);
         const bool has_names = entry.may_join || entry.count.has_value();
         Tone tone = entry.tone;
         if (tone == Tone::kPlain) tone = Tone::kName;
         line->add(has_names ? cut_name(name, rest, utf8) : cut_middle(name, rest, utf8), tone);
         line->add(place);
-        rest = canvas_->width() - line->width() - 2;
-        if (entry.remark.empty() || rest < kLeastRemark) return;
-        std::string remark = entry.remark;
-        while (display_width(remark) > rest && remark.find(", ") != std::string::npos) {
+        const std::string remark =
+            fitting_remark(entry.remark, canvas_->width() - line->width() - 2);
+        if (!remark.empty()) line->add("  " + remark, Tone::kDim);
+    }
+
+    // As many of its parts as fit, whole: half of a number is a wrong number.
+    static std::string fitting_remark(std::string remark, int room) {
+        while (display_width(remark) > room && remark.find(", ") != std::string::npos) {
             remark.resize(remark.rfind(", "));
         }
-        line->add("  " + cut_middle(remark, rest, utf8), Tone::kDim);
+        if (display_width(remark) <= room) return remark;
+        constexpr std::string_view kLong = " iterations";
+        const size_t iterations = remark.find(kLong);
+        if (iterations == std::string::npos) return "";
+        remark.resize(iterations);
+        remark += " iter.";
+        return display_width(remark) <= room ? remark : "";
     }
 
     const Profile& profile_;
     Canvas* canvas_;
     int rank_width_;
+    bool numbers_depths_ = false;
 };
 
 }  // namespace
@@ -334,14 +360,21 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
         head.add(pad_left("mean", kRatioWidth), Tone::kDim);
         head.add(pad_left("rank", rank_width), Tone::kDim);
     }
-    const bool probed = has_probes(profile);
-    head.add(probed ? "  procedure, loop or MPI call, line" : "  procedure or MPI call, line",
+    const bool probed = has_source_probes(profile);
+    const bool with_omp = has_openmp(profile);
+    head.add(fmt::format("  procedure{}{} or MPI call, line", probed ? ", loop" : "",
+                         with_omp ? ", OpenMP construct" : ""),
              Tone::kDim);
     canvas->put(head);
     const TreeBuilder builder(profile, options);
-    TreeDrawer(profile, canvas).draw(builder.build(0), "", "");
+    TreeDrawer drawer(profile, canvas);
+    drawer.draw(builder.build(0), "", "");
+    if (drawer.numbers_depths()) {
+        canvas->paragraph("  [n]: n levels deep, too many to draw all of them.", 2, Tone::kDim);
+    }
     const char* const times =
-        probed
+        with_omp && !probed && is_serial(profile) ? "Times of OpenMP's constructs are measured."
+        : probed
             ? "Times of procedures and loops are measured by probes, and estimated (~) where "
               "entries were counted without time or there are no probes: what lies between two "
               "MPI calls counts for the innermost procedure around both."

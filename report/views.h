@@ -3,8 +3,10 @@
 #define DWELL_REPORT_VIEWS_H_
 
 #include "report/figures.h"
+#include "report/names.h"
 #include "report/text_report.h"
 #include "report/text_style.h"
+#include "summarize/grid_places.h"
 
 namespace dwell {
 
@@ -13,6 +15,15 @@ void draw_header(const Profile& profile, const TextOptions& options, Canvas* can
 void draw_overview(const Profile& profile, Canvas* canvas);
 void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, Canvas* canvas);
 
+// grid_view.cpp: the grids that the program described
+void draw_grids(const Profile& profile, const TextOptions& options, Canvas* canvas);
+// Says when figures of the ranks follow a dimension of their grid.
+void draw_grid_trend(const Profile& profile, const std::vector<RankFigures>& ranks, Canvas* canvas);
+
+// phase_view.cpp: the steps that the program named
+void draw_phases(const Profile& profile, const TextOptions& options, Canvas* canvas);
+void draw_phase_list(const Profile& profile, size_t limit, Canvas* canvas);
+
 // tree_view.cpp
 void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canvas);
 
@@ -20,6 +31,12 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
 void draw_sites(const Profile& profile, const TextOptions& options, Canvas* canvas);
 void draw_site_list(const Profile& profile, size_t limit, Canvas* canvas);
 void draw_left_out(const Profile& profile, Canvas* canvas);
+
+// omp_view.cpp
+// What there is to say of OpenMP before all else; nothing without it.
+void draw_omp_headline(const Profile& profile, Canvas* canvas);
+void draw_omp(const Profile& profile, const TextOptions& options, Canvas* canvas);
+void draw_omp_threads(const Profile& profile, Canvas* canvas);
 
 // line_view.cpp
 void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,
@@ -30,17 +47,51 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
 void draw_sampled_code(const Profile& profile, const TextOptions& options, Canvas* canvas);
 void draw_ranks(const Profile& profile, Canvas* canvas);
 
+// io_view.cpp: what reads and writes files
+// "out.dat", "out.dat and others"; empty where no file is known.
+std::string io_file_text(const ProfileNode& node, bool utf8);
+void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* canvas);
+void draw_io_list(const Profile& profile, size_t limit, Canvas* canvas);
+
+// usage_view.cpp: what the operating system says of the ranks
+void draw_memory(const Profile& profile, Canvas* canvas);
+void draw_usage(const Profile& profile, Canvas* canvas);
+
+// wait_view.cpp: who waited for whom
+// The part of a line's time that is sync delay; "~" before one that is estimated.
+std::string sync_text(const Totals& totals);
+// " (late sender), 90.0 % of it for rank 3 in ..."; empty when nothing is known.
+std::string wait_headline(const Profile& profile, const CommLine& line, bool utf8);
+void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas);
+void draw_main_cause(const Profile& profile, Canvas* canvas);
+void draw_causes(const Profile& profile, const TextOptions& options, Canvas* canvas);
+void draw_clocks(const Profile& profile, Canvas* canvas);
+
+// "heat.c:88 MPI_Recv", or "start" without a node, cut to `room`.
+std::string identity_text(const Profile& profile, uint32_t node, int room, bool utf8);
+
 struct Column {
     const char* name;
     int width;
 };
 void put_heads(const std::vector<Column>& columns, int indent, Canvas* canvas);
-constexpr int kNumberWidth = 4;  // of the running number of a list
+
+// What stands at the right of an entry of a list: "rank 5 (1,2): 3.00 s, 1.82x mean", or that the
+// ranks are alike; and the entry's line with that.
+std::string worst_text(const GridPlaces& places, const std::optional<Peak>& worst, double mean_ns,
+                       bool utf8);
+void put_with_worst(Line* identity, const std::string& text, const std::optional<Peak>& worst,
+                    double mean_ns, Canvas* canvas);
+
+constexpr int kAllOfIt = 1 << 20;  // columns of a text that is not cut
+constexpr int kNumberWidth = 4;    // of the running number of a list
 
 // A ratio of the largest to the mean from here on is worth a colour.
 constexpr double kNotableImbalance = 1.5;
 // Below this one the ranks are alike, and which of them had most is chance.
 constexpr double kLeastImbalance = 1.05;
+// What a rank has above the mean is worth a sentence from this part of the mean total on.
+constexpr double kNotableExtra = 0.01;
 // Fewer samples than these are chance, not shares.
 constexpr uint64_t kTellingSamples = 10;
 

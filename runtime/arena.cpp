@@ -2,6 +2,7 @@
 // its first use, because a store into an unreserved page of a full /dev/shm ends the program.
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,6 +33,21 @@ CellIndex reserve_cells(uint32_t cells) {
     return first;
 }
 
+// A forked child goes on in loops that count in the records (site_table.h): in a copy of its own.
+void leave_records_to_parent() {
+    if (g_file < 0) return;
+    const size_t bytes = static_cast<size_t>(g_cell_limit) * kCellBytes;
+    // In the place of what is mapped there already: it needs neither memory nor addresses.
+    static_cast<void>(mmap(g_process.cells, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, g_file, 0));
+}
+
+void watch_forks() {
+    static bool watched = false;
+    if (!watched) pthread_atfork(nullptr, nullptr, leave_records_to_parent);
+    watched = true;
+}
+
 }  // namespace
 
 bool create_record_file(const char* path, uint32_t memory_mib) {
@@ -57,6 +73,7 @@ bool create_record_file(const char* path, uint32_t memory_mib) {
     g_process.header = static_cast<FileHeader*>(cells);
     g_process.header->cells_reserved = kHeaderCells;
     g_process.header->cells_used = kHeaderCells;
+    watch_forks();
     return true;
 }
 

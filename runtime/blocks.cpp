@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "runtime/calibration.h"
+#include "runtime/injection.h"
 #include "runtime/records.h"
 
 namespace dwell {
@@ -12,22 +14,6 @@ namespace {
 // program that are still under way stand above: what was called from the same frame stood there.
 __attribute__((always_inline)) inline uint64_t own_frame() {
     return reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + sizeof(uint64_t);
-}
-
-// Real ticks for what happens now: while recording is off, those when it was switched off.
-uint64_t booked_now(uint64_t now) { return g_live->paused != 0 ? g_live->pause_start : now; }
-
-// What every slow way begins with: false when entries cannot be opened or closed.
-bool settle(Thread* thread, uint64_t frame, uint64_t now) {
-    const uint64_t ticket = live_ticket();
-    if (ticket != 0) {
-        if (thread->probe_ticket != ticket) notice_probes(thread);
-    } else if (thread->epoch != g_live->epoch) {
-        take_notice(thread);
-    }
-    if (!change_stack(thread, frame, booked_now(now))) return false;
-    drop_gone(thread, frame + 1, booked_now(now));
-    return true;
 }
 
 Site site_of_name(const BlockName* name) {
@@ -201,6 +187,20 @@ DWELL_COLD void mark_slowly(const BlockName* name, uint64_t volume, uint64_t fra
 
 }  // namespace
 
+bool settle(Thread* thread, uint64_t frame, uint64_t now) {
+    const uint64_t ticket = live_ticket();
+    if (ticket != 0) {
+        if (thread->probe_ticket != ticket && notice_probes(thread)) {
+            if (g_process.inject_ticks != 0) inject(thread);
+        }
+    } else if (thread->epoch != g_live->epoch) {
+        take_notice(thread);
+    }
+    if (!change_stack(thread, frame, booked_now(now))) return false;
+    drop_gone(thread, frame + 1, booked_now(now));
+    return true;
+}
+
 void begin_block(const BlockName* name) { begin_as(name, kRowBlock, own_frame()); }
 
 void begin_paired(const BlockName* name) { begin_as(name, kRowBlock | kRowPaired, own_frame()); }
@@ -211,7 +211,10 @@ void begin_phase(const BlockName* name, uint64_t iteration) {
     if (name == nullptr || thread == nullptr || thread->in_dwell) return;
     const ProbeEntry* top = thread->on.top;
     if (block_of(top) != name || (top->row & kRowUnbooked) != 0) return;
-    cell_at<ProbePart>(cell_at<Node>(top->node)->part)->iteration = iteration;
+    const Node* node = cell_at<Node>(top->node);
+    auto* part = cell_at<ProbePart>(node->part);
+    if (node->count == 1) part->first_iteration = iteration;
+    part->iteration = iteration;
 }
 
 void end_block(GivenName name) { end_wanted({name, nullptr, false, false}, own_frame()); }
@@ -257,8 +260,6 @@ void mark(const BlockName* name, uint64_t volume) {
 }
 
 void calibrate_blocks(Thread* thread, CellIndex index) {
-    constexpr int kPairs = 200;
-    constexpr int kRounds = 40;
     BlockName name{};
     name.kind = SiteKind::kBlock;
     name.level = kLevelFull;
@@ -266,27 +267,13 @@ void calibrate_blocks(Thread* thread, CellIndex index) {
     thread->known_children[known_child_slot(key_of(&name), 0, root)] = {
         key_of(&name), 0, root, index, 0, ProbeWay::kDown};
     Node* node = cell_at<Node>(index);
-    uint64_t least = UINT64_MAX;
-    uint64_t least_inner = UINT64_MAX;
-    uint64_t least_mark = UINT64_MAX;
-    for (int round = 0; round < kRounds; ++round) {
-        node->ticks = 0;
-        thread->slow_ticks = 0;
-        const uint64_t begin = now_ticks();
-        for (int i = 0; i < kPairs; ++i) {
-            begin_block(&name);
-            end_block(GivenName{nullptr, 0});
-        }
-        const uint64_t middle = now_ticks();
-        for (int i = 0; i < kPairs; ++i) mark(&name, 1);
-        const uint64_t end = now_ticks();
-        if (middle - begin < least) least = middle - begin;
-        if (node->ticks < least_inner) least_inner = node->ticks;
-        if (end - middle < least_mark) least_mark = end - middle;
-    }
-    g_process.block_inner_ticks = least_inner / kPairs;
-    g_process.block_cost_ticks = least / kPairs;
-    g_process.mark_cost_ticks = least_mark / kPairs;
+    const StepTicks pair = least_ticks(thread, node, [&name] {
+        begin_block(&name);
+        end_block(GivenName{nullptr, 0});
+    });
+    g_process.block_inner_ticks = pair.inner;
+    g_process.block_cost_ticks = pair.all;
+    g_process.mark_cost_ticks = least_ticks(thread, node, [&name] { mark(&name, 1); }).all;
 }
 
 }  // namespace dwell

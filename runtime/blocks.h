@@ -74,6 +74,13 @@ void add_volume(uint64_t volume);
 
 void mark(const BlockName* name, uint64_t volume);
 
+// What every slow way begins with: what happened since the thread's last probe is noticed, and the
+// entries are those of the stack that `frame` lies on. False when none can be opened or closed.
+bool settle(Thread* thread, uint64_t frame, uint64_t now);
+
+// Real ticks for what happens `now`: while recording is off, those when it was switched off.
+inline uint64_t booked_now(uint64_t now) { return g_live->paused != 0 ? g_live->pause_start : now; }
+
 // Measures what a block and a marker cost, on a thread with records of no one (calibrate_probes).
 void calibrate_blocks(Thread* thread, CellIndex node);
 

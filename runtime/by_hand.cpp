@@ -3,6 +3,7 @@
 
 #include "runtime/blocks.h"
 #include "runtime/dwell.h"
+#include "runtime/grids.h"
 #include "runtime/lifecycle.h"
 #include "runtime/probe_control.h"
 #include "runtime/version.h"
@@ -51,54 +52,12 @@ void phase_begin(const char* name, size_t bytes, uint64_t iteration) {
 
 int is_recording() { return g_live->ticket != 0 ? 1 : 0; }
 
-bool is_grid(int dimensions, const int* sizes, const int* coordinates) {
-    if (dimensions < 1 || dimensions > kGridDimensions || sizes == nullptr ||
-        coordinates == nullptr) {
-        return false;
-    }
-    for (int i = 0; i < dimensions; ++i) {
-        if (sizes[i] < 1 || coordinates[i] < 0 || coordinates[i] >= sizes[i]) return false;
-    }
-    return true;
-}
-
-// The grid of that name, made when needed; null when there is no room.
-GridRecord* grid_record(Thread* thread, const BlockName* name) {
-    FileHeader* header = g_process.header;
-    for (CellIndex at = header->first_grid; at != 0; at = cell_at<GridRecord>(at)->next) {
-        if (cell_at<GridRecord>(at)->name == name->cell) return cell_at<GridRecord>(at);
-    }
-    const CellIndex cell = take_cells(thread, 1);
-    if (cell == 0) return nullptr;
-    auto* grid = cell_at<GridRecord>(cell);
-    grid->name = name->cell;
-    grid->next = header->first_grid;
-    __atomic_store_n(&header->first_grid, cell, __ATOMIC_RELEASE);
-    return grid;
-}
-
 void grid(const char* name, size_t bytes, int dimensions, const int* sizes, const int* periodic,
           const int* coordinates) {
-    if (!is_grid(dimensions, sizes, coordinates)) {
+    if (!describe_grid({name, bytes}, 0, dimensions, sizes, periodic, coordinates)) {
         warn("dwell_grid: this is no grid of 1 to %d dimensions with a place in it: ignored",
              kGridDimensions);
-        return;
     }
-    const BlockName* known = plain_name(name, bytes, SiteKind::kNone);
-    const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-    Thread* thread = known != nullptr ? probing_thread(frame) : nullptr;
-    if (thread == nullptr) return;
-    const SlowProbe work(thread);
-    const NamesLock lock;
-    GridRecord* record = grid_record(thread, known);
-    if (record == nullptr) return;
-    record->periodic = 0;
-    for (int i = 0; i < dimensions; ++i) {
-        record->size[i] = sizes[i];
-        record->coordinate[i] = coordinates[i];
-        if (periodic != nullptr && periodic[i] != 0) record->periodic |= 1u << i;
-    }
-    __atomic_store_n(&record->dimensions, static_cast<uint32_t>(dimensions), __ATOMIC_RELEASE);
 }
 
 }  // namespace

@@ -6,9 +6,13 @@
 #include <libunwind.h>
 #include <string.h>
 
+#include <atomic>
+
 #include "runtime/find_symbol.h"
+#include "runtime/io_records.h"
 #include "runtime/modules.h"
 #include "runtime/mpi_calls.h"
+#include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
 
 namespace dwell {
@@ -32,6 +36,23 @@ struct Unwinder {
 };
 Unwinder g_unwinder;
 
+// As unw_backtrace, without what that keeps for each thread and frees when it ends: the thread
+// sanitizer's pthread_mutex_lock, which libunwind calls for that, crashes by then.
+int backtrace_by_steps(void** buffer, int most) {
+    unw_context_t context;
+    unw_cursor_t cursor;
+    if (g_unwinder.get_context(&context) != 0 || g_unwinder.init_local(&cursor, &context) != 0) {
+        return 0;
+    }
+    int found = 0;
+    while (found < most && g_unwinder.step(&cursor) > 0) {
+        unw_word_t address = 0;
+        if (g_unwinder.get_reg(&cursor, UNW_REG_IP, &address) != 0) break;
+        buffer[found++] = reinterpret_cast<void*>(address);
+    }
+    return found;
+}
+
 }  // namespace
 
 bool load_unwinder() {
@@ -47,6 +68,7 @@ bool load_unwinder() {
                find_symbol(library, "_ULx86_64_get_save_loc", &u.get_save_loc) &&
                find_symbol(library, "_Ux86_64_getcontext", &u.get_context) &&
                find_symbol(library, "_ULx86_64_is_signal_frame", &u.is_signal_frame);
+    if (dlsym(RTLD_DEFAULT, "__tsan_init") != nullptr) u.backtrace = backtrace_by_steps;
 #endif
     return g_unwinder.usable;
 }
@@ -68,15 +90,18 @@ CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
         at = node->next_sibling;
     }
     const bool communicates = site.kind == SiteKind::kCommunication;
-    const CellIndex made =
-        take_cells(thread, communicates ? kHistogramOffsetCells + kHistogramCells : 1);
+    const bool with_part = site.kind == SiteKind::kOpenMp || site.kind == SiteKind::kIo;
+    const uint32_t cells = communicates ? kHistogramOffsetCells + kHistogramCells
+                           : with_part  ? kPartCells + 1
+                                        : 1;
+    const CellIndex made = take_cells(thread, cells);
     if (made == 0) return 0;
     Node* node = cell_at<Node>(made);
     node->site = site;
     node->parent = parent;
     node->min_ticks = UINT64_MAX;
+    if (communicates || with_part) node->part = made + kPartCells;
     if (communicates) {
-        node->part = made + kPartCells;
         cell_at<CommPart>(node->part)->histogram = made + kHistogramOffsetCells;
     }
     node->next_sibling = above->first_child;
@@ -107,7 +132,8 @@ namespace {
 struct Path {
     void** frame;
     int frames;
-    int glue;  // leading frames in MPI libraries (Fortran entry points, C++ bindings)
+    int glue;  // leading frames in MPI libraries (Fortran entry points, C++ bindings), or of I/O
+               // in languages' run-time libraries
 };
 
 // A call path lies in static memory of the thread's making: the stack of the program may be small.
@@ -116,12 +142,17 @@ void** frame_buffer(Thread* thread) {
     return reinterpret_cast<void**>(scratch_of(thread, bytes));
 }
 
-Path trace(Thread* thread, const Frame* frame, void** buffer) {
+bool is_glue(const ModulePlace& place, MpiCall call) {
+    return place.glue || (is_io_number(call) && place.language);
+}
+
+Path trace(Thread* thread, const Frame* frame, MpiCall call, void** buffer) {
     const uint32_t depth = g_process.options.callpath_depth;
     Path path{buffer, 1, 0};
     buffer[0] = reinterpret_cast<void*>(frame->return_address);
-    const bool only_one = !g_unwinder.usable ||
-                          (depth == 1 && !place_of_address(thread, frame->return_address - 1).glue);
+    const bool only_one =
+        !g_unwinder.usable ||
+        (depth == 1 && !is_glue(place_of_address(thread, frame->return_address - 1), call));
     if (only_one) return path;
     const int found = g_unwinder.backtrace(buffer, kMaxFrames);
     int first = 0;
@@ -136,7 +167,9 @@ Path trace(Thread* thread, const Frame* frame, void** buffer) {
     path.frames = found - first;
     while (path.frames > 0 && path.frame[path.frames - 1] == nullptr) --path.frames;
     while (path.glue < path.frames - 1 &&
-           place_of_address(thread, reinterpret_cast<uintptr_t>(path.frame[path.glue]) - 1).glue) {
+           is_glue(place_of_address(thread, reinterpret_cast<uintptr_t>(path.frame[path.glue]) - 1,
+                                    path.glue != 0),
+                   call)) {
         ++path.glue;
     }
     if (depth != 0 && path.frames - path.glue > static_cast<int>(depth)) {
@@ -166,9 +199,10 @@ KnownPath* known_path(Thread* thread, uint64_t hash, MpiCall call) {
     return &replaced;
 }
 
-Site site_at(Thread* thread, void* return_address, SiteKind kind, MpiCall call) {
+Site site_at(Thread* thread, void* return_address, SiteKind kind, MpiCall call,
+             bool checked = false) {
     const auto address = reinterpret_cast<uintptr_t>(return_address);
-    const ModulePlace place = place_of_address(thread, address - 1);
+    const ModulePlace place = place_of_address(thread, address - 1, checked);
     Site site{};
     site.module = place.module;
     site.offset = place.module != 0 ? place.offset + 1 : address;
@@ -196,10 +230,33 @@ Site site_of_call(Thread* thread, uint64_t return_address) {
 
 namespace {
 
-// The node under `above` for a call through `return_address`. Recursion folds: an address that is
+bool is_omp_call(MpiCall call) { return static_cast<uint16_t>(call) >= kOmpCall; }
+
+// Whether code at `address` reaches another MPI library with this call. The loader's answer takes
+// some ten microseconds and is the same for all code of a module, as long as nothing is unloaded,
+// so the latest ones are kept: the dlclose calls so far, module, call, form and, lowest, the
+// answer.
+bool calls_foreign(Thread* thread, uintptr_t address, MpiCall call, EntryForm form) {
+    static_assert(kMpiCallNumbers < 1 << 14);
+    static std::atomic<uint64_t> answers[1024];
+    const uint64_t unloads = __atomic_load_n(&g_live->unloads, __ATOMIC_RELAXED);
+    const ModulePlace place = place_of_address(thread, address);
+    const auto number = static_cast<uint16_t>(call);
+    const uint64_t question =
+        unloads << 32 | uint64_t{place.module} << 16 | uint64_t{number} << 2 | uint64_t{form} << 1;
+    std::atomic<uint64_t>& kept = answers[(place.module * 61u + number * 2u + form) % 1024];
+    const uint64_t answer = kept.load(std::memory_order_relaxed);
+    if (place.module != 0 && (answer & ~uint64_t{1}) == question) return (answer & 1) != 0;
+    const bool foreign = foreign_definition(address, form, number) != nullptr;
+    if (place.module != 0) kept.store(question | foreign, std::memory_order_relaxed);
+    return foreign;
+}
+
+// The node under `above` for a call through `return_address`, a frame of the thread whose modules
+// were checked. Recursion folds: an address that is
 // on the path already stands for itself.
 CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
-    const Site site = site_of_call(thread, reinterpret_cast<uint64_t>(return_address));
+    const Site site = site_at(thread, return_address, SiteKind::kCall, MpiCall::kNone, true);
     for (CellIndex at = above; at != 0; at = cell_at<Node>(at)->parent) {
         const Site& on_path = cell_at<Node>(at)->site;
         if (on_path.offset == site.offset && on_path.module == site.module &&
@@ -213,13 +270,20 @@ CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
 // Makes the nodes of a path that was never seen; 0 when nothing is left to book it on.
 CellIndex make_nodes(Thread* thread, const Path& path, MpiCall call, CellIndex anchor) {
     const bool fold = should_fold();
+    const bool openmp = is_omp_call(call);
+    const bool io = is_io_number(call);
+    const SiteKind kind = openmp ? SiteKind::kOpenMp
+                          : io   ? SiteKind::kIo
+                                 : SiteKind::kCommunication;
+    Site site = site_at(thread, path.frame[path.glue], kind, call);
+    if (openmp) site.call -= kOmpCall;
+    if (io) site.call -= kIoNumbers;
     CellIndex above = fold ? thread->record->root : anchor;
     for (int i = path.frames - 1; i > path.glue && !fold; --i) {
         const CellIndex next = node_of_frame(thread, above, path.frame[i]);
         if (next == 0) return 0;
         above = next;
     }
-    Site site = site_at(thread, path.frame[path.glue], SiteKind::kCommunication, call);
     if (fold) site.flags |= kNodeFolded;
     return child_of(thread, above, site);
 }
@@ -235,9 +299,19 @@ bool add_slot(PathEntry* entry, uint64_t stack_pointer, uint64_t address) {
     return true;
 }
 
-// A frame pointer that points into its own frame may be what the frame's CFA is computed from: its
-// saved copy belongs to the proof, and so does a word below it that holds the CFA itself (the
-// argument pointer that realigned frames keep there).
+// Whether a frame's CFA may be computed from rbp: compilers put it next below the return address
+// (CFA - 16), or, in frames that they realign, next above a word that holds the CFA. A pointer to
+// a local variable, which -fomit-frame-pointer may have there, changes from call to call.
+bool is_frame_pointer(uint64_t frame_pointer, uint64_t stack_pointer, uint64_t cfa) {
+    if (cfa - frame_pointer <= 64) return true;
+    for (uint64_t at = frame_pointer - 64; at < frame_pointer; at += 8) {
+        if (at >= stack_pointer && stack_word(at) == cfa) return true;
+    }
+    return false;
+}
+
+// The saved copy of the caller's frame pointer belongs to the proof, and so does a word below it
+// that holds the CFA itself (the argument pointer that realigned frames keep there).
 bool add_frame_pointer(PathEntry* entry, unw_cursor_t* cursor, uint64_t stack_pointer,
                        uint64_t frame_pointer, uint64_t cfa) {
     unw_save_loc_t saved;
@@ -283,6 +357,21 @@ int frames_to(const Frame* frame, uint64_t anchor_frame) {
     return 0;
 }
 
+// The same for all that lie below `limit`, whole.
+int frames_within(const Frame* frame, uint64_t limit) {
+    unw_context_t context;
+    unw_cursor_t cursor;
+    if (!g_unwinder.usable || g_unwinder.get_context(&context) != 0) return 0;
+    if (!start_walk(&cursor, &context, frame)) return 0;
+    for (int frames = 0; frames <= kMaxFrames; ++frames) {
+        if (g_unwinder.step(&cursor) <= 0) return 0;
+        unw_word_t cfa = 0;
+        g_unwinder.get_reg(&cursor, UNW_REG_SP, &cfa);
+        if (cfa > limit) return frames;
+    }
+    return 0;
+}
+
 uint64_t find_caller_frame(const Frame* frame) {
     unw_context_t context;
     unw_cursor_t cursor;
@@ -315,6 +404,7 @@ bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
         if (cfa <= sp || stack_word(cfa - 8) != ip) return false;
         if (!add_slot(entry, stack_pointer, cfa - 8)) return false;
         if (frame_pointer >= sp && frame_pointer < cfa &&
+            is_frame_pointer(frame_pointer, stack_pointer, cfa) &&
             !add_frame_pointer(entry, &here, stack_pointer, frame_pointer, cfa)) {
             return false;
         }
@@ -325,14 +415,22 @@ bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
 #else
 bool take_slots(PathEntry*, const Frame*, int) { return false; }
 int frames_to(const Frame*, uint64_t) { return 0; }
+int frames_within(const Frame*, uint64_t) { return 0; }
 uint64_t find_caller_frame(const Frame*) { return 0; }
 #endif
 
-// Where probes opened the anchor, a path reaches out to the anchor's procedure; that of a block
-// that lies in none is whole. `met`: the walk found it.
+// Where probes opened the anchor, a path reaches out to the anchor's procedure; where OpenMP did,
+// to the code that it runs; where nothing is open it is whole. `met`: the walk found it.
 int frames_in_path(const Thread* thread, const Frame* frame, const Path& path, bool* met) {
     *met = false;
     if (thread->on.top->frame == kNoFrame) return path.frames;
+    const uint64_t code_frame = omp_code_frame(thread);
+    if (code_frame != 0) {
+        const int frames = frames_within(frame, code_frame);
+        *met = frames > path.glue && frames <= path.frames;
+        return *met ? frames : path.glue + 1;
+    }
+    if (thread->on.top == thread->on.base && thread->on_number == 0) return path.frames;
     const int frames = frames_to(frame, thread->on.top->frame);
     *met = frames > path.glue && frames <= path.frames;
     return *met ? frames : frames == 0 ? path.glue + 1 : path.frames;
@@ -385,13 +483,13 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
     FoundPath found{0, false};
     void** buffer = frame_buffer(thread);
     if (buffer != nullptr) {
-        Path path = trace(thread, frame, buffer);
+        Path path = trace(thread, frame, call, buffer);
         const uint64_t hash = hash_of(path, call, anchor);
         KnownPath* known = known_path(thread, hash, call);
         if (known->hash == 0) {
             const auto user = reinterpret_cast<uintptr_t>(path.frame[path.glue]);
-            known->foreign =
-                foreign_definition(user - 1, form, static_cast<uint16_t>(call)) != nullptr;
+            const bool of_mpi = !is_omp_call(call) && !is_io_number(call);
+            known->foreign = of_mpi && calls_foreign(thread, user - 1, call, form);
             known->frames =
                 static_cast<uint16_t>(frames_in_path(thread, frame, path, &known->met_anchor));
             path.frames = known->frames;

@@ -62,14 +62,20 @@ inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall cal
     return true;
 }
 
-// The remembered path of this call, or null. The node's cells are fetched while the stack slots are
-// compared: after a computation everything here has left the caches.
+// The lines of a PathEntry that paths of a dozen frames fill.
+constexpr size_t kComparedLines = 4;
+
+// The remembered path of this call, or null. Its further lines and the node's cells are fetched
+// while the stack slots are compared: after a computation everything here has left the caches.
 inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame, MpiCall call,
                                         CellIndex anchor) {
     const bool one_frame = g_process.options.callpath_depth == 1;
     const uint64_t sp = frame->stack_pointer();
     const PathEntry& first =
         thread->paths[path_slot(frame->return_address, one_frame ? 0 : sp, anchor)];
+    for (size_t line = 1; line < kComparedLines; ++line) {
+        __builtin_prefetch(reinterpret_cast<const char*>(&first) + line * kCellBytes);
+    }
     const char* node = g_process.cells + static_cast<size_t>(first.node) * kCellBytes;
     __builtin_prefetch(node);
     __builtin_prefetch(node + kPartCells * kCellBytes);
@@ -83,6 +89,9 @@ inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame
     }
     return nullptr;
 }
+
+// Constructs of OpenMP are reached along call paths, too: in place of an MpiCall stands this one.
+constexpr uint16_t kOmpCall = 1 << 14;
 
 // The slow way. `node` is 0 when nothing could be recorded; `foreign` is set when the call is meant
 // for another MPI library. Adds the time it took to thread->slow_ticks. Not signal-safe.
@@ -107,8 +116,12 @@ bool should_fold();
 void forget_paths(Thread* thread);
 
 // Makes a child of `parent` for `site`, or finds it; 0 when there is no room. The kinds
-// communication and interval get their second line. Slow only when the node is new.
+// communication, interval and OpenMP get their second line. Slow only when the node is new.
 CellIndex child_of(Thread* thread, CellIndex parent, const Site& site);
+
+// The name of the interval between two communication nodes (0: the start of the thread) for other
+// ranks: see path_hash.h. Slow.
+uint32_t path_of_interval(CellIndex from, CellIndex to);
 
 // The deepest node that both nodes lie under.
 CellIndex meeting_node(CellIndex a, CellIndex b);

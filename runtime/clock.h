@@ -31,9 +31,12 @@ inline bool has_invariant_tsc() {
     return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
 }
 inline uint64_t read_tsc() { return __rdtsc(); }
+// Loads before it are over: a fetch from another core's cache takes longer than a time stamp.
+inline void finish_loads() { _mm_lfence(); }
 #else
 inline bool has_invariant_tsc() { return false; }
 inline uint64_t read_tsc() { return monotonic_ns(); }
+inline void finish_loads() {}
 #endif
 
 }  // namespace dwell

@@ -5,6 +5,7 @@
 // A procedure that the compiler put inline into another one is told, too. It shares the frame of
 // that, and its call statement is where its own probe stands.
 #include "runtime/callpath.h"
+#include "runtime/probe_control.h"
 #include "runtime/probes.h"
 
 namespace dwell {
@@ -106,7 +107,7 @@ DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame)
     // Without an unwinder the frame is only known to lie above.
     const bool exact = jumped_to || procedure != slot;
     auto is_own = [row = row_of(function, call)](const ProbeEntry* entry) {
-        return entry->row == row;
+        return (entry->row & ~kRowUnbooked) == row;
     };
     ProbeEntry* own = thread->on.top;
     while (!is_own(own) && (exact ? own->frame <= procedure : (own->row & kRowBlock) != 0)) {
@@ -121,14 +122,24 @@ DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame)
 inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, const Frame* frame) {
     const ProbeEntry* top = thread->on.top;
     const uint64_t slot = slot_of(frame);
-    const KnownChild* known =
-        known_child(thread, function, mixed_call(call, frame->return_address));
+    // Part of the thread's own table.
+    auto* known = const_cast<KnownChild*>(
+        known_child(thread, function, mixed_call(call, frame->return_address)));
     if (known == nullptr) return false;
     const uint64_t procedure = slot + known->frame_offset;
     if (procedure > top->frame) return false;
     const bool is_there =
         known->frame_offset == 0 || *reinterpret_cast<const uint64_t*>(procedure) == call;
     if (!is_there) return false;
+    if (--thread->code_countdown == 0) [[unlikely]]
+        control_code(thread, known);
+    if (known->way == ProbeWay::kCounted) [[unlikely]] {
+        count_untimed(cell_at<Node>(known->node));
+        push_unbooked(thread, row_of(function, call), procedure);
+        thread->code_counted += 1;
+        thread->slow_ticks += code_count_ticks();
+        return true;
+    }
     push_on_way(thread, known->node, known->way, row_of(function, call), procedure);
     return true;
 }
@@ -158,7 +169,6 @@ DWELL_EXPORT void __cyg_profile_func_enter(void* function, void* call_site) {
 }
 
 DWELL_EXPORT void __cyg_profile_func_exit(void* function, void* call_site) {
-    const uint64_t now = read_tsc();
     Thread* const thread = t_thread;
     if (thread == nullptr) return;
     const Frame* const frame = DWELL_FRAME();
@@ -166,9 +176,16 @@ DWELL_EXPORT void __cyg_profile_func_exit(void* function, void* call_site) {
     const auto call = reinterpret_cast<uint64_t>(call_site);
     if (begin_change(thread)) [[likely]] {
         const ProbeEntry* top = thread->on.top;
+        const bool unbooked = (top->row & kRowUnbooked) != 0;
+        const uint64_t now = unbooked ? 0 : read_tsc();
         if (lies_on(thread->on, slot_of(frame)) && top->frame >= slot_of(frame) &&
-            top->row == row_of(code, call)) [[likely]] {
-            pop_called(thread, now);
+            (top->row & ~kRowUnbooked) == row_of(code, call)) [[likely]] {
+            if (!unbooked) [[likely]] {
+                pop_called(thread, now);
+                return;
+            }
+            pop_unbooked(thread);
+            end_change(thread);
             return;
         }
         end_change(thread);

@@ -133,9 +133,9 @@ DWELL_INLINE void dwell_mark(const char* name, uint64_t volume) {
 }
 
 /* A phase is a block for the large steps of a run: initialisation, time step, output. `iteration`
- * is its number within the run, in whatever way you count (0 if you do not): the live view and a
- * recovered report show the last one begun. Phases may be nested. dwell_phase_end ends the
- * innermost open one. */
+ * is its number within the run, in whatever way you count (0 if you do not): the report shows the
+ * first and the last one begun. Phases may be nested. dwell_phase_end ends the innermost open one.
+ */
 DWELL_INLINE void dwell_phase_begin(const char* name, uint64_t iteration) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->phase_begin(name, name != NULL ? strlen(name) : 0, iteration);

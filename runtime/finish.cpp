@@ -22,6 +22,8 @@ namespace {
 
 constexpr size_t kStackBytes = 64 * 1024;
 
+char g_start_directory[PATH_MAX];
+
 struct Launch {
     char* arguments[8];
     char** environment;
@@ -38,6 +40,7 @@ int launch_and_wait(void* data) {
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, nullptr);
+        if (*g_start_directory != '\0' && chdir(g_start_directory) != 0) errno = 0;  // it is gone
         execve(launch->arguments[0], launch->arguments, launch->environment);
         _exit(127);
     }
@@ -107,6 +110,10 @@ bool copy_file(const char* from, const char* to) {
 }
 
 }  // namespace
+
+void note_start_directory() {
+    if (getcwd(g_start_directory, sizeof(g_start_directory)) == nullptr) *g_start_directory = '\0';
+}
 
 void run_finish() {
     const int saved_errno = errno;

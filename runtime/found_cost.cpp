@@ -18,16 +18,17 @@ constexpr int kTag = 30'011;  // on MPI_COMM_SELF before the program can use it
 // Between processes a found message takes longer than one from self (a second copy): up to this
 // much more still counts as found.
 constexpr uint64_t kTolerance = 3;
-// After a long computation the caches have forgotten MPI: then a found message takes some
-// microseconds (up to 7 were seen). After a short one they have not. So a receive may take as much
-// longer as the computation before it lasted, within these bounds.
+// After a long computation the caches have forgotten MPI: then a found message takes tens of
+// microseconds (up to 26 were seen). After a short one they have not. So a receive may take as much
+// longer as the computation before it lasted, within these bounds; where the sender told its time,
+// that decides (waits.h, found_all).
 constexpr uint64_t kLeastSlack_ns = 300;
-constexpr uint64_t kMostSlack_ns = 10'000;
+constexpr uint64_t kMostSlack_ns = 30'000;
 
-uint64_t g_base_ticks = 0;
-uint64_t g_ticks_per_mib = 0;
-uint64_t g_least_slack_ticks = 0;
-uint64_t g_most_slack_ticks = 0;
+DWELL_CALL_DATA uint64_t g_base_ticks = 0;
+DWELL_CALL_DATA uint64_t g_ticks_per_mib = 0;
+DWELL_CALL_DATA uint64_t g_least_slack_ticks = 0;
+DWELL_CALL_DATA uint64_t g_most_slack_ticks = 0;
 
 // Least ticks of a receive of `bytes` from self, over `rounds`; UINT64_MAX when MPI refused.
 uint64_t receive_from_self(char* out, char* in, uint64_t bytes, int rounds) {

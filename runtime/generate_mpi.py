@@ -177,15 +177,16 @@ def success_lines(function):
     get, lines = function.get, []
     comm, cls = function.named("MPI_Comm"), function.get("class")
     sent = get("sent")
+    lines += meeting_lines(function)
     if cls == "collective":
         lines += collective_lines(function)
     elif cls == "send" and get("peer") and sent:
         blocking = "false" if get("start") else "true"
         lines.append(f"book_send(call, {get('peer')}, comm, {bytes_expression(function, sent)}, "
-                     f"{blocking});")
+                     f"{blocking}, told);")
     elif cls == "send_receive":
         lines.append(f"book_send_receive(call, {get('peer')}, "
-                     f"{bytes_expression(function, sent)}, comm, source, used_status);")
+                     f"{bytes_expression(function, sent)}, comm, source, used_status, told);")
     elif cls == "receive" and get("received"):
         source = "MPI_ANY_SOURCE" if get("message") else "source"
         lines.append(f"book_receive(call, {'message_comm' if get('message') else comm}, {source}, "
@@ -207,11 +208,66 @@ def success_lines(function):
         lines.append(f"book_plain(call, {function.first_event_slot()});")
     lines += request_lines(function)
     if get("ends"):
-        lines.append(FORGETS.get(get("ends")) or {"type": "forget_types();",
-                                                  "win": "forget_windows();"}[get("ends")])
+        lines.append(FORGETS.get(get("ends")) or {"type": "forget_types();"}[get("ends")])
+    lines += naming_lines(function, ", meeting.take_board()" if get("meets") == "members" else "")
     if get("world"):
         lines.append(f"meet_world(*{get('world')});")
     return lines
+
+
+RULES = {"all": "kAll", "everybody": "kEverybody", "some": "kSome", "root": "kRoot",
+         "to_root": "kToRoot", "upto": "kUpTo", "sources": "kSources", "may": "kMay"}
+EPOCHS = {"post": "kPost", "start": "kStart", "complete": "kComplete", "wait": "kWait"}
+
+
+def meeting_handle(function):
+    """The communicator, window or file that the members of a collective have in common."""
+    if function.get("ends") in FORGETS:
+        return "ended"
+    handle = (function.named("MPI_Comm") or function.named("MPI_Win")
+              or function.named("MPI_File"))
+    return f"reinterpret_cast<uintptr_t>({handle})"
+
+
+def rule_of(function):
+    rule = function.get("meets").partition(":")[0]
+    if rule not in RULES:
+        fail(f"{function.where}: MPI_{function.name} meets nobody that is known: {rule}")
+    return f"Meets::{RULES[rule]}"
+
+
+def depends(function):
+    counts = function.get("meets").partition(":")[2]
+    return f"{{{rule_of(function)}, {function.get('root') or '0'}, {counts or 'nullptr'}}}"
+
+
+def meets_at_once(function):
+    meets = function.get("meets")
+    return meets and meets not in EPOCHS and meets != "members" and not function.get("start")
+
+
+def meeting_lines(function):
+    """What a collective that is complete waited for."""
+    meets = function.get("meets")
+    if meets in EPOCHS:
+        group = "group" if function.has("group") else "MPI_Group{}"
+        return [f"settle_epoch(call, Epoch::{EPOCHS[meets]}, win, {group}, board);"]
+    if meets == "members":
+        return ["meeting.settle(call);"]
+    if function.get("locks"):
+        return ["settle_lock(call, lock);"]
+    if meets_at_once(function):
+        return [f"settle_meeting(call, meeting, {depends(function)});"]
+    return []
+
+
+def naming_lines(function, board=""):
+    made, comm = function.get("makes"), function.named("MPI_Comm")
+    if not made:
+        return []
+    if function.get("made_by") == "members":
+        return [f"name_made_by_members({comm}, {made}, tag{board});"]
+    return [f"name_made({comm}, {made});"]
 
 
 def request_lines(function):
@@ -219,14 +275,28 @@ def request_lines(function):
     if get("start"):
         kind = {"send": "kSendRequest", "receive": "kReceiveRequest",
                 "collective": "kCollectiveRequest", "rma": "kRmaRequest",
-                "file_read": "kFileReadRequest", "file_write": "kFileWriteRequest"}[get("start")]
-        comm = ("message_comm" if get("message") else function.named("MPI_Comm")) or "MPI_Comm{}"
-        source = get("peer") if get("start") == "receive" and get("peer") != "any" else "MPI_ANY_SOURCE"
-        lines.append(f"follow_request(call, *request, {kind}, {comm}, {source});")
+                "file_read": "kFileReadRequest", "file_write": "kFileWriteRequest",
+                "file_all_read": "kFileReadRequest",
+                "file_all_write": "kFileWriteRequest"}[get("start")]
+        if get("start") == "send":
+            lines.append(f"follow_send(call, *request, told);")
+        elif get("start") == "receive":
+            comm, source, tag = (("message_comm", "MPI_ANY_SOURCE", "MPI_ANY_TAG")
+                                 if get("message") else ("comm", get("peer"), "tag"))
+            lines.append(f"follow_receive(call, *request, {comm}, {source}, {tag});")
+        elif get("meets"):
+            lines.append(f"follow_meeting(call, *request, meeting, {depends(function)});")
+        else:
+            meets = "kUnknown" if get("start").startswith("file_all") else "kNobody"
+            lines.append(f"follow_request(call, *request, {kind}, Meets::{meets});")
     if get("persistent"):
         kind = {"send": "kSendRequest", "receive": "kReceiveRequest"}[get("persistent")]
         carries = bytes_expression(function, get("carries")) if get("carries") else "0"
-        lines.append(f"follow_persistent(call, *request, {kind}, comm, {get('peer')}, {carries});")
+        lines.append(f"follow_persistent(call, *request, {kind}, comm, {get('peer')}, tag, "
+                     f"{carries}, {send_mode(function)});")
+        if get("persistent") == "receive":
+            lines.append("if (g_process.preserve_order && source == MPI_ANY_SOURCE) [[unlikely]]")
+            lines.append("    remember_wildcard(*request, buf, count, datatype, tag, comm);")
     if get("starts") == "one":
         lines.append("book_start(call, 1, request);")
     if get("starts") == "all":
@@ -234,19 +304,87 @@ def request_lines(function):
     return lines
 
 
-# Handles whose end is noticed also when the call itself is not recorded.
-FORGETS = {"comm": "forget_comm(ended);", "request": "forget_request(ended);"}
+def send_mode(function):
+    if re.match(r"I?ssend|Ssend_init", function.name, re.IGNORECASE):
+        return "kSynchronousSend"
+    return "kBufferedSend" if re.match(r"I?bsend|Bsend_init", function.name,
+                                       re.IGNORECASE) else "kStandardSend"
+
+
+def telling_lines(function):
+    """What partners on this node are told before the call, and what is taken back if it fails."""
+    get = function.get
+    requests = {"one": "1, request", "all": "count, array_of_requests"}.get(get("starts"))
+    if requests:
+        return [f"if (waits_are_open()) tell_start(call, {requests});"], [
+            f"if (waits_are_open()) untell_start({requests});"]
+    before, after = [], []
+    if get("meets") in EPOCHS:
+        return [f"Board* const board = tell_epoch(call, Epoch::{EPOCHS[get('meets')]}, win);"], []
+    if get("locks"):
+        target = "rank" if function.has("rank") else "kAllTargets"
+        exclusive = "lock_type == MPI_LOCK_EXCLUSIVE" if function.has("lock_type") else "false"
+        before.append(f"const LockCall lock = tell_lock(call, Locking::k{get('locks').title()}, "
+                      f"win, {target}, {exclusive});")
+    if get("meets") == "members":
+        before.append("MembersMeeting meeting(call, comm, group, tag);")
+        after.append("release_board(meeting.take_board());")
+    elif get("meets"):
+        before.append(f"const Meeting meeting = tell_meeting(call, MpiCall::k{function.name}, "
+                      f"{meeting_handle(function)}, {rule_of(function)}, "
+                      f"{function.get('root') or '0'});")
+        after.append("untell_meeting(meeting, result);")
+    if get("sent") and get("peer") and get("class") in ("send", "send_receive"):
+        count, datatype = get("sent").split("*")
+        tag = "sendtag" if function.has("sendtag") else "tag"
+        before.append(f"const Told told = tell_send(call, {get('peer')}, {tag}, comm, {datatype}, "
+                      f"{count}, {send_mode(function)});")
+        after.append("untell(told);")
+    # A receive lets MPI move on what is sent, and so do those that only start one.
+    if function.name in ("Recv", "Irecv", "Sendrecv", "Sendrecv_replace"):
+        tag = "recvtag" if function.has("recvtag") else "tag"
+        before.append(f"meet_senders(call, source, {tag}, comm);")
+    if get("message") and get("class") == "receive":
+        before.append("meet_senders(call, MPI_ANY_SOURCE, MPI_ANY_TAG, message_comm);")
+    return before, after
+
+
+# Handles whose end is noticed also when the call itself is not recorded, as are collectives and
+# what they make.
+FORGETS = {"comm": "forget_comm(ended);", "request": "forget_request(ended);",
+           "win": "forget_window(ended);", "file": "forget_name(ended);"}
 
 
 def passed_lines(function, ended):
     """The way of a call that is not recorded."""
     call = f"passed_on(call, next)({function.arguments()})"
-    if not ended:
+    noticed = [FORGETS[function.get("ends")]] if ended else []
+    if function.get("meets") and function.get("meets") not in (*EPOCHS, "members"):
+        noticed.insert(0, f"pass_meeting({meeting_handle(function)});")
+    noticed += naming_lines(function)
+    if function.get("completes") is not None:
+        noticed += retiring_lines(function.name, "passed")
+    if not noticed:
         return [f"        return {call};"]
-    return [f"        const int passed = {call};",
-            f"        if (passed == MPI_SUCCESS) {FORGETS[function.get('ends')]}",
-            "        return passed;"]
+    return [f"        const int passed = {call};", "        if (passed == MPI_SUCCESS) {",
+            *("            " + line for line in noticed), "        }", "        return passed;"]
 
+
+# What may have several senders to choose from (order.h).
+ORDERED = ("Recv", "Probe", "Mprobe", "Iprobe", "Improbe")
+
+# Whose receives may be held back (held_receives.h), and by what.
+HOLDING = {"Irecv": "post_receive", "Start": "start_request"}
+
+# Of each wait: the array of requests, the completed ones of it (array of indices or null) and how
+# many.
+WAITS = {
+    "Wait": ("request", "nullptr", "1"),
+    "Waitall": ("array_of_requests", "nullptr", "count"),
+    "Waitany": ("array_of_requests", "index", "*index != MPI_UNDEFINED ? 1 : 0"),
+    "Waitsome": ("array_of_requests", "array_of_indices",
+                 "*outcount != MPI_UNDEFINED ? *outcount : 0"),
+}
 
 # Of each test: number of requests and their array, what tells success, the completed ones (array
 # of indices or null, and their number), and the statuses.
@@ -258,6 +396,19 @@ TESTS = {
     "Testsome": ("incount", "array_of_requests", "outcount", "array_of_indices",
                  "done && *outcount != MPI_UNDEFINED ? *outcount : 0", "array_of_statuses"),
 }
+
+
+def retiring_lines(name, result):
+    """After a call that completes requests: their handles."""
+    if name in WAITS:
+        requests, indices, completed = WAITS[name]
+        done = f"{result} == MPI_SUCCESS"
+    else:
+        _, requests, flag, indices, completed, _ = TESTS[name]
+        done = f"{result} == MPI_SUCCESS && *{flag} != 0"
+        completed = completed.removeprefix("done && ")
+    return [f"if (g_process.preserve_order && {done}) [[unlikely]]",
+            f"    retire_held({requests}, {indices}, {completed});"]
 
 
 def untimed_test(function):
@@ -284,7 +435,9 @@ def probe_lines(function, arguments):
             *passed_lines(function, None), "    }",
             *(status_lines() if function.get("peer") == "status" else []),
             "    if (!untimed) start(call);",
-            f"    const int result = next({arguments});",
+            *(["    const int from = untimed ? source : source_for(call, source, tag, comm, true);",
+               f"    const int result = from == kNoSource ? found_none({flag}) : next({arguments});"]
+              if name in ORDERED else [f"    const int result = next({arguments});"]),
             f"    if (untimed && result == MPI_SUCCESS && *{flag} == 0) [[likely]] {{",
             "        end_poll(call);", "        return result;", "    }",
             "    if (untimed) {",
@@ -302,7 +455,10 @@ def body(function):
     """The inline body shared by MPI_X and PMPI_X."""
     name, get = function.name, function.get
     uses_status = any(get(k) == "status" for k in ("peer", "sent", "received"))
-    arguments = function.arguments(**({"status": "used_status"} if uses_status else {}))
+    replaced = {"status": "used_status"} if uses_status else {}
+    if name in ORDERED:
+        replaced["source"] = "from"
+    arguments = function.arguments(**replaced)
     ended = function.parameters[0].name if get("ends") in FORGETS else None
     lines = [f"DWELL_BODY int body_{name}(EntryForm form, const Frame* frame"
              + "".join(f", {p.text}" for p in function.parameters) + ") {",
@@ -323,23 +479,36 @@ def body(function):
         lines.append("    const MPI_Comm message_comm = take_message(call, message);")
     if get("completes") is not None:
         lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")
+        lines += ["    " + line for line in retiring_lines(name, "result")]
         lines += ["    leave(call);", "    return result;", "}"]
         return lines
+    before, after = telling_lines(function)
     if not get("flag"):
-        lines += ["    start(call);", f"    const int result = next({arguments});",
+        if name in ORDERED:
+            before.append("const int from = source_for(call, source, tag, comm, false);")
+        made = f"next({arguments})"
+        if name in HOLDING:
+            made = f"g_process.preserve_order ? {HOLDING[name]}(call, next, {arguments}) : {made}"
+        lines += ["    start(call);", *("    " + line for line in before),
+                  f"    const int result = {made};",
+                  *(["    look_ahead(meeting);"] if meets_at_once(function) else []),
                   "    stop(call);"]
     lines.append("    if (result == MPI_SUCCESS) [[likely]] {")
     lines += ["        " + line for line in success_lines(function)]
     if get("flag"):
         failed = ("kRecvBlocked, true" if get("class") == "probe" else "kSendReady, false")
         lines.append(f"        if (*{get('flag')} == 0) remember_poll(call, {failed}, nullptr, 0);")
-    lines += ["    } else {", "        book_failed(call);", "    }",
-              "    leave(call);", "    return result;", "}"]
+    lines += ["    } else {", *("        " + line for line in after), "        book_failed(call);",
+              "    }", "    leave(call);"]
+    if get("grid"):
+        lines.append(f"    if (result == MPI_SUCCESS) meet_grid(*{get('grid')});")
+    lines += ["    return result;", "}"]
     return lines
 
 
 def wrappers(functions, part):
-    lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/mpi_semantics.h"',
+    lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/grids.h"',
+             '#include "runtime/mpi_semantics.h"', '#include "runtime/order.h"',
              '#include "runtime/polls.h"', "", "using namespace dwell;", ""]
     for function in functions:
         if function.get("special") or function.number % SPLIT != part:
@@ -382,14 +551,15 @@ EVENT_NAMES = {  # the events that several functions share, or that one function
 def calls_source(functions):
     lines = ["// Made by generate_mpi.py from mpi_calls.table.", '#include "runtime/mpi_calls.h"', "",
              "namespace dwell {", "", "const MpiCallInfo kMpiCalls[] = {",
-             '    {"", CallClass::kNone, {0, 0, 0, 0}, false},']
+             '    {"", CallClass::kNone, {0, 0, 0, 0}, false, false},']
     names = dict(EVENT_NAMES)
     for function in functions:
         events = ", ".join(str(e) for e in function.events)
         waits = function.get("waits") or (function.get("class") == "collective"
                                           and not function.get("start"))
         lines.append(f'    {{"MPI_{function.name}", CallClass::{CLASSES[function.get("class")]}, '
-                     f"{{{events}}}, {'true' if waits else 'false'}}},")
+                     f"{{{events}}}, {'true' if waits else 'false'}, "
+                     f"{'true' if function.get('analysed') or function.get('meets') else 'false'}}},")
         for event in function.events:
             if event != 0:
                 names.setdefault(event, f"MPI_{function.name}")
@@ -401,12 +571,25 @@ def calls_source(functions):
     return "\n".join(lines)
 
 
+# What io_wrappers.cpp interposes.
+IO_FUNCTIONS = """
+__fgets_chk __fgets_unlocked_chk __fprintf_chk __fread_chk __fread_unlocked_chk __open64_2 __open_2
+__openat64_2 __openat_2 __pread64_chk __pread_chk __read_chk __vfprintf_chk close creat creat64 dup2
+dup3 fclose fdatasync fdopen fflush fflush_unlocked fgets fgets_unlocked fopen fopen64 fprintf fputs
+fputs_unlocked fread fread_unlocked freopen freopen64 fseek fseeko fseeko64 fsync fwrite
+fwrite_unlocked open open64 openat openat64 pread pread64 preadv preadv2 preadv64 preadv64v2 pwrite
+pwrite64 pwritev pwritev2 pwritev64 pwritev64v2 read readv vfprintf write writev
+""".split()
+
+
 def exports_map(functions):
     lines = ["{", "  global:"]
     for function in functions:
         lines += [f"    MPI_{function.name};", f"    PMPI_{function.name};"]
+    lines += [f"    {name};" for name in IO_FUNCTIONS]
     return "\n".join(lines + ["    dlclose;", "    dwell_*;", "    kokkosp_*;",
                               "    __cyg_profile_func_enter;", "    __cyg_profile_func_exit;",
+                              "    ompt_start_tool;",
                               "  local: *;", "};", ""])
 
 

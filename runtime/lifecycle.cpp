@@ -9,14 +9,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/eager_limits.h"
+#include "runtime/far_clocks.h"
+#include "runtime/far_end.h"
+#include "runtime/far_letters.h"
+#include "runtime/injection.h"
+#include "runtime/io_wrappers.h"
 #include "runtime/job_name.h"
 #include "runtime/mpi_semantics.h"
+#include "runtime/omp_adapter.h"
+#include "runtime/order.h"
 #include "runtime/out_directory.h"
 #include "runtime/polls.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
 #include "runtime/sampling.h"
 #include "runtime/status_page.h"
+#include "runtime/usage.h"
+#include "runtime/waits.h"
 
 namespace dwell {
 
@@ -36,6 +46,8 @@ __attribute__((constructor)) void note_start() {
     g_process.start_ticks = now_ticks();
     g_process.start_mono_ns = monotonic_ns();
     g_process.start_unix_ns = unix_ns();
+    begin_usage();
+    find_io_functions();
     g_status = open_status_page();
     status_loaded(g_status);
     find_vector_registers();
@@ -54,6 +66,7 @@ void refresh_ticket() {
     static uint64_t tickets = 0;
     const bool on = g_live->on != 0 && g_live->paused == 0;
     __atomic_store_n(&g_live->ticket, on ? ++tickets : 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&g_live->io, on && g_process.options.io ? 1u : 0u, __ATOMIC_RELEASE);
 }
 
 void not_observed(const char* why) {
@@ -144,6 +157,22 @@ void read_command_line(FileHeader* header) {
     if (bytes != 0) join_arguments(text, bytes - 1, header->command, sizeof(header->command));
 }
 
+// Ticks per second from the two clocks since the start, of which at least so much has passed;
+// refined at the end of MPI_Init and of the run. A base of kRateBase_ns gives some parts in 10^5.
+constexpr uint64_t kRateBase_ns = 2'000'000;
+void set_tick_rate(uint64_t base_ns) {
+    FileHeader* header = g_process.header;
+    if (!g_process.use_tsc) {
+        header->ticks_per_second = 1'000'000'000u;
+        return;
+    }
+    uint64_t elapsed_ns = monotonic_ns() - g_process.start_mono_ns;
+    while (elapsed_ns < base_ns) elapsed_ns = monotonic_ns() - g_process.start_mono_ns;
+    const uint64_t ticks = now_ticks() - g_process.start_ticks;
+    header->ticks_per_second =
+        static_cast<uint64_t>(static_cast<double>(ticks) * 1e9 / static_cast<double>(elapsed_ns));
+}
+
 void fill_header(int rank) {
     FileHeader* header = g_process.header;
     header->header_cells = kHeaderCells;
@@ -155,6 +184,7 @@ void fill_header(int rank) {
     header->start_ticks = g_process.start_ticks;
     header->start_unix_ns = g_process.start_unix_ns;
     header->callpath_depth = g_process.options.callpath_depth;
+    choose_sampling();
     header->sample_hz = g_process.options.sample_hz;
     header->peer_limit = g_process.options.peer_limit;
     header->call_cost_ticks = g_process.call_cost_ticks;
@@ -164,24 +194,10 @@ void fill_header(int rank) {
     job = job != nullptr ? strchr(job + 7, '-') : nullptr;
     if (job != nullptr) snprintf(header->job, sizeof(header->job), "%s", job + 1);
     read_command_line(header);
+    set_tick_rate(1000);  // who is killed inside MPI_Init leaves a file that can be read
     header->state = FileState::kRunning;
     header->version = kRecordLayoutVersion;
     __atomic_store_n(&header->magic, kRecordMagic, __ATOMIC_RELEASE);
-}
-
-// Ticks per second from the two clocks since the start; refined at the end of MPI_Init and of the
-// run. A short base gives some parts in 10^5.
-void set_tick_rate() {
-    FileHeader* header = g_process.header;
-    if (!g_process.use_tsc) {
-        header->ticks_per_second = 1'000'000'000u;
-        return;
-    }
-    uint64_t elapsed_ns = monotonic_ns() - g_process.start_mono_ns;
-    while (elapsed_ns < 2'000'000) elapsed_ns = monotonic_ns() - g_process.start_mono_ns;
-    const uint64_t ticks = now_ticks() - g_process.start_ticks;
-    header->ticks_per_second =
-        static_cast<uint64_t>(static_cast<double>(ticks) * 1e9 / static_cast<double>(elapsed_ns));
 }
 
 // `dwell run` has looked itself, before it started anything.
@@ -195,6 +211,7 @@ void check_out_directory() {
 // Before MPI_Init, or at the first probe of a program that may have no MPI. False: the program runs
 // unobserved, and one line has said why.
 bool attach_process(bool with_mpi) {
+    const OwnWork own;
     const char* why = nullptr;
     char text[kStatusMessageBytes];
     if (with_mpi && !load_mpi(&why)) {
@@ -203,6 +220,7 @@ bool attach_process(bool with_mpi) {
     }
     if (!options_are_good()) return false;
     check_out_directory();
+    note_start_directory();
     const bool unwinder = load_unwinder();
     if (!unwinder) g_process.options.callpath_depth = 1;
     if (!make_record_directory(text, sizeof(text))) {
@@ -240,6 +258,10 @@ bool attach_process(bool with_mpi) {
     refresh_ticket();
     calibrate();
     g_process.header->call_cost_ticks = g_process.call_cost_ticks;
+    if (g_process.options.inject[0] != '\0') {
+        set_tick_rate(kRateBase_ns);
+        set_injection(rank < 0 ? 0 : rank);
+    }
     Thread* thread = attach_thread();
     if (thread == nullptr) {
         g_live->on = 0;
@@ -265,12 +287,21 @@ void after_init() {
     g_mpi.Comm_size(g_mpi.comm_world, &size);
     header->rank = rank;
     header->world_size = size;
-    set_tick_rate();
+    set_tick_rate(kRateBase_ns);
     header->init_ticks = now_ticks();
+    if (set_injection(rank)) {
+        g_live->epoch += 1;
+        refresh_ticket();
+    }
     meet_parent();
     set_poll_spacing();
+    read_eager_limits();
     calibrate_found_cost();
+    open_waits(size);
     const int observed = join_observed();
+    relate_clocks();
+    finish_opening_waits();
+    open_order();
     status_mpi_started(g_status, header->job, size, observed);
 }
 
@@ -285,7 +316,8 @@ void pause() {
 void resume() {
     const SlowLock lock;
     if (g_live->paused == 0) return;
-    g_live->paused_ticks += now_ticks() - g_live->pause_start;
+    g_live->resumed_ticks = now_ticks();
+    g_live->paused_ticks += g_live->resumed_ticks - g_live->pause_start;
     g_live->epoch += 1;
     g_live->paused = 0;
     refresh_ticket();
@@ -293,17 +325,20 @@ void resume() {
 
 void detach_process(FileState state) {
     if (g_live->on == 0) return;
+    close_order();
     resume();
     if (t_thread != nullptr && t_thread->epoch != g_live->epoch) take_notice(t_thread);
     const uint64_t now = now_ticks();
+    end_omp(now);
     if (t_thread != nullptr) end_probes(t_thread, now, false);
     switch_sites(false);
     g_live->on = 0;
     refresh_ticket();
     g_process.header->end_ticks = now;
+    note_last_usage(now);
     // What other threads, which may run on, have not booked yet stays without time.
     if (t_thread != nullptr && t_thread->untimed_polls != 0) book_untimed(t_thread, now);
-    set_tick_rate();
+    set_tick_rate(kRateBase_ns);
     g_process.header->state = state;
     detach_threads();
 }
@@ -322,6 +357,14 @@ bool add_mpi() {
     if (t_thread == nullptr) attach_thread();
     if (t_thread != nullptr) start_sampling(t_thread);
     return true;
+}
+
+// After MPI_Init: below MPI_THREAD_MULTIPLE the program keeps its threads from calling MPI at the
+// same time (MPI-3.1 12.4.3).
+void note_thread_level() {
+    int level = MPI_THREAD_MULTIPLE;
+    g_mpi.Query_thread(&level);
+    g_process.concurrent = level == MPI_THREAD_MULTIPLE;
 }
 
 // MPI_Init and MPI_Init_thread: `forward` makes the call.
@@ -343,6 +386,7 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     if (recorded) {
         stop(&state);
         if (result == MPI_SUCCESS) {
+            note_thread_level();
             book_event(&state, kSendReady);
         } else {
             book_failed(&state);
@@ -352,7 +396,11 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     if (observed && result == MPI_SUCCESS) {
         const uint64_t done = now_ticks();
         if (thread != nullptr) thread->in_dwell = true;
-        after_init();
+        {
+            const OwnWork own;
+            after_init();
+        }
+        note_usage();
         if (thread != nullptr) {
             thread->in_dwell = false;
             thread->slow_ticks += now_ticks() - done;
@@ -370,13 +418,28 @@ int finalize(EntryForm form, const Frame* frame) {
     Call state;
     const bool recorded = enter(&state, MpiCall::kFinalize, frame, form);
     if (recorded) start(&state);
-    await_observed();
+    close_order();
+    Meeting meeting{};
+    if (recorded) {
+        meeting = tell_meeting(&state, MpiCall::kFinalize,
+                               reinterpret_cast<uintptr_t>(g_mpi.comm_world), Meets::kObserved, 0);
+    }
+    FarEnd end{};
+    const bool on_hosts = meet_at_end(recorded ? &state : nullptr, &end);
+    if (!on_hosts) await_observed();
     if (recorded) {
         stop(&state);
+        if (on_hosts) {
+            settle_end(&state, end);
+        } else {
+            settle_meeting(&state, meeting, {Meets::kObserved, 0, nullptr});
+        }
         book_event(&state, kSendReady);
         leave(&state);
     }
     detach_process(FileState::kFinalized);
+    drain_letters();
+    review_clocks();
     merge_observed();
     const int result = next();
     close_record_file();
@@ -410,12 +473,22 @@ int control(EntryForm form, const Frame* frame, int level) {
     }
     if (level == 0) pause();
     if (level == 2) {
+        reset_usage();
+        if (g_live->paused != 0) {  // only what is left of the pause belongs to what follows
+            resume();
+            pause();
+        }
+        g_process.header->reset_ticks = now_ticks();
         g_live->resets += 1;
         g_live->epoch += 1;
         refresh_ticket();
         Thread* thread = t_thread;
         // At once, so that what follows counts; other threads notice when they are here next.
-        if (thread != nullptr && !thread->in_dwell && thread->open == nullptr) take_notice(thread);
+        if (thread != nullptr && !thread->in_dwell && thread->open == nullptr) {
+            take_notice(thread);
+            // However long all this took, the pause begins when the thread's time does.
+            if (g_live->paused != 0) g_live->pause_start = thread->last_ticks;
+        }
     }
     return result;
 }
@@ -423,7 +496,7 @@ int control(EntryForm form, const Frame* frame, int level) {
 // The end of a program without MPI that probes watched: its own records are all there is.
 void finish_serial() {
     g_process.header->flags |= kFileSerial;
-    set_tick_rate();
+    set_tick_rate(kRateBase_ns);
     detach_process(FileState::kFinalized);
     merge_observed();
     close_record_file();
@@ -472,6 +545,7 @@ Thread* attach_for_probe() {
         g_options_read = Asked::kBad;  // not again
         switch_sites(false);
     } else {
+        note_usage();
         status_probed(g_status, g_process.header->job);
     }
     attaching = false;

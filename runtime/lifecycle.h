@@ -32,6 +32,8 @@ void merge_observed();
 // started or dies, one line says so and where the records are; of its own failures it speaks
 // itself.
 void run_finish();
+// The directory that relative paths of the profile are meant from. When observation begins.
+void note_start_directory();
 // Moves this process's record file out of /dev/shm and says how to read it.
 void keep_record_file();
 

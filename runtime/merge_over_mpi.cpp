@@ -10,7 +10,6 @@
 // rank.
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "runtime/job_name.h"
 #include "runtime/launcher.h"
 #include "runtime/lifecycle.h"
+#include "runtime/observed.h"
 #include "summarize/merged.h"
 
 namespace dwell {
@@ -27,90 +27,44 @@ namespace dwell {
 namespace {
 
 constexpr int kGroupTag = 0x6477;  // used on MPI_COMM_WORLD inside MPI_Init only
-constexpr int kMergeTag = 1;
-constexpr int kResultTag = 2;
-constexpr uint64_t kMaxPart = 1u << 30;  // bytes of one message: counts are int
 
-MPI_Comm g_observed = nullptr;  // over the observed ranks, in the order of their world ranks
-int g_place = 0;                // in g_observed
-int g_observed_count = 1;
-bool g_partial = false;
-
-uint64_t deadline() {
-    return monotonic_ns() +
-           static_cast<uint64_t>(g_process.options.merge_timeout_s) * 1'000'000'000u;
-}
-
-// Tests until the request is complete; after a while it sleeps between tests, so that ranks which
-// share a core get on.
-bool await_request(MPI_Request* request, uint64_t until_ns, MPI_Status* status) {
-    for (uint64_t tests = 0;; ++tests) {
-        int flag = 0;
-        if (g_mpi.Test(request, &flag, status) != MPI_SUCCESS) return false;
-        if (flag != 0) return true;
-        if (until_ns != 0 && monotonic_ns() > until_ns) break;
-        if (tests < 1000) {
-            sched_yield();
-        } else {
-            usleep(50);
-        }
-    }
-    g_mpi.Cancel(request);
-    g_mpi.Request_free(request);
-    return false;
-}
-
-// Moves `size` bytes in messages that MPI's counts can name; `begin` starts one from an offset.
-template <typename Begin>
-bool transfer(uint64_t size, Begin begin) {
-    const uint64_t until = deadline();
-    uint64_t done = 0;
-    do {
-        const uint64_t part = size - done < kMaxPart ? size - done : kMaxPart;
-        MPI_Request request = nullptr;
-        if (begin(done, static_cast<int>(part), &request) != MPI_SUCCESS) return false;
-        if (!await_request(&request, until, MPI_STATUS_IGNORE)) return false;
-        done += part;
-    } while (done < size);
-    return true;
-}
-
-bool send_bytes(const void* bytes, uint64_t size, int to, int tag) {
-    return transfer(size, [&](uint64_t done, int part, MPI_Request* request) {
-        return g_mpi.Isend(static_cast<const char*>(bytes) + done, part, g_mpi.byte, to, tag,
-                           g_observed, request);
-    });
-}
-
-bool receive_bytes(void* bytes, uint64_t size, int from, int tag) {
-    return transfer(size, [&](uint64_t done, int part, MPI_Request* request) {
-        return g_mpi.Irecv(static_cast<char*>(bytes) + done, part, g_mpi.byte, from, tag,
-                           g_observed, request);
-    });
-}
+// What a tree is sent as: this, its head, and the pieces of its ranks, which are not copied.
+struct TreeSizes {
+    uint64_t head;  // 0: there was no memory for it, and nothing follows
+    uint64_t ranks;
+};
 
 bool receive_tree(int from, Merged* merged) {
-    uint64_t size = 0;
-    if (!receive_bytes(&size, sizeof(size), from, kMergeTag)) return false;
-    GrowArray<char> bytes;
-    if (size == 0 || !bytes.resize(size)) return false;
-    if (!receive_bytes(bytes.data(), size, from, kMergeTag)) return false;
+    TreeSizes sizes{};
+    const auto receive = [from](void* bytes, uint64_t size) {
+        return receive_bytes(static_cast<char*>(bytes), size, from, kMergeTag);
+    };
+    if (!receive(&sizes, sizeof(sizes)) || sizes.head == 0) return false;
+    GrowArray<char> head, ranks;
+    if (!head.resize(sizes.head) || !ranks.resize(sizes.ranks)) return false;
+    if (!receive(head.data(), sizes.head) || !receive(ranks.data(), sizes.ranks)) return false;
     Merged other;
-    return deserialize(bytes.data(), bytes.size(), &other) && join(merged, other);
+    return deserialize(head.data(), head.size(), &ranks, &other) &&
+           join(merged, static_cast<Merged&&>(other));
 }
 
 bool send_tree(int to, const Merged& merged) {
-    GrowArray<char> bytes;
-    uint64_t size = serialize(merged, &bytes) ? bytes.size() : 0;
-    if (!send_bytes(&size, sizeof(size), to, kMergeTag)) return false;
-    return size != 0 && send_bytes(bytes.data(), size, to, kMergeTag);
+    GrowArray<char> head;
+    const auto send = [to](const void* bytes, uint64_t size) {
+        return send_bytes(static_cast<const char*>(bytes), size, to, kMergeTag);
+    };
+    TreeSizes sizes{0, merged.ranks.bytes()};
+    if (serialize_head(merged, &head)) sizes.head = head.size();
+    if (!send(&sizes, sizeof(sizes)) || sizes.head == 0) return false;
+    return send(head.data(), sizes.head) && merged.ranks.each_piece(send);
 }
 
 // A sum of powers of two: in step 1, 2, 4, … the places with that bit send to the place without it.
 bool reduce(Merged* merged, bool* complete) {
-    for (int step = 1; step < g_observed_count; step *= 2) {
-        if ((g_place & step) != 0) return send_tree(g_place - step, *merged);
-        if (g_place + step < g_observed_count && !receive_tree(g_place + step, merged)) {
+    for (int step = 1; step < g_observed.count; step *= 2) {
+        if ((g_observed.place & step) != 0) return send_tree(g_observed.place - step, *merged);
+        if (g_observed.place + step < g_observed.count &&
+            !receive_tree(g_observed.place + step, merged)) {
             *complete = false;
         }
     }
@@ -120,10 +74,12 @@ bool reduce(Merged* merged, bool* complete) {
 // The way back: what the first place says in `word` reaches all; 0 where it does not in time.
 void spread(char* word) {
     int step = 1;
-    while (step < g_observed_count && (g_place & step) == 0) step *= 2;
-    if (g_place != 0 && !receive_bytes(word, 1, g_place - step, kResultTag)) *word = 0;
+    while (step < g_observed.count && (g_observed.place & step) == 0) step *= 2;
+    if (g_observed.place != 0 && !receive_bytes(word, 1, g_observed.place - step, kResultTag))
+        *word = 0;
     for (step /= 2; step >= 1; step /= 2) {
-        if (g_place + step < g_observed_count) send_bytes(word, 1, g_place + step, kResultTag);
+        if (g_observed.place + step < g_observed.count)
+            send_bytes(word, 1, g_observed.place + step, kResultTag);
     }
 }
 
@@ -161,13 +117,14 @@ bool write_merged(const Merged& merged) {
 bool merge_records(bool* complete) {
     Merged merged;
     if (g_process.options.row_limit != 0) merged.row_limit = g_process.options.row_limit;
-    if (g_partial) merged.flags |= kMergedPartial;
-    merged.expected_ranks = static_cast<uint32_t>(g_observed_count);
+    if (g_observed.partial) merged.flags |= kMergedPartial;
+    merged.expected_ranks = static_cast<uint32_t>(g_observed.count);
     *complete = add_record_file(&merged, g_process.cells,
                                 static_cast<size_t>(g_process.header->cells_reserved) * kCellBytes);
     if (!*complete) warn("rank %d: no memory to merge its records", g_process.header->rank);
     const bool sent = reduce(&merged, complete);
-    if (g_place != 0) return sent;
+    if (g_observed.place != 0) return sent;
+    if (!merged.ranks.keep_readable()) *complete = false;
     if (!*complete) {
         merged.flags |= kMergedPartial;
         warn(
@@ -204,41 +161,42 @@ int join_observed() {
     auto* ranks = static_cast<int*>(malloc(static_cast<size_t>(world_size) * sizeof(int)));
     if (ranks == nullptr) return 1;
     const int count = observed_ranks(ranks, world_size);
-    g_partial = count < world_size;
+    g_observed.partial = count < world_size;
     MPI_Group world = nullptr;
     MPI_Group group = nullptr;
     if (count > 1 && g_mpi.Comm_group(g_mpi.comm_world, &world) == MPI_SUCCESS &&
         g_mpi.Group_incl(world, count, ranks, &group) == MPI_SUCCESS &&
-        g_mpi.Comm_create_group(g_mpi.comm_world, group, kGroupTag, &g_observed) == MPI_SUCCESS) {
-        g_mpi.Comm_set_errhandler(g_observed, g_mpi.errors_return);
-        g_mpi.Comm_rank(g_observed, &g_place);
-        g_observed_count = count;
+        g_mpi.Comm_create_group(g_mpi.comm_world, group, kGroupTag, &g_observed.comm) ==
+            MPI_SUCCESS) {
+        g_mpi.Comm_set_errhandler(g_observed.comm, g_mpi.errors_return);
+        g_mpi.Comm_rank(g_observed.comm, &g_observed.place);
+        g_observed.count = count;
     }
     if (group != nullptr) g_mpi.Group_free(&group);
     if (world != nullptr) g_mpi.Group_free(&world);
-    g_process.header->node_rank = g_place;
-    free(ranks);
+    g_process.header->node_rank = g_observed.place;
+    g_observed.ranks = ranks;
     return count;
 }
 
 void await_observed() {
-    if (g_observed_count < 2) return;
+    if (g_observed.count < 2) return;
     MPI_Request request = nullptr;
-    if (g_mpi.Ibarrier(g_observed, &request) != MPI_SUCCESS) return;
-    await_request(&request, 0, MPI_STATUS_IGNORE);
+    if (g_mpi.Ibarrier(g_observed.comm, &request) != MPI_SUCCESS) return;
+    await_collective(&request, 0);
 }
 
 void merge_observed() {
     bool complete = false;
     const bool done = merge_records(&complete);
-    if (g_place != 0 && !done) return;
+    if (g_observed.place != 0 && !done) return;
     char outcome = done && complete ? 1 : 0;  // everything is on disk: record files may go
     spread(&outcome);
     if (outcome != 0) {
         unlink(g_process.record_path);
         rmdir(g_process.record_dir);  // empty on hosts without the first place
     }
-    if (g_place == 0 && done) run_finish();
+    if (g_observed.place == 0 && done) run_finish();
     // Only now may the other ranks go on: when one of them exits with an error, launchers end the
     // job, and would end the report too.
     char finished = 1;

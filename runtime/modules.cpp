@@ -20,6 +20,7 @@ struct Module {
     uint16_t number;
     bool glue;
     bool own;
+    bool language;
     bool inside_mpi;
     bool gone;  // unloaded since: kept, because sites refer to it
 };
@@ -48,6 +49,15 @@ bool is_own(const char* path) { return strncmp(base_name(path), "libdwell", 8) =
 bool is_glue(const char* path) {
     const char* name = base_name(path);
     return strncmp(name, "libmpi.so", 9) == 0 || strncmp(name, "libmpi_", 7) == 0 || is_own(path);
+}
+
+bool is_of_language(const char* path) {
+    const char* name = base_name(path);
+    for (const char* start : {"libgfortran.so", "libstdc++.so", "libc++.so", "libc.so", "libflang",
+                              "libFortranRuntime"}) {
+        if (strncmp(name, start, strlen(start)) == 0) return true;
+    }
+    return false;
 }
 
 bool is_inside_mpi(const char* path) {
@@ -114,11 +124,12 @@ int match_address(dl_phdr_info* info, size_t, void* data) {
     }
     if (!inside) return 0;
     wanted->found = true;
-    wanted->module = Module{start, end, info->dlpi_addr, 0, false, false, false, false};
+    wanted->module = Module{start, end, info->dlpi_addr, 0, false, false, false, false, false};
     read_path(info, wanted);
     read_build_id(info, wanted);
     wanted->module.glue = is_glue(wanted->path);
     wanted->module.own = is_own(wanted->path);
+    wanted->module.language = is_of_language(wanted->path);
     wanted->module.inside_mpi = is_inside_mpi(wanted->path);
     return 1;
 }
@@ -168,12 +179,13 @@ Module* revive(const Wanted& wanted) {
 
 }  // namespace
 
-ModulePlace place_of_address(Thread* thread, uintptr_t address) {
+ModulePlace place_of_address(Thread* thread, uintptr_t address, bool checked) {
+    const Busy not_again;  // a signal handler's I/O would wait for its own thread
     static std::atomic<uint32_t> busy{0};
     while (busy.exchange(1, std::memory_order_acquire) != 0) {
     }
     const int saved_errno = errno;
-    notice_unloads();
+    if (!checked) notice_unloads();
     const Module* module = known_module(address);
     if (module == nullptr && g_module_count < kMaxModules) {
         static Wanted wanted;  // too large for a small thread stack; `busy` is held
@@ -205,10 +217,10 @@ ModulePlace place_of_address(Thread* thread, uintptr_t address) {
             }
         }
     }
-    ModulePlace place{0, address, false, false, false};
+    ModulePlace place{0, address, false, false, false, false};
     if (module != nullptr)
-        place = {module->number, address - module->base, module->glue, module->own,
-                 module->inside_mpi};
+        place = {module->number, address - module->base, module->glue,
+                 module->own,    module->language,       module->inside_mpi};
     errno = saved_errno;
     busy.store(0, std::memory_order_release);
     return place;

@@ -12,12 +12,14 @@ struct ModulePlace {
     uint64_t offset;  // from the load bias; the raw address when module is 0
     bool glue;        // in an MPI library or in dwell: no frame of the user's
     bool own;         // in dwell
+    bool language;    // in a language's run-time library, which does I/O for the program
     bool inside_mpi;  // in a library that belongs to MPI, which may have been called by another
 };
 
 // Where `address` lies. Slow: may look at every loaded object and write a ModuleRecord. `thread` is
-// the caller. Not signal-safe.
-ModulePlace place_of_address(Thread* thread, uintptr_t address);
+// the caller. Not signal-safe. `checked`: since the thread last asked without it, it has not left
+// the procedures that its addresses lie in, so no module of theirs was unloaded.
+ModulePlace place_of_address(Thread* thread, uintptr_t address, bool checked = false);
 
 }  // namespace dwell
 

@@ -15,11 +15,13 @@ static_assert(OMPI_MAJOR_VERSION >= 4, "built against Open MPI's ABI of libmpi.s
 #define DWELL_MPI_FUNCTIONS(X) \
     X(Comm_size) X(Comm_rank) X(Comm_remote_size) X(Comm_test_inter) X(Comm_group) \
     X(Comm_remote_group) X(Comm_get_parent) X(Comm_create_group) \
-    X(Comm_set_errhandler) X(Group_translate_ranks) X(Group_free) X(Group_incl) \
-    X(Type_size_x) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
-    X(Dist_graph_neighbors_count) X(Test) X(Testall) X(Testany) X(Testsome) X(Wait) \
-    X(Request_get_status) X(Request_free) X(Cancel) X(Isend) X(Irecv) X(Send) \
-    X(Ibarrier) X(Win_get_group)
+    X(Comm_set_errhandler) X(Group_translate_ranks) X(Group_free) X(Group_incl) X(Group_size) \
+    X(Type_size_x) X(Topo_test) X(Cartdim_get) X(Cart_get) X(Cart_shift) X(Graph_neighbors) \
+    X(Graph_neighbors_count) X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Test) \
+    X(Testall) X(Testany) X(Testsome) X(Wait) X(Get_count) X(Request_get_status) \
+    X(Request_free) X(Cancel) X(Isend) X(Irecv) X(Send) X(Recv) X(Recv_init) X(Start) \
+    X(Ibarrier) X(Iallreduce) X(Ireduce_scatter_block) X(Iprobe) X(Win_get_group) \
+    X(Query_thread)
 // clang-format on
 
 namespace dwell {
@@ -34,6 +36,10 @@ struct MpiApi {
     MPI_Request request_null;
     MPI_Request request_empty;  // shared by starts that are complete at once; may be null
     MPI_Datatype byte;
+    MPI_Datatype integer;
+    MPI_Datatype unsigned64;
+    MPI_Op sum;
+    MPI_Op max;
     MPI_Errhandler errors_return;
     void* library;  // dlopen handle
     bool usable;    // an MPI library whose handles dwell understands

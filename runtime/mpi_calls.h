@@ -32,6 +32,9 @@ struct MpiCallInfo {
     // May wait for other ranks without records that tell for how long: collectives, RMA
     // synchronisation, collective management and I/O.
     bool waits;
+    // The wait analysis follows it: what it waited for partners on its node is known, but for the
+    // calls that are counted as unknown.
+    bool analysed;
 };
 
 // Number 0 is no call. Numbers follow the order of the table; they are part of the record format of

@@ -3,9 +3,12 @@
 #ifndef DWELL_RUNTIME_MPI_SEMANTICS_H_
 #define DWELL_RUNTIME_MPI_SEMANTICS_H_
 
+#include "runtime/held_receives.h"
+#include "runtime/meetings.h"
 #include "runtime/ranks.h"
 #include "runtime/records.h"
 #include "runtime/requests.h"
+#include "runtime/waits.h"
 
 namespace dwell {
 
@@ -24,7 +27,11 @@ inline uint64_t type_bytes(const Call* call, MPI_Datatype type) {
     return find_type_bytes(thread, type);
 }
 
-inline void forget_types() { g_process.type_epoch.fetch_add(1, std::memory_order_relaxed); }
+inline void forget_types() {
+    g_process.type_epoch.fetch_add(1, std::memory_order_relaxed);
+    if (g_process.preserve_order) [[unlikely]]
+        loosen_held(nullptr);
+}
 
 template <typename Handle>
 uintptr_t handle_in(const Handle* place) {
@@ -73,20 +80,16 @@ inline void add_blocked(Call* call, uint64_t bytes) {
 
 // A send that took much longer than moving its bytes waited for the receiver (synchronous or
 // rendezvous), or for room. PICL has one event type for both.
-inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, bool blocking) {
+inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, bool blocking,
+                      const Told& told) {
+    const bool blocked = blocking && dest != MPI_PROC_NULL && !took_found_message(call, bytes);
+    if (blocked && !settle_send(call, told, bytes, blocked)) add_blocked(call, bytes);
     book_event(call, kSendReady);
     if (dest == MPI_PROC_NULL) return;
-    if (blocking && !took_found_message(call, bytes)) add_blocked(call, bytes);
     book_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);
 }
 
 inline uint64_t bytes_of(const MPI_Status* status) { return status->_ucount; }
-
-inline int receive_slot(Call* call, uint64_t bytes) {
-    if (took_found_message(call, bytes)) return kRecvReady;
-    add_blocked(call, bytes);
-    return kRecvBlocked;
-}
 
 inline void book_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status) {
     if (source == MPI_PROC_NULL || status->MPI_SOURCE == MPI_PROC_NULL) {
@@ -94,16 +97,24 @@ inline void book_receive(Call* call, MPI_Comm comm, int source, const MPI_Status
         return;
     }
     const uint64_t bytes = bytes_of(status);
-    book_event(call, receive_slot(call, bytes));
+    bool blocked = !took_found_message(call, bytes);
+    if (!settle_receive(call, comm, source, status, &blocked) && blocked) add_blocked(call, bytes);
+    book_event(call, blocked ? kRecvBlocked : kRecvReady);
     book_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
 }
 
 // The send counts as an event without time: the time of the call goes to its receive.
 inline void book_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm comm, int source,
-                              const MPI_Status* status) {
+                              const MPI_Status* status, const Told& told) {
     call->histogram->event_count[kSendReady] += 1;
     const bool sends = dest != MPI_PROC_NULL;
     const bool receives = source != MPI_PROC_NULL && status->MPI_SOURCE != MPI_PROC_NULL;
+    const uint64_t moved = (receives ? bytes_of(status) : 0) + (sends ? sent : 0);
+    bool blocked = !took_found_message(call, moved);
+    if (!settle_send_receive(call, told, sent, comm, source, status, &blocked) && blocked &&
+        receives) {
+        add_blocked(call, moved);
+    }
     if (sends)
         book_message(call, peer_of(call->thread, comm, dest), sent, 0, receives ? 0 : call->ticks);
     if (!receives) {
@@ -111,7 +122,7 @@ inline void book_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm comm
         return;
     }
     const uint64_t bytes = bytes_of(status);
-    book_event(call, receive_slot(call, bytes + (sends ? sent : 0)));
+    book_event(call, blocked ? kRecvBlocked : kRecvReady);
     book_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
 }
 
@@ -120,9 +131,17 @@ inline void book_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status* 
                        bool immediate) {
     int slot = found ? kRecvReady : kRecvBlocked;
     if (!immediate) {
-        slot = receive_slot(call, 0);
+        bool blocked = !took_found_message(call, 0);
+        const bool known = status->MPI_SOURCE >= 0 && settle_probe(call, comm, status, &blocked);
+        if (blocked && !known) add_blocked(call, 0);
+        slot = blocked ? kRecvBlocked : kRecvReady;
     } else if (!found) {
         call->part->blocked_ticks += call->ticks;  // waiting in a loop of the program's own
+    } else if (status->MPI_SOURCE >= 0) {
+        // What such a loop waited, without the time that dwell took of it, ends here, and not in
+        // the receive that follows.
+        bool blocked = false;
+        settle_probe(call, comm, status, &blocked);
     }
     book_event(call, slot);
     if (!found || status->MPI_SOURCE < 0) return;
@@ -152,9 +171,13 @@ inline void book_file(Call* call, bool writes, const MPI_Status* status) {
 // Requests: requests_complete.cpp.
 // Once, when MPI is known: whether waits may test first.
 void choose_tests_first();
-void follow_request(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int source);
+void follow_request(Call* call, MPI_Request request, RequestKind kind, Meets meets);
+void follow_meeting(Call* call, MPI_Request request, const Meeting& meeting,
+                    const Depends& depends);
+void follow_send(Call* call, MPI_Request request, const Told& told);
+void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, int tag);
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
-                       uint64_t bytes);
+                       int tag, uint64_t bytes, SendMode mode);
 void book_start(Call* call, int count, const MPI_Request* requests);
 void remember_message(Call* call, MPI_Message message, MPI_Comm comm);
 // The communicator of a matched message that the call is about to use up.

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <utility>
+
+#include "runtime/injection.h"
 #include "runtime/state.h"
 
 namespace dwell {
@@ -39,10 +42,56 @@ bool read_number(const char* name, uint32_t least, uint32_t most, uint32_t* valu
     return false;
 }
 
+bool read_wait(WaitMode* mode) {
+    const char* text = getenv("DWELL_WAIT");
+    if (text == nullptr || *text == '\0') return true;
+    for (const auto& [name, value] :
+         {std::pair{"off", WaitMode::kOff}, std::pair{"node", WaitMode::kNode},
+          std::pair{"full", WaitMode::kFull}}) {
+        if (strcmp(text, name) != 0) continue;
+        *mode = value;
+        return true;
+    }
+    warn("DWELL_WAIT=%s is none of off, node, full: the program runs unobserved", text);
+    return false;
+}
+
+bool read_omp(bool* omp) {
+    const char* text = getenv("DWELL_OMP");
+    if (text == nullptr || *text == '\0') return true;
+    *omp = strcmp(text, "off") != 0;
+    if (!*omp || strcmp(text, "on") == 0) return true;
+    warn("DWELL_OMP=%.60s is none of on, off: the program runs unobserved", text);
+    return false;
+}
+
+bool read_io(bool* io) {
+    const char* text = getenv("DWELL_IO");
+    if (text == nullptr || *text == '\0') return true;
+    *io = strcmp(text, "on") == 0;
+    if (*io || strcmp(text, "off") == 0) return true;
+    warn("DWELL_IO=%s is neither on nor off: the program runs unobserved", text);
+    return false;
+}
+
+bool read_inject(char* inject, size_t size) {
+    const char* text = getenv("DWELL_INJECT_NS");
+    if (text == nullptr || *text == '\0') return true;
+    uint32_t ns = 0;
+    if (strlen(text) < size && injection_for(text, 0, &ns)) {
+        strcpy(inject, text);
+        return true;
+    }
+    warn("DWELL_INJECT_NS=%.60s is neither NS nor RANK:NS,RANK:NS...: the program runs unobserved",
+         text);
+    return false;
+}
+
 }  // namespace
 
 void warn(const char* format, ...) {
     if (g_warnings++ >= kMaxWarnings) return;
+    const Busy busy;  // its own writing is no statement of the program's
     char line[600] = "dwell: ";
     va_list arguments;
     va_start(arguments, format);
@@ -60,13 +109,19 @@ bool read_options(Options* options) {
                       read_number("DWELL_MEMORY_MIB", 1, 1u << 12, &options->memory_mib) &&
                       read_number("DWELL_ROW_LIMIT", 0, UINT_MAX, &options->row_limit) &&
                       read_number("DWELL_MERGE_TIMEOUT", 1, 86400, &options->merge_timeout_s) &&
-                      read_number("DWELL_PROBE_LIMIT", 1, 1000, &options->probe_limit, "off");
+                      read_number("DWELL_PROBE_LIMIT", 1, 1000, &options->probe_limit, "off") &&
+                      read_wait(&options->wait) && read_omp(&options->omp) &&
+                      read_io(&options->io) &&
+                      read_inject(options->inject, sizeof(options->inject));
     const char* enable = getenv("DWELL_ENABLE");
     if (enable != nullptr && strlen(enable) < sizeof(options->enable)) {
         strcpy(options->enable, enable);
     }
+    options->sample_is_asked_for = getenv("DWELL_SAMPLE") != nullptr;
     const char* quiet = getenv("DWELL_QUIET");
     options->quiet = quiet != nullptr && *quiet != '\0' && strcmp(quiet, "0") != 0;
+    const char* order = getenv("DWELL_PRESERVE_ORDER");
+    options->preserve_order = order != nullptr && *order != '\0' && strcmp(order, "0") != 0;
     const char* out = getenv("DWELL_OUT");
     if (out != nullptr && strlen(out) < sizeof(options->out)) strcpy(options->out, out);
     return good;

@@ -161,7 +161,9 @@ void book_untimed(Thread* thread, uint64_t until) {
     const Claims claims = claims_of(thread);
     Room room(until > thread->last_ticks ? until - thread->last_ticks : 0);
     const uint64_t all = room.left();
-    record->intrusion_ticks += room.take(claims.cost);
+    const uint64_t cost = room.take(claims.cost);
+    record->intrusion_ticks += cost;
+    record->own_ticks += cost;
     const double polls_scale = room.scale(claims.polls);
     for_each_untimed(thread, [&](const Poll& poll, const PollLeg& leg) {
         const uint64_t ticks = room.take(scaled(leg.untimed * poll.ticks.value(), polls_scale));

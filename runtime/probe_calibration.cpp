@@ -1,5 +1,6 @@
 // What a pair of probes costs, measured before the first one (DESIGN 4, local rule).
 #include "runtime/blocks.h"
+#include "runtime/calibration.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
 
@@ -30,8 +31,6 @@ inline void call_probe(void (*probe)(), const SiteRow* row, const uint64_t* slot
 }  // namespace
 
 void calibrate_probes(Thread* thread) {
-    constexpr int kPairs = 200;
-    constexpr int kRounds = 40;
     const CellIndex child = take_cells(thread, 2);
     if (child == 0) return;
     Node* node = cell_at<Node>(child);
@@ -50,35 +49,16 @@ void calibrate_probes(Thread* thread) {
     KnownChild* known =
         &thread->known_children[known_child_slot(key, return_address, thread->record->root)];
     *known = {key, return_address, thread->record->root, child, 0, ProbeWay::kDown};
-    uint64_t least = UINT64_MAX;
-    uint64_t least_inner = UINT64_MAX;
-    uint64_t least_counted = UINT64_MAX;
-    for (int round = 0; round < kRounds; ++round) {
-        node->ticks = 0;
-        thread->slow_ticks = 0;
-        const uint64_t begin = now_ticks();
-        for (int i = 0; i < kPairs; ++i) {
-            call_probe(dwell_enter, &g_site.row, &return_address);
-            call_probe(dwell_leave, &g_site.row, &return_address);
-        }
-        const uint64_t all = now_ticks() - begin;
-        if (all < least) least = all;
-        if (node->ticks < least_inner) least_inner = node->ticks;
-    }
+    const auto pair = [&return_address] {
+        call_probe(dwell_enter, &g_site.row, &return_address);
+        call_probe(dwell_leave, &g_site.row, &return_address);
+    };
+    const StepTicks timed = least_ticks(thread, node, pair);
+    g_process.probe_inner_ticks = timed.inner;
+    g_process.probe_cost_ticks = timed.all;
     known->way = ProbeWay::kCounted;
     g_site.level = kLevelCount;
-    for (int round = 0; round < kRounds; ++round) {
-        const uint64_t begin = now_ticks();
-        for (int i = 0; i < kPairs; ++i) {
-            call_probe(dwell_enter, &g_site.row, &return_address);
-            call_probe(dwell_leave, &g_site.row, &return_address);
-        }
-        const uint64_t all = now_ticks() - begin;
-        if (all < least_counted) least_counted = all;
-    }
-    g_process.probe_inner_ticks = least_inner / kPairs;
-    g_process.probe_cost_ticks = least / kPairs;
-    g_process.probe_count_ticks = least_counted / kPairs;
+    g_process.probe_count_ticks = least_ticks(thread, node, pair).all;
     calibrate_blocks(thread, child);
 }
 

@@ -9,6 +9,8 @@
 #include <new>
 
 #include "runtime/probes.h"
+#include "runtime/site_copies.h"
+#include "runtime/usage.h"
 
 namespace dwell {
 
@@ -55,12 +57,6 @@ uint8_t* level_byte(const SiteRow* row) {
 
 void set_level(const SiteRow* row, uint8_t level) {
     __atomic_store_n(level_byte(row), level, __ATOMIC_RELAXED);
-}
-
-// The procedure that a row lies in, or itself.
-const SiteRow* procedure_of(const SiteRow* row) {
-    while (row->kind != SiteKind::kProcedure && row->enclosing < 0) row += row->enclosing;
-    return row;
 }
 
 uint8_t level_after(Decision decision) {
@@ -122,13 +118,13 @@ uint64_t ticks_of_ns(uint64_t ns) {
     return static_cast<uint64_t>(static_cast<double>(ns) * ticks / (elapsed_ns + 1));
 }
 
-// How many entries of the node's mean time fit into `ticks`; some may be counted, or recursive.
+// How many entries fit into `ticks` by the node's time. Recursive ones share it, others that were
+// only counted have none.
 double most_entries(const Node* node, uint64_t ticks) {
-    const auto* part = cell_at<ProbePart>(node->part);
-    const uint64_t without_time = part->counted + part->untimed;
-    if (node->count <= without_time || node->ticks == 0) return static_cast<double>(ticks);
-    const auto timed = static_cast<double>(node->count - without_time);
-    return static_cast<double>(ticks) * timed / static_cast<double>(node->ticks);
+    const uint64_t without = cell_at<ProbePart>(node->part)->counted;
+    if (node->count <= without || node->ticks == 0) return static_cast<double>(ticks);
+    const auto entries = static_cast<double>(node->count - without);
+    return static_cast<double>(ticks) * entries / static_cast<double>(node->ticks);
 }
 
 // The site was off until now: what that hid is estimated. It was entered as often as before, or, as
@@ -183,39 +179,38 @@ void retry_sites(uint64_t now) {
     change_ticket();
 }
 
-// How often the site was entered in a tick since it only counts. A site that the user reduced to
-// that is taken to have had all the probes of the window.
+// How often the site was entered in a tick of the program's own since it only counts. A site that
+// the user reduced to that is taken to have had all the probes of the window.
 double rate_of(const SiteState& state, CellIndex index, uint64_t now, double window_rate) {
     const uint64_t count = cell_at<Node>(index)->count;
     if (state.count_since == 0 || state.node != index || count <= state.count_at_step) {
         return window_rate;
     }
-    return static_cast<double>(count - state.count_at_step) /
-           static_cast<double>(now - state.count_since + 1);
+    const uint64_t entries = count - state.count_at_step;
+    const uint64_t elapsed = now - state.count_since + 1;
+    const uint64_t cost = entries * g_process.probe_count_ticks;
+    return static_cast<double>(entries) / static_cast<double>(cost < elapsed ? elapsed - cost : 1);
 }
 
 // The site of the probe that was the last of a window in which probes cost too much: full, then
-// counting, then off. A node that is open stays at counting: its leave must come. True when it went
-// off.
+// counting, then off. Entries that are open then end at that time, their leave never comes: see
+// end_entries_of_off. True when it went off.
 bool step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_rate) {
     SiteState* state = state_of(row);
     if (state == nullptr || state->kept) return false;
     const uint8_t level = level_of(row);
-    const Node* node = cell_at<Node>(index);
-    if (level == kLevelOff || (level == kLevelCount && node->site.open != 0)) {
-        return false;
-    }
+    if (level == kLevelOff) return false;
     if (level == kLevelFull) {
         set_level(row, kLevelCount);
-        change_ticket();
         if (state->steps < kLongestRestDoublings) state->steps += 1;
         state->count_since = now;
-        state->count_at_step = node->count;
+        state->count_at_step = cell_at<Node>(index)->count;
     } else {
         set_level(row, kLevelOff);
         state->off_since = now;
         state->entries_a_tick = rate_of(*state, index, now, window_rate);
     }
+    change_ticket();
     state->node = index;
     state->reduced = true;
     state->retry_ticks = now + (ticks_of_ns(kFirstRest_ns) << state->steps);
@@ -225,17 +220,25 @@ bool step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_
     return state->off_since != 0;
 }
 
-bool is_short(const Node* node) {
+bool is_short(const Node* node, uint64_t cost_ticks) {
     // Recursive entries share the time of the one that is timed.
     const uint64_t counted = node->part != 0 ? cell_at<ProbePart>(node->part)->counted : 0;
     const uint64_t watched = node->count > counted ? node->count - counted : 0;
     if (watched == 0) return true;
     // At the limit of intrusion, something this long cannot be called too often by itself.
-    const uint64_t limit = g_process.probe_cost_ticks * 1000 / g_process.options.probe_limit;
+    const uint64_t limit = cost_ticks * 1000 / g_process.options.probe_limit;
     return node->ticks / watched < limit * kShortInCosts;
 }
 
 }  // namespace
+
+// How many steps of a window that took `elapsed` make up the time after which control looks again.
+static uint32_t next_window(uint32_t window, uint64_t elapsed) {
+    const double wanted =
+        static_cast<double>(ticks_of_ns(kLookEvery_ns)) / static_cast<double>(elapsed) * window;
+    if (wanted < kLeastCountdown) return kLeastCountdown;
+    return wanted > kControlCountdown ? kControlCountdown : static_cast<uint32_t>(wanted);
+}
 
 uint8_t enabled_level_of(const SiteFacts& named) {
     return g_enabled != nullptr ? level_after(g_enabled->decide(named)) : uint8_t{kLevelFull};
@@ -245,6 +248,9 @@ void start_control(Thread* thread) {
     thread->probe_countdown = thread->probe_window = kControlCountdown;
     thread->probe_lost_ticks = 0;
     thread->control_ticks = now_ticks();
+    thread->code_countdown = thread->code_window = kControlCountdown;
+    thread->code_counted = 0;
+    thread->code_looked_ticks = thread->control_ticks;
 }
 
 void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
@@ -267,7 +273,8 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         const KnownChild& known = thread->known_children[known_child_slot(
             reinterpret_cast<uint64_t>(row), row->kind == SiteKind::kProcedure ? *slot : 0,
             thread->on.top->node)];
-        if (known.row == reinterpret_cast<uint64_t>(row) && is_short(cell_at<Node>(known.node))) {
+        if (known.row == reinterpret_cast<uint64_t>(row) &&
+            is_short(cell_at<Node>(known.node), g_process.probe_cost_ticks)) {
             const SlowLock lock;
             const uint64_t own = elapsed > lost ? elapsed - lost : 1;
             rarer = step_down(row, known.node, now,
@@ -277,18 +284,49 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         const SlowLock lock;
         retry_sites(now);
     }
+    if (rarer) end_entries_of_off(thread);
+    note_usage_at_times(now);
     // Often enough to see a change soon, rarely enough to cost nothing.
-    const double wanted = static_cast<double>(ticks_of_ns(kLookEvery_ns)) /
-                          static_cast<double>(elapsed) * thread->probe_window;
-    thread->probe_countdown = rarer || wanted < kLeastCountdown ? kLeastCountdown
-                              : wanted > kControlCountdown      ? kControlCountdown
-                                                                : static_cast<uint32_t>(wanted);
+    thread->probe_countdown = rarer ? kLeastCountdown : next_window(thread->probe_window, elapsed);
     thread->probe_window = thread->probe_countdown;
     thread->probe_lost_ticks = 0;
     const uint64_t after = now_ticks();
     thread->control_ticks = after;
     thread->slow_ticks += after - now;
     thread->in_dwell = false;
+}
+
+void control_code(Thread* thread, KnownChild* known) {
+    const uint64_t now = now_ticks();
+    const uint64_t elapsed = now - thread->code_looked_ticks + 1;
+    const uint64_t lost =
+        (thread->code_window - thread->code_counted) * g_process.block_cost_ticks +
+        thread->code_counted * code_count_ticks();
+    const uint32_t limit = g_process.options.probe_limit;
+    const auto permille =
+        static_cast<uint64_t>(1000.0 * static_cast<double>(lost) / static_cast<double>(elapsed));
+    Node* node = cell_at<Node>(known->node);
+    const bool counts = known->way == ProbeWay::kCounted;
+    if (limit != 0 && permille > limit) {
+        const bool reduce =
+            !counts && is_short(node, g_process.block_cost_ticks) && ensure_part(thread, node);
+        if (reduce) {
+            known->way = ProbeWay::kCounted;
+            thread->code_retry_ticks = now + (ticks_of_ns(kFirstRest_ns) << thread->code_rests);
+        }
+    } else if (thread->code_retry_ticks != 0 && now >= thread->code_retry_ticks &&
+               permille * 2 <= limit) {
+        // Sites and blocks that have a level are found again with it.
+        for (KnownChild& child : thread->known_children) {
+            if (child.way == ProbeWay::kCounted) child.row = 0;
+        }
+        thread->code_retry_ticks = 0;
+        if (thread->code_rests < kLongestRestDoublings) thread->code_rests += 1;
+    }
+    thread->code_countdown = thread->code_window = next_window(thread->code_window, elapsed);
+    thread->code_counted = 0;
+    thread->code_looked_ticks = now_ticks();
+    thread->slow_ticks += thread->code_looked_ticks - now;
 }
 
 bool read_enabling_profile(const char* path) {
@@ -315,6 +353,12 @@ void switch_sites(bool on) {
         }
         switch_off(g_modules[i], now);
     }
+}
+
+uint64_t switched_off_at(const SiteRow* row) {
+    const SlowLock lock;
+    const SiteState* state = state_of(row);
+    return state != nullptr ? state->off_since : 0;
 }
 
 int registered_modules() { return g_module_count; }

@@ -4,8 +4,8 @@
 // A thread looks at its costs every kControlCountdown probes. When pairs of probes took more than
 // the limit of the time since then, the site whose probe happened to be the last is a frequent one:
 // if it is short, too, it steps down: from full to counting if that is cheap enough for its rate,
-// else to off. After a while, longer each time it had to step down again, it is tried at full
-// level.
+// else to off, also while entries of it are open: those end then. After a while, longer each time
+// it had to step down again, it is tried at full level.
 #ifndef DWELL_RUNTIME_PROBE_CONTROL_H_
 #define DWELL_RUNTIME_PROBE_CONTROL_H_
 
@@ -33,8 +33,20 @@ uint8_t enabled_level_of(const SiteFacts& named);
 // The thread begins: its first window of costs.
 void start_control(Thread* thread);
 
+// The same for a procedure of code built with -finstrument-functions, whose entry ended a window.
+// It has no level: its entries there are only counted (ProbeWay::kCounted), until all are tried
+// again.
+void control_code(Thread* thread, KnownChild* known);
+
+// What such an entry costs, about: it and its end are each a look-up and a count, as a marker is.
+inline uint64_t code_count_ticks() { return 2 * g_process.mark_cost_ticks; }
+
 // Sets the levels of all registered sites: those that the user enabled, or zero.
 void switch_sites(bool on);
+
+// When control switched the site off, in real ticks; 0: it is not off for that reason. The row need
+// not be there any more.
+uint64_t switched_off_at(const SiteRow* row);
 
 // The number of modules registered now.
 int registered_modules();

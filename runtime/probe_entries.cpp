@@ -6,17 +6,20 @@
 #if defined(__x86_64__)
 
 // The entry points. The registers that the fast way may change are saved; r10 and r11 are the
-// caller's to lose. gcc is told to leave r8 and r9 alone in this file: no function here
-// may have more than four arguments.
+// caller's to lose, and so is r9 where it brings back an address. gcc is told to leave r8 and r9
+// alone in this file: no function here may have more than four arguments.
 #if defined(__clang__)
 #define DWELL_SAVED "%rax, %rcx, %rdx, %rsi, %rdi, %r8, %r9"
 #define DWELL_RESTORED "%r9, %r8, %rdi, %rsi, %rdx, %rcx, %rax"
+#define DWELL_BRING_BACK "movq %rax, (%rsp)"
 #else
 #define DWELL_SAVED "%rax, %rcx, %rdx, %rsi, %rdi"
 #define DWELL_RESTORED "%rdi, %rsi, %rdx, %rcx, %rax"
+#define DWELL_BRING_BACK "movq %rax, %r9"
 #endif
 asm(R"(
-    .macro dwell_saved name target
+    .macro dwell_saved name target number=0 address=0
+    .balign 64
     .globl \name
     .type \name, @function
 \name:
@@ -27,8 +30,13 @@ asm(R"(
     .endr
     movq %r11, %rdi
     movq %r10, %rsi
+    .if \number
     movq %r9, %rdx
+    .endif
     call \target
+    .if \address
+    )" DWELL_BRING_BACK R"(
+    .endif
     .irp register, )" DWELL_RESTORED R"(
     popq \register
     .cfi_adjust_cfa_offset -8
@@ -42,9 +50,10 @@ asm(R"(
     dwell_saved dwell_enter, dwell_probe_enter
     dwell_saved dwell_leave, dwell_probe_leave
     dwell_saved dwell_loop_enter, dwell_probe_loop_enter
-    dwell_saved dwell_loop_leave, dwell_probe_loop_leave
+    dwell_saved dwell_loop_enter_counting, dwell_probe_loop_enter_counting, 0, 1
+    dwell_saved dwell_loop_leave, dwell_probe_loop_leave, 1
     dwell_saved dwell_landed, dwell_probe_landed
-    dwell_saved dwell_vforked, dwell_probe_vforked
+    dwell_saved dwell_vforked, dwell_probe_vforked, 1
 
 # dwell_slowly(work, row, slot, iterations): calls work(row, slot, iterations) on an aligned stack,
 # with r8, r9 and all vector registers as they were afterwards; meanwhile nothing in floating point
@@ -134,10 +143,12 @@ inline bool is_off(const Thread* thread) { return thread != nullptr && live_tick
 // Books the cost of a pair of probes and ends the change. Now and then control looks at the costs.
 inline void end_charged(Thread* thread, uint64_t ticks, const SiteRow* row, const uint64_t* slot) {
     thread->slow_ticks += ticks;
-    const uint32_t left = --thread->probe_countdown;
-    end_change(thread);
-    if (left == 0) [[unlikely]]
+    if (--thread->probe_countdown == 0) [[unlikely]] {
+        end_change(thread);
         dwell_slowly(control_slowly, row, slot, 0);
+        return;
+    }
+    end_change(thread);
 }
 
 // The same for an entry that only counts: it costs less than what control takes for a pair.
@@ -178,16 +189,19 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
         return true;
     }
     const auto key = reinterpret_cast<uint64_t>(row);
-    const KnownChild& known =
-        thread->known_children[known_child_slot(key, return_address, top->node)];
-    if (known.row != key || known.return_address != return_address || known.parent != top->node) {
+    const KnownChild* known =
+        &thread->known_children[known_child_slot(key, return_address, top->node)];
+    asm("" : "+r"(known));  // computed once
+    // Read again rather than kept in a register that would have to be saved.
+    const CellIndex parent = __atomic_load_n(&top->node, __ATOMIC_RELAXED);
+    if (known->row != key || known->return_address != return_address || known->parent != parent) {
         return false;
     }
-    if (known.way != ProbeWay::kDown) [[unlikely]] {
-        enter_otherwise(thread, row, slot, known);
+    if (known->way != ProbeWay::kDown) [[unlikely]] {
+        enter_otherwise(thread, row, slot, *known);
         return true;
     }
-    push_entry(thread, known.node, key, reinterpret_cast<uint64_t>(slot), 0);
+    push_entry(thread, known->node, key, reinterpret_cast<uint64_t>(slot), 0);
     end_change(thread);
     return true;
 }
@@ -202,46 +216,76 @@ inline void end_entry(Thread* thread, const SiteRow* row, const uint64_t* slot) 
 __attribute__((noinline)) void leave_untimed(Thread* thread, const SiteRow* row,
                                              const uint64_t* slot, uint64_t now_virtual) {
     ProbeEntry* const top = thread->on.top;
-    cell_at<ProbePart>(cell_at<Node>(top->node)->part)->untimed += 1;
+    Node* const node = cell_at<Node>(top->node);
+    node->site.open -= 1;
+    cell_at<ProbePart>(node->part)->untimed += 1;
     resume_between(thread->on.base, top, now_virtual, g_process.probe_inner_ticks);
     end_entry(thread, row, slot);
 }
 
 // Left while the process pauses, but entered before.
-inline bool is_open_in_pause(const Thread* thread, const SiteRow* row, uint64_t frame) {
+bool is_open_in_pause(const Thread* thread, const SiteRow* row, uint64_t frame) {
     const ProbeEntry* top = thread->on.top;
     return g_live->paused != 0 && top->row == reinterpret_cast<uint64_t>(row) &&
            top->frame == frame;
+}
+
+// Probes that do not come the fast way: for the compiler rare, so that the fast way has no detours.
+DWELL_COLD void enter_unusually(const SiteRow* row, const uint64_t* slot) {
+    if (!is_off(t_thread)) dwell_slowly(enter_slowly, row, slot, 0);
+}
+DWELL_COLD void leave_unusually(const SiteRow* row, const uint64_t* slot, uint64_t iterations) {
+    const Thread* const thread = t_thread;
+    if (thread == nullptr) return;
+    if (is_off(thread) && !is_open_in_pause(thread, row, reinterpret_cast<uint64_t>(slot))) return;
+    dwell_slowly(leave_slowly, row, slot, iterations);
+}
+
+__attribute__((always_inline)) inline void enter_loop(Thread* thread, const SiteRow* row,
+                                                      const uint64_t* slot) {
+    const auto frame = reinterpret_cast<uint64_t>(slot);
+    if (begin_change(thread)) [[likely]] {
+        if (frame <= thread->on.top->frame && frame >= thread->on.low &&
+            enter_known(thread, row, slot, 0)) [[likely]]
+            return;
+        end_change(thread);
+    }
+    enter_unusually(row, slot);
+}
+
+// Entered when the site only counted, was off, or lay too deep: there is no entry.
+__attribute__((noinline)) void leave_unopened(Thread* thread, const SiteRow* row,
+                                              const uint64_t* slot, uint64_t iterations) {
+    end_change(thread);
+    const ProbeEntry* const top = thread->on.top;
+    const auto frame = reinterpret_cast<uint64_t>(slot);
+    if (lies_on(thread->on, frame) && frame < top->frame) return;
+    if (frame == top->frame && level_of(row) != kLevelFull) return;
+    dwell_slowly(leave_slowly, row, slot, iterations);
 }
 
 template <bool kLoop>
 __attribute__((always_inline)) inline void leave(const SiteRow* row, const uint64_t* slot,
                                                  uint64_t iterations) {
     Thread* const thread = t_thread;
-    const auto frame = reinterpret_cast<uint64_t>(slot);
     if (!begin_change(thread)) [[unlikely]] {
-        if (thread == nullptr || (is_off(thread) && !is_open_in_pause(thread, row, frame))) return;
-        dwell_slowly(leave_slowly, row, slot, iterations);
+        leave_unusually(row, slot, iterations);
         return;
     }
     ProbeEntry* const top = thread->on.top;
-    if (top->row != reinterpret_cast<uint64_t>(row) || top->frame != frame) [[unlikely]] {
-        end_change(thread);
-        // Entered when the site only counted, was off, or lay too deep: there is no entry.
-        const bool here = lies_on(thread->on, frame);
-        if (here && frame < top->frame) return;
-        if (frame == top->frame && level_of(row) != kLevelFull) return;
-        dwell_slowly(leave_slowly, row, slot, iterations);
+    if (top->row != reinterpret_cast<uint64_t>(row) ||
+        top->frame != reinterpret_cast<uint64_t>(slot)) [[unlikely]] {
+        leave_unopened(thread, row, slot, iterations);
         return;
     }
     const uint64_t end = virtual_ticks(thread, read_tsc());
     Node* const node = cell_at<Node>(top->node);
-    node->site.open -= 1;
     if (kLoop) cell_at<ProbePart>(node->part)->iterations += iterations;
     if (top->flags != 0) [[unlikely]] {
         leave_untimed(thread, row, slot, end);
         return;
     }
+    node->site.open -= 1;
     const uint64_t begin = top->entry_virtual + g_process.probe_inner_ticks;
     const uint64_t ticks = end > begin ? end - begin : 0;
     node->ticks += ticks;
@@ -270,19 +314,23 @@ DWELL_HIDDEN void dwell_probe_enter(const SiteRow* row, const uint64_t* slot) {
             return;
         end_change(thread);
     }
-    if (!is_off(thread)) dwell_slowly(enter_slowly, row, slot, 0);
+    enter_unusually(row, slot);
 }
 
 DWELL_HIDDEN void dwell_probe_loop_enter(const SiteRow* row, const uint64_t* slot) {
-    Thread* const thread = t_thread;
-    const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (begin_change(thread)) [[likely]] {
-        if (frame <= thread->on.top->frame && frame >= thread->on.low &&
-            enter_known(thread, row, slot, 0)) [[likely]]
-            return;
-        end_change(thread);
+    enter_loop(t_thread, row, slot);
+}
+
+DWELL_HIDDEN uint64_t* dwell_probe_loop_enter_counting(const SiteRow* row, const uint64_t* slot) {
+    enter_loop(t_thread, row, slot);
+    const Thread* const thread = t_thread;  // it may be new
+    if (thread == nullptr) return nullptr;
+    const ProbeEntry* const top = thread->on.top;
+    if (top->row != reinterpret_cast<uint64_t>(row) ||
+        top->frame != reinterpret_cast<uint64_t>(slot)) [[unlikely]] {
+        return nullptr;  // no entry: it is only counted, or nothing is recorded now
     }
-    if (!is_off(thread)) dwell_slowly(enter_slowly, row, slot, 0);
+    return &cell_at<ProbePart>(cell_at<Node>(top->node)->part)->iterations;
 }
 
 DWELL_HIDDEN void dwell_probe_leave(const SiteRow* row, const uint64_t* slot) {
@@ -298,7 +346,10 @@ DWELL_HIDDEN void dwell_probe_landed(const SiteRow* row, const uint64_t* slot) {
     const Thread* const thread = t_thread;
     if (thread == nullptr || is_off(thread)) return;
     const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (is_usual(thread) && lies_on(thread->on, frame) && frame <= thread->on.top->frame) return;
+    if (is_usual(thread) && lies_on(thread->on, frame)) {
+        const ProbeEntry* const top = thread->on.top;
+        if (frame < top->frame || (frame == top->frame && !is_left_loop(*top, row))) return;
+    }
     dwell_slowly(landed_slowly, row, slot, 0);
 }
 
@@ -326,6 +377,9 @@ void stop_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual) {
 
 void resume_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual, uint64_t lost) {
     if ((back->flags & kEntryHolds) == 0) return;
+    // Never more than there was: what lies within the recursion's node must fit into its time.
+    const uint64_t took = now_virtual > back->entry_virtual ? now_virtual - back->entry_virtual : 0;
+    if (lost > took) lost = took;
     const auto number = static_cast<uint32_t>(back - base);
     for (ProbeEntry* entry = back - 1; entry != base && entry->node != back->node; --entry) {
         if ((entry->flags & kEntryStopped) == 0 || entry->flags >> kEntryHolderShift != number) {

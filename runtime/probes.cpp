@@ -8,9 +8,11 @@
 #endif
 
 #include "runtime/callpath.h"
+#include "runtime/injection.h"
 #include "runtime/modules.h"
 #include "runtime/probe_control.h"
 #include "runtime/records.h"
+#include "runtime/site_copies.h"
 
 uint32_t dwell_vector_mask = 0;
 uint32_t dwell_vector_bytes = 0;
@@ -22,6 +24,7 @@ namespace {
 constexpr uint32_t kOtherStackEntries = 64;
 // A stack that no one told us about is taken to reach this far around the frames seen on it.
 constexpr uint64_t kStackGuess = 16 * 1024;
+constexpr uint64_t kLargeFrame = 32 * 1024;
 
 Thread* attach_now() {
     if (t_busy != 0) return nullptr;
@@ -166,7 +169,7 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     resume_between(thread->on.base, thread->on.top, end, 0);
     if (is_timed(entry)) {
         const uint64_t took = time_so_far(entry, end);
-        const bool called = (entry.row & (kRowBlock | kRowCode)) != 0;
+        const bool called = (entry.row & kRowCalled) != 0;
         const uint64_t inner = called ? g_process.block_inner_ticks : g_process.probe_inner_ticks;
         const uint64_t ticks = took > inner ? took - inner : 0;
         node->ticks += ticks;
@@ -206,7 +209,7 @@ Site closed_site(CellIndex index) {
 
 // Opens what was suspended below the entry that is the innermost now.
 void resume_entry(Thread* thread, const ProbeEntry& entry, uint64_t now) {
-    const bool block = (entry.row & kRowBlock) != 0;
+    const bool block = (entry.row & (kRowBlock | kRowOmp)) != 0;
     const uint64_t frame = block ? thread->on.top->frame : entry.frame;
     FoundNode found{0, ProbeWay::kDown};
     if ((entry.row & kRowUnbooked) == 0) {
@@ -222,12 +225,27 @@ void resume_entry(Thread* thread, const ProbeEntry& entry, uint64_t now) {
     }
 }
 
-// True when `inner` is `outer` or lies in it, by the static table.
-bool encloses(const SiteRow* outer, const SiteRow* inner) {
-    for (;;) {
-        if (inner == outer) return true;
-        if (inner->enclosing >= 0) return false;
-        inner += inner->enclosing;
+// What a stack of someone's own that begins at `frame` hangs under: not under what another
+// coroutine has open, which goes on by itself, but under what the thread's own stack has. A frame
+// not far below the ones seen is taken for a large one of the same stack, called there.
+CellIndex node_around(const Thread* thread, uint64_t frame) {
+    const ProbeStack& before = thread->on;
+    const bool same = frame < before.low && before.low - frame < kLargeFrame;
+    return thread->on_number == 0 || same ? before.top->node : thread->stacks[0].top->node;
+}
+
+// What the stack that the thread is on hung under is over, but another procedure resumed it: all
+// that is open on it goes on there.
+void hang_elsewhere(Thread* thread, CellIndex around, uint64_t now) {
+    ProbeEntry* const base = thread->on.base;
+    const CellIndex old = base->node;
+    if (old == thread->record->root || cell_at<Node>(old)->site.open != 0) return;
+    ProbeEntry* const end = thread->on.top + 1;
+    while (thread->on.top != base) suspend_entry(thread, now);
+    base->node = around;
+    for (ProbeEntry* at = base + 1; at != end; ++at) {
+        const ProbeEntry entry = *at;
+        resume_entry(thread, entry, now);
     }
 }
 
@@ -235,8 +253,8 @@ bool encloses(const SiteRow* outer, const SiteRow* inner) {
 // caught, or by a jump out of them; so was an earlier round of `row` itself.
 void drop_left_loops(Thread* thread, const SiteRow* row, uint64_t frame, uint64_t now) {
     while (thread->on.top->frame == frame) {
-        if ((thread->on.top->row & (kRowBlock | kRowCode)) != 0) return;  // loops in them
-        const auto* top = reinterpret_cast<const SiteRow*>(thread->on.top->row);
+        if ((thread->on.top->row & kRowCalled) != 0) return;  // loops in them
+        const auto* top = reinterpret_cast<const SiteRow*>(thread->on.top->row & kRowAddress);
         if (top != row && encloses(top, row)) return;
         close_entry(thread, now, true);
     }
@@ -263,7 +281,10 @@ FoundNode find_node_of_row(Thread* thread, const SiteRow* row, uint64_t return_a
                            bool counted) {
     Site call{};
     if (row->kind == SiteKind::kProcedure) call = site_of_call(thread, return_address);
-    FoundNode found = find_node(thread, thread->on.top->node, site_of_row(thread, row), &call);
+    const CellIndex parent = thread->on.top->node;
+    Site site = site_of_row(thread, row);
+    join_copies(row, parent, &site);
+    FoundNode found = find_node(thread, parent, site, &call);
     const bool lasting = counted || row->kind == SiteKind::kLoop;
     if (found.node != 0 && lasting && !ensure_part(thread, cell_at<Node>(found.node))) {
         found.node = 0;
@@ -297,6 +318,7 @@ bool SlowProbe::notice() {
     const uint64_t resets = thread_->resets;
     const bool good = notice_probes(thread_);
     if (thread_->resets != resets) start_ = now_ticks();  // what was lost before is forgotten
+    if (good && g_process.inject_ticks != 0) inject(thread_);
     return good;
 }
 
@@ -324,15 +346,16 @@ Thread* entered_thread(uint64_t frame) {
 bool change_stack(Thread* thread, uint64_t frame, uint64_t now) {
     if (!make_own_stack(thread)) return false;
     if (lies_on(thread->on, frame)) return true;
-    const CellIndex open = thread->on.top->node;
     thread->stacks[thread->on_number] = thread->on;
+    const CellIndex around = node_around(thread, frame);
     const int number = stack_of(thread, frame);
     if (number < 0) return false;
     thread->on = thread->stacks[number];
     thread->on_number = static_cast<uint32_t>(number);
-    if (number != 0 && thread->on.top == thread->on.base) thread->on.base->node = open;
+    if (number != 0 && thread->on.top == thread->on.base) thread->on.base->node = around;
     thread->record->stack_switches += 1;
     stop_other_stacks(thread, now);
+    if (number != 0) hang_elsewhere(thread, around, now);
     return true;
 }
 
@@ -428,9 +451,11 @@ void find_vector_registers() {
 bool notice_probes(Thread* thread) {
     if (thread->epoch != g_live->epoch) take_notice(thread);
     const uint64_t ticket = live_ticket();
-    // Without a time stamp counter every probe comes the slow way, which remembers nothing.
-    if (!g_process.use_tsc) return ticket != 0;
+    // Without a time stamp counter, or with a delay to add, every probe comes the slow way, which
+    // remembers nothing.
+    if (!g_process.use_tsc || g_process.inject_ticks != 0) return ticket != 0;
     thread->probe_ticket = ticket;
+    if (ticket != 0) end_entries_of_off(thread);
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
     return ticket != 0;
 }
@@ -502,13 +527,17 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
     count_down(thread, row, slot);
 }
 
-void landed_slowly(const SiteRow*, const uint64_t* slot, uint64_t) {
+void landed_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     const auto frame = reinterpret_cast<uint64_t>(slot);
     Thread* thread = entered_thread(frame);
     if (thread == nullptr || live_ticket() == 0) return;
     SlowProbe work(thread);
     if (!work.notice()) return;
-    if (change_stack(thread, frame, work.start())) drop_gone(thread, frame, work.start());
+    if (!change_stack(thread, frame, work.start())) return;
+    drop_gone(thread, frame, work.start());
+    while (thread->on.top->frame == frame && is_left_loop(*thread->on.top, row)) {
+        close_entry(thread, work.start(), true);
+    }
 }
 
 CellIndex open_node(Thread* thread, uint64_t frame) {
@@ -556,11 +585,20 @@ void for_each_stack(Thread* thread, Work work) {
 
 }  // namespace
 
+void end_entries_of_off(Thread* thread) {
+    for (ProbeEntry* entry = thread->on.top; entry != thread->on.base; --entry) {
+        if ((entry->row & ~kRowAddress) != 0) continue;
+        const uint64_t when = switched_off_at(reinterpret_cast<const SiteRow*>(entry->row));
+        if (when != 0) close_with(thread, entry, when, false);
+    }
+}
+
 void end_probes(Thread* thread, uint64_t now, bool abandoned) {
     for_each_stack(thread, [=] {
         while (thread->on.top != thread->on.base) close_entry(thread, now, abandoned);
     });
     thread->record->intrusion_ticks += thread->slow_ticks;
+    thread->record->own_ticks += thread->slow_ticks;
     thread->slow_ticks = 0;
 }
 

@@ -16,6 +16,8 @@
 #define DWELL_RUNTIME_PROBES_H_
 
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "runtime/callpath.h"
 #include "runtime/site_table.h"
@@ -32,6 +34,8 @@ constexpr uint64_t kRowBlock = uint64_t{1} << 63;     // `frame` is that of the 
 constexpr uint64_t kRowCode = uint64_t{1} << 62;      // with 12 bits that tell its call statement
 constexpr uint64_t kRowUnbooked = uint64_t{1} << 61;  // its node is that of the entry below
 constexpr uint64_t kRowPaired = uint64_t{1} << 60;    // a block whose end does not name it
+constexpr uint64_t kRowOmp = uint64_t{1} << 59;       // with an OmpConstruct; frames as of a block
+constexpr uint64_t kRowCalled = kRowBlock | kRowCode | kRowOmp;  // no row of a table
 constexpr int kRowCallShift = 48;
 constexpr uint64_t kRowAddress = (uint64_t{1} << kRowCallShift) - 1;
 
@@ -43,13 +47,38 @@ inline uint64_t virtual_ticks(const Thread* thread, uint64_t now) {
 
 inline uint32_t known_child_slot(uint64_t row, uint64_t return_address, CellIndex parent) {
     const uint64_t mixed =
-        (row ^ (return_address << 7) ^ (uint64_t{parent} << 33)) * 0x9e3779b97f4a7c15ull;
-    return static_cast<uint32_t>(mixed >> 53) & (kKnownChildren - 1);
+        (row ^ return_address ^ (uint64_t{parent} * 0x6a09e667)) * 0x9e3779b97f4a7c15ull;
+    static_assert(kKnownChildren == 1 << 10);
+    return static_cast<uint32_t>(mixed >> 54);
 }
 
 inline uint8_t level_of(const SiteRow* row) {
     return __atomic_load_n(reinterpret_cast<const uint8_t*>(&row->level) + row->level,
                            __ATOMIC_RELAXED);
+}
+
+// True when `inner` is `outer` or lies in it, by the static table.
+inline bool encloses(const SiteRow* outer, const SiteRow* inner) {
+    for (;;) {
+        if (inner == outer) return true;
+        if (inner->enclosing >= 0) return false;
+        inner += inner->enclosing;
+    }
+}
+
+// The procedure that a row lies in, or itself.
+inline const SiteRow* procedure_of(const SiteRow* row) {
+    while (row->kind != SiteKind::kProcedure && row->enclosing < 0) row += row->enclosing;
+    return row;
+}
+
+// True when `entry` is of a loop that control left when it came to a place in `row`, a site of the
+// same frame. Loops of another procedure, which was inlined around this one, are not told.
+inline bool is_left_loop(const ProbeEntry& entry, const SiteRow* row) {
+    if ((entry.row & kRowCalled) != 0) return false;
+    const auto* loop = reinterpret_cast<const SiteRow*>(entry.row & kRowAddress);
+    if (loop->kind != SiteKind::kLoop || encloses(loop, row)) return false;
+    return encloses(procedure_of(loop), row);
 }
 
 inline uint64_t live_ticket() { return __atomic_load_n(&g_live->ticket, __ATOMIC_RELAXED); }
@@ -117,8 +146,9 @@ __attribute__((always_inline)) inline ProbeEntry* push_entry(Thread* thread, Cel
     ProbeEntry* const entry = thread->on.top + 1;
     entry->frame = frame;
     entry->row = row;
-    entry->node = index;
-    entry->flags = flags;
+    const uint64_t both = index | uint64_t{flags} << 32;  // in one store
+    static_assert(offsetof(ProbeEntry, flags) == offsetof(ProbeEntry, node) + sizeof(uint32_t));
+    memcpy(reinterpret_cast<char*>(entry) + offsetof(ProbeEntry, node), &both, sizeof both);
     node->count += 1;
     node->site.open += 1;
     thread->on.top = entry;
@@ -221,7 +251,8 @@ Thread* recording_thread(uint64_t frame);
 Thread* entered_thread(uint64_t frame);
 
 // Makes `frame`'s stack the one that the thread is on. What runs on another stack hangs under the
-// node that was open where it was first resumed. False when there are too many.
+// node that the thread's own stack had open where it was first resumed, and when that is over under
+// the one where it is resumed then. False when there are too many.
 bool change_stack(Thread* thread, uint64_t frame, uint64_t now);
 
 // Entries of frames that lie below `frame` are gone.
@@ -245,6 +276,11 @@ void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& f
 // Ends the entry `own`. What was opened after it and is still open goes on in what lies around it:
 // time is split there, and an entry counts where it ends. With `blocks_only` the rest is gone.
 void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only);
+
+// Entries of sites that control has switched off end when that was: their leave will not come. The
+// thread that switched does so at once, others at their next probe. Not on stacks that the thread
+// is not on: what is open there ends when its frame is found gone.
+void end_entries_of_off(Thread* thread);
 
 // The innermost open node of the thread as seen from a frame at `frame`: entries of frames that are
 // gone are dropped first. The thread's root when nothing is open.

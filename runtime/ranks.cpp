@@ -3,6 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "runtime/comm_names.h"
+#include "runtime/held_receives.h"
+#include "runtime/waits.h"
+
 namespace dwell {
 
 namespace {
@@ -164,6 +168,8 @@ void release_ranks(CommRanks* ranks) {
 }
 
 void forget_comm(uintptr_t handle) {
+    if (g_process.preserve_order) loosen_held(&handle);
+    forget_name(handle);
     const SlowLock lock;
     g_process.comm_epoch.fetch_add(1, std::memory_order_relaxed);
     for (CommRanks** at = &g_comms; *at != nullptr; at = &(*at)->next) {
@@ -176,7 +182,10 @@ void forget_comm(uintptr_t handle) {
     }
 }
 
-void forget_windows() { g_process.window_epoch.fetch_add(1, std::memory_order_relaxed); }
+void forget_window(uintptr_t handle) {
+    forget_name(handle);
+    g_process.window_epoch.fetch_add(1, std::memory_order_relaxed);
+}
 
 void meet_world(MPI_Comm comm) {
     int inter = 0;
@@ -190,6 +199,7 @@ void meet_world(MPI_Comm comm) {
         return;
     }
     g_worlds[g_world_count++] = remote;
+    if (!waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
     g_process.comm_epoch.fetch_add(1, std::memory_order_relaxed);
 }
 

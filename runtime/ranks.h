@@ -43,7 +43,7 @@ void release_ranks(CommRanks* ranks);
 
 // A communicator was freed: its handle may come back as another one. Called after MPI freed it.
 void forget_comm(uintptr_t handle);
-void forget_windows();
+void forget_window(uintptr_t handle);
 
 // `comm` may reach ranks of another world (spawn, connect, the parent): they get a world number.
 void meet_world(MPI_Comm comm);

@@ -11,7 +11,8 @@
 //   then, in the order in which they were needed:
 //     ModuleRecord (1 cell + path_cells cells)     linked from FileHeader::first_module
 //     ThreadRecord (kThreadCells cells)            linked from FileHeader::first_thread
-//     Node, CommPart, ProbePart, PeerRecord (1 cell each), SizeHistogram (kHistogramCells cells)
+//     Node, CommPart, WaitPart, IoPart, ProbePart, OmpPart, PeerRecord, FileUse, PartnerRecord,
+//       CauseRecord (1 cell each), SizeHistogram (kHistogramCells cells)
 //     TextRecord (1 cell or more)                  linked from FileHeader::first_text
 //     GridRecord (1 cell)                          linked from FileHeader::first_grid
 //     ProbeEntry stacks                            from ThreadRecord::probe_stack
@@ -21,6 +22,7 @@
 #ifndef DWELL_RUNTIME_RECORD_LAYOUT_H_
 #define DWELL_RUNTIME_RECORD_LAYOUT_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 namespace dwell {
@@ -28,7 +30,7 @@ namespace dwell {
 using CellIndex = uint32_t;
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 2;
+constexpr uint32_t kRecordLayoutVersion = 6;
 constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
@@ -57,25 +59,27 @@ enum NodeFlags : uint8_t {
 
 // The place a node stands for. `offset` is the offset of the return address (call, communication),
 // of the sampled instruction (sample) or of the SiteRow (procedure, loop; site_table.h) from the
-// start of the module's file image; for an interval it is the CellIndex of the communication node
-// it left (0: the start of the thread).
+// start of the module's file image; for an interval its lower half is the CellIndex of the
+// communication node it left (0: the start of the thread), its upper half the interval's path hash
+// (see path_hash.h).
 struct Site {
     uint64_t offset;
     uint16_t module;  // ModuleRecord::number, 0 = none
-    uint16_t call;    // communication: MpiCall number (mpi_calls.h), otherwise 0
+    uint16_t call;    // communication: MpiCall number (mpi_calls.h); I/O: IoCall (io_calls.h);
+                      // OpenMP: OmpConstruct (omp_constructs.h); otherwise 0
     SiteKind kind;
     uint8_t flags;  // NodeFlags
     uint16_t open;  // entries of a probed node that are open now, none above 65535
 };
 
 // A dynamic record: a site as reached along one path. For communication nodes `part` is the index
-// of the CommPart; for intervals it is the deepest node common to both paths. An interval is a
-// child of the communication node that it reached, a sample a child of its interval. Nodes made by
-// probes: a procedure is a child of the call node that it was called from, a loop one of its
-// procedure or loop; both have a ProbePart once there is something to say in it. Calls from one
-// procedure into itself, direct or not, count on the node that is open already, without time. What
-// lies between, a loop or another procedure that called it again, is not timed meanwhile: so a
-// node's ticks are never less than those of its children together.
+// of the CommPart, for I/O nodes that of the IoPart; for intervals it is the deepest node common to
+// both paths. An interval is a child of the communication node that it reached, a sample a child of
+// its interval. Nodes made by probes: a procedure is a child of the call node that it was called
+// from, a loop one of its procedure or loop; both have a ProbePart once there is something to say
+// in it. Calls from one procedure into itself, direct or not, count on the node that is open
+// already, without time. What lies between, a loop or another procedure that called it again, is
+// not timed meanwhile: so a node's ticks are never less than those of its children together.
 struct Node {
     Site site;
     CellIndex parent;
@@ -90,7 +94,7 @@ struct Node {
 
 // Second line of a communication node.
 struct CommPart {
-    uint64_t sync_ticks;
+    uint64_t sync_ticks;  // of Node::ticks: waited for partners, as far as their times are known
     uint64_t bytes_sent;
     uint64_t bytes_received;
     CellIndex first_peer;
@@ -99,12 +103,87 @@ struct CommPart {
     CellIndex last_peer;     // the peer record used last: where the next look-up begins
     uint64_t blocked_ticks;  // part of Node::ticks spent in calls that blocked
     uint64_t failed;         // calls that returned an error: counted, arguments not read
-    uint64_t folded_peers;   // messages whose peer found no free record (cap on peers)
+    uint32_t folded_peers;   // messages whose peer found no free record (cap on peers)
+    CellIndex wait;          // WaitPart, 0: never waited, or no wait analysis
+};
+
+// Third line of a communication node at which the thread waited for partners whose times are known.
+// What of CommPart::sync_ticks is neither for a late sender nor for a late receiver was waited in a
+// collective. `partners` beyond kWaitPartners are booked in rest_*.
+constexpr uint32_t kWaitPartners = 16;
+struct WaitPart {
+    uint64_t late_sender_ticks;
+    uint64_t late_receiver_ticks;
+    uint64_t passed_on_ticks;  // of sync_ticks: the partner itself had been made to wait
+    uint64_t rest_ticks;
+    uint64_t rest_count;
+    uint32_t unknown;    // calls that met partners, of which some time was not known
+    uint32_t guessed;    // the message could be one of several
+    uint32_t estimated;  // between nodes, without a sample: extrapolated; of files: if it waited
+    CellIndex first_partner;
+    CellIndex last_partner;  // used last: where the next look-up begins
+    uint32_t partner_count;
+};
+
+// Who a communication node waited for, and what that partner was doing: the computation between two
+// communication statements that took most of its time since it had last waited itself, by its path
+// hash (path_hash.h).
+struct PartnerRecord {
+    uint32_t peer;  // world rank, as in PeerRecord
+    uint32_t path;
+    CellIndex next;
+    uint32_t reserved;
+    uint64_t count;
+    uint64_t ticks;
+    uint64_t max_ticks;
+    uint64_t passed_on_ticks;  // of `ticks`: the partner itself had been made to wait
+    uint64_t unused[2];
+};
+
+// What this thread's waiting is due to in the end (DESIGN 4, delay cost): a computation of a rank,
+// which delayed it directly or through others. Linked from ThreadRecord::first_cause; at most
+// kMaxCauses of a thread, the rest is in ThreadRecord::rest_cause_*.
+constexpr uint32_t kMaxCauses = 256;
+struct CauseRecord {
+    uint32_t peer;
+    uint32_t path;
+    CellIndex next;
+    uint32_t reserved;
+    uint64_t count;
+    uint64_t ticks;         // all
+    uint64_t direct_ticks;  // of these: the thread waited for that rank itself
+    uint64_t unused[3];
+};
+
+// Second line of an I/O node. The time of I/O lies inside of no interval.
+struct IoPart {
+    uint64_t bytes_read;
+    uint64_t bytes_written;
+    uint64_t failed;     // calls that returned an error or, of streams, nothing
+    uint64_t elsewhere;  // calls on files that are not told apart
+    CellIndex first_file;
+    CellIndex last_file;  // used last: where the next look-up begins
+    uint32_t files;
+    uint32_t reserved;
+    uint64_t unused[2];
+};
+
+// What one I/O node did with one file.
+struct FileUse {
+    CellIndex name;  // TextRecord
+    CellIndex next;
+    uint64_t count;
+    uint64_t ticks;
+    uint64_t bytes;
+    uint64_t unused[4];
 };
 
 // Second line of a procedure, loop, block or marker that needs one.
 struct ProbePart {
-    uint64_t iterations;   // loop: times its body was begun
+    union {
+        uint64_t iterations;       // loop: times its body was begun
+        uint64_t first_iteration;  // phase: the number given when it was begun first
+    };
     uint64_t untimed;      // entries of Node::count while the node was open already (recursion)
     uint64_t abandoned;    // entries left by exception, longjmp, exit: timed until that was noticed
     uint64_t counted;      // entries of Node::count without time because that would cost too much
@@ -114,8 +193,25 @@ struct ProbePart {
     uint64_t iteration;    // phase: the number given when it was begun last
 };
 
-// A grid of processes as the program describes it, and this process's place in it.
+// Second line of an OpenMP node; it begins as a ProbePart does. The nodes of a parallel region
+// stand in the tree of each thread that took part, under copies of what the forking thread had open
+// (count 0, with the region's time).
+struct OmpPart {
+    uint64_t iterations;   // loop: as the thread was given them, or the team, on its first thread
+    uint64_t untimed;      // as in ProbePart
+    uint64_t abandoned;    // as in ProbePart
+    uint64_t wait_ticks;   // of Node::ticks: waited for other threads, or for work
+    uint64_t start_ticks;  // task: from its creation to its start, not part of Node::ticks
+    uint64_t created;      // task: by this thread; region: forked by it
+    uint64_t chunks;       // loop: that this thread was given
+    uint64_t overhead_ticks;  // region, of Node::ticks: to begin it and to end it
+};
+
+// A grid of processes as the program, or an MPI_Cart_create, describes it, and this process's place
+// in it. Those of MPI all have one name and are told apart by their shape.
 constexpr int kGridDimensions = 6;
+constexpr uint32_t kGridLimit = 64;          // different ones in a job: later ones are dropped
+constexpr uint32_t kGridByMpi = 0x80000000;  // in GridRecord::periodic
 struct GridRecord {
     CellIndex next;  // all grids of the file
     CellIndex name;  // TextRecord
@@ -211,7 +307,8 @@ struct ThreadRecord {
     uint32_t open_depth;
     uint64_t start_ticks;       // real ticks when the thread was first seen
     uint64_t last_ticks;        // real ticks of the end of the last communication
-    uint64_t intrusion_ticks;   // real ticks lost to dwell so far
+    uint64_t intrusion_ticks;   // real less virtual time now, without pauses: see virtual_clock.h
+    uint64_t own_ticks;         // what dwell itself cost so far
     uint64_t paused_ticks;      // real ticks between MPI_Pcontrol(0) and (1)
     uint64_t threads_served;    // threads that used this record one after the other
     uint64_t samples;           // taken in computation
@@ -228,7 +325,14 @@ struct ThreadRecord {
     CellIndex probe_stack;    // ProbeEntry[probe_stack_entries], 0: no probe was met yet
     uint32_t probe_stack_entries;
     uint32_t probe_depth;  // entries open on it, beside the first
-    uint32_t reserved;
+    CellIndex first_cause;
+    uint64_t rest_cause_ticks;
+    uint64_t rest_cause_count;
+    uint64_t injected_ticks;  // delays added on purpose (DWELL_INJECT_NS)
+    uint64_t order_kept;      // receives of any source that --preserve-order chose the message of;
+    uint64_t order_far;       // that took what came: a sender may be on another node;
+    uint64_t order_posted;    // that MPI itself gave a message, and choices among requests;
+    uint64_t order_unknown;   // what some sender did was not known
     OpenEntry open[kOpenStackDepth];
 };
 constexpr uint32_t kThreadCells = (sizeof(ThreadRecord) + kCellBytes - 1) / kCellBytes;
@@ -259,6 +363,30 @@ enum FileFlags : uint32_t {
     kFileNoSampling = 4,  // sampling asked for, not available
     kFileSerial = 8,      // no MPI_Init was seen
     kFileSpawned = 16,    // the process has a parent world
+    kFileWaits = 32,  // partners on the node told their times, or there are none: waiting is known
+    kFileOrder = 64,  // receives of any source were controlled (--preserve-order)
+    kFileNoBytes = 128,  // the kernel did not tell what the process read and wrote (/proc/self/io)
+    kFileShares = 256,   // more ranks than processors on its node: not sampled
+};
+
+// What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads
+// together, from the start of its observation or the last MPI_Pcontrol(2) on, pauses included. What
+// dwell did at the start, a long work, is taken out. Of bytes and calls that read and wrote, those
+// of children that it waited for are part (the kernel adds them); the rest is its own.
+struct ProcessUsage {
+    uint64_t user_ns;
+    uint64_t system_ns;
+    uint64_t peak_memory_bytes;  // most that was resident at a time, whenever that was
+    uint64_t minor_faults;       // pages that needed no reading
+    uint64_t major_faults;       // that were read from storage
+    uint64_t voluntary_switches;
+    uint64_t involuntary_switches;
+    uint64_t read_bytes;  // by read() and its kin: of files, pipes and sockets
+    uint64_t written_bytes;
+    uint64_t reads;  // calls
+    uint64_t writes;
+    uint64_t storage_read_bytes;  // that storage had to deliver, and to take
+    uint64_t storage_written_bytes;
 };
 
 struct FileHeader {
@@ -293,14 +421,30 @@ struct FileHeader {
     char command[504];  // arguments joined by spaces, "..." for what does not fit
     CellIndex first_grid;
     uint32_t reserved;
+    // Of jobs over several hosts: how its clock is related to that of the first observed rank's.
+    int64_t clock_offset_ticks;  // what a time of its own has to grow by to be one of that clock
+    int64_t clock_drift_ticks;   // by how much it fell behind that from start to end
+    uint64_t clock_bound_ticks;  // the error of times that were told; 0: not related
+    uint64_t reset_ticks;  // of the last MPI_Pcontrol(2), 0 none: what was before is forgotten
+    uint64_t usage_ticks;  // when `usage` was taken, 0: never. At the end, or about once a second
+    ProcessUsage usage;
+    uint64_t unused[6];
 };
-constexpr uint32_t kHeaderCells = 16;
+constexpr uint32_t kHeaderCells = 19;
 
 static_assert(sizeof(Site) == 16);
 static_assert(sizeof(Node) == kCellBytes);
 static_assert(sizeof(CommPart) == kCellBytes);
 static_assert(sizeof(PeerRecord) == kCellBytes);
+static_assert(sizeof(IoPart) == kCellBytes);
+static_assert(sizeof(FileUse) == kCellBytes);
+static_assert(sizeof(WaitPart) == kCellBytes);
+static_assert(sizeof(PartnerRecord) == kCellBytes);
+static_assert(sizeof(CauseRecord) == kCellBytes);
 static_assert(sizeof(ProbePart) == kCellBytes);
+static_assert(sizeof(OmpPart) == kCellBytes);
+static_assert(offsetof(OmpPart, untimed) == offsetof(ProbePart, untimed));
+static_assert(offsetof(OmpPart, abandoned) == offsetof(ProbePart, abandoned));
 static_assert(sizeof(GridRecord) == kCellBytes);
 static_assert(sizeof(TextRecord) == kCellBytes);
 static_assert(sizeof(ProbeEntry) == 32);

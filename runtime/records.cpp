@@ -3,6 +3,11 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "runtime/held_receives.h"
+#include "runtime/injection.h"
+#include "runtime/io_records.h"
+#include "runtime/order.h"
+#include "runtime/path_hash.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/sampling.h"
@@ -25,9 +30,24 @@ void reset_nodes(CellIndex index);
 void reset_node(Node* node) {
     node->count = node->ticks = node->max_ticks = 0;
     node->min_ticks = UINT64_MAX;
+    if (node->site.kind == SiteKind::kIo) {
+        auto* part = cell_at<IoPart>(node->part);
+        part->bytes_read = part->bytes_written = part->failed = part->elsewhere = 0;
+        for (CellIndex at = part->first_file; at != 0;) {
+            auto* use = cell_at<FileUse>(at);
+            at = use->next;
+            *use = FileUse{use->name, use->next, 0, 0, 0, {}};
+        }
+        return;
+    }
     if (node->site.kind != SiteKind::kCommunication) {
         if (node->site.kind != SiteKind::kInterval && node->part != 0) {
-            *cell_at<ProbePart>(node->part) = ProbePart{};
+            auto* part = cell_at<ProbePart>(node->part);
+            ProbePart cleared{};
+            // A phase that is open counts as begun now, with the number that it has.
+            const bool begun = (node->site.flags & kNodePhase) != 0 && node->site.open != 0;
+            if (begun) cleared.first_iteration = cleared.iteration = part->iteration;
+            *part = cleared;
         }
         return;
     }
@@ -40,6 +60,14 @@ void reset_node(Node* node) {
     }
     part->sync_ticks = part->bytes_sent = part->bytes_received = 0;
     part->blocked_ticks = part->failed = part->folded_peers = 0;
+    if (part->wait == 0) return;
+    auto* wait = cell_at<WaitPart>(part->wait);
+    for (CellIndex at = wait->first_partner; at != 0;) {
+        auto* partner = cell_at<PartnerRecord>(at);
+        at = partner->next;
+        *partner = PartnerRecord{partner->peer, partner->path, partner->next, 0, 0, 0, 0, 0, {}};
+    }
+    *wait = WaitPart{0, 0, 0, 0, 0, 0, 0, 0, wait->first_partner, 0, wait->partner_count};
 }
 
 // `index` and all that lies under it or follows it.
@@ -56,13 +84,21 @@ void reset_thread(Thread* thread) {
     ThreadRecord* record = thread->record;
     const uint64_t now = now_ticks();
     record->start_ticks = record->last_ticks = now;
-    record->intrusion_ticks = record->paused_ticks = 0;
+    record->intrusion_ticks = record->own_ticks = record->paused_ticks = 0;
+    record->rest_cause_ticks = record->rest_cause_count = record->injected_ticks = 0;
+    for (CellIndex at = record->first_cause; at != 0;) {
+        auto* cause = cell_at<CauseRecord>(at);
+        at = cause->next;
+        *cause = CauseRecord{cause->peer, cause->path, cause->next, 0, 0, 0, 0, {}};
+    }
+    thread->blame = Blame{};
     record->samples = record->samples_in_calls = record->samples_lost = 0;
     record->folded_paths = record->dropped = record->guessed = record->clock_errors = 0;
+    record->order_kept = record->order_far = record->order_posted = record->order_unknown = 0;
     record->probes = record->probes_missed = record->probes_dropped = record->stack_switches = 0;
     thread->last = 0;
     thread->last_ticks = now;
-    thread->slow_ticks = 0;
+    thread->slow_ticks = thread->io_ticks = 0;
     reset_probes(thread, now);
     forget_untimed(thread);
 }
@@ -70,7 +106,7 @@ void reset_thread(Thread* thread) {
 }  // namespace
 
 void take_notice(Thread* thread) {
-    thread->epoch = g_live->epoch;
+    thread->epoch = seen_epoch();
     const uint64_t paused = g_live->paused_ticks - thread->paused_ticks;
     thread->paused_ticks = g_live->paused_ticks;
     thread->record->paused_ticks += paused;
@@ -96,17 +132,25 @@ void book_abandoned(Thread* thread) {
 namespace {
 
 // Everything but the common case of enter(): true when the thread may record.
-DWELL_COLD Thread* ready_thread(const Frame* frame) {
+DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
     Thread* thread = t_thread;
     if (thread == nullptr) thread = attach_thread();
+    if (thread == nullptr && holds_receives()) post_held();
     if (thread == nullptr || thread->in_dwell) return nullptr;
     thread->calls += 1;
     if (thread->open != nullptr) {
         if (is_nested(thread, frame)) return nullptr;
         book_abandoned(thread);
     }
+    end_holding(number);
     if (thread->epoch != g_live->epoch) take_notice(thread);
+    if (g_process.inject_ticks != 0) thread->slow_ticks += inject(thread);
     return thread;
+}
+
+// Is it the interval that begins at the node `from`?
+inline bool leaves(const Node* interval, CellIndex from) {
+    return static_cast<CellIndex>(interval->site.offset) == from;
 }
 
 // The interval from the node left last to `node`, found or made; 0 when there is no room.
@@ -115,7 +159,7 @@ DWELL_COLD CellIndex find_interval(Thread* thread, CellIndex node) {
     CellIndex before = 0;
     for (CellIndex at = reached->first_child; at != 0;) {
         Node* interval = cell_at<Node>(at);
-        if (interval->site.offset == thread->last && interval->site.kind == SiteKind::kInterval) {
+        if (leaves(interval, thread->last) && interval->site.kind == SiteKind::kInterval) {
             if (before != 0) {  // to the front, so that it is found at once the next time
                 cell_at<Node>(before)->next_sibling = interval->next_sibling;
                 interval->next_sibling = reached->first_child;
@@ -127,7 +171,7 @@ DWELL_COLD CellIndex find_interval(Thread* thread, CellIndex node) {
         at = interval->next_sibling;
     }
     Site site{};
-    site.offset = thread->last;
+    site.offset = uint64_t{path_of_interval(thread->last, node)} << 32 | thread->last;
     site.kind = SiteKind::kInterval;
     const CellIndex made = child_of(thread, node, site);
     if (made == 0) return 0;
@@ -142,10 +186,10 @@ inline CellIndex interval_to(Thread* thread, CellIndex node) {
     const CellIndex first = cell_at<Node>(node)->first_child;
     if (first != 0) [[likely]] {
         const Node* interval = cell_at<Node>(first);
-        if (interval->site.offset == thread->last) [[likely]]
+        if (leaves(interval, thread->last)) [[likely]]
             return first;
         const CellIndex second = interval->next_sibling;
-        if (second != 0 && cell_at<Node>(second)->site.offset == thread->last) return second;
+        if (second != 0 && leaves(cell_at<Node>(second), thread->last)) return second;
     }
     const uint64_t start = now_ticks();
     const CellIndex found = find_interval(thread, node);
@@ -166,11 +210,14 @@ inline void add_duration(Node* node, uint64_t ticks, bool estimated) {
 
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->next_definition = nullptr;
-    if (g_live->on == 0 || g_live->paused != 0) return false;
-    Thread* thread = t_thread;
+    if (g_live->on == 0 || g_live->paused != 0) {
+        if (holds_receives()) post_held();
+        return false;
+    }
+    Thread* thread = calling_thread();
     if (thread == nullptr || thread->open != nullptr || thread->in_dwell ||
         thread->epoch != g_live->epoch) [[unlikely]] {
-        thread = ready_thread(frame);
+        thread = ready_thread(frame, number);
         if (thread == nullptr) return false;
     } else {
         thread->calls += 1;
@@ -190,13 +237,19 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
                                    static_cast<uint16_t>(number));
         }
         index = found.node;
-        if (index == 0) return false;
+        if (index == 0) {
+            if (holds_receives()) post_held();
+            return false;
+        }
     }
     Node* node = cell_at<Node>(index);
     call->thread = thread;
     call->index = index;
     call->poll = nullptr;
     call->after_untimed = false;
+    call->own_ticks = 0;
+    call->before_ticks = 0;
+    call->ahead = nullptr;
     call->node = node;
     call->part = cell_at<CommPart>(index + kPartCells);
     call->histogram = cell_at<SizeHistogram>(index + kHistogramOffsetCells);
@@ -211,21 +264,44 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
 
 CellIndex interval_before(Thread* thread, CellIndex node) { return interval_to(thread, node); }
 
+void note_work(Call* call, CellIndex interval, uint64_t ticks) {
+    Blame* blame = &call->thread->blame;
+    const auto path = static_cast<uint32_t>(cell_at<Node>(interval)->site.offset >> 32);
+    if (ticks > blame->heaviest_ticks) {
+        blame->heaviest_ticks = ticks;
+        blame->path = path;
+    }
+    // What lies before the call that began the round belongs to the round before.
+    if (ticks <= blame->recent_ticks || call->start_ticks == blame->round_ticks) return;
+    blame->recent_ticks = ticks;
+    blame->recent_path = path;
+}
+
 void leave(Call* call) {
     Thread* thread = call->thread;
     ThreadRecord* record = thread->record;
     const CellIndex interval = interval_to(thread, call->index);
     const uint64_t lost = lost_before(call);
     const bool untimed = call->poll != nullptr;
-    const uint64_t since = call->start_ticks - thread->last_ticks;
+    // What was read and written meanwhile has nodes of its own, but makes partners wait as well.
+    const uint64_t apart = call->start_ticks - thread->last_ticks;
+    const uint64_t io = thread->io_ticks < apart ? thread->io_ticks : apart;
+    const uint64_t since = apart - io;
+    const uint64_t computed = since > lost ? since - lost : 0;
+    thread->io_ticks = 0;
     if (interval != 0) [[likely]] {
-        add_duration(cell_at<Node>(interval), since > lost ? since - lost : 0,
-                     untimed || call->after_untimed);
+        add_duration(cell_at<Node>(interval), computed, untimed || call->after_untimed);
+        if (computed + io > thread->blame.recent_ticks) note_work(call, interval, computed + io);
     } else {
         record->dropped += 1;
     }
     add_duration(call->node, call->ticks, untimed);
-    record->intrusion_ticks += since > lost ? lost : since;
+    // Of the call what is not its virtual duration, be it dwell's own cost or other ranks' (then it
+    // may be less than nothing).
+    const uint64_t before = since - computed;
+    const uint64_t elapsed = call->end_ticks - call->start_ticks;
+    record->intrusion_ticks += before + elapsed - call->ticks;
+    record->own_ticks += before + (untimed ? 0 : g_process.inner_cost_ticks + call->own_ticks);
     thread->slow_ticks -= call->slow_ticks;
     thread->last = call->index;
     thread->last_ticks = call->end_ticks;
@@ -233,6 +309,8 @@ void leave(Call* call) {
     record->state = ThreadState::kComputing;
     record->open_depth = 0;
     close_call(call);
+    if (g_process.preserve_order) [[unlikely]]
+        say_running(thread);
     if (has_samples(thread)) [[unlikely]]
         drain_samples(thread, 0);
 }
@@ -269,12 +347,20 @@ DWELL_COLD CellIndex add_peer_record(Call* call, uint32_t peer) {
     return made;
 }
 
+CellIndex find_or_add_peer(Call* call, uint32_t peer) {
+    const CellIndex found = find_peer_record(call->part, peer);
+    return found != 0 ? found : add_peer_record(call, peer);
+}
+
 }  // namespace
 
+void book_peer_wait(Call* call, uint32_t peer, uint64_t ticks) {
+    const CellIndex found = find_or_add_peer(call, peer);
+    if (found != 0) cell_at<PeerRecord>(found)->sync_ticks += ticks;
+}
+
 void book_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {
-    CellIndex found = find_peer_record(call->part, peer);
-    if (found == 0) [[unlikely]]
-        found = add_peer_record(call, peer);
+    const CellIndex found = find_or_add_peer(call, peer);
     if (found == 0) [[unlikely]] {
         call->part->folded_peers += 1;
         return;
@@ -353,6 +439,7 @@ void calibrate() {
     }
     g_process.inner_cost_ticks = best_inner / kCalls;
     g_process.call_cost_ticks = best_outer / kCalls;
+    if (g_process.options.io) calibrate_io(thread, &entry, frame);
     calibrate_polls(frame);
     calibrate_probes(thread);
     t_thread = real_thread;

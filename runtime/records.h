@@ -23,9 +23,13 @@ struct Call {
     SizeHistogram* histogram;
     CellIndex index;
     uint64_t start_ticks;
+    uint64_t start_virtual;  // after stamp_virtual()
     uint64_t end_ticks;
     uint64_t slow_ticks;    // slow work before the call; what comes later counts for the next one
     uint64_t ticks;         // virtual duration, after stop()
+    uint64_t own_ticks;     // between the time stamps, beside inner_cost_ticks
+    uint64_t before_ticks;  // of that, what lay before MPI's own work
+    const void* ahead;      // what is read first when MPI returns, or null
     void* next_definition;  // when not entered: where to pass the call instead, or null
     const PathEntry* path;  // remembered one, or null
     Poll* poll;             // of an untimed poll, else null; see polls.h
@@ -52,15 +56,27 @@ inline void close_call(Call* call) {
 // True when the call is to be recorded: start() follows. False: pass it on.
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form);
 
-// Stamps the beginning of the call.
+// Stamps the beginning of the call. What is booked afterwards is fetched while MPI works: 12 ns
+// less for a call after a walk through 8 MiB.
 inline void start(Call* call) {
     call->start_ticks = now_ticks();
     call->thread->record->open[0].entry_ticks = call->start_ticks;
+    __builtin_prefetch(cell_at<void>(call->node->first_child), 1);
+    __builtin_prefetch(cell_at<void>(call->part->last_peer), 1);
 }
 
-// What of the time before a call is no computation.
+// All since the call's start was dwell's own: MPI's work begins at the real time `now`.
+inline void begin_work(Call* call, uint64_t now) {
+    call->before_ticks = now - call->start_ticks;
+    call->own_ticks = call->before_ticks;
+}
+
+// What of the time before a call is no computation: after stop(), and before.
 inline uint64_t lost_before(const Call* call) {
     return call->slow_ticks + g_process.call_cost_ticks;
+}
+inline uint64_t lost_so_far(const Call* call) {
+    return call->thread->slow_ticks + g_process.call_cost_ticks;
 }
 
 // Gives the untimed polls since the thread's last time stamp their times, all before `until`, and
@@ -73,18 +89,38 @@ inline void book_untimed_before(Call* call) {
     book_untimed(call->thread, call->start_ticks - lost_before(call));
 }
 
+// When the call began on the virtual clock. After start().
+inline void stamp_virtual(Call* call) {
+    const Thread* thread = call->thread;
+    if (thread->untimed_polls != 0) [[unlikely]] {
+        call->after_untimed = true;
+        book_untimed(call->thread, call->start_ticks - lost_so_far(call));
+    }
+    const ThreadRecord* record = thread->record;
+    const uint64_t since = call->start_ticks - thread->last_ticks;
+    const uint64_t lost = lost_so_far(call);
+    // Pauses are time of the program: ranks that paused at other times compare what is left.
+    call->start_virtual =
+        call->start_ticks - record->intrusion_ticks - (lost < since ? lost : since);
+}
+
 // Stamps the end of the call.
 inline void stop(Call* call) {
+    __builtin_prefetch(call->ahead);
     call->end_ticks = now_ticks();
     call->slow_ticks = call->thread->slow_ticks;
     const uint64_t elapsed = call->end_ticks - call->start_ticks;
-    const uint64_t inner = g_process.inner_cost_ticks;
+    const uint64_t inner = g_process.inner_cost_ticks + call->own_ticks;
     call->ticks = elapsed > inner ? elapsed - inner : 0;
     book_untimed_before(call);
 }
 
 // The interval from the thread's last call to `node`; 0 when there is no room.
 CellIndex interval_before(Thread* thread, CellIndex node);
+
+// The computation `interval` before the call took `ticks`: if it is the longest of its round, that
+// is remembered (Blame).
+void note_work(Call* call, CellIndex interval, uint64_t ticks);
 
 // Books the call and the computation before it, and ends it.
 void leave(Call* call);
@@ -114,6 +150,8 @@ inline int size_bucket(uint64_t bytes) {
 // One message with a partner: sizes, bytes, and the peer's record, to which `ticks` go.
 void book_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks);
 void book_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks);
+// The call waited for the partner.
+void book_peer_wait(Call* call, uint32_t peer, uint64_t ticks);
 
 // Measures what recording a call costs, with the functions above on records of no one. Once, before
 // the first call is recorded.

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include "runtime/boards.h"
+#include "runtime/held_receives.h"
 #include "runtime/ranks.h"
 
 namespace dwell {
@@ -11,14 +13,14 @@ namespace {
 // There are several tables, each sixteen times as large as the one before it and made when that had
 // no room at the place: programs with a few requests stay in the caches, a million outstanding ones
 // are found in a few steps.
-constexpr int kBucketEntries = 3;
+constexpr int kBucketEntries = 4;
 struct Bucket {
     Request entries[kBucketEntries];
 };
 constexpr int kTables = 5;
 constexpr size_t kFirstBuckets = 512;
 
-std::atomic<Bucket*> g_tables[kTables];
+DWELL_CALL_DATA std::atomic<Bucket*> g_tables[kTables];
 
 size_t buckets_of(int table) { return kFirstBuckets << (4 * table); }
 
@@ -41,26 +43,41 @@ DWELL_COLD Bucket* make_table(int table) {
     return buckets;
 }
 
+// A locked instruction waits until all that was stored before has reached the caches, also what MPI
+// stored. Where one thread at a time is inside MPI, plain ones do.
+template <typename T>
+bool exchange(T* place, T expected, T desired) {
+    if (g_process.concurrent) [[unlikely]] {
+        return __atomic_compare_exchange_n(place, &expected, desired, false, __ATOMIC_ACQ_REL,
+                                           __ATOMIC_RELAXED);
+    }
+    if (__atomic_load_n(place, __ATOMIC_RELAXED) != expected) return false;
+    __atomic_store_n(place, desired, __ATOMIC_RELEASE);
+    return true;
+}
+
+void next_generation(Request* entry) {
+    if (g_process.concurrent) [[unlikely]] {
+        __atomic_fetch_add(&entry->generation, 1, __ATOMIC_ACQ_REL);
+    } else {
+        __atomic_store_n(&entry->generation, entry->generation + 1, __ATOMIC_RELEASE);
+    }
+}
+
 // Takes a free entry for `handle`; a competing thread may take it first. The entry is unsettled
 // then.
 bool claim(Request* entry, uintptr_t handle) {
-    uintptr_t free_handle = 0;
-    if (!__atomic_compare_exchange_n(&entry->handle, &free_handle, handle, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED)) {
-        return false;
-    }
-    __atomic_fetch_add(&entry->generation, 1, __ATOMIC_ACQ_REL);
+    if (!exchange(&entry->handle, uintptr_t{0}, handle)) return false;
+    next_generation(entry);
     return true;
 }
 
 // Makes a settled entry unsettled, if it is still of this generation.
 bool unsettle(Request* entry, uint32_t generation) {
-    return (generation & 1) == 0 &&
-           __atomic_compare_exchange_n(&entry->generation, &generation, generation + 1, false,
-                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return (generation & 1) == 0 && exchange(&entry->generation, generation, generation + 1);
 }
 
-void settle(Request* entry) { __atomic_fetch_add(&entry->generation, 1, __ATOMIC_RELEASE); }
+void settle(Request* entry) { next_generation(entry); }
 
 Request* entry_of(uintptr_t handle) {
     for (int table = 0; table < kTables; ++table) {
@@ -87,14 +104,23 @@ Request* free_entry(uintptr_t handle) {
     return nullptr;
 }
 
+// All but the handle and the generation.
+void copy_content(const Request& from, Request* to) {
+    to->ranks = from.ranks;
+    to->bytes = from.bytes;
+    to->peer = from.peer;
+    to->comm = from.comm;
+    to->ticket = from.ticket;
+    to->tag = from.tag;
+    to->kind = from.kind;
+    to->persistent = from.persistent;
+    to->active = from.active;
+    to->mode = from.mode;
+}
+
 void fill(Request* entry, const Request& content) {
-    release_ranks(entry->ranks);
-    entry->ranks = content.ranks;
-    entry->bytes = content.bytes;
-    entry->peer = content.peer;
-    entry->kind = content.kind;
-    entry->persistent = content.persistent;
-    entry->active = content.active;
+    release(*entry);
+    copy_content(content, entry);
     settle(entry);
 }
 
@@ -108,12 +134,7 @@ FoundRequest find_request(uintptr_t handle) {
     const Request& entry = *found.entry;
     found.copy.handle = __atomic_load_n(&entry.handle, __ATOMIC_ACQUIRE);
     found.copy.generation = __atomic_load_n(&entry.generation, __ATOMIC_ACQUIRE);
-    found.copy.ranks = entry.ranks;
-    found.copy.bytes = entry.bytes;
-    found.copy.peer = entry.peer;
-    found.copy.kind = entry.kind;
-    found.copy.persistent = entry.persistent;
-    found.copy.active = entry.active;
+    copy_content(entry, &found.copy);
     if ((found.copy.generation & 1) != 0 || found.copy.handle != handle) found.entry = nullptr;
     return found;
 }
@@ -144,16 +165,31 @@ bool add_request(uintptr_t handle, const Request& content) {
 
 void drop_request(const FoundRequest& found) {
     if (!unsettle(found.entry, found.copy.generation)) return;
-    CommRanks* ranks = found.entry->ranks;
+    Request ended{};
+    copy_content(*found.entry, &ended);
     found.entry->ranks = nullptr;
     __atomic_store_n(&found.entry->handle, 0, __ATOMIC_RELEASE);
     settle(found.entry);
-    release_ranks(ranks);
+    release(ended);
+}
+
+void release(const Request& content) {
+    if (content.kind == kCollectiveRequest) {
+        release_board(content.board);
+    } else if (content.kind != kSendRequest) {
+        release_ranks(content.ranks);
+    }
 }
 
 void set_active(const FoundRequest& found, bool active) { found.entry->active = active; }
 
+void set_message(const FoundRequest& found, ChannelEntry* entry, uint32_t number) {
+    if (found.entry->kind == kSendRequest) found.entry->entry = entry;
+    found.entry->number = number;
+}
+
 void forget_request(uintptr_t handle) {
+    if (g_process.preserve_order) forget_held(handle);
     const FoundRequest found = find_request(handle);
     if (found.entry != nullptr) drop_request(found);
 }

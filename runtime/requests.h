@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "runtime/meets.h"
 #include "runtime/mpi_api.h"
 
 namespace dwell {
@@ -22,6 +23,11 @@ enum RequestKind : uint8_t {
 };
 
 struct CommRanks;  // how the ranks of a communicator are named; see ranks.h
+struct ChannelEntry;
+struct Board;
+
+// How a send goes about its receiver.
+enum SendMode : uint8_t { kStandardSend, kSynchronousSend, kBufferedSend };
 
 // One entry of the table. `generation` is even while the entry is settled and odd while it is being
 // filled or emptied; it changes whenever the handle comes to stand for another request. MPI may
@@ -30,14 +36,41 @@ struct CommRanks;  // how the ranks of a communicator are named; see ranks.h
 // copied.
 struct Request {
     uintptr_t handle;  // 0 = free
-    CommRanks* ranks;  // of wildcard receives: held until completion
-    uint64_t bytes;    // of persistent sends
-    uint32_t peer;     // of persistent sends, and of receives that name their source
+    union {
+        CommRanks* ranks;     // of wildcard receives: held until completion
+        ChannelEntry* entry;  // of sends: what was said of the message (channels.h), or null
+        Board* board;         // of collectives: held until completion, or null (boards.h)
+    };
+    union {
+        uint64_t bytes;   // of persistent sends
+        uint64_t givers;  // of collectives: bit k, the k-th count was not 0
+    };
+    union {
+        uint32_t peer;  // of sends, and of receives that name their source
+        uint32_t far;   // of collectives: FarMembers::ticket (far_meetings.h), or kNoPeer
+    };
     uint32_t generation;
+    union {
+        uint32_t comm;  // its name (comm_names.h), 0: not known
+        MpiCall call;   // of collectives
+    };
+    union {
+        uint32_t ticket;  // of receives: their turn in the channel
+        uint32_t number;  // of sends: their entry's; of collectives: their own
+    };
+    union {
+        int32_t tag;
+        int32_t root;  // of collectives
+    };
     RequestKind kind;
     bool persistent;
     bool active;
+    union {
+        SendMode mode;
+        Meets meets;  // of all others but receives
+    };
 };
+static_assert(sizeof(Request) == 48);
 
 // A copy of the entry of `handle` as it is now, and where it lies; entry null when there is none.
 struct FoundRequest {
@@ -62,11 +95,16 @@ struct Before {
 // handle is overwritten. False when there is no room: past some hundred million at a time.
 bool add_request(uintptr_t handle, const Request& content);
 
+// Gives up what an entry of this content would hold until its end.
+void release(const Request& content);
+
 // Ends the entry, unless its handle stands for another request by now.
 void drop_request(const FoundRequest& found);
 
 // A persistent request becomes active or inactive. Only the thread that works on it calls this.
 void set_active(const FoundRequest& found, bool active);
+// What its message is known by from now on. Likewise.
+void set_message(const FoundRequest& found, ChannelEntry* entry, uint32_t number);
 
 // MPI_Request_free: the handle is gone, whether or not the request was ever completed.
 void forget_request(uintptr_t handle);

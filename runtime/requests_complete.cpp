@@ -1,5 +1,4 @@
-// Starting, completing and freeing requests (MPI-3.1 3.7 to 3.9): what the wrappers of Isend,
-// Start, Wait, Test and their kin book.
+// Completing requests (MPI-3.1 3.7 to 3.9): what the wrappers of Wait, Test and their kin book.
 //
 // A wait first tests: when that completes everything, the program need not have waited (PICL types
 // -30, -60), otherwise it waits (-31, -61). Test and wait have the same effects and statuses. The
@@ -8,13 +7,15 @@
 #include <string.h>
 
 #include "runtime/mpi_semantics.h"
+#include "runtime/order.h"
+#include "runtime/order_requests.h"
 #include "runtime/polls.h"
 
 namespace dwell {
 
 namespace {
 
-bool g_tests_first = false;
+DWELL_CALL_DATA bool g_tests_first = false;
 
 // Waits for more requests than this do not ask which of them were ready.
 constexpr int kMaxReadyChecks = 64;
@@ -94,6 +95,27 @@ void book_blocked(Call* call, bool blocked) {
     if (blocked) call->part->blocked_ticks += call->ticks;
 }
 
+void add_completed(Waiting* waiting, const Before& before, const MPI_Status* status) {
+    if (!before.is_active()) return;
+    const Request& request = before.found.copy;
+    uint32_t peer = request.peer;
+    if (g_process.preserve_order) [[unlikely]] {
+        const HeldReceive* held = delivered(before.handle);
+        if (held != nullptr) {
+            add_heard(waiting, held->heard, bytes_of(status));
+            return;
+        }
+    }
+    if (request.kind == kReceiveRequest) {
+        if (status->_cancelled != 0 || status->MPI_SOURCE < 0) {
+            give_up_request(request);
+            return;
+        }
+        if (peer == kNoPeer) peer = peer_in(request.ranks, status->MPI_SOURCE);
+    }
+    add_request_to(waiting, request, peer, status);
+}
+
 // The calibrated cost of a call covers a few requests; the work for many is measured.
 class MeasuredWork {
   public:
@@ -120,7 +142,9 @@ class Several {
     Several(Call* call, int count, const MPI_Request* requests, bool own_statuses) {
         count_ = count > 0 && requests != nullptr ? count : 0;
         const size_t entries = static_cast<size_t>(count_);
-        const size_t wanted = entries * (sizeof(Before) + (own_statuses ? sizeof(MPI_Status) : 0));
+        const size_t pick_bytes = g_process.preserve_order ? kPickBytes : 0;
+        const size_t wanted =
+            entries * (sizeof(Before) + (own_statuses ? sizeof(MPI_Status) : 0) + pick_bytes);
         void* memory = wanted <= sizeof(local_) ? local_ : scratch_of(call->thread, wanted);
         if (memory == nullptr) {
             call->thread->record->dropped += 1;
@@ -129,12 +153,16 @@ class Several {
         }
         before_ = static_cast<Before*>(memory);
         if (own_statuses) statuses_ = reinterpret_cast<MPI_Status*>(before_ + count_);
+        if (pick_bytes != 0)
+            pick_room_ = static_cast<char*>(memory) + wanted - entries * pick_bytes;
         const MeasuredWork work(call, count_);
         for (int i = 0; i < count_; ++i) before_[i] = look_at(requests[i]);
     }
     int count() const { return count_; }
     Before& operator[](int i) { return before_[i]; }
     MPI_Status* statuses() const { return statuses_; }
+    const Before* all() const { return before_; }
+    void* pick_room() const { return pick_room_; }
 
     // The first request that is one: what an unsuccessful test is booked as.
     const Before* first() const {
@@ -158,8 +186,31 @@ class Several {
     alignas(16) char local_[1024];
     Before* before_ = nullptr;
     MPI_Status* statuses_ = nullptr;
+    void* pick_room_ = nullptr;
     int count_ = 0;
 };
+
+// What the call waited for among the requests that it completed. False when that is not known.
+bool settle_requests(Call* call, Several& several, const int* indices, int count,
+                     const MPI_Status* statuses, bool blocked) {
+    if (!waits_are_open()) return false;
+    const MeasuredWork work(call, count);
+    Waiting waiting(call);
+    for (int i = 0; i < count; ++i) {
+        const int which = indices != nullptr ? indices[i] : i;
+        if (which < 0 || which >= several.count()) continue;
+        add_completed(&waiting, several[which], &statuses[i]);
+    }
+    return waiting.settle(call, blocked);
+}
+
+// Senders that wait for one of the call's receives learn when it began.
+void meet_requests(Call* call, Several& several) {
+    if (!waits_are_open()) return;
+    for (int i = 0; i < several.count(); ++i) {
+        if (several[i].is_active()) meet_request(call, several[i].found.copy);
+    }
+}
 
 // The time of a call that completed several receives is shared out evenly among their partners.
 uint64_t share(const Call* call, int receives) {
@@ -201,6 +252,40 @@ bool mark_ready(Several& several) {
     return blocks;
 }
 
+// Which requests the call is to complete, when the order is kept. After start().
+Picked pick(Call* call, const Several& several, Pick pick, bool waits) {
+    if (!g_process.preserve_order) [[likely]]
+        return {};
+    return pick_requests(call, several.all(), several.count(), pick, waits, several.pick_room());
+}
+
+// A call that took what came has completed something.
+void count_left_to_mpi(Call* call, const Picked& picked, int completed) {
+    if (picked.left_to_mpi != nullptr && completed > 0) {
+        call->thread->record->*picked.left_to_mpi += 1;
+    }
+}
+
+// MPI_Waitany on those.
+DWELL_COLD int complete_picked(const Picked& picked, decltype(&PMPI_Waitany) next, int count,
+                               MPI_Request* requests, int* index, MPI_Status* status) {
+    const int result = next(count, picked.requests, index, status);
+    put_back(picked, count, requests);
+    if (picked.held < 0) return result;
+    *index = picked.held;
+    return give_status(requests[picked.held], result, status);
+}
+
+// MPI_Waitsome or MPI_Testsome.
+DWELL_COLD int complete_picked(const Picked& picked, decltype(&PMPI_Waitsome) next, int count,
+                               MPI_Request* requests, int* completed, int* indices,
+                               MPI_Status* statuses) {
+    const int result = next(count, picked.requests, completed, indices, statuses);
+    put_back(picked, count, requests);
+    if (picked.held < 0) return result;
+    return add_delivered(picked, requests[picked.held], result, completed, indices, statuses);
+}
+
 }  // namespace
 
 void choose_tests_first() {
@@ -208,112 +293,49 @@ void choose_tests_first() {
     g_tests_first = next_of<void*>(kMpiForm, MpiCall::kWait) == reinterpret_cast<void*>(g_mpi.Wait);
 }
 
-namespace {
-
-void follow(Call* call, uintptr_t handle, const Request& content) {
-    if (add_request(handle, content)) return;
-    release_ranks(content.ranks);
-    call->thread->record->dropped += 1;
-}
-
-// A receive that names its source has its partner now; one that takes any needs to know later what
-// the ranks of its communicator mean, when the communicator may be gone.
-void set_source(Call* call, Request* content, MPI_Comm comm, int source) {
-    if (source >= 0) {
-        content->peer = peer_of(call->thread, comm, source);
-    } else if (source == MPI_ANY_SOURCE) {
-        content->ranks = hold_ranks(comm);
-    }
-}
-
-Request active_request(RequestKind kind) {
-    Request content{};
-    content.peer = kNoPeer;
-    content.kind = kind;
-    content.active = true;
-    return content;
-}
-
-}  // namespace
-
-void follow_request(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int source) {
-    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
-    Request content = active_request(kind);
-    if (kind == kReceiveRequest) set_source(call, &content, comm, source);
-    follow(call, as_handle(request), content);
-}
-
-void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
-                       uint64_t bytes) {
-    Request content = active_request(kind);
-    content.persistent = true;
-    content.active = false;
-    content.bytes = bytes;
-    set_source(call, &content, comm, peer);
-    follow(call, as_handle(request), content);
-}
-
-void book_start(Call* call, int count, const MPI_Request* requests) {
-    int sends = 0;
-    for (int i = 0; i < count; ++i) {
-        const FoundRequest found = find_request(as_handle(requests[i]));
-        if (found.entry != nullptr && found.copy.kind == kSendRequest &&
-            found.copy.peer != kNoPeer) {
-            ++sends;
-        }
-    }
-    const uint64_t ticks = sends > 0 ? call->ticks / static_cast<uint64_t>(sends) : 0;
-    for (int i = 0; i < count; ++i) {
-        const FoundRequest found = find_request(as_handle(requests[i]));
-        if (found.entry == nullptr) {
-            call->thread->record->guessed += 1;
-            continue;
-        }
-        set_active(found, true);
-        if (found.copy.kind != kSendRequest || found.copy.peer == kNoPeer) continue;
-        book_message(call, found.copy.peer, found.copy.bytes, 0, ticks);
-    }
-}
-
-// The handle of a matched message names its communicator until it is received.
-void remember_message(Call* call, MPI_Message message, MPI_Comm comm) {
-    Request content = active_request(kMessageHandle);
-    content.bytes = reinterpret_cast<uintptr_t>(comm);
-    follow(call, reinterpret_cast<uintptr_t>(message), content);
-}
-
-MPI_Comm take_message(Call*, const MPI_Message* message) {
-    if (message == nullptr) return g_mpi.comm_world;
-    const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(*message));
-    if (found.entry == nullptr || found.copy.kind != kMessageHandle) return g_mpi.comm_world;
-    drop_request(found);
-    return reinterpret_cast<MPI_Comm>(found.copy.bytes);
-}
-
 int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, MPI_Status* status) {
     Before before = look_at(request != nullptr ? *request : g_mpi.request_null);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
+    if (waits_are_open() && before.is_active()) meet_request(call, before.found.copy);
     int flag = 0;
     int result = MPI_SUCCESS;
+    Delivery delivery = Delivery::kNone;
+    if (holds_receives()) [[unlikely]]
+        delivery = deliver_to(call, before.handle, true);
     if (g_tests_first && before.handle != g_mpi.request_null) {
         result = g_mpi.Test(request, &flag, used);
     }
     if (result == MPI_SUCCESS && flag == 0) {
         before.ready = before.handle == g_mpi.request_null;
+        if (g_process.preserve_order) [[unlikely]]
+            say_request(call, before.found.copy);
         result = next(request, used);
+    }
+    if (delivery != Delivery::kNone) [[unlikely]] {
+        result = give_status(before.handle, result, used);
+        before.ready = delivery == Delivery::kAtOnce;
     }
     stop(call);
     if (result != MPI_SUCCESS) {
         book_failed(call);
         return result;
     }
-    if (!g_tests_first) before.ready = took_found_message(call, bytes_of(used));
+    if (!g_tests_first && delivery == Delivery::kNone) {
+        before.ready = took_found_message(call, bytes_of(used));
+    }
+    bool known = false;
+    if (waits_are_open()) {
+        Waiting waiting(call);
+        add_completed(&waiting, before, used);
+        known = waiting.settle(call, !before.ready);
+        if (!g_tests_first && waiting.found_all()) before.ready = true;
+    }
     Completed completed;
     book_completed(call, before, used, call->ticks, &completed);
     completed.book(call);
-    book_blocked(call, !before.ready);
+    book_blocked(call, !before.ready && !known);
     return result;
 }
 
@@ -323,21 +345,34 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
     start(call);
+    meet_requests(call, several);
     int flag = 0;
     bool blocked = false;
     int result = MPI_SUCCESS;
+    const bool holds = holds_receives();
+    if (holds) [[unlikely]]
+        deliver_all(call, several.all(), several.count());
     if (g_tests_first) result = g_mpi.Testall(count, requests, &flag, used);
     if (result == MPI_SUCCESS && flag == 0) {
         blocked = mark_ready(several);
+        if (g_process.preserve_order) [[unlikely]]
+            say_waiting(call);
         result = next(count, requests, used);
+    }
+    if (holds) [[unlikely]] {
+        for (int i = 0; i < several.count(); ++i) {
+            result = give_status(several[i].handle, result, &used[i]);
+        }
+        blocked = true;
     }
     stop(call);
     if (result != MPI_SUCCESS) {
         book_failed(call);
         return result;
     }
+    const bool known = settle_requests(call, several, nullptr, several.count(), used, blocked);
     book_indices(call, several, nullptr, several.count(), used);
-    book_blocked(call, blocked);
+    book_blocked(call, blocked && !known);
     return result;
 }
 
@@ -347,11 +382,21 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
+    meet_requests(call, several);
     int flag = 0;
     int result = MPI_SUCCESS;
-    if (g_tests_first) result = g_mpi.Testany(count, requests, index, &flag, used);
-    if (result == MPI_SUCCESS && flag == 0) {
+    const Picked picked = pick(call, several, Pick::kOne, true);
+    if (picked.known) [[unlikely]] {
+        flag = picked.at_once ? 1 : 0;
+        mark_all(several, picked.at_once);
+        result = complete_picked(picked, next, count, requests, index, used);
+    } else if (g_tests_first) {
+        result = g_mpi.Testany(count, requests, index, &flag, used);
+    }
+    if (result == MPI_SUCCESS && flag == 0 && !picked.known) {
         mark_all(several, false);
+        if (g_process.preserve_order) [[unlikely]]
+            say_waiting(call);
         result = next(count, requests, index, used);
     }
     stop(call);
@@ -359,8 +404,11 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
         book_failed(call);
         return result;
     }
-    book_indices(call, several, index, *index == MPI_UNDEFINED ? 0 : 1, used);
-    book_blocked(call, flag == 0);
+    const int done = *index == MPI_UNDEFINED ? 0 : 1;
+    count_left_to_mpi(call, picked, done);
+    const bool known = settle_requests(call, several, index, done, used, flag == 0);
+    book_indices(call, several, index, done, used);
+    book_blocked(call, flag == 0 && !known);
     return result;
 }
 
@@ -370,14 +418,22 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
     start(call);
+    meet_requests(call, several);
     int result = MPI_SUCCESS;
     bool blocked = true;
-    if (g_tests_first) {
+    const Picked picked = pick(call, several, Pick::kSome, true);
+    if (picked.known) [[unlikely]] {
+        blocked = !picked.at_once;
+        mark_all(several, picked.at_once);
+        result = complete_picked(picked, next, count, requests, completed, indices, used);
+    } else if (g_tests_first) {
         result = g_mpi.Testsome(count, requests, completed, indices, used);
         blocked = result == MPI_SUCCESS && *completed == 0;
     }
-    if (result == MPI_SUCCESS && blocked) {
+    if (result == MPI_SUCCESS && blocked && !picked.known) {
         mark_all(several, false);
+        if (g_process.preserve_order) [[unlikely]]
+            say_waiting(call);
         result = next(count, requests, completed, indices, used);
     }
     stop(call);
@@ -385,8 +441,11 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
         book_failed(call);
         return result;
     }
-    book_indices(call, several, indices, *completed == MPI_UNDEFINED ? 0 : *completed, used);
-    book_blocked(call, blocked);
+    const int done = *completed == MPI_UNDEFINED ? 0 : *completed;
+    count_left_to_mpi(call, picked, done);
+    const bool known = settle_requests(call, several, indices, done, used, blocked);
+    book_indices(call, several, indices, done, used);
+    book_blocked(call, blocked && !known);
     return result;
 }
 
@@ -427,6 +486,7 @@ void book_tested(Call* call, Several& several, int result, bool done, const int*
     if (result != MPI_SUCCESS) {
         book_failed(call);
     } else if (done) {
+        settle_requests(call, several, indices, count, statuses, false);
         book_indices(call, several, indices, count, statuses);
     } else {
         book_incomplete(call, several);
@@ -450,8 +510,17 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
-    const int result = next(request, flag, used);
+    Delivery delivery = Delivery::kNone;
+    if (holds_receives()) [[unlikely]]
+        delivery = deliver_to(call, request != nullptr ? *request : g_mpi.request_null, false);
+    int result = MPI_SUCCESS;
+    if (delivery == Delivery::kNothingThere) {
+        *flag = 0;
+    } else {
+        result = next(request, flag, used);
+    }
     const bool done = result == MPI_SUCCESS && *flag != 0;
+    if (delivery != Delivery::kNone && done) result = give_status(several[0].handle, result, used);
     stop(call);
     book_tested(call, several, result, done, nullptr, several.count(), used);
     return result;
@@ -476,10 +545,26 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
-    const int result = next(count, requests, index, flag, used);
+    int result = MPI_SUCCESS;
+    const Picked picked = pick(call, several, Pick::kOne, false);
+    if (picked.known && picked.count == 0) [[unlikely]] {
+        *index = MPI_UNDEFINED;
+        *flag = 0;
+    } else if (picked.known) {
+        result = next(count, picked.requests, index, flag, used);
+        put_back(picked, count, requests);
+        if (picked.held >= 0) {
+            *index = picked.held;
+            result = give_status(requests[picked.held], result, used);
+        }
+    } else {
+        result = next(count, requests, index, flag, used);
+    }
     const bool done = result == MPI_SUCCESS && *flag != 0;
     stop(call);
-    book_tested(call, several, result, done, index, done && *index != MPI_UNDEFINED ? 1 : 0, used);
+    const int found = done && *index != MPI_UNDEFINED ? 1 : 0;
+    count_left_to_mpi(call, picked, found);
+    book_tested(call, several, result, done, index, found, used);
     return result;
 }
 
@@ -489,11 +574,20 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
     start(call);
-    const int result = next(count, requests, completed, indices, used);
+    int result = MPI_SUCCESS;
+    const Picked picked = pick(call, several, Pick::kSome, false);
+    if (picked.known && picked.count == 0) [[unlikely]] {
+        *completed = 0;
+    } else if (picked.known) {
+        result = complete_picked(picked, next, count, requests, completed, indices, used);
+    } else {
+        result = next(count, requests, completed, indices, used);
+    }
     const bool done = result == MPI_SUCCESS && *completed != 0;
     stop(call);
-    book_tested(call, several, result, done, indices,
-                done && *completed != MPI_UNDEFINED ? *completed : 0, used);
+    const int found = done && *completed != MPI_UNDEFINED ? *completed : 0;
+    count_left_to_mpi(call, picked, found);
+    book_tested(call, several, result, done, indices, found, used);
     return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -9,6 +10,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/modules.h"
+#include "runtime/usage.h"
 
 namespace dwell {
 
@@ -87,6 +89,20 @@ void book_sample(Thread* thread, CellIndex interval, uint64_t address) {
 }
 
 }  // namespace
+
+// Of Open MPI's launcher: how many ranks it started on this node.
+bool ranks_share_processors() {
+    const char* ranks = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    return ranks != nullptr && strtol(ranks, nullptr, 10) > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void choose_sampling() {
+    Options* options = &g_process.options;
+    if (options->sample_hz == 0 || options->sample_is_asked_for || !ranks_share_processors())
+        return;
+    options->sample_hz = 0;
+    __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileShares}, __ATOMIC_RELAXED);
+}
 
 void start_sampling_later(Thread* thread) {
     thread->ring_head = &kNoRing;
@@ -177,6 +193,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
     }
     thread->ring_seen = head;
     __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+    note_usage_at_times(start);
     thread->in_dwell = false;
     errno = saved_errno;
     thread->slow_ticks += now_ticks() - start;

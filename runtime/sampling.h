@@ -13,6 +13,10 @@ namespace dwell {
 // system calls: sampling of any but the first begins when it is seen again after kSamplingDelay_ns.
 // Warns once for a process when the kernel refuses.
 constexpr uint64_t kSamplingDelay_ns = 5'000'000;
+// Before the first of them, when the record file is made: whether there is sampling, which makes
+// each switch from one thread to another dearer. Where ranks share processors it doubles the time
+// of programs that wait for messages, so there is none unless it was asked for.
+void choose_sampling();
 void start_sampling(Thread* thread);
 void start_sampling_later(Thread* thread);
 void stop_sampling(Thread* thread);

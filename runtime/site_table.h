@@ -14,18 +14,26 @@
 // takes them back when the module is unloaded. A row is named in records by the offset of its
 // address in its module, as code addresses are.
 //
-// A probe is one inline assembly statement. When its level byte is zero it does nothing more than
-// test that byte. Otherwise it calls one of the entry points below, in a convention of its own:
+// A probe is one inline assembly statement, or in optimised code two: a test of its level byte and,
+// out of the way, what is done when that is not zero. Then it calls one of the entry points below,
+// in a convention of its own:
 //
 //   r11   address of the SiteRow
 //   r10   address of the stack slot that holds the return address of the probed procedure; it names
 //         the frame, and the slot's content the calling statement
 //   r9    loop leave: how often the body of the loop was begun since it was entered (of a loop
-//         whose test has side effects, how often it was tested);
+//         whose test has side effects, how often it was tested), as far as that was not counted
+//         where the counting loop enter said;
 //         vfork: what it returned
 //
-// dwell_landed stands where control comes back from frames that are gone (landing pads of
-// exceptions, setjmp's second return), with the procedure's row; dwell_vforked after vfork.
+// A loop that calls something may be left without a probe: an exception or longjmp goes through its
+// frame. It is entered by the counting loop enter, which gives back in r9 the address of a number
+// of 64 bits, or 0, and where its body begins it adds 1 to that number, until it is left. The
+// address stays good while the process runs.
+//
+// dwell_landed stands where control may come back from frames that are gone (where exceptions are
+// caught, after calls that return twice), with the row of the innermost site with probes around it;
+// dwell_vforked after vfork. Both test whether the library is there and no level.
 //
 // All registers but r9 (where it is used), r10, r11 and the flags are kept, vector registers
 // included; no memory of the program is read or written but the row, its level and the slot. The
@@ -111,6 +119,7 @@ void dwell_unregister_sites(const dwell::SiteModule* module);
 void dwell_enter();
 void dwell_leave();
 void dwell_loop_enter();
+void dwell_loop_enter_counting();
 void dwell_loop_leave();
 void dwell_landed();
 void dwell_vforked();

@@ -9,19 +9,20 @@
 
 #include <type_traits>
 
+#include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
 #include "runtime/records.h"
 #include "runtime/sampling.h"
 
 namespace dwell {
 
-Process g_process;
+DWELL_CALL_DATA Process g_process;
 namespace {
 LivePage g_not_live{};
 pthread_key_t g_thread_key;
 bool g_have_key = false;
 }  // namespace
-LivePage* g_live = &g_not_live;
+DWELL_CALL_DATA LivePage* g_live = &g_not_live;
 constinit thread_local Thread* t_thread = nullptr;
 constinit thread_local uint32_t t_busy = 0;
 
@@ -40,6 +41,7 @@ void thread_ended(void* state) {
     const uint64_t now = now_ticks();
     if (thread->untimed_polls != 0) book_untimed(thread, now);
     thread->untimed_left = 0;
+    end_omp_of(thread, now);
     end_probes(thread, now, true);
     thread->record->state = ThreadState::kEnded;
     thread->open = nullptr;
@@ -110,10 +112,13 @@ Thread* attach_thread() {
     }
     // Time that nobody used between two owners of a record is no computation.
     thread->open = nullptr;
+    thread->io = nullptr;
     thread->in_dwell = false;
+    thread->omp.depth = 0;
+    thread->omp.has_parked = false;
     thread->last = 0;
-    thread->slow_ticks = 0;
-    thread->epoch = g_live->epoch;
+    thread->slow_ticks = thread->io_ticks = 0;
+    thread->epoch = seen_epoch();
     thread->resets = g_live->resets;
     if (!fresh && thread->unloads != g_live->unloads) forget_paths(thread);
     thread->unloads = g_live->unloads;
@@ -121,6 +126,7 @@ Thread* attach_thread() {
     record->last_ticks = now;
     start_probes(thread);
     t_thread = thread;
+    if (record->number == 0) g_process.usual_thread = thread;
     if (g_have_key) pthread_setspecific(g_thread_key, thread);
     thread->attached_ticks = now;
     if (!g_process.with_mpi) {

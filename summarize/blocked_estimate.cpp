@@ -52,6 +52,19 @@ uint64_t above(const Totals& totals, uint64_t transfer_ns) {
     return least < totals.time_ns ? totals.time_ns - static_cast<uint64_t>(least) : 0;
 }
 
+// The share of the calls whose waiting is not known.
+uint64_t unknown_part(const Totals& totals, uint64_t all) {
+    const uint64_t unknown = std::min(totals.unknown_waits, totals.count);
+    if (totals.count == 0 || unknown == totals.count) return all;
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(all) * unknown / totals.count);
+}
+
+// Beside what is known: the two are never longer than the calls.
+void set_estimate(uint64_t estimate_ns, Totals* totals) {
+    const uint64_t known = std::min(totals->sync_ns, totals->time_ns);
+    totals->blocked_ns = known + std::min(estimate_ns, totals->time_ns - known);
+}
+
 }  // namespace
 
 void estimate_blocked(Merged* merged) {
@@ -59,12 +72,14 @@ void estimate_blocked(Merged* merged) {
     const auto estimate = [&](const MergedNode& node, Totals* totals) {
         if (may_wait(node)) {
             const bool everywhere = node.ranks >= merged->ranks.size();
-            totals->blocked_ns =
+            const uint64_t all =
                 above(*totals, everywhere ? node.totals.min_ns : partial.at(operation_of(node)));
-        } else if (receives_much(node)) {
+            set_estimate(unknown_part(*totals, all), totals);
+        } else if (receives_much(node) && totals->blocked_ns > totals->sync_ns) {
             const uint64_t bytes = node.totals.bytes_received / node.totals.count;
             const uint64_t transfer = std::min(node.totals.min_ns, bytes / kTransferBytesPerNs);
-            totals->blocked_ns = std::min(totals->blocked_ns, above(*totals, transfer));
+            const uint64_t recorded = totals->blocked_ns - totals->sync_ns;
+            set_estimate(std::min(recorded, above(*totals, transfer)), totals);
         }
     };
     for (MergedRow& row : merged->rows) estimate(merged->nodes[row.node], &row.totals);

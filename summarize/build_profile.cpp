@@ -1,6 +1,7 @@
 // From merged records to the profile (DESIGN 2): the tree with its times, the intervals on their
 // procedures, the figures of single ranks. Keeps rule 5 of DESIGN 5 in whole nanoseconds: inclusive
-// time = own computation + children, and computation + transfer + blocked + paused = total.
+// time = own computation + children, and computation + transfer + blocked + OpenMP waiting and idle
+// time + paused = total.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "runtime/version.h"
@@ -19,6 +21,7 @@
 #include "summarize/profile_walk.h"
 #include "summarize/rank_figures.h"
 #include "summarize/settle_times.h"
+#include "summarize/wait_paths.h"
 #include "summarize/write_sites.h"
 
 namespace dwell {
@@ -26,10 +29,6 @@ namespace {
 
 bool is_kind(const MergedNode& node, SiteKind kind) {
     return node.kind == static_cast<uint8_t>(kind);
-}
-
-std::string text_at(const Merged& merged, uint32_t offset) {
-    return offset < merged.text.size() ? merged.text.data() + offset : "";
 }
 
 class ProfileBuilder {
@@ -45,10 +44,14 @@ class ProfileBuilder {
         label_probes();
         add_intervals();
         add_samples();
+        add_serial_time();
         Overruns overruns = sum_up();
-        add_rank_figures(merged_, tree_, interval_owner_, &profile_, &overruns);
+        add_rank_figures(merged_, tree_, interval_owner_, serial_ns_, &profile_, &overruns);
         sum_up_job();
         add_peers();
+        add_phases();
+        add_grids();
+        add_waits();
         add_sites();
         sort_all();
         profile_.notes = notes_of(profile_, lines_, paths_.modules_used(), overruns);
@@ -61,24 +64,33 @@ class ProfileBuilder {
     void add_program();
     void add_nodes();
     void add_histogram(const MergedNode& merged, ProfileNode* node);
+    void add_io_file(const MergedNode& merged, ProfileNode* node);
     void label_probes();
     std::vector<std::vector<SampledCode>> sampled_code();
     void add_intervals();
     void add_samples();
+    uint64_t io_of_first_thread(uint32_t rank) const;
+    void add_serial_time();
     Overruns sum_up();
     void label_estimates();
     void sum_up_job();
     void add_peers();
+    void add_phases();
+    void add_grids();
+    void add_waits();
     void add_sites();
     void sort_all();
+    void sort_intervals();
 
     const Merged& merged_;
     LineResolver lines_;
     Profile profile_;
     CallPaths paths_;
     ProfileTree tree_;
-    std::vector<uint64_t> booked_ns_;        // on nodes of the profile, by intervals
-    std::vector<uint32_t> interval_owner_;   // of merged interval nodes: node of the profile
+    std::map<uint32_t, uint64_t> io_file_bytes_;  // by node: of the file that it names
+    std::vector<uint64_t> booked_ns_;             // on nodes of the profile, by intervals
+    std::map<uint32_t, uint64_t> serial_ns_;      // by rank: the time of programs without MPI
+    std::vector<uint32_t> interval_owner_;        // of merged interval nodes: node of the profile
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
 };
 
@@ -90,13 +102,14 @@ void ProfileBuilder::describe_job() {
 }
 
 void ProfileBuilder::add_ranks() {
-    for (const MergedRank& from : merged_.ranks) {
+    RankReader reader(merged_.ranks);
+    for (MergedRank from; reader.next(&from);) {
         ProfileRank rank;
         rank.rank = from.rank;
         rank.pid = from.pid;
-        rank.host = text_at(merged_, from.host);
-        rank.program = text_at(merged_, from.program);
-        rank.command = text_at(merged_, from.command);
+        rank.host = from.host;
+        rank.program = from.program;
+        rank.command = from.command;
         rank.state = static_cast<FileState>(from.state);
         rank.flags = from.flags;
         rank.exit_code = from.exit_code;
@@ -106,6 +119,8 @@ void ProfileBuilder::add_ranks() {
         rank.start_unix_ns = from.start_unix_ns;
         rank.real_ns = from.real_ns;
         rank.intrusion_ns = from.intrusion_ns;
+        rank.own_ns = from.own_ns;
+        rank.injected_ns = from.injected_ns;
         rank.paused_ns = from.paused_ns;
         rank.call_cost_ns = static_cast<double>(from.call_cost_ns_q8) / 256;
         rank.record_bytes = from.record_bytes;
@@ -116,6 +131,15 @@ void ProfileBuilder::add_ranks() {
         rank.dropped = from.dropped;
         rank.guessed = from.guessed;
         rank.clock_errors = from.clock_errors;
+        rank.clock_offset_ns = from.clock_offset_ns;
+        rank.clock_drift_ns = from.clock_drift_ns;
+        rank.clock_bound_ns = from.clock_bound_ns;
+        rank.order_kept = from.order_kept;
+        rank.order_far = from.order_far;
+        rank.order_posted = from.order_posted;
+        rank.order_unknown = from.order_unknown;
+        rank.usage_ns = from.usage_ns;
+        rank.usage = from.usage;
         rank.threads_served = from.threads_served;
         rank.probes = from.probes;
         rank.probes_missed = from.probes_missed;
@@ -146,19 +170,35 @@ void ProfileBuilder::add_histogram(const MergedNode& merged, ProfileNode* node) 
     for (int i = 0; i < kSizeBuckets; ++i) node->messages[i] += histogram.messages[i];
 }
 
+// Of several parts of one node that of most bytes tells.
+void ProfileBuilder::add_io_file(const MergedNode& merged, ProfileNode* node) {
+    const std::string name = merged_.text.data() + merged.file;
+    uint64_t& most = io_file_bytes_[static_cast<uint32_t>(node - profile_.nodes.data())];
+    const bool first = node->io_file.empty();
+    const bool more = merged.other_files != 0 || (!first && name != node->io_file);
+    if (more) node->labels |= kLabelMoreFiles;
+    if (!first && merged.file_bytes <= most) return;
+    node->io_file = name;
+    most = merged.file_bytes;
+}
+
 void ProfileBuilder::add_nodes() {
     std::vector<uint32_t> parts;
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
-        const bool probed = is_probe_kind(merged.kind);
-        if (!probed && !is_kind(merged, SiteKind::kCommunication)) continue;
+        const bool probed = is_measured_kind(merged.kind);
+        const bool io = is_kind(merged, SiteKind::kIo);
+        if (!probed && !io && !is_kind(merged, SiteKind::kCommunication)) continue;
         const uint32_t leaf = tree_.add(i);
         parts.resize(profile_.nodes.size(), 0);
         ProfileNode& node = profile_.nodes[leaf];
         const bool is_first = parts[leaf]++ == 0;
         if (is_first) node.totals.min_ns = UINT64_MAX;
         if (probed) node.labels |= kLabelProbed;
+        const bool is_phase = is_named(merged) && (merged.flags & kNodePhase) != 0;
+        if (is_phase) node.labels |= kLabelPhase;
         add_statement(merged.totals, &node.totals);
+        if (io && merged.file != 0) add_io_file(merged, &node);
         add_histogram(merged, &node);
         // Several parts: bounds, which add_rank_figures makes exact where it can.
         if (is_first || merged.rank_max_ns > node.rank_max_ns) {
@@ -270,6 +310,29 @@ void ProfileBuilder::add_samples() {
     }
 }
 
+// Of a process without MPI: its whole time holds that of I/O, which is measured apart.
+uint64_t ProfileBuilder::io_of_first_thread(uint32_t rank) const {
+    uint64_t io_ns = 0;
+    for (const MergedRow& row : merged_.rows) {
+        if (row.rank != rank || row.thread != 0) continue;
+        if (is_kind(merged_.nodes[row.node], SiteKind::kIo)) io_ns += row.totals.time_ns;
+    }
+    return io_ns;
+}
+
+// Without MPI calls nothing but probes tells of time: the program itself gets all of it, and keeps
+// what no probe that was on takes.
+void ProfileBuilder::add_serial_time() {
+    for (const ProfileRank& rank : profile_.ranks) {
+        if (!is_probed_serial(rank)) continue;
+        const uint64_t other_ns = rank.intrusion_ns + rank.paused_ns;
+        const uint64_t whole_ns = rank.real_ns - std::min(other_ns, rank.real_ns);
+        const uint64_t time_ns = whole_ns - std::min(io_of_first_thread(rank.rank), whole_ns);
+        serial_ns_[rank.rank] = time_ns;
+        booked_ns_[0] += time_ns;
+    }
+}
+
 Overruns ProfileBuilder::sum_up() {
     std::vector<ProfileNode>& nodes = profile_.nodes;
     std::vector<NodeTime> times(nodes.size());
@@ -283,7 +346,7 @@ Overruns ProfileBuilder::sum_up() {
         ProfileNode& node = nodes[i];
         node.totals.time_ns = times[i].total_ns;
         node.computation_ns = times[i].own_ns;
-        if (i != 0) add_traffic(node.totals, &nodes[node.parent].totals);
+        if (i != 0 && !is_io(node)) add_traffic(node.totals, &nodes[node.parent].totals);
     }
     label_estimates();
     return settler.overruns();
@@ -297,7 +360,7 @@ void ProfileBuilder::label_estimates() {
     for (const ProfileNode& node : nodes) beside_probes = beside_probes || is_probed(node);
     for (size_t i = nodes.size(); i-- > 0;) {
         ProfileNode& node = nodes[i];
-        if (is_communication(node) || is_probed(node)) continue;
+        if (is_statement(node) || is_probed(node)) continue;
         const bool known = i == 0 && beside_probes;
         if (node.computation_ns != 0 && !known) node.labels |= kLabelEstimated;
         if (i == 0 || (node.labels & kLabelEstimated) == 0) continue;
@@ -310,10 +373,16 @@ void ProfileBuilder::sum_up_job() {
     const Totals& all = profile_.nodes[0].totals;
     profile_.computation_ns = 0;
     for (const ProfileNode& node : profile_.nodes) {
-        if (!is_communication(node)) profile_.computation_ns += node.computation_ns;
+        if (!is_statement(node)) profile_.computation_ns += node.computation_ns;
+        if (is_io(node)) profile_.io_ns += node.totals.time_ns;
     }
+    profile_.omp_wait_ns = all.omp_wait_ns;
+    profile_.omp_idle_ns = all.omp_idle_ns;
     profile_.blocked_ns = all.blocked_ns;
-    profile_.transfer_ns = all.time_ns - profile_.computation_ns - all.blocked_ns;
+    profile_.sync_ns = all.sync_ns;
+    profile_.transfer_ns = all.time_ns - profile_.computation_ns - all.blocked_ns - profile_.io_ns;
+    // Waiting in OpenMP is own time of its nodes.
+    profile_.computation_ns -= std::min(profile_.computation_ns, all.omp_wait_ns + all.omp_idle_ns);
     for (const ProfileRank& rank : profile_.ranks) profile_.paused_ns += rank.paused_ns;
     profile_.total_ns = all.time_ns + profile_.paused_ns;
 }
@@ -383,6 +452,101 @@ void ProfileBuilder::add_peers() {
     for (auto& [key, distance] : distances) profile_.distances.push_back(distance);
 }
 
+void ProfileBuilder::add_phases() {
+    for (const MergedPhase& from : merged_.phases) {
+        const uint32_t node = tree_.leaf_of(from.node);
+        if (node == kNoNode) continue;
+        PhaseNumbers& phase = profile_.nodes[node].phase;
+        phase = {true, from.first, from.last, from.last_behind, from.rank_behind};
+    }
+}
+
+void ProfileBuilder::add_grids() {
+    for (const MergedGrid& from : merged_.grids) {
+        ProfileGrid grid;
+        if (from.name < merged_.text.size()) grid.name = merged_.text.data() + from.name;
+        for (uint32_t i = 0; i < from.dimensions; ++i) {
+            grid.sizes.push_back(from.size[i]);
+            grid.periodic.push_back((from.periodic >> i & 1) != 0);
+        }
+        grid.by_mpi = (from.periodic & kGridByMpi) != 0;
+        grid.ranks = from.ranks;
+        profile_.grids.push_back(std::move(grid));
+    }
+    for (const MergedPlace& from : merged_.places) {
+        if (from.grid >= profile_.grids.size()) continue;
+        ProfileGrid& grid = profile_.grids[from.grid];
+        const auto dimensions = static_cast<ptrdiff_t>(grid.sizes.size());
+        grid.places.push_back({from.rank, {from.coordinate, from.coordinate + dimensions}});
+    }
+    for (ProfileGrid& grid : profile_.grids) {
+        std::stable_sort(grid.places.begin(), grid.places.end(),
+                         [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    }
+    std::stable_sort(profile_.grids.begin(), profile_.grids.end(),
+                     [](const auto& a, const auto& b) {
+                         return std::tie(a.by_mpi, b.ranks) < std::tie(b.by_mpi, a.ranks);
+                     });
+}
+
+void ProfileBuilder::add_waits() {
+    const WaitPaths paths(merged_);
+    const auto interval_of = [&](uint32_t path) {
+        const uint32_t merged = paths.interval_of(path);
+        return merged < interval_number_.size() ? interval_number_[merged] : kNoNode;
+    };
+    const auto add = [](const MergedBlame& from, auto* to) {
+        to->peer = from.peer;
+        to->count += from.count;
+        to->time_ns += from.time_ns;
+        to->passed_on_ns += from.passed_on_ns;
+        to->lost_ns += from.lost_ns;
+    };
+    std::map<std::array<uint32_t, 3>, ProfilePartner> partners;
+    for (const MergedBlame& from : merged_.partners) {
+        const uint32_t node = tree_.leaf_of(from.group);
+        if (node == kNoNode) continue;
+        const uint32_t interval = interval_of(from.path);
+        ProfilePartner& partner = partners[{node, from.peer, interval}];
+        partner.node = node;
+        partner.interval = interval;
+        partner.max_ns = std::max(partner.max_ns, from.max_ns);
+        add(from, &partner);
+    }
+    for (const auto& [key, partner] : partners) profile_.partners.push_back(partner);
+    std::map<std::array<uint32_t, 2>, ProfileCause> causes;
+    for (const MergedBlame& from : merged_.causes) {
+        const uint32_t interval = interval_of(from.group);
+        ProfileCause& cause = causes[{interval, from.peer}];
+        cause.interval = interval;
+        add(from, &cause);
+    }
+    for (const auto& [key, cause] : causes) profile_.causes.push_back(cause);
+}
+
+// Longest first; what names them is told the new places.
+void ProfileBuilder::sort_intervals() {
+    std::vector<ProfileInterval>& intervals = profile_.intervals;
+    std::vector<uint32_t> order(intervals.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&intervals](uint32_t a, uint32_t b) {
+        return intervals[a].time_ns > intervals[b].time_ns;
+    });
+    std::vector<ProfileInterval> sorted;
+    std::vector<uint32_t> place(intervals.size());
+    for (const uint32_t old : order) {
+        place[old] = static_cast<uint32_t>(sorted.size());
+        sorted.push_back(std::move(intervals[old]));
+    }
+    intervals = std::move(sorted);
+    for (ProfilePartner& partner : profile_.partners) {
+        if (partner.interval != kNoNode) partner.interval = place[partner.interval];
+    }
+    for (ProfileCause& cause : profile_.causes) {
+        if (cause.interval != kNoNode) cause.interval = place[cause.interval];
+    }
+}
+
 void ProfileBuilder::sort_all() {
     const auto longest_first = [](const auto& a, const auto& b) { return a.time_ns > b.time_ns; };
     for (ProfileNode& node : profile_.nodes) {
@@ -391,8 +555,10 @@ void ProfileBuilder::sort_all() {
                 return profile_.nodes[a].totals.time_ns > profile_.nodes[b].totals.time_ns;
             });
     }
-    std::stable_sort(profile_.intervals.begin(), profile_.intervals.end(), longest_first);
+    sort_intervals();
     std::stable_sort(profile_.peers.begin(), profile_.peers.end(), longest_first);
+    std::stable_sort(profile_.partners.begin(), profile_.partners.end(), longest_first);
+    std::stable_sort(profile_.causes.begin(), profile_.causes.end(), longest_first);
 }
 
 }  // namespace

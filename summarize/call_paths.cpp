@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <string_view>
 
+#include "runtime/clone_names.h"
 #include "runtime/mpi_calls.h"
+#include "runtime/omp_constructs.h"
+#include "summarize/statement_names.h"
 #include "summarize/symbol_names.h"
 
 namespace dwell {
@@ -30,9 +33,25 @@ bool is_mpi_library(std::string_view name) {
         name, {"libmpi.so", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libpmpi.so"});
 }
 
+// Of LLVM, which tells of its regions itself.
+bool is_openmp_library(std::string_view name) {
+    return starts_with_any(name, {"libomp.so", "libomp-", "libiomp5.so"});
+}
+
 bool is_libc_library(std::string_view name) {
     return starts_with_any(name, {"libc.so", "libc-2", "libpthread", "ld-linux", "ld-2"});
 }
+
+// What clang and gcc call the code of OpenMP's regions and tasks.
+bool is_outlined(const SourceFrame& frame) {
+    const auto has_such_name = [](std::string_view name) {
+        return name.starts_with(".omp") || name.find(".omp_outlined") != name.npos ||
+               name.find("._omp_fn.") != name.npos;
+    };
+    return has_such_name(frame.symbol) || has_such_name(frame.function);
+}
+
+const SourceFrame kNoFrame;
 
 bool is_start_symbol(std::string_view symbol) {
     return symbol == "_start" || symbol == "clone" || symbol == "clone3" || symbol == "__clone" ||
@@ -42,6 +61,15 @@ bool is_start_symbol(std::string_view symbol) {
 
 const char* text_at(const Merged& merged, uint32_t offset) {
     return offset < merged.text.size() ? merged.text.data() + offset : "";
+}
+
+// The C library's headers put functions that check sizes in the place of those that the source
+// names: the statement is where those are called.
+bool is_checked_form(const SourceFrame& frame, uint16_t call) {
+    std::string_view name = frame.function;
+    if (name.ends_with("_unlocked")) name.remove_suffix(9);
+    if (name.ends_with("64")) name.remove_suffix(2);
+    return frame.inlined && name == statement_name(SiteKind::kIo, call);
 }
 
 ResolvedAddress without_module(const std::string& function) {
@@ -65,10 +93,11 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
         const size_t id_bytes = std::min<size_t>(module.build_id_bytes, sizeof module.build_id);
         lines_->add_module(path, {reinterpret_cast<const char*>(module.build_id), id_bytes});
         const std::string_view name = base_name(path);
-        module_kinds_.push_back(is_dwell_library(name)  ? ModuleKind::kDwell
-                                : is_mpi_library(name)  ? ModuleKind::kMpi
-                                : is_libc_library(name) ? ModuleKind::kLibc
-                                                        : ModuleKind::kUser);
+        module_kinds_.push_back(is_dwell_library(name)    ? ModuleKind::kDwell
+                                : is_mpi_library(name)    ? ModuleKind::kMpi
+                                : is_openmp_library(name) ? ModuleKind::kOpenMp
+                                : is_libc_library(name)   ? ModuleKind::kLibc
+                                                          : ModuleKind::kUser);
     }
     depths_.resize(merged.nodes.size(), 0);
     for (size_t i = 1; i < merged.nodes.size(); ++i) {
@@ -104,15 +133,32 @@ void CallPaths::add_frames(uint32_t index, std::vector<Frame>* frames) {
         frames->push_back({&site.source, nullptr, module, index, site.labels, false, &site});
         return;
     }
-    if (known && (module_kinds_[node.module] == ModuleKind::kMpi || is_own_code(index))) return;
+    if (is_openmp(node.kind) && !known) {
+        frames->push_back({&kNoFrame, nullptr, kNoNode, index, 0, false, nullptr});
+        return;
+    }
+    const ModuleKind kind = known ? module_kinds_[node.module] : ModuleKind::kUser;
+    const bool glue =
+        kind == ModuleKind::kMpi || kind == ModuleKind::kOpenMp || kind == ModuleKind::kDwell;
+    if (glue && !is_openmp(node.kind)) return;
     const ResolvedAddress& address = address_of(node);
     const uint32_t module = known ? node.module : kNoNode;
     const uint32_t folded = (node.flags & kNodeFolded) != 0 ? uint32_t{kLabelFolded} : 0;
-    for (const SourceFrame& source : address.frames) {
+    size_t shown = address.frames.size();
+    const bool io = node.kind == static_cast<uint8_t>(SiteKind::kIo);
+    if (io && shown > 1 && is_checked_form(address.frames.back(), node.call)) --shown;
+    for (size_t i = 0; i < shown; ++i) {
+        const SourceFrame& source = address.frames[i];
         const uint32_t no_line = source.line == 0 ? uint32_t{kLabelNoLine} : 0;
         frames->push_back({&source, &address, module, index, folded | no_line, false, nullptr});
     }
     frames->back().labels |= address.labels & (kLabelTailCall | kLabelLineUnknown);
+}
+
+// Debug information of it is worth having.
+bool CallPaths::is_users(uint32_t module) const {
+    return module < module_kinds_.size() && module_kinds_[module] != ModuleKind::kLibc &&
+           module_kinds_[module] != ModuleKind::kOpenMp;
 }
 
 bool CallPaths::is_libc(const Frame& frame) const {
@@ -150,7 +196,9 @@ void CallPaths::drop_frames_above_main(std::vector<Frame>* frames) const {
             first = below;
         }
         // What has been measured is never left out.
-        const auto is_frame = [](const Frame& frame) { return frame.site == nullptr; };
+        const auto is_frame = [this](const Frame& frame) {
+            return frame.site == nullptr && !is_openmp(merged_.nodes[frame.node].kind);
+        };
         frames->erase(std::remove_if(frames->begin(), first, is_frame), first);
         return;
     }
@@ -232,14 +280,70 @@ uint32_t CallPaths::number_static_statement(const Frame& frame, const Frame* nex
 uint32_t CallPaths::number_region(const Frame& frame) {
     const ProbeSite& site = *frame.site;
     const SiteKind kind = kind_of(frame.node);
-    const auto [entry, is_new] = region_numbers_.try_emplace(
-        {{site.name, site.file, site.module},
-         {static_cast<uint32_t>(kind), static_cast<uint32_t>(site.line), site.column, site.labels}},
-        static_cast<uint32_t>(regions_.size()));
-    if (is_new) {
-        regions_.push_back({kind, site.name, site.file, site.line, site.module, site.labels});
-    }
+    return number_region({kind, site.name, site.file, site.line, site.module, site.labels, 0},
+                         site.column);
+}
+
+uint32_t CallPaths::number_region(Region region, uint32_t column) {
+    const auto [entry, is_new] =
+        region_numbers_.try_emplace({{region.name, region.file, region.module},
+                                     {static_cast<uint32_t>(region.kind),
+                                      static_cast<uint32_t>(region.line), column, region.labels}},
+                                    static_cast<uint32_t>(regions_.size()));
+    if (is_new) regions_.push_back(std::move(region));
     return entry->second;
+}
+
+// Compilers put the code of a construct into a function of a function: the innermost of them.
+const CallPaths::Frame* CallPaths::behind_outlined(const Frame* first, const Frame* end) {
+    while (first + 1 != end && is_outlined(*first[1].source)) ++first;
+    return first;
+}
+
+// The code of a construct belongs to the procedure that holds it: so a region is shown in that, and
+// everything else directly in the region.
+void CallPaths::pass_openmp(const Frame* first, const Frame* end, Position* at,
+                            std::vector<Step>* steps) {
+    const MergedNode& node = merged_.nodes[first->node];
+    const Frame& innermost = end[-1];
+    const bool forks = node.call == static_cast<uint16_t>(OmpConstruct::kParallel);
+    const bool entered = at->procedure != nullptr
+                             ? is_same_procedure(*at->procedure, *first->source)
+                             : at->outlined && is_outlined(*first->source);
+    const bool has_place = innermost.address != nullptr;
+    const Frame* const outermost = entered ? behind_outlined(first, end) : first;
+    for (const Frame* frame = outermost; forks && has_place && frame != end; ++frame) {
+        Step step;
+        step.depth = depths_[frame->node];
+        step.inlined = frame->source->inlined;
+        if (!entered || frame != outermost) {
+            step.number = number_procedure(*frame);
+            steps->push_back(step);
+        }
+        if (frame == &innermost) break;
+        step.kind = SiteKind::kCall;
+        step.inlined = false;
+        step.number = number_statement(*frame);
+        steps->push_back(step);
+    }
+    Region region{SiteKind::kOpenMp, omp_construct_name(node.call), "", 0, "", 0, node.call};
+    if (has_place) {
+        region.file =
+            innermost.source->line != 0 ? innermost.source->file : innermost.address->place;
+        region.line = innermost.source->line;
+        region.labels = innermost.labels;
+        if (region.line == 0) {
+            region.module = innermost.module == kNoNode ? "" : lines_->path(innermost.module);
+        }
+    }
+    Step step;
+    step.kind = SiteKind::kOpenMp;
+    step.depth = depths_[first->node];
+    step.probed = true;
+    step.number = number_region(std::move(region), 0);
+    steps->push_back(step);
+    *at = Position();
+    at->outlined = true;
 }
 
 // By the linker's name; where the debug information gives another one (constructors, copies made
@@ -267,11 +371,12 @@ void CallPaths::enter_site(const Frame& frame, Position* at, std::vector<Step>* 
 // procedure the first one is entered already; so are those that a loop was found in.
 void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* next,
                             uint32_t target, Position* at, std::vector<Step>* steps) {
-    const bool entered =
-        at->procedure != nullptr && is_same_procedure(*at->procedure, *first->source);
-    const Frame* outermost = first;
+    const bool entered = at->procedure != nullptr
+                             ? is_same_procedure(*at->procedure, *first->source)
+                             : at->outlined && is_outlined(*first->source);
+    const Frame* outermost = entered && at->outlined ? behind_outlined(first, end) : first;
     if (!entered) *at = Position();
-    if (entered && at->innermost != at->procedure) {
+    if (at->procedure != nullptr && entered && at->innermost != at->procedure) {
         const auto holds_loop = [at](const Frame& frame) {
             return base_name(frame.source->file) == base_name(at->innermost->file) &&
                    frame.source->function_line <= at->innermost->line &&
@@ -311,13 +416,13 @@ std::vector<Step> CallPaths::path_to(uint32_t node) {
                                    [this](uint32_t at) { return has_main(merged_.nodes[at]); });
     for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
         const bool above_main = main != chain.rend() && at < main;
-        if (!above_main || is_probe_kind(merged_.nodes[*at].kind)) add_frames(*at, &frames);
+        if (!above_main || is_measured_kind(merged_.nodes[*at].kind)) add_frames(*at, &frames);
     }
     drop_frames_above_main(&frames);
     std::vector<Step> steps;
     Position at;
     for (size_t i = 0; i < frames.size();) {
-        if (frames[i].module != kNoNode && !is_libc(frames[i])) {
+        if (frames[i].module != kNoNode && is_users(frames[i].module)) {
             modules_used_.insert(frames[i].module);
         }
         if (frames[i].site != nullptr) {
@@ -329,15 +434,21 @@ std::vector<Step> CallPaths::path_to(uint32_t node) {
                frames[end].node == frames[i].node) {
             ++end;
         }
+        if (is_openmp(merged_.nodes[frames[i].node].kind)) {
+            pass_openmp(&frames[i], frames.data() + end, &at, &steps);
+            i = end;
+            continue;
+        }
         const Frame* const next = end < frames.size() ? &frames[end] : nullptr;
         pass_frames(&frames[i], frames.data() + end, next, node, &at, &steps);
         i = end;
     }
     // A procedure whose statement is not known.
-    if (kind_of(node) == SiteKind::kCommunication && !steps.empty() &&
-        steps.back().kind != SiteKind::kCommunication) {
+    const SiteKind kind = kind_of(node);
+    const bool is_statement = kind == SiteKind::kCommunication || kind == SiteKind::kIo;
+    if (is_statement && !steps.empty() && steps.back().kind != kind) {
         Step step = steps.back();
-        step.kind = SiteKind::kCommunication;
+        step.kind = kind;
         step.number = kNoNode;
         step.probed = false;
         steps.push_back(step);

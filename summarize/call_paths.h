@@ -33,7 +33,7 @@ struct Statement {
     uint32_t labels = 0;
 };
 
-// A loop, block or marker.
+// A loop, block, marker or construct of OpenMP.
 struct Region {
     SiteKind kind = SiteKind::kNone;
     std::string name;
@@ -41,9 +41,10 @@ struct Region {
     int line = 0;
     std::string module;
     uint32_t labels = 0;
+    uint16_t call = 0;  // OmpConstruct
 };
 
-// One element of a path: a procedure, or a loop, block or marker, that is entered, or a statement
+// One element of a path: a procedure, or a region, that is entered, or a statement
 // of the one before it that is executed. A procedure may follow another one directly: then the
 // statement is not known.
 struct Step {
@@ -86,7 +87,7 @@ class CallPaths {
     const std::set<uint32_t>& modules_used() const { return modules_used_; }
 
   private:
-    enum class ModuleKind : uint8_t { kUser, kMpi, kLibc, kDwell };
+    enum class ModuleKind : uint8_t { kUser, kMpi, kOpenMp, kLibc, kDwell };
     struct Frame {
         const SourceFrame* source;
         const ResolvedAddress* address;  // null: made by a probe
@@ -100,6 +101,7 @@ class CallPaths {
     struct Position {
         const ProbeSite* procedure = nullptr;  // probed, and nothing was called from it since
         const ProbeSite* innermost = nullptr;  // it, or the innermost probed loop in it
+        bool outlined = false;  // in a construct of OpenMP, whose code compilers put elsewhere
     };
 
     void add_frames(uint32_t node, std::vector<Frame>* frames);
@@ -107,11 +109,14 @@ class CallPaths {
     bool has_main(const MergedNode& node);
     void drop_frames_above_main(std::vector<Frame>* frames) const;
     bool is_libc(const Frame& frame) const;
+    bool is_users(uint32_t module) const;
     SiteKind kind_of(uint32_t node) const;
 
     void enter_site(const Frame& frame, Position* at, std::vector<Step>* steps);
     void pass_frames(const Frame* first, const Frame* end, const Frame* next, uint32_t target,
                      Position* at, std::vector<Step>* steps);
+    static const Frame* behind_outlined(const Frame* first, const Frame* end);
+    void pass_openmp(const Frame* first, const Frame* end, Position* at, std::vector<Step>* steps);
     bool is_same_procedure(const ProbeSite& site, const SourceFrame& frame) const;
     uint32_t number_procedure(const Frame& frame);
     uint32_t number_statement(const Frame& frame);
@@ -119,6 +124,7 @@ class CallPaths {
     uint32_t number_static_statement(const Frame& frame, const Frame* next, uint32_t target,
                                      const Position& at);
     uint32_t number_region(const Frame& frame);
+    uint32_t number_region(Region region, uint32_t column);
 
     const Merged& merged_;
     LineResolver* lines_;

@@ -10,6 +10,8 @@
 #include <array>
 #include <cstring>
 
+#include "summarize/vdso.h"
+
 namespace dwell {
 namespace {
 
@@ -60,9 +62,13 @@ DebugFile::~DebugFile() {
 }
 
 bool DebugFile::open_elf(const std::string& path, OpenElf* opened) {
-    opened->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (opened->fd < 0) return false;
-    opened->elf = elf_begin(opened->fd, ELF_C_READ_MMAP_PRIVATE, nullptr);
+    if (is_vdso(path)) {
+        opened->elf = elf_memory(vdso_image()->data(), vdso_image()->size());
+    } else {
+        opened->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (opened->fd < 0) return false;
+        opened->elf = elf_begin(opened->fd, ELF_C_READ_MMAP_PRIVATE, nullptr);
+    }
     if (opened->elf != nullptr && elf_kind(opened->elf) == ELF_K_ELF) return true;
     close_elf(opened);
     return false;

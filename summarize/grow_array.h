@@ -65,6 +65,11 @@ class GrowArray {
         return true;
     }
     void clear() { size_ = 0; }
+    // Leaves the memory to the caller, who frees it.
+    void release() {
+        data_ = nullptr;
+        size_ = capacity_ = 0;
+    }
 
     size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }

@@ -26,11 +26,14 @@ inline std::string_view kind_name(SiteKind kind) {
 constexpr std::array<std::string_view, 5> kStateNames = {"unknown", "running", "finalized",
                                                          "aborted", "exited"};
 
+// Indexed by ProfileGrid::by_mpi.
+constexpr std::array<std::string_view, 2> kGridSources = {"program", "mpi"};
+
 struct BitName {
     uint32_t bit;
     std::string_view name;
 };
-constexpr std::array<BitName, 10> kLabelNames = {{{kLabelEstimated, "estimated"},
+constexpr std::array<BitName, 12> kLabelNames = {{{kLabelEstimated, "estimated"},
                                                   {kLabelFolded, "folded"},
                                                   {kLabelNoLine, "no_line"},
                                                   {kLabelTailCall, "tail_call"},
@@ -39,14 +42,44 @@ constexpr std::array<BitName, 10> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelReduced, "reduced"},
                                                   {kLabelCounted, "counted"},
                                                   {kLabelRecursive, "recursive"},
-                                                  {kLabelAbandoned, "abandoned"}}};
-constexpr std::array<BitName, 5> kFileFlagNames = {{{kFileFull, "full"},
+                                                  {kLabelAbandoned, "abandoned"},
+                                                  {kLabelPhase, "phase"},
+                                                  {kLabelMoreFiles, "more_files"}}};
+constexpr std::array<BitName, 9> kFileFlagNames = {{{kFileFull, "full"},
                                                     {kFileNoUnwinder, "no_unwinder"},
                                                     {kFileNoSampling, "no_sampling"},
                                                     {kFileSerial, "serial"},
-                                                    {kFileSpawned, "spawned"}}};
-constexpr std::array<BitName, 2> kMergedFlagNames = {
-    {{kMergedRowsDropped, "rows_dropped"}, {kMergedPartial, "partial"}}};
+                                                    {kFileSpawned, "spawned"},
+                                                    {kFileWaits, "waits"},
+                                                    {kFileOrder, "order"},
+                                                    {kFileNoBytes, "no_bytes"},
+                                                    {kFileShares, "shares_processors"}}};
+constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
+                                                      {kMergedPartial, "partial"},
+                                                      {kMergedPlacesDropped, "places_dropped"},
+                                                      {kMergedGridsDropped, "grids_dropped"}}};
+
+// The figures of the operating system, in the order of `ranks` in profile.json.
+struct UsageName {
+    uint64_t ProcessUsage::*figure;
+    const char* name;
+};
+constexpr std::array<UsageName, 13> kUsageNames = {
+    {{&ProcessUsage::user_ns, "user_ns"},
+     {&ProcessUsage::system_ns, "system_ns"},
+     {&ProcessUsage::peak_memory_bytes, "peak_memory_bytes"},
+     {&ProcessUsage::minor_faults, "minor_faults"},
+     {&ProcessUsage::major_faults, "major_faults"},
+     {&ProcessUsage::voluntary_switches, "voluntary_switches"},
+     {&ProcessUsage::involuntary_switches, "involuntary_switches"},
+     {&ProcessUsage::read_bytes, "read_bytes"},
+     {&ProcessUsage::written_bytes, "written_bytes"},
+     {&ProcessUsage::reads, "reads"},
+     {&ProcessUsage::writes, "writes"},
+     {&ProcessUsage::storage_read_bytes, "storage_read_bytes"},
+     {&ProcessUsage::storage_written_bytes, "storage_written_bytes"}}};
+static_assert(sizeof(ProcessUsage) == kUsageNames.size() * sizeof(uint64_t),
+              "a figure is left out");
 
 }  // namespace dwell
 

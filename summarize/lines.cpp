@@ -11,6 +11,7 @@
 #include "summarize/debug_info.h"
 #include "summarize/symbol_names.h"
 #include "summarize/tail_calls.h"
+#include "summarize/vdso.h"
 
 namespace dwell {
 namespace {
@@ -56,7 +57,12 @@ struct LineResolver::Module {
 // its exported symbols, and functions named by their first address.
 SourceFrame LineResolver::Module::frame_without_lines(uint64_t address) {
     SourceFrame frame;
-    if (const FunctionSymbol* const symbol = file.symbol_at(address)) {
+    const FunctionSymbol* const symbol = file.symbol_at(address);
+    if (is_vdso(path)) {
+        frame.function = vdso_function(symbol != nullptr ? symbol->name : "");
+        return frame;
+    }
+    if (symbol != nullptr) {
         frame.symbol = symbol->name;
         frame.function = display_name(frame.symbol);
         frame.main_program = frame.symbol == "MAIN__";
@@ -147,7 +153,9 @@ const ResolvedAddress& LineResolver::resolve_communication(uint32_t number, uint
 
 std::string LineResolver::function_named(uint32_t number, const std::string& symbol) {
     const uint64_t address = opened(number)->file.address_of(symbol);
-    return address == 0 ? std::string() : resolve(number, address).frames.front().function;
+    if (address == 0) return {};
+    const std::string& name = resolve(number, address).frames.front().function;
+    return name == symbol ? std::string() : name;
 }
 
 ModuleState LineResolver::state(uint32_t number) const { return modules_[number]->file.state(); }

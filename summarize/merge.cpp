@@ -6,6 +6,7 @@
 
 #include "summarize/merged.h"
 #include "summarize/merged_tables.h"
+#include "summarize/merged_waits.h"
 
 namespace dwell {
 namespace {
@@ -56,7 +57,13 @@ void shrink(GrowArray<T>* array, size_t before) {
 
 class Join {
   public:
-    Join(Merged* into, const Merged& from) : into_(into), from_(from), distances_(into) {}
+    Join(Merged* into, Merged* from)
+        : into_(into),
+          from_(*from),
+          distances_(into),
+          phases_(into),
+          partners_(&into->partners),
+          causes_(&into->causes) {}
 
     bool prepare();
     void commit();
@@ -66,25 +73,36 @@ class Join {
     bool map_text();
     bool map_modules();
     bool map_nodes();
+    bool map_to_itself();
+    bool map_places() { return map_text() && map_modules() && map_nodes(); }
     uint32_t map_node(uint32_t node) const;
     bool add_node(NodeTable* table, uint32_t node);
     bool reserve();
 
     void add_nodes();
-    void add_ranks();
     void add_rows();
     void add_peers();
     void fold_peers(size_t begin, size_t end);
+    void add_phases();
+    void add_grids();
+    void add_places();
+    void add_waits();
 
     Merged* into_;
-    const Merged& from_;
+    Merged& from_;
     DistanceTable distances_;
+    PhaseTable phases_;
+    BlameTable partners_;
+    BlameTable causes_;
     bool folds_ = false;
+    bool drops_places_ = false;
+    bool first_ = false;  // there is nothing to join with: `from` is taken over, not copied
     uint32_t world_size_ = 0;
     GrowArray<uint32_t> text_map_;
     GrowArray<uint32_t> module_map_;
     GrowArray<uint32_t> node_map_;
     GrowArray<MergedPeer> kept_peers_;
+    uint32_t grid_map_[kGridLimit];
 };
 
 bool Join::prepare() {
@@ -93,11 +111,16 @@ bool Join::prepare() {
     folds_ = ((into_->flags | from_.flags) & kMergedRowsDropped) != 0 ||
              passes_limit(into_->rows.size() + from_.rows.size(), row_limit) ||
              passes_limit(into_->peers.size() + from_.peers.size(), row_limit * kPeersPerRow);
-    return map_text() && map_modules() && map_nodes() && reserve();
+    drops_places_ = ((into_->flags | from_.flags) & kMergedPlacesDropped) != 0 ||
+                    passes_limit(into_->places.size() + from_.places.size(), row_limit);
+    first_ = into_->nodes.empty() && into_->modules.empty();
+    // Taking the ranks needs memory too; it comes last, as it is not taken back.
+    return (first_ ? map_to_itself() : map_places()) && reserve() &&
+           into_->ranks.take(&from_.ranks);
 }
 
 bool Join::passes_limit(uint64_t records, uint64_t limit) const {
-    const uint64_t ranks = into_->ranks.size() + from_.ranks.size();
+    const uint64_t ranks = uint64_t{into_->ranks.size()} + from_.ranks.size();
     const uint64_t expected = into_->expected_ranks;
     if (records > limit) return true;
     return ranks >= kRepresentativeRanks && expected > ranks &&
@@ -173,6 +196,12 @@ bool Join::map_nodes() {
     return true;
 }
 
+bool Join::map_to_itself() {
+    if (!node_map_.resize(from_.nodes.size())) return false;
+    for (uint32_t i = 0; i < node_map_.size(); i++) node_map_[i] = i;
+    return true;
+}
+
 bool Join::reserve() {
     size_t histograms = into_->histograms.size();
     for (const MergedNode& node : from_.nodes) histograms += node.histogram != kNoHistogram;
@@ -180,32 +209,48 @@ bool Join::reserve() {
     size_t distances = from_.distances.size();
     if (folds_ && (into_->flags & kMergedRowsDropped) == 0) distances += into_->peers.size();
     if (folds_ && (from_.flags & kMergedRowsDropped) == 0) distances += from_.peers.size();
-    return into_->histograms.reserve(histograms) &&
-           into_->ranks.reserve(into_->ranks.size() + from_.ranks.size()) &&
-           (folds_ || into_->rows.reserve(into_->rows.size() + from_.rows.size())) &&
+    return (first_ || into_->histograms.reserve(histograms)) &&
+           (folds_ || first_ || into_->rows.reserve(into_->rows.size() + from_.rows.size())) &&
            into_->peers.reserve(peers) && (!folds_ || kept_peers_.reserve(peers)) &&
-           distances_.load(distances);
+           distances_.load(distances) && phases_.load(from_.phases.size()) &&
+           into_->grids.reserve(into_->grids.size() + from_.grids.size()) &&
+           (drops_places_ || into_->places.reserve(into_->places.size() + from_.places.size())) &&
+           partners_.load(from_.partners.size()) && causes_.load(from_.causes.size());
 }
 
 void Join::commit() {
     into_->world_size = world_size_;
     if (into_->job[0] == '\0') memcpy(into_->job, from_.job, sizeof(into_->job));
     add_nodes();
-    add_ranks();
     add_rows();
     add_peers();
+    add_phases();
+    add_grids();
+    add_places();
+    add_waits();
     into_->flags |= from_.flags;
     if (folds_) into_->flags |= kMergedRowsDropped;
+    if (drops_places_) into_->flags |= kMergedPlacesDropped;
     into_->flags &= ~static_cast<uint32_t>(kMergedPartial);
     if (into_->ranks.size() < into_->world_size) into_->flags |= kMergedPartial;
 }
 
 void Join::add_nodes() {
+    if (first_) {
+        into_->nodes.swap(from_.nodes);
+        into_->histograms.swap(from_.histograms);
+        into_->modules.swap(from_.modules);
+        into_->text.swap(from_.text);
+        return;
+    }
     for (size_t i = 0; i < from_.nodes.size(); i++) {
         const MergedNode& node = from_.nodes[i];
         MergedNode* into = &into_->nodes[node_map_[i]];
         add_rank_extremes(into, node);
         add_totals(&into->totals, node.totals);
+        if (node.file != 0) {
+            add_file(into, text_map_[node.file], node.file_bytes, node.other_files != 0);
+        }
         if (node.histogram == kNoHistogram) continue;
         if (into->histogram == kNoHistogram) {
             into->histogram = static_cast<uint32_t>(into_->histograms.size());
@@ -218,21 +263,12 @@ void Join::add_nodes() {
     }
 }
 
-void Join::add_ranks() {
-    for (const MergedRank& source : from_.ranks) {
-        MergedRank rank = source;
-        rank.host = text_map_[rank.host];
-        rank.program = text_map_[rank.program];
-        rank.command = text_map_[rank.command];
-        into_->ranks.push(rank);
-    }
-}
-
 void Join::add_rows() {
     if (folds_) {
         GrowArray<MergedRow>().swap(into_->rows);
         return;
     }
+    if (first_) return into_->rows.swap(from_.rows);
     for (const MergedRow& source : from_.rows) {
         MergedRow row = source;
         row.node = node_map_[row.node];
@@ -265,15 +301,87 @@ void Join::add_peers() {
     shrink(&into_->distances, all_distances);
 }
 
+void Join::add_phases() {
+    if (first_) return into_->phases.swap(from_.phases);
+    for (const MergedPhase& source : from_.phases) {
+        MergedPhase phase = source;
+        phase.node = node_map_[phase.node];
+        MergedPhase* known = phases_.find(phase.node);
+        if (known == nullptr) {
+            phases_.add(phase);
+            continue;
+        }
+        known->first = std::min(known->first, phase.first);
+        known->last = std::max(known->last, phase.last);
+        const bool behind =
+            phase.last_behind < known->last_behind ||
+            (phase.last_behind == known->last_behind && phase.rank_behind < known->rank_behind);
+        if (!behind) continue;
+        known->last_behind = phase.last_behind;
+        known->rank_behind = phase.rank_behind;
+    }
+}
+
+void Join::add_grids() {
+    for (size_t i = 0; i < from_.grids.size(); i++) {
+        MergedGrid grid = from_.grids[i];
+        if (!first_) grid.name = text_map_[grid.name];
+        grid_map_[i] = find_grid(*into_, grid);
+        if (grid_map_[i] != kNoGrid) {
+            into_->grids[grid_map_[i]].ranks += grid.ranks;
+        } else if (into_->grids.size() < kGridLimit) {
+            grid_map_[i] = static_cast<uint32_t>(into_->grids.size());
+            into_->grids.push(grid);
+        } else {
+            into_->flags |= kMergedGridsDropped;
+        }
+    }
+}
+
+void Join::add_places() {
+    if (drops_places_) {
+        GrowArray<MergedPlace>().swap(into_->places);
+        return;
+    }
+    for (const MergedPlace& source : from_.places) {
+        MergedPlace place = source;
+        place.grid = grid_map_[place.grid];
+        if (place.grid != kNoGrid) into_->places.push(place);
+    }
+}
+
 void Join::fold_peers(size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) distances_.add_peer(into_->peers[i]);
 }
 
+void Join::add_waits() {
+    for (const MergedBlame& source : from_.partners) {
+        MergedBlame partner = source;
+        partner.group = node_map_[partner.group];
+        partners_.add(partner);
+    }
+    for (const MergedBlame& cause : from_.causes) causes_.add(cause);
+    keep_heaviest_blames(&into_->partners, kPartnersPerNode);
+    keep_heaviest_blames(&into_->causes, kRanksPerCause);
+}
+
 }  // namespace
 
-bool join(Merged* into, const Merged& from) {
+void add_file(MergedNode* into, uint32_t file, uint64_t bytes, bool others) {
+    const bool first = into->file == 0;
+    const bool same = into->file == file;
+    if (same) {
+        into->file_bytes += bytes;
+    } else if (first || bytes > into->file_bytes) {
+        into->file = file;
+        into->file_bytes = bytes;
+    }
+    if (others || (!first && !same)) into->other_files = 1;
+}
+
+bool join(Merged* into, Merged&& from) {
     const Sizes before(*into);
-    Join step(into, from);
+    Join step(into, &from);
     if (!step.prepare()) {
         before.restore(into);
         return false;

@@ -4,8 +4,10 @@
 // summarize/merge.cpp without exceptions: an allocation that fails makes the call return false.
 //
 // File and message layout: MergedHeader, then the arrays in the order of its counts, each aligned
-// to 8 bytes: nodes, histograms, modules, ranks, rows, peers, distances, text. All times are
-// nanoseconds.
+// to 8 bytes: nodes, histograms, modules, rows, peers, distances, phases, grids, places, partners,
+// causes, text, the last entry of the ranks. Up to here it is the head; behind it the entries of
+// all ranks, see
+// rank_list.h. All times are nanoseconds.
 #ifndef DWELL_SUMMARIZE_MERGED_H_
 #define DWELL_SUMMARIZE_MERGED_H_
 
@@ -14,11 +16,12 @@
 
 #include "runtime/record_layout.h"
 #include "summarize/grow_array.h"
+#include "summarize/rank_list.h"
 
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 2;
+constexpr uint32_t kMergedVersion = 5;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -28,11 +31,19 @@ struct Totals {
     uint64_t time_ns;  // inclusive, virtual
     uint64_t min_ns;   // of one call; UINT64_MAX when count is 0
     uint64_t max_ns;
-    uint64_t sync_ns;     // communication nodes only, as all that follow down to event_ns
-    uint64_t blocked_ns;  // of receives, sends and waits that blocked; see blocked_estimate.h too
-    uint64_t bytes_sent;
+    // Communication nodes only, as all that follow down to event_ns. Sync delay: known, from what
+    // partners told, and with what is estimated (blocked_estimate.h) of the calls without that.
+    uint64_t sync_ns;
+    uint64_t blocked_ns;        // sync_ns and the estimate
+    uint64_t late_sender_ns;    // of sync_ns; what is neither of these two was in collectives
+    uint64_t late_receiver_ns;  // of sync_ns
+    uint64_t passed_on_ns;      // of sync_ns: the partner itself had been made to wait
+    uint64_t unknown_waits;     // calls that may have waited for partners whose times are not known
+    uint64_t guessed_waits;     // messages that were taken for the oldest of several
+    uint64_t estimated_waits;   // between nodes, without a sample
+    uint64_t bytes_sent;        // I/O nodes: written, and read
     uint64_t bytes_received;
-    uint64_t failed;
+    uint64_t failed;  // calls, of I/O nodes, too
     uint64_t folded_peers;
     // Part of count that was not timed one by one. Communication: time_ns holds an estimate of it,
     // see runtime/polls.h. Nodes made by probes: without time, min_ns is UINT64_MAX when all of it
@@ -46,6 +57,14 @@ struct Totals {
     uint64_t off_entries;   // estimated, while its site was off; not part of count
     uint64_t estimated_ns;  // of entries without time and while it was off; not part of time_ns
     uint64_t volume;
+    // OpenMP nodes only, as are `iterations` of loops: see OmpPart. Waiting is that of threads in a
+    // construct, idle that of threads in none.
+    uint64_t omp_wait_ns;
+    uint64_t omp_idle_ns;
+    uint64_t omp_start_ns;     // of tasks, before they began; not part of time_ns
+    uint64_t omp_overhead_ns;  // of time_ns
+    uint64_t created;          // tasks: created; regions: forked
+    uint64_t chunks;
 };
 
 // Node 0 is the program. A parent stands before its children. Call, communication, procedure, loop
@@ -56,9 +75,9 @@ struct Totals {
 struct MergedNode {
     uint64_t offset;
     uint32_t module;  // index into modules, kNoNode = none
-    uint16_t call;
-    uint8_t kind;   // SiteKind
-    uint8_t flags;  // NodeFlags
+    uint16_t call;    // MpiCall, OmpConstruct
+    uint8_t kind;     // SiteKind
+    uint8_t flags;    // NodeFlags
     uint32_t parent;
     uint32_t meet;
     uint32_t histogram;    // index into histograms, kNoHistogram
@@ -67,16 +86,29 @@ struct MergedNode {
     uint64_t rank_max_ns;
     uint32_t rank_min;
     uint32_t rank_max;
+    // I/O: the name of the file with most bytes, as far as ranks know of each other, offset into
+    // text (0: none); its bytes; and whether there were others.
+    uint32_t file;
+    uint32_t other_files;
+    uint64_t file_bytes;
     Totals totals;
 };
 
-// Made by a probe: its times and counts are measured, not estimated.
+// The node's file is the one with more bytes.
+void add_file(MergedNode* into, uint32_t file, uint64_t bytes, bool others);
+
+// Made by a probe, with a place in the static tables or a name.
 inline bool is_probe_kind(uint8_t kind) {
     return kind == static_cast<uint8_t>(SiteKind::kProcedure) ||
            kind == static_cast<uint8_t>(SiteKind::kLoop) ||
            kind == static_cast<uint8_t>(SiteKind::kBlock) ||
            kind == static_cast<uint8_t>(SiteKind::kMarker);
 }
+
+inline bool is_openmp(uint8_t kind) { return kind == static_cast<uint8_t>(SiteKind::kOpenMp); }
+
+// Its times and counts are measured, not estimated.
+inline bool is_measured_kind(uint8_t kind) { return is_probe_kind(kind) || is_openmp(kind); }
 
 inline bool is_named(const MergedNode& node) {
     return (node.flags & kNodeNamed) != 0 && (node.kind == static_cast<uint8_t>(SiteKind::kBlock) ||
@@ -92,39 +124,6 @@ struct MergedModule {
     uint8_t build_id_bytes;  // 0: module is told apart by its path
     uint8_t reserved[3];
     uint32_t path;  // offset into text
-};
-
-// What one rank says of itself. Kept for every rank, whatever the size of the job.
-struct MergedRank {
-    uint32_t rank;
-    int32_t pid;
-    uint32_t host;     // offset into text
-    uint32_t program;  // offset into text
-    uint32_t command;  // offset into text
-    uint32_t state;    // FileState
-    uint32_t flags;    // FileFlags
-    uint32_t threads;
-    int32_t exit_code;
-    uint32_t sample_hz;
-    uint32_t callpath_depth;
-    uint32_t reserved;
-    int64_t start_unix_ns;
-    uint64_t real_ns;  // start of the process to the end of MPI_Finalize (or last finished call)
-    uint64_t intrusion_ns;     // of its first thread
-    uint64_t paused_ns;        // of its first thread
-    uint64_t call_cost_ns_q8;  // calibrated cost of a wrapped call, in 1/256 ns
-    uint64_t record_bytes;     // size of its record file
-    uint64_t samples;
-    uint64_t samples_in_calls;
-    uint64_t samples_lost;
-    uint64_t folded_paths;
-    uint64_t dropped;
-    uint64_t guessed;
-    uint64_t clock_errors;
-    uint64_t threads_served;
-    uint64_t probes;  // see ThreadRecord
-    uint64_t probes_missed;
-    uint64_t probes_dropped;
 };
 
 // Figures of one thread of one rank at one node; kept while the job is small (row_limit). Sample
@@ -165,7 +164,50 @@ struct MergedDistance {
     uint64_t bytes_sent;
     uint64_t bytes_received;
 };
+// The iteration numbers that a program gave to one phase; none where it gave only zeros.
+struct MergedPhase {
+    uint32_t node;
+    uint32_t rank_behind;  // of the ranks, the one whose last number is the least
+    uint64_t first;        // least of the numbers that ranks gave first
+    uint64_t last;         // greatest of those that they gave last
+    uint64_t last_behind;  // least of those
+};
+
+// A grid of processes, as a part of the ranks describes it. Descriptions by one name that differ
+// are grids of their own: which of them is meant, nobody knows.
+struct MergedGrid {
+    uint32_t name;  // offset into text
+    uint32_t dimensions;
+    uint32_t periodic;  // bit k: dimension k; kGridByMpi
+    int32_t size[kGridDimensions];
+    uint32_t ranks;  // that describe it so
+};
+
+// Where one rank is in a grid; kept while there are no more than row_limit.
+struct MergedPlace {
+    uint32_t grid;  // index into grids
+    uint32_t rank;
+    int32_t coordinate[kGridDimensions];
+};
+
 constexpr uint32_t kHeaviestPeers = 8;
+
+// Waiting and who it was due to: see merged_waits.h. Of a communication node (`group`) the partners
+// that were waited for and what they were doing; or of a computation (`group` is its path hash) the
+// ranks that made others wait by it. `peer` kNoPeer: the sum of those that are not told apart.
+struct MergedBlame {
+    uint32_t group;
+    uint32_t peer;  // as in record_layout.h
+    uint32_t path;  // path hash of what the partner was doing, 0 unknown; 0 for computations
+    uint32_t reserved;
+    uint64_t count;
+    uint64_t time_ns;
+    uint64_t max_ns;        // of one wait; 0 for computations
+    uint64_t passed_on_ns;  // of time_ns: not by the partner, or the computation, itself
+    uint64_t lost_ns;       // of the sum: no single one can hold more of it than this
+};
+constexpr uint32_t kPartnersPerNode = 16;
+constexpr uint32_t kRanksPerCause = 8;
 constexpr uint32_t kDistancesPerNode = 256;  // the lightest beyond that are summed under:
 constexpr uint32_t kOtherDistances = 0xfffffffeu;
 constexpr uint32_t kDefaultRowLimit = 200'000;  // rows (node, rank, thread): 40 MB
@@ -177,8 +219,10 @@ constexpr uint32_t kRepresentativeRanks = 16;
 constexpr uint32_t kSurelyPast = 4;
 
 enum MergedFlags : uint32_t {
-    kMergedRowsDropped = 1,  // the row limit was passed: no per-rank rows, peers by distance
-    kMergedPartial = 2,      // not every rank of the world is in
+    kMergedRowsDropped = 1,    // the row limit was passed: no per-rank rows, peers by distance
+    kMergedPartial = 2,        // not every rank of the world is in
+    kMergedPlacesDropped = 4,  // the row limit was passed by places in grids: there are none
+    kMergedGridsDropped = 8,   // there were more than kGridLimit different grids
 };
 
 struct MergedHeader {
@@ -194,7 +238,14 @@ struct MergedHeader {
     uint64_t rows;
     uint64_t peers;
     uint64_t distances;
+    uint64_t places;
+    uint32_t phases;
+    uint32_t grids;
+    uint64_t partners;
+    uint64_t causes;
     uint64_t text_bytes;
+    uint64_t last_rank_bytes;
+    uint64_t rank_bytes;
     char job[64];
 };
 
@@ -207,11 +258,16 @@ struct Merged {
     GrowArray<MergedNode> nodes;
     GrowArray<MergedHistogram> histograms;
     GrowArray<MergedModule> modules;
-    GrowArray<MergedRank> ranks;
     GrowArray<MergedRow> rows;
     GrowArray<MergedPeer> peers;
     GrowArray<MergedDistance> distances;
+    GrowArray<MergedPhase> phases;  // in the order of their nodes in the rank that came first
+    GrowArray<MergedGrid> grids;    // in the order in which they were described
+    GrowArray<MergedPlace> places;
+    GrowArray<MergedBlame> partners;
+    GrowArray<MergedBlame> causes;
     GrowArray<char> text;  // zero-terminated strings, each once; offset 0 is the empty string
+    RankList ranks;
 };
 
 // Adds the records of one process, mapped at `file` (`bytes` long), to `into`. Every index is
@@ -220,16 +276,21 @@ struct Merged {
 // is unchanged then.
 bool add_record_file(Merged* into, const void* file, size_t bytes);
 
-// Joins `from` into `into`, in time linear in the nodes of both. False when memory ran out; `into`
-// is unchanged then.
-bool join(Merged* into, const Merged& from);
+// Joins `from` into `into`, in time linear in the nodes of both, and takes its ranks. False when
+// memory ran out, or what joins the ranks is damaged; both are unchanged then.
+bool join(Merged* into, Merged&& from);
 
-// The bytes of `merged`, as described above. False when memory ran out.
+// The bytes of `merged`, as described above, or only its head, behind which the pieces of its ranks
+// belong. False when memory ran out.
 bool serialize(const Merged& merged, GrowArray<char>* out);
+bool serialize_head(const Merged& merged, GrowArray<char>* out);
 
 // The reverse; every count and index is checked. False on malformed bytes or when memory ran out;
 // `out` is unchanged then.
 bool deserialize(const void* bytes, size_t size, Merged* out);
+// From a head and the bytes of the ranks apart. These are taken over without being read: see
+// RankList::keep_readable.
+bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* out);
 
 }  // namespace dwell
 

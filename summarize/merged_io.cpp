@@ -2,6 +2,7 @@
 // Layout: merged.h. Nothing that comes in is trusted.
 #include <string.h>
 
+#include "runtime/io_calls.h"
 #include "runtime/mpi_calls.h"
 #include "summarize/merged.h"
 
@@ -45,7 +46,7 @@ class Input {
 class Validator {
   public:
     explicit Validator(const Merged& merged) : merged_(merged) {}
-    bool valid() const { return text() && modules() && nodes() && ranks() && named(); }
+    bool valid() const { return text() && modules() && nodes() && named() && phases() && grids(); }
 
   private:
     bool is_text(uint32_t offset) const { return offset < merged_.text.size(); }
@@ -85,14 +86,9 @@ class Validator {
         }
         if (is_interval && node.offset != kNoNode && !is_node(node.offset)) return false;
         if (is_named(node) && node.offset >= merged_.text.size()) return false;
-        return node.call == 0 || node.call < kMpiCallCount;
-    }
-    bool ranks() const {
-        for (const MergedRank& rank : merged_.ranks) {
-            if (!is_text(rank.host) || !is_text(rank.program) || !is_text(rank.command))
-                return false;
-        }
-        return true;
+        if (node.file != 0 && !is_text(node.file)) return false;
+        const bool is_io = node.kind == static_cast<uint8_t>(SiteKind::kIo);
+        return node.call == 0 || node.call < (is_io ? kIoCallCount : kMpiCallCount);
     }
     bool named() const {
         for (const MergedRow& row : merged_.rows) {
@@ -104,15 +100,44 @@ class Validator {
         for (const MergedDistance& distance : merged_.distances) {
             if (!is_node(distance.node)) return false;
         }
+        for (const MergedBlame& partner : merged_.partners) {
+            if (!is_node(partner.group)) return false;
+        }
+        return true;
+    }
+
+    bool phases() const {
+        for (const MergedPhase& phase : merged_.phases) {
+            if (!is_node(phase.node)) return false;
+        }
+        return true;
+    }
+    bool grids() const {
+        if (merged_.grids.size() > kGridLimit) return false;
+        for (const MergedGrid& grid : merged_.grids) {
+            if (!is_text(grid.name) || grid.dimensions < 1 || grid.dimensions > kGridDimensions) {
+                return false;
+            }
+        }
+        for (const MergedPlace& place : merged_.places) {
+            if (place.grid >= merged_.grids.size()) return false;
+        }
         return true;
     }
 
     const Merged& merged_;
 };
 
+bool read_header(const void* bytes, size_t size, MergedHeader* header) {
+    if (size < sizeof(*header)) return false;
+    memcpy(header, bytes, sizeof(*header));
+    if (header->magic != kMergedMagic || header->version != kMergedVersion) return false;
+    return memchr(header->job, '\0', sizeof(header->job)) != nullptr;
+}
+
 }  // namespace
 
-bool serialize(const Merged& merged, GrowArray<char>* out) {
+bool serialize_head(const Merged& merged, GrowArray<char>* out) {
     MergedHeader header{};
     header.magic = kMergedMagic;
     header.version = kMergedVersion;
@@ -122,47 +147,79 @@ bool serialize(const Merged& merged, GrowArray<char>* out) {
     header.nodes = static_cast<uint32_t>(merged.nodes.size());
     header.histograms = static_cast<uint32_t>(merged.histograms.size());
     header.modules = static_cast<uint32_t>(merged.modules.size());
-    header.ranks = static_cast<uint32_t>(merged.ranks.size());
+    header.ranks = merged.ranks.size();
     header.rows = merged.rows.size();
     header.peers = merged.peers.size();
     header.distances = merged.distances.size();
+    header.phases = static_cast<uint32_t>(merged.phases.size());
+    header.grids = static_cast<uint32_t>(merged.grids.size());
+    header.places = merged.places.size();
+    header.partners = merged.partners.size();
+    header.causes = merged.causes.size();
     header.text_bytes = merged.text.size();
+    header.last_rank_bytes = merged.ranks.last().size();
+    header.rank_bytes = merged.ranks.bytes();
     memcpy(header.job, merged.job, sizeof(header.job));
 
     out->clear();
     const size_t total = sizeof(header) + bytes_of(merged.nodes) + bytes_of(merged.histograms) +
-                         bytes_of(merged.modules) + bytes_of(merged.ranks) + bytes_of(merged.rows) +
-                         bytes_of(merged.peers) + bytes_of(merged.distances) +
-                         bytes_of(merged.text);
+                         bytes_of(merged.modules) + bytes_of(merged.rows) + bytes_of(merged.peers) +
+                         bytes_of(merged.distances) + bytes_of(merged.phases) +
+                         bytes_of(merged.grids) + bytes_of(merged.places) +
+                         bytes_of(merged.partners) + bytes_of(merged.causes) +
+                         bytes_of(merged.text) + bytes_of(merged.ranks.last());
     if (!out->reserve(total)) return false;
     return out->append(reinterpret_cast<const char*>(&header), sizeof(header)) &&
            write(merged.nodes, out) && write(merged.histograms, out) &&
-           write(merged.modules, out) && write(merged.ranks, out) && write(merged.rows, out) &&
-           write(merged.peers, out) && write(merged.distances, out) && write(merged.text, out);
+           write(merged.modules, out) && write(merged.rows, out) && write(merged.peers, out) &&
+           write(merged.distances, out) && write(merged.phases, out) && write(merged.grids, out) &&
+           write(merged.places, out) && write(merged.partners, out) && write(merged.causes, out) &&
+           write(merged.text, out) && write(merged.ranks.last(), out);
+}
+
+bool serialize(const Merged& merged, GrowArray<char>* out) {
+    return serialize_head(merged, out) && out->reserve(out->size() + merged.ranks.bytes()) &&
+           merged.ranks.each_piece(
+               [out](const char* bytes, size_t size) { return out->append(bytes, size); });
 }
 
 bool deserialize(const void* bytes, size_t size, Merged* out) {
+    MergedHeader header;
+    if (!read_header(bytes, size, &header) || header.rank_bytes > size) return false;
+    const size_t head = size - header.rank_bytes;
+    GrowArray<char> ranks;
+    Merged merged;
+    if (!ranks.append(static_cast<const char*>(bytes) + head, header.rank_bytes)) return false;
+    if (!deserialize(bytes, head, &ranks, &merged) || !merged.ranks.is_readable()) return false;
+    *out = static_cast<Merged&&>(merged);
+    return true;
+}
+
+bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* out) {
     static_assert(sizeof(MergedHeader) % 8 == 0);
     MergedHeader header;
-    if (size < sizeof(header)) return false;
-    memcpy(&header, bytes, sizeof(header));
-    if (header.magic != kMergedMagic || header.version != kMergedVersion) return false;
-    if (memchr(header.job, '\0', sizeof(header.job)) == nullptr) return false;
+    if (!read_header(head, size, &header) || header.rank_bytes != ranks->size()) return false;
 
     Merged merged;
     merged.flags = header.flags;
     merged.world_size = header.world_size;
     merged.row_limit = header.row_limit;
     memcpy(merged.job, header.job, sizeof(merged.job));
-    Input input(static_cast<const char*>(bytes) + sizeof(header), size - sizeof(header));
+    GrowArray<char> last_rank;
+    Input input(static_cast<const char*>(head) + sizeof(header), size - sizeof(header));
     const bool read =
         input.read(header.nodes, &merged.nodes) &&
         input.read(header.histograms, &merged.histograms) &&
-        input.read(header.modules, &merged.modules) && input.read(header.ranks, &merged.ranks) &&
-        input.read(header.rows, &merged.rows) && input.read(header.peers, &merged.peers) &&
+        input.read(header.modules, &merged.modules) && input.read(header.rows, &merged.rows) &&
+        input.read(header.peers, &merged.peers) &&
         input.read(header.distances, &merged.distances) &&
-        input.read(header.text_bytes, &merged.text) && input.at_end();
+        input.read(header.phases, &merged.phases) && input.read(header.grids, &merged.grids) &&
+        input.read(header.places, &merged.places) &&
+        input.read(header.partners, &merged.partners) &&
+        input.read(header.causes, &merged.causes) && input.read(header.text_bytes, &merged.text) &&
+        input.read(header.last_rank_bytes, &last_rank) && input.at_end();
     if (!read || !Validator(merged).valid()) return false;
+    if (!merged.ranks.adopt(header.ranks, ranks, &last_rank)) return false;
     *out = static_cast<Merged&&>(merged);
     return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace dwell {
 namespace {
@@ -67,6 +68,12 @@ void add_totals(Totals* into, const Totals& from) {
     into->max_ns = std::max(into->max_ns, from.max_ns);
     into->sync_ns += from.sync_ns;
     into->blocked_ns += from.blocked_ns;
+    into->late_sender_ns += from.late_sender_ns;
+    into->late_receiver_ns += from.late_receiver_ns;
+    into->passed_on_ns += from.passed_on_ns;
+    into->unknown_waits += from.unknown_waits;
+    into->guessed_waits += from.guessed_waits;
+    into->estimated_waits += from.estimated_waits;
     into->bytes_sent += from.bytes_sent;
     into->bytes_received += from.bytes_received;
     into->failed += from.failed;
@@ -81,6 +88,12 @@ void add_totals(Totals* into, const Totals& from) {
     into->off_entries += from.off_entries;
     into->estimated_ns += from.estimated_ns;
     into->volume += from.volume;
+    into->omp_wait_ns += from.omp_wait_ns;
+    into->omp_idle_ns += from.omp_idle_ns;
+    into->omp_start_ns += from.omp_start_ns;
+    into->omp_overhead_ns += from.omp_overhead_ns;
+    into->created += from.created;
+    into->chunks += from.chunks;
 }
 
 bool TextTable::load() {
@@ -256,6 +269,41 @@ void DistanceTable::add_peer(const MergedPeer& peer) {
     distance.bytes_sent = peer.bytes_sent;
     distance.bytes_received = peer.bytes_received;
     add(distance);
+}
+
+bool PhaseTable::load(size_t extra) {
+    GrowArray<MergedPhase>& phases = merged_->phases;
+    if (phases.empty() && extra == 0) return true;
+    const size_t known = of_node_.size();
+    if (!of_node_.resize(merged_->nodes.size()) || !phases.reserve(phases.size() + extra)) {
+        return false;
+    }
+    for (size_t i = known; i < of_node_.size(); i++) of_node_[i] = kNoNode;
+    for (size_t i = 0; known == 0 && i < phases.size(); i++) {
+        of_node_[phases[i].node] = static_cast<uint32_t>(i);
+    }
+    return true;
+}
+
+MergedPhase* PhaseTable::find(uint32_t node) {
+    return of_node_[node] == kNoNode ? nullptr : &merged_->phases[of_node_[node]];
+}
+
+void PhaseTable::add(const MergedPhase& phase) {
+    of_node_[phase.node] = static_cast<uint32_t>(merged_->phases.size());
+    merged_->phases.push(phase);
+}
+
+uint32_t find_grid(const Merged& merged, const MergedGrid& grid) {
+    for (size_t i = 0; i < merged.grids.size(); i++) {
+        const MergedGrid& other = merged.grids[i];
+        if (other.name == grid.name && other.dimensions == grid.dimensions &&
+            other.periodic == grid.periodic &&
+            std::equal(grid.size, std::end(grid.size), other.size)) {
+            return static_cast<uint32_t>(i);
+        }
+    }
+    return kNoGrid;
 }
 
 void keep_heaviest_peers(Merged* merged, size_t own, GrowArray<MergedPeer>* room) {

@@ -80,6 +80,27 @@ class DistanceTable {
     HashIndex index_;
 };
 
+// Phases by their node.
+class PhaseTable {
+  public:
+    explicit PhaseTable(Merged* merged) : merged_(merged) {}
+    // Knows what is there, and makes room for `extra` further phases, of all nodes that there are
+    // now. May be called again when there are more.
+    bool load(size_t extra);
+    // Null when there is none.
+    MergedPhase* find(uint32_t node);
+    // Only after load() made the room.
+    void add(const MergedPhase& phase);
+
+  private:
+    Merged* merged_;
+    GrowArray<uint32_t> of_node_;  // index into phases, kNoNode
+};
+
+// The grid of that name and shape, kNoGrid when there is none. They are few (kGridLimit).
+constexpr uint32_t kNoGrid = kNoNode;
+uint32_t find_grid(const Merged& merged, const MergedGrid& grid);
+
 // Leaves the kHeaviestPeers pairs of each node with most time; ties go to the lower rank, then
 // peer. The first `own` peers and those behind them were each kept so before, or are not in order.
 // `room` is empty and has room for all peers.

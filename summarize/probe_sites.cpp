@@ -61,9 +61,8 @@ void ProbeSites::describe_row(const MergedNode& node, ProbeSite* site) {
     site->source.symbol = row->symbol;
     site->source.function_file = row->file;
     site->source.function_line = site->line;
-    site->source.main_program = row->symbol == "MAIN__";
+    site->source.main_program = is_fortran_main(*row);
     if (!site->source.main_program) return;
-    // Only the debug information knows what the programmer called it.
     const std::string name = lines_->function_named(node.module, row->symbol);
     if (!name.empty()) site->source.function = site->name = name;
 }

@@ -22,11 +22,22 @@ enum ProfileLabel : uint32_t {
     kLabelLineUnknown =
         16,  // the statement is a jump and its line is not unique: line of the caller
     // Of nodes made by probes:
-    kLabelProbed = 256,      // time and count are measured
-    kLabelReduced = 512,     // some entries were counted without time, to save cost
-    kLabelCounted = 1024,    // all were
-    kLabelRecursive = 2048,  // some entries were inside another one: counted, their time is its
-    kLabelAbandoned = 4096,  // some were left by an exception, longjmp or exit
+    kLabelProbed = 256,       // time and count are measured
+    kLabelReduced = 512,      // some entries were counted without time, to save cost or as wished
+    kLabelCounted = 1024,     // all were
+    kLabelRecursive = 2048,   // some entries were inside another one: counted, their time is its
+    kLabelAbandoned = 4096,   // some were left by an exception, longjmp or exit
+    kLabelPhase = 8192,       // block: a phase, each entry one iteration
+    kLabelMoreFiles = 16384,  // I/O: on more files than the one that is named
+};
+
+// The iteration numbers that the program gave to a phase.
+struct PhaseNumbers {
+    bool known = false;
+    uint64_t first = 0;
+    uint64_t last = 0;         // of the rank that came furthest
+    uint64_t last_behind = 0;  // of the one that is furthest behind, and which that is
+    uint32_t rank_behind = 0;
 };
 
 // A place in the merged tree: node 0 is the program; below it alternate procedures, call statements
@@ -35,9 +46,9 @@ enum ProfileLabel : uint32_t {
 struct ProfileNode {
     SiteKind kind = SiteKind::kNone;
     uint32_t labels = 0;
-    uint16_t call = 0;  // MpiCall number of a communication node
+    uint16_t call = 0;  // MpiCall number, IoCall or OmpConstruct, by its kind
     std::string name;   // program, demangled procedure, callee of a call statement, MPI function,
-                        // "loop", block, marker
+                        // function that reads or writes, "loop", block, marker, OpenMP construct
     // As the debug information has it. Of a statement without a line (kLabelNoLine): its place,
     // symbol+0xoffset or module+0xoffset; of a procedure without debug information: empty.
     std::string file;
@@ -46,10 +57,12 @@ struct ProfileNode {
     uint32_t parent = kNoNode;
     std::vector<uint32_t> children;
     // Communication nodes: as merged. Others: time_ns inclusive = computation_ns + the children's,
-    // and the children's sums of sync, blocked and bytes. With kLabelProbed count and time are
-    // measured, and calls of such procedures have their count; else count 0, not counted.
+    // and the children's sums of sync, blocked, bytes, OpenMP waiting and idle time. With
+    // kLabelProbed count and time are measured, and calls of such procedures have their count; else
+    // count 0, not counted.
     Totals totals{};
-    uint64_t computation_ns = 0;  // in the node itself (DESIGN 5.5: exclusive time)
+    uint64_t computation_ns = 0;  // in the node itself (DESIGN 5.5: exclusive time); of OpenMP
+                                  // nodes with what they wait
     uint64_t samples = 0;         // samples in this node's own computation
     uint32_t ranks = 0;           // ranks that have this node
     uint64_t rank_min_ns = 0;     // least and largest inclusive time of one rank that has it
@@ -57,6 +70,8 @@ struct ProfileNode {
     uint32_t rank_min = 0;
     uint32_t rank_max = 0;
     std::vector<uint64_t> messages;  // size histogram, kSizeBuckets long, or empty
+    PhaseNumbers phase;
+    std::string io_file;  // I/O: the file with most bytes, or empty
 };
 
 // Inclusive figures of one thread of one rank at one node; empty when the job is over the row
@@ -105,6 +120,28 @@ struct ProfilePeer {
     uint64_t max_ns = 0;
 };
 
+// Whom a communication node waited for, and what that rank was doing meanwhile.
+struct ProfilePartner {
+    uint32_t node = 0;
+    uint32_t peer = kNoPeer;      // world and rank; kNoPeer: all those not told apart
+    uint32_t interval = kNoNode;  // index into intervals, kNoNode: not known
+    uint64_t count = 0;
+    uint64_t time_ns = 0;
+    uint64_t max_ns = 0;        // of one wait
+    uint64_t passed_on_ns = 0;  // of time_ns: that rank had been made to wait itself
+    uint64_t lost_ns = 0;       // of those not told apart: no single one holds more of it than this
+};
+
+// What made other ranks wait: the computation of a rank.
+struct ProfileCause {
+    uint32_t interval = kNoNode;  // as above
+    uint32_t peer = kNoPeer;      // as above
+    uint64_t count = 0;
+    uint64_t time_ns = 0;       // that others waited, sum over all of them
+    uint64_t passed_on_ns = 0;  // of time_ns: through ranks that were made to wait themselves
+    uint64_t lost_ns = 0;       // as above
+};
+
 struct ProfileRank {
     uint32_t rank = 0;
     int pid = 0;
@@ -119,7 +156,9 @@ struct ProfileRank {
     uint32_t callpath_depth = 0;
     int64_t start_unix_ns = 0;
     uint64_t real_ns = 0;
-    uint64_t intrusion_ns = 0;
+    uint64_t intrusion_ns = 0;  // real less virtual time, without pauses
+    uint64_t own_ns = 0;        // what dwell itself cost
+    uint64_t injected_ns = 0;   // delays added on purpose
     uint64_t paused_ns = 0;
     double call_cost_ns = 0;
     uint64_t record_bytes = 0;
@@ -130,10 +169,35 @@ struct ProfileRank {
     uint64_t dropped = 0;
     uint64_t guessed = 0;
     uint64_t clock_errors = 0;
+    int64_t clock_offset_ns = 0;  // see FileHeader
+    int64_t clock_drift_ns = 0;
+    uint64_t clock_bound_ns = 0;
+    uint64_t order_kept = 0;  // receives of any source, as in ThreadRecord
+    uint64_t order_far = 0;
+    uint64_t order_posted = 0;
+    uint64_t order_unknown = 0;
+    uint64_t usage_ns = 0;  // what of real_ns `usage` is of, from the start on; 0: not known
+    ProcessUsage usage{};
     uint64_t threads_served = 0;
     uint64_t probes = 0;
     uint64_t probes_missed = 0;
     uint64_t probes_dropped = 0;
+};
+
+struct ProfilePlace {
+    uint32_t rank = 0;
+    std::vector<int32_t> coordinates;
+};
+
+// A grid of processes, as its ranks describe it. Two of one name contradict each other, unless they
+// are communicators of MPI_Cart_create.
+struct ProfileGrid {
+    std::string name;
+    bool by_mpi = false;
+    std::vector<int32_t> sizes;
+    std::vector<bool> periodic;
+    uint32_t ranks = 0;                // that describe it so
+    std::vector<ProfilePlace> places;  // by rank; empty over the row limit
 };
 
 // A procedure or loop that dwell's compilers gave no probes.
@@ -165,15 +229,22 @@ struct Profile {
     std::vector<ProfileInterval> intervals;  // longest time first
     std::vector<ProfilePeer> peers;          // most time first
     std::vector<MergedDistance> distances;   // node indices of this profile
+    std::vector<ProfileGrid> grids;          // those of the program first, then most ranks
+    std::vector<ProfilePartner> partners;    // most time first
+    std::vector<ProfileCause> causes;        // most time first
     ProfileSites sites;
     std::vector<std::string> notes;  // what limits the trust in these figures, one line each
 
-    // Sums over ranks (and threads), nanoseconds: computation + transfer + blocked + paused =
-    // total.
+    // Sums over ranks (and threads), nanoseconds: computation + transfer + blocked + I/O + omp_wait
+    // + omp_idle + paused = total. Blocked is all sync delay, sync what is known of it.
     uint64_t total_ns = 0;
     uint64_t computation_ns = 0;
     uint64_t transfer_ns = 0;
     uint64_t blocked_ns = 0;
+    uint64_t sync_ns = 0;
+    uint64_t omp_wait_ns = 0;  // of OpenMP's threads for each other, in constructs
+    uint64_t omp_idle_ns = 0;  // outside of regions
+    uint64_t io_ns = 0;
     uint64_t paused_ns = 0;
 };
 

@@ -5,6 +5,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "runtime/mpi_calls.h"
+#include "summarize/grid_places.h"
 
 namespace dwell {
 namespace {
@@ -12,11 +18,11 @@ namespace {
 constexpr size_t kListed = 8;
 constexpr size_t kModulesNamed = 3;
 constexpr double kNotableOverrun = 0.001;  // part of all time
+constexpr double kNotableRest = 0.01;      // likewise
 constexpr double kTimeTolerance = 0.01;
 
-// "rank 3", "ranks 0, 2 and 5", "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 92 more". `ranks` holds the first
-// kListed + 1 or more of `count`.
-std::string rank_list(const std::vector<uint32_t>& ranks, size_t count) {
+// As rank_list of the header; `ranks` holds the first kListed + 1 or more of `count`.
+std::string first_ranks(const std::vector<uint32_t>& ranks, size_t count) {
     if (count == 1) return fmt::format("rank {}", ranks[0]);
     std::string text = "ranks ";
     const size_t listed = count <= kListed + 1 ? count - 1 : kListed;
@@ -25,7 +31,12 @@ std::string rank_list(const std::vector<uint32_t>& ranks, size_t count) {
                                : text + fmt::format(" and {} more", count - listed);
 }
 
-std::string rank_list(const std::vector<uint32_t>& ranks) { return rank_list(ranks, ranks.size()); }
+// Neither messages nor what completes them.
+bool is_collective(const ProfileNode& node) {
+    if (node.call >= kMpiCallCount) return false;
+    const CallClass call_class = kMpiCalls[node.call].call_class;
+    return call_class == CallClass::kCollective || call_class == CallClass::kManage;
+}
 
 const char* plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
@@ -56,8 +67,11 @@ class Notes {
             add("not all records of this job are included");
         } else {
             add(fmt::format("{} of {} ranks {} not included: {}", missing, profile_.world_size,
-                            missing == 1 ? "is" : "are", rank_list(first_missing, missing)));
+                            missing == 1 ? "is" : "are", first_ranks(first_missing, missing)));
         }
+        add("waiting for ranks that are not included counts as MPI transfer where nothing tells "
+            "how "
+            "long it was");
     }
 
     void add_unfinished_ranks() {
@@ -98,8 +112,15 @@ class Notes {
             ranks += rank.*member != 0 ? 1 : 0;
         }
         if (sum == 0) return;
-        add(fmt::format("{} {}{} on {} rank{} {}", sum, thing, plural(sum), ranks, plural(ranks),
-                        sentence));
+        std::string_view said = sentence;
+        std::string verb;
+        for (const auto& [many, one] : {std::pair("are ", "is "), std::pair("were ", "was ")}) {
+            if (sum != 1 || !said.starts_with(many)) continue;
+            said.remove_prefix(std::string_view(many).size());
+            verb = one;
+        }
+        add(fmt::format("{} {}{} on {} rank{} {}{}", sum, thing, plural(sum), ranks, plural(ranks),
+                        verb, said));
     }
 
     void add_folded_peers() {
@@ -125,6 +146,20 @@ class Notes {
             "own where the library reached them, as it does with dwell run around the launcher");
     }
 
+    // The worst of all hosts whose clock was related to that of the first one.
+    void add_clocks() {
+        std::set<std::string> hosts;
+        uint64_t bound_ns = 0;
+        for (const ProfileRank& rank : profile_.ranks) {
+            if (rank.clock_bound_ns == 0) continue;
+            hosts.insert(rank.host);
+            bound_ns = std::max(bound_ns, rank.clock_bound_ns);
+        }
+        if (hosts.empty()) return;
+        add(fmt::format("clocks of {} hosts related within {:.1f} us", hosts.size() + 1,
+                        static_cast<double>(bound_ns) / 1e3));
+    }
+
     // "500 calls of MPI_Iprobe, MPI_Test, that ...": of runtime/polls.h.
     void add_untimed() {
         std::map<std::string, uint64_t> by_function;
@@ -145,6 +180,114 @@ class Notes {
                         calls, plural(calls), names, calls == 1 ? "was" : "were"));
     }
 
+    // "500 calls of MPI_Bcast, MPI_Recv ...": those of which no partner told when it came.
+    void add_unknown_waits() {
+        std::map<std::string, uint64_t> by_function;
+        uint64_t calls = 0;
+        uint64_t guessed = 0;
+        uint64_t estimated = 0;
+        std::map<std::string, uint64_t> open;  // MPI leaves it open whether they wait
+        uint64_t meetings = 0;                 // collectives with ranks on other hosts
+        for (const ProfileNode& node : profile_.nodes) {
+            if (node.kind != SiteKind::kCommunication) continue;
+            if (node.totals.estimated_waits != 0 && node.name.starts_with("MPI_File_")) {
+                open[node.name] += node.totals.estimated_waits;
+            } else if (node.totals.estimated_waits != 0 && is_collective(node)) {
+                meetings += node.totals.estimated_waits;
+            } else {
+                estimated += node.totals.estimated_waits;
+            }
+            guessed += node.totals.guessed_waits;
+            if (node.totals.unknown_waits == 0 || node.totals.blocked_ns <= node.totals.sync_ns) {
+                continue;
+            }
+            by_function[node.name] += node.totals.unknown_waits;
+            calls += node.totals.unknown_waits;
+        }
+        std::string names;
+        for (const auto& entry : by_function) {
+            names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.first);
+        }
+        if (calls != 0) {
+            add(
+                fmt::format("of {} call{} of {} it is not known when the partners came: their sync "
+                            "delay is estimated",
+                            calls, plural(calls), names));
+        }
+        for (const auto& [name, count] : open) {
+            add(
+                fmt::format("{} need not wait for all ranks; {} call{} that ended after the last "
+                            "one had come {} taken to have waited for it",
+                            name, count, plural(count), count == 1 ? "was" : "were"));
+        }
+        if (estimated != 0) {
+            add(
+                fmt::format("{} message{} from other hosts came without {} time: what it is was "
+                            "taken from earlier ones",
+                            estimated, plural(estimated), estimated == 1 ? "its" : "their"));
+        }
+        if (meetings != 0) {
+            add(
+                fmt::format("{} collective call{} met ranks of other hosts that did not tell when "
+                            "they came: what was waited is taken from earlier ones",
+                            meetings, plural(meetings)));
+        }
+        if (guessed != 0) {
+            add(fmt::format("{} message{} could have been one of several: taken for the oldest",
+                            guessed, plural(guessed)));
+        }
+    }
+
+    // "99 choices on 1 rank between messages were made ..." (--preserve-order).
+    void add_order() {
+        add_count(&ProfileRank::order_kept, "choice",
+                  "between messages fell in the order of the run without dwell");
+        add_count(&ProfileRank::order_far, "choice",
+                  "between messages took what came: some sender may be on another node");
+        add_count(&ProfileRank::order_posted, "choice",
+                  "between messages took what came: receives of any source that MPI had already, "
+                  "or requests of other kinds");
+        add_count(&ProfileRank::order_unknown, "choice",
+                  "between messages took what came: what some rank did was not known");
+    }
+
+    // Waiting for something that is no interval of this profile.
+    void add_unknown_paths() {
+        uint64_t unknown_ns = 0;
+        uint64_t places = 0;
+        for (const ProfilePartner& partner : profile_.partners) {
+            if (partner.peer == kNoPeer || partner.interval != kNoNode) continue;
+            unknown_ns += partner.time_ns;
+            ++places;
+        }
+        if (unknown_ns == 0) return;
+        add(
+            fmt::format("what a partner was doing is not known in {} case{}, {:.2g} % of the known "
+                        "sync delay",
+                        places, plural(places),
+                        100 * static_cast<double>(unknown_ns) /
+                            static_cast<double>(std::max<uint64_t>(profile_.sync_ns, 1))));
+    }
+
+    // Each thread, and the merge, keeps the causes of waiting up to a limit.
+    void add_rest_of_causes() {
+        uint64_t waits = 0;
+        uint64_t rest_ns = 0;
+        uint64_t all_ns = 0;
+        for (const ProfileCause& cause : profile_.causes) {
+            all_ns += cause.time_ns;
+            if (cause.peer != kNoPeer) continue;
+            waits += cause.count;
+            rest_ns += cause.time_ns;
+        }
+        double real_ns = 0;
+        for (const ProfileRank& rank : profile_.ranks) real_ns += static_cast<double>(rank.real_ns);
+        if (rest_ns == 0 || static_cast<double>(rest_ns) < kNotableRest * real_ns) return;
+        add(fmt::format(
+            "what caused {} wait{} is not known or kept, {:.2g} % of the known sync delay", waits,
+            plural(waits), 100 * static_cast<double>(rest_ns) / static_cast<double>(all_ns)));
+    }
+
     // Entries that probes counted without time, to keep their own cost low.
     void add_untimed_sites() {
         uint64_t places = 0;
@@ -158,11 +301,45 @@ class Notes {
         }
         if (places == 0) return;
         const std::string more = off == 0 ? "" : fmt::format(", and about {} more not at all", off);
-        add(
-            fmt::format("{} {} of {} short procedures, loops or blocks {} counted without time, to "
-                        "save cost{}; their time is part of what is around them",
-                        entries, entries == 1 ? "entry" : "entries", places,
-                        entries == 1 ? "was" : "were", more));
+        add(fmt::format(
+            "{} {} of {} {} counted without time, to save cost or as an enabling profile wants{}; "
+            "their time is part of what is around them",
+            entries, entries == 1 ? "entry" : "entries",
+            places == 1 ? std::string("a short procedure, loop or block")
+                        : fmt::format("{} short procedures, loops or blocks", places),
+            entries == 1 ? "was" : "were", more));
+    }
+
+    void add_grids() {
+        std::set<std::string> told;
+        for (const ProfileGrid& grid : profile_.grids) {
+            if (is_contradicted(profile_, grid) && told.insert(grid.name).second) {
+                add_contradiction(grid.name);
+            }
+            const auto [one, other] = ranks_at_one_place(grid);
+            if (one == other || grid.by_mpi) continue;
+            add(
+                fmt::format("ranks {} and {} are both at the same place in grid {}: no rank is "
+                            "named by its place there",
+                            one, other, grid.name));
+        }
+    }
+
+    // "grid cart is described in 2 ways (2 x 2 by ranks 0, 1 and 2; 4 x 1 by rank 3): ..."
+    void add_contradiction(const std::string& name) {
+        std::string ways;
+        size_t count = 0;
+        for (const ProfileGrid& grid : profile_.grids) {
+            if (grid.name != name || grid.by_mpi) continue;
+            std::vector<uint32_t> ranks;
+            for (const ProfilePlace& place : grid.places) ranks.push_back(place.rank);
+            const std::string who = ranks.empty()
+                                        ? fmt::format("{} rank{}", grid.ranks, plural(grid.ranks))
+                                        : rank_list(ranks);
+            ways += fmt::format("{}{} by {}", count++ == 0 ? "" : "; ", shape_text(grid), who);
+        }
+        add(fmt::format("grid {} is described in {} ways ({}): no rank is named by its place there",
+                        name, count, ways));
     }
 
     void add_overruns(const Overruns& overruns) {
@@ -245,6 +422,10 @@ class Notes {
 
 }  // namespace
 
+std::string rank_list(const std::vector<uint32_t>& ranks) {
+    return first_ranks(ranks, ranks.size());
+}
+
 std::vector<std::string> notes_of(const Profile& profile, const LineResolver& lines,
                                   const std::set<uint32_t>& modules_used,
                                   const Overruns& overruns) {
@@ -254,6 +435,10 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_spawned();
     notes.add_flag(kFileNoUnwinder, "libunwind is missing, so call paths have one level");
     notes.add_flag(kFileNoSampling, "sampling was asked for and is not available");
+    notes.add_flag(
+        kFileShares,
+        "not sampled: there are more ranks on the node than processors, and samples make "
+        "each switch between them dearer (dwell run --sample 100 takes them all the same)");
     notes.add_flag(kFileFull, "the space for records was used up");
     notes.add_count(&ProfileRank::folded_paths, "call",
                     "are booked without their call path: no space for new paths");
@@ -261,14 +446,31 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_count(&ProfileRank::guessed, "request", "were completed whose start was not seen");
     notes.add_count(&ProfileRank::clock_errors, "negative duration", "were stored as 0");
     notes.add_count(&ProfileRank::samples_lost, "sample", "were lost");
+    notes.add_clocks();
     notes.add_folded_peers();
     notes.add_untimed();
+    notes.add_unknown_waits();
+    notes.add_order();
+    notes.add_unknown_paths();
+    notes.add_rest_of_causes();
     notes.add_count(&ProfileRank::probes_missed, "probe",
                     "were met in signal handlers or after vfork: what they enter is not shown");
     notes.add_count(&ProfileRank::probes_dropped, "probe",
                     "were nested deeper than open ones are kept: what they enter is not shown");
     notes.add_untimed_sites();
     notes.add_overruns(overruns);
+    notes.add_grids();
+    if ((profile.merged_flags & kMergedPlacesDropped) != 0) {
+        notes.add(
+            "the job is over the limit for figures of single ranks: where each rank is in its "
+            "grids is not kept");
+    }
+    if ((profile.merged_flags & kMergedGridsDropped) != 0) {
+        notes.add(
+            fmt::format("more than {} different grids were described: the others are not "
+                        "shown",
+                        kGridLimit));
+    }
     if ((profile.merged_flags & kMergedRowsDropped) != 0) {
         notes.add(
             "the job is over the limit for figures of single ranks: partners are merged by "

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/mpi_calls.h"
+#include "summarize/statement_names.h"
 
 namespace dwell {
 namespace {
@@ -66,16 +66,17 @@ uint32_t ProfileTree::call_under(uint32_t parent, uint32_t number, uint32_t call
     return index;
 }
 
-uint32_t ProfileTree::communication_under(uint32_t parent, uint32_t number, uint16_t call) {
+uint32_t ProfileTree::statement_under(uint32_t parent, uint32_t number, SiteKind kind,
+                                      uint16_t call) {
     bool is_new = false;
-    const uint32_t kind = static_cast<uint32_t>(SiteKind::kCommunication) | uint32_t{call} << 8;
-    const uint32_t index = child({parent, kind, number, 0}, &is_new);
+    const uint32_t function = static_cast<uint32_t>(kind) | uint32_t{call} << 8;
+    const uint32_t index = child({parent, function, number, 0}, &is_new);
     if (!is_new) return index;
     ProfileNode& node = profile_->nodes[index];
-    node.kind = SiteKind::kCommunication;
+    node.kind = kind;
     node.call = call;
-    node.name =
-        call < kMpiCallCount && kMpiCalls[call].name != nullptr ? kMpiCalls[call].name : "MPI";
+    node.name = statement_name(kind, call);
+    if (node.name.empty()) node.name = kind == SiteKind::kIo ? "I/O" : "MPI";
     if (number == kNoNode) {
         node.labels = kLabelNoLine;
         return index;
@@ -100,22 +101,26 @@ uint32_t ProfileTree::region_under(uint32_t parent, uint32_t number) {
     node.line = region.line;
     node.module = region.module;
     node.labels = region.labels;
+    node.call = region.call;
     return index;
 }
 
 uint32_t ProfileTree::add(uint32_t merged_node) {
     const uint16_t call = merged_.nodes[merged_node].call;
+    const auto kind = static_cast<SiteKind>(merged_.nodes[merged_node].kind);
     const std::vector<Step> steps = paths_->path_to(merged_node);
     std::vector<PlacedStep> placed;
     uint32_t node = 0;
     for (size_t i = 0; i < steps.size(); ++i) {
         const Step& step = steps[i];
-        if (step.kind == SiteKind::kCommunication || step.kind == SiteKind::kCall) {
+        const bool is_statement =
+            step.kind == SiteKind::kCommunication || step.kind == SiteKind::kIo;
+        if (is_statement || step.kind == SiteKind::kCall) {
             const Step* const next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
             const bool enters = next != nullptr && next->kind == SiteKind::kProcedure;
             node = step.kind == SiteKind::kCall
                        ? call_under(node, step.number, enters ? next->number : kNoNode)
-                       : communication_under(node, step.number, call);
+                       : statement_under(node, step.number, kind, call);
             placed.back().depth = step.depth;
         } else {
             const bool procedure = step.kind == SiteKind::kProcedure;
@@ -128,9 +133,9 @@ uint32_t ProfileTree::add(uint32_t merged_node) {
         placed.back().next = node;
     }
     Place& place = places_[merged_node];
-    const bool communicates =
-        merged_.nodes[merged_node].kind == static_cast<uint8_t>(SiteKind::kCommunication);
-    place.leaf = steps.empty() && communicates ? communication_under(0, kNoNode, call) : node;
+    const bool communicates = kind == SiteKind::kCommunication;
+    const bool has_place = !steps.empty() || !(communicates || kind == SiteKind::kIo);
+    place.leaf = has_place ? node : statement_under(0, kNoNode, kind, call);
     if (communicates) place.steps = std::move(placed);  // intervals lie between communication
     return place.leaf;
 }

@@ -26,8 +26,8 @@ class ProfileTree {
     ProfileTree(const Merged& merged, CallPaths* paths, Profile* profile)
         : merged_(merged), paths_(paths), profile_(profile), places_(merged.nodes.size()) {}
 
-    // Puts a merged communication node, or one made by a probe, into the tree; returns its node of
-    // the profile.
+    // Puts a merged communication or I/O node, or one made by a probe, into the tree; returns its
+    // node of the profile.
     uint32_t add(uint32_t merged_node);
 
     // The node of the profile that a merged node became; kNoNode for those that were not added.
@@ -59,8 +59,7 @@ class ProfileTree {
         uint32_t leaf = kNoNode;
         std::vector<PlacedStep> steps;
     };
-    using Key =
-        std::array<uint32_t, 4>;  // parent, kind and MPI call, procedure or statement, callee
+    using Key = std::array<uint32_t, 4>;  // parent, kind and call, procedure or statement, callee
     struct KeyHash {
         size_t operator()(const Key& key) const;
     };
@@ -70,7 +69,7 @@ class ProfileTree {
     uint32_t child(const Key& key, bool* is_new);
     uint32_t procedure_under(uint32_t parent, uint32_t procedure);
     uint32_t call_under(uint32_t parent, uint32_t statement, uint32_t callee);
-    uint32_t communication_under(uint32_t parent, uint32_t statement, uint16_t call);
+    uint32_t statement_under(uint32_t parent, uint32_t statement, SiteKind kind, uint16_t call);
     uint32_t region_under(uint32_t parent, uint32_t region);
 
     const Merged& merged_;

@@ -55,11 +55,34 @@ inline bool is_communication(const ProfileNode& node) {
     return node.kind == SiteKind::kCommunication;
 }
 
-// Made by a probe: time and count are measured.
+inline bool is_io(const ProfileNode& node) { return node.kind == SiteKind::kIo; }
+
+// Measured where it stands, by a wrapper; nothing lies in it.
+inline bool is_statement(const ProfileNode& node) { return is_communication(node) || is_io(node); }
+
+// Made by a probe, or told by OpenMP: time and count are measured.
 inline bool is_probed(const ProfileNode& node) { return (node.labels & kLabelProbed) != 0; }
+
+// Of a process that never called MPI, by its own probes (`dwell run` samples those without).
+inline bool is_probed_serial(const ProfileRank& rank) {
+    return (rank.flags & kFileSerial) != 0 && rank.state == FileState::kFinalized;
+}
+
+inline bool is_openmp(const ProfileNode& node) { return node.kind == SiteKind::kOpenMp; }
+
+inline bool has_openmp(const Profile& profile) {
+    return std::any_of(profile.nodes.begin(), profile.nodes.end(),
+                       [](const ProfileNode& node) { return is_openmp(node); });
+}
 
 inline bool has_probes(const Profile& profile) {
     return std::any_of(profile.nodes.begin(), profile.nodes.end(), is_probed);
+}
+
+// Of the source, not those of OpenMP.
+inline bool has_source_probes(const Profile& profile) {
+    return std::any_of(profile.nodes.begin(), profile.nodes.end(),
+                       [](const ProfileNode& node) { return is_probed(node) && !is_openmp(node); });
 }
 
 inline std::string_view base_name(std::string_view path) {

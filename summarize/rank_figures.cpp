@@ -45,7 +45,7 @@ class ThreadRows {
             totals.time_ns = times_[*index].total_ns;
             if (*index == 0) break;
             const uint32_t parent = profile_->nodes[*index].parent;
-            add_traffic(totals, &figures_[parent].totals);
+            if (!is_io(profile_->nodes[*index])) add_traffic(totals, &figures_[parent].totals);
             add_count_of_calls(profile_->nodes[*index], totals, &figures_[parent].totals);
         }
         for (const uint32_t index : touched_) {
@@ -92,7 +92,8 @@ void take_times_of_rows(Profile* profile) {
 }
 
 Overruns add_rows(const Merged& merged, const ProfileTree& tree,
-                  const std::vector<uint32_t>& interval_owner, Profile* profile) {
+                  const std::vector<uint32_t>& interval_owner,
+                  const std::map<uint32_t, uint64_t>& serial_ns, Profile* profile) {
     std::vector<uint32_t> order(merged.rows.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(), [&merged](uint32_t a, uint32_t b) {
@@ -103,6 +104,11 @@ Overruns add_rows(const Merged& merged, const ProfileTree& tree,
     ThreadRows thread_rows(profile);
     for (size_t i = 0; i < order.size(); ++i) {
         const MergedRow& row = merged.rows[order[i]];
+        const bool new_rank = i == 0 || merged.rows[order[i - 1]].rank != row.rank;
+        if (const auto serial = serial_ns.find(row.rank); new_rank && serial != serial_ns.end()) {
+            thread_rows.add_computation(0, serial->second);
+            if (row.thread != 0) thread_rows.finish(row.rank, 0);
+        }
         const uint32_t leaf = tree.leaf_of(row.node);
         if (leaf != kNoNode) {
             thread_rows.add_measured(leaf, row.totals);
@@ -173,26 +179,35 @@ void bounds_from_children(Profile* profile) {
 
 void add_statement(const Totals& from, Totals* to) {
     Totals cut = from;
-    cut.sync_ns = std::min(from.sync_ns, from.time_ns);
     cut.blocked_ns = std::min(from.blocked_ns, from.time_ns);
+    cut.sync_ns = std::min(from.sync_ns, cut.blocked_ns);
+    cut.late_sender_ns = std::min(from.late_sender_ns, cut.sync_ns);
+    cut.late_receiver_ns = std::min(from.late_receiver_ns, cut.sync_ns - cut.late_sender_ns);
+    cut.passed_on_ns = std::min(from.passed_on_ns, cut.sync_ns);
     add_totals(to, cut);
 }
 
 void add_traffic(const Totals& node, Totals* parent) {
     parent->sync_ns += node.sync_ns;
     parent->blocked_ns += node.blocked_ns;
+    parent->late_sender_ns += node.late_sender_ns;
+    parent->late_receiver_ns += node.late_receiver_ns;
+    parent->passed_on_ns += node.passed_on_ns;
     parent->bytes_sent += node.bytes_sent;
     parent->bytes_received += node.bytes_received;
+    parent->omp_wait_ns += node.omp_wait_ns;
+    parent->omp_idle_ns += node.omp_idle_ns;
 }
 
 void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<uint32_t>& interval_owner, Profile* profile,
+                      const std::vector<uint32_t>& interval_owner,
+                      const std::map<uint32_t, uint64_t>& serial_ns, Profile* profile,
                       Overruns* overruns) {
     if (merged.rows.empty()) {
         bounds_from_children(profile);
         return;
     }
-    const Overruns of_rows = add_rows(merged, tree, interval_owner, profile);
+    const Overruns of_rows = add_rows(merged, tree, interval_owner, serial_ns, profile);
     if (has_probes(*profile)) {
         take_times_of_rows(profile);
         *overruns = of_rows;

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "runtime/mpi_calls.h"
 #include "summarize/json_names.h"
+#include "summarize/statement_names.h"
 #include "summarize/write_json.h"
 
 namespace dwell {
@@ -22,6 +22,11 @@ class ObjectReader {
     ObjectReader(const Json& object, std::string place, std::string* error)
         : object_(object), place_(std::move(place)), error_(error) {
         if (!object.is_object()) fail("", "is not an object");
+    }
+
+    // A reader of the object under `key`.
+    ObjectReader inside(const char* key, const Json& object) const {
+        return {object, place_ + "." + key, error_};
     }
 
     bool good() const { return error_->empty(); }
@@ -68,11 +73,18 @@ class ObjectReader {
     template <typename Integer>
     void take_list(const char* key, std::vector<Integer>* list) {
         const Json* json = array(key);
-        if (json == nullptr) return;
-        for (const Json& item : *json) {
+        if (json != nullptr) take_items(*json, key, list);
+    }
+    template <typename Integer>
+    void take_items(const Json& items, const char* key, std::vector<Integer>* list) {
+        if (!items.is_array()) return fail(key, "is not a list");
+        for (const Json& item : items) {
             Integer value{};
             if constexpr (std::is_same_v<Integer, std::string>) {
                 take_string(item, key, &value);
+            } else if constexpr (std::is_same_v<Integer, bool>) {
+                if (!item.is_boolean()) return fail(key, "is neither true nor false");
+                value = item.get<bool>();
             } else {
                 take_integer(item, key, &value);
             }
@@ -160,6 +172,12 @@ void read_totals(ObjectReader* reader, Totals* totals) {
     reader->take("max_ns", &totals->max_ns);
     reader->take("sync_ns", &totals->sync_ns);
     reader->take("blocked_ns", &totals->blocked_ns);
+    reader->take("late_sender_ns", &totals->late_sender_ns);
+    reader->take("late_receiver_ns", &totals->late_receiver_ns);
+    reader->take("passed_on_ns", &totals->passed_on_ns);
+    reader->take("unknown_waits", &totals->unknown_waits);
+    reader->take("guessed_waits", &totals->guessed_waits);
+    reader->take("estimated_waits", &totals->estimated_waits);
     reader->take("bytes_sent", &totals->bytes_sent);
     reader->take("bytes_received", &totals->bytes_received);
     reader->take("failed", &totals->failed);
@@ -172,6 +190,12 @@ void read_totals(ObjectReader* reader, Totals* totals) {
     reader->take("off_entries", &totals->off_entries);
     reader->take("estimated_ns", &totals->estimated_ns);
     reader->take("volume", &totals->volume);
+    reader->take("omp_wait_ns", &totals->omp_wait_ns);
+    reader->take("omp_idle_ns", &totals->omp_idle_ns);
+    reader->take("omp_start_ns", &totals->omp_start_ns);
+    reader->take("omp_overhead_ns", &totals->omp_overhead_ns);
+    reader->take("created", &totals->created);
+    reader->take("chunks", &totals->chunks);
 }
 
 void read_item(ObjectReader* reader, ProfileRank* rank) {
@@ -189,6 +213,8 @@ void read_item(ObjectReader* reader, ProfileRank* rank) {
     reader->take("start_unix_ns", &rank->start_unix_ns);
     reader->need("real_ns", &rank->real_ns);
     reader->take("intrusion_ns", &rank->intrusion_ns);
+    reader->take("own_ns", &rank->own_ns);
+    reader->take("injected_ns", &rank->injected_ns);
     reader->take("paused_ns", &rank->paused_ns);
     reader->take_double("call_cost_ns", &rank->call_cost_ns);
     reader->take("record_bytes", &rank->record_bytes);
@@ -199,19 +225,34 @@ void read_item(ObjectReader* reader, ProfileRank* rank) {
     reader->take("dropped", &rank->dropped);
     reader->take("guessed", &rank->guessed);
     reader->take("clock_errors", &rank->clock_errors);
+    reader->take("clock_offset_ns", &rank->clock_offset_ns);
+    reader->take("clock_drift_ns", &rank->clock_drift_ns);
+    reader->take("clock_bound_ns", &rank->clock_bound_ns);
+    reader->take("order_kept", &rank->order_kept);
+    reader->take("order_far", &rank->order_far);
+    reader->take("order_posted", &rank->order_posted);
+    reader->take("order_unknown", &rank->order_unknown);
     reader->take("threads_served", &rank->threads_served);
     reader->take("probes", &rank->probes);
     reader->take("probes_missed", &rank->probes_missed);
     reader->take("probes_dropped", &rank->probes_dropped);
+    reader->take("usage_ns", &rank->usage_ns);
+    for (const UsageName& known : kUsageNames) {
+        reader->take(known.name, &(rank->usage.*known.figure));
+    }
 }
 
 // Call numbers belong to one version of dwell, names to MPI: after a change of the table the name
 // decides.
 uint16_t call_number(uint16_t stored, const ProfileNode& node) {
-    if (node.kind != SiteKind::kCommunication) return stored;
-    const auto has_name = [&node](int call) { return node.name == kMpiCalls[call].name; };
-    if (stored > 0 && stored < kMpiCallCount && has_name(stored)) return stored;
-    for (int call = 1; call < kMpiCallCount; ++call) {
+    const bool io = node.kind == SiteKind::kIo;
+    if (!io && node.kind != SiteKind::kCommunication) return stored;
+    const int calls = io ? kIoCallCount : kMpiCallCount;
+    const auto has_name = [&node](int call) {
+        return node.name == statement_name(node.kind, static_cast<uint16_t>(call));
+    };
+    if (stored > 0 && stored < calls && has_name(stored)) return stored;
+    for (int call = 1; call < calls; ++call) {
         if (has_name(call)) return static_cast<uint16_t>(call);
     }
     return 0;
@@ -241,6 +282,45 @@ void read_item(ObjectReader* reader, ProfileNode* node) {
         reader->fail("messages", "has not " + std::to_string(kSizeBuckets) + " elements");
     }
     if (reader->good()) node->call = call_number(call, *node);
+    if (reader->find("io_file")) reader->need("io_file", &node->io_file);
+    if (const Json* phase = reader->find("phase")) {
+        ObjectReader inner = reader->inside("phase", *phase);
+        node->phase.known = true;
+        inner.need("first", &node->phase.first);
+        inner.need("last", &node->phase.last);
+        inner.need("last_behind", &node->phase.last_behind);
+        inner.need("rank_behind", &node->phase.rank_behind);
+    }
+}
+
+void read_item(ObjectReader* reader, ProfileGrid* grid) {
+    reader->need("name", &grid->name);
+    reader->take_word("by", kGridSources, &grid->by_mpi);
+    reader->take_list("sizes", &grid->sizes);
+    reader->take_list("periodic", &grid->periodic);
+    reader->need("described_by", &grid->ranks);
+    std::vector<uint32_t> ranks;
+    reader->take_list("ranks", &ranks);
+    const Json* coordinates = reader->array("coordinates");
+    const size_t dimensions = grid->sizes.size();
+    if (dimensions < 1 || dimensions > kGridDimensions || grid->periodic.size() != dimensions) {
+        return reader->fail("sizes", "and periodic are not of one to six dimensions");
+    }
+    if (coordinates == nullptr || coordinates->size() != ranks.size()) {
+        return reader->fail("coordinates", "are not as many as ranks");
+    }
+    for (size_t i = 0; i < ranks.size() && reader->good(); ++i) {
+        ProfilePlace place{ranks[i], {}};
+        reader->take_items((*coordinates)[i], "coordinates", &place.coordinates);
+        for (size_t k = 0; k < dimensions && reader->good(); ++k) {
+            const bool inside = place.coordinates.size() == dimensions &&
+                                place.coordinates[k] >= 0 && place.coordinates[k] < grid->sizes[k];
+            if (!inside) reader->fail("coordinates", "lie outside of the grid");
+        }
+        const bool sorted = i == 0 || ranks[i - 1] < ranks[i];
+        if (!sorted) reader->fail("ranks", "are not in order");
+        grid->places.push_back(std::move(place));
+    }
 }
 
 void read_item(ObjectReader* reader, ProfileRow* row) {
@@ -283,6 +363,12 @@ void read_item(ObjectReader* reader, ProfileInterval* interval, const std::strin
     read_list(reader, "lines", place + ".lines", error, &interval->lines);
 }
 
+uint32_t peer_in_world(ObjectReader* reader, uint32_t world, uint32_t rank) {
+    if (world >> (32 - kPeerRankBits)) reader->fail("peer_world", "is too large");
+    if (rank >> kPeerRankBits) reader->fail("peer_rank", "is too large");
+    return world << kPeerRankBits | rank;
+}
+
 void read_item(ObjectReader* reader, ProfilePeer* peer) {
     uint32_t world = 0;
     uint32_t rank = 0;
@@ -291,9 +377,7 @@ void read_item(ObjectReader* reader, ProfilePeer* peer) {
     reader->need("rank", &peer->rank);
     reader->need("peer_world", &world);
     reader->need("peer_rank", &rank);
-    if (world >> (32 - kPeerRankBits)) reader->fail("peer_world", "is too large");
-    if (rank >> kPeerRankBits) reader->fail("peer_rank", "is too large");
-    peer->peer = world << kPeerRankBits | rank;
+    peer->peer = peer_in_world(reader, world, rank);
     reader->take("count", &peer->count);
     reader->take("time_ns", &peer->time_ns);
     reader->take("sync_ns", &peer->sync_ns);
@@ -302,6 +386,38 @@ void read_item(ObjectReader* reader, ProfilePeer* peer) {
     reader->take("min_ns", &peer->min_ns);
     reader->take("max_ns", &peer->max_ns);
 }
+
+// The partner that `reader` names; kNoPeer when it is null.
+void read_peer(ObjectReader* reader, uint32_t* peer) {
+    uint32_t world = 0;
+    uint32_t rank = 0;
+    reader->take_node("peer_world", &world);
+    reader->take_node("peer_rank", &rank);
+    if ((world == kNoNode) != (rank == kNoNode)) reader->fail("peer_rank", "has no world");
+    if (rank == kNoNode) {
+        *peer = kNoPeer;
+        return;
+    }
+    *peer = peer_in_world(reader, world, rank);
+}
+
+template <typename Blame>
+void read_blame(ObjectReader* reader, Blame* blame) {
+    read_peer(reader, &blame->peer);
+    reader->take_node("interval", &blame->interval);
+    reader->take("count", &blame->count);
+    reader->take("time_ns", &blame->time_ns);
+    reader->take("passed_on_ns", &blame->passed_on_ns);
+    reader->take("lost_ns", &blame->lost_ns);
+}
+
+void read_item(ObjectReader* reader, ProfilePartner* partner) {
+    reader->need("node", &partner->node);
+    read_blame(reader, partner);
+    reader->take("max_ns", &partner->max_ns);
+}
+
+void read_item(ObjectReader* reader, ProfileCause* cause) { read_blame(reader, cause); }
 
 void read_item(ObjectReader* reader, MergedDistance* distance) {
     reader->need("node", &distance->node);
@@ -383,6 +499,12 @@ void check_indices(const Profile& profile, std::string* error) {
                exists(interval.booked_on);
     };
     check_all("intervals", profile.intervals, interval_good, error);
+    const auto blame_good = [&profile](const auto& blame) {
+        return blame.interval == kNoNode || blame.interval < profile.intervals.size();
+    };
+    check_all("partners", profile.partners, node_exists, error);
+    check_all("partners", profile.partners, blame_good, error);
+    check_all("causes", profile.causes, blame_good, error);
 }
 
 // Profiles of programs without probes may lack both.
@@ -407,8 +529,13 @@ Profile read_document(const Json& document, std::string* error) {
     }
     reader.need("dwell_profile", &version);
     if (version != kProfileJsonVersion) {
-        reader.fail("dwell_profile", "is " + std::to_string(version) + ", this dwell reads " +
-                                         std::to_string(kProfileJsonVersion));
+        const Json* const writer = reader.find("version");
+        reader.fail("dwell_profile",
+                    "is " + std::to_string(version) + ", this dwell reads " +
+                        std::to_string(kProfileJsonVersion) +
+                        (writer == nullptr || !writer->is_string()
+                             ? ""
+                             : "; written by dwell " + writer->get<std::string>()));
     }
     reader.need("version", &profile.version);
     reader.need("job", &profile.job);
@@ -418,6 +545,10 @@ Profile read_document(const Json& document, std::string* error) {
     reader.need("computation_ns", &profile.computation_ns);
     reader.need("transfer_ns", &profile.transfer_ns);
     reader.need("blocked_ns", &profile.blocked_ns);
+    reader.take("sync_ns", &profile.sync_ns);
+    reader.take("omp_wait_ns", &profile.omp_wait_ns);
+    reader.take("omp_idle_ns", &profile.omp_idle_ns);
+    reader.take("io_ns", &profile.io_ns);
     reader.need("paused_ns", &profile.paused_ns);
     reader.take_list("notes", &profile.notes);
     read_list(&reader, "ranks", "ranks", error, &profile.ranks);
@@ -426,6 +557,12 @@ Profile read_document(const Json& document, std::string* error) {
     read_list(&reader, "rows", "rows", error, &profile.rows);
     read_list(&reader, "peers", "peers", error, &profile.peers);
     read_list(&reader, "distances", "distances", error, &profile.distances);
+    // Profiles of versions that did not read grids have none.
+    if (reader.find("grids")) read_list(&reader, "grids", "grids", error, &profile.grids);
+    // Older profiles lack them.
+    if (reader.find("partners"))
+        read_list(&reader, "partners", "partners", error, &profile.partners);
+    if (reader.find("causes")) read_list(&reader, "causes", "causes", error, &profile.causes);
     read_sites(&reader, error, &profile.sites);
     if (error->empty()) check_indices(profile, error);
     return profile;

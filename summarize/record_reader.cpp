@@ -6,10 +6,13 @@
 
 #include <algorithm>
 
+#include "runtime/io_calls.h"
 #include "runtime/mpi_calls.h"
+#include "runtime/omp_constructs.h"
 #include "runtime/record_layout.h"
 #include "summarize/merged.h"
 #include "summarize/merged_tables.h"
+#include "summarize/merged_waits.h"
 
 namespace dwell {
 namespace {
@@ -27,6 +30,13 @@ uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor) {
     return result > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(result);
 }
 
+// A name in the header, which may be cut off.
+template <size_t kBytes>
+const char* terminated(char (&name)[kBytes]) {
+    name[kBytes - 1] = '\0';
+    return name;
+}
+
 uint64_t hash_of_peer(uint32_t node, uint32_t peer) { return mix_hash(node, peer); }
 
 class RecordReader {
@@ -37,7 +47,10 @@ class RecordReader {
           out_(out),
           text_(out),
           module_table_(out),
-          node_table_(out) {}
+          node_table_(out),
+          phase_table_(out),
+          partners_(&out->partners),
+          causes_(&out->causes) {}
 
     bool read();
 
@@ -64,9 +77,16 @@ class RecordReader {
     bool read_intervals();
     void set_site(const Node& node, MergedNode* place) const;
     bool totals_of(const Node& node, uint32_t merged, Totals* totals);
+    void omp_totals_of(const Node& node, Totals* totals) const;
+    bool add_phase(CellIndex part, uint32_t merged);
+    bool read_grids();
+    bool read_grid(const GridRecord& record);
     bool add_histogram(CellIndex cell, uint32_t merged, Totals* totals);
     bool read_peers(CellIndex first, uint32_t merged);
     bool add_peer(const PeerRecord& record, uint32_t merged);
+    bool read_wait(CellIndex cell, uint32_t merged, Totals* totals);
+    bool read_causes(const ThreadRecord& thread);
+    bool read_io(CellIndex cell, uint32_t merged, Totals* totals);
     bool add_row(uint32_t merged, uint32_t thread, const Totals& totals);
     void begin_rows();
     bool add_rank();
@@ -107,6 +127,9 @@ class RecordReader {
     TextTable text_;
     ModuleTable module_table_;
     NodeTable node_table_;
+    PhaseTable phase_table_;
+    BlameTable partners_;
+    BlameTable causes_;
     HashIndex peer_index_;
     GrowArray<uint32_t> cells_taken_;
     GrowArray<uint32_t> modules_;  // merged index by ModuleRecord::number
@@ -122,7 +145,7 @@ class RecordReader {
 
 bool RecordReader::read() {
     return read_header() && text_.load() && read_modules() && read_threads() && read_intervals() &&
-           add_rank();
+           read_grids() && add_rank();
 }
 
 bool RecordReader::read_header() {
@@ -174,6 +197,7 @@ bool RecordReader::read_threads() {
     ThreadRecord thread;
     for (CellIndex cell = header_.first_thread; take(cell, &thread); cell = thread.next) {
         add_thread_figures(thread);
+        if (!read_causes(thread)) return false;
         begin_rows();
         steps_.clear();
         if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
@@ -192,6 +216,10 @@ void RecordReader::add_thread_figures(const ThreadRecord& thread) {
     figures_.dropped += thread.dropped;
     figures_.guessed += thread.guessed;
     figures_.clock_errors += thread.clock_errors;
+    figures_.order_kept += thread.order_kept;
+    figures_.order_far += thread.order_far;
+    figures_.order_posted += thread.order_posted;
+    figures_.order_unknown += thread.order_unknown;
     figures_.threads_served += thread.threads_served;
     figures_.probes += thread.probes;
     figures_.probes_missed += thread.probes_missed;
@@ -200,6 +228,8 @@ void RecordReader::add_thread_figures(const ThreadRecord& thread) {
     if (thread.number < first_thread_) {
         first_thread_ = thread.number;
         figures_.intrusion_ns = ns(thread.intrusion_ticks);
+        figures_.own_ns = ns(thread.own_ticks);
+        figures_.injected_ns = ns(thread.injected_ticks);
         figures_.paused_ns = ns(thread.paused_ticks);
     }
 }
@@ -231,6 +261,8 @@ bool RecordReader::walk(uint32_t thread, bool intervals_too) {
             if (!intervals_.push(step)) return false;
             continue;
         }
+        // What was opened there was no file.
+        if (node.site.kind == SiteKind::kIo && node.count == 0) continue;
         uint32_t merged = kNoNode;
         if (!read_node(step, node, thread, &merged)) return false;
         if (!steps_.push(Step{node.first_child, merged})) return false;
@@ -256,6 +288,8 @@ bool RecordReader::read_node(Step step, const Node& node, uint32_t thread, uint3
     added->ranks = 1;
     added->rank_min = added->rank_max = rank_;
     added->rank_min_ns = added->rank_max_ns = added->totals.time_ns;
+    const bool phase = is_named(place) && (place.flags & kNodePhase) != 0;
+    if (phase && !add_phase(node.part, *merged)) return false;
     return node.site.kind == SiteKind::kSample || add_row(*merged, thread, totals);
 }
 
@@ -266,8 +300,7 @@ void RecordReader::set_site(const Node& node, MergedNode* place) const {
     if (node.site.kind == SiteKind::kProgram) return;
     place->flags = node.site.flags;
     if (node.site.kind == SiteKind::kInterval) {
-        place->offset =
-            node_at(static_cast<CellIndex>(std::min<uint64_t>(node.site.offset, kCellFree)));
+        place->offset = node_at(static_cast<CellIndex>(node.site.offset));
         const uint32_t meet = node_at(node.part);
         place->meet = meet == kNoNode ? 0 : meet;
         return;
@@ -275,6 +308,11 @@ void RecordReader::set_site(const Node& node, MergedNode* place) const {
     place->offset = node.site.offset;
     if (node.site.module < modules_.size()) place->module = modules_[node.site.module];
     if (node.site.kind == SiteKind::kCommunication && node.site.call < kMpiCallCount) {
+        place->call = node.site.call;
+    }
+    const bool openmp = node.site.kind == SiteKind::kOpenMp;
+    if (openmp && node.site.call < kOmpConstructs) place->call = node.site.call;
+    if (node.site.kind == SiteKind::kIo && node.site.call < kIoCallCount) {
         place->call = node.site.call;
     }
 }
@@ -308,7 +346,7 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
         const bool stopped = (entry.flags & (kEntryStopped | kEntryAway)) != 0;
         if (!stopped) now = std::max(now, entry.entry_virtual);
         const uint32_t merged = node_at(entry.node);
-        if (merged == kNoNode || !is_probe_kind(out_->nodes[merged].kind)) continue;
+        if (merged == kNoNode || !is_measured_kind(out_->nodes[merged].kind)) continue;
         if ((entry.flags & kEntryUntimed) != 0 && !stopped) continue;
         Totals totals = empty_totals();
         totals.time_ns = ns(stopped ? entry.entry_virtual : now - entry.entry_virtual);
@@ -324,18 +362,23 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
 bool RecordReader::totals_of(const Node& node, uint32_t merged, Totals* totals) {
     totals->count = node.count;
     totals->time_ns = ns(node.ticks);
+    if (node.site.kind == SiteKind::kOpenMp) {
+        omp_totals_of(node, totals);
+        return true;
+    }
     if (is_probe_kind(static_cast<uint8_t>(node.site.kind))) {
         ProbePart probe{};
         if (node.part != 0 && !load(node.part, &probe)) probe = ProbePart{};
-        totals->iterations = probe.iterations;
+        if (node.site.kind == SiteKind::kLoop) totals->iterations = probe.iterations;
         totals->untimed = std::min(probe.untimed + probe.counted, node.count);
         totals->abandoned = probe.abandoned;
         totals->off_entries = probe.off_entries;
         const uint64_t timed = node.count - totals->untimed;
         if (timed != 0) {
-            const double mean = static_cast<double>(node.ticks) / static_cast<double>(timed);
-            const double missing = static_cast<double>(probe.counted + probe.off_entries);
-            totals->estimated_ns = ns(static_cast<uint64_t>(mean * missing));
+            // Entries while it was off may be recursive: those share the time of one that is timed.
+            totals->estimated_ns =
+                ns(scale(node.ticks, probe.counted, timed) +
+                   scale(node.ticks, probe.off_entries, node.count - probe.counted));
         }
         totals->volume = probe.volume;
         if (node.count == totals->untimed) return true;
@@ -348,15 +391,160 @@ bool RecordReader::totals_of(const Node& node, uint32_t merged, Totals* totals) 
         totals->min_ns = node.min_ticks != UINT64_MAX ? ns(node.min_ticks) : 0;
         totals->max_ns = ns(node.max_ticks);
     }
+    if (node.site.kind == SiteKind::kIo) return read_io(node.part, merged, totals);
     CommPart part;
     if (node.site.kind != SiteKind::kCommunication || !load(node.part, &part)) return true;
     totals->sync_ns = ns(part.sync_ticks);
-    totals->blocked_ns = ns(part.blocked_ticks);
+    totals->blocked_ns = totals->sync_ns + ns(part.blocked_ticks);
     totals->bytes_sent = part.bytes_sent;
     totals->bytes_received = part.bytes_received;
     totals->failed = part.failed;
     totals->folded_peers = part.folded_peers;
-    return add_histogram(part.histogram, merged, totals) && read_peers(part.first_peer, merged);
+    return read_wait(part.wait, merged, totals) && add_histogram(part.histogram, merged, totals) &&
+           read_peers(part.first_peer, merged);
+}
+
+void RecordReader::omp_totals_of(const Node& node, Totals* totals) const {
+    OmpPart part{};
+    if (node.part != 0 && !load(node.part, &part)) part = OmpPart{};
+    totals->untimed = std::min(part.untimed, node.count);
+    totals->abandoned = part.abandoned;
+    const uint64_t wait_ns = ns(std::min(part.wait_ticks, node.ticks));
+    const bool idle = node.site.call == static_cast<uint16_t>(OmpConstruct::kIdle);
+    (idle ? totals->omp_idle_ns : totals->omp_wait_ns) = wait_ns;
+    totals->omp_start_ns = ns(part.start_ticks);
+    totals->omp_overhead_ns = ns(std::min(part.overhead_ticks, node.ticks));
+    totals->iterations = part.iterations;
+    totals->created = part.created;
+    totals->chunks = part.chunks;
+    if (node.min_ticks == UINT64_MAX) return;
+    totals->min_ns = ns(node.min_ticks);
+    totals->max_ns = ns(node.max_ticks);
+}
+
+bool RecordReader::read_io(CellIndex cell, uint32_t merged, Totals* totals) {
+    IoPart part;
+    if (!load(cell, &part)) return true;
+    totals->bytes_received = part.bytes_read;
+    totals->bytes_sent = part.bytes_written;
+    totals->failed = part.failed;
+    FileUse use;
+    FileUse most{};
+    uint32_t files = 0;
+    for (CellIndex at = part.first_file; take(at, &use); at = use.next) {
+        ++files;
+        const bool more = use.bytes > most.bytes ||
+                          (use.bytes == most.bytes && use.count > most.count) || most.name == 0;
+        if (more) most = use;
+    }
+    uint64_t name = 0;
+    if (files == 0) return true;
+    if (!read_name(most.name, &name)) return false;
+    const bool others = files > 1 || part.elsewhere != 0;
+    if (name != 0) {
+        add_file(&out_->nodes[merged], static_cast<uint32_t>(name), most.bytes, others);
+    }
+    return true;
+}
+
+// Calls that the analysis does not follow, or that of a rank without it, are not known at all.
+bool RecordReader::read_wait(CellIndex cell, uint32_t merged, Totals* totals) {
+    const MpiCallInfo& call = kMpiCalls[out_->nodes[merged].call];
+    const bool follows = call.analysed && (header_.flags & kFileWaits) != 0;
+    if (!follows && (call.analysed || call.waits)) totals->unknown_waits = totals->count;
+    WaitPart part;
+    if (cell == 0 || !take(cell, &part)) return true;
+    totals->late_sender_ns = ns(part.late_sender_ticks);
+    totals->late_receiver_ns = ns(part.late_receiver_ticks);
+    totals->passed_on_ns = ns(part.passed_on_ticks);
+    if (follows) totals->unknown_waits = std::min<uint64_t>(part.unknown, totals->count);
+    totals->guessed_waits = part.guessed;
+    totals->estimated_waits = part.estimated;
+    PartnerRecord record;
+    for (CellIndex at = part.first_partner; take(at, &record); at = record.next) {
+        if (record.peer == kNoPeer) continue;  // damaged
+        const MergedBlame partner{merged,
+                                  record.peer,
+                                  record.path,
+                                  0,
+                                  record.count,
+                                  ns(record.ticks),
+                                  ns(record.max_ticks),
+                                  ns(record.passed_on_ticks),
+                                  0};
+        if (!partners_.add(partner)) return false;
+    }
+    if (part.rest_count == 0) return true;
+    const uint64_t rest_ns = ns(part.rest_ticks);
+    return partners_.add({merged, kNoPeer, 0, 0, part.rest_count, rest_ns, 0, 0, rest_ns});
+}
+
+bool RecordReader::read_causes(const ThreadRecord& thread) {
+    CauseRecord record;
+    for (CellIndex at = thread.first_cause; take(at, &record); at = record.next) {
+        const uint64_t time_ns = ns(record.ticks);
+        const uint64_t direct_ns = std::min(time_ns, ns(record.direct_ticks));
+        const MergedBlame cause{record.path, record.peer,         0, 0, record.count, time_ns,
+                                0,           time_ns - direct_ns, 0};
+        if (!causes_.add(cause)) return false;
+    }
+    const uint64_t rest_ns = ns(thread.rest_cause_ticks);
+    return rest_ns == 0 ||
+           causes_.add({0, kNoPeer, 0, 0, thread.rest_cause_count, rest_ns, 0, 0, rest_ns});
+}
+
+// The threads of a rank are one: what the furthest of them reached is what the rank reached.
+bool RecordReader::add_phase(CellIndex part, uint32_t merged) {
+    ProbePart probe;
+    if (!load(part, &probe) || (probe.first_iteration == 0 && probe.iteration == 0)) return true;
+    if (!phase_table_.load(1)) return false;
+    MergedPhase* phase = phase_table_.find(merged);
+    if (phase == nullptr) {
+        phase_table_.add({merged, rank_, probe.first_iteration, probe.iteration, probe.iteration});
+        return true;
+    }
+    phase->first = std::min(phase->first, probe.first_iteration);
+    phase->last = phase->last_behind = std::max(phase->last, probe.iteration);
+    return true;
+}
+
+// The file's list begins with what was described last.
+bool RecordReader::read_grids() {
+    GrowArray<CellIndex> cells;
+    GridRecord record;
+    for (CellIndex cell = header_.first_grid; take(cell, &record); cell = record.next) {
+        if (!cells.push(cell)) return false;
+    }
+    for (size_t i = cells.size(); i-- > 0;) {
+        if (load(cells[i], &record) && !read_grid(record)) return false;
+    }
+    return true;
+}
+
+// One that is damaged, or written just now, is left out. False when memory ran out.
+bool RecordReader::read_grid(const GridRecord& record) {
+    if (record.dimensions < 1 || record.dimensions > kGridDimensions) return true;
+    MergedGrid grid{};
+    MergedPlace place{};
+    grid.dimensions = record.dimensions;
+    grid.periodic = record.periodic & (((1u << record.dimensions) - 1) | kGridByMpi);
+    grid.ranks = 1;
+    place.rank = rank_;
+    for (uint32_t i = 0; i < record.dimensions; i++) {
+        grid.size[i] = record.size[i];
+        place.coordinate[i] = record.coordinate[i];
+        if (place.coordinate[i] < 0 || place.coordinate[i] >= grid.size[i]) return true;
+    }
+    if (out_->grids.size() == kGridLimit) {
+        out_->flags |= kMergedGridsDropped;
+        return true;
+    }
+    uint64_t name = 0;
+    if (!read_name(record.name, &name)) return false;
+    grid.name = static_cast<uint32_t>(name);
+    if (find_grid(*out_, grid) != kNoGrid) return true;  // two of one name: the file is damaged
+    place.grid = static_cast<uint32_t>(out_->grids.size());
+    return out_->grids.push(grid) && out_->places.push(place);
 }
 
 bool RecordReader::add_histogram(CellIndex cell, uint32_t merged, Totals* totals) {
@@ -472,26 +660,38 @@ bool RecordReader::add_rank() {
     rank.exit_code = header_.exit_code;
     rank.sample_hz = header_.sample_hz;
     rank.callpath_depth = header_.callpath_depth;
-    rank.start_unix_ns = header_.start_unix_ns;
     // Without MPI_Finalize the observation ends with the last finished call: what came after it, up
     // to the end of the process, belongs to no statement.
     const bool finalized = header_.state == FileState::kFinalized && header_.end_ticks != 0;
     const uint64_t end = finalized ? header_.end_ticks : last_ticks_;
-    rank.real_ns = end > header_.start_ticks ? ns(end - header_.start_ticks) : 0;
+    const uint64_t begin = std::max(header_.start_ticks, header_.reset_ticks);
+    rank.start_unix_ns =
+        header_.start_unix_ns + static_cast<int64_t>(ns(begin - header_.start_ticks));
+    rank.real_ns = end > begin ? ns(end - begin) : 0;
     rank.call_cost_ns_q8 =
         scale(header_.call_cost_ticks, 256'000'000'000, header_.ticks_per_second);
     rank.record_bytes = std::min<uint64_t>(bytes_, uint64_t{header_.cells_reserved} * kCellBytes);
-    return intern(header_.host, sizeof(header_.host), &rank.host) &&
-           intern(header_.program, sizeof(header_.program), &rank.program) &&
-           intern(header_.command, sizeof(header_.command), &rank.command) &&
-           out_->ranks.push(rank);
+    const auto signed_ns = [this](int64_t ticks) {
+        const uint64_t apart = ticks < 0 ? 0 - static_cast<uint64_t>(ticks) : ticks;
+        const auto size = static_cast<int64_t>(std::min<uint64_t>(ns(apart), INT64_MAX));
+        return ticks < 0 ? -size : size;
+    };
+    rank.clock_offset_ns = signed_ns(header_.clock_offset_ticks);
+    rank.clock_drift_ns = signed_ns(header_.clock_drift_ticks);
+    rank.clock_bound_ns = ns(header_.clock_bound_ticks);
+    if (header_.usage_ticks > begin) rank.usage_ns = ns(header_.usage_ticks - begin);
+    if (rank.usage_ns != 0) rank.usage = header_.usage;
+    rank.host = terminated(header_.host);
+    rank.program = terminated(header_.program);
+    rank.command = terminated(header_.command);
+    return out_->ranks.add(rank);
 }
 
 }  // namespace
 
 bool add_record_file(Merged* into, const void* file, size_t bytes) {
     Merged one;
-    return RecordReader(file, bytes, &one).read() && join(into, one);
+    return RecordReader(file, bytes, &one).read() && join(into, static_cast<Merged&&>(one));
 }
 
 }  // namespace dwell

@@ -65,8 +65,8 @@ void TimeSettler::settle(const std::vector<uint32_t>& present, std::vector<NodeT
         const ProfileNode& node = nodes_[*at];
         NodeTime& time = (*times)[*at];
         Sums& sums = sums_[*at];
-        const bool communication = is_communication(node);
-        if (communication) {
+        const bool statement = is_statement(node);
+        if (statement) {
             time.total_ns = time.measured_ns;
         } else if (is_probed(node)) {
             settle_probe(*at, &time);
@@ -76,12 +76,12 @@ void TimeSettler::settle(const std::vector<uint32_t>& present, std::vector<NodeT
         if (*at == 0) continue;
         Sums& parent = sums_[node.parent];
         parent.children_ns += time.total_ns;
-        parent.unprobed_ns += communication ? time.measured_ns : time.booked_ns + sums.unprobed_ns;
-        if (!communication && !is_probed(node)) parent.movable_ns += sums.movable_ns;
+        parent.unprobed_ns += statement ? time.measured_ns : time.booked_ns + sums.unprobed_ns;
+        if (!statement && !is_probed(node)) parent.movable_ns += sums.movable_ns;
     }
     for (const uint32_t index : present) {
         const ProfileNode& node = nodes_[index];
-        if (index != 0 && !is_communication(node) && !is_probed(node)) {
+        if (index != 0 && !is_statement(node) && !is_probed(node)) {
             Sums& parent = sums_[node.parent];
             Sums& sums = sums_[index];
             sums.cut_ns = proportional(parent.cut_left_ns, sums.movable_ns, parent.movable_left_ns);

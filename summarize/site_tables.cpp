@@ -14,6 +14,7 @@
 #include <map>
 #include <tuple>
 
+#include "runtime/clone_names.h"
 #include "summarize/source_paths.h"
 #include "summarize/symbol_names.h"
 
@@ -236,9 +237,11 @@ class TableReader {
         if (site.symbol.empty()) return site.kind == SiteKind::kProcedure ? "?" : "(pointer)";
         if (site.kind == SiteKind::kCommunication) return mpi_c_name(site.symbol);
         std::string name = display_name(without_clone(site.symbol));
-        // gfortran: external procedures end in one underscore; the main program is MAIN__.
+        // gfortran: external procedures end in one underscore; the main program is MAIN__, and only
+        // the debug information knows what the programmer called it.
+        if (fortran && is_fortran_main(site)) return "main program";
         const bool external = name == site.symbol && name.size() > 1 && name.ends_with('_');
-        if (fortran && external && name != "MAIN__") name.pop_back();
+        if (fortran && external) name.pop_back();
         return name;
     }
 

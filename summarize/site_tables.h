@@ -33,6 +33,8 @@ struct StaticSite {
     bool left_out() const { return (flags & (kRowSmall | kRowUnselected)) != 0; }
 };
 
+inline bool is_fortran_main(const StaticSite& site) { return site.symbol == "MAIN__"; }
+
 struct SiteUnit {
     std::string compiler;
     std::string file;

@@ -51,21 +51,6 @@ bool is_encoded_name(std::string_view symbol) {
     return symbol.starts_with("_Z") || split_fortran(symbol, nullptr);
 }
 
-std::string_view without_clone(std::string_view symbol) {
-    while (true) {
-        const size_t dot = symbol.rfind('.');
-        if (dot == std::string_view::npos || dot == 0) return symbol;
-        const std::string_view ending = symbol.substr(dot + 1);
-        const std::string_view before = symbol.substr(0, dot);
-        const bool number =
-            !ending.empty() && ending.find_first_not_of("0123456789") == std::string_view::npos;
-        const bool clone = ending == "constprop" || ending == "part" || ending == "isra" ||
-                           ending == "cold" || ending == "lto_priv" || ending == "llvm";
-        if (!clone && (!number || before.ends_with("omp_fn"))) return symbol;
-        symbol = before;
-    }
-}
-
 std::string display_name(std::string_view symbol) {
     std::string shown(symbol);
     if (symbol.starts_with("_Z")) {

@@ -11,10 +11,6 @@ namespace dwell {
 // else unchanged.
 std::string display_name(std::string_view symbol);
 
-// `symbol` without what compilers append to copies of a function (.constprop.0, .part.1, .cold ...)
-// and to Fortran's contained procedures (.3). Outlined OpenMP bodies keep theirs.
-std::string_view without_clone(std::string_view symbol);
-
 // True for symbols whose display name differs from what debug information calls the function alone.
 bool is_encoded_name(std::string_view symbol);
 

@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "summarize/csv_fields.h"
+#include "summarize/grid_places.h"
 #include "summarize/json_names.h"
 #include "summarize/profile_walk.h"
 
@@ -14,7 +17,13 @@ namespace {
 constexpr std::string_view kHeader =
     "path,kind,name,file,line,rank,thread,count,time_s,self_s,sync_s,transfer_s,bytes,"
     "blocked_s,sent,received,min_s,max_s,failed,estimated,labels,untimed,"
-    "iterations,abandoned,estimated_s,volume\r\n";
+    "iterations,abandoned,estimated_s,volume,"
+    "known_sync_s,late_sender_s,late_receiver_s,passed_on_s,unknown_waits,"
+    "first_iteration,last_iteration,coordinates,"
+    "omp_wait_s,omp_idle_s,omp_start_s,omp_overhead_s,created,chunks,"
+    "user_s,system_s,peak_memory,minor_faults,major_faults,voluntary_switches,involuntary_switches,"
+    "read_bytes,written_bytes,io_s,io_file\r\n";
+constexpr std::string_view kNoUsage = ",,,,,,,,,";
 
 std::string percent_encoded(std::string_view element) {
     std::string out;
@@ -67,18 +76,55 @@ struct Figures {
 
 void append_figures(std::string* out, const ProfileNode& node, const Figures& figures) {
     const Totals& totals = figures.totals;
-    const uint64_t self_ns = is_communication(node) ? totals.time_ns : figures.computation_ns;
+    const uint64_t self_ns = is_statement(node) ? totals.time_ns : figures.computation_ns;
     const uint64_t blocked_ns = std::min(totals.blocked_ns, figures.communication_ns);
     const std::string blocked = seconds(blocked_ns);
     const bool timed = totals.count != 0 && totals.min_ns != UINT64_MAX;
     *out += fmt::format(
-        ",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", totals.count,
+        ",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", totals.count,
         seconds(totals.time_ns), seconds(self_ns), blocked,
         seconds(figures.communication_ns - blocked_ns), totals.bytes_sent + totals.bytes_received,
         blocked, totals.bytes_sent, totals.bytes_received, timed ? seconds(totals.min_ns) : "",
         timed ? seconds(totals.max_ns) : "", totals.failed, node.labels & kLabelEstimated ? 1 : 0,
         label_words(node.labels), totals.untimed, totals.iterations, totals.abandoned,
-        seconds(totals.estimated_ns), totals.volume);
+        seconds(totals.estimated_ns), totals.volume, seconds(std::min(totals.sync_ns, blocked_ns)),
+        seconds(totals.late_sender_ns), seconds(totals.late_receiver_ns),
+        seconds(totals.passed_on_ns), totals.unknown_waits);
+}
+
+std::string omp_figures(const Totals& totals) {
+    return fmt::format(",{},{},{},{},{},{}", seconds(totals.omp_wait_ns),
+                       seconds(totals.omp_idle_ns), seconds(totals.omp_start_ns),
+                       seconds(totals.omp_overhead_ns), totals.created, totals.chunks);
+}
+
+// The last columns, of the program's row: sums over the ranks that tell them, but the most memory
+// of one. Empty where nothing is known.
+template <typename Wanted>
+void append_usage(std::string* out, const Profile& profile, Wanted wanted) {
+    ProcessUsage sum{};
+    bool known = false;
+    bool bytes_known = false;
+    for (const ProfileRank& rank : profile.ranks) {
+        if (rank.usage_ns == 0 || !wanted(rank)) continue;
+        known = true;
+        bytes_known = bytes_known || (rank.flags & kFileNoBytes) == 0;
+        const uint64_t peak = std::max(sum.peak_memory_bytes, rank.usage.peak_memory_bytes);
+        for (const UsageName& name : kUsageNames) sum.*name.figure += rank.usage.*name.figure;
+        sum.peak_memory_bytes = peak;
+    }
+    if (!known) {
+        *out += kNoUsage;
+        return;
+    }
+    *out += fmt::format(",{},{},{},{},{},{},{},", seconds(sum.user_ns), seconds(sum.system_ns),
+                        sum.peak_memory_bytes, sum.minor_faults, sum.major_faults,
+                        sum.voluntary_switches, sum.involuntary_switches);
+    *out += bytes_known ? fmt::format("{},{}", sum.read_bytes, sum.written_bytes) : ",";
+}
+
+void append_io(std::string* out, const ProfileNode& node, uint64_t io_ns) {
+    *out += fmt::format(",{},{}\r\n", seconds(io_ns), csv_field(node.io_file));
 }
 
 }  // namespace
@@ -92,12 +138,26 @@ std::string write_csv(const Profile& profile) {
         if (is_communication(node)) communication_ns[index] = node.totals.time_ns;
     }
     sum_into_parents(profile, order, &communication_ns);
+    std::vector<uint64_t> io_ns(profile.nodes.size());
+    for (const uint32_t index : order) {
+        if (is_io(profile.nodes[index])) io_ns[index] = profile.nodes[index].totals.time_ns;
+    }
+    sum_into_parents(profile, order, &io_ns);
 
     std::string out(kHeader);
     for (const uint32_t index : order) {
         const ProfileNode& node = profile.nodes[index];
         out += fields[index] + ",*,*";
         append_figures(&out, node, {node.totals, node.computation_ns, communication_ns[index]});
+        const PhaseNumbers& phase = node.phase;
+        out += phase.known ? fmt::format(",{},{},", phase.first, phase.last) : ",,,";
+        out += omp_figures(node.totals);
+        if (index == 0) {
+            append_usage(&out, profile, [](const ProfileRank&) { return true; });
+        } else {
+            out += kNoUsage;
+        }
+        append_io(&out, node, io_ns[index]);
     }
     return out;
 }
@@ -111,7 +171,9 @@ tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile
     const std::vector<uint32_t> order = nodes_from_root(profile);
     const std::vector<std::string> fields = node_fields(profile, order);
     const std::vector<size_t> rows = rows_by_thread(profile);
+    const GridPlaces grids(profile);
     std::vector<uint64_t> communication_ns(profile.nodes.size());
+    std::vector<uint64_t> io_ns(profile.nodes.size());
 
     std::string out(kHeader);
     for (size_t first = 0; first < rows.size();) {
@@ -121,18 +183,33 @@ tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile
             return row.rank == head.rank && row.thread == head.thread;
         };
         std::fill(communication_ns.begin(), communication_ns.end(), 0);
+        std::fill(io_ns.begin(), io_ns.end(), 0);
         for (; end < rows.size() && same_thread(profile.rows[rows[end]]); ++end) {
             const ProfileRow& row = profile.rows[rows[end]];
             if (is_communication(profile.nodes[row.node])) {
                 communication_ns[row.node] += row.totals.time_ns;
             }
+            if (is_io(profile.nodes[row.node])) io_ns[row.node] += row.totals.time_ns;
         }
         sum_into_parents(profile, order, &communication_ns);
+        sum_into_parents(profile, order, &io_ns);
+        const std::string place =
+            fmt::format("{}", fmt::join(grids.coordinates_of(head.rank), " "));
+        // A process has one row of these, that of its first thread.
+        const bool first_thread = first == 0 || profile.rows[rows[first - 1]].rank != head.rank;
         for (; first < end; ++first) {
             const ProfileRow& row = profile.rows[rows[first]];
             out += fmt::format("{},{},{}", fields[row.node], row.rank, row.thread);
             append_figures(&out, profile.nodes[row.node],
                            {row.totals, row.computation_ns, communication_ns[row.node]});
+            out += fmt::format(",,,{}", place) + omp_figures(row.totals);
+            if (row.node == 0 && first_thread) {
+                append_usage(&out, profile,
+                             [&row](const ProfileRank& rank) { return rank.rank == row.rank; });
+            } else {
+                out += kNoUsage;
+            }
+            append_io(&out, profile.nodes[row.node], io_ns[row.node]);
         }
     }
     return out;

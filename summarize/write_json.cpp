@@ -62,6 +62,13 @@ void put_totals(Json* object, const Totals& totals, Zeros zeros) {
     writer.put("max_ns", totals.max_ns);
     writer.put("sync_ns", totals.sync_ns);
     writer.put("blocked_ns", totals.blocked_ns);
+    FigureWriter of_waits(object, Zeros::kLeaveOut);
+    of_waits.put("late_sender_ns", totals.late_sender_ns);
+    of_waits.put("late_receiver_ns", totals.late_receiver_ns);
+    of_waits.put("passed_on_ns", totals.passed_on_ns);
+    of_waits.put("unknown_waits", totals.unknown_waits);
+    of_waits.put("guessed_waits", totals.guessed_waits);
+    of_waits.put("estimated_waits", totals.estimated_waits);
     writer.put("bytes_sent", totals.bytes_sent);
     writer.put("bytes_received", totals.bytes_received);
     writer.put("failed", totals.failed);
@@ -75,11 +82,17 @@ void put_totals(Json* object, const Totals& totals, Zeros zeros) {
     of_probes.put("off_entries", totals.off_entries);
     of_probes.put("estimated_ns", totals.estimated_ns);
     of_probes.put("volume", totals.volume);
+    of_probes.put("omp_wait_ns", totals.omp_wait_ns);
+    of_probes.put("omp_idle_ns", totals.omp_idle_ns);
+    of_probes.put("omp_start_ns", totals.omp_start_ns);
+    of_probes.put("omp_overhead_ns", totals.omp_overhead_ns);
+    of_probes.put("created", totals.created);
+    of_probes.put("chunks", totals.chunks);
 }
 
 Json node_or_null(uint32_t node) { return node == kNoNode ? Json(nullptr) : Json(node); }
 
-Json rank_json(const ProfileRank& rank) {
+Json rank_without_usage(const ProfileRank& rank) {
     return {{"rank", rank.rank},
             {"pid", rank.pid},
             {"host", rank.host},
@@ -94,6 +107,8 @@ Json rank_json(const ProfileRank& rank) {
             {"start_unix_ns", rank.start_unix_ns},
             {"real_ns", rank.real_ns},
             {"intrusion_ns", rank.intrusion_ns},
+            {"own_ns", rank.own_ns},
+            {"injected_ns", rank.injected_ns},
             {"paused_ns", rank.paused_ns},
             {"call_cost_ns", std::isfinite(rank.call_cost_ns) ? rank.call_cost_ns : 0.0},
             {"record_bytes", rank.record_bytes},
@@ -104,10 +119,31 @@ Json rank_json(const ProfileRank& rank) {
             {"dropped", rank.dropped},
             {"guessed", rank.guessed},
             {"clock_errors", rank.clock_errors},
+            {"clock_offset_ns", rank.clock_offset_ns},
+            {"clock_drift_ns", rank.clock_drift_ns},
+            {"clock_bound_ns", rank.clock_bound_ns},
+            {"order_kept", rank.order_kept},
+            {"order_far", rank.order_far},
+            {"order_posted", rank.order_posted},
+            {"order_unknown", rank.order_unknown},
             {"threads_served", rank.threads_served},
             {"probes", rank.probes},
             {"probes_missed", rank.probes_missed},
             {"probes_dropped", rank.probes_dropped}};
+}
+
+Json rank_json(const ProfileRank& rank) {
+    Json json = rank_without_usage(rank);
+    json["usage_ns"] = rank.usage_ns;
+    for (const UsageName& known : kUsageNames) json[known.name] = rank.usage.*known.figure;
+    return json;
+}
+
+Json phase_json(const PhaseNumbers& phase) {
+    return {{"first", phase.first},
+            {"last", phase.last},
+            {"last_behind", phase.last_behind},
+            {"rank_behind", phase.rank_behind}};
 }
 
 Json node_json(const ProfileNode& node) {
@@ -129,6 +165,8 @@ Json node_json(const ProfileNode& node) {
     json["rank_max_ns"] = node.rank_max_ns;
     json["rank_max"] = node.rank_max;
     json["messages"] = node.messages;
+    if (node.phase.known) json["phase"] = phase_json(node.phase);
+    if (!node.io_file.empty()) json["io_file"] = node.io_file;
     return json;
 }
 
@@ -175,6 +213,31 @@ Json peer_json(const ProfilePeer& peer) {
     return json;
 }
 
+// Who waited for whom, or nobody by name: then "peer_rank" is null.
+template <typename Blame>
+Json blame_json(const Blame& blame) {
+    Json json;
+    const bool named = blame.peer != kNoPeer;
+    json["peer_world"] = named ? Json(blame.peer >> kPeerRankBits) : Json(nullptr);
+    json["peer_rank"] = named ? Json(blame.peer & ((1u << kPeerRankBits) - 1)) : Json(nullptr);
+    json["interval"] = node_or_null(blame.interval);
+    FigureWriter(&json, Zeros::kKeep).put("count", blame.count);
+    FigureWriter(&json, Zeros::kKeep).put("time_ns", blame.time_ns);
+    FigureWriter writer(&json, Zeros::kLeaveOut);
+    writer.put("passed_on_ns", blame.passed_on_ns);
+    writer.put("lost_ns", blame.lost_ns);
+    return json;
+}
+
+Json partner_json(const ProfilePartner& partner) {
+    Json json = {{"node", partner.node}};
+    json.update(blame_json(partner));
+    FigureWriter(&json, Zeros::kLeaveOut).put("max_ns", partner.max_ns);
+    return json;
+}
+
+Json cause_json(const ProfileCause& cause) { return blame_json(cause); }
+
 // A distance of kNoPeer (another world) is null, that of kOtherDistances the word "other".
 Json distance_json(const MergedDistance& distance) {
     Json of = distance.distance;
@@ -188,6 +251,23 @@ Json distance_json(const MergedDistance& distance) {
             {"sync_ns", distance.sync_ns},
             {"bytes_sent", distance.bytes_sent},
             {"bytes_received", distance.bytes_received}};
+}
+
+// Ranks and their coordinates are lists of the same length: of many ranks they are shorter so.
+Json grid_json(const ProfileGrid& grid) {
+    Json ranks = Json::array();
+    Json coordinates = Json::array();
+    for (const ProfilePlace& place : grid.places) {
+        ranks.push_back(place.rank);
+        coordinates.push_back(place.coordinates);
+    }
+    return {{"name", grid.name},
+            {"by", kGridSources[grid.by_mpi ? 1 : 0]},
+            {"sizes", grid.sizes},
+            {"periodic", grid.periodic},
+            {"described_by", grid.ranks},
+            {"ranks", std::move(ranks)},
+            {"coordinates", std::move(coordinates)}};
 }
 
 Json left_out_json(const LeftOutSite& site) {
@@ -223,6 +303,10 @@ std::string write_profile_json(const Profile& profile) {
                        {"computation_ns", profile.computation_ns},
                        {"transfer_ns", profile.transfer_ns},
                        {"blocked_ns", profile.blocked_ns},
+                       {"sync_ns", profile.sync_ns},
+                       {"omp_wait_ns", profile.omp_wait_ns},
+                       {"omp_idle_ns", profile.omp_idle_ns},
+                       {"io_ns", profile.io_ns},
                        {"paused_ns", profile.paused_ns},
                        {"sites",
                         {{"procedures", profile.sites.procedures},
@@ -244,6 +328,12 @@ std::string write_profile_json(const Profile& profile) {
     append_list(&out, "peers", profile.peers, peer_json);
     out += ",\n";
     append_list(&out, "distances", profile.distances, distance_json);
+    out += ",\n";
+    append_list(&out, "grids", profile.grids, grid_json);
+    out += ",\n";
+    append_list(&out, "partners", profile.partners, partner_json);
+    out += ",\n";
+    append_list(&out, "causes", profile.causes, cause_json);
     out += ",\n";
     append_list(&out, "left_out", profile.sites.left_out, left_out_json);
     out += "\n}\n";

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/io_calls.h"
 #include "runtime/mpi_calls.h"
 #include "runtime/version.h"
 #include "summarize/json_names.h"
@@ -17,6 +18,8 @@ namespace dwell {
 namespace {
 
 constexpr int kAllEvents = -1;
+constexpr int kFileWrite = -221;
+constexpr int kFileRead = -251;
 constexpr int kTracing = -901;
 constexpr int kEveryProcess = -1;  // wildcard in the processor and process fields (Table 2)
 constexpr int kSubsetOfAll = -2;   // processor id of the subset that the -201 record defines
@@ -103,6 +106,16 @@ void add_call(uint16_t call, const Totals& totals, Statistics* out, bool* volume
     };
     add_bytes(totals.bytes_sent, kSendReady, kSendBlocked);
     add_bytes(totals.bytes_received, kRecvReady, kRecvBlocked);
+}
+
+void add_io(uint16_t call, const Totals& totals, Statistics* out) {
+    if (call == 0 || call >= kIoCallCount) return;
+    const int event = kIoCalls[call].event;
+    Statistic& sum = (*out)[event];
+    sum.count += totals.count;
+    sum.time_ns += totals.time_ns;
+    if (event == kFileWrite) sum.volume += totals.bytes_sent;
+    if (event == kFileRead) sum.volume += totals.bytes_received;
 }
 
 void add_all(const Statistics& from, Statistics* into) {
@@ -236,6 +249,8 @@ class StatisticsBuilder {
         node.volume += totals.volume;
         if (is_communication(profile_.nodes[index])) {
             add_call(profile_.nodes[index].call, totals, &node.inside, &volumes_estimated_);
+        } else if (is_io(profile_.nodes[index])) {
+            add_io(profile_.nodes[index].call, totals, &node.inside);
         }
     }
     void sum_up(std::vector<NodeFigures>* figures) {
@@ -261,7 +276,7 @@ class StatisticsBuilder {
             times.add_time(user_event_[i], figures[i].time_ns);
             volumes.add_number(user_event_[i], figures[i].volume);
             const ProfileNode& node = profile_.nodes[i];
-            if (is_communication(node) || is_probed(node) || node.totals.count != 0) {
+            if (is_statement(node) || is_probed(node) || node.totals.count != 0) {
                 counts.add_number(user_event_[i], figures[i].count);
             } else {
                 counts.add_undefined(user_event_[i]);  // not counted without probes
@@ -379,6 +394,9 @@ void write_labels(const Profile& profile, const StatisticsBuilder& builder, Picl
         for (int i = 0; i < kEventNameCount; ++i) {
             if (kEventNames[i].event != event) continue;
             writer->text(kLabel, event, everywhere, kEventNames[i].name);
+        }
+        for (const IoEventName& known : kIoEventNames) {
+            if (known.event == event) writer->text(kLabel, event, everywhere, known.name);
         }
     }
     for (size_t i = 0; i < profile.nodes.size(); ++i) {

@@ -91,19 +91,27 @@ void reduce(Leaves* leaves, int first, int count, Merged* merged, std::vector<Le
         level++;
     }
     reduce(leaves, first, lower, merged, levels);
-    GrowArray<char> message;
+    GrowArray<char> head, ranks;
     {
         Merged upper;
         reduce(leaves, first + lower, count - lower, &upper, levels);
-        if (!serialize(upper, &message)) exit(1);
+        if (!serialize_head(upper, &head)) exit(1);
+        const auto receive = [&](const char* bytes, size_t size) {
+            return ranks.append(bytes, size);
+        };
+        if (!upper.ranks.each_piece(receive)) exit(1);
     }
+    const size_t message_bytes = head.size() + ranks.size();
     const auto begin = std::chrono::steady_clock::now();
     Merged received;
-    if (!deserialize(message.data(), message.size(), &received) || !join(merged, received)) exit(1);
+    if (!deserialize(head.data(), head.size(), &ranks, &received) ||
+        !join(merged, std::move(received))) {
+        exit(1);
+    }
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
     if (levels->size() <= level) levels->resize(level + 1);
     (*levels)[level].times_ms.push_back(time.count());
-    (*levels)[level].message_bytes = std::max((*levels)[level].message_bytes, message.size());
+    (*levels)[level].message_bytes = std::max((*levels)[level].message_bytes, message_bytes);
 }
 
 double median(std::vector<double> values) {
@@ -121,7 +129,7 @@ void run(int ranks, int nodes) {
     rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf(
-        "\n%d ranks of %d nodes: %zu merged nodes, %zu ranks, all steps of all ranks %.1f s, "
+        "\n%d ranks of %d nodes: %zu merged nodes, %u ranks, all steps of all ranks %.1f s, "
         "peak memory %.0f MB\n",
         ranks, nodes, merged.nodes.size(), merged.ranks.size(), time.count(),
         static_cast<double>(usage.ru_maxrss) / 1024);

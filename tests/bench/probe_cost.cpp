@@ -48,16 +48,21 @@ __attribute__((constructor)) void register_table() {
     if (register_sites != nullptr) register_sites(&g_table.module);
 }
 
+// Laid out as the plugins do: what is done when the site is on stands apart.
 #define PROBE(entry, site, iterations)                                                           \
     asm volatile(                                                                                \
         "cmpb $0, %[level]\n\t"                                                                  \
-        "je 1f\n\t"                                                                              \
+        "jne 2f\n"                                                                               \
+        "1:\n\t"                                                                                 \
+        ".subsection 1\n"                                                                        \
+        "2:\n\t"                                                                                 \
         "lea %[row], %%r11\n\t"                                                                  \
         "lea %[slot], %%r10\n\t"                                                                 \
         "mov %[count], %%r9\n\t"                                                                 \
         "call *" entry                                                                           \
-        "@GOTPCREL(%%rip)\n"                                                                     \
-        "1:"                                                                                     \
+        "@GOTPCREL(%%rip)\n\t"                                                                   \
+        "jmp 1b\n\t"                                                                             \
+        ".previous"                                                                              \
         :                                                                                        \
         : [level] "m"(g_table.levels[site]), [row] "m"(g_table.rows[site]),                      \
           [slot] "m"(*(static_cast<void**>(__builtin_dwarf_cfa()) - 1)), [count] "i"(iterations) \

@@ -74,6 +74,52 @@ def call_costs(bench):
             if not only.what.startswith(("whole", "without")) or "Send + Recv" in only.what]
 
 
+@row("meetings")
+def meeting_costs(bench):
+    """The wait analysis of collectives, two ranks of one node: on against off."""
+    chunks = "100" if bench.quick else "2000"
+
+    def with_analysis(mode):
+        argv = ["env", f"DWELL_WAIT={mode}", bench.program("meeting_cost"), chunks]
+        return lambda: {name: float(ns) for name, ns in re.findall(
+            r"^(\S.*?): ([\d.]+)$", bench.run(argv, 2, ["--sample", "off"])[0], re.M)}
+
+    off, on = bench.alternate(2 if bench.quick else 11, with_analysis("off"),
+                              with_analysis("node"))
+    rows = []
+    for name in off[0]:
+        added = Interval([b[name] - a[name] for a, b in zip(off, on)])
+        limit = 150 if name in ("Barrier", "Allreduce") else None
+        rows.append(Row(f"wait analysis: {name}", f"{limit} ns" if limit else "-",
+                        f"{added.median:+.0f} ns [{added.low:+.0f}, {added.high:+.0f}]"
+                        + added.remark(), added.median <= limit if limit else None))
+    return rows
+
+
+@row("io")
+def io_costs(bench):
+    """One wrapped I/O call: recorded, with --io off, and no dwell at all."""
+    file = os.path.join(bench.directory("io"), "file")
+    argv = [bench.program("io_cost"), file, "150" if bench.quick else "3000"]
+
+    def with_options(options):
+        return lambda: {name: float(added) for name, added in re.findall(
+            r"^(\S.*?): (-?[\d.]+) of [\d.]+$", bench.run(argv, 1, options)[0], re.M)}
+
+    names = ("recorded", "--io off", "without dwell")
+    results = bench.alternate(1 if bench.quick else 7, with_options(["--sample", "off", "--io", "on"]),
+                              with_options(["--sample", "off", "--io", "off"]), with_options(None))
+    rows = []
+    for name, limit, runs in zip(names, (60, 5, None), results):
+        for call in runs[0]:
+            added = [run[call] for run in runs]
+            middle = statistics.median(added)
+            rows.append(Row(f"{name}: {call}", f"{limit} ns" if limit else "-",
+                            f"{middle:+.1f} ns ({min(added):+.1f} to {max(added):+.1f})",
+                            middle <= limit if limit else None))
+    return rows
+
+
 def probe_cost(text):
     """Nanoseconds of a call, a loop and a pair of time stamp reads, as probe_cost prints them."""
     return {name: number_after(f"{name} ", text) for name in ("call", "loop", "stamps")}
@@ -232,8 +278,8 @@ MERGE_STEP = re.compile(r"^\s*(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+([\d.]+)$", re.
 
 @row("merge")
 def merge(bench):
-    """Linear in nodes: four times the nodes must not take more than five times as long in the last
-    step of 4096 ranks. Not in ranks: the last step of the large job must not take more than twice
+    """Linear in nodes: four times the nodes must not take more than five times as long in the step
+    to 512 ranks, of which 4096 ranks make eight. Not in ranks: the last step of the large job must not take more than twice
     as long as the one that makes 64 ranks out of two times 32."""
     text = bench.execute([bench.program("merge_bench"), "2000" if bench.quick else "100000"],
                          timeout_s=1800)[0]
@@ -246,7 +292,8 @@ def merge(bench):
         steps = [(int(step[1]), float(step[2])) for step in MERGE_STEP.findall(part)]
         runs.append((int(head[1]), int(head[2]), int(head[4]), steps))
     ranks, nodes, peak_mb, steps = runs[0]
-    by_nodes = {run[1]: run[3][-1][1] for run in runs[1:]}
+    by_nodes = {run[1]: next(ms for after, ms in run[3] if after >= min(512, run[0]))
+                for run in runs[1:]}
     least, most = min(by_nodes), max(by_nodes)
     growth = by_nodes[most] / by_nodes[least]
     sixty_four = next(ms for after, ms in steps if after >= 64)

@@ -49,6 +49,13 @@ def dies(how, ranks=2, everybody=False):
     return profile
 
 
+def only_job(records):
+    """The one directory with record files."""
+    jobs = [d for d, _, files in os.walk(records) if any(f.startswith("rank.") for f in files)]
+    check_equal(len(jobs), 1, f"directories with records: {jobs}")
+    return jobs[0]
+
+
 @case
 def segmentation_fault():
     """SIGSEGV in one rank; the launcher ends the others."""
@@ -105,6 +112,23 @@ def one_of_four():
 
 
 @case
+def killed_in_init():
+    """kill -9 inside MPI_Init, before anything is known but the process: run says so and keeps
+    nothing; what stays without run can be read, and holds nothing."""
+    words = [program("dies"), "init", scratch("counts")]
+    run = run_observed(words, 2, scratch("out"), cwd=scratch())
+    check("before MPI_Init was done" in run.stderr, "not said" + run.describe())
+    check("dwell recover" not in run.stderr, "records of nothing" + run.describe())
+    records = scratch("records")
+    os.mkdir(records)
+    execute(mpirun(2, *words), 2, cwd=scratch(),
+            env={"LD_PRELOAD": LIBRARY, "DWELL_RECORD_DIR": records})
+    profile = recover(only_job(records), scratch("recovered"))
+    check_equal([rank["rank"] for rank in profile.ranks], [0], "ranks")
+    check_equal(profile.json["total_ns"], 0, "time")
+
+
+@case
 def run_itself_killed():
     """kill -9 of dwell run itself: nothing of its own is left in /dev/shm."""
     pids = []
@@ -139,12 +163,11 @@ def records_without_run():
     os.mkdir(records)
     execute(mpirun(2, program("dies"), "kill", scratch("counts"), "all"), 2, cwd=scratch(),
             env={"LD_PRELOAD": LIBRARY, "DWELL_RECORD_DIR": records})
-    jobs = [d for d, _, files in os.walk(records) if any(f.startswith("rank.") for f in files)]
-    check_equal(len(jobs), 1, f"directories with records: {jobs}")
-    check_equal(os.stat(jobs[0]).st_mode & 0o777, 0o700, "mode of the directory")
-    for name in os.listdir(jobs[0]):
-        check_equal(os.stat(os.path.join(jobs[0], name)).st_mode & 0o777, 0o600, f"mode of {name}")
-    profile = recover(jobs[0], scratch("recovered"))
+    job = only_job(records)
+    check_equal(os.stat(job).st_mode & 0o777, 0o700, "mode of the directory")
+    for name in os.listdir(job):
+        check_equal(os.stat(os.path.join(job, name)).st_mode & 0o777, 0o600, f"mode of {name}")
+    profile = recover(job, scratch("recovered"))
     check_equal(profile.at(SOURCE, "message", "MPI_Sendrecv").count, 110, "recovered messages")
 
 

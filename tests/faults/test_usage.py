@@ -54,14 +54,36 @@ def bad_variable_without_run():
 
 @case
 def bad_commands():
-    """Unknown commands, formats and missing arguments exit with 2, missing data with 1."""
+    """Unknown commands, formats, missing arguments and profiles exit with 2, missing records with 1."""
     for argv, code in (([], 2), (["no-such-command"], 2), (["run"], 2),
                        (["report", "--format", "xml"], 2), (["recover"], 2),
                        (["report", "--no-such-option"], 2),
-                       (["report", scratch("missing")], 1), (["recover", scratch("missing")], 1)):
+                       (["report", scratch("missing")], 2), (["recover", scratch("missing")], 1)):
         run = execute([DWELL, *argv], cwd=scratch())
         check_equal(run.code, code, f"exit code of dwell {' '.join(argv)}" + run.describe())
         check(run.stderr.strip(), f"dwell {' '.join(argv)} says nothing")
+
+
+@case
+def profiles_that_cannot_be_shown():
+    """No profile, a damaged one, one of another format, one that lacks the site: one line, exit 2."""
+    check_equal(run_observed([program("ring")], 2, scratch("good")).code, 0, "ring")
+    with open(os.path.join(scratch("good"), "profile.json")) as file:
+        text = file.read()
+    older = text.replace('"dwell_profile": 1', '"dwell_profile": 0', 1)
+    check(older != text, "profile.json tells no version of its format")
+    for name, content, word in (("cut", text[:len(text) // 2], "cut off"), ("older", older, "0.1"),
+                                ("other", '{"a": 1}', "dwell_profile"), ("blank", "", "JSON")):
+        os.mkdir(scratch(name))
+        with open(os.path.join(scratch(name), "profile.json"), "w") as file:
+            file.write(content)
+        run = execute([DWELL, "report", scratch(name)])
+        check_equal((run.code, run.stdout, run.stderr.count("\n")), (2, "", 1), run.describe())
+        check(word in run.stderr, f"{word!r} is not named" + run.describe())
+    os.mkdir(scratch("empty"))
+    for argv in ([scratch("empty")], ["--site", "no_such_site", scratch("good")]):
+        run = execute([DWELL, "report", *argv])
+        check_equal((run.code, run.stdout, run.stderr.count("\n")), (2, "", 1), run.describe())
 
 
 @case

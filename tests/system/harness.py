@@ -284,9 +284,11 @@ class Profile:
         """DESIGN 5.5: the parts add up to the whole, in the totals, the tree, and for each rank."""
         total = self.json["total_ns"]
         parts = sum(self.json[key] for key in ("computation_ns", "transfer_ns", "blocked_ns",
-                                                 "paused_ns"))
+                                               "omp_wait_ns", "omp_idle_ns", "io_ns",
+                                               "paused_ns"))
         check(total > 0, "total time is 0")
-        check_near(parts, total, 1e-3, 1, "computation + transfer + blocked + paused")
+        check_near(parts, total, 1e-3, 1,
+                   "computation + transfer + blocked + OpenMP + I/O + paused")
         rows = self.csv()
         check(rows and rows[0]["kind"] == "program", "the first CSV row is not the program")
         columns = list(rows[0])

@@ -95,6 +95,31 @@ def program(name):
     return os.path.join(PROGRAMS, name)
 
 
+def write(name, text):
+    """Makes a file in the scratch directory; its path."""
+    with open(scratch(name), "w", encoding="utf-8") as file:
+        file.write(text)
+    return scratch(name)
+
+
+def write_library_and_user():
+    """lib.c, and user.c, which opens that as a library, calls go(4) in it and closes it, three
+    times."""
+    write("lib.c", "#include <stdio.h>\n"
+                   "int go(int n) { for (int i = 0; i < n; i++) fflush(stdout); return n; }\n")
+    write("user.c", """
+#include <dlfcn.h>
+int main(int argc, char** argv) {
+    for (int i = 0; i < 3; i++) {
+        void* library = dlopen(argv[argc - 1], RTLD_NOW);
+        int (*go)(int) = (int (*)(int))dlsym(library, "go");
+        if (go(4) != 4 || dlclose(library) != 0) return 1;
+    }
+    return 0;
+}
+""")
+
+
 def run(command, **keywords):
     """stdout of a command that must succeed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, **keywords)
@@ -243,3 +268,25 @@ def check_seen(log, source):
             before = got.get(path, (0, 0))
             got[path] = (before[0] + counts[0], before[1] + counts[1])
     check_equal(got, answers.seen, "entries and iterations")
+
+
+def check_landings(binary):
+    """landings.cpp: every place that control comes back to is told with its site, and that is the
+    innermost one open there (or else the recorder finds it wrong)."""
+    output, log = recorded(binary)
+    check_equal(output, "11 101 1 5\n", "output")
+    check_equal(log.wrong, [], "what the recorder found wrong")
+    with open(program("landings.cpp"), encoding="utf-8") as file:
+        loops = {str(number): match.group(1) for number, line in enumerate(file, 1)
+                 if (match := re.search(r"// (\w+(?: outer| inner)?)$", line))}
+    landed = {}
+    for path, (entries, _) in log.entered.items():
+        if path.startswith("landed "):
+            where = path.split()[1]
+            name = loops.get(where) or plain_name(where)
+            landed[name] = landed.get(name, 0) + entries
+    # Both ends of a way that breaks out of the loop lie outside of it for the compiler.
+    ways = landed.pop("ways", 0) + landed.pop("ways_on", 0)
+    check_equal(ways, 2, f"caught in ways_on {log.entered}")
+    check_equal(landed, {"nested inner": 2, "nested outer": 1, "Derived::Derived": 1,
+                         "constructs": 1, "jumps": 5}, f"landed {log.entered}")

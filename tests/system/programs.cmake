@@ -31,12 +31,21 @@ function(dwell_test_program folder name source)
     set_property(GLOBAL APPEND PROPERTY dwell_${folder}_programs ${target})
 endfunction()
 
-# dwell_python_test(<label> <name> <script> <time-out in seconds> <arguments...>)
+# dwell_python_test(<label> <name> <script> <time-out in seconds> <arguments...>). Those labelled long
+# run with `ctest -C Long` only.
 function(dwell_python_test label name script timeout)
+    set(only "")
+    if(label STREQUAL "long")
+        set(only CONFIGURATIONS Long)
+    endif()
+    set(processors 2)
+    if(script MATCHES "test_(packages|wrappers|ccache|gcc_probes|clang_probes|probe_languages).py")
+        set(processors 1) # most of their time is a compiler's
+    endif()
     add_test(NAME ${label}.${name}
-        COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN})
+        COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN} ${only})
     set_tests_properties(${label}.${name} PROPERTIES
-        LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 PROCESSORS 2
+        LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 PROCESSORS ${processors}
         ENVIRONMENT "SYSTEST_DWELL=$<TARGET_FILE:dwell>;SYSTEST_LIBRARY=$<TARGET_FILE:dwell_runtime>;SYSTEST_WRAPPERS=$<TARGET_FILE_DIR:dwell-cc>;SYSTEST_PROGRAMS=${CMAKE_CURRENT_BINARY_DIR}/bin:${PROJECT_BINARY_DIR}/tests/system/bin:${PROJECT_BINARY_DIR}/tests/faults/bin;SYSTEST_SOURCES=${PROJECT_SOURCE_DIR}/tests/system")
 endfunction()
 

@@ -23,10 +23,15 @@ class Node:
         _, child, _, part = struct.unpack_from("<IIII", data, at + 16)
         self.count, self.ticks, self.min, self.max = struct.unpack_from("<QQQQ", data, at + 32)
         self.name = _text(data, self.offset) if self.flags & NAMED else self.offset
-        self.untimed = self.abandoned = self.counted = self.volume = self.iteration = 0
+        self.untimed = self.abandoned = self.counted = self.volume = 0
+        self.wait = self.created = 0
+        self.first = self.iteration = 0  # of loops `first` is the number of iterations
         if part and self.kind in ("proc", "loop", "block", "marker"):
-            (_, self.untimed, self.abandoned, self.counted, _, _, self.volume,
+            (self.first, self.untimed, self.abandoned, self.counted, _, _, self.volume,
              self.iteration) = struct.unpack_from("<8Q", data, part * CELL)
+        if part and self.kind == "omp":
+            (self.first, self.untimed, self.abandoned, self.wait, _, self.created, _,
+             _) = struct.unpack_from("<8Q", data, part * CELL)
         self.children = []
         while child:
             self.children.append(Node(data, child))

@@ -2,8 +2,11 @@
 -finstrument-functions. The right answers stand at the head of each program; most are read from the
 records of a program that kills itself (record_file.py)."""
 
+import csv
+import io
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -35,7 +38,8 @@ def check_by_hand(argv):
     around = root.named("around")
     check_equal((around.count, around.kind, around.open), (1, "block", 0), "around")
     step = around.named("step")
-    check_equal((step.count, step.iteration, step.flags & PHASE), (10, 9, PHASE), "phase")
+    check_equal((step.count, step.first, step.iteration, step.flags & PHASE), (10, 0, 9, PHASE),
+                "phase")
     work = step.named("work")
     check_equal((work.count, work.volume), (30, 3000), "work")
     with open(source("programs/by_hand.c"), encoding="utf-8") as text:
@@ -115,7 +119,7 @@ def fortran():
     run, records = records_of([program("by_hand_fortran"), "kill"])
     check(run.stdout.startswith('in the pause F\nafter it T\nversion "'), run.describe())
     step = records.root.named("step")
-    check_equal((step.count, step.iteration), (10, 10), "phase")
+    check_equal((step.count, step.first, step.iteration), (10, 1, 10), "phase")
     work = step.named("work")
     check_equal((work.count, work.volume), (10, 80), "work")
     check_equal((work.named("tick").count, work.named("tick").volume), (10, 30), "marker")
@@ -153,6 +157,61 @@ def kokkos_by_run():
     run = execute([DWELL, "run", "-o", scratch("none"), program("kokkos_host")],
                   env={"KOKKOS_TOOLS_LIBS": "/nonexistent.so"})
     check("cannot open: /nonexistent.so" in run.stdout, run.describe())
+
+
+def kokkos_program():
+    """kokkos_program.cpp compiled with the Kokkos that stands where Debian or a user puts it."""
+    target = scratch("kokkos_program")
+    for include, library in (("/usr/include/trilinos", "trilinos_kokkoscore"),
+                             ("/usr/include/kokkos", "kokkoscore"), ("/usr/include", "kokkoscore")):
+        if not os.path.exists(os.path.join(include, "Kokkos_Core.hpp")):
+            continue
+        done = execute(["g++", "-O1", "-std=c++17", "-I", include,
+                        source("programs/kokkos_program.cpp"), "-o", target, f"-l{library}", "-ldl"],
+                       timeout_s=200)
+        check_equal(done.code, 0, "compiling with " + include + done.describe())
+        return target
+    skip_unless(False, "no Kokkos here (libtrilinos-kokkos-dev)")
+    return None
+
+
+@case
+def kokkos_itself():
+    """Regions and kernels of a program that uses Kokkos, in the report."""
+    argv = [kokkos_program()]
+    plain = execute(argv)
+    version = int(plain.stdout.splitlines()[0])
+    check_equal(plain.stdout, f"{version}\n{3 ** 10}\n", "output")
+    out = scratch("kokkos")
+    # Kokkos before 3.7 knows this name alone, later ones warn of it.
+    variable = "KOKKOS_TOOLS_LIBS" if version >= 30700 else "KOKKOS_PROFILE_LIBRARY"
+    run = execute([DWELL, "run", "-o", out, *argv], env={variable: LIBRARY})
+    check_equal((run.code, run.stdout), (0, plain.stdout), "under dwell" + run.describe())
+    with open(os.path.join(out, "profile.json"), encoding="utf-8") as text:
+        nodes = json.load(text)["nodes"]
+
+    def found(name, kind, under=None):
+        return [node for node in nodes if node["name"] == name and node["kind"] == kind
+                and (under is None or nodes[node["parent"]]["name"] == under)]
+
+    solve, = found("solve", "block")
+    check_equal(solve["count"], 10, "regions")
+    for kernel in ["axpy", "dot", "sums"] + (["wait for all"] if version >= 30500 else []):
+        node, = found(kernel, "block", "solve")
+        check_equal(node["count"], 10, kernel)
+        check(0 < node["time_ns"] <= solve["time_ns"], f"time of {kernel}: {node['time_ns']}")
+    copy, = found("deep_copy(x, y)", "block", "solve")
+    check_equal((copy["count"], copy["volume"]), (10, 80000), "copies")
+    check_equal(sum(node["count"] for node in found("io", "block")), 1, "section")
+    check_equal(sum(node["count"] for node in found("checkpoint", "marker")), 3, "events")
+    for verb in ("allocate", "deallocate"):
+        for label in ("x", "y"):
+            node, = found(f"{verb}(Host, {label})", "marker")
+            check_equal((node["count"], node["volume"]), (1, 8000), f"{verb} {label}")
+    for name in ("solve", "axpy", "deep_copy(x, y)"):
+        report = execute([DWELL, "report", "--site", name, "--width", "120", out])
+        check_equal(report.code, 0, name + report.describe())
+        check(name in report.stdout and re.search(r"\b10\b", report.stdout), report.describe())
 
 
 def address_of(target, name):
@@ -241,6 +300,34 @@ def check_example(name, complete):
 
 
 @case
+def instrumented_calls_are_reduced():
+    """Short procedures of -finstrument-functions that are entered very often lose their times, never
+    their counts; without limit they keep both."""
+    wanted = {"main": 1, "work": 1, "leaf": 3000000, "fibonacci": 635621, "thrower": 50000,
+              "catcher": 50000}
+    for compiler in COMPILERS.values():
+        skip_unless(shutil.which(compiler), f"no {compiler}")
+        for flags in (("-O0",), ("-O2",)):
+            target = compiled(compiler, "code_calls.cpp", *flags, "-g", "-finstrument-functions")
+            for options in ((), ("--probe-limit", "off")):
+                out = scratch("reduced")
+                run = execute([DWELL, "run", "-q", "-o", out, *options, target])
+                # 3000000 + 50000 + 196418
+                check_equal((run.code, run.stdout), (0, "3246418\n"), run.describe())
+                with open(os.path.join(out, "profile.json"), encoding="utf-8") as text:
+                    nodes = json.load(text)["nodes"]
+                what = f"{compiler} {flags} {options}"
+                found = {}
+                for node in nodes:
+                    if node["kind"] == "proc":
+                        found[node["name"]] = found.get(node["name"], 0) + node["count"]
+                check_equal({name: found.get(name) for name in wanted}, wanted, what)
+                reduced = {node["name"] for node in nodes if "reduced" in node.get("labels", [])}
+                check_equal("leaf" in reduced, not options, what + f" reduced: {reduced}")
+                check(not reduced & {"main", "work"}, what + f" reduced: {reduced}")
+
+
+@case
 def example_c():
     """examples/phases.c as its head says, in profile.json."""
     check_example("phases", True)
@@ -250,6 +337,115 @@ def example_c():
 def example_fortran():
     """examples/phases.f90 likewise; names of Fortran have no place."""
     check_example("phases_f", False)
+
+
+def check_phases(profile, ranks):
+    """The figures at the head of grid_phases.c. Spinning ends by the clock, and what dwell itself
+    takes is taken out: so times are at least those, less 5 %. On a busy machine they are more, and
+    ranks at (0,*) may begin a step late: all that is sure is that they spin 2 ms in it."""
+    nodes = profile["nodes"]
+    phases = {n["name"]: n for n in nodes if "phase" in n["labels"]}
+    check_equal(sorted(phases), ["output", "setup", "step"], "phases")
+    setup, step, output = phases["setup"], phases["step"], phases["output"]
+    check_equal([p["count"] for p in (setup, step, output)], [ranks, 10 * ranks, 2], "iterations")
+    check_equal([p["ranks"] for p in (setup, step, output)], [ranks, ranks, 1], "ranks")
+    check("phase" not in setup, "setup has no numbers")
+    numbers = ("first", "last", "last_behind")
+    check_equal([step["phase"][k] for k in numbers], [5, 14, 14], "numbers of step")
+    check_equal([output["phase"][k] for k in numbers + ("rank_behind",)], [100, 200, 200, 0],
+                "numbers of output")
+    check(setup["min_ns"] >= 9.5e6, f"the shortest setup took {setup['min_ns']} ns")
+    check(step["time_ns"] >= 0.95e6 * (160 + 20 * (ranks - 2)), f"steps took {step['time_ns']} ns")
+    check(step["rank_max_ns"] >= 76e6, f"on one rank {step['rank_max_ns']} ns")
+    check(output["min_ns"] >= 4.75e6 and output["rank_max"] == 0, "output")
+    barrier = [n for n in nodes if n["name"] == "MPI_Barrier"]
+    check_equal([n["count"] for n in barrier], [10 * ranks], "barriers")
+    at = barrier[0]["parent"]
+    while nodes[at]["name"] != "step":
+        check(at != 0, "the barrier does not lie in phase step")
+        at = nodes[at]["parent"]
+    # Who waits how long depends on who is given a processor; all of it is in the barrier.
+    check_equal(step["blocked_ns"], barrier[0]["blocked_ns"], "blocked in steps")
+    check(step["blocked_ns"] > 0, "nobody was blocked")
+
+
+def profile_of_grid(name, ranks=4, *arguments):
+    """The profile, the report in words, and the CSV by rank."""
+    out = scratch(f"out{ranks}" + "".join(arguments))
+    run = execute(mpirun(ranks, DWELL, "run", "-o", out, program(name), *arguments), ranks)
+    check_equal(run.code, 0, name + run.describe())
+    with open(os.path.join(out, "profile.json"), encoding="utf-8") as file:
+        profile = json.load(file)
+    with open(os.path.join(out, "report.txt"), encoding="utf-8") as file:
+        report = " ".join(file.read().split())
+    table = execute([DWELL, "report", "--format", "csv", "--per-rank", out])
+    return profile, report, list(csv.DictReader(io.StringIO(table.stdout)))
+
+
+def check_grid(name):
+    profile, report, rows = profile_of_grid(name)
+    check_phases(profile, 4)
+    cart, line = profile["grids"]
+    check_equal(cart, {"name": "cart", "by": "program", "sizes": [2, 2], "periodic": [False, True],
+                       "described_by": 4, "ranks": [0, 1, 2, 3],
+                       "coordinates": [[0, 0], [0, 1], [1, 0], [1, 1]]}, "cart")
+    check_equal((line["name"], line["sizes"], line["coordinates"]),
+                ("line", [4], [[0], [1], [2], [3]]), "line")
+    for words in ("Phases (3 of 3)", "step 5 to 14", "output 100 to 200, on 1 of 4 ranks rank 0 (0,0)",
+                  "cart: 2 x 2 (periodic), all 4 ranks; ranks are named by their place in it."):
+        check(words in report, f"{words!r} is not in the report:\n{report}")
+    check_equal({(r["rank"], r["coordinates"]) for r in rows},
+                {("0", "0 0"), ("1", "0 1"), ("2", "1 0"), ("3", "1 1")}, "coordinates in the CSV")
+
+
+@case
+def grid_and_phases_c():
+    """The figures of grid_phases.c, from the source to profile, report and CSV."""
+    check_grid("grid_phases")
+
+
+@case
+def grid_and_phases_fortran():
+    """The same by module dwell."""
+    check_grid("grid_phases_fortran")
+
+
+@case
+def rank_outside_the_grid():
+    """A fifth rank is in no grid, and the report says so."""
+    profile, report, rows = profile_of_grid("grid_phases", 5)
+    check_phases(profile, 5)
+    check_equal([(g["name"], g["ranks"]) for g in profile["grids"]], [("cart", [0, 1, 2, 3])],
+                "grids")
+    check("4 of 5 ranks; not in it: rank 4;" in report, report)
+    check_equal({r["coordinates"] for r in rows if r["rank"] == "4"}, {""}, "place of rank 4")
+
+
+@case
+def grids_that_contradict():
+    """What ranks describe differently is said and not used."""
+    profile, report, rows = profile_of_grid("grid_phases", 4, "mixed")
+    check_equal([(g["name"], g["sizes"], g["ranks"]) for g in profile["grids"]],
+                [("line", [4], [0, 1, 2, 3]), ("cart", [2, 2], [0, 1, 2]), ("cart", [4, 1], [3])],
+                "grids")
+    check("grid cart is described in 2 ways (2 x 2 (periodic) by ranks 0, 1 and 2; 4 x 1 by rank 3)"
+          in report, report)
+    check_equal({r["coordinates"] for r in rows}, {"0", "1", "2", "3"}, "places in line")
+    profile, report, rows = profile_of_grid("grid_phases", 4, "twice")
+    check("ranks 0 and 3 are both at the same place in grid cart" in report, report)
+    check_equal({r["coordinates"] for r in rows}, {"0", "1", "2", "3"}, "places in line")
+
+
+@case
+def grid_of_mpi():
+    """A Cartesian communicator of most ranks is a grid as well; those of halves of them are not."""
+    for ranks in (4, 5):
+        profile, report, _ = profile_of_grid("grid_phases", ranks, "mpi")
+        check_equal([(g["name"], g["by"], g["sizes"], g["periodic"], g["ranks"], g["coordinates"])
+                     for g in profile["grids"]],
+                    [("MPI_Cart_create", "mpi", [2, 2], [False, True], [0, 1, 2, 3],
+                      [[0, 0], [0, 1], [1, 0], [1, 1]])], "grids")
+        check("rank 0 (0,0)" in report, report)
 
 
 if __name__ == "__main__":

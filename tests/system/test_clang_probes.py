@@ -8,7 +8,8 @@ import subprocess
 
 import probing
 from harness import case, check, check_equal, main, scratch, skip_unless
-from probing import Answers, Table, check_rows, check_seen, plain_name, recorded, run
+from probing import (Answers, Table, check_landings, check_rows, check_seen, plain_name, recorded,
+                     run, write, write_library_and_user)
 
 PLUGIN = os.environ.get("SYSTEST_CLANG_PLUGIN", "")
 GCC_PLUGIN = os.environ.get("SYSTEST_GCC_PLUGIN", "")
@@ -76,12 +77,6 @@ def source_for_clang(name):
         check_equal(count, times[0] if times else 1, f"places of {pattern}")
     check_equal(text.count("\n"), lines, "lines")
     return write(name, text)
-
-
-def write(name, text):
-    with open(scratch(name), "w", encoding="utf-8") as file:
-        file.write(text)
-    return scratch(name)
 
 
 def built(language, flags, name="a.out", **keywords):
@@ -358,19 +353,7 @@ def nothing_with_probes():
 @case
 def shared_library():
     """A library that comes and goes is registered each time."""
-    write("lib.c", "#include <stdio.h>\n"
-                   "int go(int n) { for (int i = 0; i < n; i++) fflush(stdout); return n; }\n")
-    write("user.c", """
-#include <dlfcn.h>
-int main(int argc, char** argv) {
-    for (int i = 0; i < 3; i++) {
-        void* library = dlopen(argv[argc - 1], RTLD_NOW);
-        int (*go)(int) = (int (*)(int))dlsym(library, "go");
-        if (go(4) != 4 || dlclose(library) != 0) return 1;
-    }
-    return 0;
-}
-""")
+    write_library_and_user()
     for linker in linkers():
         for flags in ([], ["-flto"], ["-flto=thin"]):
             library = build_here("lib.c", ["-O2", "-g1", "-shared", "-fPIC", "-Wl,-z,defs", *flags,
@@ -493,6 +476,15 @@ def other_targets():
     write("empty.c", "int unused;\n")
     compile_clang("clang", ["-c", scratch("empty.c"), "-o", scratch("empty.o")])
     check("dwell" not in run(["readelf", "-SsW", scratch("empty.o")]), "an empty unit has no table")
+
+
+@case
+def landings():
+    """Where exceptions are caught and setjmp returns, the site around is told, at every level."""
+    for flags in (*((level,) for level in LEVELS), ("-O2", "-flto=thin", "-fuse-ld=lld")):
+        binary = scratch("landings")
+        compile_clang("clang++", [*flags, "-g", probing.program("landings.cpp"), "-o", binary])
+        check_landings(binary)
 
 
 if __name__ == "__main__":

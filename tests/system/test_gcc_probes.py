@@ -8,7 +8,8 @@ import subprocess
 
 import probing
 from harness import Failure, case, check, check_equal, main, scratch, skip_unless
-from probing import (Table, check_rows, check_seen, compile_gcc, program, recorded, run)
+from probing import (Table, check_landings, check_rows, check_seen, compile_gcc, program, recorded,
+                     run, write, write_library_and_user)
 
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 # What is written stays where it is written: then answers do not depend on the level.
@@ -155,12 +156,6 @@ def build_here(source, flags, name="a.out", compiler="gcc", **keywords):
     return binary
 
 
-def write(name, text):
-    with open(scratch(name), "w", encoding="utf-8") as file:
-        file.write(text)
-    return scratch(name)
-
-
 @case
 def tail_calls():
     """Ten million calls in tail position in a stack of 256 KiB: the leave probe comes first, and the
@@ -217,7 +212,12 @@ int main(int argc, char** argv) {
         body = re.search(rf"^{procedure}:$(.*?)^\t\.size\t{procedure},", text, re.M | re.S).group(1)
         check(re.search(jump, body), f"{procedure} ends in a jump")
         before = body[:re.search(jump, body).start()]
-        check("dwell_leave" in before.split("\tret")[-1], f"{procedure} is left before its jump")
+        # A test of the level, and what follows when the site is on, at the procedure's end.
+        test = re.findall(r"cmpb\t\$0, \.Ldwell_level\S+\n\tjne\t(\.L\d+)$", before.split("\tret")[-1],
+                          re.M)
+        check(test, f"{procedure} tests a level before its jump")
+        away = body[body.index(f"\n{test[-1]}:"):].partition("\tjmp\t")[0]
+        check("dwell_leave" in away, f"{procedure} is left before its jump: {away}")
 
 
 @case
@@ -299,19 +299,7 @@ int main(void) { int s = 0; for (int i = 0; i < 5; i++) s += i; printf("%d\\n", 
 @case
 def shared_library():
     """A library that comes and goes is registered and taken back each time."""
-    write("lib.c", "#include <stdio.h>\n"
-                   "int go(int n) { for (int i = 0; i < n; i++) fflush(stdout); return n; }\n")
-    write("user.c", """
-#include <dlfcn.h>
-int main(int argc, char** argv) {
-    for (int i = 0; i < 3; i++) {
-        void* library = dlopen(argv[argc - 1], RTLD_NOW);
-        int (*go)(int) = (int (*)(int))dlsym(library, "go");
-        if (go(4) != 4 || dlclose(library) != 0) return 1;
-    }
-    return 0;
-}
-""")
+    write_library_and_user()
     for linker in ("bfd", "lld"):
         skip_unless(linker == "bfd" or subprocess.run(["ld.lld", "--version"],
                                                       capture_output=True).returncode == 0, "no lld")
@@ -423,6 +411,95 @@ def all_sites():
     check_equal({name for kind, name in without if kind == "proc"}, {"choose", "quiet"},
                 "procedures without probes")
     check_equal(len(loops_without), 1, "loops without probes: that of quiet")
+
+
+@case
+def landings():
+    """Where exceptions are caught and setjmp returns, the site around is told, at every level."""
+    for flags in (*((level,) for level in LEVELS), ("-O2", "-flto"), ("-O2", "-fno-reorder-blocks"),
+                  ("-O3", "-g", "-fnon-call-exceptions")):
+        binary = scratch("landings")
+        compile_gcc("g++", [*flags, "-fchecking", program("landings.cpp"), "-o", binary])
+        check_landings(binary)
+
+
+@case
+def loops_with_setjmp():
+    """Two loops with a setjmp in each: gcc takes them for one, so both have rows, each its line, and no
+    probes. A loop beside one with a setjmp, around one, or with one alone, is as any other."""
+    write("jumps.c", """
+#include <setjmp.h>
+#include <stdio.h>
+static jmp_buf back;
+volatile int three = 3;
+__attribute__((noinline)) void work(int k) { fflush(stdout); if (k == 1) longjmp(back, 1); }
+__attribute__((noinline)) void two(void) {
+    for (volatile int k = 0; k < three; k++) { if (!setjmp(back)) work(k); }  // first
+    for (volatile int k = 0; k < three; k++) { if (!setjmp(back)) work(k); }  // second
+}
+__attribute__((noinline)) void beside(void) {
+    for (volatile int k = 0; k < three; k++) { if (!setjmp(back)) work(k); }  // blurred
+    for (volatile int k = 0; k < three; k++) work(0);                         // beside
+}
+__attribute__((noinline)) void around(void) {
+    for (volatile int k = 0; k < three; k++) {  // outer
+        if (!setjmp(back)) work(k);
+        for (volatile int j = 0; j < three; j++) work(0);  // inner
+    }
+}
+__attribute__((noinline)) void none(void) {
+    if (setjmp(back)) return;
+    work(0);
+    work(1);
+}
+int main(void) { two(); beside(); around(); none(); return 0; }
+""")
+    with open(scratch("jumps.c"), encoding="utf-8") as file:
+        line = {match.group(1): number for number, text in enumerate(file, 1)
+                if (match := re.search(r"// (\w+)$", text.rstrip()))}
+    for level in LEVELS:
+        binary = build_here("jumps.c", [level, "-g", "-fchecking"])
+        rows = {row.line: (row.probes, row.enclosing.line if row.enclosing.kind == "loop" else 0)
+                for row in Table(binary).rows if row.kind == "loop"}
+        check_equal(rows, {line["first"]: (False, 0), line["second"]: (False, 0),
+                           line["blurred"]: (False, 0), line["beside"]: (True, 0),
+                           line["outer"]: (True, 0), line["inner"]: (True, line["outer"])}, level)
+        _, log = recorded(binary)
+        check_equal(log.wrong, [], level)
+        loops = {path.rsplit("/", 1)[1]: seen for path, seen in log.entered.items()
+                 if re.search(r"/\d+$", path)}
+        check_equal(loops, {str(line["beside"]): (1, 3), str(line["outer"]): (1, 3),
+                            str(line["inner"]): (3, 9)}, level)
+
+
+@case
+def bodies_stand_apart():
+    """From -O1 on what a probe does when its site is on stands behind the procedure's last return,
+    with the unwinder's table right there: a backtrace from a probe reaches main."""
+    write("apart.c", """
+#include <stdio.h>
+__attribute__((noinline)) int work(int n) {
+    for (int i = 0; i < n; i++) fflush(stdout);
+    return n;
+}
+int main(void) { return work(3) == 3 ? 0 : 1; }
+""")
+    for level in ("-O1", "-O2", "-O3", "-Os"):
+        assembler = scratch("apart.s")
+        compile_gcc("gcc", [level, "-S", scratch("apart.c"), "-o", assembler])
+        with open(assembler, encoding="utf-8") as file:
+            body = re.search(r"^work:$(.*?)^\t\.size\twork,", file.read(), re.M | re.S).group(1)
+        before, _, behind = body.rpartition("\tret")
+        check_equal((before.count("call\t*dwell_"), behind.count("call\t*dwell_")), (0, 4), level)
+    skip_unless(subprocess.run(["gdb", "--version"], capture_output=True).returncode == 0, "no gdb")
+    binary = build_here("apart.c", ["-O2"])
+    for entry in ("enter", "leave", "loop_enter_counting", "loop_leave"):
+        done = subprocess.run(
+            ["gdb", "-q", "-batch", "-nx", "-ex", "set breakpoint pending on",
+             "-ex", f"set environment LD_PRELOAD {probing.RECORDER}", "-ex", "break work",
+             "-ex", "run", "-ex", f"break dwell_{entry}", "-ex", "continue", "-ex", "bt", binary],
+            capture_output=True, text=True, timeout=120, cwd=scratch())
+        check(re.search(r"#1 .* work .*\n#2 .* main ", done.stdout), f"{entry}: {done.stdout}")
 
 
 if __name__ == "__main__":

@@ -96,6 +96,23 @@ def paused():
 
 
 @case
+def reset():
+    """After MPI_Pcontrol(2) all figures of a rank are those of what came after it: 0.2 s, of which
+    0.1 s of a pause that began before."""
+    profile = profiled([program("reset")], 2)
+    for rank in profile.ranks:
+        real = rank["real_ns"] / 1e9
+        check(0.199 <= real <= 0.55, f"real time {real} s of rank {rank['rank']}")
+    pause = profile.json["paused_ns"] / 1e9 / 2
+    check(0.099 <= pause < 0.19, f"{pause} s paused after the reset")
+    real = sum(rank["real_ns"] for rank in profile.ranks)
+    intrusion = sum(rank["intrusion_ns"] for rank in profile.ranks)
+    virtual = profile.json["total_ns"]
+    check(abs(real - intrusion - virtual) <= 1e6,
+          f"real {real} ns less intrusion {intrusion} is not the time of the run {virtual}")
+
+
+@case
 def sampled_lines():
     """Samples show where the time between two calls goes: a line that runs twice as often as
     another gets twice as many."""
@@ -106,7 +123,7 @@ def sampled_lines():
     if taken == 0:
         skip_unless(paranoid <= 2, f"perf_event_paranoid is {paranoid}")
         skip_unless(perf_works(), "perf_event_open is not permitted here")
-    check(taken > 300, f"{taken} samples of 2 s at 500 Hz")
+    check(taken > 100, f"{taken} samples of 2 s at 500 Hz, as far as there was a processor")
     where = {}
     for interval in profile.intervals:
         for line in interval.get("lines", []):

@@ -28,17 +28,19 @@ void make_node(Merged* merged, const char* call, uint64_t recorded_blocked_ns) {
     node.totals.count = 20;
     node.totals.time_ns = 1000;
     node.totals.min_ns = 8;
+    node.totals.unknown_waits = 20;
     node.totals.blocked_ns = recorded_blocked_ns;
     node.ranks = 2;
     ASSERT_TRUE(merged->nodes.push(program) && merged->nodes.push(node));
     for (uint32_t rank = 0; rank < 2; ++rank) {
-        ASSERT_TRUE(merged->ranks.push(MergedRank{}));
+        ASSERT_TRUE(merged->ranks.add(MergedRank{}));
         MergedRow row{};
         row.node = 1;
         row.rank = rank;
         row.totals.count = 10;
         row.totals.time_ns = rank == 0 ? 900 : 100;
         row.totals.min_ns = rank == 0 ? 85 : 8;
+        row.totals.unknown_waits = 10;
         row.totals.blocked_ns = recorded_blocked_ns;
         ASSERT_TRUE(merged->rows.push(row));
     }
@@ -111,6 +113,35 @@ TEST(BlockedEstimate, LargeMessagesTakeTimeToCopy) {
     totals.blocked_ns = 10;  // few of them blocked
     estimate_blocked(&merged);
     EXPECT_EQ(totals.blocked_ns, 10u);
+}
+
+// 5 of 20 barriers are not known: they took a quarter of what is estimated for all.
+TEST(BlockedEstimate, OnlyCallsThatAreNotKnown) {
+    Merged merged;
+    make_node(&merged, "MPI_Barrier", 0);
+    Totals& totals = merged.nodes[1].totals;
+    totals.unknown_waits = 5;
+    totals.sync_ns = totals.blocked_ns = 600;
+    estimate_blocked(&merged);
+    EXPECT_EQ(totals.blocked_ns, 600u + (1000 - 20 * 8) / 4);
+    totals.unknown_waits = 0;
+    estimate_blocked(&merged);
+    EXPECT_EQ(totals.blocked_ns, 600u);
+    totals.unknown_waits = 20;
+    estimate_blocked(&merged);
+    EXPECT_EQ(totals.blocked_ns, 1000u);  // never longer than the calls
+}
+
+// What is known of large receives stays.
+TEST(BlockedEstimate, KnownWaitingOfLargeMessages) {
+    Merged merged;
+    make_node(&merged, "MPI_Recv", 0);
+    Totals& totals = merged.nodes[1].totals;
+    totals.bytes_received = 20'000'000;
+    totals.time_ns = totals.blocked_ns = totals.sync_ns = 70'000'000;
+    totals.min_ns = 3'000'000;
+    estimate_blocked(&merged);
+    EXPECT_EQ(totals.blocked_ns, 70'000'000u);
 }
 
 TEST(BlockedEstimate, NeverNegative) {

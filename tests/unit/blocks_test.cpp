@@ -236,6 +236,7 @@ TEST_F(Blocks, PhasesKnowTheirIteration) {
     }
     const Node* node = child(nullptr, "step");
     EXPECT_EQ(node->count, 5u);
+    EXPECT_EQ(part_of(node)->first_iteration, 3u);
     EXPECT_EQ(part_of(node)->iteration, 7u);
     EXPECT_NE(node->site.flags & kNodePhase, 0);
     EXPECT_EQ(child(node, "work in step")->count, 5u);
@@ -268,6 +269,27 @@ class Pause {
         g_page.ticket = ++ticket;
     }
 };
+
+// As MPI_Pcontrol(2): the phase that is open counts as begun, with the number that it has.
+TEST_F(Blocks, AForgottenPhaseKeepsItsNumber) {
+    begin_phase(phase("forgotten"), 4);
+    end_phase();
+    begin_phase(phase("forgotten"), 5);
+    g_page.resets += 1;
+    { const Pause pause; }  // after which every thread looks
+    begin_phase(phase("later"), 1);
+    end_phase();
+    const Node* node = child(nullptr, "forgotten");
+    EXPECT_EQ(node->count, 1u);
+    EXPECT_EQ(part_of(node)->first_iteration, 5u);
+    EXPECT_EQ(part_of(node)->iteration, 5u);
+    end_phase();
+    begin_phase(phase("forgotten"), 6);
+    end_phase();
+    EXPECT_EQ(part_of(node)->first_iteration, 5u);
+    EXPECT_EQ(part_of(node)->iteration, 6u);
+    EXPECT_EQ(node->count, 2u);
+}
 
 TEST_F(Blocks, PausesTakeNoTimeAndKeepBlocksPaired) {
     begin("around");

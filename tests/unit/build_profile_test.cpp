@@ -71,7 +71,7 @@ TEST_F(Phases, TreeTimesAndRows) {
     records_.row(to_receive, 0, 0, totals(20, 4000));
     records_.row(again, 0, 0, totals(18, 900));
     records_.row(to_barrier, 1, 0, totals(2, 31));
-    records_.rank(1).paused_ns = 7;
+    records_.rank(1, [](MergedRank* rank) { rank->paused_ns = 7; });
     records_.rank(0);
 
     const Profile profile = build_profile(records_.merged);
@@ -127,6 +127,44 @@ TEST_F(Phases, TreeTimesAndRows) {
     EXPECT_EQ(profile.intervals[0].from, send_node);
     EXPECT_EQ(profile.intervals[0].booked_on, a);
     EXPECT_FALSE(has_note(profile, "debug information"));
+}
+
+// Its time is apart from computation and communication; its bytes are no messages.
+TEST_F(Phases, InputAndOutputBetweenCommunication) {
+    const uint32_t init = records_.communication(start_, app_, after("main", "MPI_Init"),
+                                                 "MPI_Init", totals(1, 1000));
+    const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a", 0));
+    const uint32_t send = records_.communication(in_a, app_, after("phase_a", "MPI_Send"),
+                                                 "MPI_Send", totals(20, 300, 0, 160));
+    // The statement stands where the source has MPI_Recv.
+    const uint32_t write = records_.io(in_a, app_, after("phase_a", "MPI_Recv"), IoCall::kWrite,
+                                       totals(20, 700, 0, 4096));
+    const uint32_t to_send = records_.interval(init, send, start_, 1, 50);
+    records_.row(init, 0, 0, totals(1, 1000));
+    records_.row(send, 0, 0, totals(20, 300, 0, 160));
+    records_.row(write, 0, 0, totals(20, 700, 0, 4096));
+    records_.row(to_send, 0, 0, totals(1, 50));
+    records_.rank(0);
+    const Profile profile = build_profile(records_.merged);
+    expect_conservation(profile);
+    EXPECT_EQ(profile.io_ns, 700u);
+    EXPECT_EQ(profile.computation_ns, 50u);
+    EXPECT_EQ(profile.transfer_ns, 1300u);
+    EXPECT_EQ(profile.total_ns, 2050u);
+    const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
+    ASSERT_NE(main, kNoNode);
+    const uint32_t call_a = child(profile, main, SiteKind::kCall, "phase_a");
+    ASSERT_NE(call_a, kNoNode);
+    const uint32_t a = child(profile, call_a, SiteKind::kProcedure, "phase_a");
+    ASSERT_NE(a, kNoNode);
+    const uint32_t written = child(profile, a, SiteKind::kIo, "write");
+    ASSERT_NE(written, kNoNode);
+    EXPECT_EQ(profile.nodes[written].totals.time_ns, 700u);
+    EXPECT_EQ(profile.nodes[written].totals.bytes_sent, 4096u);
+    EXPECT_EQ(profile.nodes[written].computation_ns, 0u);
+    EXPECT_NE(profile.nodes[written].line, 0);
+    EXPECT_EQ(profile.nodes[a].totals.time_ns, 1000u);
+    EXPECT_EQ(profile.nodes[a].totals.bytes_sent, 160u);
 }
 
 TEST_F(Phases, TwoCallsOnOneLine) {
@@ -396,16 +434,29 @@ TEST(BuildProfile, FortranMainProgramStandsForMain) {
 
 TEST(BuildProfile, Notes) {
     MergedBuilder records;
-    MergedRank& first = records.rank(0);
-    first.dropped = 12;
-    first.guessed = 1;
-    first.clock_errors = 5;
-    records.rank(2).dropped = 3;
-    records.rank(3).state = static_cast<uint32_t>(FileState::kRunning);
-    records.rank(4).state = static_cast<uint32_t>(FileState::kAborted);
-    records.rank(5).flags = kFileNoUnwinder | kFileNoSampling;
-    records.merged.ranks[records.merged.ranks.size() - 1].folded_paths = 8;
-    records.rank(6).samples_lost = 9;
+    records.rank(0, [](MergedRank* rank) {
+        rank->dropped = 12;
+        rank->guessed = 1;
+        rank->clock_errors = 5;
+        rank->order_kept = 40;
+        rank->order_far = 2;
+    });
+    records.rank(2, [](MergedRank* rank) {
+        rank->dropped = 3;
+        rank->order_kept = 1;
+        rank->order_posted = 6;
+        rank->order_unknown = 7;
+    });
+    const auto ended = [](FileState state) {
+        return [state](MergedRank* rank) { rank->state = static_cast<uint32_t>(state); };
+    };
+    records.rank(3, ended(FileState::kRunning));
+    records.rank(4, ended(FileState::kAborted));
+    records.rank(5, [](MergedRank* rank) {
+        rank->flags = kFileNoUnwinder | kFileNoSampling;
+        rank->folded_paths = 8;
+    });
+    records.rank(6, [](MergedRank* rank) { rank->samples_lost = 9; });
     Totals polls = totals(9, 90);
     polls.untimed = 7;
     const uint32_t gone = records.module("/nonexistent/app");
@@ -419,6 +470,10 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "15 calls on 2 ranks are not counted"));
     EXPECT_TRUE(has_note(profile, "1 request on 1 rank"));
     EXPECT_TRUE(has_note(profile, "5 negative durations on 1 rank"));
+    EXPECT_TRUE(has_note(profile, "41 choices on 2 ranks between messages fell in the order"));
+    EXPECT_TRUE(has_note(profile, "2 choices on 1 rank between messages took what came: some"));
+    EXPECT_TRUE(has_note(profile, "6 choices on 1 rank between messages took what came: receives"));
+    EXPECT_TRUE(has_note(profile, "7 choices on 1 rank between messages took what came: what"));
     EXPECT_TRUE(has_note(profile, "8 calls on 1 rank are booked without their call path"));
     EXPECT_TRUE(has_note(profile, "9 samples on 1 rank were lost"));
     EXPECT_TRUE(has_note(profile, "rank 3 did not reach MPI_Finalize"));
@@ -426,7 +481,9 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "rank 5: libunwind is missing"));
     EXPECT_TRUE(has_note(profile, "rank 5: sampling"));
     EXPECT_TRUE(has_note(profile, "8 calls of MPI_Iprobe, MPI_Test repeated an unsuccessful one"));
-    EXPECT_EQ(profile.notes.size(), 12u);  // and the module that is gone
+    EXPECT_TRUE(
+        has_note(profile, "waiting for ranks that are not included counts as MPI transfer"));
+    EXPECT_EQ(profile.notes.size(), 17u);  // and the module that is gone
 }
 
 TEST(BuildProfile, FewOfManyRanks) {
@@ -454,10 +511,12 @@ TEST(BuildProfile, NotesWhatTheStatementsDoNotCover) {
     const uint32_t send = records.communication(0, gone, 0x10, "MPI_Send", totals(2, 1895));
     records.row(send, 0, 0, totals(1, 900));
     records.row(send, 1, 0, totals(1, 995));
-    MergedRank& short_one = records.rank(0);
-    short_one.real_ns = 1000;
-    short_one.intrusion_ns = 50;
-    records.rank(1).real_ns = 1000;
+    for (const uint32_t number : {0u, 1u}) {
+        records.rank(number, [number](MergedRank* rank) {
+            rank->real_ns = 1000;
+            rank->intrusion_ns = number == 0 ? 50 : 0;
+        });
+    }
     const Profile profile = build_profile(records.merged);
     EXPECT_TRUE(has_note(profile, "on 1 rank the statements add up"));
     EXPECT_TRUE(has_note(profile, "on rank 0: 5.0 % missing"));

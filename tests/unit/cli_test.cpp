@@ -13,7 +13,7 @@ class CliTest : public testing::Test {
     void SetUp() override {
         for (const char* name :
              {"DWELL_OUT", "DWELL_CALLPATH", "DWELL_SAMPLE", "DWELL_PEERS", "DWELL_MEMORY_MIB",
-              "DWELL_ROW_LIMIT", "DWELL_MERGE_TIMEOUT", "DWELL_QUIET"}) {
+              "DWELL_ROW_LIMIT", "DWELL_MERGE_TIMEOUT", "DWELL_WAIT", "DWELL_IO", "DWELL_QUIET"}) {
             unsetenv(name);
         }
     }
@@ -57,6 +57,11 @@ TEST_F(CliTest, UsageErrorsAreOneLineAndCodeTwo) {
                                       {"--callpath", "-1", "a"},
                                       {"--peers", "3x", "a"},
                                       {"--memory", "99999999999999999999", "a"},
+                                      {"--wait", "all", "a"},
+                                      {"--wait", "node|off", "a"},
+                                      {"--wait", "0", "a"},
+                                      {"--io", "yes", "a"},
+                                      {"--io", "on|off", "a"},
                                       {"--merge-timeout", "", "a"}};
     for (const Words& words : wrong) {
         const auto options = parse_run(words);
@@ -65,6 +70,15 @@ TEST_F(CliTest, UsageErrorsAreOneLineAndCodeTwo) {
         EXPECT_EQ(options.error().text.find('\n'), std::string::npos);
         EXPECT_FALSE(options.error().text.empty());
     }
+}
+
+TEST_F(CliTest, WaitIsOneOfThreeWords) {
+    for (const std::string word : {"full", "node", "off"}) {
+        const auto options = parse_run({"--wait", word, "a"});
+        ASSERT_TRUE(options) << word;
+        EXPECT_EQ(options->wait, word);
+    }
+    EXPECT_EQ(setting_error("DWELL_WAIT", "never"), "full, node or off");
 }
 
 TEST_F(CliTest, AVariableIsTheTwinOfItsOption) {

@@ -44,6 +44,24 @@ TEST(CompileCommandTest, SourcesAndOtherInputs) {
     }
 }
 
+TEST(CompileCommandTest, ProceduresMayBeMarked) {
+    for (const Words& words : std::initializer_list<Words>{{"a.c"},
+                                                           {"-x", "c", "a.ll"},
+                                                           {"-o", "a.bc", "-c", "a.cpp"},
+                                                           {"a.c", "-finline-functions"}}) {
+        EXPECT_TRUE(read_compile_command(words).may_mark) << words.back();
+    }
+    for (const Words& words : std::initializer_list<Words>{
+             {"a.ll"},
+             {"a.c", "b.bc"},
+             {"-x", "ir", "a"},
+             {"-finstrument-functions", "a.c"},
+             {"a.c", "-finstrument-function-entry-bare"},
+             {"-Xclang", "-finstrument-functions-after-inlining", "a.c"}}) {
+        EXPECT_FALSE(read_compile_command(words).may_mark) << words.back();
+    }
+}
+
 TEST(CompileCommandTest, QuestionsMakeNoCode) {
     for (const Words& words : std::initializer_list<Words>{{},
                                                            {"-v"},

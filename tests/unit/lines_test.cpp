@@ -1,7 +1,9 @@
 // Addresses in freshly compiled fixtures must give the lines that their sources are marked with.
 #include "summarize/lines.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/auxv.h>
 
 #include "fixture_binary.h"
 #include "summarize/symbol_names.h"
@@ -286,6 +288,30 @@ TEST_F(Lines, MissingAndMalformedFiles) {
     for (const uint32_t module : {gone, note, folder}) {
         EXPECT_EQ(lines.state(module), ModuleState::kMissing);
     }
+}
+
+// The dynamic linker knows where clock_gettime is; the first bytes are the ELF header.
+TEST_F(Lines, CodeThatTheKernelPutsIntoEveryProcess) {
+    void* const vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (vdso == nullptr) GTEST_SKIP() << "no vdso here";
+    const auto clock_gettime = reinterpret_cast<uint64_t>(dlsym(vdso, "__vdso_clock_gettime"));
+    ASSERT_NE(clock_gettime, 0u);
+    const uint64_t offset = clock_gettime - getauxval(AT_SYSINFO_EHDR);
+    dlclose(vdso);
+    LineResolver lines;
+    for (const char* name : {"linux-vdso.so.1", "[vdso]"}) {
+        const uint32_t module = lines.add_module(name, "");
+        const ResolvedAddress& found = lines.resolve(module, offset + 4);
+        ASSERT_EQ(found.frames.size(), 1u);
+        EXPECT_EQ(found.frames[0].function, "clock_gettime [vdso]");
+        EXPECT_EQ(found.labels, kLabelNoLine);
+        EXPECT_EQ(lines.resolve(module, 4).frames[0].function, "[vdso]");
+        EXPECT_EQ(lines.state(module), ModuleState::kSymbols);
+    }
+    // Of another kernel.
+    const uint32_t other = lines.add_module("linux-vdso.so.1", "12345678901234567890");
+    EXPECT_EQ(lines.resolve(other, offset + 4).frames[0].function, "[vdso]");
+    EXPECT_EQ(lines.state(other), ModuleState::kChanged);
 }
 
 TEST_F(Lines, AddressOutsideEveryFunction) {

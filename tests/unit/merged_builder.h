@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <string>
 
+#include "runtime/io_calls.h"
 #include "runtime/mpi_calls.h"
 #include "summarize/profile.h"
 
@@ -65,6 +67,17 @@ class MergedBuilder {
         node.rank_min_ns = node.rank_max_ns = figures.time_ns;
         return add(node, SiteKind::kCommunication, parent);
     }
+    uint32_t io(uint32_t parent, uint32_t module, uint64_t offset, IoCall call,
+                const Totals& figures) {
+        MergedNode node{};
+        node.module = module;
+        node.offset = offset;
+        node.call = static_cast<uint16_t>(call);
+        node.totals = figures;
+        node.ranks = 1;
+        node.rank_min_ns = node.rank_max_ns = figures.time_ns;
+        return add(node, SiteKind::kIo, parent);
+    }
     // `row`: the offset of a SiteRow.
     uint32_t probe(uint32_t parent, SiteKind kind, uint32_t module, uint64_t row,
                    const Totals& figures) {
@@ -99,14 +112,15 @@ class MergedBuilder {
     void row(uint32_t node, uint32_t rank, uint32_t thread, const Totals& figures) {
         merged.rows.push({node, rank, thread, 0, figures});
     }
-    MergedRank& rank(uint32_t number) {
+    // One that finished well, with what `set` makes of it.
+    void rank(uint32_t number, const std::function<void(MergedRank*)>& set = nullptr) {
         MergedRank result{};
         result.rank = number;
-        result.program = text("/home/user/phases");
+        result.program = "/home/user/phases";
         result.state = static_cast<uint32_t>(FileState::kFinalized);
-        merged.ranks.push(result);
+        if (set) set(&result);
+        merged.ranks.add(result);
         merged.world_size = std::max(merged.world_size, number + 1);
-        return merged.ranks[merged.ranks.size() - 1];
     }
 
     Merged merged;
@@ -141,7 +155,8 @@ inline uint32_t child(const Profile& profile, uint32_t parent, SiteKind kind,
 
 // DESIGN 5.5, in every node, in every row, and between the two.
 inline void expect_conservation(const Profile& profile) {
-    EXPECT_EQ(profile.computation_ns + profile.transfer_ns + profile.blocked_ns + profile.paused_ns,
+    EXPECT_EQ(profile.computation_ns + profile.transfer_ns + profile.blocked_ns + profile.io_ns +
+                  profile.paused_ns,
               profile.total_ns);
     std::map<std::array<uint32_t, 3>, uint64_t> row_time;
     std::map<uint32_t, uint64_t> rows_of_node;
@@ -156,7 +171,7 @@ inline void expect_conservation(const Profile& profile) {
         if (!profile.rows.empty()) {
             EXPECT_EQ(rows_of_node[i], node.totals.time_ns) << node.name;
         }
-        if (node.kind == SiteKind::kCommunication) continue;
+        if (node.kind == SiteKind::kCommunication || node.kind == SiteKind::kIo) continue;
         uint64_t sum = node.computation_ns;
         for (const uint32_t index : node.children) sum += profile.nodes[index].totals.time_ns;
         EXPECT_EQ(sum, node.totals.time_ns) << node.name;
@@ -164,7 +179,7 @@ inline void expect_conservation(const Profile& profile) {
     EXPECT_EQ(computation, profile.computation_ns);
     for (const ProfileRow& row : profile.rows) {
         const ProfileNode& node = profile.nodes[row.node];
-        if (node.kind == SiteKind::kCommunication) continue;
+        if (node.kind == SiteKind::kCommunication || node.kind == SiteKind::kIo) continue;
         uint64_t sum = row.computation_ns;
         for (const uint32_t index : node.children) sum += row_time[{row.rank, row.thread, index}];
         EXPECT_EQ(sum, row.totals.time_ns) << node.name;

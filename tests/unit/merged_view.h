@@ -43,7 +43,9 @@ inline void append(FigureList* list, const Totals& totals) {
     for (uint64_t figure :
          {totals.count, totals.time_ns, totals.min_ns, totals.max_ns, totals.sync_ns,
           totals.blocked_ns, totals.bytes_sent, totals.bytes_received, totals.failed,
-          totals.folded_peers, totals.untimed}) {
+          totals.folded_peers, totals.untimed, totals.late_sender_ns, totals.late_receiver_ns,
+          totals.passed_on_ns, totals.unknown_waits, totals.guessed_waits,
+          totals.estimated_waits}) {
         list->push_back(figure);
     }
     for (int slot = 0; slot < kEventSlots; slot++) {
@@ -54,6 +56,14 @@ inline void append(FigureList* list, const Totals& totals) {
                             totals.estimated_ns, totals.volume}) {
         list->push_back(figure);
     }
+}
+
+// The names lie in `merged`.
+inline std::vector<MergedRank> ranks_of(const Merged& merged) {
+    std::vector<MergedRank> ranks;
+    RankReader reader(merged.ranks);
+    for (MergedRank rank; reader.next(&rank);) ranks.push_back(rank);
+    return ranks;
 }
 
 // Every figure of every node, histogram, row, peer and distance, by what it belongs to.
@@ -87,8 +97,34 @@ inline std::map<std::string, FigureList> all_figures(const Merged& merged) {
                                                   distance.time_ns,    distance.sync_ns,
                                                   distance.bytes_sent, distance.bytes_received};
     }
-    for (const MergedRank& rank : merged.ranks) {
-        all["rank " + std::to_string(rank.rank) + " on " + (merged.text.data() + rank.host)] = {
+    for (const MergedPhase& phase : merged.phases) {
+        all["phase " + path_of(merged, phase.node)] = {phase.first, phase.last, phase.last_behind,
+                                                       phase.rank_behind};
+    }
+    const auto grid_name = [&merged](const MergedGrid& grid) {
+        std::string name = std::string("grid ") + (merged.text.data() + grid.name);
+        for (const int32_t size : grid.size) name += " " + std::to_string(size);
+        return name + " !" + std::to_string(grid.periodic);
+    };
+    for (const MergedGrid& grid : merged.grids) {
+        all[grid_name(grid)] = {grid.dimensions, grid.ranks};
+    }
+    for (const MergedPlace& place : merged.places) {
+        FigureList& list = all["place of " + std::to_string(place.rank) + " in " +
+                               grid_name(merged.grids[place.grid])];
+        for (const int32_t at : place.coordinate) list.push_back(static_cast<uint64_t>(at));
+    }
+    for (const MergedBlame& partner : merged.partners) {
+        all["partner " + path_of(merged, partner.group) + " " + std::to_string(partner.peer) + " " +
+            std::to_string(partner.path)] = {partner.count, partner.time_ns, partner.max_ns,
+                                             partner.passed_on_ns, partner.lost_ns};
+    }
+    for (const MergedBlame& cause : merged.causes) {
+        all["cause " + std::to_string(cause.group) + " " + std::to_string(cause.peer)] = {
+            cause.count, cause.time_ns, cause.passed_on_ns, cause.lost_ns};
+    }
+    for (const MergedRank& rank : ranks_of(merged)) {
+        all["rank " + std::to_string(rank.rank) + " on " + rank.host] = {
             static_cast<uint64_t>(rank.pid), rank.threads, rank.real_ns, rank.state};
     }
     return all;

@@ -83,7 +83,8 @@ class Polls : public Records {
         const CellIndex left = from == 0 ? 0 : index_of(node_at(from));
         for (CellIndex at = node_at(to)->first_child; at != 0;
              at = cell_at<Node>(at)->next_sibling) {
-            if (cell_at<Node>(at)->site.offset == left) return cell_at<Node>(at);
+            if (static_cast<CellIndex>(cell_at<Node>(at)->site.offset) == left)
+                return cell_at<Node>(at);
         }
         return nullptr;
     }

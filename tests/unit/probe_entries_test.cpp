@@ -304,6 +304,75 @@ TEST_F(Probes, CoroutinesHaveTheirOwnOpenEntries) {
 }
 #endif
 
+// Slots on stacks of coroutines that lie far from each other.
+class Coroutines : public Probes {
+  protected:
+    uint64_t* on(size_t number) {
+        auto* slot = reinterpret_cast<uint64_t*>(&memory_[(number << 17) + 65536]);
+        *slot = code(100 + number);
+        return slot;
+    }
+
+  private:
+    std::vector<char> memory_ = std::vector<char>(3 << 17);
+};
+
+// One resumes the other, neither calls it: each has the time that it ran, and none of the other's.
+TEST_F(Coroutines, ThatResumeEachOtherStandSideBySide) {
+    for (const auto& [first, second] : {std::pair{0, 1}, std::pair{1, 0}}) {
+        reset();
+        Frames frames;
+        frames.enter(kP, 1, 16);
+        probe(dwell_enter, kQ, on(first));
+        spin(kWork);
+        const uint64_t begin = now_ticks();
+        probe(dwell_enter, kR, on(second));
+        spin(4 * kWork);
+        probe(dwell_loop_enter, kQLoop, on(first));
+        const uint64_t in_second = now_ticks() - begin;
+        spin(kWork);
+        probe(dwell_leave, kR, on(second));  // it ends
+        probe(dwell_loop_leave, kQLoop, on(first), 1);
+        probe(dwell_leave, kQ, on(first));
+        const uint64_t all = now_ticks() - begin;
+        frames.leave(kP, 1);
+        const Node* p = find({from(16), at_site(kP)});
+        const Node* q = find_from(p, {from(100 + static_cast<uint64_t>(first)), at_site(kQ)});
+        const Node* r = find_from(p, {from(100 + static_cast<uint64_t>(second)), at_site(kR)});
+        ASSERT_NE(r, nullptr);
+        EXPECT_GE(r->ticks, 4 * kWork);
+        EXPECT_LE(r->ticks, all - kWork);
+        EXPECT_GE(q->ticks, 2 * kWork);
+        EXPECT_LE(find_from(q, {at_site(kQLoop)})->ticks, all - in_second);
+        EXPECT_GE(p->ticks, q->ticks + r->ticks);
+        expect_at_rest();
+    }
+}
+
+// What was begun by a procedure that is over takes its time where it goes on.
+TEST_F(Coroutines, ThatAnotherProcedureResumesGoOnThere) {
+    Frames frames;
+    frames.enter(kP, 1, 16);
+    probe(dwell_enter, kQ, on(0));
+    spin(kWork);
+    frames.leave(kP, 1);
+    frames.enter(kR, 1, 32);
+    probe(dwell_loop_enter, kQLoop, on(0));
+    spin(4 * kWork);
+    probe(dwell_loop_leave, kQLoop, on(0), 1);
+    probe(dwell_leave, kQ, on(0));
+    frames.leave(kR, 1);
+    const Node* before = find({from(16), at_site(kP), from(100), at_site(kQ)});
+    EXPECT_EQ(before->count, 0u);
+    EXPECT_GE(before->ticks, kWork);
+    const Node* q = find({from(32), at_site(kR), from(100), at_site(kQ)});
+    ASSERT_NE(q, nullptr);
+    EXPECT_EQ(q->count, 1u);
+    EXPECT_GE(q->ticks, 4 * kWork);
+    EXPECT_EQ(find_from(q, {at_site(kQLoop)})->count, 1u);
+    expect_at_rest();
+}
+
 TEST_F(Probes, MoreOtherStacksThanThereIsRoomForAreDropped) {
     std::vector<char> memory(20 << 16);
     auto slot_on = [&memory](size_t number) {

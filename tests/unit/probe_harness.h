@@ -43,21 +43,26 @@ extern int g_attachments;  // calls of attach_for_probe()
 
 using Entry = void (*)();
 
-inline void call_entry(Entry entry, const SiteRow* row, const uint64_t* slot, uint64_t iterations) {
+// What r9 holds afterwards.
+inline uint64_t call_entry(Entry entry, const SiteRow* row, const uint64_t* slot,
+                           uint64_t iterations) {
+    uint64_t brought_back;
     asm volatile(
-        "mov %1, %%r11\n\t"
-        "mov %2, %%r10\n\t"
-        "mov %3, %%r9\n\t"
-        "call *%0"
-        :
+        "mov %2, %%r11\n\t"
+        "mov %3, %%r10\n\t"
+        "mov %4, %%r9\n\t"
+        "call *%1\n\t"
+        "mov %%r9, %0"
+        : "=r"(brought_back)
         : "r"(entry), "r"(row), "r"(slot), "r"(iterations)
         : "r9", "r10", "r11", "cc", "memory");
+    return brought_back;
 }
 
-inline void probe(Entry entry, int site, const uint64_t* slot, uint64_t iterations = 0) {
+inline uint64_t probe(Entry entry, int site, const uint64_t* slot, uint64_t iterations = 0) {
     const SiteRow* row = &g_table.rows[site];
-    if (__atomic_load_n(&g_table.levels[site], __ATOMIC_RELAXED) == kLevelOff) return;
-    call_entry(entry, row, slot, iterations);
+    if (__atomic_load_n(&g_table.levels[site], __ATOMIC_RELAXED) == kLevelOff) return 0;
+    return call_entry(entry, row, slot, iterations);
 }
 
 // The slot of the return address of the procedure that this is used in.
@@ -76,6 +81,10 @@ class Frames {
     }
     void leave(int site, int depth) { probe(dwell_leave, site, at(depth)); }
     void loop_enter(int site, int depth) { probe(dwell_loop_enter, site, at(depth)); }
+    // Where the loop counts.
+    uint64_t* loop_enter_counting(int site, int depth) {
+        return reinterpret_cast<uint64_t*>(probe(dwell_loop_enter_counting, site, at(depth)));
+    }
     void loop_leave(int site, int depth, uint64_t iterations) {
         probe(dwell_loop_leave, site, at(depth), iterations);
     }

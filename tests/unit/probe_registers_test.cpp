@@ -158,9 +158,9 @@ Width widest() {
 class ProbeRegisters : public Probes {
   protected:
     // The probe, with all registers at values of their own. r9, where a probe has an argument, r10
-    // and r11 are lost to the caller.
-    void expect_kept(Entry entry, int site, const uint64_t* slot, uint64_t iterations,
-                     uint64_t shift, uint32_t mxcsr = 0x1f80) {
+    // and r11 are lost to the caller. Gives back r9.
+    uint64_t expect_kept(Entry entry, int site, const uint64_t* slot, uint64_t iterations,
+                         uint64_t shift, uint32_t mxcsr = 0x1f80) {
         // On the heap: the stack under the probes is theirs.
         auto before = std::make_unique<Registers>();
         auto after = std::make_unique<Registers>();
@@ -193,6 +193,7 @@ class ProbeRegisters : public Probes {
         if (width == kZmm) {
             EXPECT_EQ(memcmp(after->masks, before->masks, sizeof(after->masks)), 0);
         }
+        return after->general[8];
     }
 };
 
@@ -205,6 +206,10 @@ TEST_F(ProbeRegisters, AreKeptOnTheFastWayAndOnTheSlowOne) {
             expect_kept(dwell_enter, kP, frames.at(1), 0, shift);
             expect_kept(dwell_loop_enter, kOuter, frames.at(1), 0, shift);
             expect_kept(dwell_loop_leave, kOuter, frames.at(1), 7, shift);
+            const uint64_t count =
+                expect_kept(dwell_loop_enter_counting, kSecond, frames.at(1), 0, shift);
+            *reinterpret_cast<uint64_t*>(count) += 5;
+            expect_kept(dwell_loop_leave, kSecond, frames.at(1), 0, shift);
             expect_kept(dwell_landed, kP, frames.at(1), 0, shift);
             expect_kept(dwell_leave, kP, frames.at(1), 0, shift);
             frames.enter(kP, 1, 16 + shift);
@@ -218,6 +223,7 @@ TEST_F(ProbeRegisters, AreKeptOnTheFastWayAndOnTheSlowOne) {
     }
     EXPECT_EQ(part(find({from(16), at_site(kP), at_site(kOuter)})).iterations, 21u);
     EXPECT_EQ(part(find({from(24), at_site(kP), at_site(kOuter)})).iterations, 21u);
+    EXPECT_EQ(part(find({from(24), at_site(kP), at_site(kSecond)})).iterations, 15u);
     expect_at_rest();
 }
 

@@ -45,7 +45,9 @@ class Walk {
         } else if (!open_.empty()) {  // longjmp or an exception, to any frame
             const int to = static_cast<int>(chance_() % static_cast<unsigned>(depth()));
             while (!open_.empty() && open_.back().depth > to) open_.pop_back();
-            if (to > 0) frames_.landed(kP, to);
+            if (to == 0) return;
+            while (open_.back().loop && chance_() % 2 == 0) open_.pop_back();  // caught around it
+            frames_.landed(open_.back().site, to);
         }
     }
     void call() {

@@ -50,6 +50,35 @@ TEST_F(Probes, TimeIsWhatPassesBetweenEnterAndLeave) {
     EXPECT_LE(node->max_ticks, longest);
 }
 
+// DWELL_INJECT_NS: four probes are delayed, and no procedure's time holds any of that.
+TEST_F(Probes, InjectedDelaysAreIntrusion) {
+    Frames frames;
+    auto one_round = [&] {
+        frames.enter(kP, 1, 16);
+        frames.enter(kQ, 2, 32);
+        frames.leave(kQ, 2);
+        frames.leave(kP, 1);
+    };
+    one_round();
+    g_process.inject_ticks = kWork;
+    live_->epoch += 1;
+    live_->ticket += 1;
+    for (int i = 0; i < 3; ++i) {
+        const uint64_t slow = thread()->slow_ticks;
+        const uint64_t ticks = find({from(16), at_site(kP)})->ticks;
+        const uint64_t injected = record().injected_ticks;
+        const uint64_t before = now_ticks();
+        one_round();
+        const uint64_t elapsed = now_ticks() - before;
+        EXPECT_GE(record().injected_ticks - injected, 4 * kWork);
+        EXPECT_GE(thread()->slow_ticks - slow, record().injected_ticks - injected);
+        const uint64_t took = find({from(16), at_site(kP)})->ticks - ticks;
+        EXPECT_LE(took + (thread()->slow_ticks - slow), elapsed);
+    }
+    g_process.inject_ticks = 0;
+    expect_at_rest();
+}
+
 TEST_F(Probes, InclusiveTimeHoldsTheCallee) {
     Frames frames;
     frames.enter(kP, 1, 16);
@@ -216,62 +245,6 @@ TEST_F(Probes, LeavingDropsWhatLiesBelow) {
     EXPECT_EQ(record().probe_depth, 0u);
     EXPECT_EQ(part(find({from(16), at_site(kR), from(32), at_site(kP)})).abandoned, 1u);
     EXPECT_EQ(part(find({from(16), at_site(kR)})).abandoned, 0u);
-    expect_at_rest();
-}
-
-TEST_F(Probes, LandingDropsFramesButNotTheLoopThatCatches) {
-    Frames frames;
-    frames.enter(kP, 1, 16);
-    frames.loop_enter(kOuter, 1);
-    for (int i = 0; i < 3; ++i) {
-        frames.enter(kQ, 2, 32);
-        frames.enter(kR, 3, 48);
-        frames.landed(kP, 1);  // R threw, the body of the loop caught
-        EXPECT_EQ(record().probe_depth, 2u);
-        const uint64_t probes = record().probes;
-        frames.enter(kR, 3, 64);  // called by something without probes in P's frame
-        frames.leave(kR, 3);
-        EXPECT_EQ(record().probes, probes + 1);
-    }
-    frames.loop_leave(kOuter, 1, 4);
-    frames.leave(kP, 1);
-    const Node* loop = find({from(16), at_site(kP), at_site(kOuter)});
-    EXPECT_EQ(part(loop).iterations, 4u);
-    EXPECT_EQ(part(loop).abandoned, 0u);
-    EXPECT_EQ(part(find_from(loop, {from(32), at_site(kQ)})).abandoned, 3u);
-    EXPECT_EQ(find_from(loop, {from(64), at_site(kR)})->count, 3u);
-    expect_at_rest();
-}
-
-TEST_F(Probes, LoopsLeftByAnExceptionInTheirFrameAreDropped) {
-    Frames frames;
-    for (int i = 0; i < 2; ++i) {
-        frames.enter(kP, 1, 16);
-        frames.loop_enter(kOuter, 1);
-        frames.loop_enter(kInner, 1);
-        frames.landed(kP, 1);
-        frames.loop_enter(kSecond, 1);  // not inside them
-        EXPECT_EQ(record().probe_depth, 2u);
-        frames.loop_leave(kSecond, 1, 2);
-        frames.loop_enter(kOuter, 1);
-        frames.loop_enter(kInner, 1);
-        frames.loop_enter(kInner, 1);  // the first one was left by an exception caught in Outer
-        EXPECT_EQ(record().probe_depth, 3u);
-        frames.loop_leave(kInner, 1, 3);
-        frames.loop_enter(kOuter, 1);  // both gone
-        frames.loop_enter(kInner, 1);
-        frames.leave(kP, 1);  // from within, by an exception that P caught and returned
-    }
-    const Node* p = find({from(16), at_site(kP)});
-    const Node* outer = find_from(p, {at_site(kOuter)});
-    const Node* inner = find_from(outer, {at_site(kInner)});
-    EXPECT_EQ(outer->count, 6u);
-    EXPECT_EQ(part(outer).abandoned, 6u);
-    EXPECT_EQ(inner->count, 8u);
-    EXPECT_EQ(part(inner).abandoned, 6u);
-    EXPECT_EQ(part(inner).iterations, 6u);
-    EXPECT_EQ(part(find_from(p, {at_site(kSecond)})).abandoned, 0u);
-    EXPECT_EQ(all_below(root()).size(), 6u);
     expect_at_rest();
 }
 

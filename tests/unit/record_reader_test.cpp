@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "runtime/omp_constructs.h"
 #include "summarize/merged.h"
 #include "tests/unit/merged_view.h"
 #include "tests/unit/synthetic_records.h"
@@ -73,6 +74,70 @@ TEST(RecordReader, ReadsEveryFigureOfANode) {
     EXPECT_TRUE(is_well_formed(merged));
 }
 
+// 4 sends waited 60 ns in all: 50 for late receivers, of them 20 passed on; 10 not known.
+TEST(RecordReader, WaitingAndItsCauses) {
+    Example example;
+    RecordFile& file = example.file;
+    file.header().flags |= kFileWaits;
+    file.part(example.send).sync_ticks = 60;
+    file.part(example.send).blocked_ticks = 10;
+    file.wait(example.send).late_receiver_ticks = 60;
+    file.wait(example.send).passed_on_ticks = 20;
+    file.wait(example.send).unknown = 1;
+    file.wait(example.send).guessed = 2;
+    file.add_partner(example.send, 7, 0xabc, {2, 35, 0, 30}, 20);
+    file.add_partner(example.send, 8, 0xabc, {1, 15, 0, 15});
+    file.wait(example.send).rest_count = 1;
+    file.wait(example.send).rest_ticks = 10;
+    file.add_cause(7, 0xabc, 2, 15, 15);
+    file.add_cause(3, 0xdef, 1, 20, 0);
+    file.last_thread().rest_cause_ticks = 25;
+    file.last_thread().rest_cause_count = 3;
+    file.last_thread().intrusion_ticks = 100;
+    file.last_thread().own_ticks = 80;
+    file.last_thread().injected_ticks = 5;
+    const Merged merged = example.merged();
+    const auto nodes = nodes_by_path(merged);
+    const std::string send = "program/4 /bin/app:16" + comm("MPI_Send", 0x20);
+    const Totals& totals = merged.nodes[nodes.at(send)].totals;
+    EXPECT_EQ(totals.sync_ns, 60u);
+    EXPECT_EQ(totals.blocked_ns, 70u);
+    EXPECT_EQ(totals.late_receiver_ns, 60u);
+    EXPECT_EQ(totals.passed_on_ns, 20u);
+    EXPECT_EQ(totals.unknown_waits, 1u);
+    EXPECT_EQ(totals.guessed_waits, 2u);
+    // The analysis of this version follows messages, not collectives: nothing is known of those.
+    const Totals& allreduce =
+        merged.nodes[nodes.at("program/4 /bin/app:16" + comm("MPI_Allreduce", 0x30))].totals;
+    EXPECT_EQ(allreduce.unknown_waits, kMpiCalls[call_number("MPI_Allreduce")].analysed ? 0u : 3u);
+    const auto all = all_figures(merged);
+    EXPECT_EQ(all.at("partner " + send + " 7 " + std::to_string(0xabc)),
+              (FigureList{2, 35, 30, 20, 0}));
+    EXPECT_EQ(all.at("partner " + send + " 8 " + std::to_string(0xabc)),
+              (FigureList{1, 15, 15, 0, 0}));
+    EXPECT_EQ(all.at("partner " + send + " " + std::to_string(kNoPeer) + " 0"),
+              (FigureList{1, 10, 0, 0, 10}));
+    EXPECT_EQ(all.at("cause " + std::to_string(0xabc) + " 7"), (FigureList{2, 15, 0, 0}));
+    EXPECT_EQ(all.at("cause " + std::to_string(0xdef) + " 3"), (FigureList{1, 20, 20, 0}));
+    EXPECT_EQ(all.at("cause 0 " + std::to_string(kNoPeer)), (FigureList{3, 25, 0, 25}));
+    const MergedRank rank = ranks_of(merged).at(0);
+    EXPECT_EQ(rank.intrusion_ns, 100u);
+    EXPECT_EQ(rank.own_ns, 80u);
+    EXPECT_EQ(rank.injected_ns, 5u);
+    EXPECT_TRUE(is_well_formed(merged));
+}
+
+// Without the analysis nothing is known of any call that may wait.
+TEST(RecordReader, WithoutAnalysisAllWaitingIsUnknown) {
+    Example example;
+    const Merged merged = example.merged();
+    const auto nodes = nodes_by_path(merged);
+    const std::string solve = "program/4 /bin/app:16";
+    EXPECT_EQ(merged.nodes[nodes.at(solve + comm("MPI_Send", 0x20))].totals.unknown_waits, 4u);
+    EXPECT_EQ(merged.nodes[nodes.at(solve + comm("MPI_Allreduce", 0x30))].totals.unknown_waits, 3u);
+    EXPECT_EQ(merged.nodes[0].totals.unknown_waits, 0u);
+}
+
 TEST(RecordReader, IntervalsNameMergedNodes) {
     Example example;
     const Merged merged = example.merged();
@@ -116,8 +181,8 @@ TEST(RecordReader, TicksBecomeNanosecondsWithoutOverflow) {
     EXPECT_EQ(merged.nodes[0].totals.time_ns, 1'537'228'672'809'129'301u);  // 2^62 / 3
     EXPECT_EQ(merged.nodes[0].totals.min_ns, 10u);
     EXPECT_EQ(merged.nodes[0].totals.max_ns, 100u);
-    EXPECT_EQ(merged.ranks[0].call_cost_ns_q8, 16u * 256u);
-    EXPECT_EQ(merged.ranks[0].real_ns, 3'000'000'000u);
+    EXPECT_EQ(ranks_of(merged).at(0).call_cost_ns_q8, 16u * 256u);
+    EXPECT_EQ(ranks_of(merged).at(0).real_ns, 3'000'000'000u);
 }
 
 TEST(RecordReader, ANodeNeverCalledHasNoMinimum) {
@@ -144,12 +209,12 @@ TEST(RecordReader, WhatARankSaysOfItself) {
     Merged merged;
     ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
     ASSERT_EQ(merged.ranks.size(), 1u);
-    const MergedRank& rank = merged.ranks[0];
+    const MergedRank rank = ranks_of(merged).at(0);
     EXPECT_EQ(rank.rank, 5u);
     EXPECT_EQ(rank.pid, 1005);
-    EXPECT_STREQ(merged.text.data() + rank.host, "host2");
-    EXPECT_STREQ(merged.text.data() + rank.program, "/bin/app");
-    EXPECT_STREQ(merged.text.data() + rank.command, "app -x");
+    EXPECT_STREQ(rank.host, "host2");
+    EXPECT_STREQ(rank.program, "/bin/app");
+    EXPECT_STREQ(rank.command, "app -x");
     EXPECT_EQ(rank.state, static_cast<uint32_t>(FileState::kRunning));
     EXPECT_EQ(rank.flags, static_cast<uint32_t>(kFileNoUnwinder));
     EXPECT_EQ(rank.threads, 3u);
@@ -161,6 +226,68 @@ TEST(RecordReader, WhatARankSaysOfItself) {
     EXPECT_EQ(merged.world_size, 8u);
     EXPECT_EQ(merged.flags, static_cast<uint32_t>(kMergedPartial));
     EXPECT_STREQ(merged.job, "job");
+}
+
+// A tick is a nanosecond here. What was noted before the observation began again says nothing of
+// it.
+TEST(RecordReader, FiguresOfTheOperatingSystem) {
+    for (const uint64_t reset_ticks : {0u, 6000u, 9500u}) {
+        RecordFile file(0, 1);
+        file.header().start_ticks = 1000;
+        file.header().end_ticks = 12'000;
+        file.header().reset_ticks = reset_ticks;
+        file.header().usage_ticks = 9000;
+        file.header().usage.user_ns = 11;
+        file.header().usage.major_faults = 12;
+        file.header().usage.storage_written_bytes = 13;
+        file.add_thread(0, {});
+        Merged merged;
+        ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+        const MergedRank rank = ranks_of(merged).at(0);
+        const bool known = reset_ticks < 9000;
+        EXPECT_EQ(rank.usage_ns, reset_ticks == 0 ? 8000u : known ? 3000u : 0u);
+        EXPECT_EQ(rank.usage.user_ns, known ? 11u : 0u);
+        EXPECT_EQ(rank.usage.major_faults, known ? 12u : 0u);
+        EXPECT_EQ(rank.usage.storage_written_bytes, known ? 13u : 0u);
+    }
+}
+
+TEST(RecordReader, InputAndOutput) {
+    RecordFile file(0, 1);
+    const CellIndex root = file.add_thread(0, {});
+    const CellIndex write = file.add_io(root, 0, 9, IoCall::kWrite, {3, 30, 5, 15}, 0, 700);
+    file.add_file(write, "/small", 2, 200);
+    file.add_file(write, "/large", 1, 500);
+    const CellIndex open = file.add_io(root, 0, 11, IoCall::kOpen, {5, 10, 1, 4});
+    file.add_file(open, "/seldom", 2, 0);
+    file.add_file(open, "/often", 3, 0);
+    const CellIndex unnamed = file.add_io(root, 0, 13, IoCall::kRead, {1, 2, 2, 2}, 64);
+    file.at<IoPart>(file.at<Node>(unnamed).part).failed = 1;
+    Merged merged;
+    ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    ASSERT_EQ(merged.nodes.size(), 4u);
+    const auto node_of = [&merged](IoCall call) {
+        for (const MergedNode& node : merged.nodes) {
+            if (node.call == static_cast<uint16_t>(call)) return node;
+        }
+        ADD_FAILURE();
+        return MergedNode{};
+    };
+    const auto name_of = [&merged](const MergedNode& node) {
+        return std::string(merged.text.data() + node.file);
+    };
+    const MergedNode written = node_of(IoCall::kWrite);
+    EXPECT_EQ(written.kind, static_cast<uint8_t>(SiteKind::kIo));
+    EXPECT_EQ(written.totals.bytes_sent, 700u);
+    EXPECT_EQ(written.totals.bytes_received, 0u);
+    EXPECT_EQ(written.totals.time_ns, 30u);
+    EXPECT_EQ(name_of(written), "/large");
+    EXPECT_EQ(written.file_bytes, 500u);
+    EXPECT_EQ(written.other_files, 1u);
+    EXPECT_EQ(name_of(node_of(IoCall::kOpen)), "/often");
+    EXPECT_EQ(node_of(IoCall::kRead).file, 0u);
+    EXPECT_EQ(node_of(IoCall::kRead).totals.bytes_received, 64u);
+    EXPECT_EQ(node_of(IoCall::kRead).totals.failed, 1u);
 }
 
 TEST(RecordReader, EqualSitesOfOneThreadAreOneRow) {
@@ -240,7 +367,7 @@ TEST(RecordReader, CirclesEnd) {
     EXPECT_EQ(merged.nodes[0].totals.count, 1u);
     EXPECT_EQ(merged.peers.size(), 1u);
     EXPECT_EQ(merged.modules.size(), 1u);
-    EXPECT_EQ(merged.ranks[0].threads, 1u);
+    EXPECT_EQ(ranks_of(merged).at(0).threads, 1u);
 }
 
 // main (row 0x100) has a loop (row 0x120) with a call of work (row 0x140, called 12 times, of which
@@ -298,7 +425,8 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_EQ(work.time_ns, 200u);
     EXPECT_EQ(work.untimed, 4u);
     EXPECT_EQ(work.off_entries, 5u);
-    EXPECT_EQ(work.estimated_ns, 200u) << "3 and 5 entries of (400 ticks / 8 timed entries)";
+    EXPECT_EQ(work.estimated_ns, 186u)
+        << "3 entries of 400 ticks / 8 timed ones, 5 of 400 / 9 that were timed or recursive";
     EXPECT_EQ(work.abandoned, 1u);
     EXPECT_EQ(work.blocked_ns, 0u);
     const Totals& marker = merged.nodes[nodes.at(kProbedMain + "/9!4 step")].totals;
@@ -306,11 +434,64 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_EQ(marker.min_ns, UINT64_MAX) << "never timed";
     EXPECT_EQ(merged.nodes[nodes.at(kProbedMain + "/8!4 read input\nmain.c:7")].totals.time_ns,
               25u);
-    EXPECT_EQ(merged.ranks[0].probes, 21u);
-    EXPECT_EQ(merged.ranks[0].probes_missed, 3u);
-    EXPECT_EQ(merged.ranks[0].probes_dropped, 2u);
+    EXPECT_EQ(ranks_of(merged).at(0).probes, 21u);
+    EXPECT_EQ(ranks_of(merged).at(0).probes_missed, 3u);
+    EXPECT_EQ(ranks_of(merged).at(0).probes_dropped, 2u);
     EXPECT_EQ(merged.rows.size(), 8u);
     EXPECT_TRUE(is_well_formed(merged));
+}
+
+// A region of two threads, with a barrier in it, a loop and a task, and what the second one did
+// before. One tick is half a nanosecond.
+TEST(RecordReader, ReadsEveryFigureOfOpenMp) {
+    RecordFile file(0, 1);
+    file.header().ticks_per_second = 2'000'000'000;
+    file.add_module(1, "/bin/app", "id");
+    const auto add = [&file](CellIndex parent, uint64_t offset, OmpConstruct construct,
+                             Figures figures, OmpPart part) {
+        const CellIndex node = file.add_probe(parent, SiteKind::kOpenMp, 1, offset, figures);
+        file.at<Node>(node).site.call = static_cast<uint16_t>(construct);
+        file.at<OmpPart>(file.at<Node>(node).part) = part;
+        return node;
+    };
+    for (uint32_t thread = 0; thread < 2; ++thread) {
+        const CellIndex root = file.add_thread(thread, {});
+        const CellIndex region = add(root, 64, OmpConstruct::kParallel, {2, 1000, 400, 600},
+                                     {0, 0, 0, 0, 0, 2 - 2 * thread, 0, 40});
+        add(region, 80, OmpConstruct::kLoop, {2, 300, 100, 200}, {50, 0, 0, 0, 0, 0, 7, 0});
+        add(region, 96, OmpConstruct::kBarrier, {2, 200, 100, 100}, {0, 0, 0, 160, 0, 0, 0, 0});
+        add(region, 112, OmpConstruct::kTask, {3, 90, 30, 30}, {0, 1, 0, 0, 80, 4, 0, 0});
+        if (thread == 1)
+            add(root, 0, OmpConstruct::kIdle, {1, 500, 500, 500}, {0, 0, 0, 500, 0, 0, 0, 0});
+    }
+    Merged merged;
+    ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    ASSERT_TRUE(is_well_formed(merged));
+    const auto of = [&merged](OmpConstruct construct) -> const Totals& {
+        for (const MergedNode& node : merged.nodes) {
+            if (is_openmp(node.kind) && node.call == static_cast<uint16_t>(construct)) {
+                return node.totals;
+            }
+        }
+        return merged.nodes[0].totals;
+    };
+    ASSERT_EQ(merged.nodes.size(), 6u);
+    const Totals& region = of(OmpConstruct::kParallel);
+    EXPECT_EQ(region.count, 4u);
+    EXPECT_EQ(region.time_ns, 1000u);
+    EXPECT_EQ(region.min_ns, 200u);
+    EXPECT_EQ(region.max_ns, 300u);
+    EXPECT_EQ(region.created, 2u);
+    EXPECT_EQ(region.omp_overhead_ns, 40u);
+    EXPECT_EQ(of(OmpConstruct::kLoop).iterations, 100u);
+    EXPECT_EQ(of(OmpConstruct::kLoop).chunks, 14u);
+    EXPECT_EQ(of(OmpConstruct::kBarrier).omp_wait_ns, 160u);
+    EXPECT_EQ(of(OmpConstruct::kTask).omp_start_ns, 80u);
+    EXPECT_EQ(of(OmpConstruct::kTask).created, 8u);
+    EXPECT_EQ(of(OmpConstruct::kTask).untimed, 2u);
+    EXPECT_EQ(of(OmpConstruct::kIdle).omp_idle_ns, 250u);
+    EXPECT_EQ(of(OmpConstruct::kIdle).omp_wait_ns, 0u);
+    EXPECT_EQ(merged.rows.size(), 2u + 9);
 }
 
 // The file of a process that was killed at virtual tick 1000 - 100: main had been open from tick

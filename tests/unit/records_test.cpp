@@ -41,7 +41,8 @@ TEST_F(Records, TwoCallsAndTheComputationBetweenThem) {
     // Reached by the send: from the start of the thread, then from the receive.
     std::set<std::pair<uint64_t, uint64_t>> intervals;
     for (CellIndex at = send->first_child; at != 0; at = cell_at<Node>(at)->next_sibling) {
-        intervals.insert({cell_at<Node>(at)->site.offset, cell_at<Node>(at)->ticks});
+        intervals.insert(
+            {static_cast<CellIndex>(cell_at<Node>(at)->site.offset), cell_at<Node>(at)->ticks});
     }
     const std::set<std::pair<uint64_t, uint64_t>> expected = {{0, 500}, {index_of(receive), 200}};
     EXPECT_EQ(intervals, expected);

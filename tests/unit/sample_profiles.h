@@ -11,7 +11,9 @@
 #include <tuple>
 #include <vector>
 
+#include "runtime/io_calls.h"
 #include "runtime/mpi_calls.h"
+#include "runtime/omp_constructs.h"
 #include "summarize/profile.h"
 
 namespace dwell::samples {
@@ -37,6 +39,9 @@ struct Calls {
     int slot = kSendReady;     // where all calls go, but for:
     uint64_t other_count = 0;  // calls in the next slot
     uint64_t other_ns = 0;
+    uint64_t sync_ns = 0;  // of blocked_ns, known
+    uint64_t late_sender_ns = 0;
+    uint64_t late_receiver_ns = 0;
 };
 
 class Builder {
@@ -96,6 +101,10 @@ class Builder {
         totals.count += calls.count;
         totals.time_ns += calls.time_ns;
         totals.blocked_ns += calls.blocked_ns;
+        totals.sync_ns += calls.sync_ns;
+        totals.late_sender_ns += calls.late_sender_ns;
+        totals.late_receiver_ns += calls.late_receiver_ns;
+        if (calls.sync_ns == 0) totals.unknown_waits += calls.count;
         totals.bytes_sent += calls.sent;
         totals.bytes_received += calls.received;
         totals.min_ns = calls.count ? calls.time_ns / calls.count / 2 : UINT64_MAX;
@@ -122,6 +131,24 @@ class Builder {
         profile_.nodes[parent].labels &= ~uint32_t{kLabelEstimated};
         row_of(parent, rank, 0).totals.count += count;
     }
+    uint32_t openmp(OmpConstruct construct, const std::string& file, int line, uint32_t parent) {
+        const auto call = static_cast<uint16_t>(construct);
+        const uint32_t node = add(SiteKind::kOpenMp, omp_construct_name(call), file, line, parent);
+        profile_.nodes[node].call = call;
+        profile_.nodes[node].labels |= kLabelProbed;
+        return node;
+    }
+    // Own time of a thread in a construct, of which it waited so long; `idle`: had nothing to do.
+    Totals& spent(uint32_t node, uint32_t rank, uint32_t thread, uint64_t count, uint64_t own_ns,
+                  uint64_t wait_ns, bool idle = false) {
+        ProfileRow& row = row_of(node, rank, thread);
+        row.computation_ns += own_ns;
+        row.totals.count += count;
+        (idle ? row.totals.omp_idle_ns : row.totals.omp_wait_ns) += wait_ns;
+        profile_.computation_ns -= wait_ns;
+        (idle ? profile_.omp_idle_ns : profile_.omp_wait_ns) += wait_ns;
+        return row.totals;
+    }
     Totals& totals_of(uint32_t node, uint32_t rank) { return row_of(node, rank, 0).totals; }
     void compute(uint32_t node, uint32_t rank, uint64_t ns, uint32_t thread = 0) {
         row_of(node, rank, thread).computation_ns += ns;
@@ -136,8 +163,10 @@ class Builder {
             for (auto i = static_cast<uint32_t>(profile_.nodes.size()); i-- > 0;) {
                 if (rows.count(i) == 0) continue;
                 const ProfileRow row = rows[i];
-                const bool is_comm = profile_.nodes[i].kind == SiteKind::kCommunication;
-                rows[i].totals.time_ns += is_comm ? 0 : row.computation_ns;
+                const SiteKind kind = profile_.nodes[i].kind;
+                const bool is_io = kind == SiteKind::kIo;
+                const bool is_statement = is_io || kind == SiteKind::kCommunication;
+                rows[i].totals.time_ns += is_statement ? 0 : row.computation_ns;
                 const uint32_t parent = profile_.nodes[i].parent;
                 if (parent == kNoNode) continue;
                 if (rows.count(parent) == 0) {
@@ -147,8 +176,14 @@ class Builder {
                 Totals& up = rows[parent].totals;
                 up.time_ns += rows[i].totals.time_ns;
                 up.blocked_ns += rows[i].totals.blocked_ns;
+                up.sync_ns += rows[i].totals.sync_ns;
+                up.late_sender_ns += rows[i].totals.late_sender_ns;
+                up.late_receiver_ns += rows[i].totals.late_receiver_ns;
+                if (is_io) continue;
                 up.bytes_sent += rows[i].totals.bytes_sent;
                 up.bytes_received += rows[i].totals.bytes_received;
+                up.omp_wait_ns += rows[i].totals.omp_wait_ns;
+                up.omp_idle_ns += rows[i].totals.omp_idle_ns;
             }
             for (auto& [node, row] : rows) profile_.rows.push_back(row);
         }
@@ -180,6 +215,10 @@ class Builder {
         sum.min_ns = std::min(sum.min_ns, row.totals.min_ns);
         sum.max_ns = std::max(sum.max_ns, row.totals.max_ns);
         sum.blocked_ns += row.totals.blocked_ns;
+        sum.sync_ns += row.totals.sync_ns;
+        sum.late_sender_ns += row.totals.late_sender_ns;
+        sum.late_receiver_ns += row.totals.late_receiver_ns;
+        sum.unknown_waits += row.totals.unknown_waits;
         sum.bytes_sent += row.totals.bytes_sent;
         sum.bytes_received += row.totals.bytes_received;
         for (int slot = 0; slot < kEventSlots; ++slot) {
@@ -191,12 +230,20 @@ class Builder {
         sum.abandoned += row.totals.abandoned;
         sum.estimated_ns += row.totals.estimated_ns;
         sum.volume += row.totals.volume;
+        sum.omp_wait_ns += row.totals.omp_wait_ns;
+        sum.omp_idle_ns += row.totals.omp_idle_ns;
+        sum.omp_start_ns += row.totals.omp_start_ns;
+        sum.omp_overhead_ns += row.totals.omp_overhead_ns;
+        sum.created += row.totals.created;
+        sum.chunks += row.totals.chunks;
         node.computation_ns += row.computation_ns;
         profile_.computation_ns += row.computation_ns;
         if (node.kind == SiteKind::kCommunication) {
             profile_.blocked_ns += row.totals.blocked_ns;
+            profile_.sync_ns += row.totals.sync_ns;
             profile_.transfer_ns += row.totals.time_ns - row.totals.blocked_ns;
         }
+        if (node.kind == SiteKind::kIo) profile_.io_ns += row.totals.time_ns;
         if (row.node == 0) profile_.total_ns += row.totals.time_ns;
     }
     void finish_ranks() {
@@ -219,6 +266,7 @@ class Builder {
         for (ProfileRank& rank : profile_.ranks) {
             const uint64_t lived = time_ns[{0, rank.rank}];
             rank.intrusion_ns = lived / 1000;
+            rank.own_ns = rank.intrusion_ns;
             rank.real_ns = lived + rank.intrusion_ns;
         }
     }
@@ -299,6 +347,52 @@ inline Profile halo_profile() {
     p.notes = {
         "Blocked time of collectives is an estimate: what lies above the shortest call of the "
         "same rank at the same line."};
+    return b.finish();
+}
+
+// Three ranks in a row, 10 s each: rank 0 computes for 6 s more than rank 1, which waits for it; so
+// does rank 2, for rank 1. A barrier waits for a third, of which one call in two is not known.
+inline Profile chain_profile() {
+    Builder b(3, "chain");
+    const std::string file = "/home/ada/chain.c";
+    const uint32_t main = b.proc("main", file, 10, 0);
+    const uint32_t send = b.comm("MPI_Ssend", file, 21, main);
+    const uint32_t recv = b.comm("MPI_Recv", file, 25, main);
+    const uint32_t barrier = b.comm("MPI_Barrier", file, 30, main);
+    // count, time, blocked, sent, received, longest, slot, other calls, sync, late sender, receiver
+    b.calls(send, 0, {100, 100 * kMs, 90 * kMs, 800, 0, 2 * kMs, 0, 0, 0, 90 * kMs, 0, 90 * kMs});
+    b.calls(send, 1, {100, 20 * kMs, 10 * kMs, 800, 0, kMs, 0, 0, 0, 10 * kMs, 0, 10 * kMs});
+    b.calls(recv, 1,
+            {100, 6000 * kMs, 5980 * kMs, 0, 800, 70 * kMs, kRecvBlocked, 0, 0, 5980 * kMs,
+             5980 * kMs, 0});
+    b.calls(recv, 2,
+            {100, 6500 * kMs, 6450 * kMs, 0, 800, 80 * kMs, kRecvBlocked, 0, 0, 6450 * kMs,
+             6450 * kMs, 0});
+    for (uint32_t rank = 0; rank < 3; ++rank) {
+        b.calls(barrier, rank, {10, 100 * kMs, 80 * kMs, 0, 0, 20 * kMs, 0, 0, 0, 40 * kMs, 0, 0});
+        b.totals_of(barrier, rank).unknown_waits = 5;
+        const uint64_t in_mpi[] = {200, 6120, 6600};
+        b.compute(main, rank, (10'000 - in_mpi[rank]) * kMs);
+        b.profile().ranks[rank].flags = kFileWaits;
+    }
+    Profile& p = b.profile();
+    p.intervals.push_back(
+        {send, send, main, 99, 9700 * kMs, kMs, 99 * kMs, {{"assemble", file, 55, 900}}});
+    p.intervals.push_back({recv, send, main, 100, 3700 * kMs, kMs, 38 * kMs, {}});
+    p.intervals.push_back({kNoNode, recv, main, 1, 30 * kMs, 30 * kMs, 30 * kMs, {}});
+    p.partners = {{recv, 1, 1, 100, 6400 * kMs, 80 * kMs, 5900 * kMs, 0},
+                  {recv, 0, 0, 99, 5970 * kMs, 70 * kMs, 0, 0},
+                  {barrier, 0, 0, 10, 100 * kMs, 20 * kMs, 0, 0},
+                  {send, 1, 2, 100, 90 * kMs, 2 * kMs, 0, 0},
+                  {recv, 1, kNoNode, 1, 50 * kMs, 50 * kMs, 0, 0},
+                  {recv, kNoPeer, kNoNode, 1, 10 * kMs, 0, 0, 10 * kMs},
+                  {barrier, 2, 1, 10, 20 * kMs, 4 * kMs, 0, 0},
+                  {send, 2, 2, 100, 10 * kMs, kMs, 0, 0}};
+    p.causes = {{0, 0, 209, 11'970 * kMs, 5900 * kMs, 0},
+                {1, 1, 110, 450 * kMs, 0, 0},
+                {2, 1, 200, 100 * kMs, 0, 0},
+                {1, 2, 10, 70 * kMs, 0, 0},
+                {kNoNode, 1, 1, 60 * kMs, 0, 0}};
     return b.finish();
 }
 
@@ -437,6 +531,45 @@ inline Profile probed_profile() {
     return b.finish();
 }
 
+// 17 ranks, 16 of them on a grid of 4 x 4: rank r at (r / 4, r % 4). Each sets up for 20 ms and
+// makes 10 steps, numbered 5 to 14, but for rank 7, which was killed in its eighth. A step computes
+// 10 ms, in the last column 30 ms, and waits for the rest of 31 ms in a barrier. Rank 0 writes
+// output twice, for 5 ms.
+inline Profile grid_profile() {
+    Builder b(17, "waves");
+    const uint32_t setup = b.add(SiteKind::kBlock, "setup", "", 0, 0);
+    const uint32_t step = b.add(SiteKind::kBlock, "step", "", 0, 0);
+    const uint32_t barrier = b.comm("MPI_Barrier", "waves.c", 53, step);
+    const uint32_t output = b.add(SiteKind::kBlock, "output", "", 0, 0);
+    for (const uint32_t phase : {setup, step, output}) {
+        b.profile().nodes[phase].labels |= kLabelPhase;
+    }
+    for (uint32_t rank = 0; rank < 17; ++rank) {
+        b.entered(setup, rank, 1, 20 * kMs);
+        b.compute(setup, rank, 20 * kMs);
+        const uint64_t steps = rank == 7 ? 8 : 10;
+        const uint64_t computes = rank % 4 == 3 && rank < 16 ? 30 : 10;
+        b.entered(step, rank, steps, 31 * kMs);
+        b.totals_of(step, rank).min_ns = 31 * kMs;
+        b.compute(step, rank, steps * computes * kMs);
+        b.calls(barrier, rank,
+                {steps, steps * (31 - computes) * kMs, steps * (30 - computes) * kMs, 0, 0,
+                 (31 - computes) * kMs, kRecvBlocked, 0, 0});
+    }
+    b.entered(output, 0, 2, 5 * kMs);
+    b.totals_of(output, 0).min_ns = 5 * kMs;
+    b.compute(output, 0, 10 * kMs);
+    b.profile().nodes[step].phase = {true, 5, 14, 12, 7};
+    b.profile().nodes[output].phase = {true, 100, 200, 200, 0};
+    ProfileGrid grid{"cart", false, {4, 4}, {false, true}, 16, {}};
+    for (int rank = 0; rank < 16; ++rank) {
+        grid.places.push_back({static_cast<uint32_t>(rank), {rank / 4, rank % 4}});
+    }
+    b.profile().grids = {grid,
+                         {"pair", true, {2, 1, 5}, {false, false, true}, 1, {{4, {1, 0, 4}}}}};
+    return b.finish();
+}
+
 // A program without MPI.
 inline Profile serial_profile() {
     Builder b(1, "serial");
@@ -444,6 +577,96 @@ inline Profile serial_profile() {
     b.compute(main, 0, 1500 * kMs);
     b.profile().ranks[0].flags = kFileSerial;
     b.profile().ranks[0].state = FileState::kExited;
+    return b.finish();
+}
+
+// Two ranks compute 6 s each; rank 0 writes 800 bytes in 8 calls that take 1 s, of which one fails,
+// rank 1 writes 100 in one call of 3 s and reads 64 bytes in 2 calls of 1 s; what is left to 10 s
+// is spent in a barrier.
+inline Profile io_profile() {
+    Builder b(2, "reader");
+    const uint32_t main = b.proc("main", "reader.c", 3, 0);
+    const uint32_t write = b.add(SiteKind::kIo, "write", "reader.c", 7, main);
+    const uint32_t read = b.add(SiteKind::kIo, "read", "reader.c", 9, main);
+    const uint32_t barrier = b.comm("MPI_Barrier", "reader.c", 11, main);
+    for (const uint32_t rank : {0u, 1u}) b.compute(main, rank, 6000 * kMs);
+    b.calls(write, 0, {8, 1000 * kMs, 0, 800, 0, 500 * kMs});
+    b.calls(write, 1, {1, 3000 * kMs, 0, 100, 0, 3000 * kMs});
+    b.calls(read, 1, {2, 1000 * kMs, 0, 0, 64, 600 * kMs});
+    b.calls(barrier, 0, {1, 3000 * kMs, 3000 * kMs, 0, 0, 3000 * kMs, kRecvBlocked});
+    Profile& profile = b.profile();
+    for (const uint32_t node : {write, read}) {
+        profile.nodes[node].call =
+            static_cast<uint16_t>(node == write ? IoCall::kWrite : IoCall::kRead);
+        for (const uint32_t rank : {0u, 1u}) {
+            if (node == read && rank == 0) continue;
+            Totals& totals = b.totals_of(node, rank);
+            totals.unknown_waits = 0;
+            std::fill(std::begin(totals.event_count), std::end(totals.event_count), 0);
+            std::fill(std::begin(totals.event_ns), std::end(totals.event_ns), 0);
+        }
+    }
+    profile.nodes[write].io_file = "/scratch/out.dat";
+    profile.nodes[write].labels |= kLabelMoreFiles;
+    profile.nodes[read].io_file = "/scratch/in.dat";
+    return b.finish();
+}
+
+// Of the first three ranks what the operating system says: rank r has r + 1 times as much as rank
+// 0, rank 2 read five pages from storage, of rank 1 the bytes are not known.
+inline Profile with_usage(Profile profile) {
+    for (uint32_t r = 0; r < 3; ++r) {
+        ProfileRank& rank = profile.ranks.at(r);
+        rank.usage_ns = rank.real_ns;
+        ProcessUsage& usage = rank.usage;
+        usage.user_ns = (r + 1) * 1000 * kMs;
+        usage.system_ns = (r + 1) * 100 * kMs;
+        usage.peak_memory_bytes = (r + 1) * 1'000'000;
+        usage.minor_faults = (r + 1) * 1000;
+        usage.voluntary_switches = (r + 1) * 10;
+        usage.involuntary_switches = r + 1;
+    }
+    profile.ranks[2].usage.major_faults = 5;
+    profile.ranks[1].flags |= kFileNoBytes;
+    for (const auto& [rank, bytes] : {std::pair{0, 2000u}, std::pair{2, 4001u}}) {
+        ProcessUsage& usage = profile.ranks[static_cast<size_t>(rank)].usage;
+        usage.read_bytes = bytes;
+        usage.written_bytes = rank == 0 ? bytes + 1 : bytes;
+        usage.reads = 3;
+        usage.writes = 4;
+        usage.storage_read_bytes = 4096;
+        usage.storage_written_bytes = 8192;
+    }
+    return profile;
+}
+
+// A rank of two threads: 10 regions of a triangular loop, 90 and 250 ms, then a barrier at which
+// thread 0 waits 160 ms; 12 tasks; 100 ms outside of regions, in which thread 1 is idle.
+inline Profile openmp_profile() {
+    Builder b(1, "triangle");
+    b.profile().ranks[0].threads = 2;
+    b.profile().ranks[0].threads_served = 2;
+    b.profile().ranks[0].flags |= kFileSerial;
+    const std::string file = "/home/ada/triangle.c";
+    const uint32_t main = b.proc("main", file, 10, 0);
+    const uint32_t region = b.openmp(OmpConstruct::kParallel, file, 20, main);
+    const uint32_t loop = b.openmp(OmpConstruct::kLoop, file, 21, region);
+    const uint32_t barrier = b.openmp(OmpConstruct::kImplicitBarrier, file, 20, region);
+    const uint32_t task = b.openmp(OmpConstruct::kTask, file, 30, region);
+    const uint32_t idle = b.openmp(OmpConstruct::kIdle, "", 0, 0);
+    b.compute(main, 0, 100 * kMs);
+    Totals& forked = b.spent(region, 0, 0, 10, 2 * kMs, 0);
+    forked.created = 10;
+    forked.omp_overhead_ns = 1 * kMs;
+    b.spent(region, 0, 1, 10, 2 * kMs, 0);
+    b.spent(loop, 0, 0, 10, 90 * kMs, 0).iterations = 80;
+    b.spent(loop, 0, 1, 10, 250 * kMs, 0);
+    b.spent(barrier, 0, 0, 10, 161 * kMs, 160 * kMs);
+    b.spent(barrier, 0, 1, 10, 1 * kMs, 0);
+    Totals& tasks = b.spent(task, 0, 0, 12, 10 * kMs, 0);
+    tasks.created = 12;
+    tasks.omp_start_ns = 24 * kMs;
+    b.spent(idle, 0, 1, 9, 100 * kMs, 100 * kMs, true);
     return b.finish();
 }
 

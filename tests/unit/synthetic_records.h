@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "runtime/io_calls.h"
 #include "runtime/mpi_calls.h"
 #include "runtime/record_layout.h"
 
@@ -118,6 +120,25 @@ class RecordFile {
         at<CommPart>(comm).histogram = histogram;
         return cell;
     }
+    // An I/O node; its files follow.
+    CellIndex add_io(CellIndex parent, uint16_t module, uint64_t offset, IoCall call,
+                     Figures figures, uint64_t read = 0, uint64_t written = 0) {
+        const CellIndex cell = add_node(parent, SiteKind::kIo, module, offset, figures);
+        const CellIndex part = add_cells(1);
+        at<Node>(cell).site.call = static_cast<uint16_t>(call);
+        at<Node>(cell).part = part;
+        at<IoPart>(part).bytes_read = read;
+        at<IoPart>(part).bytes_written = written;
+        return cell;
+    }
+    void add_file(CellIndex node, const std::string& name, uint64_t count, uint64_t bytes) {
+        const CellIndex text = add_text(name);
+        const CellIndex cell = add_cells(1);
+        IoPart& part = at<IoPart>(at<Node>(node).part);
+        at<FileUse>(cell) = {text, part.first_file, count, 0, bytes, {}};
+        part.first_file = cell;
+        ++part.files;
+    }
     CellIndex add_interval(CellIndex reached, CellIndex left, CellIndex meet, Figures figures) {
         const CellIndex cell = add_node(reached, SiteKind::kInterval, 0, left, figures);
         at<Node>(cell).part = meet;
@@ -131,7 +152,7 @@ class RecordFile {
         at<Node>(cell).part = part;
         return cell;
     }
-    CellIndex add_named(CellIndex parent, SiteKind kind, const std::string& name, Figures figures) {
+    CellIndex add_text(const std::string& name) {
         const size_t bytes = offsetof(TextRecord, text) + name.size() + 1;
         const CellIndex text = add_cells(static_cast<uint32_t>(bytes / kCellBytes + 1));
         at<TextRecord>(text).next = header().first_text;
@@ -139,8 +160,33 @@ class RecordFile {
         memcpy(reinterpret_cast<char*>(&at<TextRecord>(text)) + offsetof(TextRecord, text),
                name.c_str(), name.size() + 1);
         header().first_text = text;
+        return text;
+    }
+    CellIndex add_named(CellIndex parent, SiteKind kind, const std::string& name, Figures figures) {
+        const CellIndex text = add_text(name);
         const CellIndex cell = add_probe(parent, kind, 0, text, figures);
         at<Node>(cell).site.flags = kNodeNamed;
+        return cell;
+    }
+    // A block that is a phase, numbered from `first` to `last`.
+    CellIndex add_phase(CellIndex parent, const std::string& name, uint64_t first, uint64_t last,
+                        Figures figures) {
+        const CellIndex cell = add_named(parent, SiteKind::kBlock, name, figures);
+        at<Node>(cell).site.flags |= kNodePhase;
+        probe_part(cell).first_iteration = first;
+        probe_part(cell).iteration = last;
+        return cell;
+    }
+    // As a process tells it: what is described later stands first in the list.
+    CellIndex add_grid(const std::string& name, const std::vector<int32_t>& sizes,
+                       uint32_t periodic, const std::vector<int32_t>& coordinates) {
+        const CellIndex text = add_text(name);
+        const CellIndex cell = add_cells(1);
+        GridRecord& grid = at<GridRecord>(cell);
+        grid = {header().first_grid, text, static_cast<uint32_t>(sizes.size()), periodic, {}, {}};
+        std::copy(sizes.begin(), sizes.end(), grid.size);
+        std::copy(coordinates.begin(), coordinates.end(), grid.coordinate);
+        header().first_grid = cell;
         return cell;
     }
     ProbePart& probe_part(CellIndex node) { return at<ProbePart>(at<Node>(node).part); }
@@ -156,6 +202,40 @@ class RecordFile {
         entries[++last_thread().probe_depth] = {0, 0, entry_virtual, node, flags};
     }
     CommPart& part(CellIndex node) { return at<CommPart>(at<Node>(node).part); }
+    WaitPart& wait(CellIndex node) {
+        if (part(node).wait == 0) {
+            const CellIndex made = add_cells(1);
+            part(node).wait = made;
+        }
+        return at<WaitPart>(part(node).wait);
+    }
+    // The node waited for `peer`, which was in the computation of that hash.
+    void add_partner(CellIndex node, uint32_t peer, uint32_t path, Figures figures,
+                     uint64_t passed_on = 0) {
+        const CellIndex cell = add_cells(1);
+        PartnerRecord& record = at<PartnerRecord>(cell);
+        record.peer = peer;
+        record.path = path;
+        record.count = figures.count;
+        record.ticks = figures.ticks;
+        record.max_ticks = figures.max_ticks;
+        record.passed_on_ticks = passed_on;
+        record.next = wait(node).first_partner;
+        wait(node).first_partner = cell;
+        wait(node).partner_count++;
+    }
+    // Of the last thread.
+    void add_cause(uint32_t peer, uint32_t path, uint64_t count, uint64_t ticks, uint64_t direct) {
+        const CellIndex cell = add_cells(1);
+        CauseRecord& record = at<CauseRecord>(cell);
+        record.peer = peer;
+        record.path = path;
+        record.count = count;
+        record.ticks = ticks;
+        record.direct_ticks = direct;
+        record.next = last_thread().first_cause;
+        last_thread().first_cause = cell;
+    }
     SizeHistogram& histogram(CellIndex node) { return at<SizeHistogram>(part(node).histogram); }
 
     CellIndex add_peer(CellIndex node, uint32_t peer, Figures figures, uint64_t bytes_sent = 0,

@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "report/figures.h"
+#include "report/names.h"
 #include "report/text_style.h"
 #include "tests/unit/sample_profiles.h"
 
@@ -16,8 +20,16 @@ namespace dwell {
 namespace {
 
 std::vector<Profile> all_profiles() {
-    return {samples::halo_profile(),   samples::hostile_profile(), samples::large_profile(),
-            samples::serial_profile(), samples::probed_profile(),  Profile{}};
+    return {samples::halo_profile(),
+            samples::hostile_profile(),
+            samples::large_profile(),
+            samples::serial_profile(),
+            samples::probed_profile(),
+            samples::grid_profile(),
+            samples::with_usage(samples::halo_profile()),
+            samples::openmp_profile(),
+            samples::io_profile(),
+            Profile{}};
 }
 
 TEST(TextReport, NoLineIsWiderThanAsked) {
@@ -55,6 +67,54 @@ TEST(TextReport, AsciiAndColoursOnlyWhenAsked) {
     }
 }
 
+TEST(TextReport, FiguresOfTheOperatingSystem) {
+    TextOptions options;
+    const auto has = [&options](const Profile& profile, const std::string& text) {
+        return write_text_report(profile, options).find(text) != std::string::npos;
+    };
+    Profile profile = samples::halo_profile();
+    options.per_rank = true;
+    EXPECT_FALSE(has(profile, "Peak memory"));
+    EXPECT_FALSE(has(profile, "Operating system"));
+    profile = samples::with_usage(std::move(profile));
+    // (1 + 2 + 3) / 3 million bytes, 1.91 MiB; three are 2.86.
+    EXPECT_TRUE(
+        has(profile,
+            "  Peak memory: 1.91 MiB a rank, most on rank 2: 2.86 MiB, 1.50 times the mean; 5 "
+            "pages"));
+    EXPECT_TRUE(has(profile, "all on rank 2."));
+    EXPECT_TRUE(has(profile, "Operating system"));
+    EXPECT_TRUE(has(profile, "     2  3.00 s  300 ms 2.86 MiB    3005      5       33      3"));
+    EXPECT_TRUE(has(profile, "     3  not known"));
+    EXPECT_FALSE(has(profile, "did not reach their end"));
+    profile.ranks[0].state = FileState::kRunning;
+    profile.ranks[0].usage_ns = profile.ranks[0].real_ns - 500'000'000;
+    EXPECT_TRUE(has(profile, "known up to 500 ms before"));
+    for (ProfileRank& rank : profile.ranks) rank.usage.peak_memory_bytes = 1 << 20;
+    for (ProfileRank& rank : profile.ranks) rank.usage.major_faults = 0;
+    EXPECT_TRUE(has(profile, "  Peak memory: 1.00 MiB a rank.\n"));
+}
+
+TEST(TextReport, InputAndOutput) {
+    const Profile profile = samples::io_profile();
+    TextOptions options;
+    options.per_rank = true;
+    const std::string report = write_text_report(profile, options);
+    const auto has = [&report](const std::string& text) {
+        return report.find(text) != std::string::npos;
+    };
+    // 5 s of 20 on two ranks; rank 1 has four of them.
+    EXPECT_TRUE(has("  I/O             2.50 s   25.0 %"));
+    EXPECT_TRUE(has("4.00 s      1     1.60"));
+    EXPECT_TRUE(has("reader.c:7 write"));
+    EXPECT_TRUE(has("rank 1: 3.00 s, 1.50x mean"));
+    EXPECT_TRUE(has("      out.dat and others\n"));
+    EXPECT_TRUE(has("      in.dat\n"));
+    EXPECT_NE(write_summary(profile, options, "").find("costliest I/O lines (2 of 2)"),
+              std::string::npos);
+    EXPECT_EQ(write_text_report(samples::halo_profile(), options).find("I/O"), std::string::npos);
+}
+
 TEST(TextReport, NamesLineAndRankThatCost) {
     const Profile profile = samples::halo_profile();
     const std::string report = write_text_report(profile, {});
@@ -65,6 +125,30 @@ TEST(TextReport, NamesLineAndRankThatCost) {
     const std::string summary = write_summary(profile, {}, "out/report.txt");
     EXPECT_NE(summary.find("out/report.txt"), std::string::npos);
     EXPECT_LE(std::count(summary.begin(), summary.end(), '\n'), 30);
+}
+
+TEST(TextReport, PhasesAndPlacesInAGrid) {
+    const Profile profile = samples::grid_profile();
+    std::string report;  // words, wherever lines are broken
+    std::istringstream words(write_text_report(profile, {}));
+    for (std::string word; words >> word;) report += word + " ";
+    const auto holds = [&report](const char* text) {
+        return report.find(text) != std::string::npos;
+    };
+    EXPECT_TRUE(holds("step 5 to 14, only to 12 on rank 7"));
+    EXPECT_TRUE(holds("output 100 to 200, on 1 of 17 ranks"));
+    EXPECT_TRUE(holds("cart: 4 x 4 (periodic), 16 of 17 ranks; not in it: rank 16"));
+    EXPECT_TRUE(holds("pair: 2 x 1 x 5 (periodic), 1 of 17 ranks"));
+    // Ranks at (*,3) compute 20 + 300 ms, but rank 7 20 + 240; at (*,0) 20 + 100, and rank 0 10
+    // more; the others 20 + 100.
+    EXPECT_TRUE(holds("Computation is uneven: rank 3 (0,3) computes 320 ms"));
+    EXPECT_TRUE(holds("most of the surplus in step"));
+    EXPECT_TRUE(
+        holds("Computation follows the place in grid cart: a rank has 305 ms on average at "
+              "(*,3), 120 ms at (*,1)."));
+    const std::string summary = write_summary(profile, {}, "");
+    EXPECT_NE(summary.find("phases (3 of 3)"), std::string::npos);
+    EXPECT_EQ(write_text_report(samples::halo_profile(), {}).find("Phases"), std::string::npos);
 }
 
 // The layout as last agreed on; times are in UTC there. A change of it must be looked at.
@@ -83,6 +167,12 @@ TEST(TextReport, LooksAsReviewed) {
         {"hostile_80.txt", samples::hostile_profile(), 80, true},
         {"probed_80.txt", samples::probed_profile(), 80, true},
         {"probed_100.txt", samples::probed_profile(), 100, true},
+        {"grid_80.txt", samples::grid_profile(), 80, true},
+        {"grid_100.txt", samples::grid_profile(), 100, true},
+        {"grid_80_ascii.txt", samples::grid_profile(), 80, false},
+        {"chain_80.txt", samples::chain_profile(), 80, true},
+        {"chain_100.txt", samples::chain_profile(), 100, true},
+        {"chain_80_ascii.txt", samples::chain_profile(), 80, false},
     };
     for (const Golden& golden : goldens) {
         SCOPED_TRACE(golden.file);
@@ -241,8 +331,223 @@ TEST(TextReport, TrustLooksAtLabels) {
     const std::string report = write_text_report(profile, options);
     EXPECT_EQ(report.find("counts and bytes are exact"), std::string::npos);
     EXPECT_NE(report.find("1 MPI line stands for folded paths"), std::string::npos);
-    EXPECT_NE(report.find("1 MPI call of uncertain line"), std::string::npos);
-    EXPECT_NE(report.find("1 MPI call without line"), std::string::npos);
+    EXPECT_NE(report.find("1 MPI statement of uncertain line"), std::string::npos);
+    EXPECT_NE(report.find("1 MPI statement without line"), std::string::npos);
+
+    // By another path to the same statement.
+    profile.nodes.push_back(profile.nodes[samples::kIsend]);
+    const std::string twice = write_text_report(profile, options);
+    EXPECT_NE(twice.find("1 MPI statement without line"), std::string::npos);
+}
+
+// What the user asked to count only takes no time, and is in the tree nevertheless.
+TEST(TextReport, CountedWithoutTimeIsShown) {
+    Profile profile = samples::probed_profile();
+    const auto tree_has_counted = [&] {
+        const std::string text = write_text_report(profile, {});
+        const std::string tree = text.substr(0, text.find("Costliest procedures"));
+        return tree.find("4711  ") != std::string::npos;
+    };
+    for (ProfileNode& node : profile.nodes) {
+        if (node.name != "checkpoint") continue;
+        node.totals.count = 4711;
+        node.totals.time_ns = 0;
+    }
+    EXPECT_FALSE(tree_has_counted());
+    for (ProfileNode& node : profile.nodes) {
+        if (node.name == "checkpoint") node.labels |= kLabelCounted;
+    }
+    EXPECT_TRUE(tree_has_counted());
+}
+
+// Of loops in each other on one line the inner one's time is part of the outer one's: the line took
+// no longer. Entries and own time are both loops'.
+TEST(TextReport, LoopsInEachOtherOnOneLineTakeTheirTimeOnce) {
+    Profile profile = samples::probed_profile();
+    const ProfileNode* inner = nullptr;
+    for (ProfileNode& node : profile.nodes) {
+        if (node.kind != SiteKind::kLoop || profile.nodes[node.parent].kind != SiteKind::kLoop) {
+            continue;
+        }
+        node.line = profile.nodes[node.parent].line;
+        inner = &node;
+    }
+    ASSERT_NE(inner, nullptr);
+    uint64_t time_ns = 0;  // of all outer ones
+    uint64_t own_ns = 0;
+    uint64_t entries = 0;
+    for (const ProfileNode& node : profile.nodes) {
+        if (node.kind != SiteKind::kLoop || node.line != inner->line) continue;
+        if (profile.nodes[node.parent].kind != SiteKind::kLoop) time_ns += node.totals.time_ns;
+        own_ns += node.computation_ns;
+        entries += node.totals.count;
+    }
+    size_t found = 0;
+    for (const SiteLine& line : site_lines(profile)) {
+        const ProfileNode& node = profile.nodes[line.node];
+        if (node.kind != SiteKind::kLoop || node.line != inner->line) continue;
+        ++found;
+        EXPECT_EQ(line.totals.time_ns, time_ns);
+        EXPECT_EQ(line.own_ns, own_ns);
+        EXPECT_EQ(line.totals.count, entries);
+    }
+    EXPECT_EQ(found, 1u);
+}
+
+TEST(TextReport, ThreadsAreSaidToAddUp) {
+    Profile profile = samples::halo_profile();
+    const std::string said = "times of threads are added up";
+    EXPECT_EQ(write_text_report(profile, {}).find(said), std::string::npos);
+    profile.ranks[0].threads = 3;
+    EXPECT_NE(write_text_report(profile, {}).find(said), std::string::npos);
+}
+
+// Of long arguments each keeps its ends.
+TEST(TextReport, TemplateInstancesStayApart) {
+    const std::string before = "void solver::apply<std::vector<double, std::allocator<double> >, ";
+    const std::string rows = short_name(before + "layout::RowMajorWithPadding>()", true);
+    const std::string columns = short_name(before + "layout::ColumnMajorWithPadding>()", true);
+    EXPECT_NE(rows, columns);
+    EXPECT_EQ(rows.find("solver::apply<vecto"), 0u) << rows;
+    EXPECT_LE(display_width(rows), 41) << rows;  // solver::apply<> and 24 and a comma
+    EXPECT_NE(short_name("f<float>(int)", true), short_name("f<double>(int)", true));
+}
+
+// Polls mostly find nothing, and then there is no partner whose time it was.
+TEST(TextReport, PartnersOfPollsAreWeighedByBytes) {
+    Profile profile = samples::halo_profile();
+    const auto text = [&] {
+        TextOptions options;
+        options.width = 200;
+        return write_text_report(profile, options);
+    };
+    EXPECT_NE(text().find("partners by time: "), std::string::npos);
+    uint64_t bytes = 0;
+    for (ProfilePeer& peer : profile.peers) {
+        peer.time_ns = 1;
+        bytes += peer.bytes_sent + peer.bytes_received;
+    }
+    ASSERT_NE(bytes, 0u);
+    EXPECT_NE(text().find("partners by bytes: "), std::string::npos);
+    EXPECT_EQ(text().find("partners by time: "), std::string::npos);
+    for (ProfilePeer& peer : profile.peers) peer.bytes_sent = peer.bytes_received = 0;
+    EXPECT_NE(text().find("partners by messages: "), std::string::npos);
+    EXPECT_EQ(text().find(" 0 %"), std::string::npos);
+}
+
+// The heaviest pairs of one communication line that has these records.
+std::vector<PairShare> pairs_of(const char* call, const std::vector<ProfilePeer>& peers,
+                                uint64_t time_ns) {
+    samples::Builder b(4, "pairs");
+    const uint32_t node = b.comm(call, "pairs.c", 7, b.proc("main", "pairs.c", 1, 0));
+    b.calls(node, 0, {1, time_ns, 0, 0, 0, time_ns, 0, 0, 0});
+    b.profile().peers = peers;
+    for (ProfilePeer& peer : b.profile().peers) peer.node = node;
+    const Profile profile = b.finish();
+    return heaviest_pairs(profile, comm_lines(profile)[0], true, 8).pairs;
+}
+
+std::string text_of(const std::vector<PairShare>& pairs) {
+    std::ostringstream text;
+    for (const PairShare& pair : pairs) {
+        text << pair.text << " " << std::lround(1000 * pair.share) << ";";
+    }
+    return text.str();
+}
+
+// node, rank, partner, count, time, sync, sent, received, shortest, longest
+TEST(TextReport, APairOfRanksStandsOnce) {
+    // Rank 0 sends to 1 (10 ns), which receives it (40 ns), and sends itself (50 ns of 100).
+    EXPECT_EQ(text_of(pairs_of("MPI_Waitall",
+                               {{0, 0, 1, 1, 10, 0, 800, 0, 1, 1},
+                                {0, 1, 0, 1, 40, 0, 0, 800, 1, 1},
+                                {0, 1, 2, 1, 50, 0, 800, 0, 1, 1}},
+                               100)),
+              "0→1 500;1→2 500;");
+    // One record with both directions: the two cannot be told apart in any of the pair's.
+    EXPECT_EQ(text_of(pairs_of("MPI_Sendrecv",
+                               {{0, 1, 0, 2, 30, 0, 8, 8, 1, 1},
+                                {0, 0, 1, 1, 20, 0, 8, 0, 1, 1},
+                                {0, 2, 0, 2, 50, 0, 8, 8, 1, 1}},
+                               100)),
+              "0↔1 500;0↔2 500;");
+    // Messages without bytes: the call tells what they were.
+    EXPECT_EQ(text_of(pairs_of("MPI_Recv", {{0, 3, 1, 1, 60, 0, 0, 0, 1, 1}}, 100)), "1→3 600;");
+    EXPECT_EQ(text_of(pairs_of("MPI_Send", {{0, 3, 1, 1, 60, 0, 0, 0, 1, 1}}, 100)), "3→1 600;");
+    EXPECT_EQ(text_of(pairs_of("MPI_Wait", {{0, 3, 1, 1, 60, 0, 0, 0, 1, 1}}, 100)), "1↔3 600;");
+    // By bytes, where time tells nothing: what both sides saw is one message, so 1000 from 0 to 1,
+    // as many from 2 to 3 of which only 3 tells, 500 with itself, and 2 x 250 of both directions.
+    EXPECT_EQ(text_of(pairs_of("MPI_Waitall",
+                               {{0, 0, 1, 1, 0, 0, 1000, 0, 1, 1},
+                                {0, 1, 0, 1, 0, 0, 0, 1000, 1, 1},
+                                {0, 3, 2, 1, 0, 0, 0, 1000, 1, 1},
+                                {0, 2, 2, 1, 0, 0, 500, 0, 1, 1},
+                                {0, 2, 2, 1, 0, 0, 0, 500, 1, 1},
+                                {0, 1, 3, 2, 0, 0, 250, 250, 1, 1},
+                                {0, 3, 1, 2, 0, 0, 250, 250, 1, 1}},
+                               1'000'000)),
+              "0→1 333;2→3 333;1↔3 167;2→2 167;");
+}
+
+// The lines of a report at each width, with what `find` finds in them.
+std::vector<std::string> lines_with(const Profile& profile, int width, const std::string& find) {
+    TextOptions options;
+    options.width = width;
+    std::istringstream text(write_text_report(profile, options));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) {
+        if (line.find(find) != std::string::npos) lines.push_back(line);
+    }
+    return lines;
+}
+
+// Remarks of the tree, places of samples and sentences lose whole parts, never the end of a number.
+TEST(TextReport, NumbersAndTheirUnitsStayWhole) {
+    for (Profile profile : {samples::probed_profile(), samples::halo_profile()}) {
+        for (ProfileNode& node : profile.nodes) {
+            if (node.kind == SiteKind::kLoop) node.totals.iterations = 8'130'000;
+        }
+        for (int width = 60; width < 140; ++width) {
+            for (const std::string& line : lines_with(profile, width, "…")) {
+                const size_t at = line.find("…");
+                const bool after = at + 3 < line.size() && line[at + 3] == '%';
+                const bool before = at != 0 && isdigit(static_cast<unsigned char>(line[at - 1]));
+                EXPECT_FALSE(after || before) << width << ": " << line;
+            }
+        }
+        for (const std::string& line : lines_with(profile, 80, "8.13 M")) {
+            EXPECT_TRUE(line.find("8.13 M iter") != std::string::npos) << line;
+        }
+    }
+}
+
+TEST(TextReport, ThousandsOfNodesAreCutCostliestFirst) {
+    samples::Builder b(2, "wide");
+    const uint32_t main = b.proc("main", "wide.c", 1, 0);
+    for (int i = 0; i < 3000; ++i) {
+        uint32_t inside = b.call("work" + std::to_string(i), "wide.c", 10 + i, main);
+        for (int depth = 0; depth < 40 && i < 3; ++depth) {
+            inside = b.call("inner", "wide.c", 4000 + depth, inside);
+            b.entered(inside, 1, 1);  // a line of its own
+        }
+        b.compute(inside, 1, i < 3 ? (3 - i) * samples::kSecond : samples::kMs);
+    }
+    const Profile profile = b.finish();
+    for (const int width : {80, 120}) {
+        TextOptions options;
+        options.width = width;
+        const std::string text = write_text_report(profile, options);
+        EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 250) << width;
+        EXPECT_LT(text.find("work0"), text.find("work1")) << width;
+        EXPECT_LT(text.find("work1"), text.find("work2")) << width;
+        EXPECT_EQ(text.find("work3"), std::string::npos) << width;
+        EXPECT_NE(text.find("2997 more"), std::string::npos) << width;
+        EXPECT_NE(text.find("[n]: n levels deep"), std::string::npos) << width;
+        // However deep, the name can be read.
+        size_t names = 0;
+        for (const std::string& line : lines_with(profile, width, "inner")) names += !line.empty();
+        EXPECT_GE(names, 100u) << width;
+    }
 }
 
 TEST(TextReport, ComputationSaysWhere) {
@@ -299,14 +604,86 @@ TEST(TextStyle, CutsAndNames) {
     EXPECT_EQ(display_width("größe"), 5);
     EXPECT_EQ(display_width("日本"), 4);
     EXPECT_EQ(printable("a\033[31mb\n", true), "a?[31mb?");
-    EXPECT_EQ(short_name("void ns::f<int, std::vector<int> >(int)", false), "ns::f<..>");
+    EXPECT_EQ(short_name("void ns::f<int, std::vector<int> >(int)", false),
+              "ns::f<int, vector<int>>");
+    EXPECT_EQ(short_name("Grid<(a::Shape)1, 3>::step<'c'>() const", true),
+              "Grid<(a::Shape)1, 3>::step<'c'>");
     EXPECT_EQ(short_name("(anonymous namespace)::helper(int)", true), "(anon)::helper");
     EXPECT_EQ(short_name("solve_", true), "solve_");
+    EXPECT_EQ(short_name("main program", true), "main program");
     EXPECT_EQ(cut_name("ns::Grid::step", 14, true), "ns::Grid::step");
     EXPECT_EQ(cut_name("ns::Grid::step", 13, true), "Grid::step");
     EXPECT_EQ(cut_name("ns::Grid<a::b>::step", 9, true), "step");
+    EXPECT_EQ(cut_name("ns::Grid<float>::step", 13, true), "<float>::step");
     EXPECT_EQ(cut_name("main › a::run › b::go › step", 18, true), "main › … › step");
     EXPECT_EQ(cut_name("abcdefghij", 5, true), "ab…ij");
+    EXPECT_EQ(cut_name("main › step", 8, true), "… › step");
+    EXPECT_EQ(cut_place("stencils.cpp:1829", 17, true), "stencils.cpp:1829");
+    EXPECT_EQ(cut_place("stencils.cpp:1829", 12, true), "ste…cpp:1829");
+    EXPECT_EQ(cut_place("stencils.cpp:1829", 6, true), ":1829");
+    EXPECT_EQ(cut_place("stencils.cpp:1829", 4, true), "");
+    EXPECT_EQ(cut_place("a::Grid::step+0x2bb", 10, true), "step+0x2bb");
+    // One letter would be no name.
+    EXPECT_EQ(cut_middle("abcdefghij", 3, true), "a…j");
+    EXPECT_EQ(cut_middle("abcdefghij", 2, true), "…");
+    EXPECT_EQ(cut_middle("abcdefghij", 0, true), "");
+}
+
+TEST(TextStyle, OperatorsAndLambdas) {
+    const std::string call = "sim::Kernel<double, 3>::operator()(std::vector<int> const&) const";
+    EXPECT_EQ(short_name(call, true), "sim::Kernel<double, 3>::operator()");
+    EXPECT_EQ(cut_name(short_name(call, true), 30, true), "Kernel<double, 3>::operator()");
+    EXPECT_EQ(cut_name(short_name(call, true), 20, true), "Kernel::operator()");
+    EXPECT_EQ(cut_name(short_name(call, true), 16, true), "Kernel:…erator()");
+    EXPECT_EQ(short_name("bool operator< <int>(A<int> const&, A<int> const&)", true),
+              "operator<<int>");
+    EXPECT_EQ(short_name("std::ostream& ns::operator<<(std::ostream&, X)", true), "ns::operator<<");
+    EXPECT_EQ(short_name("A::operator->() const", true), "A::operator->");
+    EXPECT_EQ(short_name("A::operator std::vector<int>() const", true),
+              "A::operator std::vector<int>");
+    EXPECT_EQ(short_name("operator new(unsigned long)", true), "operator new");
+    EXPECT_EQ(short_name("void my_operator(int)", true), "my_operator");
+    EXPECT_EQ(
+        short_name("auto run<double, 3>(int, int)::{lambda(double)#1}::operator()(double) const",
+                   true),
+        "run<double, 3>::{lambda(double)#1}");
+    EXPECT_EQ(short_name("outer(int) const::{lambda()#2}", true), "outer::{lambda()#2}");
+    // Arguments that were cut keep their brackets in pairs, so that the name can be cut again.
+    const std::string kernel = short_name(
+        "a::Kernel<double, std::function<bool (double, double)>, "
+        "std::allocator<double> >::operator()(int) const",
+        true);
+    EXPECT_EQ(cut_name(kernel, 20, true), "Kernel::operator()");
+    EXPECT_EQ(cut_name("a…b…c", 4, true), "a…c");
+}
+
+TEST(TextStyle, WordsThatBelongTogetherStayInOneLine) {
+    const auto wrapped = [](const std::string& text, int width) {
+        Canvas canvas(width, true, false);
+        canvas.paragraph(text, 0);
+        return canvas.take();
+    };
+    EXPECT_EQ(wrapped("estimated; 1 note in it", 13), "estimated;\n1 note in it\n");
+    EXPECT_EQ(wrapped("some 4.46 M entries", 16), "some\n4.46 M entries\n");
+    EXPECT_EQ(wrapped("waits for rank 12 in", 15), "waits for\nrank 12 in\n");
+    EXPECT_EQ(wrapped("of it 53.1 % of all", 10), "of it\n53.1 % of\nall\n");
+    EXPECT_EQ(wrapped("from a.c:12 b to", 12), "from a.c:12\nb to\n");  // no number
+}
+
+TEST(TextStyle, WhatIsBeyondTheWidthIsSeenToBeMissing) {
+    Canvas canvas(12, true, false);
+    canvas.put(Line().add("  17.5 %").add("   8.13 M"));
+    EXPECT_EQ(canvas.take(), "  17.5 %   …\n");
+    canvas.put(Line().add("abcdefgh").add("ijklmnop"));
+    EXPECT_EQ(canvas.take(), "abcdefghijk…\n");
+    canvas.put(Line().add("abcdefghijkl").add("   "));
+    EXPECT_EQ(canvas.take(), "abcdefghijkl\n");
+}
+
+TEST(TextStyle, RoomIsShared) {
+    EXPECT_EQ(share_room({5, 6, 7}, 30), (std::vector<int>{5, 6, 7}));
+    EXPECT_EQ(share_room({50, 4, 30}, 30), (std::vector<int>{13, 4, 13}));
+    EXPECT_EQ(share_room({10, 20}, 15), (std::vector<int>{7, 8}));
 }
 
 }  // namespace

@@ -72,12 +72,38 @@ enum Column {
     kIterations,
     kAbandoned,
     kEstimatedTime,
-    kVolume
+    kVolume,
+    kKnownSync,
+    kLateSender,
+    kLateReceiver,
+    kPassedOn,
+    kUnknownWaits,
+    kFirstIteration,
+    kLastIteration,
+    kCoordinates,
+    kOmpWait,
+    kOmpIdle,
+    kOmpStart,
+    kOmpOverhead,
+    kCreated,
+    kChunks,
+    kUserTime,
+    kSystemTime,
+    kPeakMemory,
+    kMinorFaults,
+    kMajorFaults,
+    kVoluntarySwitches,
+    kInvoluntarySwitches,
+    kReadBytes,
+    kWrittenBytes,
+    kIoTime,
+    kIoFile,
+    kColumns
 };
 
 TEST(WriteCsv, SelfTimesAddUpToTheTotal) {
-    for (const Profile& p :
-         {samples::halo_profile(), samples::hostile_profile(), samples::probed_profile()}) {
+    for (const Profile& p : {samples::halo_profile(), samples::hostile_profile(),
+                             samples::probed_profile(), samples::io_profile()}) {
         const std::string text = write_csv(p);
         EXPECT_EQ(text.compare(0, kDesignColumns.size(), kDesignColumns), 0);
         const Table table = parse_csv(text);
@@ -151,6 +177,83 @@ TEST(WriteCsv, FiguresOfProbes) {
     EXPECT_EQ(row_of("step@:0")[kKind], "marker");
     EXPECT_EQ(row_of("step@:0")[kVolume], "140");
     EXPECT_EQ(row_of("report@example.c:13/report@example.c:40")[kLabels], "estimated");
+}
+
+TEST(WriteCsv, PhasesAndPlacesInAGrid) {
+    const Profile p = samples::grid_profile();
+    for (const auto& row : parse_csv(write_csv(p))) {
+        if (row[kName] != "step") continue;
+        EXPECT_EQ(row[kLabels], "probed phase");
+        EXPECT_EQ(row[kFirstIteration], "5");
+        EXPECT_EQ(row[kLastIteration], "14");
+        EXPECT_EQ(row[kCoordinates], "");
+    }
+    const Table rows = parse_csv(*write_csv_per_rank(p));
+    for (size_t i = 1; i < rows.size(); ++i) {
+        ASSERT_EQ(rows[i].size(), rows[0].size());
+        const int rank = std::stoi(rows[i][kRank]);
+        const std::string place = std::to_string(rank / 4) + " " + std::to_string(rank % 4);
+        EXPECT_EQ(rows[i][kCoordinates], rank < 16 ? place : "") << rank;
+    }
+}
+
+TEST(WriteCsv, InputAndOutput) {
+    const Table merged = parse_csv(write_csv(samples::io_profile()));
+    EXPECT_EQ(merged[1][kIoTime], "5.000000000");  // the program
+    EXPECT_EQ(merged[1][kTransfer], "0.000000000");
+    EXPECT_EQ(merged[1][kBytes], "0");  // of messages
+    for (const auto& row : merged) {
+        if (row[kName] != "write") continue;
+        EXPECT_EQ(row[kKind], "io");
+        EXPECT_EQ(row[kTime], "4.000000000");
+        EXPECT_EQ(row[kSelf], row[kTime]);
+        EXPECT_EQ(row[kIoTime], row[kTime]);
+        EXPECT_EQ(row[kTransfer], "0.000000000");
+        EXPECT_EQ(row[kSent], "900");
+        EXPECT_EQ(row[kIoFile], "/scratch/out.dat");
+        EXPECT_EQ(row[kLabels], "more_files");
+    }
+    const Table rows = parse_csv(*write_csv_per_rank(samples::io_profile()));
+    for (size_t i = 1; i < rows.size(); ++i) {
+        ASSERT_EQ(rows[i].size(), rows[0].size());
+        if (rows[i][kKind] != "program") continue;
+        EXPECT_EQ(rows[i][kIoTime], rows[i][kRank] == "0" ? "1.000000000" : "4.000000000");
+    }
+}
+
+// In the program's row alone: by rank, and all ranks but the one that tells nothing.
+TEST(WriteCsv, FiguresOfTheOperatingSystem) {
+    const Profile p = samples::with_usage(samples::halo_profile());
+    const Table merged = parse_csv(write_csv(p));
+    const Table rows = parse_csv(*write_csv_per_rank(p));
+    ASSERT_EQ(merged[0].size(), static_cast<size_t>(kColumns));
+    EXPECT_EQ(merged[1][kUserTime], "6.000000000");  // 1 + 2 + 3 s
+    EXPECT_EQ(merged[1][kSystemTime], "0.600000000");
+    EXPECT_EQ(merged[1][kPeakMemory], "3000000");
+    EXPECT_EQ(merged[1][kMinorFaults], "6000");
+    EXPECT_EQ(merged[1][kMajorFaults], "5");
+    EXPECT_EQ(merged[1][kVoluntarySwitches], "60");
+    EXPECT_EQ(merged[1][kInvoluntarySwitches], "6");
+    EXPECT_EQ(merged[1][kReadBytes], "6001");  // what rank 1 cannot tell is 0
+    EXPECT_EQ(merged[1][kWrittenBytes], "6002");
+    for (size_t i = 2; i < merged.size(); ++i) EXPECT_EQ(merged[i][kUserTime], "");
+    size_t told = 0;
+    for (size_t i = 1; i < rows.size(); ++i) {
+        ASSERT_EQ(rows[i].size(), rows[0].size());
+        const int rank = std::stoi(rows[i][kRank]);
+        const bool is_program = rows[i][kKind] == "program" && rows[i][kThread] == "0";
+        if (!is_program || rank == 3) {
+            for (int column = kUserTime; column < kIoTime; ++column) {
+                EXPECT_EQ(rows[i][column], "") << rank;
+            }
+            continue;
+        }
+        ++told;
+        EXPECT_EQ(rows[i][kPeakMemory], std::to_string((rank + 1) * 1'000'000));
+        EXPECT_EQ(rows[i][kMajorFaults], rank == 2 ? "5" : "0");
+        EXPECT_EQ(rows[i][kReadBytes].empty(), rank == 1);
+    }
+    EXPECT_EQ(told, 3u);
 }
 
 TEST(WriteCsv, NamesSurviveQuotingAndPaths) {

@@ -18,17 +18,24 @@ bool same(const Totals& a, const Totals& b) { return memcmp(&a, &b, sizeof a) ==
 void expect_same(const Profile& a, const Profile& b) {
     EXPECT_EQ(std::tie(a.job, a.world_size, a.merged_flags, a.version, a.notes, a.total_ns),
               std::tie(b.job, b.world_size, b.merged_flags, b.version, b.notes, b.total_ns));
-    EXPECT_EQ(std::tie(a.computation_ns, a.transfer_ns, a.blocked_ns, a.paused_ns),
-              std::tie(b.computation_ns, b.transfer_ns, b.blocked_ns, b.paused_ns));
+    EXPECT_EQ(std::tie(a.computation_ns, a.transfer_ns, a.blocked_ns, a.io_ns, a.paused_ns),
+              std::tie(b.computation_ns, b.transfer_ns, b.blocked_ns, b.io_ns, b.paused_ns));
     ASSERT_EQ(a.ranks.size(), b.ranks.size());
     const auto rank_key = [](const ProfileRank& r) {
-        return std::tuple(std::tie(r.rank, r.pid, r.host, r.program, r.command, r.state, r.flags,
-                                   r.exit_code, r.threads, r.sample_hz, r.callpath_depth),
-                          std::tie(r.start_unix_ns, r.real_ns, r.intrusion_ns, r.paused_ns,
-                                   r.call_cost_ns, r.record_bytes, r.samples),
-                          std::tie(r.samples_in_calls, r.samples_lost, r.folded_paths, r.dropped,
-                                   r.guessed, r.clock_errors, r.threads_served, r.probes,
-                                   r.probes_missed, r.probes_dropped));
+        return std::tuple(
+            std::tie(r.rank, r.pid, r.host, r.program, r.command, r.state, r.flags, r.exit_code,
+                     r.threads, r.sample_hz, r.callpath_depth),
+            std::tie(r.start_unix_ns, r.real_ns, r.intrusion_ns, r.paused_ns, r.call_cost_ns,
+                     r.record_bytes, r.samples),
+            std::tie(r.samples_in_calls, r.samples_lost, r.folded_paths, r.dropped, r.guessed,
+                     r.clock_errors, r.threads_served, r.probes, r.probes_missed, r.probes_dropped),
+            std::tie(r.clock_offset_ns, r.clock_drift_ns, r.clock_bound_ns, r.order_kept,
+                     r.order_far, r.order_posted, r.order_unknown),
+            std::tie(r.usage_ns, r.usage.user_ns, r.usage.system_ns, r.usage.peak_memory_bytes,
+                     r.usage.minor_faults, r.usage.major_faults, r.usage.voluntary_switches,
+                     r.usage.involuntary_switches),
+            std::tie(r.usage.read_bytes, r.usage.written_bytes, r.usage.reads, r.usage.writes,
+                     r.usage.storage_read_bytes, r.usage.storage_written_bytes));
     };
     EXPECT_EQ(std::tie(a.sites.procedures, a.sites.procedures_probed, a.sites.loops,
                        a.sites.loops_probed),
@@ -47,13 +54,31 @@ void expect_same(const Profile& a, const Profile& b) {
     ASSERT_EQ(a.nodes.size(), b.nodes.size());
     const auto node_key = [](const ProfileNode& n) {
         return std::tuple(std::tie(n.kind, n.labels, n.call, n.name, n.file, n.line, n.module,
-                                   n.parent, n.children),
+                                   n.parent, n.children, n.io_file),
                           std::tie(n.computation_ns, n.samples, n.ranks, n.rank_min_ns,
                                    n.rank_max_ns, n.rank_min, n.rank_max, n.messages));
     };
     for (size_t i = 0; i < a.nodes.size(); ++i) {
         EXPECT_TRUE(node_key(a.nodes[i]) == node_key(b.nodes[i])) << "node " << i;
         EXPECT_TRUE(same(a.nodes[i].totals, b.nodes[i].totals)) << "node " << i;
+    }
+    for (size_t i = 0; i < a.nodes.size(); ++i) {
+        const PhaseNumbers& x = a.nodes[i].phase;
+        const PhaseNumbers& y = b.nodes[i].phase;
+        EXPECT_EQ(std::tie(x.known, x.first, x.last, x.last_behind, x.rank_behind),
+                  std::tie(y.known, y.first, y.last, y.last_behind, y.rank_behind));
+    }
+    ASSERT_EQ(a.grids.size(), b.grids.size());
+    for (size_t i = 0; i < a.grids.size(); ++i) {
+        const ProfileGrid& x = a.grids[i];
+        const ProfileGrid& y = b.grids[i];
+        EXPECT_EQ(std::tie(x.name, x.sizes, x.periodic, x.ranks),
+                  std::tie(y.name, y.sizes, y.periodic, y.ranks));
+        ASSERT_EQ(x.places.size(), y.places.size());
+        for (size_t j = 0; j < x.places.size(); ++j) {
+            EXPECT_EQ(x.places[j].rank, y.places[j].rank);
+            EXPECT_EQ(x.places[j].coordinates, y.places[j].coordinates);
+        }
     }
     ASSERT_EQ(a.rows.size(), b.rows.size());
     for (size_t i = 0; i < a.rows.size(); ++i) {
@@ -92,10 +117,38 @@ void expect_same(const Profile& a, const Profile& b) {
     }
 }
 
+template <typename Blame>
+void expect_same_blame(const std::vector<Blame>& a, const std::vector<Blame>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+        EXPECT_EQ(std::tie(a[i].peer, a[i].interval, a[i].count, a[i].time_ns, a[i].passed_on_ns,
+                           a[i].lost_ns),
+                  std::tie(b[i].peer, b[i].interval, b[i].count, b[i].time_ns, b[i].passed_on_ns,
+                           b[i].lost_ns))
+            << i;
+    }
+}
+
+TEST(WriteJson, WaitingIsReadBack) {
+    const Profile profile = samples::chain_profile();
+    const auto read = read_profile_json(write_profile_json(profile));
+    ASSERT_TRUE(read.has_value()) << read.error();
+    EXPECT_EQ(read->sync_ns, profile.sync_ns);
+    expect_same_blame(profile.partners, read->partners);
+    expect_same_blame(profile.causes, read->causes);
+    for (size_t i = 0; i < profile.partners.size(); ++i) {
+        EXPECT_EQ(read->partners[i].node, profile.partners[i].node);
+        EXPECT_EQ(read->partners[i].max_ns, profile.partners[i].max_ns);
+    }
+    EXPECT_EQ(read->ranks[1].own_ns, profile.ranks[1].own_ns);
+}
+
 TEST(WriteJson, NothingIsLost) {
     for (const Profile& profile :
          {samples::halo_profile(), samples::hostile_profile(), samples::large_profile(),
-          samples::serial_profile(), samples::probed_profile()}) {
+          samples::serial_profile(), samples::probed_profile(), samples::grid_profile(),
+          samples::chain_profile(), samples::with_usage(samples::halo_profile()),
+          samples::io_profile()}) {
         const auto read = read_profile_json(write_profile_json(profile));
         ASSERT_TRUE(read.has_value()) << read.error();
         expect_same(profile, *read);
@@ -164,7 +217,9 @@ TEST(WriteJson, KeysAreThoseOfTheSchema) {
     const Json schema = Json::parse(file);
     for (const Profile& profile :
          {samples::halo_profile(), samples::hostile_profile(), samples::large_profile(),
-          samples::serial_profile(), samples::probed_profile()}) {
+          samples::serial_profile(), samples::probed_profile(), samples::grid_profile(),
+          samples::chain_profile(), samples::with_usage(samples::halo_profile()),
+          samples::io_profile()}) {
         expect_keys(Json::parse(write_profile_json(profile)), schema, schema, "");
     }
 }
@@ -182,6 +237,32 @@ TEST(ReadJson, EveryCutIsAnError) {
     for (size_t size = 0; size + 2 < text.size(); ++size) {
         EXPECT_FALSE(read_profile_json(text.substr(0, size)).has_value()) << size;
     }
+}
+
+TEST(ReadJson, WrongGridsAreErrors) {
+    const std::string good = write_profile_json(samples::grid_profile());
+    const auto error_with = [&good](const char* pointer, const nlohmann::json& value) {
+        auto json = nlohmann::json::parse(good);
+        json[nlohmann::json::json_pointer(pointer)] = value;
+        const auto read = read_profile_json(json.dump());
+        return read.has_value() ? std::string() : read.error();
+    };
+    EXPECT_EQ(error_with("/grids/0/coordinates/5", {1, 2}), "");
+    EXPECT_NE(error_with("/grids/0/coordinates/5", {1, 4}), "");
+    EXPECT_NE(error_with("/grids/0/coordinates/5", {-1, 2}), "");
+    EXPECT_NE(error_with("/grids/0/coordinates/5", {1, 2, 0}), "");
+    EXPECT_NE(error_with("/grids/0/coordinates/5", 7), "");
+    EXPECT_NE(error_with("/grids/0/coordinates", nlohmann::json::array()), "");
+    EXPECT_NE(error_with("/grids/0/ranks/5", 4), "");
+    EXPECT_NE(error_with("/grids/0/sizes", nlohmann::json::array()), "");
+    EXPECT_NE(error_with("/grids/0/sizes", {1, 1, 1, 1, 1, 1, 1}), "");
+    EXPECT_NE(error_with("/grids/0/periodic", {true}), "");
+    EXPECT_NE(error_with("/grids/0/periodic", {0, 1}), "");
+    EXPECT_NE(error_with("/nodes/2/phase", 5), "");
+    EXPECT_NE(error_with("/nodes/2/phase/last", -5), "");
+    auto json = nlohmann::json::parse(good);
+    json.erase("grids");
+    EXPECT_TRUE(read_profile_json(json.dump()).has_value()) << "of an earlier version";
 }
 
 TEST(ReadJson, WrongValuesAreErrors) {

@@ -50,6 +50,19 @@ TEST(WritePicl, EveryProcessHasItsFigures) {
     EXPECT_EQ(volume.at(-901), 65536);
 }
 
+TEST(WritePicl, InputAndOutput) {
+    const PiclFile file = parse_picl(write_picl(samples::io_profile()));
+    expect_no_errors(file);
+    EXPECT_DOUBLE_EQ(pairs_of(file, -101, -1, 0).at(-221), 1.0);
+    EXPECT_DOUBLE_EQ(pairs_of(file, -101, -1, 1).at(-221), 3.0);
+    EXPECT_DOUBLE_EQ(pairs_of(file, -101, -1, 1).at(-251), 1.0);
+    EXPECT_EQ(pairs_of(file, -102, -1, 0).at(-221), 8);
+    EXPECT_EQ(pairs_of(file, -102, -1, 1).at(-251), 2);
+    EXPECT_EQ(pairs_of(file, -103, -1, 0).at(-221), 800);
+    EXPECT_EQ(pairs_of(file, -103, -1, 1).at(-251), 64);
+    EXPECT_EQ(pairs_of(file, -103, -1, 0).count(-251), 0u);
+}
+
 TEST(WritePicl, SitesHoldWhatIsBelowThem) {
     const PiclFile file = parse_picl(write_picl(samples::halo_profile()));
     const int exchange = samples::kExchange - 1;  // node 0, the program, is no user event

@@ -7,7 +7,7 @@
 //   wrong COUNT TEXT        a leave without its enter, a slot below the stack pointer ...
 //
 // Its entry points keep what they must and spoil everything that they may: r10, r11, the flags, r9
-// where it carries a number, and the memory below the stack pointer.
+// where it carries a number or brings back an address, and the memory below the stack pointer.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ Record& record() {
 }
 thread_local std::vector<Entry>* open_entries = nullptr;
 
-enum Kind { kEnter, kLeave, kLoopEnter, kLoopLeave, kVforked };
+enum Kind { kEnter, kLeave, kLoopEnter, kLoopLeave, kVforked, kLanded, kLoopEnterCounting };
 
 void wrong(const std::string& text) { ++record().wrong[text]; }
 
@@ -53,6 +53,30 @@ std::string name_of(const dwell::SiteRow* row) {
     }
     const char* name = dwell::row_text(&row->name);
     return name != nullptr ? name : "?";
+}
+
+bool encloses(const dwell::SiteRow* outer, const dwell::SiteRow* inner) {
+    while (inner != outer && inner->enclosing < 0) inner += inner->enclosing;
+    return inner == outer;
+}
+
+// Frames below are gone, and so are loops of this one that the place does not lie in. Then the site
+// that it says it lies in must be the innermost one.
+void landed(const dwell::SiteRow* row, uintptr_t slot) {
+    std::vector<Entry>& open = *open_entries;
+    const size_t before = open.size();
+    while (!open.empty() &&
+           (open.back().slot < slot ||
+            (open.back().slot == slot && open.back().row->kind == dwell::SiteKind::kLoop &&
+             !encloses(open.back().row, row)))) {
+        open.pop_back();
+    }
+    if (row->level != 0 && (open.empty() || open.back().slot != slot || open.back().row != row)) {
+        wrong("landed in " + name_of(row));
+    }
+    Seen& seen = record().entered["landed " + name_of(row)];
+    ++seen.entries;
+    seen.iterations += before - open.size();
 }
 
 void write_log() {
@@ -79,8 +103,9 @@ void write_log() {
 
 extern "C" {
 
-void probe_seen(const dwell::SiteRow* row, uintptr_t slot, unsigned long number, Kind kind,
-                uintptr_t stack_pointer) {
+// Gives back where a counting loop counts.
+unsigned long* probe_seen(const dwell::SiteRow* row, uintptr_t slot, unsigned long number,
+                          Kind kind, uintptr_t stack_pointer) {
     const std::lock_guard lock(record().mutex);
     if (open_entries == nullptr) {
         open_entries = new std::vector<Entry>;
@@ -91,16 +116,21 @@ void probe_seen(const dwell::SiteRow* row, uintptr_t slot, unsigned long number,
     }
     if (kind == kVforked) {
         ++record().entered["vforked " + std::string(number == 0 ? "child" : "parent")].entries;
-        return;
+        return nullptr;
     }
-    if ((row->kind == dwell::SiteKind::kLoop) != (kind == kLoopEnter || kind == kLoopLeave)) {
+    if (kind == kLanded) {
+        landed(row, slot);
+        return nullptr;
+    }
+    const bool enters_loop = kind == kLoopEnter || kind == kLoopEnterCounting;
+    if ((row->kind == dwell::SiteKind::kLoop) != (enters_loop || kind == kLoopLeave)) {
         wrong("kind " + name);
     }
     std::vector<Entry>& open = *open_entries;
     while (!open.empty() && open.back().slot < slot) {
         open.pop_back();
     }
-    if (kind == kEnter || kind == kLoopEnter) {
+    if (kind == kEnter || enters_loop) {
         // A loop left by a computed jump and entered again.
         for (size_t i = open.size(); i-- > 0 && open[i].slot == slot;) {
             if (open[i].row == row) {
@@ -110,8 +140,9 @@ void probe_seen(const dwell::SiteRow* row, uintptr_t slot, unsigned long number,
         }
         const std::string path = (open.empty() ? "" : open.back().path + "/") + name;
         open.push_back({slot, row, path});
-        ++record().entered[path].entries;
-        return;
+        Seen& seen = record().entered[path];
+        ++seen.entries;
+        return &seen.iterations;
     }
     // A jump out of inner loops of the same frame.
     while (!open.empty() && open.back().slot == slot && open.back().row != row &&
@@ -120,12 +151,13 @@ void probe_seen(const dwell::SiteRow* row, uintptr_t slot, unsigned long number,
     }
     if (open.empty() || open.back().slot != slot || open.back().row != row) {
         wrong("leave " + name);
-        return;
+        return nullptr;
     }
     if (kind == kLoopLeave) {
         record().entered[open.back().path].iterations += number;
     }
     open.pop_back();
+    return nullptr;
 }
 
 void dwell_register_sites(const dwell::SiteModule* module) {
@@ -149,17 +181,28 @@ void dwell_unregister_sites(const dwell::SiteModule*) {
 }
 }
 
-#define ENTRY_POINT(name, kind, spoil_r9)                                                  \
-    asm(".text\n.globl " name "\n.type " name ", @function\n" name                         \
-        ":\n endbr64\n push %rbp\n mov %rsp, %rbp\n push %rax\n push %rcx\n push %rdx\n"   \
-        " push %rsi\n push %rdi\n push %r8\n push %r9\n and $-64, %rsp\n sub $512, %rsp\n" \
-        " fxsave (%rsp)\n mov %r11, %rdi\n mov %r10, %rsi\n mov %r9, %rdx\n mov $" kind    \
-        ", %ecx\n lea 16(%rbp), %r8\n call probe_seen@PLT\n fxrstor (%rsp)\n"              \
-        " lea -56(%rbp), %rsp\n pop %r9\n pop %r8\n pop %rdi\n pop %rsi\n pop %rdx\n"      \
-        " pop %rcx\n pop %rax\n pop %rbp\n movabs $0x5bad5bad5bad5bad, %r10\n mov %r10, "  \
-        "%r11\n" spoil_r9 " cmp %rsp, %r10\n stc\n ret\n")
-ENTRY_POINT("dwell_enter", "0", "");
-ENTRY_POINT("dwell_leave", "1", "");
-ENTRY_POINT("dwell_loop_enter", "2", "");
-ENTRY_POINT("dwell_loop_leave", "3", "mov %r10, %r9\n");
-ENTRY_POINT("dwell_vforked", "4", "mov %r10, %r9\n");
+// x87, SSE, AVX and AVX-512 (Intel SDM 1, 13.1): at most 2688 bytes, of which a header of 64 at 512
+// begins as zeros.
+#define SAVE_VECTORS                                                                   \
+    " .irp at, 512, 520, 528, 536, 544, 552, 560, 568\n movq $0, \\at(%rsp)\n .endr\n" \
+    " mov $0xe7, %eax\n xor %edx, %edx\n xsave64 (%rsp)\n"
+#define RESTORE_VECTORS " mov $0xe7, %eax\n xor %edx, %edx\n xrstor64 (%rsp)\n"
+
+#define ENTRY_POINT(name, kind, bring_back, set_r9)                                       \
+    asm(".text\n.globl " name "\n.type " name ", @function\n" name                        \
+        ":\n endbr64\n push %rbp\n mov %rsp, %rbp\n push %rax\n push %rcx\n push %rdx\n"  \
+        " push %rsi\n push %rdi\n push %r8\n push %r9\n and $-64, %rsp\n"                 \
+        " sub $3072, %rsp\n" SAVE_VECTORS                                                 \
+        " mov %r11, %rdi\n mov %r10, %rsi\n mov %r9, %rdx\n mov $" kind                   \
+        ", %ecx\n lea 16(%rbp), %r8\n call probe_seen@PLT\n"                              \
+        " mov %rax, %rcx\n" RESTORE_VECTORS " mov %rcx, %rax\n" bring_back                \
+        " lea -56(%rbp), %rsp\n pop %r9\n pop %r8\n pop %rdi\n pop %rsi\n pop %rdx\n"     \
+        " pop %rcx\n pop %rax\n pop %rbp\n movabs $0x5bad5bad5bad5bad, %r10\n mov %r10, " \
+        "%r11\n" set_r9 " cmp %rsp, %r10\n stc\n ret\n")
+ENTRY_POINT("dwell_enter", "0", "", "");
+ENTRY_POINT("dwell_leave", "1", "", "");
+ENTRY_POINT("dwell_loop_enter", "2", "", "");
+ENTRY_POINT("dwell_loop_leave", "3", "", "mov %r10, %r9\n");
+ENTRY_POINT("dwell_vforked", "4", "", "mov %r10, %r9\n");
+ENTRY_POINT("dwell_landed", "5", "", "");
+ENTRY_POINT("dwell_loop_enter_counting", "6", " mov %rax, -56(%rbp)\n", "");

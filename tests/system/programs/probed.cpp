@@ -41,11 +41,11 @@ T total(const std::vector<T>& values) {  //= proc int total<int> +; proc double 
     return sum;
 }
 
-// Three of ten trips pass, the fourth throws: nothing sees how that loop is left. The other call
-// makes all of its three trips.
+// Three of ten trips pass, the fourth throws: nothing sees how that loop is left, but its four
+// trips were begun. The other call makes all of its three.
 //! 2 0 main/catcher
 //! 2 0 main/catcher/thrower
-//! 2 3 main/catcher/thrower/risky
+//! 2 7 main/catcher/thrower/risky
 //! 7 0 main/catcher/thrower/risky/fails
 void fails(int n) {  //= proc fails +
     if (n == 3) {

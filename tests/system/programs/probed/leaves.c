@@ -4,6 +4,8 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "pass_time.h"
 
@@ -33,6 +35,32 @@ PROCEDURE after_jump(void) {
 PROCEDURE jumps(void) {
     if (setjmp(back) == 0) between();
     after_jump();
+    keep();
+}
+
+// The third round calls dives again, at last it jumps: 4 entries, in each 3 rounds begun.
+PROCEDURE dives(int n) {
+    for (int i = 0; i < times + 1; i++) {
+        keep();
+        if (i == 2 && n == 0) longjmp(back, 1);
+        if (i == 2) dives(n - 1);
+    }
+    keep();
+}
+
+PROCEDURE dived(void) {
+    if (setjmp(back) == 0) dives(3);
+    keep();
+}
+
+// The child ends the loop too; its rounds are no one's.
+PROCEDURE forks(void) {
+    for (int i = 0; i < times; i++) {
+        keep();
+        if (i == 0 && fork() == 0) times = 1000;
+    }
+    if (times == 1000) _exit(0);
+    wait(NULL);
     keep();
 }
 
@@ -85,13 +113,18 @@ static void at_exit(void) {
 PROCEDURE leaving(void) {
     spin_ms(10);
     puts("leaving");
-    exit(3);
+    for (int i = 0; i < times; i++) {
+        keep();
+        if (i == 1) exit(3);
+    }
 }
 
 int main(void) {
     begin_all();
     atexit(at_exit);
     jumps();
+    dived();
+    forks();
     calls_last();
     after_last();
     run_thread(first_thread);

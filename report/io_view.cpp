@@ -1,0 +1,125 @@
+// What reads and writes files: the costliest lines.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/views.h"
+#include "summarize/profile_walk.h"
+
+namespace dwell {
+namespace {
+
+constexpr double kNotableShare = 0.01;  // of all time: worth a line of the summary
+
+std::string bytes_or_nothing(uint64_t bytes) {
+    return bytes == 0 ? "" : bytes_text(static_cast<double>(bytes));
+}
+
+// Of all nodes of a line the file of the one that took most time, and whether there are others.
+std::string file_of(const Profile& profile, const CommLine& line, bool utf8) {
+    ProfileNode named = profile.nodes[line.node];
+    for (const uint32_t node : line.nodes) {
+        const ProfileNode& other = profile.nodes[node];
+        if (named.io_file.empty()) named.io_file = other.io_file;
+        const bool another = !other.io_file.empty() && other.io_file != named.io_file;
+        if (another || (other.labels & kLabelMoreFiles) != 0) named.labels |= kLabelMoreFiles;
+    }
+    return io_file_text(named, utf8);
+}
+
+}  // namespace
+
+std::string io_file_text(const ProfileNode& node, bool utf8) {
+    if (node.io_file.empty()) return "";
+    const std::string name = printable(base_name(node.io_file), utf8);
+    return (node.labels & kLabelMoreFiles) != 0 ? name + " and others" : name;
+}
+
+void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+    const std::vector<CommLine> lines = io_lines(profile);
+    if (lines.empty()) return;
+    const bool several = profile.ranks.size() > 1;
+    const bool utf8 = canvas->utf8();
+    const auto total_ns = static_cast<double>(profile.total_ns);
+    const size_t shown = std::min(lines.size(), static_cast<size_t>(options.lines));
+    canvas->title(
+        fmt::format("Costliest I/O lines ({} of {})", shown, lines.size()),
+        several ? "all call paths together; time: mean per rank" : "all call paths together");
+    put_heads({{"share", 7},
+               {"time", 9},
+               {"calls", 8},
+               {"per call", 9},
+               {"longest", 9},
+               {"read", 9},
+               {"written", 9}},
+              kNumberWidth, canvas);
+    const GridPlaces places(profile);
+    for (size_t i = 0; i < shown; ++i) {
+        const CommLine& line = lines[i];
+        const Totals& totals = line.totals;
+        const auto time_ns = static_cast<double>(totals.time_ns);
+        const double mean_ns = time_ns / rank_count(profile);
+        const auto calls = static_cast<double>(std::max<uint64_t>(totals.count, 1));
+
+        Line identity;
+        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
+        const std::string worst =
+            several ? worst_text(places, line.worst, mean_ns, utf8) : std::string();
+        const int room = canvas->width() - identity.width() - display_width(worst) - 2;
+        identity.add(identity_text(profile, line.node, room, utf8), Tone::kName);
+        put_with_worst(&identity, worst, line.worst, mean_ns, canvas);
+
+        Line figures;
+        figures.pad_to(kNumberWidth);
+        figures.add(pad_left(share_text(time_ns, total_ns), 7), Tone::kName);
+        figures.add(pad_left(time_text(mean_ns, utf8), 9));
+        figures.add(pad_left(count_text(totals.count), 8));
+        figures.add(pad_left(time_text(time_ns / calls, utf8), 9));
+        figures.add(pad_left(time_text(static_cast<double>(totals.max_ns), utf8), 9));
+        figures.add(pad_left(bytes_or_nothing(totals.bytes_received), 9));
+        figures.add(pad_left(bytes_or_nothing(totals.bytes_sent), 9));
+        canvas->put(figures);
+
+        std::string more = file_of(profile, line, utf8);
+        if (totals.failed != 0) {
+            more += fmt::format("{}{} calls failed", more.empty() ? "" : "; ", totals.failed);
+        }
+        if (more.empty()) continue;
+        canvas->paragraph(std::string(kNumberWidth + 2, ' ') + more, kNumberWidth + 2, Tone::kDim);
+    }
+}
+
+void draw_io_list(const Profile& profile, size_t limit, Canvas* canvas) {
+    const std::vector<CommLine> lines = io_lines(profile);
+    const bool utf8 = canvas->utf8();
+    const auto total_ns = static_cast<double>(profile.total_ns);
+    size_t shown = 0;
+    while (shown < std::min(lines.size(), limit) &&
+           static_cast<double>(lines[shown].totals.time_ns) >= kNotableShare * total_ns) {
+        ++shown;
+    }
+    if (shown == 0) return;
+    canvas->blank();
+    Line head;
+    for (const Column& column : {Column{"share", 8}, Column{"time", 9}, Column{"calls", 8},
+                                 Column{"read", 9}, Column{"written", 9}}) {
+        head.add(pad_left(column.name, column.width), Tone::kDim);
+    }
+    head.add(fmt::format("  costliest I/O lines ({} of {})", shown, lines.size()), Tone::kDim);
+    canvas->put(head);
+    for (size_t i = 0; i < shown; ++i) {
+        const Totals& totals = lines[i].totals;
+        const auto time_ns = static_cast<double>(totals.time_ns);
+        Line line;
+        line.add(pad_left(share_text(time_ns, total_ns), 8), Tone::kName);
+        line.add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9));
+        line.add(pad_left(count_text(totals.count), 8));
+        line.add(pad_left(bytes_or_nothing(totals.bytes_received), 9));
+        line.add(pad_left(bytes_or_nothing(totals.bytes_sent), 9)).add("  ");
+        line.add(identity_text(profile, lines[i].node, canvas->width() - line.width(), utf8),
+                 Tone::kName);
+        canvas->put(line);
+    }
+}
+
+}  // namespace dwell

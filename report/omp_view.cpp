@@ -1,0 +1,282 @@
+// OpenMP: regions, loops and other constructs with their work, waiting and balance over threads.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "report/views.h"
+#include "runtime/omp_constructs.h"
+#include "summarize/merged_tables.h"
+#include "summarize/profile_walk.h"
+
+namespace dwell {
+namespace {
+
+constexpr double kLeastShare = 0.0005;  // of all time, as for procedures
+constexpr double kNotableWait = 0.05;   // of all time: worth naming the construct
+constexpr size_t kNamedThreads = 64;    // rows of the table of threads
+
+bool is_construct(const ProfileNode& node, OmpConstruct construct) {
+    return is_openmp(node) && node.call == static_cast<uint16_t>(construct);
+}
+
+// A construct over all call paths that reach it.
+struct OmpLine {
+    uint32_t node = kNoNode;  // the one with most time
+    Totals totals{};
+    size_t threads = 0;    // that took part
+    uint64_t work_ns = 0;  // time less waiting, of all threads
+    uint64_t most_ns = 0;  // of one thread
+    uint32_t most_rank = 0;
+    uint32_t most_thread = 0;
+};
+
+using LineKey = std::tuple<std::string, std::string, int>;
+using ThreadKey = std::pair<uint32_t, uint32_t>;  // rank, thread
+
+// Time without what lies in another node of the same line.
+bool lies_in_same(const Profile& profile, uint32_t index) {
+    const ProfileNode& node = profile.nodes[index];
+    for (uint32_t at = node.parent; at != kNoNode; at = profile.nodes[at].parent) {
+        const ProfileNode& around = profile.nodes[at];
+        if (is_openmp(around) && around.name == node.name && around.file == node.file &&
+            around.line == node.line) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<OmpLine> omp_lines(const Profile& profile) {
+    std::map<LineKey, OmpLine> by_key;
+    std::vector<OmpLine*> line_of(profile.nodes.size(), nullptr);
+    for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
+        const ProfileNode& node = profile.nodes[i];
+        if (!is_openmp(node) || is_construct(node, OmpConstruct::kIdle)) continue;
+        OmpLine& line = by_key[{node.name, node.file, node.line}];
+        if (line.node == kNoNode) line.totals.min_ns = UINT64_MAX;
+        const bool most =
+            line.node == kNoNode || node.totals.time_ns > profile.nodes[line.node].totals.time_ns;
+        if (most) line.node = i;
+        Totals totals = node.totals;
+        if (lies_in_same(profile, i)) totals.time_ns = totals.omp_wait_ns = 0;
+        add_totals(&line.totals, totals);
+        line_of[i] = &line;
+    }
+    std::map<std::pair<const OmpLine*, ThreadKey>, uint64_t> work_ns;
+    for (const ProfileRow& row : profile.rows) {
+        const OmpLine* const line = line_of[row.node];
+        if (line == nullptr || lies_in_same(profile, row.node)) continue;
+        work_ns[{line, {row.rank, row.thread}}] +=
+            row.totals.time_ns - std::min(row.totals.time_ns, row.totals.omp_wait_ns);
+    }
+    std::vector<OmpLine> lines;
+    for (auto& [key, line] : by_key) {
+        line.work_ns = line.totals.time_ns - std::min(line.totals.time_ns, line.totals.omp_wait_ns);
+        auto at = work_ns.lower_bound({&line, {0, 0}});
+        for (; at != work_ns.end() && at->first.first == &line; ++at) {
+            ++line.threads;
+            if (at->second <= line.most_ns) continue;
+            line.most_ns = at->second;
+            std::tie(line.most_rank, line.most_thread) = at->first.second;
+        }
+        lines.push_back(line);
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const OmpLine& a, const OmpLine& b) {
+        return a.totals.time_ns > b.totals.time_ns;
+    });
+    return lines;
+}
+
+std::string thread_name(const Profile& profile, const OmpLine& line) {
+    std::string text = fmt::format("thread {}", line.most_thread);
+    if (profile.ranks.size() > 1) text += fmt::format(" of rank {}", line.most_rank);
+    return text;
+}
+
+double mean_work_ns(const OmpLine& line) {
+    return static_cast<double>(line.work_ns) /
+           static_cast<double>(std::max<size_t>(line.threads, 1));
+}
+
+// What is meant to be waiting, or is one thread's at a time, has no balance.
+bool is_shared_work(const ProfileNode& node) {
+    const uint16_t call = node.call;
+    return is_omp_loop(call) || call == static_cast<uint16_t>(OmpConstruct::kParallel) ||
+           call == static_cast<uint16_t>(OmpConstruct::kSections) ||
+           call == static_cast<uint16_t>(OmpConstruct::kTask) ||
+           call == static_cast<uint16_t>(OmpConstruct::kTaskloop) ||
+           call == static_cast<uint16_t>(OmpConstruct::kDistribute) ||
+           call == static_cast<uint16_t>(OmpConstruct::kWorkshare);
+}
+
+// "thread 1: 0.60 s work, 1.50x mean"
+std::string balance_text(const Profile& profile, const OmpLine& line, bool utf8) {
+    const double mean_ns = mean_work_ns(line);
+    const auto most_ns = static_cast<double>(line.most_ns);
+    if (line.threads < 2 || mean_ns <= 0 || !is_shared_work(profile.nodes[line.node])) return "";
+    if (most_ns < kLeastImbalance * mean_ns) return "all threads alike";
+    return fmt::format("{}: {} work, {}x mean", thread_name(profile, line),
+                       time_text(most_ns, utf8), ratio_text(most_ns, mean_ns));
+}
+
+void draw_line(const Profile& profile, const OmpLine& line, size_t number, Canvas* canvas) {
+    const bool utf8 = canvas->utf8();
+    const ProfileNode& node = profile.nodes[line.node];
+    Line identity;
+    identity.add(pad_left(fmt::format("{}", number), 2) + "  ", Tone::kDim);
+    const std::string balance = balance_text(profile, line, utf8);
+    const int room = canvas->width() - identity.width() - display_width(balance) - 2;
+    const std::string place = cut_place(place_text(node, utf8), room / 2, utf8);
+    if (!place.empty()) identity.add(place + "  ", Tone::kComputation);
+    identity.add(cut_name(printable(node.name, utf8), room / 2, utf8), Tone::kName);
+    identity.pad_to(canvas->width() - display_width(balance));
+    const bool uneven = static_cast<double>(line.most_ns) >= kNotableImbalance * mean_work_ns(line);
+    identity.add(balance, uneven && line.threads > 1 ? Tone::kHot : Tone::kPlain);
+    canvas->put(identity);
+
+    const double ranks = rank_count(profile);
+    const auto time = [&](uint64_t ns) { return time_text(static_cast<double>(ns) / ranks, utf8); };
+    const bool region = is_construct(node, OmpConstruct::kParallel);
+    Line figures;
+    figures.pad_to(kNumberWidth);
+    figures.add(pad_left(share_text(static_cast<double>(line.totals.time_ns),
+                                    static_cast<double>(profile.total_ns)),
+                         7),
+                Tone::kName);
+    figures.add(pad_left(time(line.totals.time_ns), 9));
+    figures.add(pad_left(count_text(region ? line.totals.created : line.totals.count), 9));
+    figures.add(pad_left(line.threads != 0 ? fmt::format("{}", line.threads) : "", 9));
+    figures.add(pad_left(time(line.work_ns), 9));
+    figures.add(pad_left(time(line.totals.omp_wait_ns), 9), Tone::kBlocked);
+    ProfileNode sum;
+    sum.kind = node.kind;
+    sum.call = node.call;
+    sum.totals = line.totals;
+    sum.totals.omp_wait_ns = 0;  // has its column
+    if (region) sum.totals.created = 0;
+    const std::string more = probe_text(sum, ranks, utf8);
+    const int left = canvas->width() - figures.width() - 2;
+    if (!more.empty() && display_width(more) <= left) figures.add("  " + more, Tone::kDim);
+    canvas->put(figures);
+}
+
+// Computation of all threads outside of regions.
+uint64_t serial_ns(const Profile& profile) {
+    std::vector<uint64_t> own_ns(profile.nodes.size());
+    for (size_t i = 0; i < profile.nodes.size(); ++i) {
+        if (!is_communication(profile.nodes[i])) own_ns[i] = profile.nodes[i].computation_ns;
+    }
+    sum_into_parents(profile, nodes_from_root(profile), &own_ns);
+    uint64_t parallel_ns = 0;
+    for (size_t i = 0; i < profile.nodes.size(); ++i) {
+        const ProfileNode& node = profile.nodes[i];
+        if (!is_construct(node, OmpConstruct::kParallel)) continue;
+        bool outermost = true;
+        for (uint32_t at = node.parent; at != kNoNode; at = profile.nodes[at].parent) {
+            outermost = outermost && !is_construct(profile.nodes[at], OmpConstruct::kParallel);
+        }
+        if (outermost) parallel_ns += own_ns[i] - std::min(own_ns[i], node.totals.omp_wait_ns);
+    }
+    return profile.computation_ns - std::min(profile.computation_ns, parallel_ns);
+}
+
+}  // namespace
+
+void draw_omp_headline(const Profile& profile, Canvas* canvas) {
+    if (!has_openmp(profile)) return;
+    const bool utf8 = canvas->utf8();
+    uint64_t regions = 0;
+    for (const ProfileNode& node : profile.nodes) {
+        if (is_construct(node, OmpConstruct::kParallel)) regions += node.totals.created;
+    }
+    const uint64_t serial = serial_ns(profile);
+    std::string text = fmt::format(
+        "OpenMP: {} {}; {} of the computation is outside of regions, {} a rank",
+        count_text(regions), regions == 1 ? "region" : "regions",
+        share_text(static_cast<double>(serial), static_cast<double>(profile.computation_ns)),
+        time_text(static_cast<double>(serial) / rank_count(profile), utf8));
+    for (const OmpLine& line : omp_lines(profile)) {
+        const ProfileNode& node = profile.nodes[line.node];
+        const bool region = is_construct(node, OmpConstruct::kParallel);
+        const auto wait_ns = static_cast<double>(line.totals.omp_wait_ns);
+        if (!region || wait_ns < kNotableWait * static_cast<double>(profile.total_ns)) continue;
+        text += fmt::format(". In the region at {} threads wait {} of their time",
+                            place_text(node, utf8),
+                            share_text(wait_ns, static_cast<double>(line.totals.time_ns)));
+        const double mean_ns = mean_work_ns(line);
+        if (line.threads > 1 && static_cast<double>(line.most_ns) >= kLeastImbalance * mean_ns) {
+            text += fmt::format(": {} works {} times the mean", thread_name(profile, line),
+                                ratio_text(static_cast<double>(line.most_ns), mean_ns));
+        }
+        break;
+    }
+    canvas->blank();
+    canvas->paragraph("  " + text + ".", 2, Tone::kWarm);
+}
+
+void draw_omp(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+    std::vector<OmpLine> lines = omp_lines(profile);
+    if (lines.empty()) return;
+    const size_t all = lines.size();
+    const double least_ns = kLeastShare * static_cast<double>(profile.total_ns);
+    size_t shown = 0;
+    while (shown < std::min(all, static_cast<size_t>(options.lines)) &&
+           static_cast<double>(lines[shown].totals.time_ns) >= least_ns) {
+        ++shown;
+    }
+    lines.resize(std::max<size_t>(shown, 1));
+    canvas->title(fmt::format("OpenMP constructs ({} of {})", lines.size(), all),
+                  profile.ranks.size() > 1
+                      ? "times: sum over threads, mean per rank; work is what is no waiting"
+                      : "times: sum over threads; work is what is no waiting");
+    put_heads({{"share", 7}, {"time", 9}, {"calls", 9}, {"threads", 9}, {"work", 9}, {"wait", 9}},
+              kNumberWidth, canvas);
+    for (size_t i = 0; i < lines.size(); ++i) draw_line(profile, lines[i], i + 1, canvas);
+}
+
+void draw_omp_threads(const Profile& profile, Canvas* canvas) {
+    if (!has_openmp(profile) || profile.rows.empty()) return;
+    struct ThreadSum {
+        uint64_t own_ns = 0;
+        uint64_t total_ns = 0;
+        uint64_t wait_ns = 0;
+        uint64_t idle_ns = 0;
+    };
+    std::map<ThreadKey, ThreadSum> threads;
+    for (const ProfileRow& row : profile.rows) {
+        ThreadSum& sum = threads[{row.rank, row.thread}];
+        sum.own_ns += row.computation_ns;
+        if (row.node != 0) continue;
+        sum.total_ns = row.totals.time_ns;
+        sum.wait_ns = row.totals.omp_wait_ns;
+        sum.idle_ns = row.totals.omp_idle_ns;
+    }
+    const bool utf8 = canvas->utf8();
+    canvas->title("Threads", "of OpenMP; wait: for each other, idle: outside of regions");
+    put_heads(
+        {{"rank", 6}, {"thread", 8}, {"total", 9}, {"computation", 13}, {"wait", 9}, {"idle", 9}},
+        0, canvas);
+    const auto time = [utf8](uint64_t ns) { return time_text(static_cast<double>(ns), utf8); };
+    size_t shown = 0;
+    for (const auto& [who, sum] : threads) {
+        if (++shown > kNamedThreads) break;
+        Line line;
+        line.add(pad_left(fmt::format("{}", who.first), 6), Tone::kName);
+        line.add(pad_left(fmt::format("{}", who.second), 8), Tone::kName);
+        line.add(pad_left(time(sum.total_ns), 9));
+        const uint64_t no_work_ns = std::min(sum.own_ns, sum.wait_ns + sum.idle_ns);
+        line.add(pad_left(time(sum.own_ns - no_work_ns), 13), Tone::kComputation);
+        line.add(pad_left(time(sum.wait_ns), 9), Tone::kBlocked);
+        line.add(pad_left(time(sum.idle_ns), 9), Tone::kDim);
+        canvas->put(line);
+    }
+    if (threads.size() > kNamedThreads) {
+        canvas->paragraph(
+            fmt::format("  {} more; --format csv names them all.", threads.size() - kNamedThreads),
+            2, Tone::kDim);
+    }
+}
+
+}  // namespace dwell

@@ -1,0 +1,218 @@
+// Sums about waiting that the text report shows.
+#include "report/wait_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "report/views.h"
+#include "runtime/mpi_calls.h"
+
+namespace dwell {
+namespace {
+
+// Calls of one kind of waiting, by what their names hold.
+struct KindOfCall {
+    const char* part;
+    const char* name;
+};
+// The first that fits: MPI_Allreduce is no reduce.
+constexpr KindOfCall kKindsOfCalls[] = {
+    {"arrier", "wait at barrier"},  {"Win_", "wait in window"},
+    {"llreduce", "wait at N to N"}, {"llgather", "wait at N to N"},
+    {"lltoall", "wait at N to N"},  {"educe_scatter", "wait at N to N"},
+    {"eighbor_", "wait at N to N"}, {"cast", "late broadcaster"},
+    {"catter", "late scatterer"},   {"educe", "early reduce"},
+    {"ather", "early gather"},      {"can", "early scan"},
+};
+
+std::string kind_of_call(uint16_t call) {
+    const char* const name = call < kMpiCallCount ? kMpiCalls[call].name : "";
+    for (const KindOfCall& kind : kKindsOfCalls) {
+        if (std::strstr(name, kind.part) != nullptr) return kind.name;
+    }
+    return "wait for partners";
+}
+
+// Computations that a person cannot tell apart are one.
+using ComputationKey = std::tuple<std::string, int, std::string, int, OwnerKey>;
+
+class Computations {
+  public:
+    explicit Computations(const Profile& profile) : profile_(profile) {}
+
+    ComputationKey key(uint32_t interval) const {
+        if (interval == kNoNode) return {};
+        const ProfileInterval& is = profile_.intervals[interval];
+        const ProfileNode start;
+        const ProfileNode& from = is.from == kNoNode ? start : profile_.nodes[is.from];
+        const ProfileNode& to = profile_.nodes[is.to];
+        return {from.name + '\n' + from.file, from.line, to.name + '\n' + to.file, to.line,
+                owner_key(profile_, is.booked_on)};
+    }
+
+    Computation describe(uint32_t interval) const {
+        Computation computation;
+        if (interval == kNoNode) return computation;
+        const ProfileInterval& is = profile_.intervals[interval];
+        computation.interval = interval;
+        computation.procedure = profile_.nodes[procedure_around(is.booked_on)].name;
+        std::map<std::string, uint64_t> samples;
+        std::map<std::string, const SampledLine*> first;  // the line with most samples
+        uint64_t all = 0;
+        for (const SampledLine& line : is.lines) {
+            samples[line.function] += line.samples;
+            const SampledLine*& most = first[line.function];
+            if (most == nullptr || line.samples > most->samples) most = &line;
+            all += line.samples;
+        }
+        for (const auto& [function, count] : samples) {
+            const bool has_name = function.find("+0x") == std::string::npos;
+            if (all < kTellingSamples || 2 * count <= all || !has_name) continue;
+            if (function != computation.procedure) computation.sampled = function;
+            const SampledLine& line = *first[function];
+            if (line.line == 0) continue;
+            ProfileNode place;
+            place.file = line.file;
+            place.line = line.line;
+            computation.sampled_place = place_text(place, true);
+        }
+        return computation;
+    }
+
+  private:
+    // The procedure that holds a loop or block; without one that itself.
+    uint32_t procedure_around(uint32_t node) const {
+        for (uint32_t at = node; at != kNoNode; at = profile_.nodes[at].parent) {
+            if (profile_.nodes[at].kind == SiteKind::kProcedure) return at;
+        }
+        return node;
+    }
+
+    const Profile& profile_;
+};
+
+}  // namespace
+
+uint64_t estimated_ns(const Totals& totals) {
+    return totals.blocked_ns - std::min(totals.sync_ns, totals.blocked_ns);
+}
+
+bool is_poll(uint16_t call) {
+    if (call >= kMpiCallCount) return false;
+    const MpiCallInfo& info = kMpiCalls[call];
+    const bool probes = info.call_class == CallClass::kProbe;
+    return info.call_class == CallClass::kTest ||
+           (probes && std::strncmp(info.name, "MPI_I", 5) == 0);
+}
+
+std::vector<WaitKindTime> wait_kinds(uint16_t call, const Totals& totals) {
+    const uint64_t between_two =
+        std::min(totals.late_sender_ns + totals.late_receiver_ns, totals.sync_ns);
+    const std::vector<WaitKindTime> all = {{"late sender", totals.late_sender_ns},
+                                           {"late receiver", totals.late_receiver_ns},
+                                           {kind_of_call(call), totals.sync_ns - between_two}};
+    std::vector<WaitKindTime> kinds;
+    for (const WaitKindTime& kind : all) {
+        if (kind.time_ns != 0) kinds.push_back(kind);
+    }
+    std::stable_sort(kinds.begin(), kinds.end(), [](const WaitKindTime& a, const WaitKindTime& b) {
+        return a.time_ns > b.time_ns;
+    });
+    return kinds;
+}
+
+Partners partners_of(const Profile& profile, const CommLine& line, size_t limit) {
+    const Computations computations(profile);
+    std::map<std::pair<uint32_t, ComputationKey>, PartnerShare> shares;
+    Partners partners;
+    uint64_t lost_ns = 0;
+    for (const ProfilePartner& partner : profile.partners) {
+        if (std::find(line.nodes.begin(), line.nodes.end(), partner.node) == line.nodes.end()) {
+            continue;
+        }
+        partners.all_ns += partner.time_ns;
+        if (partner.peer == kNoPeer) {
+            partners.rest_ns += partner.time_ns;
+            lost_ns += partner.lost_ns;
+            continue;
+        }
+        const auto [entry, is_new] =
+            shares.try_emplace({partner.peer, computations.key(partner.interval)});
+        PartnerShare& share = entry->second;
+        if (is_new) share.doing = computations.describe(partner.interval);
+        share.peer = partner.peer;
+        share.count += partner.count;
+        share.time_ns += partner.time_ns;
+        share.max_ns = std::max(share.max_ns, partner.max_ns);
+        share.passed_on_ns += partner.passed_on_ns;
+    }
+    for (const auto& [key, share] : shares) partners.heaviest.push_back(share);
+    std::stable_sort(
+        partners.heaviest.begin(), partners.heaviest.end(),
+        [](const PartnerShare& a, const PartnerShare& b) { return a.time_ns > b.time_ns; });
+    uint64_t next_ns = 0;
+    for (size_t i = limit; i < partners.heaviest.size(); ++i) {
+        next_ns = std::max(next_ns, partners.heaviest[i].time_ns);
+        partners.rest_ns += partners.heaviest[i].time_ns;
+    }
+    if (partners.heaviest.size() > limit) partners.heaviest.resize(limit);
+    const uint64_t last_ns = partners.heaviest.empty() ? 0 : partners.heaviest.back().time_ns;
+    partners.certain = lost_ns == 0 || last_ns >= next_ns + lost_ns;
+    return partners;
+}
+
+std::vector<CauseLine> cause_lines(const Profile& profile) {
+    const Computations computations(profile);
+    std::map<ComputationKey, CauseLine> by_key;
+    std::map<std::pair<ComputationKey, uint32_t>, uint64_t> of_rank;
+    for (const ProfileCause& cause : profile.causes) {
+        const ComputationKey key = computations.key(cause.interval);
+        const auto [entry, is_new] = by_key.try_emplace(key);
+        CauseLine& line = entry->second;
+        if (is_new) line.computation = computations.describe(cause.interval);
+        line.count += cause.count;
+        line.time_ns += cause.time_ns;
+        line.passed_on_ns += cause.passed_on_ns;
+        if (cause.peer == kNoPeer) continue;
+        const uint64_t so_far = of_rank[{key, cause.peer}] += cause.time_ns;
+        if (so_far <= line.peer_ns) continue;
+        line.peer = cause.peer;
+        line.peer_ns = so_far;
+    }
+    std::vector<CauseLine> lines;
+    for (auto& [key, line] : by_key) lines.push_back(std::move(line));
+    std::stable_sort(lines.begin(), lines.end(), [](const CauseLine& a, const CauseLine& b) {
+        const bool a_known = a.computation.interval != kNoNode;
+        const bool b_known = b.computation.interval != kNoNode;
+        if (a_known != b_known) return a_known;
+        return a.time_ns > b.time_ns;
+    });
+    return lines;
+}
+
+std::optional<CauseLine> main_passed_on(const Profile& profile) {
+    std::optional<CauseLine> most;
+    uint64_t all_ns = 0;
+    for (CauseLine& line : cause_lines(profile)) {
+        all_ns += line.passed_on_ns;
+        if (line.computation.interval == kNoNode || line.passed_on_ns == 0) continue;
+        if (!most || line.passed_on_ns > most->passed_on_ns) most = std::move(line);
+    }
+    if (most && 2 * most->passed_on_ns <= all_ns) most.reset();
+    return most;
+}
+
+std::string rank_text(uint32_t peer) {
+    if (peer == kNoPeer) return "other ranks";
+    const uint32_t world = peer >> kPeerRankBits;
+    const uint32_t rank = peer & ((1u << kPeerRankBits) - 1);
+    if (world == 0) return fmt::format("rank {}", rank);
+    if (world == kParentWorld) return fmt::format("rank {} of the parent", rank);
+    return fmt::format("rank {} of world {}", rank, world);
+}
+
+}  // namespace dwell

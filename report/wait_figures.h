@@ -1,0 +1,75 @@
+// What the text report derives from a profile about waiting: of what kind it was, who was waited
+// for and what that rank was doing, and which computation made others wait in the end.
+#ifndef DWELL_REPORT_WAIT_FIGURES_H_
+#define DWELL_REPORT_WAIT_FIGURES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/figures.h"
+#include "summarize/profile.h"
+
+namespace dwell {
+
+// Of the sync delay what is estimated, because nobody told when the partners came.
+uint64_t estimated_ns(const Totals& totals);
+
+// Unsuccessful ones of these are all waiting, for whom is not known.
+bool is_poll(uint16_t call);
+
+// One kind of waiting of a communication line, and how long it was.
+struct WaitKindTime {
+    std::string name;  // "late sender", "wait at barrier" ...
+    uint64_t time_ns = 0;
+};
+// Longest first; those known only. `call` is the MpiCall of the line.
+std::vector<WaitKindTime> wait_kinds(uint16_t call, const Totals& totals);
+
+// A computation, over all call paths, as kNoNode where it is not known which one it was.
+struct Computation {
+    uint32_t interval = kNoNode;  // one that shows it: index into Profile::intervals
+    std::string procedure;        // that it is booked on, or that holds the loop or block
+    std::string sampled;          // where most of its samples fell; empty when there are few
+    std::string sampled_place;    // "heat.c:14", the line with most of those; often empty
+};
+
+// Who a communication line waited for.
+struct PartnerShare {
+    uint32_t peer = kNoPeer;  // kNoPeer: the rest
+    Computation doing;
+    uint64_t count = 0;
+    uint64_t time_ns = 0;
+    uint64_t max_ns = 0;
+    uint64_t passed_on_ns = 0;  // of time_ns: that rank had been made to wait itself
+};
+struct Partners {
+    std::vector<PartnerShare> heaviest;  // at most `limit`, most time first
+    uint64_t rest_ns = 0;
+    uint64_t all_ns = 0;
+    bool certain = true;  // no other can have been heavier than these
+};
+Partners partners_of(const Profile& profile, const CommLine& line, size_t limit);
+
+// A computation that made other ranks wait.
+struct CauseLine {
+    Computation computation;
+    uint32_t peer = kNoPeer;  // the rank that did so longest; kNoPeer: not known
+    uint64_t peer_ns = 0;
+    uint64_t count = 0;
+    uint64_t time_ns = 0;
+    uint64_t passed_on_ns = 0;
+};
+// Longest first; what is not known which computation it was last.
+std::vector<CauseLine> cause_lines(const Profile& profile);
+
+// What most of the waiting that ranks passed on goes back to, where one cause has most of it.
+std::optional<CauseLine> main_passed_on(const Profile& profile);
+
+// "rank 3", "rank 2 of world 1".
+std::string rank_text(uint32_t peer);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_WAIT_FIGURES_H_

@@ -1,0 +1,288 @@
+// Who waited for whom: under each communication line, and the computations that made others wait.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/views.h"
+#include "report/wait_figures.h"
+#include "summarize/profile_walk.h"
+
+namespace dwell {
+namespace {
+
+constexpr size_t kPartners = 4;            // of a line, beside the rest
+constexpr double kNotablePartner = 0.2;    // of a line's sync delay
+constexpr double kNotableSync = 0.01;      // of all time: worth a sentence
+constexpr double kAlmostAll = 0.95;        // of a computation's delay: one rank's alone
+constexpr double kLeastCause = 0.001;      // of the sync delay: worth a line
+constexpr double kNotableEstimate = 0.01;  // of a line's sync delay
+constexpr int kLeastOwner = 16;            // columns of what a rank was in
+
+// " in work" or " in work, loop a.c:9", behind who it was; empty when nothing is known of it.
+std::string owner_text_of(const Profile& profile, const Computation& doing, int room, bool utf8) {
+    if (doing.interval == kNoNode) return "";
+    const std::string in = " in ";
+    const uint32_t owner = profile.intervals[doing.interval].booked_on;
+    return in + owner_text(profile, owner, room - display_width(in), utf8);
+}
+
+// "mostly in sum a.c:12", "mostly at a.c:12" in the procedure itself; often empty.
+std::string sampled_text(const Computation& doing, bool utf8) {
+    const std::string place = printable(doing.sampled_place, utf8);
+    if (doing.sampled.empty()) return place.empty() ? "" : "mostly at " + place;
+    return "mostly in " + short_name(doing.sampled, utf8) + (place.empty() ? "" : " " + place);
+}
+
+// "from a.c:8 MPI_Recv to a.c:10 MPI_Send".
+std::string way_text(const Profile& profile, const Computation& doing, int room, bool utf8) {
+    if (doing.interval == kNoNode) return "doing what is not known";
+    const ProfileInterval& interval = profile.intervals[doing.interval];
+    const std::string words[] = {"from ", " to "};
+    const auto place = [&](uint32_t node, int columns) {
+        return node == kNoNode ? "the start" : identity_text(profile, node, columns, utf8);
+    };
+    const std::vector<int> rooms = share_room({display_width(place(interval.from, kAllOfIt)),
+                                               display_width(place(interval.to, kAllOfIt))},
+                                              room - display_width(words[0] + words[1]));
+    return words[0] + place(interval.from, rooms[0]) + words[1] + place(interval.to, rooms[1]);
+}
+
+// Who, and all that is known of what that rank was doing.
+std::string doing_text(const Profile& profile, const std::string& who, const Computation& doing,
+                       bool utf8) {
+    std::string text = who + owner_text_of(profile, doing, kAllOfIt, utf8);
+    const std::string sampled = sampled_text(doing, utf8);
+    if (!sampled.empty()) text += " (" + sampled + ")";
+    return text + ", " + way_text(profile, doing, kAllOfIt, utf8);
+}
+
+std::string kinds_text(const CommLine& line, uint16_t call) {
+    std::string text;
+    for (const WaitKindTime& kind : wait_kinds(call, line.totals)) {
+        const std::string share =
+            share_text(static_cast<double>(kind.time_ns), static_cast<double>(line.totals.time_ns));
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kind.name, share);
+    }
+    return text;
+}
+
+// Behind the figures of `line` who did what, in one line or two.
+void draw_doing(const Profile& profile, Line* line, const std::string& who,
+                const Computation& doing, const std::string& more, Canvas* canvas) {
+    const bool utf8 = canvas->utf8();
+    const int indent = line->width();
+    const std::string whole = doing_text(profile, who, doing, utf8) + more;
+    if (indent + display_width(whole) <= canvas->width()) {
+        canvas->put(line->add(whole));
+        return;
+    }
+    std::string owner = owner_text_of(profile, doing, kAllOfIt, utf8);
+    const int room = canvas->width() - indent - display_width(who + more);
+    constexpr int kLeastIndent = kNumberWidth + 4;
+    std::vector<std::string> rest;
+    if (display_width(owner) > room && room < kLeastOwner) {
+        rest.push_back(owner_text_of(profile, doing, canvas->width() - kLeastIndent, utf8));
+        rest.back().erase(0, 1);  // " in"
+        owner.clear();
+    }
+    owner = owner.empty() ? "" : owner_text_of(profile, doing, room, utf8);
+    canvas->put(line->add(cut_middle(who + owner + more, canvas->width() - indent, utf8)));
+    if (const std::string sampled = sampled_text(doing, utf8); !sampled.empty()) {
+        rest.push_back(sampled);
+    }
+    rest.push_back(way_text(profile, doing, kAllOfIt, utf8));
+    // In one line, or where that is too narrow in one each.
+    std::string all = fmt::format("{}", fmt::join(rest, ", "));
+    if (kLeastIndent + display_width(all) <= canvas->width()) {
+        const bool fits = indent + display_width(all) <= canvas->width();
+        canvas->put(Line().pad_to(fits ? indent : kLeastIndent).add(all, Tone::kDim));
+        return;
+    }
+    rest.back() = way_text(profile, doing, canvas->width() - kLeastIndent, utf8);
+    for (const std::string& text : rest) {
+        canvas->put(Line()
+                        .pad_to(kLeastIndent)
+                        .add(cut_middle(text, canvas->width() - kLeastIndent, utf8), Tone::kDim));
+    }
+}
+
+void draw_partner(const Profile& profile, const PartnerShare& partner, double all_ns,
+                  Canvas* canvas) {
+    const bool utf8 = canvas->utf8();
+    const auto time_ns = static_cast<double>(partner.time_ns);
+    Line line;
+    line.pad_to(kNumberWidth).add(pad_left(share_text(time_ns, all_ns), 9));
+    line.add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9)).add("  ");
+    const std::string more = fmt::format("; {} {}, longest {}", count_text(partner.count),
+                                         partner.count == 1 ? "time" : "times",
+                                         time_text(static_cast<double>(partner.max_ns), utf8));
+    draw_doing(profile, &line, "for " + rank_text(partner.peer), partner.doing, more, canvas);
+}
+
+void draw_cause(const Profile& profile, const CauseLine& cause, int number, double all_ns,
+                Canvas* canvas) {
+    const bool utf8 = canvas->utf8();
+    const auto time_ns = static_cast<double>(cause.time_ns);
+    const double ranks = rank_count(profile);
+    const auto passed_on_ns = static_cast<double>(cause.passed_on_ns);
+    std::string who = "other ranks";
+    if (cause.peer != kNoPeer) {
+        who = rank_text(cause.peer);
+        const auto peer_ns = static_cast<double>(cause.peer_ns);
+        if (peer_ns < kAlmostAll * time_ns) {
+            who += fmt::format(" ({}) and others", share_text(peer_ns, time_ns));
+        }
+    }
+    Line figures;
+    figures.add(pad_left(fmt::format("{}", number), 2) + "  ", Tone::kDim);
+    figures.add(pad_left(share_text(time_ns, all_ns), 7), Tone::kName);
+    figures.add(pad_left(time_text(time_ns / ranks, utf8), 9), Tone::kBlocked);
+    figures.add(pad_left(time_text((time_ns - passed_on_ns) / ranks, utf8), 9));
+    figures.add(pad_left(time_text(passed_on_ns / ranks, utf8), 11));
+    figures.add("  ");
+    draw_doing(profile, &figures, who, cause.computation, "", canvas);
+}
+
+struct Waited {
+    uint64_t all_ns = 0;
+    uint64_t estimated_ns = 0;  // of it
+};
+Waited all_waiting(const Profile& profile) {
+    Waited waited;
+    for (const ProfileNode& node : profile.nodes) {
+        if (!is_communication(node)) continue;
+        waited.all_ns += node.totals.blocked_ns;
+        waited.estimated_ns += estimated_ns(node.totals);
+    }
+    return waited;
+}
+
+}  // namespace
+
+std::string sync_text(const Totals& totals) {
+    if (totals.blocked_ns == 0) return "none";
+    const auto blocked_ns = static_cast<double>(totals.blocked_ns);
+    const bool estimated =
+        static_cast<double>(estimated_ns(totals)) >= kNotableEstimate * blocked_ns;
+    return (estimated ? "~" : "") + share_text(blocked_ns, static_cast<double>(totals.time_ns));
+}
+
+std::string wait_headline(const Profile& profile, const CommLine& line, bool utf8) {
+    const std::vector<WaitKindTime> kinds = wait_kinds(profile.nodes[line.node].call, line.totals);
+    if (kinds.empty()) {
+        const bool polls = line.totals.blocked_ns != 0 && is_poll(profile.nodes[line.node].call);
+        return polls ? " (estimated: polls that found nothing)" : "";
+    }
+    std::string text = " (" + kinds[0].name + ")";
+    const Partners partners = partners_of(profile, line, 1);
+    if (partners.heaviest.empty()) return text;
+    const PartnerShare& first = partners.heaviest[0];
+    const auto time_ns = static_cast<double>(first.time_ns);
+    const auto all_ns = static_cast<double>(partners.all_ns);
+    if (time_ns < kNotablePartner * all_ns) return text;
+    text += ", " + share_text(time_ns, all_ns) + " of it ";
+    // That rank was late only because it had been made to wait itself.
+    if (2 * first.passed_on_ns > first.time_ns) {
+        text += "passed on by " + rank_text(first.peer);
+        const std::optional<CauseLine> root = main_passed_on(profile);
+        if (!root) return text;
+        return text + "; what is passed on comes mostly from " +
+               doing_text(profile, rank_text(root->peer), root->computation, utf8);
+    }
+    return text + "for " + doing_text(profile, rank_text(first.peer), first.doing, utf8);
+}
+
+void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas) {
+    const std::string kinds = kinds_text(line, profile.nodes[line.node].call);
+    if (kinds.empty()) return;
+    const Partners partners = partners_of(profile, line, kPartners);
+    const auto all_ns = static_cast<double>(partners.all_ns);
+    const std::string indent(kNumberWidth + 2, ' ');
+    canvas->paragraph(indent + kinds + (partners.heaviest.empty() ? "" : "; waited"),
+                      kNumberWidth + 2, Tone::kBlocked);
+    for (const PartnerShare& partner : partners.heaviest) {
+        if (static_cast<double>(partner.time_ns) < kLeastCause * all_ns) break;
+        draw_partner(profile, partner, all_ns, canvas);
+    }
+    const auto rest_ns = static_cast<double>(partners.rest_ns);
+    if (rest_ns < kLeastCause * all_ns) return;
+    Line rest;
+    rest.pad_to(kNumberWidth).add(pad_left(share_text(rest_ns, all_ns), 9));
+    rest.add(pad_left(time_text(rest_ns / rank_count(profile), canvas->utf8()), 9));
+    rest.add(partners.certain ? "  for others" : "  for others, some of them perhaps longer");
+    canvas->put(rest);
+}
+
+void draw_main_cause(const Profile& profile, Canvas* canvas) {
+    if (static_cast<double>(profile.sync_ns) <
+        kNotableSync * static_cast<double>(profile.total_ns)) {
+        return;
+    }
+    const std::vector<CauseLine> causes = cause_lines(profile);
+    if (causes.empty() || causes[0].computation.interval == kNoNode) return;
+    const bool utf8 = canvas->utf8();
+    const CauseLine& first = causes[0];
+    uint64_t all_ns = 0;
+    for (const CauseLine& cause : causes) all_ns += cause.time_ns;
+    std::string text =
+        fmt::format("Made others wait longest: {}: {} a rank, {} of the known sync delay",
+                    doing_text(profile, rank_text(first.peer), first.computation, utf8),
+                    time_text(static_cast<double>(first.time_ns) / rank_count(profile), utf8),
+                    share_text(static_cast<double>(first.time_ns), static_cast<double>(all_ns)));
+    const Waited waited = all_waiting(profile);
+    if (static_cast<double>(waited.estimated_ns) >=
+        kNotableEstimate * static_cast<double>(waited.all_ns)) {
+        text += fmt::format("; of all sync delay {} is estimated, for whom is not known",
+                            share_text(static_cast<double>(waited.estimated_ns),
+                                       static_cast<double>(waited.all_ns)));
+    }
+    canvas->paragraph(text + ".", 2, Tone::kWarm);
+}
+
+void draw_causes(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+    const std::vector<CauseLine> all = cause_lines(profile);
+    if (all.empty()) return;
+    uint64_t all_ns = 0;
+    for (const CauseLine& cause : all) all_ns += cause.time_ns;
+    std::vector<CauseLine> shown;
+    for (const CauseLine& cause : all) {
+        const bool counts =
+            static_cast<double>(cause.time_ns) >= kLeastCause * static_cast<double>(all_ns);
+        if (counts && shown.size() < static_cast<size_t>(options.lines)) shown.push_back(cause);
+    }
+    canvas->title(fmt::format("What made others wait ({} of {})", shown.size(), all.size()),
+                  "sync delay of all ranks by its cause; time: mean per rank");
+    put_heads({{"share", 7}, {"time", 9}, {"directly", 9}, {"passed on", 11}}, kNumberWidth,
+              canvas);
+    int number = 0;
+    for (const CauseLine& cause : shown) {
+        draw_cause(profile, cause, ++number, static_cast<double>(all_ns), canvas);
+    }
+    canvas->paragraph(
+        "  Directly: those who waited for that rank itself; passed on: through ranks that it had "
+        "made late.",
+        2, Tone::kDim);
+}
+
+void draw_clocks(const Profile& profile, Canvas* canvas) {
+    const bool utf8 = canvas->utf8();
+    const bool injected = std::any_of(profile.ranks.begin(), profile.ranks.end(),
+                                      [](const auto& rank) { return rank.injected_ns != 0; });
+    canvas->title("Clocks", "virtual time: real time less intrusion");
+    std::vector<Column> columns = {
+        {"rank", 6}, {"real", 10}, {"virtual", 10}, {"intrusion", 11}, {"own cost", 10}};
+    if (injected) columns.push_back({"injected", 10});
+    put_heads(columns, 0, canvas);
+    for (const ProfileRank& rank : profile.ranks) {
+        const auto time = [utf8](uint64_t ns) { return time_text(static_cast<double>(ns), utf8); };
+        Line line;
+        line.add(pad_left(fmt::format("{}", rank.rank), 6), Tone::kName);
+        line.add(pad_left(time(rank.real_ns), 10));
+        line.add(pad_left(time(rank.real_ns - std::min(rank.real_ns, rank.intrusion_ns)), 10));
+        line.add(pad_left(time(rank.intrusion_ns), 11)).add(pad_left(time(rank.own_ns), 10));
+        if (injected) line.add(pad_left(time(rank.injected_ns), 10));
+        canvas->put(line);
+    }
+}
+
+}  // namespace dwell

@@ -1,0 +1,35 @@
+// How the cost of dwell's own steps is measured, before the first one (DESIGN 4, local rule).
+#ifndef DWELL_RUNTIME_CALIBRATION_H_
+#define DWELL_RUNTIME_CALIBRATION_H_
+
+#include "runtime/clock.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+struct StepTicks {
+    uint64_t all;
+    uint64_t inner;  // of that, what `node` took it for
+};
+
+// Ticks of one `step`: the least of many short rounds, as interruptions only add.
+template <typename Step>
+StepTicks least_ticks(Thread* thread, Node* node, Step step) {
+    constexpr int kSteps = 200;
+    constexpr int kRounds = 40;
+    StepTicks least{UINT64_MAX, UINT64_MAX};
+    for (int round = 0; round < kRounds; ++round) {
+        node->ticks = 0;
+        thread->slow_ticks = 0;
+        const uint64_t begin = now_ticks();
+        for (int i = 0; i < kSteps; ++i) step();
+        const uint64_t all = now_ticks() - begin;
+        if (all < least.all) least.all = all;
+        if (node->ticks < least.inner) least.inner = node->ticks;
+    }
+    return {least.all / kSteps, least.inner / kSteps};
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_CALIBRATION_H_

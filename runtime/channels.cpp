@@ -1,0 +1,475 @@
+#include "runtime/channels.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "runtime/far_letters.h"
+#include "runtime/mpi_api.h"
+#include "runtime/path_hash.h"
+
+namespace dwell {
+
+DWELL_CALL_DATA Channel** g_channels = nullptr;
+Channel* g_first_channel = nullptr;
+DWELL_CALL_DATA uint32_t g_channel_count = 0;
+Channel g_no_channel;
+
+namespace {
+
+constexpr uint64_t kPairKey = 0x70616972;
+constexpr uint32_t kPublishEvery = 8;  // entries that the receiver frees at once
+
+uint32_t order_of(const ChannelEntry* entry) { return entry->order >> kOrderShift; }
+
+// a comes before b, where both wrap around.
+bool is_before(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
+bool is_order_before(uint32_t a, uint32_t b) {
+    return is_before(a << kOrderShift, b << kOrderShift);
+}
+
+// The entry of that number if it was written already.
+ChannelEntry* written_entry(Ring* ring, uint64_t number) {
+    ChannelEntry* entry = entry_at(ring, number);
+    const uint32_t written = __atomic_load_n(&entry->number, __ATOMIC_ACQUIRE);
+    return written == static_cast<uint32_t>(number) ? entry : nullptr;
+}
+
+bool is_gap(const ChannelEntry* entry) { return entry->comm == kGapEntry; }
+Gap* as_gap(ChannelEntry* entry) { return reinterpret_cast<Gap*>(entry); }
+
+bool is_taken(const Channel* channel, uint64_t number) {
+    return number <= channel->low || (channel->taken >> (number - channel->low - 1) & 1) != 0;
+}
+
+void mark_taken(Channel* channel, uint64_t number) {
+    channel->taken |= 1u << (number - channel->low - 1);
+    while ((channel->taken & 1) != 0) {
+        channel->taken >>= 1;
+        channel->low += 1;
+        if (channel->low % kPublishEvery == 0) {
+            __atomic_store_n(&channel->in->taken, static_cast<uint32_t>(channel->low),
+                             __ATOMIC_RELEASE);
+        }
+    }
+}
+
+// With too many kinds of lost messages some are forgotten: then later ones of that kind may be
+// taken for them. Those given up and those received ahead of their gap stand apart.
+DWELL_COLD void add_lost(Channel* channel, uint32_t comm, int tag, int32_t count) {
+    for (uint32_t i = 0; i < channel->lost_count; ++i) {
+        Missing* lost = &channel->lost[i];
+        if (lost->comm != comm || lost->tag != tag || (lost->count < 0) != (count < 0)) continue;
+        lost->count += count;
+        return;
+    }
+    if (channel->lost_count >= (count > 0 ? kGivenUp : kLost)) return;
+    channel->lost[channel->lost_count++] = {comm, tag, count};
+}
+
+// The receiver comes to a gap for the first time: some of its messages may have been received.
+DWELL_COLD void meet_gap(Channel* channel, Gap* gap) {
+    if (gap->met != 0) return;
+    gap->met = 1;
+    channel->accounted += static_cast<uint32_t>(gap->others);
+    for (const Missing& missing : gap->missing) {
+        channel->accounted += static_cast<uint32_t>(missing.count);
+    }
+    for (uint32_t i = channel->lost_count; i-- > 0;) {
+        Missing& lost = channel->lost[i];
+        if (lost.count > 0) continue;
+        auto received = static_cast<uint32_t>(-lost.count);
+        for (Missing& missing : gap->missing) {
+            if (missing.comm != lost.comm || missing.tag != lost.tag) continue;
+            const auto here = static_cast<uint32_t>(missing.count);
+            const uint32_t both = received < here ? received : here;
+            missing.count -= static_cast<int32_t>(both);
+            received -= both;
+        }
+        gap->others -= received < gap->others ? received : gap->others;
+        lost = channel->lost[--channel->lost_count];
+    }
+}
+
+// A message that stays unreceived while a ring full of later ones is received gives up its entry,
+// or all after it would be dropped; so does one whose receive was not recognised.
+void give_up_oldest(Channel* channel) {
+    ChannelEntry* oldest = written_entry(channel->in, channel->low + 1);
+    if (oldest == nullptr) return;
+    if (is_gap(oldest)) [[unlikely]] {
+        meet_gap(channel, as_gap(oldest));
+        for (const Missing& missing : as_gap(oldest)->missing) {
+            if (missing.count != 0) add_lost(channel, missing.comm, missing.tag, missing.count);
+        }
+        mark_taken(channel, channel->low + 1);
+    } else if (is_order_before(order_of(oldest) + kRingEntries, channel->received)) [[unlikely]] {
+        if (oldest->comm != kDeadEntry) add_lost(channel, oldest->comm, oldest->tag, 1);
+        mark_taken(channel, channel->low + 1);
+    }
+}
+
+// After a pause: what was sent before it ended may have been received meanwhile.
+void fall_into_step(Channel* channel) {
+    if (channel->paused_ticks == g_live->paused_ticks) return;
+    channel->paused_ticks = g_live->paused_ticks;
+    channel->in_step = false;
+    channel->posted_count = 0;
+    channel->lost_count = 0;
+    for (uint32_t i = 0; i < kRingEntries; ++i) {
+        ChannelEntry* entry = written_entry(channel->in, channel->low + 1);
+        if (entry == nullptr) return;
+        if (is_gap(entry)) {
+            meet_gap(channel, as_gap(entry));
+        } else if (entry->said.at.real >= g_live->resumed_ticks) {
+            return;
+        }
+        mark_taken(channel, channel->low + 1);
+    }
+}
+
+// Where the message is that a receive got: MPI gives a message to the receive posted first that it
+// matches, so those posted before the ticket's take theirs first, in thought.
+class Search {
+  public:
+    Search(Channel* channel, uint32_t comm, int tag, uint32_t ticket)
+        : channel_(channel), comm_(comm), tag_(tag) {
+        while (before_ < channel->posted_count && channel->posted[before_].ticket != ticket) {
+            ++before_;
+        }
+    }
+
+    // The entry, or null: then missing() may tell where the message was counted instead.
+    ChannelEntry* find() {
+        if (channel_->lost_count != 0) [[unlikely]] {
+            if (is_among(channel_->lost, channel_->lost_count)) return nullptr;
+        }
+        for (uint64_t number = channel_->low + 1; number <= channel_->low + kRingEntries;
+             ++number) {
+            ChannelEntry* entry = written_entry(channel_->in, number);
+            if (entry == nullptr) return nullptr;
+            if (is_taken(channel_, number)) continue;
+            if (entry->comm >= kGapEntry) [[unlikely]] {
+                if (is_gap(entry) && is_in_gap(as_gap(entry))) return nullptr;
+                if (!is_gap(entry)) mark_taken(channel_, number);
+            } else if (!is_claimed(entry->comm, entry->tag) && entry->comm == comm_ &&
+                       (entry->tag == tag_ || tag_ == MPI_ANY_TAG)) {
+                number_ = number;
+                return entry;
+            }
+        }
+        return nullptr;
+    }
+    uint64_t number() const { return number_; }
+    bool is_missing() const { return missing_ != nullptr || others_ != nullptr; }
+    void take_missing() {
+        if (others_ != nullptr) {
+            *others_ -= 1;
+        } else {
+            missing_->count -= 1;
+        }
+    }
+
+  private:
+    // A receive posted before takes such a message.
+    bool is_claimed(uint32_t comm, int tag) {
+        for (uint32_t i = 0; i < before_; ++i) {
+            const Posted& posted = channel_->posted[i];
+            if ((claimed_ >> i & 1) != 0 || posted.comm != comm) continue;
+            if (posted.tag != tag && posted.tag != MPI_ANY_TAG) continue;
+            claimed_ |= 1u << i;
+            return true;
+        }
+        return false;
+    }
+    // Of the missing messages one is the own. What order those of different tags came in is not
+    // known: to receives of any tag posted before, the one is as good as the other.
+    DWELL_COLD bool is_among(Missing* missing, uint32_t kinds) {
+        for (uint32_t i = 0; i < kinds; ++i) {
+            int64_t count = missing[i].count;
+            while (count > 0 && is_claimed(missing[i].comm, missing[i].tag)) --count;
+            if (count <= 0 || missing[i].comm != comm_ || missing[i].tag != tag_) continue;
+            missing_ = &missing[i];
+            return true;
+        }
+        return false;
+    }
+    DWELL_COLD bool is_in_gap(Gap* gap) {
+        meet_gap(channel_, gap);
+        if (is_among(gap->missing, kGapClasses)) return true;
+        if (gap->others == 0) return false;
+        for (const Missing& missing : gap->missing) {
+            if (missing.comm == comm_ && missing.tag == tag_) return false;
+        }
+        others_ = &gap->others;
+        return true;
+    }
+
+    Channel* channel_;
+    uint32_t comm_;
+    int tag_;
+    uint32_t before_ = 0;   // receives posted before
+    uint32_t claimed_ = 0;  // bit k: of posted k there is a message
+    uint64_t number_ = 0;
+    Missing* missing_ = nullptr;
+    uint64_t* others_ = nullptr;
+};
+static_assert(kPosted <= 32);
+
+// A receive got a message without an entry: it counts where the message is missing.
+DWELL_COLD void take_without(Channel* channel, Search* search, uint32_t comm, int tag) {
+    if (search->is_missing()) {
+        search->take_missing();
+        for (uint32_t i = channel->lost_count; i-- > 0;) {
+            if (channel->lost[i].count == 0)
+                channel->lost[i] = channel->lost[--channel->lost_count];
+        }
+    } else if (__atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE) != channel->accounted) {
+        add_lost(channel, comm, tag, -1);
+    } else {
+        return;  // nobody told of it
+    }
+    channel->received += 1;
+}
+
+ChannelEntry* write_entry(Channel* channel, uint32_t* number) {
+    const uint64_t next = channel->written + 1;
+    if (static_cast<uint32_t>(next) - channel->taken_seen > kRingEntries) [[unlikely]] {
+        channel->taken_seen = __atomic_load_n(&channel->out->taken, __ATOMIC_ACQUIRE);
+        if (static_cast<uint32_t>(next) - channel->taken_seen > kRingEntries) return nullptr;
+    }
+    channel->written = next;
+    *number = static_cast<uint32_t>(next);
+    return entry_at(channel->out, next);
+}
+
+DWELL_COLD void drop(Channel* channel, uint32_t comm, int tag) {
+    Gap* gap = &channel->gap;
+    gap->comm = kGapEntry;
+    Missing* found = nullptr;
+    for (Missing& missing : gap->missing) {
+        if (missing.count == 0) missing = {comm, tag, 0};
+        if (missing.comm != comm || missing.tag != tag) continue;
+        found = &missing;
+        break;
+    }
+    if (found != nullptr && found->count != INT32_MAX) {
+        found->count += 1;
+    } else {
+        gap->others += 1;
+    }
+    __atomic_store_n(&channel->out->dropped, channel->out->dropped + 1, __ATOMIC_RELEASE);
+}
+
+// There is room again: what was dropped before comes first. False when there is none after that.
+DWELL_COLD bool write_gap(Channel* channel) {
+    uint32_t number = 0;
+    ChannelEntry* entry = write_entry(channel, &number);
+    if (entry == nullptr) return false;
+    channel->gap.order = (channel->sent - 1) << kOrderShift;
+    channel->gap.number = entry->number;  // until all else is written
+    *as_gap(entry) = channel->gap;
+    channel->gap = Gap{};
+    __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
+    return true;
+}
+
+void remove_posted(Channel* channel, uint32_t ticket) {
+    if (ticket == 0) return;
+    uint32_t i = 0;
+    while (i < channel->posted_count && channel->posted[i].ticket != ticket) ++i;
+    if (i == channel->posted_count) return;
+    channel->posted_count -= 1;
+    for (; i < channel->posted_count; ++i) channel->posted[i] = channel->posted[i + 1];
+}
+
+}  // namespace
+
+bool open_channels(uint32_t world_size) {
+    void* memory = mmap(nullptr, world_size * sizeof(uintptr_t), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    g_channel_count = world_size;
+    g_channels = static_cast<Channel**>(memory);
+    return true;
+}
+
+void calibrate_channels() {
+    constexpr int kEntries = 16;
+    constexpr int kRounds = 40;
+    void* page =
+        mmap(nullptr, kExchangePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return;
+    Channel own{};
+    own.out = own.in = static_cast<Ring*>(page);
+    own.paused_ticks = g_live->paused_ticks;
+    own.in_step = true;
+    Moment said{};
+    said.cause_peer = kNoPeer;
+    bool guessed = false;
+    uint64_t tell = UINT64_MAX;
+    for (int round = 0; round < kRounds; ++round) {
+        const uint64_t begin = now_ticks();
+        for (int i = 0; i < kEntries; ++i) announce(&own, said, 1, 0, false);
+        const uint64_t told = now_ticks();
+        for (int i = 0; i < kEntries; ++i) take(&own, 1, 0, 0, &said, &guessed);
+        if (told - begin < tell) tell = told - begin;
+    }
+    g_process.tell_cost_ticks = tell / kEntries;
+    munmap(page, kExchangePage);
+}
+
+Channel* find_channel(Thread* thread, uint32_t peer) {
+    const uint64_t start = now_ticks();
+    const int saved_errno = errno;
+    Channel* made = &g_no_channel;
+    {
+        const SlowLock lock;
+        if (g_channels[peer] != nullptr) {
+            made = g_channels[peer];
+        } else if (is_neighbour(peer)) {
+            const auto own = static_cast<uint32_t>(g_process.header->rank);
+            const uint32_t low = own < peer ? own : peer;
+            const uint32_t high = own < peer ? peer : own;
+            const uint64_t key = mix_path(mix_path(kPairKey, low), high);
+            void* page = find_or_make_pages(key, 1);
+            void* memory = mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (page != nullptr && memory != MAP_FAILED) {
+                made = static_cast<Channel*>(memory);
+                auto* rings = static_cast<Ring*>(page);
+                made->out = &rings[own < peer ? 0 : 1];
+                // To itself: what it says is what it hears.
+                made->in = &rings[own < peer || own == peer ? 1 : 0];
+                if (own == peer) made->in = made->out;
+                made->paused_ticks = g_live->paused_ticks;
+                made->in_step = true;
+                made->next = g_first_channel;
+                __atomic_store_n(&g_first_channel, made, __ATOMIC_RELEASE);
+            } else if (memory != MAP_FAILED) {
+                munmap(memory, sizeof(Channel));
+            }
+        } else {
+            FarChannel* far = make_far_channel(peer);
+            void* memory = far == nullptr ? MAP_FAILED
+                                          : mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE,
+                                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (memory != MAP_FAILED) {
+                made = static_cast<Channel*>(memory);
+                made->far = far;
+            }
+        }
+        __atomic_store_n(&g_channels[peer], made, __ATOMIC_RELEASE);
+    }
+    errno = saved_errno;
+    thread->slow_ticks += now_ticks() - start;
+    return made != &g_no_channel ? made : nullptr;
+}
+
+Announced announce(Channel* channel, const Moment& said, uint32_t comm, int tag,
+                   bool wants_answer) {
+    const ChannelLock lock(channel);
+    if (!lock.held()) return {nullptr, 0};
+    channel->sent += 1;
+    ChannelEntry* entry = nullptr;
+    uint32_t number = 0;
+    if (channel->gap.comm == 0 || write_gap(channel)) [[likely]]
+        entry = write_entry(channel, &number);
+    if (entry == nullptr) [[unlikely]] {
+        drop(channel, comm, tag);
+        return {nullptr, 0};
+    }
+    entry->said = said;
+    entry->comm = comm;
+    entry->tag = tag;
+    entry->order = channel->sent << kOrderShift | (wants_answer ? uint32_t{kWantsAnswer} : 0);
+    __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
+    if (wants_answer) __atomic_store_n(&channel->out->asked, number, __ATOMIC_RELEASE);
+    // The next one: its receiver had it last, and the message would come behind its fetching.
+    __builtin_prefetch(entry_at(channel->out, channel->written + 1), 1);
+    return {entry, number};
+}
+
+void withdraw(Channel* channel, const Announced& announced) {
+    const ChannelLock lock(channel);
+    if (channel->far != nullptr) {
+        channel->far->silent = true;
+        return;
+    }
+    if (announced.entry == nullptr || announced.entry->number != announced.number) return;
+    __atomic_store_n(&announced.entry->comm, kDeadEntry, __ATOMIC_RELAXED);
+}
+
+bool answer_of(const Announced& announced, Moment* answer) {
+    const ChannelEntry* entry = announced.entry;
+    if (entry == nullptr || entry->number != announced.number) return false;
+    if ((__atomic_load_n(&entry->order, __ATOMIC_ACQUIRE) & kAnswered) == 0) return false;
+    *answer = Moment{};
+    answer->at.real = entry->answer_real;
+    answer->at.virt = entry->answer_real - (uint64_t{entry->answer_lost} << kAnswerShift);
+    answer->path = entry->answer_path;
+    answer->cause_peer = kNoPeer;
+    return true;
+}
+
+uint32_t post(Channel* channel, uint32_t comm, int tag) {
+    const ChannelLock lock(channel);
+    if (!lock.held()) return 0;
+    if (channel->far != nullptr) return post_far(channel->far, comm, tag);
+    if (channel->posted_count == kPosted) return 0;
+    fall_into_step(channel);
+    channel->next_ticket += 1;
+    if (channel->next_ticket == 0) channel->next_ticket = 1;
+    channel->posted[channel->posted_count++] = {comm, tag, channel->next_ticket};
+    return channel->next_ticket;
+}
+
+void unpost(Channel* channel, uint32_t ticket) {
+    const ChannelLock lock(channel);
+    if (lock.held()) remove_posted(channel, ticket);
+}
+
+ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t ticket) {
+    if (channel->far != nullptr) return nullptr;
+    const ChannelLock lock(channel);
+    if (!lock.held()) return nullptr;
+    fall_into_step(channel);
+    return Search(channel, comm, tag, ticket).find();
+}
+
+bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* said, bool* guessed) {
+    const ChannelLock lock(channel);
+    if (!lock.held()) return false;
+    fall_into_step(channel);
+    Search search(channel, comm, tag, ticket);
+    const ChannelEntry* entry = search.find();
+    remove_posted(channel, ticket);
+    *guessed = !channel->in_step;
+    if (entry == nullptr) {
+        take_without(channel, &search, comm, tag);
+        give_up_oldest(channel);
+        return false;
+    }
+    *said = entry->said;
+    const uint32_t order = order_of(entry);
+    if (channel->in_step) {
+        channel->received += 1;
+    } else {
+        channel->received = order;
+        channel->in_step = true;
+    }
+    mark_taken(channel, search.number());
+    // All before it are taken, and what comes after it cannot be too old: the sender's next entry
+    // is left alone, which it is about to write.
+    if (channel->taken == 0 && !is_order_before(order + kRingEntries, channel->received)) [[likely]]
+        return true;
+    give_up_oldest(channel);
+    return true;
+}
+
+void answer(ChannelEntry* entry, const Moment& said) {
+    entry->answer_real = said.at.real;
+    entry->answer_lost = static_cast<uint32_t>((said.at.real - said.at.virt) >> kAnswerShift);
+    entry->answer_path = said.path;
+    __atomic_fetch_or(&entry->order, uint32_t{kAnswered}, __ATOMIC_RELEASE);
+}
+
+}  // namespace dwell

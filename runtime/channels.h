@@ -1,0 +1,216 @@
+// The times of messages between two ranks of a node (DESIGN 4, "which message").
+//
+// Two ranks that exchange messages share a page with a ring of entries for each direction. The
+// sender writes an entry before it hands its message to MPI, so that the receiver finds it when the
+// message has come. MPI keeps messages of one sender, communicator and tag in order, and so do the
+// entries: the n-th receive of a tag takes the n-th entry of that tag. Receives take their turn
+// when they are posted.
+//
+// A full ring drops entries. What was dropped is told by a gap, an entry that says how many
+// messages of which communicator and tag are missing at its place, as soon as there is room for
+// one: so each later receive finds its own entry again.
+//
+// A sender that may wait for its receiver asks for an answer: the receiver writes into the entry
+// when it entered its receive.
+//
+// Threads: a channel is locked by its two processes each for itself, and only where MPI allows
+// several threads at a time. Not signal-safe.
+#ifndef DWELL_RUNTIME_CHANNELS_H_
+#define DWELL_RUNTIME_CHANNELS_H_
+
+#include <stddef.h>
+
+#include "runtime/exchange.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+// A cache line of its own.
+struct alignas(64) ChannelEntry {
+    Moment said;
+    uint32_t comm;  // name of the communicator (comm_names.h), kDeadEntry or kGapEntry
+    int32_t tag;
+    uint32_t number;  // of the entry, from 1: it is valid when this is the one expected
+    uint32_t order;   // of the message among all from this sender to this receiver, times 4, and
+                      // ChannelFlags
+    uint64_t answer_real;  // when the receiver came, if it was asked and has answered
+    uint32_t answer_lost;  // real less virtual time of that, in units of 1 << kAnswerShift ticks
+    uint32_t answer_path;  // what it had been doing
+};
+enum ChannelFlags : uint32_t { kWantsAnswer = 1, kAnswered = 2 };
+constexpr int kOrderShift = 2;
+constexpr int kAnswerShift = 6;
+constexpr uint32_t kDeadEntry = 0xffffffffu;  // the send failed
+constexpr uint32_t kGapEntry = 0xfffffffeu;
+constexpr uint32_t kRingEntries = 31;
+
+// Messages without an entry, by communicator and tag.
+struct Missing {
+    uint32_t comm;
+    int32_t tag;
+    int32_t count;
+};
+constexpr int kGapClasses = 2;
+// A ChannelEntry with comm kGapEntry.
+struct alignas(64) Gap {
+    Missing missing[kGapClasses];
+    uint64_t others;  // of still other communicators and tags: which ones is not known
+    uint32_t comm;
+    uint32_t met;  // the receiver has seen it
+    uint32_t number;
+    uint32_t order;
+};
+static_assert(sizeof(Gap) == sizeof(ChannelEntry) &&
+              offsetof(Gap, comm) == offsetof(ChannelEntry, comm) &&
+              offsetof(Gap, number) == offsetof(ChannelEntry, number) &&
+              offsetof(Gap, order) == offsetof(ChannelEntry, order));
+
+struct Ring {
+    uint32_t taken;    // by the receiver: all entries up to this number may be written over
+    uint32_t dropped;  // by the sender: messages without an entry
+    uint32_t asked;    // by the sender: the last entry that wants an answer
+    uint32_t reserved[13];
+    ChannelEntry entries[kRingEntries];
+};
+static_assert(2 * sizeof(Ring) == kExchangePage);
+
+// A receive that was posted and is not complete.
+struct Posted {
+    uint32_t comm;
+    int32_t tag;
+    uint32_t ticket;  // 0 = free
+};
+constexpr int kPosted = 24;
+constexpr int kTravelClasses = 32;
+constexpr uint32_t kLost = 24;     // of which so many
+constexpr uint32_t kGivenUp = 16;  // for entries that were given up
+
+// This process's side of what it exchanges with another one.
+struct FarChannel;
+struct Channel {
+    FarChannel* far;  // to another host (far_channels.h); null: by the rings
+    Ring* out;
+    Ring* in;
+    uint64_t written;      // entries: numbers go on beyond the 32 bits that an entry holds
+    uint64_t debt_told;    // how much of this rank's waiting it has heard of (waits.h)
+    uint64_t low;          // all entries of `in` up to this number are taken
+    Gap gap;               // messages to it that have no entry, and no gap tells so yet
+    uint32_t sent;         // messages to it
+    uint32_t taken_seen;   // of out->taken
+    uint32_t work_told;    // and the round of computation
+    uint32_t answer_told;  // the same in answers: one round of the program has both
+    uint32_t received;     // messages from it
+    uint32_t taken;        // bit k: entry low + 1 + k is
+    uint32_t next_ticket;
+    uint32_t posted_count;
+    uint32_t accounted;  // of in->dropped: told by gaps
+    uint32_t lost_count;
+    uint64_t paused_ticks;  // of the live page when the channel was last in step
+    bool in_step;           // `received` counts like the sender
+    std::atomic<uint32_t> lock;
+    Posted posted[kPosted];  // in the order of posting
+    // Messages from it whose entries were given up; less than nothing: received, while the gap that
+    // will tell of them is not there yet.
+    Missing lost[kLost];
+    uint32_t travel[kTravelClasses];  // least ticks from send to receive, by size; 0: none yet
+    Channel* next;                    // all channels
+};
+
+// The channel with a world rank, or null: not observed, no room, or on another node while times are
+// told on each node only. The first look at
+// a rank is slow, and counted as such.
+DWELL_COLD Channel* find_channel(Thread* thread, uint32_t peer);
+extern Channel** g_channels
+    __attribute__((visibility("hidden")));  // by world rank; null: no exchange
+extern Channel* g_first_channel __attribute__((visibility("hidden")));
+extern uint32_t g_channel_count __attribute__((visibility("hidden")));
+extern Channel g_no_channel __attribute__((visibility("hidden")));
+
+// Measures what it costs to write a message's entry: g_process.tell_cost_ticks.
+void calibrate_channels();
+
+// In MPI_Init: the table of channels. False when there is no memory.
+bool open_channels(uint32_t world_size);
+
+inline Channel* channel_with(Thread* thread, uint32_t peer) {
+    if (g_channels == nullptr || peer >= g_channel_count) return nullptr;
+    Channel* channel = __atomic_load_n(&g_channels[peer], __ATOMIC_ACQUIRE);
+    if (channel == nullptr) [[unlikely]]
+        return find_channel(thread, peer);
+    return channel != &g_no_channel ? channel : nullptr;
+}
+
+// Only where several threads may be in MPI at a time. A thread that waits too long goes on without:
+// what it would have said is lost, and counted where it is missed.
+class ChannelLock {
+  public:
+    explicit ChannelLock(Channel* channel) : channel_(g_process.concurrent ? channel : nullptr) {
+        if (channel_ == nullptr) return;
+        for (int turn = 0; turn < 1 << 16; ++turn) {
+            if (channel_->lock.exchange(1, std::memory_order_acquire) == 0) return;
+            __builtin_ia32_pause();
+        }
+        channel_ = nullptr;
+        held_ = false;
+    }
+    ~ChannelLock() {
+        if (channel_ != nullptr) channel_->lock.store(0, std::memory_order_release);
+    }
+    ChannelLock(const ChannelLock&) = delete;
+    ChannelLock& operator=(const ChannelLock&) = delete;
+    bool held() const { return held_; }
+
+  private:
+    Channel* channel_;
+    bool held_ = true;
+};
+
+// A message is about to be sent, to a rank of the node: says so. The entry, null when it was
+// dropped.
+struct Announced {
+    ChannelEntry* entry;
+    uint32_t number;
+};
+Announced announce(Channel* channel, const Moment& said, uint32_t comm, int tag, bool wants_answer);
+// The send failed or was cancelled.
+void withdraw(Channel* channel, const Announced& announced);
+
+// When the receiver came, and what it had been doing; false: it has not answered.
+bool answer_of(const Announced& announced, Moment* answer);
+
+// A receive is posted; the ticket of its turn, 0 when there are too many.
+uint32_t post(Channel* channel, uint32_t comm, int tag);
+// It was cancelled or freed; to a rank of the node.
+void unpost(Channel* channel, uint32_t ticket);
+
+// The entry of the message that a receive gets, when it is there. `ticket` 0: it was not posted
+// before. A tag of MPI_ANY_TAG is one that is not known yet.
+ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t ticket);
+
+// The receive is complete: what its sender said; false when that is not known. `guessed` is set
+// when it may have been about another message.
+bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* said, bool* guessed);
+
+inline ChannelEntry* entry_at(Ring* ring, uint64_t number) {
+    return &ring->entries[number % kRingEntries];
+}
+
+// The entry that its next message will have, most likely.
+inline const void* next_entry(const Channel* channel) {
+    return entry_at(channel->in, channel->low + 1);
+}
+
+// Whether an entry from it may want an answer that is not taken yet. Asked before a receive looks
+// for one: the line that it would look at is the one that the sender is about to write.
+inline bool may_want_answer(const Channel* channel) {
+    const uint32_t asked = __atomic_load_n(&channel->in->asked, __ATOMIC_ACQUIRE);
+    return static_cast<int32_t>(asked - static_cast<uint32_t>(channel->low)) > 0;
+}
+
+// Tells the sender when its receiver came; a later answer replaces an earlier one.
+inline bool wants_answer(const ChannelEntry* entry) { return (entry->order & kWantsAnswer) != 0; }
+void answer(ChannelEntry* entry, const Moment& said);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_CHANNELS_H_

@@ -1,0 +1,70 @@
+// Communicators, and windows, by names that mean the same to all their members, whatever their
+// handles are. No name is ever negotiated: one that is made from a named communicator is called
+// after that, after how many were made from it before (all its members take part in that, in one
+// order), and after its first rank, which tells the parts of a split from each other. Where only
+// members of the new one take part it is called after the group and how many such were made before.
+//
+// What reaches ranks of other worlds (spawn, connect, the parent) has no name, nor has what is made
+// from that.
+#ifndef DWELL_RUNTIME_COMM_NAMES_H_
+#define DWELL_RUNTIME_COMM_NAMES_H_
+
+#include "runtime/mpi_api.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+struct Board;
+struct FarMembers;
+
+// Whether members on other hosts are told (far_meetings.h).
+enum class FarState : uint8_t { kNone, kNotLooked, kKnown };
+
+// Collectives read the first cache line.
+struct alignas(64) CommName {
+    uintptr_t handle;
+    uint32_t name;  // never 0 or 0xffffffff
+    int32_t size;   // ranks that messages may go to: of the remote group of an inter-communicator
+    uint64_t id;    // what the name is short for
+    uint32_t members;  // of both groups
+    int32_t rank;      // the caller's
+    uint8_t side;      // of an inter-communicator: which of its groups is the caller's
+    bool inter;        // it is one
+    bool is_world;     // MPI_COMM_WORLD, or another one of all its ranks
+    FarState far_state;
+    uint32_t made;         // communicators and windows made from it so far
+    uint32_t files;        // opened by it: some calls may fail where others succeed
+    uint32_t collectives;  // begun on it so far: their numbers
+    Board* board;          // null: not looked for yet (boards.h)
+    CommName* next;        // in the table, or of the free ones
+    FarMembers* far;       // where there are any
+};
+
+// In MPI_Init.
+void name_first_comms(int world_size);
+
+// What is known of the communicator, by its handle alone: nothing of it is read, so it need not be
+// valid. Null when it has no name. Lock-free; the second form is for windows as well, and for what
+// collectives count.
+const CommName* name_of_comm(Thread* thread, MPI_Comm comm);
+CommName* find_name(uintptr_t handle);
+
+// MPI made something new: the communicator `made` (perhaps MPI_COMM_NULL) from `from` by a
+// collective of all of its members; or by the members of the new one, with this tag; or a window or
+// file. Slow: local calls of MPI, some microseconds; at most some milliseconds for very large ones.
+void name_made(MPI_Comm from, const MPI_Comm* made);
+void name_made(MPI_Comm from, const MPI_Win* made);
+void name_made(MPI_Comm from, const MPI_File* made);
+// `board`: where its members met to make it, or null.
+void name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Board* board = nullptr);
+
+// What the members of the group would make next in that way from `from`: its name, without handle,
+// before it is made. False when that is not known, or the caller no member.
+bool name_before_made(MPI_Comm from, MPI_Group group, int tag, CommName* name);
+
+// The handle may come back as another one. After MPI freed it.
+void forget_name(uintptr_t handle);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_COMM_NAMES_H_

@@ -1,0 +1,176 @@
+#include "runtime/exchange.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/state.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr uint32_t kMaxPages = 1u << 16;  // 256 MiB of addresses, of which little is ever reserved
+constexpr uint32_t kSlotsForRank = 64;
+constexpr int kMaxTurns = 1 << 20;  // until another rank that makes pages is given up
+
+struct Slot {
+    uint64_t key;     // 0 = free
+    uint32_t page;    // 0 while they are being made
+    uint32_t failed;  // there was no room
+};
+
+// At the front of the file; the slots follow.
+struct Directory {
+    uint32_t slots;      // a power of two
+    uint32_t next_page;  // atomically taken
+};
+constexpr size_t kDirectoryHead = 64;
+
+int g_file = -1;
+uint32_t g_neighbours = 1;
+char* g_memory = nullptr;
+
+Directory* directory() { return reinterpret_cast<Directory*>(g_memory); }
+Slot* slots() { return reinterpret_cast<Slot*>(g_memory + kDirectoryHead); }
+
+void path_of_exchange(char* path, size_t size) {
+    snprintf(path, size, "%s/exchange", g_process.record_dir);
+}
+
+uint32_t slots_for(uint32_t local_ranks) {
+    uint32_t slots = kExchangePage / sizeof(Slot);
+    while (slots < local_ranks * kSlotsForRank && slots < kMaxPages) slots *= 2;
+    return slots;
+}
+
+// Whoever comes first says how large the directory is.
+bool make_directory(uint32_t local_ranks) {
+    if (posix_fallocate(g_file, 0, kDirectoryHead) != 0) return false;
+    Directory* head = directory();
+    uint32_t count = 0;
+    if (__atomic_compare_exchange_n(&head->slots, &count, slots_for(local_ranks), false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        count = slots_for(local_ranks);
+    }
+    const size_t bytes = kDirectoryHead + count * sizeof(Slot);
+    if (posix_fallocate(g_file, 0, static_cast<off_t>(bytes)) != 0) return false;
+    uint32_t unset = 0;
+    const auto first_page = static_cast<uint32_t>((bytes + kExchangePage - 1) / kExchangePage);
+    __atomic_compare_exchange_n(&head->next_page, &unset, first_page, false, __ATOMIC_ACQ_REL,
+                                __ATOMIC_ACQUIRE);
+    return true;
+}
+
+void* pages_of(Slot* slot) {
+    for (int turn = 0; turn < kMaxTurns; ++turn) {
+        const uint32_t page = __atomic_load_n(&slot->page, __ATOMIC_ACQUIRE);
+        if (page != 0) return page_at(page);
+        if (__atomic_load_n(&slot->failed, __ATOMIC_ACQUIRE) != 0) return nullptr;
+        sched_yield();
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+bool open_exchange(uint32_t local_ranks) {
+    if (local_ranks < 2 || !g_process.use_tsc) return false;
+    char path[sizeof(g_process.record_dir) + 16];
+    path_of_exchange(path, sizeof(path));
+    g_file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (g_file < 0) return false;
+    struct stat status;
+    void* memory = MAP_FAILED;
+    if (fstat(g_file, &status) == 0 && status.st_uid == getuid()) {
+        memory = mmap(nullptr, size_t{kMaxPages} * kExchangePage, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_NORESERVE, g_file, 0);
+    }
+    if (memory == MAP_FAILED) {
+        close(g_file);
+        g_file = -1;
+        return false;
+    }
+    g_memory = static_cast<char*>(memory);
+    if (make_directory(local_ranks)) return true;
+    munmap(memory, size_t{kMaxPages} * kExchangePage);
+    g_memory = nullptr;
+    close(g_file);
+    g_file = -1;
+    return false;
+}
+
+uint32_t count_neighbours() {
+    DIR* directory = opendir(g_process.record_dir);
+    if (directory == nullptr) return 1;
+    uint32_t count = 0;
+    while (const dirent* entry = readdir(directory)) {
+        if (strncmp(entry->d_name, "rank.", 5) == 0) ++count;
+    }
+    closedir(directory);
+    return count;
+}
+
+void unlink_exchange() {
+    char path[sizeof(g_process.record_dir) + 16];
+    path_of_exchange(path, sizeof(path));
+    unlink(path);
+    g_neighbours = count_neighbours();
+}
+
+uint32_t neighbours_of_node() { return g_neighbours; }
+
+bool exchange_is_open() { return g_memory != nullptr; }
+
+uint32_t take_pages(uint32_t pages) {
+    const uint32_t first = __atomic_fetch_add(&directory()->next_page, pages, __ATOMIC_ACQ_REL);
+    if (first > kMaxPages - pages) {
+        __atomic_fetch_sub(&directory()->next_page, pages, __ATOMIC_ACQ_REL);
+        return 0;
+    }
+    const auto offset = static_cast<off_t>(first) * static_cast<off_t>(kExchangePage);
+    const auto bytes = static_cast<off_t>(pages) * static_cast<off_t>(kExchangePage);
+    return posix_fallocate(g_file, offset, bytes) == 0 ? first : 0;
+}
+
+void* page_at(uint32_t page) { return g_memory + static_cast<size_t>(page) * kExchangePage; }
+
+void* find_or_make_pages(uint64_t key, uint32_t pages) {
+    if (g_memory == nullptr || key == 0) return nullptr;
+    const uint32_t mask = directory()->slots - 1;
+    for (uint32_t i = 0; i <= mask; ++i) {
+        Slot* slot = &slots()[(static_cast<uint32_t>(key >> 32) + i) & mask];
+        uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
+        if (found == 0 && __atomic_compare_exchange_n(&slot->key, &found, key, false,
+                                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            const int saved_errno = errno;
+            const uint32_t page = take_pages(pages);
+            errno = saved_errno;
+            if (page == 0) {
+                __atomic_store_n(&slot->failed, 1u, __ATOMIC_RELEASE);
+                return nullptr;
+            }
+            __atomic_store_n(&slot->page, page, __ATOMIC_RELEASE);
+            return pages_of(slot);
+        }
+        if (found == key) return pages_of(slot);
+    }
+    return nullptr;
+}
+
+bool is_neighbour(uint32_t world_rank) {
+    char path[sizeof(g_process.record_dir) + 24];
+    snprintf(path, sizeof(path), "%s/rank.%u", g_process.record_dir, world_rank);
+    const int saved_errno = errno;
+    const bool found = access(path, F_OK) == 0;
+    errno = saved_errno;
+    return found;
+}
+
+}  // namespace dwell

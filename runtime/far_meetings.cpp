@@ -1,0 +1,293 @@
+#include "runtime/far_meetings.h"
+
+#include "runtime/free_list.h"
+#include "runtime/mpi_calls.h"
+#include "runtime/ranks.h"
+#include "runtime/waits.h"
+
+namespace dwell {
+
+namespace {
+
+// All notes may take this part of the time since MPI_Init, and some milliseconds at once: only what
+// is told in the beginning shows what to expect of the rest.
+constexpr uint64_t kShare = 64;
+constexpr uint64_t kFreeAtOnce = 250;  // of a second
+constexpr uint32_t kFruitless = 4;     // looks before the next one waits
+constexpr uint64_t kPatience = 4;      // letters' costs, for one that is on its way
+constexpr uint64_t kBuckets = 256;
+constexpr uint32_t kStatements = 256;
+
+// With SlowLock held.
+FarMembers* g_far[kBuckets];
+FarMembers* g_free_far = nullptr;
+FarUsual g_usual[kStatements];
+
+// What telling and looking took so far.
+std::atomic<uint64_t> g_spent_ticks{0};
+
+FarMembers** bucket_of(uint64_t id) { return &g_far[id >> 24 & (kBuckets - 1)]; }
+
+void spend(uint64_t ticks) { g_spent_ticks.fetch_add(ticks, std::memory_order_relaxed); }
+
+bool is_dear(uint64_t now) {
+    const uint64_t spent = g_spent_ticks.load(std::memory_order_relaxed);
+    const uint64_t free = g_process.header->ticks_per_second / kFreeAtOnce;
+    return beyond(spent, free) * kShare > beyond(now, g_process.header->init_ticks);
+}
+
+// Does the rank `listener` depend on `on`? Both of the communicator.
+bool depends(const FarCall& enters, int listener, int on) {
+    switch (enters.rule) {
+        case Meets::kAll:
+        case Meets::kEverybody:
+            return true;
+        case Meets::kRoot:
+            return on == enters.root;
+        case Meets::kToRoot:
+            return listener == enters.root;
+        case Meets::kUpTo:
+            return on < listener;
+        default:
+            return false;
+    }
+}
+
+bool waits_for(const FarCall& enters, const FarMember& member) {
+    return depends(enters, enters.rank, member.rank) &&
+           (enters.counts == nullptr || enters.counts[member.rank] != 0);
+}
+
+// The newest: a call that failed is told of again.
+const FarNote* note_of(const FarMember& member, const FarCall& enters) {
+    for (uint32_t back = 1; back <= kKeptNotes && back <= member.heard; ++back) {
+        const FarNote& note = member.notes[(member.heard - back) % kKeptNotes];
+        if (note.number == enters.number) {
+            return note.call == static_cast<uint16_t>(enters.call) ? &note : nullptr;
+        }
+    }
+    return nullptr;
+}
+
+FarHeard gather(const FarMembers& far, const FarCall& enters, uint64_t left) {
+    const SlowLock lock;
+    FarHeard heard{};
+    heard.peer = kNoPeer;
+    uint64_t real = 0;
+    for (uint32_t i = 0; i < far.count; ++i) {
+        const FarMember& member = far.members[i];
+        if (!waits_for(enters, member)) continue;
+        heard.partners += 1;
+        const FarNote* note = note_of(member, enters);
+        if (note == nullptr) continue;
+        heard.count += 1;
+        if (note->said.at.real > left) continue;  // the call did not wait for it
+        real = later(real, earlier(came_at(*note), left));
+        if (heard.found && note->said.at.virt <= heard.last.at.virt) continue;
+        heard.found = true;
+        heard.peer = member.peer;
+        heard.last = note->said;
+    }
+    heard.last.at.real = real;
+    return heard;
+}
+
+// Those whom the rank waits for; and whether all of them have told of it, or will have, as far as
+// they said what they choose.
+uint32_t count_partners(const FarMembers& far, const FarCall& enters, bool* told) {
+    uint32_t partners = 0;
+    *told = true;
+    for (uint32_t i = 0; i < far.count; ++i) {
+        const FarMember& member = far.members[i];
+        if (!waits_for(enters, member)) continue;
+        partners += 1;
+        if (member.heard == 0) continue;
+        const FarNote& newest = member.notes[(member.heard - 1) % kKeptNotes];
+        if (newest.number != enters.number && !is_chosen(enters.number, member.shift)) {
+            *told = false;
+        }
+    }
+    return partners;
+}
+
+// World ranks of the members on other hosts, ascending by their rank; false: there are too many, or
+// they cannot all be told.
+bool list_members(Thread* thread, const CommName& name, MPI_Comm comm, FarMembers* far) {
+    far->count = 0;
+    for (int rank = 0; rank < name.size; ++rank) {
+        if (rank == name.rank) continue;
+        const uint32_t peer = peer_of(thread, comm, rank);
+        if (peer >= g_channel_count) return false;
+        if (is_neighbour(peer)) continue;
+        if (far->count == kMostFar) return false;
+        FarMember* member = &far->members[far->count++];
+        member->peer = peer;
+        member->rank = rank;
+        member->shift = member->heard = 0;
+    }
+    for (uint32_t i = 0; i < far->count; ++i) {
+        const Channel* channel = channel_with(thread, far->members[i].peer);
+        if (channel == nullptr || channel->far == nullptr) return false;  // not observed
+    }
+    return far->count != 0;
+}
+
+FarMembers* take_members() {
+    const SlowLock lock;
+    return take_from(&g_free_far);
+}
+
+}  // namespace
+
+void open_far_meetings() {
+    CommName* world = find_name(reinterpret_cast<uintptr_t>(g_mpi.comm_world));
+    if (world == nullptr) return;
+    world->far_state = FarState::kNotLooked;
+    if (t_thread != nullptr) find_far_members(t_thread, world, g_mpi.comm_world);
+}
+
+void find_far_members(Thread* thread, CommName* name, MPI_Comm comm) {
+    FarMembers* far = take_members();
+    bool listed = false;
+    if (far != nullptr) {
+        far->id = name->id;
+        far->turns = {};
+        far->debt_told = 0;
+        far->work_told = far->fruitless = 0;
+        far->next_look = 0;
+        far->is_world = name->is_world;
+        far->rank = name->rank;
+        far->ranks = name->members;
+        listed = list_members(thread, *name, comm, far);
+    }
+    const SlowLock lock;
+    if (name->far_state != FarState::kNotLooked || !listed) {
+        if (far != nullptr) give_back_to(&g_free_far, far);
+        if (name->far_state == FarState::kNotLooked) name->far_state = FarState::kNone;
+        return;
+    }
+    static uint32_t tickets = 0;
+    far->ticket = ++tickets;
+    FarMembers** bucket = bucket_of(far->id);
+    far->next = *bucket;
+    *bucket = far;
+    name->far = far;
+    name->far_state = FarState::kKnown;
+}
+
+FarMembers* far_members_with(uint32_t ticket) {
+    if (ticket == kNoPeer) return nullptr;
+    const SlowLock lock;
+    for (FarMembers* far : g_far) {
+        while (far != nullptr && far->ticket != ticket) far = far->next;
+        if (far != nullptr) return far;
+    }
+    return nullptr;
+}
+
+void forget_far_members(FarMembers* far) {
+    if (far == nullptr) return;
+    FarMembers** at = bucket_of(far->id);
+    while (*at != nullptr && *at != far) at = &(*at)->next;
+    if (*at == nullptr) return;
+    *at = far->next;
+    give_back_to(&g_free_far, far);
+}
+
+void tell_far(Call* call, CommName* name, const FarCall& enters) {
+    FarMembers* far = name->far;
+    if (!is_chosen(enters.number, far->turns.shift)) return;
+    uint32_t listeners = 0;
+    for (uint32_t i = 0; i < far->count; ++i) {
+        if (depends(enters, far->members[i].rank, enters.rank)) ++listeners;
+    }
+    if (listeners == 0) return;
+    const uint64_t begin = now_ticks();
+    const uint64_t cost = letter_cost();
+    take_turn(&far->turns, enters.number, begin, kSpacing * cost * (name->members - 1),
+              is_dear(begin));
+    begin_round(call, &far->work_told);
+    const uint64_t telling = earlier(cost * listeners, UINT32_MAX);
+    FarNote note{moment_of(call),
+                 far->id,
+                 enters.number,
+                 static_cast<uint16_t>(enters.call),
+                 static_cast<uint16_t>(far->turns.shift),
+                 static_cast<uint32_t>(telling)};
+    add_debt(call->thread, &far->debt_told, &note.said);
+    note.said.at.real = begin;
+    uint64_t took = 0;
+    for (uint32_t i = 0; i < far->count; ++i) {
+        const FarMember& member = far->members[i];
+        if (!depends(enters, member.rank, enters.rank)) continue;
+        const Channel* channel = channel_with(call->thread, member.peer);
+        if (channel != nullptr) took += send_note(channel->far, note);
+    }
+    spend(took);
+    begin_work(call, now_ticks());
+}
+
+void put_note(uint32_t peer, const FarNote& note) {
+    const SlowLock lock;
+    FarMembers* far = *bucket_of(note.id);
+    while (far != nullptr && far->id != note.id) far = far->next;
+    if (far == nullptr) return;
+    for (uint32_t i = 0; i < far->count; ++i) {
+        FarMember* member = &far->members[i];
+        if (member->peer != peer) continue;
+        member->notes[member->heard % kKeptNotes] = note;
+        member->heard += 1;
+        member->shift = note.shift <= kMostShift ? note.shift : kMostShift;
+        return;
+    }
+}
+
+FarHeard hear_far(Thread* thread, FarMembers* far, const FarCall& enters, uint64_t left) {
+    FarHeard heard{};
+    bool told = false;
+    heard.partners = count_partners(*far, enters, &told);
+    if (!told) return heard;
+    heard = gather(*far, enters, left);
+    if (heard.count == heard.partners) return heard;
+    const uint64_t begin = now_ticks();
+    if (begin < far->next_look) return heard;
+    const uint64_t until = begin + kPatience * letter_cost();
+    while (heard.count != heard.partners) {
+        const bool taken = take_one_letter(thread);
+        if (!taken && now_ticks() >= until) break;
+        heard = gather(*far, enters, left);
+    }
+    far->fruitless = heard.count == heard.partners ? 0 : far->fruitless + 1;
+    const uint64_t took = now_ticks() - begin;
+    if (far->fruitless >= kFruitless) far->next_look = begin + took * kSpacing;
+    spend(took);
+    return heard;
+}
+
+void note_usual(const FarUsual& usual) {
+    const SlowLock lock;
+    FarUsual* known = &g_usual[usual.node / 4 % kStatements];
+    const uint32_t before = known->node == usual.node ? known->ticks : usual.ticks;
+    *known = usual;
+    // Calls that lost their processor have little weight: it falls fast and rises slowly.
+    const uint32_t step = before / 8 + 1;
+    known->ticks = usual.ticks < before
+                       ? before - (before - usual.ticks) / 2
+                       : before + (usual.ticks - before < step ? usual.ticks - before : step);
+}
+
+bool usual_of(CellIndex node, FarUsual* usual) {
+    const SlowLock lock;
+    *usual = g_usual[node / 4 % kStatements];
+    return usual->node == node && node != 0;
+}
+
+Moment estimate_far(const FarUsual& usual, uint64_t left, uint64_t lost) {
+    const uint64_t real = left - usual.ticks;
+    const Channel* channel = usual.peer < g_channel_count ? g_channels[usual.peer] : nullptr;
+    uint64_t its = 0;
+    if (channel != nullptr && channel->far != nullptr) lost_by_partner(*channel->far, real, &its);
+    return {{real, real - later(lost, its)}, usual.path, kNoPeer, 0, 0};
+}
+
+}  // namespace dwell

@@ -1,0 +1,110 @@
+// Collectives on communicators that reach several hosts (DESIGN 4, collective rule and exchange):
+// what a rank tells those on other hosts who depend on it when it enters one, and what it has heard
+// of those it depends on itself when it leaves. Ranks of one host find each other's times on the
+// board (boards.h).
+//
+// A note is a letter (far_letters.h), sent to each of them just before the program's own call, so
+// that it is there when that ends. Nobody waits for a note, and nobody has to send one: not who is
+// paused, nor who is not observed. What was not told is estimated by what the statement has shown
+// when it was. So no collective synchronises more than without dwell.
+//
+// All members count the collectives of a communicator alike, and choose the same ones to tell of
+// (far_turns.h), so that it costs each at most some 3 % of its time. A note says how many its
+// sender chooses: others look for notes only where all will have told.
+//
+// A rank that has more than kMostFar others on other hosts tells nobody: each note would need a
+// connection of its own.
+//
+// Only by the thread that is in the collective, but for put_note(). Not signal-safe.
+#ifndef DWELL_RUNTIME_FAR_MEETINGS_H_
+#define DWELL_RUNTIME_FAR_MEETINGS_H_
+
+#include "runtime/comm_names.h"
+#include "runtime/far_letters.h"
+#include "runtime/far_turns.h"
+#include "runtime/meets.h"
+#include "runtime/records.h"
+
+namespace dwell {
+
+constexpr uint32_t kMostFar = 128;
+constexpr uint32_t kKeptNotes = 4;  // of each: it may be ahead
+
+struct FarMember {
+    uint32_t peer;  // rank in MPI_COMM_WORLD
+    int32_t rank;   // in the communicator
+    uint32_t shift;
+    uint32_t heard;  // notes so far
+    FarNote notes[kKeptNotes];
+};
+
+// The members of a communicator on other hosts. Never given back to the system.
+struct FarMembers {
+    uint64_t id;
+    FarMembers* next;  // with the same hash, or also free
+    FarTurns turns;
+    uint64_t debt_told;  // how much of this rank's waiting they have heard of (waits.h),
+    uint32_t work_told;  // and the round of computation
+    uint32_t fruitless;  // looks for notes in a row that did not find all
+    uint32_t ticket;     // never that of others
+    uint64_t next_look;
+    bool is_world;
+    int32_t rank;    // the caller's, and
+    uint32_t ranks;  // all, of the communicator
+    uint32_t count;
+    FarMember members[kMostFar];
+};
+
+// A collective as one rank enters it.
+struct FarCall {
+    uint32_t number;
+    MpiCall call;
+    Meets rule;
+    int root;
+    int rank;           // the caller's
+    const int* counts;  // null: all give something; else those who give nothing by their rank
+};
+
+// In MPI_Init, once letters and channels are open: finds those of MPI_COMM_WORLD. Slow.
+void open_far_meetings();
+
+// After the first collective on a communicator has succeeded. Slow.
+void find_far_members(Thread* thread, CommName* name, MPI_Comm comm);
+// For requests, which may outlive the communicator; null: it is freed.
+FarMembers* far_members_with(uint32_t ticket);
+// The communicator is freed. With SlowLock held.
+void forget_far_members(FarMembers* far);
+
+// The rank is about to enter it: tells those who depend on it, when it is one of the chosen.
+void tell_far(Call* call, CommName* name, const FarCall& enters);
+
+// A note has come from `peer`.
+void put_note(uint32_t peer, const FarNote& note);
+
+// What is known, when the call was left at `left`, of those on other hosts that it depended on.
+struct FarHeard {
+    uint32_t partners;  // all of them
+    uint32_t count;     // that have told
+    bool found;         // one of them may have been waited for:
+    uint32_t peer;      // the last on the virtual clock
+    Moment last;        // and its moment, with the latest real time of all
+};
+FarHeard hear_far(Thread* thread, FarMembers* far, const FarCall& enters, uint64_t left);
+
+// What a statement's calls take when all have come, and who came last from another host: from calls
+// of which all was told. `node` is the statement's.
+struct FarUsual {
+    CellIndex node;
+    uint32_t ticks;
+    uint32_t peer;
+    uint32_t path;
+};
+void note_usual(const FarUsual& usual);
+bool usual_of(CellIndex node, FarUsual* usual);
+// When that rank came to a call that ended at `left`, at the latest; `lost` is what the caller has
+// lost to being observed.
+Moment estimate_far(const FarUsual& usual, uint64_t left, uint64_t lost);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_FAR_MEETINGS_H_

@@ -1,0 +1,56 @@
+// Which collectives ranks on other hosts are told of (DESIGN 4, "exchange"). Pure functions, for
+// tests and for far_meetings.cpp.
+//
+// What a rank was told is of use only when it knows all whom it depends on, so the members of a
+// communicator must choose the same collectives, though each knows only what telling costs itself,
+// and a reduction gives it no way to ask. So each chooses a part of 1 / 2^shift of them, by bits
+// mixed from their numbers: what one chooses with a shift, all with a smaller one choose as well,
+// and what comes every second or third time in a loop is chosen as often as anything else.
+#ifndef DWELL_RUNTIME_FAR_TURNS_H_
+#define DWELL_RUNTIME_FAR_TURNS_H_
+
+#include <stdint.h>
+
+#include "runtime/path_hash.h"
+#include "runtime/virtual_clock.h"
+
+namespace dwell {
+
+constexpr uint32_t kMostShift = 24;
+constexpr uint32_t kAlwaysTold = 4;   // the first so many, whatever they cost
+constexpr uint32_t kGladlyTold = 32;  // unless all telling together takes too much
+inline bool is_chosen(uint32_t number, uint32_t shift) {
+    const uint64_t mixed = mix_path(mix_path(kRootPath, number), number);
+    return (mixed >> 32 & ((uint64_t{1} << shift) - 1)) == 0;
+}
+
+struct FarTurns {
+    uint32_t shift;
+    uint32_t told;  // so far
+    uint32_t last_number;
+    uint64_t last;  // when
+};
+
+// The chosen collective `number` begins at `now`; there should be `spacing` ticks between two.
+// `dear`: all telling together has taken too much of the run. How many are chosen from this one on
+// follows from how fast they have come since the last.
+inline void take_turn(FarTurns* turns, uint32_t number, uint64_t now, uint64_t spacing, bool dear) {
+    const uint64_t passed = beyond(now, turns->last);
+    const uint32_t calls = number - turns->last_number;
+    turns->last = now;
+    turns->last_number = number;
+    turns->told += 1;
+    if (turns->told <= (dear ? kAlwaysTold : kGladlyTold) || calls == 0) return;
+    const uint64_t each = passed / calls;
+    if (dear) {
+        if (turns->shift < kMostShift) turns->shift += 1;
+    } else if (turns->shift != 0 && each << (turns->shift - 1) >= spacing + spacing / 4) {
+        turns->shift -= 1;
+    } else {
+        while (turns->shift < kMostShift && each << turns->shift < spacing) turns->shift += 1;
+    }
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_FAR_TURNS_H_

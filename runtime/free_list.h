@@ -1,0 +1,38 @@
+// Small things that are taken and given back often, and never returned to the system: another
+// thread may still look at one. For types with a member `next`; with SlowLock held.
+#ifndef DWELL_RUNTIME_FREE_LIST_H_
+#define DWELL_RUNTIME_FREE_LIST_H_
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+namespace dwell {
+
+// Null when there is no memory. What it held before stays in it.
+template <typename T>
+T* take_from(T** free) {
+    constexpr size_t kAtOnce = 32;
+    if (*free == nullptr) {
+        void* memory = mmap(nullptr, kAtOnce * sizeof(T), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) return nullptr;
+        auto* made = static_cast<T*>(memory);
+        for (size_t i = 0; i < kAtOnce; ++i) {
+            made[i].next = *free;
+            *free = &made[i];
+        }
+    }
+    T* taken = *free;
+    *free = taken->next;
+    return taken;
+}
+
+template <typename T>
+void give_back_to(T** free, T* taken) {
+    __atomic_store_n(&taken->next, *free, __ATOMIC_RELEASE);
+    *free = taken;
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_FREE_LIST_H_

@@ -1,0 +1,227 @@
+#include "runtime/held_receives.h"
+
+#include "runtime/eager_limits.h"
+#include "runtime/mpi_semantics.h"
+#include "runtime/order_choice.h"
+
+namespace dwell {
+
+uint32_t g_held = 0;
+
+namespace {
+
+constexpr uint32_t kMost = 64;
+// A message of so many bytes comes with its header at once: receiving it waits for nobody.
+uint64_t whole_bytes() {
+    constexpr uint64_t kHeader = 256;
+    return g_eager_limits.node > kHeader ? g_eager_limits.node - kHeader : 0;
+}
+
+HeldReceive g_receives[kMost];
+uint32_t g_used = 0;  // all of them lie before this
+uint32_t g_turn = 0;
+
+HeldReceive* find(MPI_Request handle) {
+    for (uint32_t i = 0; i < g_used; ++i) {
+        HeldReceive& receive = g_receives[i];
+        if (receive.state != HeldReceive::kFree && receive.handle == handle) return &receive;
+    }
+    return nullptr;
+}
+
+HeldReceive* free_place() {
+    for (uint32_t i = 0; i < g_used; ++i) {
+        if (g_receives[i].state == HeldReceive::kFree) return &g_receives[i];
+    }
+    return g_used < kMost ? &g_receives[g_used++] : nullptr;
+}
+
+// The one that was held first.
+HeldReceive* first_held() {
+    HeldReceive* first = nullptr;
+    for (uint32_t i = 0; i < g_used; ++i) {
+        HeldReceive& receive = g_receives[i];
+        if (receive.state != HeldReceive::kHeld) continue;
+        if (first == nullptr || static_cast<int32_t>(receive.turn - first->turn) < 0) {
+            first = &receive;
+        }
+    }
+    return first;
+}
+
+bool is_any_posted() {
+    for (uint32_t i = 0; i < g_used; ++i) {
+        if (g_receives[i].state == HeldReceive::kWithMpi) return true;
+    }
+    return false;
+}
+
+// May a receive with these arguments be held? What is posted already gets its message first; and
+// what is held gets the messages in turn, so all of that waits for the same ones.
+bool may_hold(Call* call, int count, int tag, MPI_Comm comm) {
+    if (g_process.concurrent || count < 0 || (tag < 0 && tag != MPI_ANY_TAG)) return false;
+    if (is_any_posted() || !is_in_sight(call->thread, comm)) return false;
+    const HeldReceive* first = first_held();
+    if (first != nullptr && (first->comm != comm || first->tag != tag)) {
+        post_held();
+        return false;
+    }
+    return true;
+}
+
+void hold(HeldReceive* receive) {
+    receive->state = HeldReceive::kHeld;
+    receive->turn = ++g_turn;
+    g_held += 1;
+}
+
+void count_posted() { t_thread->record->order_posted += 1; }
+
+}  // namespace
+
+bool may_go_on_holding(MpiCall number) {
+    switch (number) {
+        case MpiCall::kIrecv:
+        case MpiCall::kStart:
+        case MpiCall::kWait:
+        case MpiCall::kWaitall:
+        case MpiCall::kWaitany:
+        case MpiCall::kWaitsome:
+        case MpiCall::kTest:
+        case MpiCall::kTestany:
+        case MpiCall::kTestsome:
+            return true;
+        default:
+            return false;
+    }
+}
+
+void post_held() {
+    for (HeldReceive* first = first_held(); first != nullptr; first = first_held()) {
+        first->state = HeldReceive::kWithMpi;
+        g_mpi.Start(&first->handle);
+        count_posted();
+    }
+    g_held = 0;
+}
+
+int post_receive(Call* call, decltype(&PMPI_Irecv) next, void* buffer, int count, MPI_Datatype type,
+                 int source, int tag, MPI_Comm comm, MPI_Request* request) {
+    HeldReceive* place = nullptr;
+    if (source != MPI_ANY_SOURCE) {
+        if (g_held != 0) post_held();
+    } else if (may_hold(call, count, tag, comm)) {
+        place = free_place();
+    }
+    if (place == nullptr) {
+        if (source == MPI_ANY_SOURCE) {
+            if (g_held != 0) post_held();
+            count_posted();
+        }
+        return next(buffer, count, type, source, tag, comm, request);
+    }
+    const int result = g_mpi.Recv_init(buffer, count, type, source, tag, comm, request);
+    if (result != MPI_SUCCESS) return result;
+    *place = HeldReceive{};
+    place->handle = *request;
+    place->buffer = buffer;
+    place->type = type;
+    place->comm = comm;
+    place->count = count;
+    place->tag = tag;
+    hold(place);
+    return MPI_SUCCESS;
+}
+
+void remember_wildcard(MPI_Request handle, void* buffer, int count, MPI_Datatype type, int tag,
+                       MPI_Comm comm) {
+    HeldReceive* place = free_place();
+    if (place == nullptr) {
+        count_posted();
+        return;
+    }
+    *place = HeldReceive{};
+    place->handle = handle;
+    place->buffer = buffer;
+    place->type = type;
+    place->comm = comm;
+    place->count = count;
+    place->tag = tag;
+    place->persistent = true;
+    place->state = HeldReceive::kInactive;
+}
+
+int start_request(Call* call, decltype(&PMPI_Start) next, MPI_Request* request) {
+    HeldReceive* receive = request != nullptr ? find(*request) : nullptr;
+    if (receive != nullptr && receive->state == HeldReceive::kInactive && !receive->is_loose &&
+        may_hold(call, receive->count, receive->tag, receive->comm)) {
+        hold(receive);
+        return MPI_SUCCESS;
+    }
+    if (g_held != 0) post_held();
+    return next(request);
+}
+
+void note_started(MPI_Request handle) {
+    HeldReceive* receive = find(handle);
+    if (receive == nullptr || receive->state != HeldReceive::kInactive) return;
+    receive->state = HeldReceive::kWithMpi;
+    count_posted();
+}
+
+HeldReceive* next_held(MPI_Request handle) {
+    HeldReceive* first = g_held != 0 ? first_held() : nullptr;
+    return first != nullptr && first->handle == handle ? first : nullptr;
+}
+
+const HeldReceive* delivered(MPI_Request handle) {
+    const HeldReceive* receive = find(handle);
+    return receive != nullptr && receive->state == HeldReceive::kDelivered ? receive : nullptr;
+}
+
+bool deliver(Call* call, HeldReceive* held, int source, bool waits) {
+    MPI_Status found;
+    int flag = 0;
+    if (g_mpi.Iprobe(source, held->tag, held->comm, &flag, &found) != MPI_SUCCESS || flag == 0) {
+        return false;
+    }
+    const uint64_t bytes = bytes_of(&found);
+    if (bytes > as_count(held->count) * type_bytes(call, held->type)) return false;
+    if (bytes > whole_bytes() && !waits) return false;
+    held->result = g_mpi.Recv(held->buffer, held->count, held->type, source, found.MPI_TAG,
+                              held->comm, &held->status);
+    held->heard = hear(call, held->comm, &held->status);
+    held->state = HeldReceive::kDelivered;
+    g_held -= 1;
+    return true;
+}
+
+void retire_held(MPI_Request* requests, const int* indices, int count) {
+    for (int i = 0; i < count && g_used != 0; ++i) {
+        MPI_Request* request = &requests[indices != nullptr ? indices[i] : i];
+        HeldReceive* receive = find(*request);
+        if (receive == nullptr || receive->state == HeldReceive::kInactive) continue;
+        if (receive->persistent) {
+            receive->state = HeldReceive::kInactive;
+            continue;
+        }
+        receive->state = HeldReceive::kFree;
+        g_mpi.Request_free(request);
+    }
+}
+
+void forget_held(uintptr_t handle) {
+    HeldReceive* receive = find(reinterpret_cast<MPI_Request>(handle));
+    if (receive != nullptr) receive->state = HeldReceive::kFree;
+}
+
+void loosen_held(const uintptr_t* comm) {
+    for (uint32_t i = 0; i < g_used; ++i) {
+        HeldReceive& receive = g_receives[i];
+        if (comm == nullptr || reinterpret_cast<uintptr_t>(receive.comm) == *comm) {
+            receive.is_loose = true;
+        }
+    }
+}
+
+}  // namespace dwell

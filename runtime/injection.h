@@ -1,0 +1,25 @@
+// DWELL_INJECT_NS: a delay that tests add to every probe, to see that intrusion is removed (DESIGN
+// 4). It is measured, not assumed, and booked as intrusion like any slow work. Probes and wrappers
+// do not look for it on their fast way: while it is on, none of them may go that way.
+#ifndef DWELL_RUNTIME_INJECTION_H_
+#define DWELL_RUNTIME_INJECTION_H_
+
+#include "runtime/state.h"
+
+namespace dwell {
+
+// What `text` asks for on a rank: "NS" on all, "RANK:NS,..." on those named. False when it is
+// neither.
+bool injection_for(const char* text, int rank, uint32_t* ns);
+
+// Sets the delay of this process, once its rank is known; header->ticks_per_second must be. Threads
+// attached before take notice with the next change of g_live->epoch and ticket. True when that is
+// needed.
+bool set_injection(int rank);
+
+// Delays the thread and returns by how much, for the caller to book.
+DWELL_COLD uint64_t inject(Thread* thread);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_INJECTION_H_

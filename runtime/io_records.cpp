@@ -1,0 +1,324 @@
+#include "runtime/io_records.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/polls.h"
+#include "runtime/probes.h"
+#include "runtime/records.h"
+
+namespace dwell {
+
+uint32_t g_descriptors[kDescriptorLimit];
+
+namespace {
+
+constexpr uint32_t kFilesPerNode = 8;  // told apart; more are counted together
+constexpr uint32_t kNameSlots = 1024;  // of different files of a process
+constexpr uint32_t kMostNames = kNameSlots * 3 / 4;
+constexpr size_t kLongestName_bytes = 1023;
+
+struct FileName {
+    uint64_t hash;
+    CellIndex cell;
+};
+FileName g_names[kNameSlots];  // with SlowLock held
+uint32_t g_name_count = 0;
+
+uintptr_t proof_of(const IoStatement* statement) {
+    return reinterpret_cast<uintptr_t>(statement) ^ kProof;
+}
+
+// A statement called from inside another one: by a signal handler that interrupted it, or by code
+// that it calls. One whose frame is gone was left without return.
+bool is_inside(const IoStatement* open, const Frame* frame) {
+    return open != nullptr &&
+           reinterpret_cast<uintptr_t>(frame) < reinterpret_cast<uintptr_t>(open) &&
+           open->proof == proof_of(open);
+}
+
+// The slow parts take system calls that are cancellation points; the program's own may not become
+// one in the middle of them.
+class SlowWork {
+  public:
+    explicit SlowWork(Thread* thread)
+        : thread_(thread), saved_errno_(errno), start_ticks_(now_ticks()) {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
+        thread_->in_dwell = true;
+    }
+    ~SlowWork() {
+        thread_->in_dwell = false;
+        thread_->slow_ticks += now_ticks() - start_ticks_;
+        pthread_setcancelstate(cancel_state_, nullptr);
+        errno = saved_errno_;
+    }
+    SlowWork(const SlowWork&) = delete;
+    SlowWork& operator=(const SlowWork&) = delete;
+
+  private:
+    Thread* thread_;
+    int saved_errno_;
+    int cancel_state_ = 0;
+    uint64_t start_ticks_;
+};
+
+uint64_t hash_of_name(const char* name, size_t bytes) {
+    uint64_t hash = 0xcbf29ce484222325ull;
+    for (size_t i = 0; i < bytes; ++i) {
+        hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x100000001b3ull;
+    }
+    return hash | 1;
+}
+
+// Where the name's record is, or belongs. With SlowLock held.
+FileName* slot_of_name(uint64_t hash) {
+    uint32_t at = static_cast<uint32_t>(hash >> 32) % kNameSlots;
+    while (g_names[at].hash != 0 && g_names[at].hash != hash) at = (at + 1) % kNameSlots;
+    return &g_names[at];
+}
+
+CellIndex record_of_name(uint64_t hash) {
+    const SlowLock lock;
+    return slot_of_name(hash)->cell;
+}
+
+// kFileUnnamed when there is no room.
+CellIndex write_name(Thread* thread, uint64_t hash, const char* name, size_t bytes) {
+    if (g_name_count >= kMostNames || should_fold()) return kFileUnnamed;
+    const size_t whole = offsetof(TextRecord, text) + bytes + 1;
+    const CellIndex cell =
+        take_cells(thread, static_cast<uint32_t>((whole + kCellBytes - 1) / kCellBytes));
+    if (cell == 0) return kFileUnnamed;
+    auto* record = cell_at<TextRecord>(cell);
+    record->bytes = static_cast<uint32_t>(bytes);
+    char* const start = reinterpret_cast<char*>(record) + offsetof(TextRecord, text);
+    memcpy(start, name, bytes);
+    start[bytes] = '\0';
+    const SlowLock lock;
+    record->next = g_process.header->first_text;
+    __atomic_store_n(&g_process.header->first_text, cell, __ATOMIC_RELEASE);
+    FileName* slot = slot_of_name(hash);  // another thread may have been faster
+    if (slot->hash != 0) return slot->cell;
+    *slot = {hash, cell};
+    g_name_count += 1;
+    return cell;
+}
+
+CellIndex name_of_descriptor(Thread* thread, int file) {
+    char link[32];
+    static_assert(sizeof("/proc/self/fd/") + 10 < sizeof(link));
+    memcpy(link, "/proc/self/fd/", sizeof("/proc/self/fd/"));
+    char digits[12];
+    int count = 0;
+    for (int rest = file; count == 0 || rest != 0; rest /= 10) {
+        digits[count++] = static_cast<char>('0' + rest % 10);
+    }
+    size_t end = strlen(link);
+    while (count > 0) link[end++] = digits[--count];
+    link[end] = '\0';
+    char name[kLongestName_bytes + 1];
+    const ssize_t bytes = readlink(link, name, kLongestName_bytes);
+    if (bytes <= 0) return kFileUnnamed;
+    const auto size = static_cast<size_t>(bytes);
+    const uint64_t hash = hash_of_name(name, size);
+    const CellIndex known = record_of_name(hash);
+    return known != 0 ? known : write_name(thread, hash, name, size);
+}
+
+// Files, and devices but for the standard streams: those are the launcher's.
+bool is_recorded(int file) {
+    struct stat about;
+    if (fstat(file, &about) != 0) return false;
+    if (S_ISREG(about.st_mode)) return true;
+    const bool device = S_ISBLK(about.st_mode) || S_ISCHR(about.st_mode);
+    return device && file > STDERR_FILENO;
+}
+
+// What the descriptor is, learnt once. A child after vfork has other files but shares this memory:
+// nothing is kept for it.
+DWELL_COLD uint32_t learn_descriptor(Thread* thread, int file) {
+    const SlowWork work(thread);
+    if (getpid() != g_process.header->pid) return kFileOff;
+    const uint32_t learnt = is_recorded(file) ? name_of_descriptor(thread, file) : kFileOff;
+    __atomic_store_n(&g_descriptors[file], learnt, __ATOMIC_RELAXED);
+    return learnt;
+}
+
+uint32_t file_of(Thread* thread, int file) {
+    if (file < 0 || file >= kDescriptorLimit) return kFileOff;
+    const uint32_t known = __atomic_load_n(&g_descriptors[file], __ATOMIC_RELAXED);
+    return known != 0 ? known : learn_descriptor(thread, file);
+}
+
+// A path that was not remembered. On a stack of its own a signal handler has no room for the
+// unwinder.
+DWELL_COLD CellIndex find_new_path(Thread* thread, const Frame* frame, MpiCall number,
+                                   CellIndex anchor) {
+    stack_t stack;
+    int state = 0;
+    const int saved_errno = errno;
+    const bool elsewhere = sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
+    errno = saved_errno;
+    if (elsewhere) return 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    const FoundPath found = find_path(thread, frame, number, anchor, kMpiForm);
+    pthread_setcancelstate(state, nullptr);
+    return found.node;
+}
+
+DWELL_COLD FileUse* add_file(IoStatement* statement) {
+    IoPart* part = statement->part;
+    if (part->files >= kFilesPerNode) return nullptr;
+    const SlowWork work(statement->thread);
+    const CellIndex cell = take_cells(statement->thread, 1);
+    if (cell == 0) return nullptr;
+    auto* use = cell_at<FileUse>(cell);
+    use->name = statement->file;
+    use->next = part->first_file;
+    __atomic_store_n(&part->first_file, cell, __ATOMIC_RELEASE);
+    part->files += 1;
+    return use;
+}
+
+FileUse* use_of_file(IoStatement* statement) {
+    IoPart* part = statement->part;
+    if (part->last_file != 0) [[likely]] {
+        auto* last = cell_at<FileUse>(part->last_file);
+        if (last->name == statement->file) [[likely]]
+            return last;
+    }
+    FileUse* use = nullptr;
+    for (CellIndex at = part->first_file; at != 0 && use == nullptr;) {
+        auto* known = cell_at<FileUse>(at);
+        if (known->name == statement->file) use = known;
+        at = known->next;
+    }
+    if (use == nullptr) use = add_file(statement);
+    if (use != nullptr) part->last_file = index_of(use);
+    return use;
+}
+
+void close_statement(IoStatement* statement) {
+    statement->proof = 0;
+    statement->thread->io = nullptr;
+}
+
+}  // namespace
+
+bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, int file) {
+    Thread* thread = calling_thread();
+    // Threads without records are not the program's: helpers of MPI, or never met a statement.
+    if (thread == nullptr || thread->in_dwell || thread->vforked || t_busy != 0) return false;
+    if (thread->open != nullptr || is_inside(thread->io, frame)) return false;
+    uint32_t name = 0;
+    if (file != kNoDescriptor) {
+        name = file_of(thread, file);
+        if (name == kFileOff) return false;
+    }
+    if (thread->epoch != g_live->epoch) [[unlikely]] {
+        const SlowWork work(thread);
+        take_notice(thread);
+    }
+    const CellIndex anchor = anchor_of(thread, frame);
+    const MpiCall number = path_number(call);
+    const PathEntry* known = remembered_path(thread, frame, number, anchor);
+    const CellIndex node =
+        known != nullptr ? known->node : find_new_path(thread, frame, number, anchor);
+    if (node == 0) return false;
+    statement->thread = thread;
+    statement->node = cell_at<Node>(node);
+    statement->part = cell_at<IoPart>(node + kPartCells);
+    statement->file = name;
+    statement->proof = proof_of(statement);
+    thread->io = statement;
+    if (thread->untimed_polls != 0) [[unlikely]]
+        book_untimed(thread, now_ticks() - thread->slow_ticks);
+    statement->start_ticks = now_ticks();
+    return true;
+}
+
+void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes, bool failed) {
+    const uint64_t end = now_ticks();
+    Thread* thread = statement->thread;
+    if (thread->io != statement) return;  // a handler on another stack came in between
+    const uint64_t elapsed = end - statement->start_ticks;
+    const uint64_t inner = g_process.io_inner_ticks;
+    const uint64_t ticks = elapsed > inner ? elapsed - inner : 0;
+    Node* node = statement->node;
+    node->count += 1;
+    node->ticks += ticks;
+    if (ticks < node->min_ticks) node->min_ticks = ticks;
+    if (ticks > node->max_ticks) node->max_ticks = ticks;
+    IoPart* part = statement->part;
+    part->bytes_read += read_bytes;
+    part->bytes_written += written_bytes;
+    part->failed += failed ? 1 : 0;
+    FileUse* use = statement->file > kFileUnnamed ? use_of_file(statement) : nullptr;
+    if (use != nullptr) [[likely]] {
+        use->count += 1;
+        use->ticks += ticks;
+        use->bytes += read_bytes + written_bytes;
+    } else {
+        part->elsewhere += 1;
+    }
+    thread->io_ticks += ticks;
+    thread->slow_ticks += g_process.io_cost_ticks + (elapsed - ticks);
+    close_statement(statement);
+}
+
+void end_opening(IoStatement* statement, int file) {
+    Thread* thread = statement->thread;
+    if (thread->io != statement) return;
+    if (file < 0) {
+        end_io(statement, 0, 0, true);
+        return;
+    }
+    const uint64_t before = now_ticks();
+    forget_descriptor(file);
+    statement->file = file_of(thread, file);
+    // What it took to look is not the program's, and no part of the statement.
+    statement->start_ticks += now_ticks() - before;
+    if (statement->file == kFileOff) {
+        close_statement(statement);
+        return;
+    }
+    end_io(statement, 0, 0, false);
+}
+
+void calibrate_io(Thread* thread, PathEntry* entry, const Frame* frame) {
+    constexpr int kCalls = 200;
+    constexpr int kRounds = 40;
+    constexpr int kNoFile = kDescriptorLimit - 1;
+    const uint32_t busy = t_busy;  // what is measured is recorded only where it is 0
+    t_busy = 0;
+    entry->call = static_cast<uint16_t>(path_number(IoCall::kRead));
+    g_descriptors[kNoFile] = kFileUnnamed;
+    uint64_t best_inner = UINT64_MAX;
+    uint64_t best_outer = UINT64_MAX;
+    for (int round = 0; round < kRounds; ++round) {
+        uint64_t inner = 0;
+        const uint64_t begin = now_ticks();
+        for (int i = 0; i < kCalls; ++i) {
+            IoStatement statement;
+            if (!begin_observed_io(&statement, IoCall::kRead, frame, kNoFile)) continue;
+            const uint64_t before = thread->io_ticks;
+            end_io(&statement, 1, 0, false);
+            inner += thread->io_ticks - before;
+        }
+        const uint64_t outer = now_ticks() - begin - inner;
+        if (inner < best_inner) best_inner = inner;
+        if (outer < best_outer) best_outer = outer;
+    }
+    g_descriptors[kNoFile] = 0;
+    g_process.io_inner_ticks = best_inner / kCalls;
+    g_process.io_cost_ticks = best_outer / kCalls;
+    entry->call = static_cast<uint16_t>(MpiCall::kSend);
+    t_busy = busy;
+}
+
+}  // namespace dwell

@@ -1,0 +1,12 @@
+#ifndef DWELL_RUNTIME_IO_WRAPPERS_H_
+#define DWELL_RUNTIME_IO_WRAPPERS_H_
+
+namespace dwell {
+
+// Looks up the next definitions of the functions that signal handlers may call. When the library is
+// loaded.
+void find_io_functions();
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_IO_WRAPPERS_H_

@@ -1,0 +1,409 @@
+#include "runtime/meetings.h"
+
+#include "runtime/latest.h"
+#include "runtime/mpi_calls.h"
+#include "runtime/mpi_semantics.h"
+#include "runtime/observed.h"
+#include "runtime/order.h"
+
+namespace dwell {
+
+namespace {
+
+// What asks MPI is measured.
+class MeasuredLook {
+  public:
+    explicit MeasuredLook(Call* call) : thread_(call->thread), start_(now_ticks()) {}
+    ~MeasuredLook() { thread_->slow_ticks += now_ticks() - start_; }
+    MeasuredLook(const MeasuredLook&) = delete;
+    MeasuredLook& operator=(const MeasuredLook&) = delete;
+
+  private:
+    Thread* thread_;
+    uint64_t start_;
+};
+
+// A collective as its request, or the call itself, knows it.
+struct Entered {
+    const Board* board;
+    MpiCall call;
+    uint32_t number;
+    Meets rule;
+    int root;
+    FarMembers* far = nullptr;  // its members on other hosts
+    CellIndex node = 0;         // of the statement, where that is this collective and nothing else
+};
+
+// Who has something to give: by an array of the program's, or by bits.
+struct Givers {
+    const int* counts;
+    uint64_t bits;
+    bool gives(uint32_t k) const {
+        return counts != nullptr ? counts[k] != 0 : k >= 64 || (bits >> k & 1) != 0;
+    }
+    bool all() const { return counts == nullptr && bits == UINT64_MAX; }
+};
+
+bool depends_on(const Entered& entered, const BoardMember& member) {
+    const Board& board = *entered.board;
+    const auto rank = static_cast<int>(member.place >> 1);
+    const bool other = board.inter && (member.place & 1) != board.side;
+    switch (entered.rule) {
+        case Meets::kAll:
+            return !board.inter || other;
+        case Meets::kEverybody:
+        case Meets::kSome:
+        case Meets::kMay:
+        case Meets::kObserved:
+            return true;
+        case Meets::kRoot:
+            return rank == entered.root && (!board.inter || other);
+        case Meets::kToRoot:
+            return board.inter ? other && entered.root == MPI_ROOT : board.rank == entered.root;
+        case Meets::kUpTo:
+            return rank < board.rank;
+        default:
+            return false;
+    }
+}
+
+// Members that the rank depends on, itself left out.
+uint32_t count_partners(const Entered& entered, const Givers& givers) {
+    const Board& board = *entered.board;
+    const uint32_t group = board.inter ? board.others : board.members;
+    switch (entered.rule) {
+        case Meets::kRoot:
+            return entered.root >= 0 && (board.inter || entered.root != board.rank) ? 1 : 0;
+        case Meets::kUpTo:
+            return static_cast<uint32_t>(board.rank);
+        case Meets::kToRoot:
+            if (board.inter ? entered.root != MPI_ROOT : board.rank != entered.root) return 0;
+            break;
+        case Meets::kAll:
+            break;
+        case Meets::kObserved:
+            return static_cast<uint32_t>(g_observed.count) - 1;
+        default:
+            return board.members - 1;
+    }
+    if (givers.all()) return board.inter ? group : group - 1;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < group; ++k) {
+        if (givers.gives(k) && (board.inter || k != static_cast<uint32_t>(board.rank))) ++count;
+    }
+    return count;
+}
+
+// The members on other hosts, `missing` of which the rank depends on: how many are known, or
+// estimated.
+uint32_t add_far_members(const Entered& entered, const Givers& givers, uint32_t missing,
+                         Latest* latest) {
+    const Waiting& waiting = latest->waiting();
+    const FarHeard heard = hear_far(waiting.thread(), entered.far,
+                                    {entered.number, entered.call, entered.rule, entered.root,
+                                     entered.board->rank, givers.counts},
+                                    waiting.left());
+    latest->add_far(heard);
+    if (heard.partners != missing) return 0;  // some on this host have said nothing
+    if (heard.count == missing) {
+        const uint64_t rest = latest->rest();
+        if (entered.node != 0 && heard.found && rest < UINT32_MAX) {
+            note_usual({entered.node, static_cast<uint32_t>(rest), heard.peer, heard.last.path});
+        }
+        return missing;
+    }
+    FarUsual usual{};
+    if (!usual_of(entered.node, &usual)) return heard.count;
+    // Nobody was waited for, or one of those that are known: times like these differ a little.
+    const Instant& begun = waiting.entered();
+    const uint64_t until = beyond(waiting.left(), usual.ticks);
+    const uint64_t last = latest->real();
+    if (until <= begun.real || (last > begun.real && until <= last + usual.ticks / 2)) {
+        return missing;
+    }
+    latest->add_estimated(estimate_far(usual, waiting.left(), begun.real - begun.virt), usual.peer);
+    return missing;
+}
+
+void add_members(const Entered& entered, const Givers& givers, Latest* latest) {
+    const Board& board = *entered.board;
+    const uint32_t row = entered.number % kGenerations;
+    const uint32_t places = places_of(&board);
+    uint32_t met = 0;
+    for (uint32_t place = 0; place < places; ++place) {
+        const BoardMember& member = board.places[place];
+        if (place == board.own || !depends_on(entered, member)) continue;
+        if (!givers.all() && !givers.gives(member.place >> 1)) continue;
+        latest->add_slot(slot_at(&board, row, place), entered.number, entered.call, member.peer);
+        ++met;
+    }
+    const uint32_t partners = count_partners(entered, givers);
+    if (met < partners && entered.far != nullptr) {
+        met += add_far_members(entered, givers, partners - met, latest);
+    }
+    // Who has no place yet has not come; on another node it may have.
+    if (met < partners && !(latest->may() && world_is_here())) {
+        latest->add_unknown();
+    }
+}
+
+void add_sources(const Entered& entered, const Givers& givers, Latest* latest) {
+    const Board& board = *entered.board;
+    if (!board.sources.known) {
+        latest->add_unknown();
+        return;
+    }
+    for (uint32_t k = 0; k < board.sources.count; ++k) {
+        const int rank = board.sources.ranks[k];
+        if (rank < 0 || rank == board.rank || !givers.gives(k)) continue;
+        const BoardMember* member = find_member(board, rank);
+        if (member == nullptr) {
+            latest->add_unknown();
+            continue;
+        }
+        const auto place = static_cast<uint32_t>(member - board.places);
+        latest->add_slot(slot_at(&board, entered.number % kGenerations, place), entered.number,
+                         entered.call, member->peer);
+    }
+}
+
+void add_partners(const Entered& entered, const Givers& givers, Waiting* waiting) {
+    Latest latest(waiting, entered.rule == Meets::kMay);
+    if (entered.rule == Meets::kSources) {
+        add_sources(entered, givers, &latest);
+    } else {
+        add_members(entered, givers, &latest);
+    }
+    if (entered.rule == Meets::kSome) latest.add_unknown();
+    if (entered.rule == Meets::kMay) waiting->add_open();
+    latest.finish();
+}
+
+// In the order in which MPI names neighbours (MPI-3.1 7.6).
+void read_sources(MPI_Comm comm, Board* board) {
+    constexpr auto kMost = static_cast<int>(kMostRanks);
+    FewRanks* list = &board->sources;
+    int kind = MPI_UNDEFINED;
+    int count = 0;
+    g_mpi.Topo_test(comm, &kind);
+    if (kind == MPI_CART) {
+        g_mpi.Cartdim_get(comm, &count);
+        if (2 * count > kMost) return;
+        for (int dimension = 0; dimension < count; ++dimension) {
+            int* pair = &list->ranks[2 * dimension];
+            g_mpi.Cart_shift(comm, dimension, 1, &pair[0], &pair[1]);
+        }
+        count *= 2;
+    } else if (kind == MPI_GRAPH) {
+        g_mpi.Graph_neighbors_count(comm, board->rank, &count);
+        if (count > kMost) return;
+        g_mpi.Graph_neighbors(comm, board->rank, count, list->ranks);
+    } else if (kind == MPI_DIST_GRAPH) {
+        int out = 0;
+        int weighted = 0;
+        int weights[2 * kMost];
+        int targets[kMost];
+        g_mpi.Dist_graph_neighbors_count(comm, &count, &out, &weighted);
+        if (count > kMost || out > kMost) return;
+        g_mpi.Dist_graph_neighbors(comm, count, list->ranks, weights, out, targets,
+                                   weights + kMost);
+    } else {
+        return;
+    }
+    list->count = static_cast<uint32_t>(count);
+    list->known = true;
+}
+
+void know_sources(Call* call, const Meeting& meeting, Meets rule) {
+    if (rule != Meets::kSources || meeting.board->sources.known) return;
+    const MeasuredLook look(call);
+    read_sources(reinterpret_cast<MPI_Comm>(meeting.name->handle), meeting.board);
+}
+
+bool is_root(const Board& board, int root) {
+    return board.inter ? root == MPI_ROOT : root == board.rank;
+}
+
+// Does anybody depend on the caller?
+bool is_heard(const Board& board, Meets rule, int root) {
+    if (rule == Meets::kRoot) return is_root(board, root);
+    return rule != Meets::kToRoot || !is_root(board, root);
+}
+
+// Which of the counts are not 0, as bits; false when there are too many.
+bool bits_of(const Board& board, const Depends& depends, uint64_t* bits) {
+    *bits = UINT64_MAX;
+    if (depends.counts == nullptr) return true;
+    uint32_t count = board.inter ? board.others : board.members;
+    if (depends.rule == Meets::kSources) count = board.sources.known ? board.sources.count : 0;
+    if (depends.rule == Meets::kToRoot && !is_root(board, depends.root)) count = 0;
+    if (count > 64) return false;
+    *bits = 0;
+    for (uint32_t k = 0; k < count; ++k) *bits |= uint64_t{depends.counts[k] != 0} << k;
+    return true;
+}
+
+}  // namespace
+
+namespace {
+
+// Members on other hosts hear of it: not of what only starts, nor of files.
+bool is_told(const MpiCallInfo& info) { return info.waits && info.call_class != CallClass::kFile; }
+
+// On the board of what the members have in common.
+Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int root) {
+    Meeting meeting{name, nullptr, number, ++name->collectives};
+    if (name->members < 2) return meeting;
+    if (g_process.preserve_order) [[unlikely]] {
+        say_meeting(call, *name, meeting.number, rule, root,
+                    kMpiCalls[static_cast<int>(number)].waits);
+    }
+    const uint64_t slow_ticks = call->thread->slow_ticks;
+    Board* board = board_of(call->thread, name);
+    if (call->thread->slow_ticks != slow_ticks) start(call);  // only now it begins
+    if (name->far_state == FarState::kKnown && is_told(kMpiCalls[static_cast<int>(number)]))
+        [[unlikely]] {
+        tell_far(call, name, {meeting.number, number, rule, root, name->rank, nullptr});
+    }
+    if (board == nullptr) return meeting;
+    const bool heard = is_heard(*board, rule, root);
+    if (heard) begin_round(call, &board->work_told);
+    Moment said = moment_of(call);
+    if (heard) add_debt(call->thread, &board->debt_told, &said);
+    said.at.real = now_ticks();
+    begin_work(call, said.at.real + g_process.tell_cost_ticks);
+    write_slot(slot_at(board, meeting.number % kGenerations, board->own), meeting.number,
+               static_cast<uint32_t>(number), said);
+    // The next one's: others have looked at it since it was written last.
+    __builtin_prefetch(slot_at(board, (meeting.number + 1) % kGenerations, board->own), 1);
+    meeting.board = board;
+    return meeting;
+}
+
+}  // namespace
+
+Meeting enter_meeting(Call* call, MpiCall number, uintptr_t handle, Meets rule, int root) {
+    CommName* name = find_name(handle);
+    return name != nullptr ? enter_board(call, name, number, rule, root) : Meeting{};
+}
+
+MembersMeeting::MembersMeeting(Call* call, MPI_Comm comm, MPI_Group group, int tag) {
+    if (!waits_are_open() || !name_before_made(comm, group, tag, &name_)) return;
+    start(call);
+    meeting_ = enter_board(call, &name_, MpiCall::kComm_create_group, Meets::kEverybody, 0);
+}
+
+void MembersMeeting::settle(Call* call) const {
+    settle_meeting(call, meeting_, {Meets::kEverybody, 0, nullptr});
+}
+
+Board* MembersMeeting::take_board() {
+    Board* board = meeting_.board;
+    meeting_.board = nullptr;
+    return board;
+}
+
+// Arguments that MPI rejects make no collective of the call; a message that is too long does.
+void untell_meeting(const Meeting& meeting, int result) {
+    if (meeting.name != nullptr && result != MPI_ERR_TRUNCATE) meeting.name->collectives -= 1;
+}
+
+void pass_meeting(uintptr_t handle) {
+    if (!waits_are_open() || g_live->on == 0) return;
+    CommName* name = find_name(handle);
+    if (name != nullptr) name->collectives += 1;
+}
+
+namespace {
+
+// Those members on other hosts are told of, and tell of; looked for where the program's handle is
+// known to be good.
+FarMembers* far_members(Call* call, const Meeting& meeting) {
+    CommName* name = meeting.name;
+    if (name == nullptr || name->far_state == FarState::kNone) [[likely]]
+        return nullptr;
+    const MpiCallInfo& info = kMpiCalls[static_cast<int>(meeting.call)];
+    if (!is_told(info)) return nullptr;
+    if (name->far_state == FarState::kNotLooked && info.call_class == CallClass::kCollective) {
+        const MeasuredLook look(call);
+        find_far_members(call->thread, name, reinterpret_cast<MPI_Comm>(name->handle));
+    }
+    return name->far_state == FarState::kKnown ? name->far : nullptr;
+}
+
+// Nobody else is on this host.
+Board empty_board(const FarMembers& far) {
+    static SharedBoard nobody{};
+    Board board{};
+    board.shared = &nobody;
+    board.members = far.ranks;
+    board.rank = far.rank;
+    board.is_world = far.is_world;
+    return board;
+}
+
+void settle_on(const Board& board, Call* call, const Meeting& meeting, const Depends& depends,
+               FarMembers* far, Waiting* waiting) {
+    add_partners(
+        {&board, meeting.call, meeting.number, depends.rule, depends.root, far, call->index},
+        {depends.counts, UINT64_MAX}, waiting);
+    settle(call, waiting);
+    const bool with_all = depends.counts == nullptr &&
+                          (depends.rule == Meets::kAll || depends.rule == Meets::kEverybody);
+    if (with_all && board.is_world) forget_debt(call->thread, call->end_ticks);
+}
+
+}  // namespace
+
+void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends) {
+    if (!waits_are_open()) return;
+    if (meeting.name != nullptr && meeting.name->members < 2) return;
+    Waiting waiting(call);
+    FarMembers* far = far_members(call, meeting);
+    if (meeting.board != nullptr) {
+        know_sources(call, meeting, depends.rule);
+        settle_on(*meeting.board, call, meeting, depends, far, &waiting);
+    } else if (far != nullptr) {
+        settle_on(empty_board(*far), call, meeting, depends, far, &waiting);
+    } else {
+        waiting.add_unknown();
+        settle(call, &waiting);
+    }
+}
+
+void remember_meeting(Call* call, const Meeting& meeting, const Depends& depends,
+                      Request* content) {
+    content->meets = Meets::kUnknown;
+    if (meeting.name != nullptr && meeting.name->members < 2) content->meets = Meets::kNobody;
+    const FarMembers* far = far_members(call, meeting);
+    uint64_t bits = UINT64_MAX;
+    if (meeting.board != nullptr) {
+        know_sources(call, meeting, depends.rule);
+        if (!bits_of(*meeting.board, depends, &bits)) return;
+        hold_board(meeting.board);
+    } else if (far == nullptr || depends.counts != nullptr) {
+        return;
+    }
+    content->board = meeting.board;
+    content->far = far != nullptr ? far->ticket : kNoPeer;
+    content->givers = bits;
+    content->call = meeting.call;
+    content->number = meeting.number;
+    content->root = depends.root;
+    content->meets = depends.rule;
+}
+
+void add_meeting_to(Waiting* waiting, const Request& request) {
+    if (request.meets == Meets::kNobody) return;
+    FarMembers* far = far_members_with(request.far);
+    if (request.board == nullptr && far == nullptr) {
+        waiting->add_unknown();
+        return;
+    }
+    const Board alone = request.board == nullptr ? empty_board(*far) : Board{};
+    add_partners({request.board != nullptr ? request.board : &alone, request.call, request.number,
+                  request.meets, request.root, far},
+                 {nullptr, request.givers}, waiting);
+}
+
+}  // namespace dwell

@@ -1,0 +1,101 @@
+// The wait analysis of collectives (DESIGN 4, collective rule) and of a window's synchronisation:
+// what wrappers say when they enter one, and settle when they leave it. boards.h is where the
+// partners of a node find each other's times.
+//
+// Like waits.h: the calling thread's own; what is asked of a communicator before MPI has checked it
+// is asked by its handle alone. Not signal-safe.
+#ifndef DWELL_RUNTIME_MEETINGS_H_
+#define DWELL_RUNTIME_MEETINGS_H_
+
+#include "runtime/boards.h"
+#include "runtime/meets.h"
+#include "runtime/waits.h"
+
+namespace dwell {
+
+// Whom a collective depends on. `root` as the program gave it; where `counts` are given, nobody who
+// has nothing to give, by rank or by place among the sources.
+struct Depends {
+    Meets rule;
+    int root;
+    const int* counts;
+};
+
+// A collective that was entered.
+struct Meeting {
+    CommName* name;  // null: not known
+    Board* board;    // null: nobody to meet, or no board
+    MpiCall call;
+    uint32_t number;
+};
+
+// A collective is about to begin. After start().
+Meeting enter_meeting(Call* call, MpiCall number, uintptr_t handle, Meets rule, int root);
+inline Meeting tell_meeting(Call* call, MpiCall number, uintptr_t handle, Meets rule, int root) {
+    if (!waits_are_open()) return {};
+    return enter_meeting(call, number, handle, rule, root);
+}
+// The call is over: brings near what settle_meeting() is going to read.
+inline void look_ahead(const Meeting& meeting) {
+    if (meeting.board == nullptr) return;
+    const uint32_t places = places_of(meeting.board);
+    for (uint32_t place = 0; place < places && place < 4; ++place) {
+        __builtin_prefetch(slot_at(meeting.board, meeting.number % kGenerations, place));
+    }
+}
+// It failed.
+void untell_meeting(const Meeting& meeting, int result);
+// It succeeded, but nobody was told: it is not recorded.
+void pass_meeting(uintptr_t handle);
+
+// It is complete: sets the call's virtual duration.
+void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends);
+
+// The making of a communicator by the members of a group alone: they meet on the board of what they
+// make, which take_board() hands over to that.
+class MembersMeeting {
+  public:
+    MembersMeeting(Call* call, MPI_Comm comm, MPI_Group group, int tag);
+    MembersMeeting(const MembersMeeting&) = delete;
+    MembersMeeting& operator=(const MembersMeeting&) = delete;
+    void settle(Call* call) const;
+    Board* take_board();
+
+  private:
+    CommName name_{};
+    Meeting meeting_{};
+};
+
+// It has only started: what its request must know, and its completion.
+void remember_meeting(Call* call, const Meeting& meeting, const Depends& depends, Request* content);
+void add_meeting_to(Waiting* waiting, const Request& request);
+
+// Access to a window by some of its members (MPI-3.1 11.5.2): Win_start and Win_complete wait for
+// those who expose their memory by Win_post, Win_wait for those who end their access by
+// Win_complete.
+enum class Epoch : uint8_t { kPost, kStart, kComplete, kWait };
+Board* enter_epoch(Call* call, Epoch epoch, MPI_Win win);
+inline Board* tell_epoch(Call* call, Epoch epoch, MPI_Win win) {
+    return waits_are_open() ? enter_epoch(call, epoch, win) : nullptr;
+}
+void settle_epoch(Call* call, Epoch epoch, MPI_Win win, MPI_Group group, Board* board);
+
+// Locks of a window (MPI-3.1 11.5.3): who waits for one waits for who had it last. An
+// implementation may take the lock only when it needs it, so that a flush or the unlock waits.
+enum class Locking : uint8_t { kLock, kFlush, kUnlock };
+struct LockCall {
+    Board* board;  // null: not known
+    Locking what;
+    int32_t target;  // or kAllTargets
+    bool exclusive;
+};
+LockCall enter_lock(Call* call, Locking what, MPI_Win win, int32_t target, bool exclusive);
+inline LockCall tell_lock(Call* call, Locking what, MPI_Win win, int32_t target, bool exclusive) {
+    if (!waits_are_open()) return {};
+    return enter_lock(call, what, win, target, exclusive);
+}
+void settle_lock(Call* call, const LockCall& lock);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_MEETINGS_H_

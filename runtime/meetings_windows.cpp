@@ -1,0 +1,190 @@
+// The wait analysis of a window's synchronisation: epochs of some of its members, and locks.
+#include "runtime/latest.h"
+#include "runtime/meetings.h"
+#include "runtime/mpi_semantics.h"
+
+namespace dwell {
+
+namespace {
+
+// The ranks in the window of those in the group.
+void read_group(MPI_Win win, MPI_Group group, FewRanks* list) {
+    int every[kMostRanks];
+    int size = 0;
+    MPI_Group all = nullptr;
+    list->known = false;
+    if (g_mpi.Group_size(group, &size) != MPI_SUCCESS) return;
+    if (size < 0 || size > static_cast<int>(kMostRanks)) return;
+    if (g_mpi.Win_get_group(win, &all) != MPI_SUCCESS) return;
+    for (int i = 0; i < size; ++i) every[i] = i;
+    list->known = g_mpi.Group_translate_ranks(group, size, every, all, list->ranks) == MPI_SUCCESS;
+    list->count = static_cast<uint32_t>(size);
+    g_mpi.Group_free(&all);
+}
+
+// What members said last in this row. With `all_came`, they must have.
+void add_row(const Board& board, const FewRanks& list, BoardRow row, MpiCall call, bool all_came,
+             Latest* latest) {
+    if (!list.known) {
+        latest->add_unknown();
+        return;
+    }
+    for (uint32_t k = 0; k < list.count; ++k) {
+        if (list.ranks[k] == board.rank) continue;
+        const BoardMember* member = find_member(board, list.ranks[k]);
+        const BoardSlot* slot =
+            member != nullptr ? slot_at(&board, row, static_cast<uint32_t>(member - board.places))
+                              : nullptr;
+        const uint32_t number =
+            slot != nullptr ? __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE) : 0;
+        if (number != 0) {
+            latest->add_slot(slot, number, call, member->peer);
+        } else if (all_came) {
+            latest->add_unknown();
+        }
+    }
+}
+
+}  // namespace
+
+Board* enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
+    CommName* name = find_name(reinterpret_cast<uintptr_t>(win));
+    if (name == nullptr || name->members < 2) return nullptr;
+    const uint64_t slow_ticks = call->thread->slow_ticks;
+    Board* board = board_of(call->thread, name);
+    if (board == nullptr) return nullptr;
+    if (call->thread->slow_ticks != slow_ticks) start(call);
+    const bool heard = epoch == Epoch::kPost || epoch == Epoch::kComplete;
+    if (heard) begin_round(call, &board->work_told);
+    Moment said = moment_of(call);
+    said.at.real = now_ticks();
+    begin_work(call, said.at.real + g_process.tell_cost_ticks);
+    if (!heard) return board;
+    add_debt(call->thread, &board->debt_told, &said);
+    const bool posts = epoch == Epoch::kPost;
+    BoardSlot* slot = slot_at(board, posts ? kPostRow : kCompleteRow, board->own);
+    const uint32_t number = slot->number + 1;
+    write_slot(slot, number != 0 ? number : 1,
+               static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete), said);
+    return board;
+}
+
+void settle_epoch(Call* call, Epoch epoch, MPI_Win win, MPI_Group group, Board* board) {
+    if (!waits_are_open()) return;
+    Waiting waiting(call);
+    if (board == nullptr) {
+        waiting.add_unknown();
+    } else {
+        if (epoch == Epoch::kPost) read_group(win, group, &board->origins);
+        if (epoch == Epoch::kStart) read_group(win, group, &board->targets);
+        Latest latest(&waiting);
+        if (epoch == Epoch::kStart || epoch == Epoch::kComplete) {
+            add_row(*board, board->targets, kPostRow, MpiCall::kWin_post, epoch == Epoch::kComplete,
+                    &latest);
+        } else if (epoch == Epoch::kWait) {
+            add_row(*board, board->origins, kCompleteRow, MpiCall::kWin_complete, true, &latest);
+        }
+        latest.finish();
+    }
+    settle(call, &waiting);
+}
+
+namespace {
+
+bool is_locked(const Board& board, int32_t target) {
+    for (uint32_t k = 0; k < board.locked.count; ++k) {
+        if (board.locked.ranks[k] == target) return true;
+    }
+    return false;
+}
+
+// Several threads may lock different targets of a window.
+void note_lock(Board* board, int32_t target) {
+    const SlowLock lock;
+    FewRanks* locked = &board->locked;
+    if (locked->count < kMostRanks && !is_locked(*board, target)) {
+        locked->ranks[locked->count++] = target;
+    }
+}
+
+bool forget_lock(Board* board, int32_t target) {
+    const SlowLock lock;
+    FewRanks* locked = &board->locked;
+    for (uint32_t k = 0; k < locked->count; ++k) {
+        if (locked->ranks[k] != target) continue;
+        locked->ranks[k] = locked->ranks[--locked->count];
+        return true;
+    }
+    return false;
+}
+
+// Of two locks of a target at most one may be held, unless both are shared.
+bool stands_in_way(const Release& release, const LockCall& lock) {
+    const bool same = release.target == lock.target || release.target == kAllTargets ||
+                      lock.target == kAllTargets;
+    return same && (release.exclusive || lock.exclusive);
+}
+
+// The last of a member that the call may have waited for. When all that are known of it lie within
+// the call and none stands in the way, an earlier one may have.
+void add_releases(const LockCall& lock, uint32_t place, uint64_t entered, Latest* latest) {
+    const uint32_t peer = lock.board->places[place].peer;
+    bool found = false;
+    uint32_t within = 0;
+    for (uint32_t which = 0; which < kReleases; ++which) {
+        Release release{};
+        if (!read_release(lock.board, place, which, &release)) continue;
+        if (release.said.at.real > entered) ++within;
+        if (!stands_in_way(release, lock)) continue;
+        found = true;
+        latest->add(release.said, peer);
+    }
+    if (!found && within == kReleases) latest->add_unknown();
+}
+
+}  // namespace
+
+LockCall enter_lock(Call* call, Locking what, MPI_Win win, int32_t target, bool exclusive) {
+    CommName* name = find_name(reinterpret_cast<uintptr_t>(win));
+    if (name == nullptr) return {};
+    if (name->members < 2) return {&g_no_board, what, target, false};
+    const uint64_t slow_ticks = call->thread->slow_ticks;
+    Board* board = board_of(call->thread, name);
+    if (board == nullptr) return {};
+    if (call->thread->slow_ticks != slow_ticks) start(call);
+    begin_work(call, now_ticks() + g_process.tell_cost_ticks);
+    if (what == Locking::kLock) return {board, what, target, exclusive};
+    const LockCall lock{board, what, target, is_locked(*board, target)};
+    if (what == Locking::kFlush) return lock;
+    begin_round(call, &board->work_told);
+    Moment said = moment_of(call);
+    said.at.real = now_ticks();
+    begin_work(call, said.at.real + g_process.tell_cost_ticks);
+    add_debt(call->thread, &board->debt_told, &said);
+    forget_lock(board, target);
+    write_release(board, {said, target, lock.exclusive});
+    return lock;
+}
+
+void settle_lock(Call* call, const LockCall& lock) {
+    if (!waits_are_open() || lock.board == &g_no_board) return;
+    const bool blocked = !took_found_message(call, 0);
+    if (lock.board != nullptr && lock.what == Locking::kLock && lock.exclusive) {
+        note_lock(lock.board, lock.target);
+    }
+    if (!blocked) return;
+    Waiting waiting(call);
+    if (lock.board == nullptr || !world_is_here()) {
+        waiting.add_unknown();
+    } else {
+        Latest latest(&waiting);
+        const uint32_t places = places_of(lock.board);
+        for (uint32_t place = 0; place < places; ++place) {
+            if (place != lock.board->own) add_releases(lock, place, call->start_ticks, &latest);
+        }
+        latest.finish();
+    }
+    waiting.settle(call, blocked);
+}
+
+}  // namespace dwell

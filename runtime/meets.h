@@ -1,0 +1,25 @@
+// Which of its partners a collective makes a rank wait for: what `meets=` in mpi_calls.table says.
+#ifndef DWELL_RUNTIME_MEETS_H_
+#define DWELL_RUNTIME_MEETS_H_
+
+#include <stdint.h>
+
+namespace dwell {
+
+enum class Meets : uint8_t {
+    kNobody,
+    kUnknown,
+    kAll,        // of an inter-communicator: all of the other group
+    kEverybody,  // of both groups
+    kSome,       // everybody, and others that are not members
+    kRoot,
+    kToRoot,    // the root all, the others nobody
+    kUpTo,      // those of lower rank
+    kSources,   // those that send to it in a topology
+    kMay,       // everybody or nobody: the standard leaves it open
+    kObserved,  // all observed ranks, whoever else is a member
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_MEETS_H_

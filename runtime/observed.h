@@ -1,0 +1,41 @@
+// The observed ranks of the job, and private traffic among them that never waits for ever.
+// merge_over_mpi.cpp makes the communicator; far_clocks.cpp and far_letters.cpp use it, too.
+#ifndef DWELL_RUNTIME_OBSERVED_H_
+#define DWELL_RUNTIME_OBSERVED_H_
+
+#include "runtime/mpi_api.h"
+
+namespace dwell {
+
+enum PrivateTag : int {
+    kMergeTag = 1,
+    kResultTag = 2,
+    kClockTag = 3,
+    kLetterTag = 4,
+};
+
+struct Observed {
+    MPI_Comm comm = nullptr;  // over the observed ranks, in the order of their world ranks
+    int place = 0;            // in it
+    int count = 1;
+    bool partial = false;  // there are others
+    int* ranks = nullptr;  // by place; null: this one alone
+};
+extern Observed g_observed __attribute__((visibility("hidden")));
+
+// When private traffic that begins now is given up.
+uint64_t private_deadline();
+// Tests until the request is complete, or frees it: false. 0: no deadline.
+bool await_request(MPI_Request* request, uint64_t until_ns, MPI_Status* status);
+// The same of a collective, which cannot be cancelled: given up it is left alone, and what it uses
+// must live on.
+bool await_collective(MPI_Request* request, uint64_t until_ns);
+// The sum over all observed ranks, each of which asks; -1: not all are there.
+int sum_over_observed(int number);
+bool send_bytes(const char* bytes, uint64_t size, int to, int tag);
+// Takes the bytes as they come, however the sender divides them.
+bool receive_bytes(char* bytes, uint64_t size, int from, int tag);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_OBSERVED_H_

@@ -1,0 +1,456 @@
+// See omp_adapter.h. Regions and barriers; tasks are in omp_tasks.cpp.
+//
+// The clock of a team. A thread that begins to execute a region has lost what the thread that
+// forked it had, whatever it lost before; at a barrier the collective rule of DESIGN 4 holds. So
+// what one thread loses that the others wait for is taken out of all.
+//
+// The OpenMP runtime tells that a thread left the last barrier of a region only when there is work
+// for it again, or at its end. Its region ended when the last thread came; from then on it is idle.
+// A thread that waits so is parked: its entries may be closed by whoever ends the observation.
+#include "runtime/omp_adapter.h"
+
+#include <errno.h>
+
+#include "runtime/lifecycle.h"
+#include "runtime/omp_entries.h"
+#include "runtime/probe_control.h"
+#include "runtime/records.h"
+
+namespace dwell {
+
+uint64_t (*g_omp_code_frame)() = nullptr;
+bool g_omp_tells_chunks = false;
+
+namespace {
+
+// From now on the thread's virtual time at the real time `now` is `virt`. What it takes over counts
+// as slow work, so that it is no computation; what it loses again first comes from that.
+void set_virtual(Thread* thread, uint64_t now, uint64_t virt) {
+    const uint64_t before = virtual_ticks(thread, now);
+    if (before >= virt) {
+        thread->slow_ticks += before - virt;
+        return;
+    }
+    uint64_t less = virt - before;
+    const uint64_t of_slow = earlier(less, thread->slow_ticks);
+    thread->slow_ticks -= of_slow;
+    less -= of_slow;
+    thread->record->intrusion_ticks -= earlier(less, thread->record->intrusion_ticks);
+}
+
+// The parallel region's node in the tree of a thread that did not fork it: under copies of what it
+// lies under there.
+CellIndex copy_node(Thread* thread, CellIndex from) {
+    const Node* const node = cell_at<Node>(from);
+    if (node->parent == 0) return thread->record->root;
+    const CellIndex parent = copy_node(thread, node->parent);
+    if (parent == 0) return 0;
+    Site site = node->site;
+    site.open = 0;
+    return child_of(thread, parent, site);
+}
+
+DWELL_COLD CellIndex make_copy(OmpStep* step, const OmpTeam* team, uint64_t row) {
+    Thread* const thread = step->thread;
+    const uint64_t start = now_ticks();
+    const int saved_errno = errno;
+    const CellIndex root = thread->record->root;
+    CellIndex node = 0;
+    if (!should_fold()) {
+        node = copy_node(thread, team->node);
+    } else {
+        Site site = cell_at<Node>(team->node)->site;
+        site.open = 0;
+        site.flags |= kNodeFolded;
+        node = child_of(thread, root, site);
+    }
+    if (node == 0) {
+        thread->record->probes_dropped += 1;
+    } else {
+        thread->known_children[known_child_slot(row, 0, root)] = {row,  0, root,
+                                                                  node, 0, ProbeWay::kDown};
+    }
+    errno = saved_errno;
+    if (!step->slow) thread->slow_ticks += now_ticks() - start;
+    return node;
+}
+
+CellIndex copied_region(OmpStep* step, const OmpTeam* team) {
+    // No construct has this number, and no program an address like that.
+    const uint64_t row = kRowOmp | uint64_t{kOmpConstructs} << kRowCallShift | team->node;
+    Thread* const thread = step->thread;
+    const CellIndex root = thread->record->root;
+    const KnownChild& known = thread->known_children[known_child_slot(row, 0, root)];
+    if (known.row == row && known.return_address == 0 && known.parent == root) [[likely]]
+        return known.node;
+    return make_copy(step, team, row);
+}
+
+// What was copied around the region takes as long as the region on this thread: no child is longer
+// than its parent.
+void add_to_copies(const Thread* thread, CellIndex node, uint64_t ticks) {
+    const CellIndex root = thread->record->root;
+    for (CellIndex at = cell_at<Node>(node)->parent; at != root; at = cell_at<Node>(at)->parent) {
+        Node* const around = cell_at<Node>(at);
+        if (around->site.kind != SiteKind::kCall) around->ticks += ticks;
+    }
+}
+
+// The node of a region: along the call path, where that can be told.
+CellIndex forked_node(OmpStep* step, uint64_t row, uint64_t address, const Frame* frame) {
+    Thread* const thread = step->thread;
+    const CellIndex anchor = thread->on.top->node;
+    if (frame == nullptr || frame->return_address != address) return omp_node(step, anchor, row);
+    const auto number =
+        static_cast<MpiCall>(kOmpCall + static_cast<uint16_t>(OmpConstruct::kParallel));
+    const PathEntry* known = remembered_path(thread, frame, number, anchor);
+    if (known != nullptr) [[likely]]
+        return known->node;
+    const uint64_t slow_before = thread->slow_ticks;
+    const CellIndex found = find_path(thread, frame, number, anchor, kMpiForm).node;
+    thread->in_dwell = true;
+    if (step->slow) thread->slow_ticks = slow_before;  // it is in the step's
+    return found;
+}
+
+// No entry is open while a thread is idle: when that ends is told with the region that begins then.
+void begin_idle(Thread* thread, uint64_t virt) {
+    if (thread->on.top != thread->on.base) return;  // something of the thread's own is open
+    thread->omp.is_idle = true;
+    thread->omp.idle_since = virt;
+}
+
+void end_idle(Thread* thread, uint64_t virt) {
+    OmpThread& omp = thread->omp;
+    if (!omp.is_idle) return;
+    omp.is_idle = false;
+    if (omp.idle == 0) [[unlikely]] {
+        OmpStep step{thread, 0, false, true, 0};
+        omp.idle = omp_node(&step, thread->record->root, omp_row(OmpConstruct::kIdle, 0));
+        if (omp.idle == 0) return;
+    }
+    const uint64_t ticks = beyond(virt, omp.idle_since);
+    Node* const node = cell_at<Node>(omp.idle);
+    node->count += 1;
+    node->ticks += ticks;
+    node->min_ticks = earlier(node->min_ticks, ticks);
+    node->max_ticks = later(node->max_ticks, ticks);
+    omp_part(omp.idle)->wait_ticks += ticks;
+}
+
+// The innermost entry is that of a region which the thread did not fork; it has left it.
+void close_region(Thread* thread, OmpLevel* level, uint64_t virt) {
+    const CellIndex region = thread->on.top->node;
+    const bool booked = is_booked(thread->on.top);
+    const uint64_t ticks = close_omp(thread, virt);
+    if (booked) add_to_copies(thread, region, ticks);
+    level->entry = 0;
+    begin_idle(thread, virt);
+}
+
+// The thread has come to the last barrier of its region long ago, and everything in the region
+// ended when the last of the team came.
+void finish_region(Thread* thread, OmpLevel* level) {
+    const bool at_last = level->at_last;
+    level->at_last = false;
+    if (!at_last || level->entry == 0) return;
+    level->team->arrivals[kLastBarrier].fetch();  // it will be written, too
+    fetch_other_team(level->team);
+    const Instant last = level->team->arrivals[kLastBarrier].latest();
+    const uint64_t met = later(level->came_real, last.real);
+    const uint64_t virt = later(level->came_virtual, last.virt);
+    set_virtual(thread, met + thread->record->paused_ticks, virt);
+    while (thread->on.top > thread->on.base + level->entry) {
+        const ProbeEntry entry = *thread->on.top;
+        const uint64_t ticks = close_omp(thread, virt);
+        if (is_row_of(entry.row, OmpConstruct::kImplicitBarrier) && is_booked(&entry))
+            omp_part(entry.node)->wait_ticks += ticks;
+    }
+    close_region(thread, level, virt);
+}
+
+// The thread that forked the region begins to execute it.
+void begin_as_first(OmpStep* step, OmpLevel* level) {
+    Thread* const thread = step->thread;
+    const ProbeEntry* const top = thread->on.top;
+    if (!top_is(thread, OmpConstruct::kParallel)) return;
+    level->entry = static_cast<uint32_t>(top - thread->on.base);
+    if (!is_booked(top)) return;
+    omp_part(top->node)->overhead_ticks += beyond(now_virtual(*step), top->entry_virtual);
+}
+
+void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
+    Thread* const thread = step->thread;
+    const uint64_t since = unpaused(thread, step->now) - team->fork.real;
+    set_virtual(thread, step->now, team->fork.virt + since);
+    end_idle(thread, now_virtual(*step));
+    const CellIndex node = step->records ? copied_region(step, team) : 0;
+    const uint64_t row = omp_row(OmpConstruct::kParallel, team->address);
+    const ProbeEntry* const entry = push_omp(step, node, row, now_virtual(*step));
+    if (entry != nullptr) level->entry = static_cast<uint32_t>(entry - thread->on.base);
+}
+
+// One that is not the first leaves its region; when that is told only now, it ended before.
+void end_as_other(OmpStep* step, OmpLevel* level) {
+    Thread* const thread = step->thread;
+    finish_region(thread, level);
+    if (level->entry != 0 && thread->on.top >= thread->on.base + level->entry) {
+        stamp(step);
+        const uint64_t end = now_virtual(*step);
+        while (thread->on.top > thread->on.base + level->entry) close_omp(thread, end);
+        close_region(thread, level, end);
+    }
+    if (level->team != nullptr) level->team->leave();
+}
+
+}  // namespace
+
+bool may_observe_omp() { return probes_wanted() && g_process.options.omp; }
+
+bool start_omp() {
+    if (!may_observe_omp()) return false;
+    return g_live->on != 0 || attach_for_probe() != nullptr;
+}
+
+OmpTeam* omp_fork(uint64_t address, const Frame* frame) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return nullptr;
+    Thread* const thread = step.thread;
+    const uint64_t row = omp_row(OmpConstruct::kParallel, address);
+    const CellIndex node = step.records ? forked_node(&step, row, address, frame) : 0;
+    const ProbeEntry* const entry = push_omp(&step, node, row);
+    const bool booked = entry != nullptr && node != 0;
+    if (booked) omp_part(node)->created += 1;
+    OmpTeam* team = booked ? take_team(thread) : nullptr;
+    if (team != nullptr) {
+        team->address = address;
+        team->node = node;
+        team->fork = goes_on_at(step, entry->entry_virtual);
+    }
+    end_step(&step);
+    return team;
+}
+
+void omp_join(OmpTeam* team) {
+    OmpStep step;
+    if (begin_step(&step, DWELL_OMP_FRAME(), false)) {
+        Thread* const thread = step.thread;
+        const ProbeEntry* const top = thread->on.top;
+        if (team != nullptr && top_is(thread, OmpConstruct::kParallel) && is_booked(top)) {
+            const uint64_t met = team->end_real();
+            const uint64_t now = unpaused(thread, step.now);
+            if (met != 0) omp_part(top->node)->overhead_ticks += beyond(now, met);
+        }
+        close_construct(&step, OmpConstruct::kParallel);
+        fetch_next_team(thread);
+        end_step(&step);
+    }
+    if (team != nullptr) team->join();
+}
+
+void omp_implicit_begin(OmpTeam* team, uint32_t index, uint32_t size) {
+    if (team != nullptr && index == 0) team->size = size;
+    OmpStep step;
+    const bool counts = team != nullptr && index != 0;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), team != nullptr)) {
+        if (counts) team->leave();
+        return;
+    }
+    OmpThread& omp = step.thread->omp;
+    if (wake(step.thread)) {
+        const uint32_t depth = omp.depth++;
+        if (depth < kOmpLevels) {
+            OmpLevel* const level = &omp.levels[depth];
+            *level = OmpLevel{};
+            level->team = team;
+            level->index = index;
+            if (index == 0) {
+                begin_as_first(&step, level);
+            } else if (team != nullptr) {
+                begin_as_other(&step, level, team);
+            }
+        } else if (counts) {
+            team->leave();
+        }
+    }
+    end_step(&step);
+}
+
+void omp_implicit_end() {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
+    OmpThread& omp = step.thread->omp;
+    bool idle = false;
+    if (wake(step.thread) && omp.depth != 0) {
+        OmpLevel* const level = omp_level(step.thread);
+        idle = level != nullptr && level->index != 0 && omp.depth == 1;
+        if (level != nullptr && level->index != 0) end_as_other(&step, level);
+        omp.depth -= 1;
+    }
+    Thread* const thread = step.thread;
+    end_step(&step);
+    if (idle) park(thread);
+}
+
+void omp_thread_end() {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return;
+    if (wake(step.thread)) end_idle(step.thread, now_virtual(step));
+    step.thread->omp.depth = 0;
+    end_step(&step);
+}
+
+void omp_begin(OmpConstruct construct, uint64_t address) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return;
+    open_omp(&step, omp_row(construct, address));
+    end_step(&step);
+}
+
+void omp_end(OmpConstruct construct) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return;
+    close_construct(&step, construct);
+    end_step(&step);
+}
+
+void omp_loop_begin(OmpConstruct construct, uint64_t address, uint64_t iterations) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return;
+    const ProbeEntry* const entry = open_omp(&step, omp_row(construct, address));
+    const OmpLevel* const level = omp_level(step.thread);
+    const bool first = level == nullptr || level->index == 0;
+    if (entry != nullptr && is_booked(entry) && first && !g_omp_tells_chunks) {
+        omp_part(entry->node)->iterations += iterations;
+    }
+    end_step(&step);
+}
+
+void omp_chunk(uint64_t iterations) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
+    const ProbeEntry* const top = step.thread->on.top;
+    if ((top->row & kRowOmp) != 0 && is_booked(top)) {
+        OmpPart* const part = omp_part(top->node);
+        part->iterations += iterations;
+        part->chunks += 1;
+    }
+    end_step(&step);
+}
+
+void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return;
+    Thread* const thread = step.thread;
+    OmpLevel* const level = omp_level(thread);
+    OmpTeam* const team = level != nullptr ? level->team : nullptr;
+    // Before OpenMP 5.1 the last one is known by its address: there is none, or the region's.
+    const bool last = team != nullptr && (at_end || (construct == OmpConstruct::kImplicitBarrier &&
+                                                     (address == 0 || address == team->address)));
+    const uint32_t slot = last ? kLastBarrier : team != nullptr ? level->passed & 1 : 0;
+    if (team != nullptr) team->arrivals[slot].fetch();
+    const ProbeEntry* const entry =
+        open_omp(&step, omp_row(construct, last ? team->address : address));
+    const bool told = team != nullptr && entry != nullptr && is_booked(entry);
+    if (told) {
+        level->slot = slot;
+        level->passed += last ? 0 : 1;
+        const Instant came = goes_on_at(step, entry->entry_virtual);
+        level->came_real = came.real;
+        level->came_virtual = came.virt;
+        level->at_last = last;
+        team->arrivals[slot].tell(came);
+    }
+    end_step(&step);
+    if (told && last && level->index != 0) park(thread);
+}
+
+void omp_barrier_end() {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
+    Thread* const thread = step.thread;
+    OmpLevel* const level = omp_level(thread);
+    if (thread->omp.has_parked) {
+        if (wake(thread) && level != nullptr) finish_region(thread, level);
+        end_step(&step);
+        return;
+    }
+    stamp(&step);
+    const ProbeEntry* const top = thread->on.top;
+    const bool implicit = top_is(thread, OmpConstruct::kImplicitBarrier);
+    if (!implicit && !top_is(thread, OmpConstruct::kBarrier)) {
+        if (!close_construct(&step, OmpConstruct::kImplicitBarrier)) {
+            close_construct(&step, OmpConstruct::kBarrier);
+        }
+    } else if (level == nullptr || level->team == nullptr || !is_booked(top)) {
+        close_omp(thread, now_virtual(step));
+    } else {
+        const CellIndex node = top->node;
+        const Instant came{level->came_real, level->came_virtual};
+        const Ending ending = meeting_ending(came, unpaused(thread, step.now),
+                                             level->team->arrivals[level->slot].latest());
+        set_virtual(thread, step.now, ending.virt);
+        const uint64_t ticks = close_omp(thread, ending.virt);
+        // Where there are tasks all wait until these are done.
+        const bool for_tasks = level->team->has_tasks.load(std::memory_order_relaxed);
+        omp_part(node)->wait_ticks += for_tasks ? ticks : earlier(ticks, ending.sync);
+        level->at_last = false;
+    }
+    end_step(&step);
+}
+
+void omp_wait_end(OmpConstruct construct) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return;
+    Thread* const thread = step.thread;
+    const ProbeEntry* const top = thread->on.top;
+    if (top_is(thread, construct) && is_booked(top)) {
+        const CellIndex node = top->node;
+        omp_part(node)->wait_ticks += close_omp(thread, now_virtual(step));
+    } else {
+        close_construct(&step, construct);
+    }
+    end_step(&step);
+}
+
+void omp_got(OmpConstruct construct, bool held) {
+    if (!held) {
+        omp_wait_end(construct);
+        return;
+    }
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return;
+    const ProbeEntry* const top = step.thread->on.top;
+    if (top_is(step.thread, construct) && is_booked(top) && (top->flags & kEntryUntimed) == 0) {
+        const uint64_t since = top->entry_virtual + g_process.block_inner_ticks;
+        omp_part(top->node)->wait_ticks += beyond(now_virtual(step), since);
+    }
+    end_step(&step);
+}
+
+uint64_t omp_code_frame(const Thread* thread) {
+    if (thread->omp.depth == 0 || g_omp_code_frame == nullptr) return 0;
+    const uint64_t frame = thread->on.top->frame;
+    for (const ProbeEntry* at = thread->on.top; at != thread->on.base; --at) {
+        if (at->frame != frame) return 0;
+        if (is_row_of(at->row, OmpConstruct::kParallel) || is_row_of(at->row, OmpConstruct::kTask))
+            return g_omp_code_frame();
+    }
+    return 0;
+}
+
+void end_omp_of(Thread* thread, uint64_t now) {
+    if (thread->omp.parked.exchange(0, std::memory_order_acquire) == 0) return;
+    if (thread->epoch != g_live->epoch) take_notice(thread);
+    OmpLevel* const level = omp_level(thread);
+    if (level != nullptr) finish_region(thread, level);
+    end_idle(thread, virtual_ticks(thread, now));
+}
+
+void end_omp(uint64_t now) {
+    for (Thread* thread = g_process.threads.load(); thread != nullptr; thread = thread->next) {
+        end_omp_of(thread, now);
+    }
+}
+
+}  // namespace dwell

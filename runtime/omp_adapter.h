@@ -1,0 +1,77 @@
+// What happens in OpenMP, independent of who reports it (ompt.cpp): nodes for regions and what
+// threads do in them, the time they wait for each other, and the virtual clock of all threads of a
+// team (DESIGN 3, 4).
+//
+// Every construct is an entry on the stack of open nodes of the thread that executes it, as a block
+// is. A region's node lies in the tree of the thread that forked it, under what that had open or
+// under its call path; other threads have one of the same path in theirs, so that the merge makes
+// one of them. What a thread does between two regions is the node `idle` under its root.
+//
+// All may be called by any thread at any time, also while nothing is recorded. Ends of what was not
+// begun are ignored. Addresses are return addresses of the program's calls into the OpenMP runtime,
+// 0 where they are not known.
+#ifndef DWELL_RUNTIME_OMP_ADAPTER_H_
+#define DWELL_RUNTIME_OMP_ADAPTER_H_
+
+#include "runtime/callpath.h"
+#include "runtime/omp_constructs.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+// Where the innermost code begins that the OpenMP runtime called on this thread: an address between
+// its frames and the runtime's; 0 when not known. Null until someone reports.
+extern uint64_t (*g_omp_code_frame)() __attribute__((visibility("hidden")));
+
+// What chunks of loops are told: then iterations are those of each thread.
+extern bool g_omp_tells_chunks __attribute__((visibility("hidden")));
+
+// Whether OpenMP in this process is to be reported; then start_omp() observes it from now on.
+bool may_observe_omp();
+bool start_omp();
+
+// A region is forked at `address` by the caller, to whom the runtime's function of `frame` returns
+// (null: not known). The team is for omp_join and for all that take part; null when the region is
+// not recorded.
+OmpTeam* omp_fork(uint64_t address, const Frame* frame);
+void omp_join(OmpTeam* team);
+// The caller begins to execute the region, as number `index` of `size` threads; 0 has forked it.
+void omp_implicit_begin(OmpTeam* team, uint32_t index, uint32_t size);
+void omp_implicit_end();
+// The thread ends, with nothing of OpenMP to do any more.
+void omp_thread_end();
+
+// A construct of which nothing beside its time is known.
+void omp_begin(OmpConstruct construct, uint64_t address);
+void omp_end(OmpConstruct construct);
+
+// `iterations` of the whole loop.
+void omp_loop_begin(OmpConstruct construct, uint64_t address, uint64_t iterations);
+void omp_chunk(uint64_t iterations);
+
+// All threads of the team meet; `at_end`: it is known to be the last barrier of the region. Other
+// waiting: all time in it that no task takes.
+void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end);
+void omp_barrier_end();
+void omp_wait_end(OmpConstruct construct);
+
+// A lock or the like is waited for, from omp_begin() on, and got. `held`: the construct goes on
+// until omp_end().
+void omp_got(OmpConstruct construct, bool held);
+
+// Explicit tasks. The runtime keeps a mark for each, 0 for implicit ones.
+uint64_t omp_task_created(uint64_t address);
+// The thread leaves a task for another one.
+void omp_task_switch(uint64_t* prior, bool finished, uint64_t* next);
+
+// For callpath.cpp: what g_omp_code_frame tells, where that is what the innermost entry stands for.
+uint64_t omp_code_frame(const Thread* thread);
+
+// The observation ends now: threads that have nothing to do will not come here again. Or this
+// thread does.
+void end_omp(uint64_t now);
+void end_omp_of(Thread* thread, uint64_t now);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_OMP_ADAPTER_H_

@@ -1,0 +1,108 @@
+// The constructs of OpenMP that nodes stand for (Site::call of kind kOpenMp), and what they are
+// called. The numbers are part of the file format.
+#ifndef DWELL_RUNTIME_OMP_CONSTRUCTS_H_
+#define DWELL_RUNTIME_OMP_CONSTRUCTS_H_
+
+#include <stdint.h>
+
+namespace dwell {
+
+enum class OmpConstruct : uint16_t {
+    kNone = 0,
+    kParallel = 1,
+    kLoop = 2,  // of a schedule that the OpenMP runtime does not tell
+    kStaticLoop = 3,
+    kDynamicLoop = 4,
+    kGuidedLoop = 5,
+    kOtherLoop = 6,  // of a schedule of the OpenMP runtime's own
+    kSections = 7,
+    kSingle = 8,
+    kMasked = 9,
+    kWorkshare = 10,
+    kDistribute = 11,
+    kTaskloop = 12,
+    kScope = 13,
+    kBarrier = 14,
+    kImplicitBarrier = 15,
+    kTaskwait = 16,
+    kTaskgroup = 17,
+    kTaskgroupEnd = 18,  // waits for the tasks of the group
+    kTask = 19,
+    kCritical = 20,
+    kLock = 21,  // waits for it; how long it is held is not known
+    kNestLock = 22,
+    kOrdered = 23,
+    kAtomic = 24,
+    kReduction = 25,
+    kIdle = 26,  // of a thread between two regions
+};
+constexpr int kOmpConstructs = 27;
+
+inline const char* omp_construct_name(uint16_t number) {
+    switch (static_cast<OmpConstruct>(number)) {
+        case OmpConstruct::kParallel:
+            return "parallel";
+        case OmpConstruct::kLoop:
+            return "for";
+        case OmpConstruct::kStaticLoop:
+            return "for static";
+        case OmpConstruct::kDynamicLoop:
+            return "for dynamic";
+        case OmpConstruct::kGuidedLoop:
+            return "for guided";
+        case OmpConstruct::kOtherLoop:
+            return "for other";
+        case OmpConstruct::kSections:
+            return "sections";
+        case OmpConstruct::kSingle:
+            return "single";
+        case OmpConstruct::kMasked:
+            return "masked";
+        case OmpConstruct::kWorkshare:
+            return "workshare";
+        case OmpConstruct::kDistribute:
+            return "distribute";
+        case OmpConstruct::kTaskloop:
+            return "taskloop";
+        case OmpConstruct::kScope:
+            return "scope";
+        case OmpConstruct::kBarrier:
+            return "barrier";
+        case OmpConstruct::kImplicitBarrier:
+            return "implicit barrier";
+        case OmpConstruct::kTaskwait:
+            return "taskwait";
+        case OmpConstruct::kTaskgroup:
+            return "taskgroup";
+        case OmpConstruct::kTaskgroupEnd:
+            return "end of taskgroup";
+        case OmpConstruct::kTask:
+            return "task";
+        case OmpConstruct::kCritical:
+            return "critical";
+        case OmpConstruct::kLock:
+            return "lock";
+        case OmpConstruct::kNestLock:
+            return "nest lock";
+        case OmpConstruct::kOrdered:
+            return "ordered";
+        case OmpConstruct::kAtomic:
+            return "atomic";
+        case OmpConstruct::kReduction:
+            return "reduction";
+        case OmpConstruct::kIdle:
+            return "idle";
+        case OmpConstruct::kNone:
+            break;
+    }
+    return "omp";
+}
+
+inline bool is_omp_loop(uint16_t number) {
+    return number >= static_cast<uint16_t>(OmpConstruct::kLoop) &&
+           number <= static_cast<uint16_t>(OmpConstruct::kOtherLoop);
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_OMP_CONSTRUCTS_H_

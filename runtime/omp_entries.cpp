@@ -1,0 +1,100 @@
+#include "runtime/omp_entries.h"
+
+#include <errno.h>
+
+#include "runtime/callpath.h"
+
+namespace dwell {
+
+bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches) {
+    Thread* thread = nullptr;
+    if (attaches) {
+        step->now = now_ticks();  // a new thread's time begins before it is attached
+        thread = probing_thread(frame);
+    } else if (g_live->on != 0) {
+        thread = entered_thread(frame);
+        step->now = now_ticks();
+    }
+    if (thread == nullptr) return false;
+    step->thread = thread;
+    step->slow = true;
+    step->saved_errno = errno;
+    thread->in_dwell = true;
+    const uint64_t resets = thread->resets;
+    const bool settled = settle(thread, frame, step->now);
+    if (thread->resets != resets) step->now = now_ticks();  // what was lost before is forgotten
+    step->records = live_ticket() != 0;
+    step->now = booked_now(step->now);
+    if (settled) return true;
+    thread->record->probes_dropped += 1;
+    end_slow_step(step);
+    return false;
+}
+
+void end_slow_step(OmpStep* step) {
+    Thread* const thread = step->thread;
+    // While recording is off no time is anyone's.
+    if (live_ticket() != 0) thread->slow_ticks += now_ticks() - step->now;
+    thread->in_dwell = false;
+    errno = step->saved_errno;
+}
+
+CellIndex make_omp_node(OmpStep* step, CellIndex parent, uint64_t row) {
+    Thread* const thread = step->thread;
+    const uint64_t start = now_ticks();
+    const int saved_errno = errno;
+    Site site = site_of_call(thread, row & kRowAddress);
+    site.kind = SiteKind::kOpenMp;
+    site.call = static_cast<uint16_t>((row & ~kRowOmp) >> kRowCallShift);
+    const FoundNode found = find_node(thread, parent, site, nullptr);
+    if (found.node == 0) {
+        thread->record->probes_dropped += 1;
+    } else {
+        thread->known_children[known_child_slot(row, 0, parent)] = {row,        0, parent,
+                                                                    found.node, 0, found.way};
+    }
+    errno = saved_errno;
+    if (!step->slow) thread->slow_ticks += now_ticks() - start;
+    return found.node;
+}
+
+uint64_t close_omp(Thread* thread, uint64_t end) {
+    ProbeEntry* const top = thread->on.top;
+    if ((top->row & kRowUnbooked) != 0) [[unlikely]] {
+        pop_unbooked(thread);
+        return 0;
+    }
+    Node* const node = cell_at<Node>(top->node);
+    node->site.open -= 1;
+    uint64_t ticks = 0;
+    if ((top->flags & kEntryUntimed) == 0) [[likely]] {
+        const uint64_t begin = top->entry_virtual + g_process.block_inner_ticks;
+        ticks = end > begin ? end - begin : 0;
+        node->ticks += ticks;
+        if (ticks < node->min_ticks) node->min_ticks = ticks;
+        if (ticks > node->max_ticks) node->max_ticks = ticks;
+    } else {
+        cell_at<OmpPart>(node->part)->untimed += 1;
+    }
+    thread->on.top -= 1;
+    *thread->on.depth -= 1;
+    thread->slow_ticks += g_process.block_cost_ticks;
+    return ticks;
+}
+
+bool close_construct(OmpStep* step, OmpConstruct construct) {
+    Thread* const thread = step->thread;
+    if (top_is(thread, construct)) [[likely]] {
+        close_omp(thread, now_virtual(*step));
+        return true;
+    }
+    const OmpLevel* const level = omp_level(thread);
+    ProbeEntry* const least = thread->on.base + (level != nullptr ? level->entry : 0);
+    ProbeEntry* own = thread->on.top;
+    while (own > least && !is_row_of(own->row, construct)) --own;
+    if (own <= least) return false;
+    close_with(thread, own, step->now, false);
+    return true;
+}
+
+}  // namespace dwell

@@ -1,0 +1,165 @@
+// Entries of OpenMP's constructs on the stack of open nodes, for omp_adapter.cpp and omp_tasks.cpp:
+// a step of the adapter prepares the thread, works on its entries and ends (DESIGN 5.3).
+#ifndef DWELL_RUNTIME_OMP_ENTRIES_H_
+#define DWELL_RUNTIME_OMP_ENTRIES_H_
+
+#include "runtime/blocks.h"
+#include "runtime/omp_adapter.h"
+#include "runtime/omp_team.h"
+
+namespace dwell {
+
+constexpr uint64_t omp_row(OmpConstruct construct, uint64_t address) {
+    return kRowOmp | uint64_t{static_cast<uint16_t>(construct)} << kRowCallShift |
+           (address & kRowAddress);
+}
+inline bool is_row_of(uint64_t row, OmpConstruct construct) {
+    return (row & ~kRowUnbooked & ~kRowAddress) == omp_row(construct, 0);
+}
+
+inline OmpPart* omp_part(CellIndex node) { return cell_at<OmpPart>(cell_at<Node>(node)->part); }
+
+// Between begin_step() and end_step() the thread's entries may be changed; probes of signal
+// handlers only count meanwhile.
+struct OmpStep {
+    Thread* thread;
+    uint64_t now;  // real ticks: when the step began; known where that was asked for, or slow
+    bool slow;     // its whole time is intrusion, or else that of a pair of blocks is
+    bool records;  // entries that are opened have nodes
+    int saved_errno;
+};
+
+// Where the return address of the function stands that calls this.
+#define DWELL_OMP_FRAME() \
+    (reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + sizeof(uint64_t))
+
+// `attaches`: a thread that was never seen is from now on. `stamps`: the time is asked for, which
+// what only opens an entry does later.
+bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches);
+void end_slow_step(OmpStep* step);
+
+__attribute__((always_inline)) inline bool begin_step(OmpStep* step, uint64_t frame, bool attaches,
+                                                      bool stamps = true) {
+    if (stamps) step->now = read_tsc();
+    step->thread = t_thread;
+    if (begin_settled(step->thread, frame)) [[likely]] {
+        step->slow = false;
+        step->records = true;
+        return true;
+    }
+    return begin_slow_step(step, frame, attaches);
+}
+__attribute__((always_inline)) inline void end_step(OmpStep* step) {
+    if (step->slow) [[unlikely]] {
+        end_slow_step(step);
+    } else {
+        end_change(step->thread);
+    }
+}
+
+// For a step that did not ask for the time at once.
+inline void stamp(OmpStep* step) {
+    if (!step->slow) step->now = read_tsc();
+}
+
+inline uint64_t now_virtual(const OmpStep& step) { return virtual_ticks(step.thread, step.now); }
+
+// The node for `row` under `parent`; 0 when there is no room. A new one is slow.
+DWELL_COLD CellIndex make_omp_node(OmpStep* step, CellIndex parent, uint64_t row);
+inline CellIndex omp_node(OmpStep* step, CellIndex parent, uint64_t row) {
+    const KnownChild& known = step->thread->known_children[known_child_slot(row, 0, parent)];
+    if (known.row == row && known.return_address == 0 && known.parent == parent) [[likely]]
+        return known.node;
+    return make_omp_node(step, parent, row);
+}
+
+// As push_entry(), of which the time is known.
+inline ProbeEntry* push_entry_since(Thread* thread, CellIndex index, uint64_t row, uint64_t frame,
+                                    uint32_t flags, uint64_t since) {
+    Node* const node = cell_at<Node>(index);
+    ProbeEntry* const entry = thread->on.top + 1;
+    *entry = {frame, row, since, index, flags};
+    node->count += 1;
+    node->site.open += 1;
+    thread->on.top = entry;
+    *thread->on.depth += 1;
+    thread->record->probes += 1;
+    return entry;
+}
+
+// Opens an entry for `node`; one that only keeps step when that is 0; null when there is no room.
+// Its time begins at the virtual time `since`; 0: at the end of this, or when a slow step began.
+inline ProbeEntry* push_omp(OmpStep* step, CellIndex node, uint64_t row, uint64_t since = 0) {
+    Thread* const thread = step->thread;
+    if (thread->on.top == thread->on.limit) [[unlikely]] {
+        thread->record->probes_dropped += 1;
+        return nullptr;
+    }
+    const uint64_t host = thread->on.top->frame;
+    if (node == 0) [[unlikely]] {
+        push_unbooked(thread, row, host);
+        return thread->on.top;
+    }
+    // A node that all paths share may be open already.
+    const bool untimed =
+        (cell_at<Node>(node)->site.flags & kNodeFolded) != 0 && cell_at<Node>(node)->site.open != 0;
+    const uint32_t flags = untimed ? uint32_t{kEntryUntimed} : 0;
+    ProbeEntry* const entry = since != 0 ? push_entry_since(thread, node, row, host, flags, since)
+                                         : push_entry(thread, node, row, host, flags);
+    if (step->slow) [[unlikely]]
+        entry->entry_virtual = now_virtual(*step);
+    return entry;
+}
+inline ProbeEntry* open_omp(OmpStep* step, uint64_t row) {
+    const CellIndex parent = step->thread->on.top->node;
+    return push_omp(step, step->records ? omp_node(step, parent, row) : 0, row);
+}
+
+// Closes the innermost entry, whose time ends at the virtual time `end`: how long it was, without
+// the tasks executed meanwhile.
+uint64_t close_omp(Thread* thread, uint64_t end);
+
+// The same when it is of that construct; entries that were opened since and not closed, as those of
+// a user's block, go on in what lies around it. False when there is no such entry.
+bool close_construct(OmpStep* step, OmpConstruct construct);
+
+inline bool top_is(const Thread* thread, OmpConstruct construct) {
+    return is_row_of(thread->on.top->row, construct);
+}
+inline bool is_booked(const ProbeEntry* entry) { return (entry->row & kRowUnbooked) == 0; }
+
+// For a thread that does nothing until OpenMP has work for it; false: the observation ended
+// meanwhile, and the thread's entries are closed.
+inline void park(Thread* thread) {
+    thread->omp.has_parked = true;
+    thread->omp.parked.store(1, std::memory_order_release);
+}
+inline bool wake(Thread* thread) {
+    if (!thread->omp.has_parked) return true;
+    thread->omp.has_parked = false;
+    return thread->omp.parked.exchange(0, std::memory_order_acquire) != 0;
+}
+
+// Real ticks of the thread without pauses.
+inline uint64_t unpaused(const Thread* thread, uint64_t now) {
+    return now - thread->record->paused_ticks;
+}
+
+// When the thread goes on, at the virtual time `virt`, for others that will see it: a slow step
+// delays it for them.
+inline Instant goes_on_at(const OmpStep& step, uint64_t virt) {
+    const Thread* const thread = step.thread;
+    if (step.slow) [[unlikely]]
+        return {unpaused(thread, now_ticks()), virt};
+    return {virt + thread->record->intrusion_ticks + thread->slow_ticks, virt};
+}
+
+// The level that the thread is at; null when it is in no region, or too deep.
+inline OmpLevel* omp_level(Thread* thread) {
+    const uint32_t depth = thread->omp.depth;
+    return depth != 0 && depth <= kOmpLevels ? &thread->omp.levels[depth - 1] : nullptr;
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_OMP_ENTRIES_H_

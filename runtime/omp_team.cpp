@@ -1,0 +1,61 @@
+#include "runtime/omp_team.h"
+
+namespace dwell {
+
+namespace {
+
+// Of all threads that fork regions, by twos. Those that were given to a thread stay that one's.
+constexpr uint32_t kTeams = 512;
+OmpTeam g_teams[kTeams];
+std::atomic<uint32_t> g_teams_given{0};
+
+// Two teams that follow each other, or null.
+OmpTeam* new_teams() {
+    if (g_teams_given.load(std::memory_order_relaxed) >= kTeams) return nullptr;
+    const uint32_t number = g_teams_given.fetch_add(2, std::memory_order_relaxed);
+    return number < kTeams ? &g_teams[number] : nullptr;
+}
+
+OmpTeam* free_team(OmpThread* own) {
+    for (int i = 0; i < kOmpTeams; ++i) {
+        const uint32_t at = (own->next_team + static_cast<uint32_t>(i)) % kOmpTeams;
+        if (own->teams[at] == nullptr) {
+            OmpTeam* const both = new_teams();
+            if (both == nullptr) return nullptr;
+            own->teams[at & ~1u] = both;
+            own->teams[at | 1u] = both + 1;
+        }
+        OmpTeam* const team = own->teams[at];
+        if (!team->is_free()) continue;
+        // The other one of two is free by the next region, when all have left this one.
+        own->next_team = at ^ 1;
+        return team;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+OmpTeam* take_team(Thread* thread) {
+    OmpTeam* const team = free_team(&thread->omp);
+    if (team == nullptr) return nullptr;
+    team->size = 1;
+    team->in_use = true;
+    if (team->has_tasks.load(std::memory_order_relaxed)) {
+        team->has_tasks.store(false, std::memory_order_relaxed);
+    }
+    return team;
+}
+
+void fetch_other_team(const OmpTeam* team) {
+    __builtin_prefetch(&g_teams[static_cast<uint32_t>(team - g_teams) ^ 1]);
+}
+
+void fetch_next_team(const Thread* thread) {
+    const OmpTeam* const next = thread->omp.teams[thread->omp.next_team];
+    if (next == nullptr) return;
+    __builtin_prefetch(next, 1);
+    next->arrivals[kLastBarrier].fetch();
+}
+
+}  // namespace dwell

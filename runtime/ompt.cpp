@@ -1,0 +1,320 @@
+// The tool interface of OpenMP 5 (OMPT): an OpenMP runtime that offers it asks for ompt_start_tool
+// when it starts, and calls back from then on. All is handed to omp_adapter.h.
+//
+// Registered is what the adapter can use: each callback costs the program a call, whatever is done
+// with it. LLVM's libomp tells no chunks of loops before version 15, and the kind of a loop's
+// schedule neither.
+#include <dlfcn.h>
+#include <omp-tools.h>
+
+#include <atomic>
+
+#include "runtime/find_symbol.h"
+#include "runtime/omp_adapter.h"
+
+using dwell::OmpConstruct;
+
+namespace {
+
+// Of OpenMP 5.1 and 5.2: older headers do not have these, newer ones deprecate others.
+constexpr int kBarrier = 1;
+constexpr int kImplicitBarrier = 2;
+constexpr int kExplicitBarrier = 3;
+constexpr int kRuntimesBarrier = 4;
+constexpr int kImplicitWorkshareBarrier = 8;
+constexpr int kImplicitParallelBarrier = 9;
+constexpr int kTeamsBarrier = 10;
+constexpr int kWorkScope = 8;
+constexpr int kWorkLoopStatic = 10;
+constexpr int kWorkLoopDynamic = 11;
+constexpr int kWorkLoopGuided = 12;
+constexpr int kWorkLoopOther = 13;
+constexpr int kDispatchLoopChunk = 3;
+constexpr int kDispatchTaskloopChunk = 4;
+constexpr int kDispatchDistributeChunk = 5;
+
+ompt_get_task_info_t g_task_info = nullptr;
+ompt_set_callback_t g_set = nullptr;
+
+uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+dwell::OmpTeam* team_of(const ompt_data_t* parallel) {
+    return parallel != nullptr ? static_cast<dwell::OmpTeam*>(parallel->ptr) : nullptr;
+}
+
+uint64_t code_frame() {
+    ompt_data_t* data = nullptr;
+    ompt_data_t* parallel = nullptr;
+    ompt_frame_t* frame = nullptr;
+    int flags = 0;
+    int number = 0;
+    if (g_task_info(0, &flags, &data, &frame, &parallel, &number) != 2 || frame == nullptr) {
+        return 0;
+    }
+    return address(frame->exit_frame.ptr);
+}
+
+// The frame of the runtime's function that the program called, on the stack of the caller of this.
+// Runtimes that have no frame pointer there, or give another address, are found out by what it
+// holds (omp_fork).
+const dwell::Frame* caller_of(const ompt_frame_t* frame) {
+    if (frame == nullptr) return nullptr;
+    const uint64_t at = address(frame->enter_frame.ptr);
+    const uint64_t here = address(__builtin_frame_address(0));
+    constexpr uint64_t kFarthest = 1 << 16;
+    if (at <= here || at - here > kFarthest || at % sizeof(uint64_t) != 0) return nullptr;
+    return static_cast<const dwell::Frame*>(frame->enter_frame.ptr);
+}
+
+void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parallel, unsigned, int,
+                    const void* codeptr) {
+    parallel->ptr = dwell::omp_fork(address(codeptr), caller_of(frame));
+}
+
+void parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void*) {
+    dwell::omp_join(team_of(parallel));
+}
+
+void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
+                   unsigned size, unsigned index, int flags) {
+    if ((flags & ompt_task_initial) != 0) return;
+    if (endpoint == ompt_scope_begin) {
+        dwell::omp_implicit_begin(team_of(parallel), index, size);
+    } else if (endpoint == ompt_scope_end) {
+        dwell::omp_implicit_end();
+    }
+}
+
+OmpConstruct construct_of_work(int kind) {
+    switch (kind) {
+        case ompt_work_loop:
+            return OmpConstruct::kLoop;
+        case kWorkLoopStatic:
+            return OmpConstruct::kStaticLoop;
+        case kWorkLoopDynamic:
+            return OmpConstruct::kDynamicLoop;
+        case kWorkLoopGuided:
+            return OmpConstruct::kGuidedLoop;
+        case kWorkLoopOther:
+            return OmpConstruct::kOtherLoop;
+        case ompt_work_sections:
+            return OmpConstruct::kSections;
+        case ompt_work_single_executor:
+            return OmpConstruct::kSingle;
+        case ompt_work_workshare:
+            return OmpConstruct::kWorkshare;
+        case ompt_work_distribute:
+            return OmpConstruct::kDistribute;
+        case ompt_work_taskloop:
+            return OmpConstruct::kTaskloop;
+        case kWorkScope:
+            return OmpConstruct::kScope;
+        default:  // threads that do not execute a single region pass it
+            return OmpConstruct::kNone;
+    }
+}
+
+void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
+          uint64_t count, const void* codeptr) {
+    const OmpConstruct construct = construct_of_work(kind);
+    if (construct == OmpConstruct::kNone) return;
+    if (endpoint == ompt_scope_end) {
+        dwell::omp_end(construct);
+    } else if (endpoint == ompt_scope_begin) {
+        if (dwell::is_omp_loop(static_cast<uint16_t>(construct))) {
+            dwell::omp_loop_begin(construct, address(codeptr), count);
+        } else {
+            dwell::omp_begin(construct, address(codeptr));
+        }
+    }
+}
+
+// What `instance` of a chunk points to (OpenMP 5.2, 19.4.4.12).
+struct Chunk {
+    uint64_t start;
+    uint64_t iterations;
+};
+
+void dispatch(ompt_data_t*, ompt_data_t*, ompt_dispatch_t kind, ompt_data_t instance) {
+    const int number = kind;
+    const bool chunk = number == kDispatchLoopChunk || number == kDispatchTaskloopChunk ||
+                       number == kDispatchDistributeChunk;
+    if (chunk && instance.ptr != nullptr) {
+        dwell::omp_chunk(static_cast<const Chunk*>(instance.ptr)->iterations);
+    }
+}
+
+// Of interest is only where a group of tasks waits: elsewhere all of the region is waiting.
+void sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
+                      ompt_data_t*, const void* codeptr) {
+    if (kind != ompt_sync_region_taskgroup) return;
+    if (endpoint == ompt_scope_begin) {
+        dwell::omp_begin(OmpConstruct::kTaskgroupEnd, address(codeptr));
+    } else {
+        dwell::omp_wait_end(OmpConstruct::kTaskgroupEnd);
+    }
+}
+
+// Each barrier would be told of these as well: they are asked for once there are groups.
+void ask_for_waits() {
+    static std::atomic<bool> asked{false};
+    if (asked.load(std::memory_order_relaxed) || asked.exchange(true)) return;
+    g_set(ompt_callback_sync_region_wait, reinterpret_cast<ompt_callback_t>(sync_region_wait));
+}
+
+void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
+                 ompt_data_t*, const void* codeptr) {
+    const bool begins = endpoint == ompt_scope_begin;
+    const int number = kind;
+    switch (number) {
+        case kBarrier:
+        case kExplicitBarrier:
+            if (begins) {
+                dwell::omp_barrier_begin(OmpConstruct::kBarrier, address(codeptr), false);
+            } else {
+                dwell::omp_barrier_end();
+            }
+            return;
+        case kImplicitBarrier:
+        case kRuntimesBarrier:
+        case kImplicitWorkshareBarrier:
+        case kImplicitParallelBarrier:
+        case kTeamsBarrier:
+            if (begins) {
+                dwell::omp_barrier_begin(OmpConstruct::kImplicitBarrier, address(codeptr),
+                                         number == kImplicitParallelBarrier);
+            } else {
+                dwell::omp_barrier_end();
+            }
+            return;
+        case ompt_sync_region_taskwait:
+            if (begins) {
+                dwell::omp_begin(OmpConstruct::kTaskwait, address(codeptr));
+            } else {
+                dwell::omp_wait_end(OmpConstruct::kTaskwait);
+            }
+            return;
+        case ompt_sync_region_taskgroup:
+            if (begins) {
+                ask_for_waits();
+                dwell::omp_begin(OmpConstruct::kTaskgroup, address(codeptr));
+            } else {
+                dwell::omp_end(OmpConstruct::kTaskgroup);
+            }
+            return;
+        default:
+            return;
+    }
+}
+
+void reduction(ompt_sync_region_t, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
+               const void* codeptr) {
+    if (endpoint == ompt_scope_begin) {
+        dwell::omp_begin(OmpConstruct::kReduction, address(codeptr));
+    } else {
+        dwell::omp_end(OmpConstruct::kReduction);
+    }
+}
+
+void masked(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*, const void* codeptr) {
+    if (endpoint == ompt_scope_begin) {
+        dwell::omp_begin(OmpConstruct::kMasked, address(codeptr));
+    } else {
+        dwell::omp_end(OmpConstruct::kMasked);
+    }
+}
+
+// Tries for a lock may fail without a word, and take no time: they are no construct.
+OmpConstruct construct_of_mutex(ompt_mutex_t kind) {
+    switch (kind) {
+        case ompt_mutex_lock:
+            return OmpConstruct::kLock;
+        case ompt_mutex_nest_lock:
+            return OmpConstruct::kNestLock;
+        case ompt_mutex_critical:
+            return OmpConstruct::kCritical;
+        case ompt_mutex_atomic:
+            return OmpConstruct::kAtomic;
+        case ompt_mutex_ordered:
+            return OmpConstruct::kOrdered;
+        default:
+            return OmpConstruct::kNone;
+    }
+}
+bool is_lock(OmpConstruct construct) {
+    return construct == OmpConstruct::kLock || construct == OmpConstruct::kNestLock;
+}
+
+void mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const void* codeptr) {
+    const OmpConstruct construct = construct_of_mutex(kind);
+    if (construct != OmpConstruct::kNone) dwell::omp_begin(construct, address(codeptr));
+}
+void mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
+    const OmpConstruct construct = construct_of_mutex(kind);
+    if (construct != OmpConstruct::kNone) dwell::omp_got(construct, !is_lock(construct));
+}
+void mutex_released(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
+    const OmpConstruct construct = construct_of_mutex(kind);
+    if (construct != OmpConstruct::kNone && !is_lock(construct)) dwell::omp_end(construct);
+}
+// A lock that the thread holds already is got again.
+void nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t, const void*) {
+    if (endpoint == ompt_scope_begin) dwell::omp_got(OmpConstruct::kNestLock, false);
+}
+
+void task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* task, int flags, int,
+                 const void* codeptr) {
+    if ((flags & ompt_task_explicit) != 0) task->value = dwell::omp_task_created(address(codeptr));
+}
+
+void task_schedule(ompt_data_t* prior, ompt_task_status_t status, ompt_data_t* next) {
+    const bool finished = status == ompt_task_complete || status == ompt_task_cancel ||
+                          status == ompt_task_detach || status == ompt_task_late_fulfill;
+    if (next == nullptr && !finished) return;
+    uint64_t none[2] = {0, 0};
+    dwell::omp_task_switch(prior != nullptr ? &prior->value : &none[0], finished,
+                           next != nullptr ? &next->value : &none[1]);
+}
+
+void thread_end(ompt_data_t*) { dwell::omp_thread_end(); }
+
+int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
+    g_set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
+    g_task_info = reinterpret_cast<ompt_get_task_info_t>(lookup("ompt_get_task_info"));
+    if (g_set == nullptr || !dwell::start_omp()) return 0;  // OMPT stays off
+    if (g_task_info != nullptr) dwell::g_omp_code_frame = code_frame;
+    const auto on = [](ompt_callbacks_t event, auto* callback) {
+        return g_set(event, reinterpret_cast<ompt_callback_t>(callback));
+    };
+    on(ompt_callback_parallel_begin, parallel_begin);
+    on(ompt_callback_parallel_end, parallel_end);
+    on(ompt_callback_implicit_task, implicit_task);
+    on(ompt_callback_work, work);
+    dwell::g_omp_tells_chunks = on(ompt_callback_dispatch, dispatch) == ompt_set_always;
+    on(ompt_callback_sync_region, sync_region);
+    on(ompt_callback_reduction, reduction);
+    on(ompt_callback_masked, masked);
+    on(ompt_callback_mutex_acquire, mutex_acquire);
+    on(ompt_callback_mutex_acquired, mutex_acquired);
+    on(ompt_callback_mutex_released, mutex_released);
+    on(ompt_callback_nest_lock, nest_lock);
+    on(ompt_callback_task_create, task_create);
+    on(ompt_callback_task_schedule, task_schedule);
+    on(ompt_callback_thread_end, thread_end);
+    return 1;
+}
+
+void finalize(ompt_data_t*) {}
+
+ompt_start_tool_result_t g_tool = {initialize, finalize, {0}};
+
+}  // namespace
+
+// Where dwell does not want to know, the next tool is asked, as if dwell were not there.
+extern "C" DWELL_EXPORT ompt_start_tool_result_t* ompt_start_tool(unsigned version,
+                                                                  const char* runtime) {
+    if (dwell::may_observe_omp()) return &g_tool;
+    decltype(&ompt_start_tool) next = nullptr;
+    dwell::find_symbol(RTLD_NEXT, "ompt_start_tool", &next);
+    return next != nullptr ? next(version, runtime) : nullptr;
+}

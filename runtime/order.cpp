@@ -1,0 +1,396 @@
+#include "runtime/order.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/mpi_semantics.h"
+#include "runtime/order_choice.h"
+#include "runtime/requests.h"
+#include "runtime/shared_words.h"
+#include "runtime/waits.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr uint64_t kLinesKey = 0x6f726465726c6e73;
+constexpr int kMaxTries = 1000;  // to read a line while its process writes it
+constexpr uint32_t kStartTurns = 1 << 20;
+constexpr uint32_t kPidEvery = 4096;  // turns of a waiting receive
+constexpr double kWakes_s = 1;        // a message that was sent for a receive ends that within
+constexpr double kMayWake_s = 0.05;   // the same where it may have been for something else
+constexpr double kPatience_s = 1;     // a message that was announced comes within
+constexpr timespec kPause{0, 20'000};
+constexpr int kMostMissed = 10;  // after each that did not the patience is halved
+
+// The lines of the world's ranks, of which those of this node are used; and of these, side by side,
+// what find_earlier() works on.
+ProcessLine* g_lines = nullptr;
+ProcessLine* g_own = nullptr;
+uint32_t g_count = 0;
+uint32_t g_place = 0;  // the own one among those
+uint32_t* g_ranks = nullptr;
+ProcessState* g_states = nullptr;
+bool* g_woken = nullptr;
+struct Leaving {
+    uint32_t version;  // of the line of one in a collective whose root is there
+    uint64_t since;    // when that was seen
+};
+Leaving* g_leaving = nullptr;
+bool* g_reached = nullptr;
+bool* g_gone = nullptr;
+int g_missed = 0;  // messages that were announced and did not come
+
+uint64_t ticks_of(double seconds) {
+    return static_cast<uint64_t>(seconds * static_cast<double>(g_process.header->ticks_per_second));
+}
+
+void publish(const ProcessState& state) {
+    const uint32_t version = g_own->version;
+    __atomic_store_n(&g_own->version, version + 1, __ATOMIC_RELAXED);
+    write_words(&g_own->state, state);
+    __atomic_store_n(&g_own->woken, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&g_own->version, version + 2, __ATOMIC_RELEASE);
+}
+
+// False while it is being written.
+bool read_line(const ProcessLine* line, ProcessState* state, uint64_t* woken) {
+    for (int i = 0; i < kMaxTries; ++i) {
+        const uint32_t version = __atomic_load_n(&line->version, __ATOMIC_ACQUIRE);
+        if ((version & 1) == 0) {
+            read_words(&line->state, state);
+            *woken = __atomic_load_n(&line->woken, __ATOMIC_ACQUIRE);
+            if (__atomic_load_n(&line->version, __ATOMIC_RELAXED) == version) return true;
+        }
+        __builtin_ia32_pause();
+    }
+    return false;
+}
+
+ProcessState blocked_state(Call* call, Doing doing, uint32_t partner) {
+    stamp_virtual(call);
+    ProcessState state = g_own->state;
+    state.doing = doing;
+    state.partner = partner;
+    state.ticks = call->start_virtual;
+    state.candidate = 0;
+    return state;
+}
+
+bool is_several() { return g_process.concurrent; }
+
+// What the process says inside a call is no part of it.
+class Saying {
+  public:
+    explicit Saying(Call* call) : call_(call), start_(now_ticks()) {}
+    ~Saying() { call_->own_ticks += now_ticks() - start_; }
+    Saying(const Saying&) = delete;
+    Saying& operator=(const Saying&) = delete;
+
+  private:
+    Call* call_;
+    uint64_t start_;
+};
+
+template <typename T>
+T* make_array(size_t count) {
+    void* memory = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory != MAP_FAILED ? static_cast<T*>(memory) : nullptr;
+}
+
+bool make_view(uint32_t world_size) {
+    g_ranks = make_array<uint32_t>(world_size);
+    g_states = make_array<ProcessState>(world_size);
+    g_woken = make_array<bool>(world_size);
+    g_leaving = make_array<Leaving>(world_size);
+    g_reached = make_array<bool>(world_size);
+    g_gone = make_array<bool>(world_size);
+    if (g_ranks == nullptr || g_states == nullptr || g_woken == nullptr || g_leaving == nullptr ||
+        g_reached == nullptr || g_gone == nullptr) {
+        return false;
+    }
+    for (uint32_t rank = 0; rank < world_size; ++rank) {
+        if (!is_neighbour(rank)) continue;
+        if (&g_lines[rank] == g_own) g_place = g_count;
+        g_ranks[g_count++] = rank;
+    }
+    return true;
+}
+
+// Has it entered that collective, or a later one of the communicator?
+bool has_entered(const ProcessState& state, uint32_t comm, uint32_t number) {
+    return state.entered_comm == comm && static_cast<int32_t>(state.entered_number - number) >= 0;
+}
+
+// The root is there that a collective waits for alone.
+bool root_is_there(const ProcessState& state, const NodeView& view) {
+    for (uint32_t i = 0; i < view.count; ++i) {
+        if (view.ranks[i] != state.partner) continue;
+        return has_entered(view.states[i], state.comm, state.entered_number);
+    }
+    return false;
+}
+
+// What the root gives away may come through any other rank, as MPI likes.
+bool waits_for(const ProcessState& state, const NodeView& view, uint32_t other) {
+    const bool is_partner = state.partner == kNoPeer || state.partner == view.ranks[other];
+    if (state.doing != Doing::kMeets) return is_partner;
+    if (has_entered(view.states[other], state.comm, state.entered_number)) return false;
+    return is_partner || root_is_there(state, view);
+}
+
+// All that the collective waits for are there: who is in it is about to leave it.
+bool all_are_there(const NodeView& view, uint32_t which) {
+    const ProcessState& state = view.states[which];
+    if (state.is_world == 0) return false;
+    for (uint32_t other = 0; other < view.count; ++other) {
+        if (other == which || !waits_for(state, view, other)) continue;
+        return false;
+    }
+    return true;
+}
+
+bool goes_on_before(const NodeView& view, uint32_t which, uint64_t limit, uint64_t now) {
+    const ProcessState& state = view.states[which];
+    switch (state.doing) {
+        case Doing::kRuns:
+            return beyond(now, state.ticks) < limit;
+        case Doing::kStands:
+            return state.ticks < limit;
+        case Doing::kReceives:
+        case Doing::kWaits:
+            if (state.candidate != 0 && later(state.ticks, state.candidate) < limit) return true;
+            return view.woken[which] && state.ticks < limit;
+        case Doing::kMeets:
+            return state.ticks < limit && (view.woken[which] || all_are_there(view, which));
+        default:
+            return false;
+    }
+}
+
+bool may_wait(const ProcessState& state) {
+    return state.doing == Doing::kReceives || state.doing == Doing::kWaits ||
+           state.doing == Doing::kMeets;
+}
+
+}  // namespace
+
+void Outlook::say(Doing doing, uint64_t candidate, uint32_t comm, int tag) {
+    ProcessState state = blocked_state(call_, doing, kNoPeer);
+    state.candidate = candidate != kNotSent ? candidate : 0;
+    state.comm = comm;
+    state.tag = tag;
+    publish(state);
+    full_fence();
+}
+
+bool Outlook::look_around() {
+    const uint64_t now = now_ticks();
+    const bool ask = ++turns_ % kPidEvery == 0;
+    for (uint32_t i = 0; i < g_count; ++i) {
+        const ProcessLine& line = g_lines[g_ranks[i]];
+        uint64_t woken = 0;
+        if (ask && &line != g_own && kill(line.pid, 0) != 0 && errno == ESRCH) g_gone[i] = true;
+        if (!g_gone[i] && !read_line(&line, &g_states[i], &woken)) return false;
+        if (g_gone[i]) g_states[i].doing = Doing::kFinished;
+        if (line.version == 0) {  // it is still in MPI_Init, or has no room for this
+            is_hopeless_ = turns_ > kStartTurns;
+            return false;
+        }
+        if (g_states[i].doing == Doing::kNotKnown) is_hopeless_ = true;
+        const double within = g_states[i].doing == Doing::kReceives ? kWakes_s : kMayWake_s;
+        g_woken[i] = woken != 0 && beyond(now, woken) < ticks_of(within);
+    }
+    const NodeView view{g_states, g_ranks, g_woken, g_count};
+    for (uint32_t i = 0; i < g_count; ++i) {
+        const ProcessState& state = g_states[i];
+        if (state.doing != Doing::kMeets || state.partner == kNoPeer) continue;
+        if (!root_is_there(state, view)) continue;
+        const uint32_t version = g_lines[g_ranks[i]].version;
+        if (g_leaving[i].version != version) g_leaving[i] = {version, now};
+        g_woken[i] = beyond(now, g_leaving[i].since) < ticks_of(kMayWake_s);
+    }
+    return true;
+}
+
+bool Outlook::look(uint64_t limit) {
+    if (!look_around()) return false;
+    find_earlier({g_states, g_ranks, g_woken, g_count}, g_place, limit, now_ticks(), g_reached);
+    return true;
+}
+
+bool Outlook::may_act(uint32_t peer) const {
+    for (uint32_t i = 0; i < g_count; ++i) {
+        if (g_reached[i] && g_ranks[i] == peer) return true;
+    }
+    return false;
+}
+
+bool Outlook::is_missed(uint64_t* since) const {
+    const uint64_t now = now_ticks();
+    if (*since == 0) *since = now;
+    if (beyond(now, *since) < ticks_of(kPatience_s) >> g_missed) return false;
+    if (g_missed < kMostMissed) ++g_missed;
+    return true;
+}
+
+void Outlook::pause(bool held) {
+    if (held) {
+        nanosleep(&kPause, nullptr);  // who is waited for may need the core
+    } else {
+        sched_yield();
+    }
+}
+
+void find_earlier(const NodeView& view, uint32_t own, uint64_t limit, uint64_t now, bool* reached) {
+    for (uint32_t i = 0; i < view.count; ++i) {
+        reached[i] = i != own && goes_on_before(view, i, limit, now);
+    }
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < view.count; ++i) {
+            const ProcessState& state = view.states[i];
+            if (reached[i] || i == own || !may_wait(state) || state.ticks >= limit) continue;
+            for (uint32_t other = 0; other < view.count && !reached[i]; ++other) {
+                reached[i] = reached[other] && waits_for(state, view, other);
+            }
+            more = more || reached[i];
+        }
+    }
+}
+
+void open_order() {
+    if (!g_process.options.preserve_order) return;
+    if (g_channels == nullptr) {
+        if (g_process.header->world_size > 1) {
+            warn("--preserve-order needs the analysis of waiting: receives take what comes");
+        }
+        return;
+    }
+    const auto world_size = static_cast<uint32_t>(g_process.header->world_size);
+    const size_t bytes = size_t{world_size} * sizeof(ProcessLine);
+    void* memory = find_or_make_pages(
+        kLinesKey, static_cast<uint32_t>((bytes + kExchangePage - 1) / kExchangePage));
+    if (memory == nullptr) {
+        warn("no room for --preserve-order: receives take what comes");
+        return;
+    }
+    g_lines = static_cast<ProcessLine*>(memory);
+    g_own = &g_lines[g_process.header->rank];
+    g_own->pid = getpid();
+    if (!make_view(world_size)) {
+        publish(ProcessState{});
+        return;
+    }
+    g_process.preserve_order = true;
+    g_process.header->flags |= kFileOrder;
+    g_live->epoch += 1;  // no call goes the fast way from here on
+    if (t_thread != nullptr) say_running(t_thread);
+}
+
+void close_order() {
+    if (!g_process.preserve_order) return;
+    g_process.preserve_order = false;
+    ProcessState state{};
+    state.doing = Doing::kFinished;
+    publish(state);
+}
+
+void say_running(Thread* thread) {
+    ProcessState state = g_own->state;
+    const ThreadRecord* record = thread->record;
+    state.doing = is_several() ? Doing::kNotKnown : Doing::kRuns;
+    state.ticks = record->intrusion_ticks + thread->slow_ticks;
+    publish(state);
+}
+
+void say_receiving(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t ticket) {
+    if (is_several()) return;
+    const Saying saying(call);
+    ProcessState state = blocked_state(call, Doing::kReceives, peer);
+    state.comm = comm;
+    state.tag = tag;
+    publish(state);
+    full_fence();
+    Channel* channel = channel_with(call->thread, peer);
+    if (channel != nullptr && find_entry(channel, comm, tag, ticket) != nullptr) {
+        __atomic_store_n(&g_own->woken, now_ticks(), __ATOMIC_RELEASE);
+    }
+}
+
+void say_waiting(Call* call) {
+    if (is_several()) return;
+    const Saying saying(call);
+    publish(blocked_state(call, Doing::kWaits, kNoPeer));
+}
+
+void say_meeting(Call* call, const CommName& name, uint32_t number, Meets rule, int root,
+                 bool blocks) {
+    if (is_several()) return;
+    const Saying saying(call);
+    const bool is_root = !name.inter && root == name.rank;
+    const bool waits = blocks && (rule != Meets::kRoot || !is_root) &&
+                       (rule != Meets::kToRoot || is_root || name.inter);
+    ProcessState state = g_own->state;
+    if (waits) {
+        const bool for_root = rule == Meets::kRoot && name.is_world;
+        state =
+            blocked_state(call, Doing::kMeets, for_root ? static_cast<uint32_t>(root) : kNoPeer);
+        state.comm = name.name;
+        state.is_world = name.is_world ? 1 : 0;
+    }
+    state.entered_comm = name.name;
+    state.entered_number = number;
+    publish(state);
+}
+
+void say_request(Call* call, const Request& request) {
+    const bool named = request.kind == kReceiveRequest && request.peer != kNoPeer &&
+                       request.comm != 0 && request.ticket != 0;
+    if (named) {
+        say_receiving(call, request.peer, request.comm, request.tag, request.ticket);
+    } else {
+        say_waiting(call);
+    }
+}
+
+void say_standing() {
+    if (!g_process.preserve_order || g_own->state.doing != Doing::kRuns) return;
+    ProcessState state = g_own->state;
+    state.doing = Doing::kStands;
+    state.ticks = beyond(now_ticks(), state.ticks);
+    publish(state);
+}
+
+void say_running_again() {
+    if (!g_process.preserve_order || g_own->state.doing != Doing::kStands) return;
+    ProcessState state = g_own->state;
+    state.doing = Doing::kRuns;
+    state.ticks = beyond(now_ticks(), state.ticks);
+    publish(state);
+}
+
+void wake(Call* call, uint32_t peer, uint32_t comm, int tag) {
+    const Saying saying(call);
+    full_fence();
+    ProcessLine* line = &g_lines[peer];
+    ProcessState state;
+    uint64_t woken = 0;
+    if (!read_line(line, &state, &woken) || woken != 0) return;
+    const auto own = static_cast<uint32_t>(g_process.header->rank);
+    if (state.partner != kNoPeer && state.partner != own) return;
+    if (state.doing == Doing::kReceives) {
+        if (state.comm != comm || (state.tag != tag && state.tag != MPI_ANY_TAG)) return;
+    } else if (state.doing != Doing::kWaits) {
+        return;
+    }
+    __atomic_store_n(&line->woken, now_ticks(), __ATOMIC_RELEASE);
+}
+
+}  // namespace dwell

@@ -1,0 +1,124 @@
+// Starting requests (MPI-3.1 3.7.2, 3.9): what the wrappers of Isend, Recv_init, Start and their
+// kin note, and what matched probes do for their messages.
+#include "runtime/mpi_semantics.h"
+
+namespace dwell {
+
+namespace {
+
+uintptr_t as_handle(MPI_Request request) { return reinterpret_cast<uintptr_t>(request); }
+
+void follow(Call* call, uintptr_t handle, const Request& content) {
+    if (add_request(handle, content)) return;
+    release(content);
+    call->thread->record->dropped += 1;
+}
+
+// A receive that names its source has its partner now; one that takes any needs to know later what
+// the ranks of its communicator mean, when the communicator may be gone.
+void set_source(Call* call, Request* content, MPI_Comm comm, int source) {
+    if (source >= 0) {
+        content->peer = peer_of(call->thread, comm, source);
+    } else if (source == MPI_ANY_SOURCE) {
+        content->ranks = hold_ranks(comm);
+    }
+}
+
+Request active_request(RequestKind kind) {
+    Request content{};
+    content.peer = kNoPeer;
+    content.kind = kind;
+    content.active = true;
+    return content;
+}
+
+}  // namespace
+
+void follow_request(Call* call, MPI_Request request, RequestKind kind, Meets meets) {
+    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
+    Request content = active_request(kind);
+    content.meets = meets;
+    follow(call, as_handle(request), content);
+}
+
+void follow_meeting(Call* call, MPI_Request request, const Meeting& meeting,
+                    const Depends& depends) {
+    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
+    Request content = active_request(kCollectiveRequest);
+    if (waits_are_open()) remember_meeting(call, meeting, depends, &content);
+    follow(call, as_handle(request), content);
+}
+
+void follow_send(Call* call, MPI_Request request, const Told& told) {
+    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
+    Request content = active_request(kSendRequest);
+    if (told.meets) {
+        content.peer = told.peer;
+        content.entry = told.announced.entry;
+        content.number = told.announced.number;
+        content.bytes = told.bytes;
+        content.mode = told.mode;
+    }
+    follow(call, as_handle(request), content);
+}
+
+void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, int tag) {
+    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
+    Request content = active_request(kReceiveRequest);
+    set_source(call, &content, comm, source);
+    if (waits_are_open()) post_request(call, &content, comm, source, tag);
+    follow(call, as_handle(request), content);
+}
+
+void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
+                       int tag, uint64_t bytes, SendMode mode) {
+    Request content = active_request(kind);
+    content.persistent = true;
+    content.active = false;
+    content.bytes = bytes;
+    content.mode = mode;
+    set_source(call, &content, comm, peer);
+    if (waits_are_open()) post_request(call, &content, comm, peer, tag);
+    follow(call, as_handle(request), content);
+}
+
+void book_start(Call* call, int count, const MPI_Request* requests) {
+    int sends = 0;
+    for (int i = 0; i < count; ++i) {
+        const FoundRequest found = find_request(as_handle(requests[i]));
+        if (found.entry != nullptr && found.copy.kind == kSendRequest &&
+            found.copy.peer != kNoPeer) {
+            ++sends;
+        }
+    }
+    const uint64_t ticks = sends > 0 ? call->ticks / static_cast<uint64_t>(sends) : 0;
+    for (int i = 0; i < count; ++i) {
+        const FoundRequest found = find_request(as_handle(requests[i]));
+        if (found.entry == nullptr) {
+            call->thread->record->guessed += 1;
+            continue;
+        }
+        set_active(found, true);
+        if (g_process.preserve_order) [[unlikely]]
+            note_started(requests[i]);
+        if (found.copy.kind != kSendRequest || found.copy.peer == kNoPeer) continue;
+        book_message(call, found.copy.peer, found.copy.bytes, 0, ticks);
+    }
+}
+
+// The handle of a matched message names its communicator until it is received.
+void remember_message(Call* call, MPI_Message message, MPI_Comm comm) {
+    Request content = active_request(kMessageHandle);
+    content.bytes = reinterpret_cast<uintptr_t>(comm);
+    follow(call, reinterpret_cast<uintptr_t>(message), content);
+}
+
+MPI_Comm take_message(Call*, const MPI_Message* message) {
+    if (message == nullptr) return g_mpi.comm_world;
+    const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(*message));
+    if (found.entry == nullptr || found.copy.kind != kMessageHandle) return g_mpi.comm_world;
+    drop_request(found);
+    return reinterpret_cast<MPI_Comm>(found.copy.bytes);
+}
+
+}  // namespace dwell

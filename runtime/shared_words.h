@@ -1,0 +1,46 @@
+// Words that one process or thread writes while others read them, who then see by a version beside
+// them whether they got them whole. Each word is stored after all that was written before it, and
+// loaded before all that is read after it: plain moves on x86-64, and no fence, which the thread
+// sanitizer does not know.
+#ifndef DWELL_RUNTIME_SHARED_WORDS_H_
+#define DWELL_RUNTIME_SHARED_WORDS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+namespace dwell {
+
+template <typename T>
+inline void write_words(T* to, const T& from) {
+    static_assert(sizeof(T) % sizeof(uint64_t) == 0);
+    uint64_t words[sizeof(T) / sizeof(uint64_t)];
+    memcpy(words, &from, sizeof(T));
+    auto* at = reinterpret_cast<char*>(to);
+    for (const uint64_t word : words) {
+        __atomic_store_n(reinterpret_cast<uint64_t*>(at), word, __ATOMIC_RELEASE);
+        at += sizeof(word);
+    }
+}
+
+template <typename T>
+inline void read_words(const T* from, T* to) {
+    static_assert(sizeof(T) % sizeof(uint64_t) == 0);
+    uint64_t words[sizeof(T) / sizeof(uint64_t)];
+    const auto* at = reinterpret_cast<const char*>(from);
+    for (uint64_t& word : words) {
+        word = __atomic_load_n(reinterpret_cast<const uint64_t*>(at), __ATOMIC_ACQUIRE);
+        at += sizeof(word);
+    }
+    memcpy(to, words, sizeof(T));
+}
+
+// All that was written before reaches the others before anything after it is read.
+inline void full_fence() {
+    uint32_t own = 0;
+    __atomic_fetch_add(&own, 1, __ATOMIC_SEQ_CST);
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_SHARED_WORDS_H_

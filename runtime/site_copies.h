@@ -1,0 +1,18 @@
+// Copies that compilers make of a procedure for special arguments (.constprop, .isra, .part) have
+// rows of their own in the static table, and are the same procedure to a person: recursion folds
+// over them, and their loops are one (DESIGN 3).
+#ifndef DWELL_RUNTIME_SITE_COPIES_H_
+#define DWELL_RUNTIME_SITE_COPIES_H_
+
+#include "runtime/site_table.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+// `site`, of `row`, becomes that of its copy: of a procedure one that is open at `parent`, of a
+// loop one that is a child of it. Unchanged when there is none.
+void join_copies(const SiteRow* row, CellIndex parent, Site* site);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_SITE_COPIES_H_

@@ -1,0 +1,188 @@
+// See usage.h. A reading takes some 20 microseconds: getrusage less than one, the files of /proc
+// the rest.
+#include "runtime/usage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "runtime/state.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr uint64_t kKiB = 1024;
+constexpr size_t kFileBytes = 4096;  // /proc/self/status has some 1500
+
+ProcessUsage g_before{};  // when the library was loaded, or since the last reset
+ProcessUsage g_own{};     // dwell's part of what came since; added to by any thread
+std::atomic<bool> g_noting{false};
+
+// Which lines of a file of /proc are whose: "name: value".
+struct Line {
+    const char* name;
+    uint64_t ProcessUsage::*figure;
+    uint64_t unit;
+};
+constexpr Line kIoLines[] = {
+    {"\nrchar:", &ProcessUsage::read_bytes, 1},
+    {"\nwchar:", &ProcessUsage::written_bytes, 1},
+    {"\nsyscr:", &ProcessUsage::reads, 1},
+    {"\nsyscw:", &ProcessUsage::writes, 1},
+    {"\nread_bytes:", &ProcessUsage::storage_read_bytes, 1},
+    {"\nwrite_bytes:", &ProcessUsage::storage_written_bytes, 1},
+};
+// Of this program alone; ru_maxrss is the largest of those that the process was before, too.
+constexpr Line kStatusLines[] = {{"\nVmHWM:", &ProcessUsage::peak_memory_bytes, kKiB}};
+
+// The file with a line break in front; its bytes, or -1.
+ssize_t read_file(const char* path, char (&text)[kFileBytes]) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    const ssize_t bytes = read(file, text + 1, sizeof(text) - 2);
+    close(file);
+    if (bytes <= 0) return -1;
+    text[0] = '\n';
+    text[1 + bytes] = '\0';
+    return bytes;
+}
+
+template <size_t kLines>
+bool read_lines(const char* path, const Line (&lines)[kLines], UsageReading* reading) {
+    char text[kFileBytes];
+    const ssize_t bytes = read_file(path, text);
+    if (bytes < 0) return false;
+    reading->own_bytes += static_cast<uint64_t>(bytes);
+    reading->own_reads += 1;
+    for (const Line& line : lines) {
+        const char* at = strstr(text, line.name);
+        if (at == nullptr) return false;
+        at += strlen(line.name);
+        while (*at == ' ' || *at == '\t') ++at;
+        uint64_t value = 0;
+        for (; *at >= '0' && *at <= '9'; ++at)
+            value = value * 10 + static_cast<uint64_t>(*at - '0');
+        reading->usage.*line.figure = value * line.unit;
+    }
+    return true;
+}
+
+uint64_t ns_of(const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u +
+           static_cast<uint64_t>(time.tv_usec) * 1'000u;
+}
+
+// Of the whole process, or of the calling thread, which has no memory of its own.
+UsageReading take_reading(bool thread) {
+    const Busy busy;  // its own reading is no statement of the program's
+    const int saved_errno = errno;
+    int cancel_state = 0;  // the program's threads are not cancelled in dwell's own calls
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    UsageReading reading{};
+    ProcessUsage* usage = &reading.usage;
+    struct rusage about {};
+    getrusage(thread ? RUSAGE_THREAD : RUSAGE_SELF, &about);
+    usage->user_ns = ns_of(about.ru_utime);
+    usage->system_ns = ns_of(about.ru_stime);
+    usage->minor_faults = static_cast<uint64_t>(about.ru_minflt);
+    usage->major_faults = static_cast<uint64_t>(about.ru_majflt);
+    usage->voluntary_switches = static_cast<uint64_t>(about.ru_nvcsw);
+    usage->involuntary_switches = static_cast<uint64_t>(about.ru_nivcsw);
+    const char* io = thread ? "/proc/thread-self/io" : "/proc/self/io";
+    // Before the other file, whose bytes would be in it.
+    reading.bytes_known = read_lines(io, kIoLines, &reading);
+    if (!thread && !read_lines("/proc/self/status", kStatusLines, &reading)) {
+        usage->peak_memory_bytes = static_cast<uint64_t>(about.ru_maxrss) * kKiB;
+    }
+    pthread_setcancelstate(cancel_state, nullptr);
+    errno = saved_errno;
+    return reading;
+}
+
+void add_own(uint64_t ProcessUsage::*figure, uint64_t amount) {
+    __atomic_fetch_add(&(g_own.*figure), amount, __ATOMIC_RELAXED);
+}
+
+// What taking it has read is not the program's.
+void add_own_reads(const UsageReading& reading) {
+    add_own(&ProcessUsage::read_bytes, reading.own_bytes);
+    add_own(&ProcessUsage::reads, reading.own_reads);
+}
+
+// Every figure that grows as the process runs; the peak of memory does not.
+constexpr uint64_t ProcessUsage::*kCounts[] = {
+    &ProcessUsage::user_ns,
+    &ProcessUsage::system_ns,
+    &ProcessUsage::minor_faults,
+    &ProcessUsage::major_faults,
+    &ProcessUsage::voluntary_switches,
+    &ProcessUsage::involuntary_switches,
+    &ProcessUsage::read_bytes,
+    &ProcessUsage::written_bytes,
+    &ProcessUsage::reads,
+    &ProcessUsage::writes,
+    &ProcessUsage::storage_read_bytes,
+    &ProcessUsage::storage_written_bytes,
+};
+
+uint64_t less(uint64_t value, uint64_t taken) { return value > taken ? value - taken : 0; }
+
+void write_usage(uint64_t now) {
+    const UsageReading reading = take_reading(false);
+    FileHeader* header = g_process.header;
+    for (const auto figure : kCounts) {
+        const uint64_t own = __atomic_load_n(&(g_own.*figure), __ATOMIC_RELAXED);
+        header->usage.*figure = less(reading.usage.*figure, g_before.*figure + own);
+    }
+    add_own_reads(reading);
+    header->usage.peak_memory_bytes = reading.usage.peak_memory_bytes;
+    if (!reading.bytes_known) {
+        __atomic_fetch_or(&header->flags, uint32_t{kFileNoBytes}, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&header->usage_ticks, now, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+void begin_usage() {
+    const UsageReading reading = take_reading(false);
+    g_before = reading.usage;
+    add_own_reads(reading);
+}
+
+void reset_usage() {
+    g_own = ProcessUsage{};
+    begin_usage();
+}
+
+void note_usage() {
+    if (g_noting.exchange(true, std::memory_order_acquire)) return;
+    write_usage(now_ticks());
+    g_noting.store(false, std::memory_order_release);
+}
+
+void note_last_usage(uint64_t end_ticks) { write_usage(end_ticks); }
+
+void note_usage_at_times(uint64_t now_ticks) {
+    const FileHeader* header = g_process.header;
+    const uint64_t last = __atomic_load_n(&header->usage_ticks, __ATOMIC_RELAXED);
+    if (now_ticks > last && now_ticks - last > header->ticks_per_second) note_usage();
+}
+
+OwnWork::OwnWork() : before_(take_reading(true)) {}
+
+OwnWork::~OwnWork() {
+    const UsageReading now = take_reading(true);
+    for (const auto figure : kCounts) {
+        add_own(figure, less(now.usage.*figure, before_.usage.*figure));
+    }
+    add_own_reads(now);  // those of the first reading are part of the difference
+}
+
+}  // namespace dwell

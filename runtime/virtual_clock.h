@@ -1,0 +1,58 @@
+// The rules of the virtual clock (DESIGN 4): when a call would have ended had nobody been watched.
+// Pure functions of times in ticks, for tests and for waits.cpp.
+//
+// A thread's intrusion i is what it lost to being observed so far: virtual time v = r - i. It grows
+// by dwell's own cost. Where the thread waits for another one, it takes over what that one lost,
+// and what it lost itself while it would have waited anyway is not lost: so i may also shrink. It
+// is never negative, because a call's virtual end is never later than its real one.
+#ifndef DWELL_RUNTIME_VIRTUAL_CLOCK_H_
+#define DWELL_RUNTIME_VIRTUAL_CLOCK_H_
+
+#include <stdint.h>
+
+namespace dwell {
+
+// One moment on both clocks.
+struct Instant {
+    uint64_t real;
+    uint64_t virt;
+};
+
+// How a call ends on the virtual clock, and how much of it was waiting for its partner.
+struct Ending {
+    uint64_t virt;
+    uint64_t sync;
+};
+
+inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+inline uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+inline Ending ending_at(const Instant& entered, uint64_t virt, uint64_t partner_virt) {
+    return {virt, earlier(virt - entered.virt, beyond(partner_virt, entered.virt))};
+}
+
+// A message that does not wait for its receiver. `entered` is the receive (or the wait that
+// completes it), left at the real time `left`; `sent` when the send began. `travel` is the time
+// from the start of the send to the completion of the receive, `found` what a receive costs that
+// finds its message. Nothing makes the call end later than it did, clocks that disagree neither.
+inline Ending message_ending(const Instant& entered, uint64_t left, const Instant& sent,
+                             uint64_t travel, uint64_t found) {
+    const uint64_t own = entered.virt + earlier(found, beyond(left, entered.real));
+    const uint64_t arrival = sent.virt + earlier(travel, beyond(left, sent.real));
+    return ending_at(entered, earlier(later(own, arrival), left), sent.virt);
+}
+
+// Two that must meet: a rendezvous or synchronous message, seen from either side; a collective,
+// where `partner` holds the latest real and the latest virtual time at which any of those entered
+// that this one depends on (not necessarily the same one's). What comes after the meeting takes as
+// long as it took.
+inline Ending meeting_ending(const Instant& entered, uint64_t left, const Instant& partner) {
+    const uint64_t met = later(entered.real, partner.real);
+    const uint64_t virt = later(entered.virt, partner.virt) + beyond(left, met);
+    return ending_at(entered, later(earlier(virt, left), entered.virt), partner.virt);
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_VIRTUAL_CLOCK_H_

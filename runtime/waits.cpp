@@ -1,0 +1,392 @@
+#include "runtime/waits.h"
+
+#include "runtime/far_letters.h"
+#include "runtime/far_meetings.h"
+#include "runtime/mpi_semantics.h"
+#include "runtime/path_hash.h"
+#include "runtime/probes.h"
+
+namespace dwell {
+
+namespace {
+
+// The class of a size in Channel::travel.
+int travel_class(uint64_t bytes) {
+    const int bucket = size_bucket(bytes);
+    return bucket < kTravelClasses ? bucket : kTravelClasses - 1;
+}
+
+DWELL_COLD WaitPart* make_wait_part(Call* call) {
+    const CellIndex made = take_cells(call->thread, 1);
+    if (made == 0) return nullptr;
+    __atomic_store_n(&call->part->wait, made, __ATOMIC_RELEASE);
+    return cell_at<WaitPart>(made);
+}
+
+WaitPart* wait_part(Call* call) {
+    return call->part->wait != 0 ? cell_at<WaitPart>(call->part->wait) : make_wait_part(call);
+}
+
+PartnerRecord* add_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path) {
+    if (part->partner_count == kWaitPartners) return nullptr;
+    const CellIndex made = take_cells(call->thread, 1);
+    if (made == 0) return nullptr;
+    auto* partner = cell_at<PartnerRecord>(made);
+    partner->peer = peer;
+    partner->path = path;
+    partner->next = part->first_partner;
+    __atomic_store_n(&part->first_partner, made, __ATOMIC_RELEASE);
+    part->partner_count += 1;
+    return partner;
+}
+
+PartnerRecord* find_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path) {
+    if (part->last_partner != 0) {
+        auto* last = cell_at<PartnerRecord>(part->last_partner);
+        if (last->peer == peer && last->path == path) return last;
+    }
+    PartnerRecord* found = nullptr;
+    for (CellIndex at = part->first_partner; at != 0;) {
+        auto* partner = cell_at<PartnerRecord>(at);
+        if (partner->peer == peer && partner->path == path) {
+            found = partner;
+            break;
+        }
+        at = partner->next;
+    }
+    if (found == nullptr) found = add_partner(call, part, peer, path);
+    if (found != nullptr) part->last_partner = index_of(found);
+    return found;
+}
+
+uint32_t cause_slot(uint32_t peer, uint32_t path) {
+    return static_cast<uint32_t>((uint64_t{peer} << 32 | path) * 0x9e3779b97f4a7c15ull >> 32) &
+           (kCauseSlots - 1);
+}
+
+DWELL_COLD CellIndex make_cause(Thread* thread, uint32_t peer, uint32_t path) {
+    const CellIndex made = thread->cause_count < kMaxCauses ? take_cells(thread, 1) : 0;
+    if (made == 0) return 0;
+    thread->cause_count += 1;
+    auto* cause = cell_at<CauseRecord>(made);
+    cause->peer = peer;
+    cause->path = path;
+    cause->next = thread->record->first_cause;
+    __atomic_store_n(&thread->record->first_cause, made, __ATOMIC_RELEASE);
+    return made;
+}
+
+// A hash table that is never more than half full, and gives nothing up.
+static_assert(kCauseSlots >= 2 * kMaxCauses);
+void book_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks, bool direct) {
+    if (ticks == 0) return;
+    uint32_t slot = cause_slot(peer, path);
+    for (CellIndex at = thread->cause_cells[slot]; at != 0; at = thread->cause_cells[slot]) {
+        const auto* cause = cell_at<CauseRecord>(at);
+        if (cause->peer == peer && cause->path == path) break;
+        slot = (slot + 1) & (kCauseSlots - 1);
+    }
+    CellIndex& cell = thread->cause_cells[slot];
+    if (cell == 0) [[unlikely]]
+        cell = make_cause(thread, peer, path);
+    if (cell == 0) {
+        thread->record->rest_cause_ticks += ticks;
+        thread->record->rest_cause_count += 1;
+        return;
+    }
+    auto* cause = cell_at<CauseRecord>(cell);
+    cause->count += 1;
+    cause->ticks += ticks;
+    if (direct) cause->direct_ticks += ticks;
+}
+
+// A wait, by what caused it: what a partner did itself, what made that one wait before, and what is
+// not known.
+struct Causes {
+    uint64_t direct;
+    uint64_t passed;
+    uint64_t unknown;
+};
+
+// Nobody made others wait for longer with a computation than that lasted.
+Causes causes_of(const Moment& said, uint64_t ticks) {
+    Causes causes{};
+    if (said.cause_peer != kNoPeer) causes.passed = earlier(ticks, ticks_of(said.debt));
+    const uint64_t rest = ticks - causes.passed;
+    causes.direct = said.work != 0 ? earlier(rest, ticks_of(said.work)) : rest;
+    causes.unknown = rest - causes.direct;
+    if (causes.unknown <= causes.direct / 64) {  // both are measured, and one is cut off
+        causes.direct = rest;
+        causes.unknown = 0;
+    }
+    return causes;
+}
+
+// The thread comes out of waiting: what it computed before is made up for as far as it waited.
+void make_up(Blame* blame, uint64_t ticks, uint64_t now) {
+    blame->heaviest_ticks = beyond(blame->heaviest_ticks, ticks);
+    blame->recent_ticks = beyond(blame->recent_ticks, ticks);
+    const uint64_t worked = beyond(beyond(now, blame->work_since), ticks);
+    blame->work_since = now - beyond(worked, ticks);
+}
+
+// It is late now because of what made it wait, by as much more as it was before if that was the
+// same; unless it was little against what nobody has heard of, or against the last waiting. False:
+// it was.
+bool take_debt(Thread* thread, uint32_t cause_peer, uint32_t cause_path, uint64_t ticks) {
+    Blame* blame = &thread->blame;
+    blame->owed_ticks += ticks;
+    if (cause_peer != blame->cause_peer || cause_path != blame->cause_path) {
+        if (ticks * 4 < (blame->debt_is_told ? blame->last_ticks : blame->debt_ticks)) return false;
+        blame->debt_ticks = 0;
+    }
+    blame->debt_ticks += ticks;
+    blame->last_ticks = ticks;
+    blame->cause_peer = cause_peer;
+    blame->cause_path = cause_path;
+    blame->debt_is_told = false;
+    return true;
+}
+
+// It waited, but for whom is not known.
+void take_unknown_debt(Call* call, uint64_t ticks) {
+    make_up(&call->thread->blame, ticks, call->end_ticks);
+    take_debt(call->thread, kNoPeer, 0, ticks);
+}
+
+void book_causes(Thread* thread, uint32_t peer, const Moment& said, const Causes& causes) {
+    book_cause(thread, peer, said.path, causes.direct, true);
+    book_cause(thread, said.cause_peer, said.cause_path, causes.passed, false);
+    if (causes.unknown == 0) return;
+    thread->record->rest_cause_ticks += causes.unknown;
+    thread->record->rest_cause_count += 1;
+}
+
+// The computation since the thread's last call is not booked yet.
+void note_computation(Call* call, uint64_t ticks) {
+    const Blame& blame = call->thread->blame;
+    if (ticks <= blame.heaviest_ticks && ticks <= blame.recent_ticks) return;
+    const CellIndex interval = interval_before(call->thread, call->index);
+    if (interval != 0) note_work(call, interval, ticks);
+}
+
+}  // namespace
+
+void open_waits(int world_size) {
+    // Alone it waits for nobody, unless it meets another world (ranks.cpp).
+    if (world_size < 2 && (g_process.header->flags & kFileSpawned) == 0) {
+        g_process.header->flags |= kFileWaits;
+    }
+    if (g_process.options.wait == WaitMode::kOff || world_size < 2) return;
+    name_first_comms(world_size);
+    open_exchange(count_neighbours());
+}
+
+void finish_opening_waits() {
+    const bool far = open_letters();
+    if (!exchange_is_open() && !far) return;
+    if (exchange_is_open()) unlink_exchange();
+    if (open_channels(static_cast<uint32_t>(g_process.header->world_size))) {
+        g_process.header->flags |= kFileWaits;
+    }
+    calibrate_channels();
+    if (far) open_far_meetings();
+    // All ranks met: what they did before they started MPI makes nobody wait now.
+    if (t_thread != nullptr) forget_debt(t_thread, now_ticks());
+}
+
+void begin_round(Call* call, uint32_t* told) {
+    Blame* blame = &call->thread->blame;
+    if (*told == blame->round) {
+        const uint64_t since = beyond(call->start_ticks, call->thread->last_ticks);
+        note_computation(call, beyond(since, lost_so_far(call)));
+        blame->heaviest_ticks = blame->recent_ticks;
+        blame->path = blame->recent_path;
+        blame->recent_ticks = 0;
+        blame->round_ticks = call->start_ticks;
+        blame->round += 1;
+    }
+    *told = blame->round;
+}
+
+Moment moment_of(Call* call) {
+    Thread* thread = call->thread;
+    stamp_virtual(call);
+    const uint64_t since = beyond(call->start_ticks, thread->last_ticks);
+    note_computation(call, beyond(since, lost_so_far(call)));
+    const Blame& blame = thread->blame;
+    const uint64_t work = beyond(call->start_ticks, blame.work_since) | uint64_t{1} << kDebtShift;
+    return {{call->start_ticks, call->start_virtual}, blame.path, kNoPeer, 0, 0, short_ticks(work)};
+}
+
+void add_debt(Thread* thread, uint64_t* told, Moment* said) {
+    Blame* blame = &thread->blame;
+    const uint64_t news = blame->owed_ticks - *told;
+    if (blame->debt_ticks == 0 || news == 0) return;
+    *told = blame->owed_ticks;
+    blame->debt_is_told = true;
+    said->cause_peer = blame->cause_peer;
+    said->cause_path = blame->cause_path;
+    said->debt = short_ticks(earlier(blame->debt_ticks, news));
+}
+
+void forget_debt(Thread* thread, uint64_t now) {
+    Blame* blame = &thread->blame;
+    blame->work_since = now;
+    blame->last_ticks = 0;
+    blame->heaviest_ticks = 0;
+    blame->recent_ticks = 0;
+    blame->debt_ticks = 0;
+}
+
+void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks) {
+    if (ticks == 0) return;
+    Thread* thread = call->thread;
+    WaitPart* part = wait_part(call);
+    if (part == nullptr) {
+        thread->record->dropped += 1;
+        return;
+    }
+    const Causes causes = causes_of(said, ticks);
+    call->part->sync_ticks += ticks;
+    part->passed_on_ticks += causes.passed;
+    if (kind != WaitKind::kCollective) book_peer_wait(call, peer, ticks);
+    if (kind == WaitKind::kLateSender) part->late_sender_ticks += ticks;
+    if (kind == WaitKind::kLateReceiver) part->late_receiver_ticks += ticks;
+    PartnerRecord* partner = find_partner(call, part, peer, said.path);
+    if (partner != nullptr) {
+        partner->count += 1;
+        partner->ticks += ticks;
+        partner->passed_on_ticks += causes.passed;
+        partner->max_ticks = later(partner->max_ticks, ticks);
+    } else {
+        part->rest_count += 1;
+        part->rest_ticks += ticks;
+    }
+    book_causes(thread, peer, said, causes);
+    make_up(&thread->blame, ticks, call->end_ticks);
+    bool owes = false;
+    if (causes.passed * 2 >= ticks) {
+        owes = take_debt(thread, said.cause_peer, said.cause_path, ticks);
+    } else if (causes.unknown * 2 >= ticks) {
+        owes = take_debt(thread, kNoPeer, 0, ticks);
+    } else {
+        owes = take_debt(thread, peer, said.path, ticks);
+    }
+    if (!owes) return;
+    // Who was waited for is as late as this thread is now.
+    Channel* channel = peer < g_channel_count ? g_channels[peer] : nullptr;
+    if (channel != nullptr && channel != &g_no_channel) {
+        channel->debt_told = thread->blame.owed_ticks;
+    }
+}
+
+uint64_t Waiting::travelled(const Moment& said, uint64_t travel) const {
+    return said.at.virt + earlier(travel, beyond(left_, said.at.real));
+}
+
+void Waiting::consider(uint64_t arrival, WaitKind kind, uint32_t peer, const Moment& said) {
+    // left_ is without dwell's own cost, which is an estimate.
+    const uint64_t unsure = 2 * (g_process.call_cost_ticks + g_process.tell_cost_ticks);
+    if (said.at.real > left_ + unsure) clock_error_ = true;
+    if (arrival < arrival_) return;
+    arrival_ = arrival;
+    decisive_ = {said, peer, kind};
+}
+
+void Waiting::add_message(Channel* channel, uint32_t peer, uint64_t bytes, const Moment& said) {
+    const uint64_t found = found_cost_ticks(bytes);
+    const uint32_t least = channel->travel[travel_class(bytes)];
+    consider(travelled(said, least != 0 ? least : found), WaitKind::kLateSender, peer, said);
+    until_ = later(until_, said.at.real + beyond(least, found));
+    found_ticks_ += found;
+    messages_ += 1;
+    if (last_channel_ != nullptr && said.at.real < last_.said.at.real) return;
+    last_ = {said, peer, WaitKind::kLateSender};
+    last_channel_ = channel;
+    last_bytes_ = bytes;
+}
+
+void Waiting::add_meeting(WaitKind kind, uint32_t peer, const Moment& said) {
+    meetings_ += 1;
+    until_ = later(until_, said.at.real);
+    consider(meeting_ending(entered_, left_, said.at).virt, kind, peer, said);
+}
+
+void Waiting::add_estimated(Channel* channel, uint32_t peer, uint64_t bytes) {
+    found_ticks_ += found_cost_ticks(bytes);
+    estimated_channel_ = channel;
+    estimated_peer_ = peer;
+    estimated_bytes_ = bytes;
+}
+
+// A call that blocked for such a message: at its end the thread has lost what the partner has, if
+// that is more than it lost itself, and the message was on its way for as long as others.
+bool Waiting::estimate() {
+    const FarChannel& far = *estimated_channel_->far;
+    const uint32_t travel = far.usual_travel[travel_class(estimated_bytes_)];
+    uint64_t lost = 0;
+    if (travel == 0 || !lost_by_partner(far, left_ - travel, &lost)) return false;
+    const uint64_t arrival = left_ - later(lost, entered_.real - entered_.virt);
+    const Instant sent{left_ - travel, arrival - travel};
+    until_ = later(until_, left_ - earlier(travel, found_cost_ticks(estimated_bytes_)));
+    consider(arrival, WaitKind::kLateSender, estimated_peer_, {sent, far.last.path, kNoPeer, 0, 0});
+    return true;
+}
+
+bool Waiting::settle_times(Call* call, bool blocked) {
+    if (blocked) unknown_ += later_;
+    if (estimated_channel_ != nullptr) {
+        if (!blocked) {
+            messages_ += 1;  // it was there
+        } else if (estimate()) {
+            meetings_ += 1;
+            WaitPart* part = wait_part(call);
+            if (part != nullptr) part->estimated += 1;
+        } else {
+            unknown_ += 1;
+        }
+    }
+    if (unknown_ != 0 || guessed_ != 0) {
+        WaitPart* part = wait_part(call);
+        if (part != nullptr) {
+            if (unknown_ != 0) part->unknown += 1;
+            part->guessed += guessed_;
+        }
+    }
+    if (messages_ + meetings_ == 0) {
+        if (unknown_ != 0) take_unknown_debt(call, beyond(left_, entered_.real));
+        return unknown_ == 0;
+    }
+    if (clock_error_) call->thread->record->clock_errors += 1;
+    const uint64_t elapsed = beyond(left_, entered_.real);
+    uint64_t virt = entered_.virt;
+    if (messages_ != 0) {
+        const uint64_t worked = beyond(left_, later(until_, entered_.real));
+        virt += earlier(later(worked, found_ticks_), elapsed);
+    }
+    // Its receiver was there before the message was sent.
+    if (last_channel_ != nullptr && last_.said.at.real >= entered_.real) {
+        uint32_t* least = &last_channel_->travel[travel_class(last_bytes_)];
+        const uint64_t travel = beyond(left_, last_.said.at.real);
+        if (travel < UINT32_MAX && (*least == 0 || travel < *least)) {
+            *least = static_cast<uint32_t>(travel);
+        }
+        if (last_channel_->far != nullptr && travel < UINT32_MAX) {
+            note_travel(last_channel_->far, travel_class(last_bytes_),
+                        static_cast<uint32_t>(travel));
+        }
+        consider(travelled(last_.said, travel), last_.kind, last_.peer, last_.said);
+    }
+    const uint64_t end = earlier(later(virt, arrival_), left_);
+    const Ending ending = ending_at(entered_, end, decisive_.said.at.virt);
+    call->ticks = ending.virt - entered_.virt;
+    book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, ending.sync);
+    if (unknown_ != 0) take_unknown_debt(call, beyond(elapsed, ending.sync));
+    if (open_ && ending.sync != 0 && call->part->wait != 0) {
+        cell_at<WaitPart>(call->part->wait)->estimated += 1;
+    }
+    return unknown_ == 0;
+}
+
+}  // namespace dwell

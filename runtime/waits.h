@@ -1,0 +1,200 @@
+// Who waited for whom, how long, and why: the wait analysis (DESIGN 4). Wrappers say what they
+// begin (tell_send, meet_senders), and settle a call, between stop() and its booking, by what its
+// partners said: that sets the call's virtual duration.
+//
+// Why: a thread remembers the computation that took most of its time since it last waited itself,
+// or for a partner since it last told that one, and by how much it is late because of its own
+// waiting for one cause (its debt). Both go with its messages, as does how long it has computed at
+// most since it last waited. Who waits for it books the waiting as far as the debt reaches under
+// the cause of that, and as far as it can have computed under that computation; of the rest the
+// cause is not known. Each partner hears of each waiting once: after that the partner is late as
+// well, and what it waits then is the sender's own doing.
+//
+// All of this is the calling thread's own, but for what channels.h shares. Not signal-safe.
+#ifndef DWELL_RUNTIME_WAITS_H_
+#define DWELL_RUNTIME_WAITS_H_
+
+#include "runtime/channels.h"
+#include "runtime/comm_names.h"
+#include "runtime/records.h"
+#include "runtime/requests.h"
+
+namespace dwell {
+
+enum class WaitKind : uint8_t { kLateSender, kLateReceiver, kCollective };
+
+// In MPI_Init: before the observed ranks meet, and after that. Without effect when the user wants
+// none, or is alone on the node.
+void open_waits(int world_size);
+void finish_opening_waits();
+
+// Somebody is told of the thread's work again: from now on only what it did since the last time
+// counts. `told` is the round that they heard of last. After start(), before moment_of().
+void begin_round(Call* call, uint32_t* told);
+
+// The thread's moment at the start of the call, for everybody who depends on it, without its debt.
+// After start(); sets call->start_virtual.
+Moment moment_of(Call* call);
+
+// Adds the debt as far as they have not heard of it: `told` is what they have.
+void add_debt(Thread* thread, uint64_t* told, Moment* said);
+
+// What a call waited for, gathered from all that it completed.
+class Waiting {
+  public:
+    // After stop().
+    explicit Waiting(Call* call) : thread_(call->thread) {
+        stamp_virtual(call);
+        entered_ = {call->start_ticks + call->before_ticks, call->start_virtual};
+        left_ = entered_.real + call->ticks;
+        until_ = entered_.real;
+        arrival_ = call->start_virtual;
+    }
+    // A message of `bytes` from `peer` was received.
+    void add_message(Channel* channel, uint32_t peer, uint64_t bytes, const Moment& said);
+    // The call could not end before `peer` was there: said.at is when it came.
+    void add_meeting(WaitKind kind, uint32_t peer, const Moment& said);
+    // A message from another host, which did not say when it was sent.
+    void add_estimated(Channel* channel, uint32_t peer, uint64_t bytes);
+    // A partner's time is not known; or it may be that of another message.
+    void add_unknown() { unknown_ += 1; }
+    void add_guessed() { guessed_ += 1; }
+    // That the call waited for its partners is an estimate: the standard leaves open whether it
+    // does, or they are on other hosts and did not say when they came.
+    void add_open() { open_ = true; }
+    // A partner is further on, so that it is not known when it came; if the call blocked, that
+    // may have been for it.
+    void add_later() { later_ += 1; }
+    bool has_later() const { return later_ != 0; }
+    // When the call began and ended.
+    const Instant& entered() const { return entered_; }
+    uint64_t left() const { return left_; }
+    Thread* thread() const { return thread_; }
+
+    // Sets the call's virtual duration and books what it waited. `blocked`: it took longer than a
+    // call that finds all its messages. False when some partner's time is not known. All that dwell
+    // did since the call ended is measured here: most of it is fetching what partners wrote.
+    bool settle(Call* call, bool blocked) {
+        const bool known = settle_times(call, blocked);
+        thread_->slow_ticks = call->slow_ticks + settled_ticks() - call->end_ticks;
+        return known;
+    }
+    // Its senders' times say that all its messages were there when it began, however long it took:
+    // with caches that have forgotten MPI, tens of microseconds.
+    bool found_all() const {
+        return messages_ != 0 && meetings_ + unknown_ + guessed_ == 0 &&
+               estimated_channel_ == nullptr && until_ == entered_.real;
+    }
+
+  private:
+    struct Partner {
+        Moment said;
+        uint32_t peer;
+        WaitKind kind;
+    };
+    void consider(uint64_t arrival, WaitKind kind, uint32_t peer, const Moment& said);
+    uint64_t travelled(const Moment& said, uint64_t travel) const;
+
+    bool settle_times(Call* call, bool blocked);
+    bool estimate();
+
+    Thread* thread_;
+    Instant entered_;
+    uint64_t left_;       // but for dwell's own cost
+    uint64_t until_;      // the real time until which it certainly waited
+    uint64_t arrival_;    // the latest, on the virtual clock
+    Partner decisive_{};  // whose it is
+    Partner last_;        // of the messages, the one that was sent last: with last_channel_
+    Channel* last_channel_ = nullptr;
+    uint64_t last_bytes_;
+    uint64_t found_ticks_ = 0;  // what its messages cost when they are there
+    uint32_t messages_ = 0;
+    uint32_t meetings_ = 0;
+    uint32_t unknown_ = 0;
+    uint32_t guessed_ = 0;
+    uint32_t later_ = 0;
+    Channel* estimated_channel_ = nullptr;  // of the last estimated message, and with it these
+    uint32_t estimated_peer_;
+    uint64_t estimated_bytes_;
+    bool clock_error_ = false;
+    bool open_ = false;
+};
+
+// A statement's waiting for `peer`, `ticks` long: its node's, the partner's, the cause's, and the
+// thread's own debt. Waiting::settle does this; collectives that are settled elsewhere as well.
+void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks);
+
+// All ranks left a collective of the whole world together: nobody is late any more.
+void forget_debt(Thread* thread, uint64_t now);
+
+// The wrappers' part: messages between two ranks (waits_messages.cpp). What is asked here of a
+// communicator or datatype before MPI has checked it is asked by its handle alone.
+
+inline bool waits_are_open() { return g_channels != nullptr; }
+
+// What a send said.
+struct Told {
+    Announced announced;
+    Channel* channel;  // null: nothing was said
+    uint32_t peer;
+    uint32_t comm;
+    uint64_t bytes;  // UINT64_MAX: not known yet
+    SendMode mode;
+    bool meets;  // it may wait for its receiver: asks when that came
+};
+Told tell(Call* call, int dest, int tag, MPI_Comm comm, MPI_Datatype type, int count,
+          SendMode mode);
+// A send is about to begin. After start().
+inline Told tell_send(Call* call, int dest, int tag, MPI_Comm comm, MPI_Datatype type, int count,
+                      SendMode mode) {
+    if (!waits_are_open() || dest < 0) return {};
+    return tell(call, dest, tag, comm, type, count, mode);
+}
+// It failed.
+inline void untell(const Told& told) {
+    if (told.channel != nullptr) withdraw(told.channel, told.announced);
+}
+
+// A receive is about to wait: senders that wait for it learn when it came. After start().
+void meet(Call* call, int source, int tag, MPI_Comm comm);
+inline void meet_senders(Call* call, int source, int tag, MPI_Comm comm) {
+    if (waits_are_open() && source != MPI_PROC_NULL) meet(call, source, tag, comm);
+}
+
+// The call is complete: sets its virtual duration. True when all that it may have waited for is
+// known; where not, its blocking is estimated from its duration. `blocked`, what that duration
+// seems to say, becomes false when the senders' times say that all messages were there.
+bool settle_send(Call* call, const Told& told, uint64_t bytes, bool blocked);
+bool settle_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status, bool* blocked);
+bool settle_send_receive(Call* call, const Told& told, uint64_t sent, MPI_Comm comm, int source,
+                         const MPI_Status* status, bool* blocked);
+// A probe that waits: its message is left where it is.
+bool settle_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blocked);
+
+// What was said of a message that was received, on this node.
+struct Heard {
+    Channel* channel;
+    uint32_t peer;
+    bool known;
+    bool guessed;
+    Moment said;
+};
+Heard hear(Call* call, MPI_Comm comm, const MPI_Status* status);
+void add_heard(Waiting* waiting, const Heard& heard, uint64_t bytes);
+
+// Requests. A receive request's turn among the receives of its messages:
+void post_request(Call* call, Request* content, MPI_Comm comm, int source, int tag);
+// A persistent one's, and a persistent send's message. Before MPI_Start.
+void tell_start(Call* call, int count, const MPI_Request* requests);
+void untell_start(int count, const MPI_Request* requests);
+// A wait for it begins.
+void meet_request(Call* call, const Request& request);
+// It is complete.
+void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
+                    const MPI_Status* status);
+// It never will be.
+void give_up_request(const Request& request);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_WAITS_H_

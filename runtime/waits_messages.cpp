@@ -1,0 +1,407 @@
+// The wait analysis of messages between two ranks: what wrappers and requests say and hear.
+#include "runtime/eager_limits.h"
+#include "runtime/far_letters.h"
+#include "runtime/mpi_semantics.h"
+#include "runtime/order.h"
+#include "runtime/waits.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr int kMostAnswered = 64;  // channels that a receive from any source looks at
+
+// The bytes of a type that was used before; UINT64_MAX when nothing is known of the handle.
+uint64_t known_bytes(const Thread* thread, MPI_Datatype type, int count) {
+    const auto handle = reinterpret_cast<uintptr_t>(type);
+    const TypeEntry& entry = thread->types[(handle / 64) & (kTypeEntries - 1)];
+    const bool known =
+        entry.type == handle && entry.epoch == g_process.type_epoch.load(std::memory_order_relaxed);
+    return known ? as_count(count) * entry.bytes : UINT64_MAX;
+}
+
+// The channel to a rank of a communicator, when dwell knows both.
+struct Way {
+    Channel* channel;
+    uint32_t peer;
+    uint32_t comm;
+};
+Way way_to(Thread* thread, MPI_Comm comm, int rank) {
+    const CommName* name = name_of_comm(thread, comm);
+    if (name == nullptr || rank < 0 || rank >= name->size) return {nullptr, kNoPeer, 0};
+    const uint32_t peer = peer_of(thread, comm, rank);
+    return {channel_with(thread, peer), peer, name->name};
+}
+
+// The same of a message from another host. Without its time the partner's intrusion is estimated.
+__attribute__((noinline)) void add_received_far(Waiting* waiting, const Way& way, int tag,
+                                                uint32_t ticket, uint64_t bytes, Thread* thread) {
+    FarChannel* far = way.channel->far;
+    thread->slow_ticks += collect_letters(thread, far, waiting->left());
+    const ChannelLock lock(way.channel);
+    Moment said;
+    const FarNumber number = lock.held() ? count_received(far, way.comm, tag, ticket) : FarNumber{};
+    if (!take_far(far, way.comm, tag, number, &said)) {
+        waiting->add_estimated(way.channel, way.peer, bytes);
+        return;
+    }
+    if (number.guessed) waiting->add_guessed();
+    if (bytes > g_eager_limits.hosts) {
+        waiting->add_meeting(WaitKind::kLateSender, way.peer, said);
+    } else {
+        waiting->add_message(way.channel, way.peer, bytes, said);
+    }
+}
+
+Heard hear_on(const Way& way, int tag, uint32_t ticket) {
+    Heard heard;  // what was said is not known yet
+    heard.channel = way.channel;
+    heard.peer = way.peer;
+    heard.guessed = false;
+    heard.known = way.channel != nullptr &&
+                  take(way.channel, way.comm, tag, ticket, &heard.said, &heard.guessed);
+    return heard;
+}
+
+// What a message was sent with, as far as it is known.
+void add_received(Waiting* waiting, const Way& way, int tag, uint32_t ticket, uint64_t bytes) {
+    if (way.channel != nullptr && way.channel->far != nullptr) {
+        add_received_far(waiting, way, tag, ticket, bytes, waiting->thread());
+        return;
+    }
+    add_heard(waiting, hear_on(way, tag, ticket), bytes);
+}
+
+// A send that had to meet its receiver. No answer: the receiver was there before.
+void add_sent(Waiting* waiting, const Announced& announced, uint32_t peer) {
+    Moment answer;
+    if (announced.entry == nullptr) {
+        waiting->add_unknown();
+    } else if (answer_of(announced, &answer)) {
+        waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
+    }
+}
+
+// Its receiver is on another host, and has said when it came, if the letter about the message asked
+// for that.
+__attribute__((noinline)) void add_sent_far(Waiting* waiting, Channel* channel, uint32_t question,
+                                            uint32_t peer) {
+    Moment answer;
+    do {
+        const ChannelLock lock(channel);
+        if (lock.held() && find_answer(*channel->far, question, &answer)) {
+            waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
+            return;
+        }
+    } while (question != 0 && take_one_letter(waiting->thread()));
+    waiting->add_unknown();
+}
+
+// To another host: now and then. The question that goes with it, 0 for none.
+__attribute__((noinline)) uint32_t say_far(Call* call, const Way& way, int tag, bool asks) {
+    ChannelEntry entry{};
+    entry.said = moment_of(call);
+    {
+        const ChannelLock lock(way.channel);
+        if (!lock.held()) way.channel->far->silent = true;  // this message is not counted
+        if (!count_sent(way.channel->far, way.comm, tag, &entry)) return 0;
+        if (asks) set_question(&entry, next_question(way.channel->far));
+    }
+    if (!may_send_letter(way.channel->far, call->start_ticks)) return 0;
+    add_debt(call->thread, &way.channel->debt_told, &entry.said);
+    send_letter(way.channel->far, &entry);
+    begin_work(call, now_ticks());
+    return question_of(entry);
+}
+
+Announced say(Call* call, const Way& way, int tag, bool meets) {
+    if (way.channel->far != nullptr) {
+        return {nullptr, say_far(call, way, tag, meets)};
+    }
+    begin_round(call, &way.channel->work_told);
+    Moment said = moment_of(call);
+    add_debt(call->thread, &way.channel->debt_told, &said);
+    said.at.real = now_ticks();
+    begin_work(call, said.at.real + g_process.tell_cost_ticks);
+    const Announced announced = announce(way.channel, said, way.comm, tag, meets);
+    if (g_process.preserve_order) [[unlikely]]
+        wake(call, way.peer, way.comm, tag);
+    return announced;
+}
+
+// Whether the send may wait for its receiver.
+bool is_meeting(const Channel* channel, SendMode mode, uint64_t bytes) {
+    const uint64_t limit = channel->far != nullptr ? g_eager_limits.hosts : g_eager_limits.copied;
+    return mode == kSynchronousSend || (mode == kStandardSend && bytes > limit);
+}
+
+// Its receiver is on another host.
+bool is_far_meeting(const Request& request) {
+    if (request.peer >= g_channel_count || g_channels[request.peer] == nullptr) return false;
+    const Channel* channel = g_channels[request.peer];
+    return channel->far != nullptr && is_meeting(channel, request.mode, request.bytes);
+}
+
+// A send of so many bytes could not end without its receiver.
+bool had_to_meet(const Told& told, uint64_t bytes) {
+    return told.meets && is_meeting(told.channel, told.mode, bytes);
+}
+
+void add_told(Waiting* waiting, const Told& told) {
+    if (told.channel->far != nullptr) {
+        add_sent_far(waiting, told.channel, told.announced.number, told.peer);
+    } else {
+        add_sent(waiting, told.announced, told.peer);
+    }
+}
+
+// Finding a channel for the first time is slow: the call begins after that.
+class Lookup {
+  public:
+    explicit Lookup(Call* call) : call_(call), slow_ticks_(call->thread->slow_ticks) {}
+    ~Lookup() {
+        if (call_->thread->slow_ticks != slow_ticks_) start(call_);
+    }
+    Lookup(const Lookup&) = delete;
+    Lookup& operator=(const Lookup&) = delete;
+
+  private:
+    Call* call_;
+    uint64_t slow_ticks_;
+};
+
+Way look_up(Call* call, MPI_Comm comm, int rank) {
+    const Lookup lookup(call);
+    return way_to(call->thread, comm, rank);
+}
+
+// A letter that has come asks when the receiver does: then that is late.
+__attribute__((noinline)) void answer_far(Call* call, const Way& way, int tag, uint32_t ticket) {
+    FarChannel* far = way.channel->far;
+    while (may_have_letter(far, call->start_ticks) && take_one_letter(call->thread)) {
+    }
+    uint32_t question = 0;
+    {
+        const ChannelLock lock(way.channel);
+        if (lock.held()) question = take_question(far, way.comm, tag, ticket);
+    }
+    if (question == 0) return;
+    begin_round(call, &way.channel->answer_told);
+    send_answer(far, question, moment_of(call));
+}
+
+void answer_waiting(Call* call, const Way& way, int tag, uint32_t ticket) {
+    if (way.channel->far != nullptr) {
+        if (!way.channel->far->is_asked) return;
+        answer_far(call, way, tag, ticket);
+        begin_work(call, now_ticks());
+        return;
+    }
+    if (!may_want_answer(way.channel)) return;
+    ChannelEntry* entry = find_entry(way.channel, way.comm, tag, ticket);
+    if (entry == nullptr || !wants_answer(entry)) return;
+    begin_round(call, &way.channel->answer_told);
+    answer(entry, moment_of(call));
+    begin_work(call, now_ticks());
+}
+
+// Any sender may be the one: all that wait learn when the receive began, and the last answer that
+// one of them has is the right one.
+void meet_any(Call* call, int tag, MPI_Comm comm) {
+    const CommName* name = name_of_comm(call->thread, comm);
+    if (name == nullptr) return;
+    int left = kMostAnswered;
+    for (Channel* channel = __atomic_load_n(&g_first_channel, __ATOMIC_ACQUIRE);
+         channel != nullptr && left > 0; channel = channel->next) {
+        if (channel->far != nullptr) continue;  // a letter does not say whom it lets wait
+        answer_waiting(call, {channel, kNoPeer, name->name}, tag, 0);
+        --left;
+    }
+}
+
+}  // namespace
+
+Told tell(Call* call, int dest, int tag, MPI_Comm comm, MPI_Datatype type, int count,
+          SendMode mode) {
+    const Way way = look_up(call, comm, dest);
+    if (way.channel == nullptr) return {};
+    const uint64_t bytes = known_bytes(call->thread, type, count);
+    const bool meets = is_meeting(way.channel, mode, bytes);
+    return {say(call, way, tag, meets), way.channel, way.peer, way.comm, bytes, mode, meets};
+}
+
+void meet(Call* call, int source, int tag, MPI_Comm comm) {
+    if (source < 0) {
+        if (g_process.preserve_order) {
+            say_waiting(call);
+            begin_work(call, now_ticks());
+        }
+        meet_any(call, tag, comm);
+        return;
+    }
+    const Way way = look_up(call, comm, source);
+    if (way.channel == nullptr) return;
+    if (g_process.preserve_order) {
+        say_receiving(call, way.peer, way.comm, tag, 0);
+        begin_work(call, now_ticks());
+    }
+    if (way.channel->far == nullptr) call->ahead = next_entry(way.channel);
+    answer_waiting(call, way, tag, 0);
+}
+
+bool settle_send(Call* call, const Told& told, uint64_t bytes, bool blocked) {
+    if (told.channel == nullptr) return false;
+    if (!had_to_meet(told, bytes) || !blocked) return true;
+    Waiting waiting(call);
+    add_told(&waiting, told);
+    return waiting.settle(call, blocked);
+}
+
+namespace {
+bool settle_received(Call* call, Waiting* waiting, bool* blocked) {
+    const bool known = waiting->settle(call, *blocked);
+    if (waiting->found_all()) *blocked = false;
+    return known;
+}
+}  // namespace
+
+bool settle_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status,
+                    bool* blocked) {
+    if (!waits_are_open()) return false;
+    if (source == MPI_PROC_NULL || status->MPI_SOURCE < 0) return true;
+    Waiting waiting(call);
+    add_received(&waiting, way_to(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG, 0,
+                 bytes_of(status));
+    return settle_received(call, &waiting, blocked);
+}
+
+bool settle_send_receive(Call* call, const Told& told, uint64_t sent, MPI_Comm comm, int source,
+                         const MPI_Status* status, bool* blocked) {
+    if (!waits_are_open()) return false;
+    if (source == MPI_ANY_SOURCE && g_process.preserve_order) {
+        call->thread->record->order_posted += 1;
+    }
+    Waiting waiting(call);
+    if (source != MPI_PROC_NULL && status->MPI_SOURCE >= 0) {
+        add_received(&waiting, way_to(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG, 0,
+                     bytes_of(status));
+    }
+    if (told.channel != nullptr && had_to_meet(told, sent) && *blocked) add_told(&waiting, told);
+    return settle_received(call, &waiting, blocked);
+}
+
+bool settle_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blocked) {
+    if (!waits_are_open()) return false;
+    Waiting waiting(call);
+    const Way way = way_to(call->thread, comm, status->MPI_SOURCE);
+    const ChannelEntry* entry = way.channel != nullptr && way.channel->far == nullptr
+                                    ? find_entry(way.channel, way.comm, status->MPI_TAG, 0)
+                                    : nullptr;
+    if (entry == nullptr) {
+        waiting.add_unknown();
+    } else {
+        waiting.add_message(way.channel, way.peer, 0, entry->said);
+    }
+    return settle_received(call, &waiting, blocked);
+}
+
+Heard hear(Call* call, MPI_Comm comm, const MPI_Status* status) {
+    return hear_on(way_to(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG, 0);
+}
+
+void add_heard(Waiting* waiting, const Heard& heard, uint64_t bytes) {
+    if (!heard.known) {
+        waiting->add_unknown();
+        return;
+    }
+    if (heard.guessed) waiting->add_guessed();
+    if (bytes > g_eager_limits.node) {
+        waiting->add_meeting(WaitKind::kLateSender, heard.peer, heard.said);
+    } else {
+        waiting->add_message(heard.channel, heard.peer, bytes, heard.said);
+    }
+}
+
+void post_request(Call* call, Request* content, MPI_Comm comm, int source, int tag) {
+    const CommName* name = name_of_comm(call->thread, comm);
+    content->comm = name != nullptr ? name->name : 0;
+    content->tag = tag;
+    if (name == nullptr || source < 0 || content->persistent) return;
+    Channel* channel = channel_with(call->thread, content->peer);
+    if (channel != nullptr) content->ticket = post(channel, content->comm, tag);
+}
+
+void tell_start(Call* call, int count, const MPI_Request* requests) {
+    for (int i = 0; i < count; ++i) {
+        const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
+        if (found.entry == nullptr || found.copy.peer == kNoPeer) continue;
+        const Request& request = found.copy;
+        Channel* channel = channel_with(call->thread, request.peer);
+        if (request.comm == 0 || channel == nullptr) continue;
+        if (request.kind == kSendRequest) {
+            const Announced announced =
+                say(call, {channel, request.peer, request.comm}, request.tag,
+                    is_meeting(channel, request.mode, request.bytes));
+            set_message(found, announced.entry, announced.number);
+        } else if (request.kind == kReceiveRequest) {
+            const uint32_t ticket = post(channel, request.comm, request.tag);
+            set_message(found, nullptr, ticket);
+            answer_waiting(call, {channel, request.peer, request.comm}, request.tag, ticket);
+        }
+    }
+}
+
+void untell_start(int count, const MPI_Request* requests) {
+    for (int i = 0; i < count; ++i) {
+        const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
+        if (found.entry != nullptr) give_up_request(found.copy);
+    }
+}
+
+void meet_request(Call* call, const Request& request) {
+    if (request.kind != kReceiveRequest || request.ticket == 0 || request.peer == kNoPeer) return;
+    Channel* channel = channel_with(call->thread, request.peer);
+    if (channel == nullptr) return;
+    if (channel->far == nullptr) call->ahead = next_entry(channel);
+    answer_waiting(call, {channel, request.peer, request.comm}, request.tag, request.ticket);
+}
+
+void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
+                    const MPI_Status* status) {
+    if (request.kind == kSendRequest) {
+        if (request.entry != nullptr && request.peer != kNoPeer) {
+            add_sent(waiting, {request.entry, request.number}, request.peer);
+        } else if (is_far_meeting(request)) {
+            add_sent_far(waiting, g_channels[request.peer], request.number, request.peer);
+        }
+        return;
+    }
+    if (request.kind == kCollectiveRequest) {
+        add_meeting_to(waiting, request);
+        return;
+    }
+    if (request.kind != kReceiveRequest) {
+        if (request.meets == Meets::kUnknown) waiting->add_unknown();
+        return;
+    }
+    if (peer == kNoPeer) return;
+    Channel* channel = peer < g_channel_count && request.comm != 0 ? g_channels[peer] : nullptr;
+    if (channel == &g_no_channel) channel = nullptr;
+    add_received(waiting, {channel, peer, request.comm}, status->MPI_TAG, request.ticket,
+                 bytes_of(status));
+}
+
+void give_up_request(const Request& request) {
+    if (request.kind == kReceiveRequest && request.peer == kNoPeer) g_far_uncounted = true;
+    if (request.peer >= g_channel_count || g_channels[request.peer] == nullptr) return;
+    Channel* channel = g_channels[request.peer];
+    if (channel == &g_no_channel) return;
+    if (request.kind != kReceiveRequest) return;
+    if (channel->far != nullptr) {
+        unpost_far(channel->far);
+    } else {
+        unpost(channel, request.ticket);
+    }
+}
+
+}  // namespace dwell

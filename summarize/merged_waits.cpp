@@ -1,0 +1,91 @@
+// See merged_waits.h.
+#include "summarize/merged_waits.h"
+
+#include <algorithm>
+
+namespace dwell {
+namespace {
+
+uint64_t hash_of(const MergedBlame& blame) {
+    return mix_hash(mix_hash(blame.group, blame.peer), blame.path);
+}
+
+bool is_sum(const MergedBlame& blame) { return blame.peer == kNoPeer; }
+
+void add_blame(const MergedBlame& from, MergedBlame* into) {
+    into->count += from.count;
+    into->time_ns += from.time_ns;
+    into->max_ns = std::max(into->max_ns, from.max_ns);
+    into->passed_on_ns += from.passed_on_ns;
+    into->lost_ns += from.lost_ns;
+}
+
+bool heavier(const MergedBlame& a, const MergedBlame& b) {
+    if (a.group != b.group) return a.group < b.group;
+    if (is_sum(a) != is_sum(b)) return is_sum(b);
+    if (a.time_ns != b.time_ns) return a.time_ns > b.time_ns;
+    if (a.peer != b.peer) return a.peer < b.peer;
+    return a.path < b.path;
+}
+
+}  // namespace
+
+uint32_t BlameTable::find(uint64_t hash, const MergedBlame& blame) const {
+    return index_.find(hash, [&](uint32_t i) {
+        const MergedBlame& other = (*list_)[i];
+        return other.group == blame.group && other.peer == blame.peer && other.path == blame.path;
+    });
+}
+
+bool BlameTable::load(size_t extra) {
+    const size_t most = list_->size() + extra;
+    if (!index_.reserve(most) || !list_->reserve(most)) return false;
+    for (size_t i = 0; i < list_->size(); i++) {
+        const uint64_t hash = hash_of((*list_)[i]);
+        if (find(hash, (*list_)[i]) == HashIndex::kAbsent) {
+            index_.insert(hash, static_cast<uint32_t>(i));
+        }
+    }
+    return true;
+}
+
+bool BlameTable::add(const MergedBlame& blame) {
+    const uint64_t hash = hash_of(blame);
+    const uint32_t known = find(hash, blame);
+    if (known != HashIndex::kAbsent) {
+        add_blame(blame, &(*list_)[known]);
+        return true;
+    }
+    if (!index_.reserve(list_->size() + 1) || !list_->push(blame)) return false;
+    index_.insert(hash, static_cast<uint32_t>(list_->size() - 1));
+    return true;
+}
+
+void keep_heaviest_blames(GrowArray<MergedBlame>* list, size_t limit) {
+    if (!std::is_sorted(list->begin(), list->end(), heavier)) {
+        std::sort(list->begin(), list->end(), heavier);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < list->size();) {
+        MergedBlame sum{};
+        sum.group = (*list)[i].group;
+        sum.peer = kNoPeer;
+        bool has_sum = false;
+        for (size_t of_group = 0; i < list->size() && (*list)[i].group == sum.group; i++) {
+            MergedBlame blame = (*list)[i];
+            if (!is_sum(blame) && of_group++ < limit) {
+                (*list)[kept++] = blame;
+                continue;
+            }
+            // The first to go is the heaviest that goes now.
+            if (!is_sum(blame)) blame.lost_ns = of_group == limit + 1 ? blame.time_ns : 0;
+            add_blame(blame, &sum);
+            has_sum = true;
+        }
+        // At least one entry was left out for this one, so it overwrites nothing unread.
+        if (has_sum) (*list)[kept++] = sum;
+    }
+    list->resize(kept);
+}
+
+}  // namespace dwell

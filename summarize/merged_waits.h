@@ -1,0 +1,33 @@
+// Waiting by who it was due to, while records are merged: bounded, whatever the number of ranks. Of
+// each communication node the partners, and of each computation the ranks, that made others wait
+// longest are kept, the others as one sum with a bound of what any one of them can miss (DESIGN 4).
+#ifndef DWELL_SUMMARIZE_MERGED_WAITS_H_
+#define DWELL_SUMMARIZE_MERGED_WAITS_H_
+
+#include "summarize/hash_index.h"
+#include "summarize/merged.h"
+
+namespace dwell {
+
+// Finds entries of one list by (group, peer, path).
+class BlameTable {
+  public:
+    explicit BlameTable(GrowArray<MergedBlame>* list) : list_(list) {}
+    // Also makes room for `extra` calls of add that cannot fail.
+    bool load(size_t extra);
+    // Adds to the entry of the same key. False when memory ran out.
+    bool add(const MergedBlame& blame);
+
+  private:
+    uint32_t find(uint64_t hash, const MergedBlame& blame) const;
+
+    GrowArray<MergedBlame>* list_;
+    HashIndex index_;
+};
+
+// Leaves the `limit` heaviest entries of each group; ties go to the lower peer, then path.
+void keep_heaviest_blames(GrowArray<MergedBlame>* list, size_t limit);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_MERGED_WAITS_H_

@@ -1,0 +1,143 @@
+// What the ranks of a job say of themselves, packed: in a merge step the descriptions of many ranks
+// are moved as they are, in the same time however many they are, and read only at the end, where
+// the profile is made (DESIGN 2). An entry holds what differs from the rank before it, so names
+// that ranks share are said once. Without exceptions: calls that need memory say whether they got
+// it.
+//
+// Bytes of an entry: a number whose bit i is set when field i differs from the entry before (the
+// first: from zeros and empty names); of each such field its difference, modulo 2^64 with the sign
+// in the lowest bit; of a name its length and its bytes with a zero behind them. Numbers
+// are in groups of seven bits, the lowest first, the eighth bit set in all but the last byte.
+#ifndef DWELL_SUMMARIZE_RANK_LIST_H_
+#define DWELL_SUMMARIZE_RANK_LIST_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/record_layout.h"
+#include "summarize/grow_array.h"
+
+namespace dwell {
+
+// Kept for every rank, whatever the size of the job.
+struct MergedRank {
+    uint32_t rank;
+    int32_t pid;
+    uint32_t state;  // FileState
+    uint32_t flags;  // FileFlags
+    uint32_t threads;
+    int32_t exit_code;
+    uint32_t sample_hz;
+    uint32_t callpath_depth;
+    int64_t start_unix_ns;
+    uint64_t real_ns;  // start of the process to the end of MPI_Finalize (or last finished call)
+    uint64_t intrusion_ns;     // of its first thread: real less virtual time at the end
+    uint64_t own_ns;           // of its first thread: what dwell itself cost
+    uint64_t injected_ns;      // delays added on purpose
+    uint64_t paused_ns;        // of its first thread
+    uint64_t call_cost_ns_q8;  // calibrated cost of a wrapped call, in 1/256 ns
+    uint64_t record_bytes;     // size of its record file
+    uint64_t samples;
+    uint64_t samples_in_calls;
+    uint64_t samples_lost;
+    uint64_t folded_paths;
+    uint64_t dropped;
+    uint64_t guessed;
+    uint64_t clock_errors;
+    uint64_t threads_served;
+    uint64_t probes;  // see ThreadRecord
+    uint64_t probes_missed;
+    uint64_t probes_dropped;
+    int64_t clock_offset_ns;  // see FileHeader
+    int64_t clock_drift_ns;
+    uint64_t clock_bound_ns;
+    uint64_t order_kept;
+    uint64_t order_far;
+    uint64_t order_posted;
+    uint64_t order_unknown;
+    uint64_t usage_ns;  // what of its time `usage` is of, from the start on; 0: not known
+    ProcessUsage usage;
+    const char* host = "";
+    const char* program = "";
+    const char* command = "";
+};
+
+class RankList {
+  public:
+    RankList() = default;
+    RankList(RankList&& other) noexcept { swap(other); }
+    RankList& operator=(RankList&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~RankList();
+    void swap(RankList& other) noexcept;
+
+    // Ranks in the list, as far as is known without reading it: what came from another process is
+    // believed until keep_readable().
+    uint32_t size() const { return count_; }
+    bool empty() const { return count_ == 0; }
+    uint64_t bytes() const { return bytes_; }
+    // The last entry once more, whole: by it the next list is joined without reading this one.
+    const GrowArray<char>& last() const { return last_; }
+
+    // The names are copied.
+    bool add(const MergedRank& rank);
+    // Appends `from`, which is empty afterwards; the time depends on neither size. False when
+    // memory ran out or the ends of the lists that meet are damaged: both are unchanged then.
+    bool take(RankList* from);
+    // Becomes the `count` ranks in `bytes`, of which only `last` is read now, and leaves `bytes`
+    // empty. False when they cannot be that: the list and `bytes` are unchanged then.
+    bool adopt(uint32_t count, GrowArray<char>* bytes, GrowArray<char>* last);
+    bool is_readable() const;
+    // Leaves the entries before the first damaged one. False when any had to go.
+    bool keep_readable();
+
+    // The bytes of the list in order, in a few pieces: use(bytes, size) -> goes on?
+    template <typename Use>
+    bool each_piece(Use use) const {
+        for (const Piece& piece : pieces_) {
+            if (!use(piece.data + piece.begin, piece.end - piece.begin)) return false;
+        }
+        return true;
+    }
+
+  private:
+    friend class RankReader;
+    struct Piece {  // starts and ends between entries
+        char* data;
+        size_t begin;
+        size_t end;
+        size_t capacity;
+    };
+
+    bool make_room(size_t bytes);
+    void append(const char* bytes, size_t size);
+
+    GrowArray<Piece> pieces_;
+    uint32_t count_ = 0;
+    uint64_t bytes_ = 0;
+    GrowArray<char> last_;
+};
+
+// Reads a list that does not change meanwhile; the names lie in the list.
+class RankReader {
+  public:
+    explicit RankReader(const RankList& list) : list_(list) {}
+    // False behind the last rank, and where the bytes are damaged.
+    bool next(MergedRank* rank);
+
+  private:
+    friend class RankList;
+    bool at_end() const { return read_ == list_.count_ && piece_ == list_.pieces_.size(); }
+
+    const RankList& list_;
+    MergedRank previous_{};
+    uint32_t read_ = 0;
+    size_t piece_ = 0;
+    size_t at_ = 0;  // in the piece, from its `begin`
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_RANK_LIST_H_

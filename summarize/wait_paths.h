@@ -1,0 +1,33 @@
+// What a partner was doing, from the hash by which ranks name it to each other
+// (runtime/path_hash.h) to the interval of the merged records.
+#ifndef DWELL_SUMMARIZE_WAIT_PATHS_H_
+#define DWELL_SUMMARIZE_WAIT_PATHS_H_
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "summarize/merged.h"
+
+namespace dwell {
+
+class WaitPaths {
+  public:
+    explicit WaitPaths(const Merged& merged);
+
+    // The interval of that hash: a merged node, of several (one path from `from` to `to`, met at
+    // different places) the longest. kNoNode: there is none, or two paths have the same hash.
+    uint32_t interval_of(uint32_t path) const;
+
+  private:
+    struct Named {
+        uint64_t from;
+        uint64_t to;
+        uint32_t interval;
+        bool ambiguous;
+    };
+    std::unordered_map<uint32_t, Named> intervals_;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_WAIT_PATHS_H_

@@ -1,0 +1,63 @@
+"""Rows about OpenMP: what its constructs cost more under observation."""
+
+import os
+import statistics
+
+from measuring import number_after, ratios
+from rows import Row, row, verdict
+
+# Construct, events of the forking thread, nanoseconds to reach in all.
+FIGURES = (("region", "an empty parallel region, 2 threads", 300),
+           ("loop", "a worksharing loop (2 events)", 2 * 60),
+           ("barrier", "a barrier (2 events)", 2 * 60),
+           ("task", "an explicit task (3 events)", 3 * 60),
+           ("critical", "a critical section (3 events)", 3 * 60))
+
+# Of openmp_work.c, with rounds for about half a second.
+WORK = {"stencil": 60, "sort": 15, "solver": 80}
+
+
+def environments(bench):
+    """Two threads that wait actively, without and with dwell."""
+    plain = {**bench.environment, "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "active"}
+    out = os.path.join(bench.directory("openmp"), "out")
+    return plain, {**plain, "LD_PRELOAD": bench.library, "DWELL_QUIET": "1",
+                   "DWELL_COMMAND": bench.dwell, "DWELL_OUT": out}
+
+
+@row("openmp")
+def openmp(bench):
+    """Runs with and without dwell: an OpenMP program has no way round it."""
+    argv = [bench.program("openmp_cost"), "100" if bench.quick else "4000"]
+    environment, observed = environments(bench)
+    plain, watched = bench.alternate(1 if bench.quick else max(7, bench.pairs),
+                                     lambda: bench.execute(argv, environment=environment)[0],
+                                     lambda: bench.execute(argv, environment=observed)[0])
+    rows = []
+    for name, what, limit in FIGURES:
+        bare = [number_after(f"{name}:", text) for text in plain]
+        added = [number_after(f"{name}:", text) - each for text, each in zip(watched, bare)]
+        middle = statistics.median(added)
+        rows.append(Row(f"openmp: {what}", f"{limit} ns more",
+                        f"{middle:.0f} ns more ({min(added):.0f} to {max(added):.0f} in "
+                        f"{len(added)} pairs), {statistics.median(bare):.0f} ns without",
+                        middle <= limit))
+    return rows
+
+
+@row("openmp_programs")
+def openmp_programs(bench):
+    """A stencil, a sort with tasks, a sparse solver: the time of their work."""
+    plain, observed = environments(bench)
+    rows = []
+    for kind, rounds in WORK.items():
+        argv = [bench.program("openmp_work"), kind, "1" if bench.quick else str(rounds)]
+
+        def work(environment):
+            return number_after("work_s", bench.execute(argv, environment=environment)[0])
+        bare, watched = bench.alternate(1 if bench.quick else max(11, bench.pairs),
+                                        lambda: work(plain), lambda: work(observed))
+        slower = ratios(watched, bare)
+        rows.append(Row(f"openmp, {kind}: 2 threads, observed", "1 %", slower.percent(),
+                        verdict(slower, slower.median <= 1.01)))
+    return rows

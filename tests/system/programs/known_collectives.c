@@ -1,0 +1,104 @@
+/* One rank is late for each collective by a set time; the others wait where the collective makes
+ * them depend on it, and not where it does not. Stamps as in known_waits.c.
+ *
+ * usage: mpirun -n 2 dwell run known_collectives FILE */
+#include <mpi.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { kTimes = 100, kLate_us = 3000 };
+static FILE* told;
+static int rank;
+static int last;
+static MPI_Group all;
+
+static long long now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+/* `late` comes later than the other rank. */
+static void come(int late, const char* name) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const long long end = now_ns() + (rank == late ? kLate_us : 20) * 1000LL;
+    while (now_ns() < end) continue;
+    fprintf(told, "%s %lld\n", name, now_ns());
+}
+
+static void one_round(void) {
+    MPI_Comm world = MPI_COMM_WORLD, comm;
+    double one[2] = {1, 2}, sum[4] = {0};
+    MPI_Request request;
+    come(0, "barrier"), MPI_Barrier(world);                                       /* @barrier */
+    come(0, "allreduce"), MPI_Allreduce(one, sum, 1, MPI_DOUBLE, MPI_SUM, world); /* @allreduce */
+    come(0, "alltoall"),
+        MPI_Alltoall(one, 1, MPI_DOUBLE, sum, 1, MPI_DOUBLE, world); /* @alltoall */
+    come(0, "allgather"),
+        MPI_Allgather(one, 1, MPI_DOUBLE, sum, 1, MPI_DOUBLE, world); /* @allgather */
+    come(0, "reduce_scatter"),
+        MPI_Reduce_scatter_block(one, sum, 1, MPI_DOUBLE, MPI_SUM, world); /* @reduce_scatter */
+    come(0, "bcast"), MPI_Bcast(one, 1, MPI_DOUBLE, 0, world);             /* @bcast */
+    come(0, "scatter"),
+        MPI_Scatter(one, 1, MPI_DOUBLE, sum, 1, MPI_DOUBLE, 0, world);               /* @scatter */
+    come(0, "scan"), MPI_Scan(one, sum, 1, MPI_DOUBLE, MPI_SUM, world);              /* @scan */
+    come(1, "reduce"), MPI_Reduce(one, sum, 1, MPI_DOUBLE, MPI_SUM, 0, world);       /* @reduce */
+    come(1, "gather"), MPI_Gather(one, 1, MPI_DOUBLE, sum, 1, MPI_DOUBLE, 0, world); /* @gather */
+    /* Who does not depend on the late one does not wait. */
+    come(1, "bcast_by_early"), MPI_Bcast(one, 1, MPI_DOUBLE, 0, world); /* @bcast_by_early */
+    come(0, "reduce_to_late"),
+        MPI_Reduce(one, sum, 1, MPI_DOUBLE, MPI_SUM, 0, world);               /* @reduce_to_late */
+    come(1, "scan_after"), MPI_Scan(one, sum, 1, MPI_DOUBLE, MPI_SUM, world); /* @scan_after */
+    MPI_Barrier(world);
+    MPI_Iallreduce(one, sum, 1, MPI_DOUBLE, MPI_SUM, world, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    come(0, "dup"), MPI_Comm_dup(world, &comm);                           /* @dup */
+    come(0, "disconnect"), MPI_Comm_disconnect(&comm);                    /* @disconnect */
+    come(0, "create_group"), MPI_Comm_create_group(world, all, 5, &comm); /* @create_group */
+    MPI_Comm_free(&comm);
+}
+
+/* Rank 0 has the lock, and gives it back late. Open MPI takes locks in MPI_Win_lock. */
+static void lock_round(MPI_Win window) {
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, window);
+        come(0, "lock"), MPI_Win_unlock(last, window);
+    } else {
+        come(0, "lock"), MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, window); /* @lock */
+        MPI_Win_unlock(last, window);
+    }
+    MPI_Barrier(MPI_COMM_WORLD); /* or rank 0 may take it again first, and wait for ever */
+}
+
+static void file_round(const char* path) {
+    MPI_File file;
+    const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR;
+    come(0, "open");
+    MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &file); /* @open */
+    come(0, "write");
+    MPI_File_write_at_all(file, 4 * rank, &rank, 1, MPI_INT, MPI_STATUS_IGNORE); /* @write */
+    fprintf(told, "written %lld\n", now_ns());
+    come(0, "close"), MPI_File_close(&file); /* @close */
+}
+
+int main(int argc, char** argv) {
+    char path[4096];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    snprintf(path, sizeof(path), "%s.%d", argc > 1 ? argv[1] : "told", rank);
+    told = fopen(path, "w");
+    if (told == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Comm_size(MPI_COMM_WORLD, &last);
+    last -= 1;
+    for (int i = 0; i < kTimes; ++i) one_round();
+    MPI_Win window;
+    void* memory;
+    MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    for (int i = 0; i < kTimes / 2; ++i) lock_round(window);
+    MPI_Win_free(&window);
+    snprintf(path, sizeof(path), "%s.file", argc > 1 ? argv[1] : "told");
+    for (int i = 0; i < 3; ++i) file_round(path);
+    MPI_Group_free(&all);
+    come(0, "finalize"), MPI_Finalize(); /* @finalize */
+    return 0;
+}

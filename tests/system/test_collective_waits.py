@@ -1,0 +1,72 @@
+"""Waiting of known length in collectives, as test_known_waits.py has it for messages between two ranks."""
+
+from harness import case, check_equal, check_near, main, profiled, program, scratch, source
+from test_known_waits import ALLOWED_S, TIMES, index_of, partners_of, repeated, stamps
+
+# Who is late, and whether the other one waits for it.
+COLLECTIVES = {
+    "barrier": ("MPI_Barrier", 0, True), "allreduce": ("MPI_Allreduce", 0, True),
+    "alltoall": ("MPI_Alltoall", 0, True), "allgather": ("MPI_Allgather", 0, True),
+    "reduce_scatter": ("MPI_Reduce_scatter_block", 0, True), "bcast": ("MPI_Bcast", 0, True),
+    "scatter": ("MPI_Scatter", 0, True), "scan": ("MPI_Scan", 0, True),
+    "reduce": ("MPI_Reduce", 1, True), "gather": ("MPI_Gather", 1, True),
+    "dup": ("MPI_Comm_dup", 0, True), "disconnect": ("MPI_Comm_disconnect", 0, True),
+    "create_group": ("MPI_Comm_create_group", 0, True), "lock": ("MPI_Win_lock", 0, True),
+    "open": ("MPI_File_open", 0, True), "close": ("MPI_File_close", 0, True),
+    "finalize": ("MPI_Finalize", 0, True),
+    "bcast_by_early": ("MPI_Bcast", 1, False), "reduce_to_late": ("MPI_Reduce", 0, False),
+    "scan_after": ("MPI_Scan", 1, False)}
+
+
+@case
+def imbalance():
+    """Each collective waits for the rank that is late as long as the stamps say, where it depends on
+    that one, and does not wait where it does not."""
+    repeated(check_collectives)
+
+
+def check_collectives():
+    told = scratch("told")
+    profile = profiled([program("known_collectives"), told], 2)
+    file = source("programs/known_collectives.c")
+    ranks = [stamps(f"{told}.{rank}") for rank in (0, 1)]
+    for name, (call, late, waits) in COLLECTIVES.items():
+        both = list(zip(ranks[1 - late][name], ranks[late][name]))
+        waited = sum(max(0.0, second - first) for first, second in both) if waits else 0.0
+        # A late rank may turn out to be the earlier one where others disturb the machine.
+        other_way = sum(max(0.0, first - second) for first, second in both)
+        node = profile.at(file, name, call)
+        allowed = ALLOWED_S * max(len(both), 10) + other_way / 2
+        check_near(node.raw["sync_ns"] / 1e9, waited + other_way / 2, 0.02, allowed,
+                   f"seconds waited at @{name}")
+        check_equal(node.raw.get("unknown_waits", 0), 0, f"not known at @{name}")
+        peers = {p["peer_rank"] for p in partners_of(profile, index_of(profile, node))}
+        if waits and other_way == 0:
+            check_equal(peers, {late}, f"partner at @{name}")
+    check_written(profile, file, *ranks)
+
+
+def check_written(profile, file, late, early):
+    """A collective that need not wait for the late rank did so if it ended after that one came."""
+    calls = zip(early["write"], late["write"], early["written"])
+    waited = [came - begun for begun, came, ended in calls if begun < came < ended]
+    node = profile.at(file, "write", "MPI_File_write_at_all").raw
+    check_near(node["sync_ns"] / 1e9, sum(waited), 0.02, 10 * ALLOWED_S, "seconds waited at @write")
+    check_equal(node.get("estimated_waits", 0), len(waited), "estimated at @write")
+    check_equal(node.get("unknown_waits", 0), 0, "not known at @write")
+    named = [note for note in profile.json["notes"] if "MPI_File_write_at_all need not" in note]
+    check_equal(len(named), 1 if waited else 0, "notes of MPI_File_write_at_all")
+
+
+@case
+def no_warnings():
+    """A plain run of a program that does nothing unusual says nothing of times that are not known;
+    nor does one that is alone."""
+    for ranks, words in ((2, ["ring"]), (2, ["p2p_requests"]), (1, ["known_collectives", scratch("told")])):
+        profile = profiled([program(words[0]), *words[1:]], ranks, name=f"{words[0]}.{ranks}")
+        vague = [note for note in profile.json["notes"] if "not known" in note]
+        check_equal(vague, [], f"notes of {words[0]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""Waiting of known length: who waited for whom, and times that do not depend on dwell's own cost.
+
+The programs take their own time stamps in the same run, so that what is right follows from those,
+however busy the machine is. A rank that loses its processor between its own stamp and dwell's spoils
+a figure: then the run is repeated, at most twice.
+"""
+
+import csv
+import io
+import os
+import re
+
+from harness import (DWELL, Failure, Profile, case, check, check_equal, check_near, execute, main,
+                     marked_line, profiled, program, run_observed, run_plain, scratch, source)
+
+TIMES = 100
+ALLOWED_S = 100e-6  # a call, or 2 %
+# What is waited for: the late sender (rank 1 waits), or the late receiver (rank 0 waits).
+LATE_SENDER = {"recv": "MPI_Recv", "recv_large": "MPI_Recv", "recv_any": "MPI_Recv",
+               "wait_recv": "MPI_Wait", "waitall": "MPI_Waitall", "sendrecv": "MPI_Sendrecv",
+               "found": "MPI_Recv", "wait_persistent": "MPI_Wait"}
+LATE_RECEIVER = {"ssend": "MPI_Ssend", "send_large": "MPI_Send", "wait_issend": "MPI_Wait"}
+
+
+def repeated(attempt):
+    for last in (False, False, True):
+        try:
+            return attempt()
+        except Failure:
+            if last:
+                raise
+
+
+def stamps(path):
+    told = {}
+    with open(path, encoding="utf-8") as stream:
+        for line in stream:
+            name, ns = line.split()
+            told.setdefault(name, []).append(int(ns) / 1e9)
+    return told
+
+
+def partners_of(profile, node_index):
+    return [p for p in profile.json["partners"] if p["node"] == node_index]
+
+
+def index_of(profile, node):
+    return next(i for i, raw in enumerate(profile.nodes) if raw is node.raw)
+
+
+@case
+def point_to_point():
+    """Each line waits as long as the stamps of both ranks say (sum over 100 calls, 2 % or 100
+    microseconds a call), for the right partner; no line waits for one that was there."""
+    repeated(check_known_waits)
+
+
+def check_known_waits():
+    told = scratch("told")
+    profile = profiled([program("known_waits"), told], 2)
+    file = source("programs/known_waits.c")
+    ranks = [stamps(f"{told}.{rank}") for rank in (0, 1)]
+    for name, call in {**LATE_SENDER, **LATE_RECEIVER}.items():
+        waiter = 1 if name in LATE_SENDER else 0
+        waited = sum(max(0.0, late - early)
+                     for early, late in zip(ranks[waiter][name], ranks[1 - waiter][name]))
+        node = profile.at(file, name, call)
+        check_equal(node.count, TIMES, f"calls at @{name}")
+        sync_ns = node.raw["sync_ns"]
+        check_near(sync_ns / 1e9, waited, 0.02, ALLOWED_S * TIMES, f"seconds waited at @{name}")
+        kind = "late_sender_ns" if waiter == 1 else "late_receiver_ns"
+        check_equal(node.raw.get(kind, 0), sync_ns, f"{kind} at @{name}")
+        check(sync_ns <= node.time_ns, f"@{name} waited longer than it took")
+        partners = partners_of(profile, index_of(profile, node))
+        check(all(p["peer_rank"] == 1 - waiter for p in partners), f"@{name}: {partners}")
+        check(sum(p["time_ns"] for p in partners) <= sync_ns + len(partners),
+              f"@{name}: partners {partners} for {sync_ns} ns")
+        if name != "found":
+            check(sum(p["time_ns"] for p in partners) >= sync_ns * 0.5, f"@{name}: {partners}")
+    node = profile.at(file, "unawaited", "MPI_Send")
+    check_equal(node.raw["sync_ns"], 0, "a small message waits for nobody")
+
+
+@case
+def nothing_without_wait_analysis():
+    """--wait off: no line knows a partner that it waited for."""
+    profile = profiled([program("known_waits"), scratch("told")], 2, ["--wait", "off"])
+    check_equal(profile.json["partners"], [], "partners")
+    check_equal(profile.json["causes"], [], "causes")
+    for name, call in {**LATE_SENDER, **LATE_RECEIVER}.items():
+        node = profile.at(source("programs/known_waits.c"), name, call)
+        check_equal(node.raw.get("late_sender_ns", 0) + node.raw.get("late_receiver_ns", 0), 0,
+                    f"known waiting at @{name}")
+
+
+def own_seconds(run):
+    """What each rank measured itself."""
+    return [float(text) for text in re.findall(r"^rank \d+: ([\d.]+) s$", run.stdout, re.M)]
+
+
+def virtual_seconds(directory, ranks):
+    """The same stretch in dwell's virtual time: all but the calls that end it."""
+    run = execute([DWELL, "report", "--per-rank", "--format", "csv", directory])
+    check(run.code == 0, "dwell report failed" + run.describe())
+    seconds = [0.0] * ranks
+    for row in csv.DictReader(io.StringIO(run.stdout)):
+        if row["kind"] == "program":
+            seconds[int(row["rank"])] += float(row["time_s"])
+        elif row["name"] in ("MPI_Finalize", "MPI_Pcontrol"):
+            seconds[int(row["rank"])] -= float(row["time_s"])
+    return seconds
+
+
+def checksum(run):
+    return re.search(r"^checksum .*$", run.stdout, re.M).group(0)
+
+
+def check_injected(kind, repetitions, inject):
+    """One of two ranks that take turns is delayed, which makes the run as much longer: so virtual
+    time must be that much shorter than real time, on both. All of one run, so that a busy machine
+    changes both alike; how far virtual time is that of a run without dwell is in tests/bench."""
+    argv = [program("stages"), kind, str(repetitions)]
+    out = scratch("out")
+    plain = run_plain(argv, 2)
+    seen = run_observed(argv, 2, out, ["--sample", "off"], env={"DWELL_INJECT_NS": inject})
+    check_equal(checksum(seen), checksum(plain), "result")
+    ranks = Profile(out).ranks
+    injected = sum(rank["injected_ns"] for rank in ranks) / 1e9
+    own = sum(rank["own_ns"] for rank in ranks) / 1e9 - injected
+    check(injected > 0.1, f"only {injected} s injected")
+    removed = [real - virtual for real, virtual in zip(own_seconds(seen), virtual_seconds(out, 2))]
+    for rank, seconds in enumerate(removed):
+        check(0.75 * injected <= seconds <= 1.1 * injected + own,
+              f"rank {rank}: real less virtual time {seconds:.4f} s, injected {injected:.4f} s, "
+              f"other own cost {own:.4f} s; all {removed}")
+
+
+@case
+def injected_pingpong():
+    """Messages to and fro, one rank delayed by 200 microseconds a call."""
+    repeated(lambda: check_injected("pingpong", 500, "0:200000"))
+
+
+@case
+def injected_master():
+    """A master that is slow because it is watched makes its worker wait: not in virtual time."""
+    repeated(lambda: check_injected("master", 500, "0:200000"))
+
+
+@case
+def injected_worker():
+    """The same with the worker watched."""
+    repeated(lambda: check_injected("master", 500, "1:200000"))
+
+
+@case
+def injected_ticks_are_told():
+    """The profile tells how much was injected, on the rank that it was meant for: two probes a
+    round trip, and some beside."""
+    out = scratch("out")
+    run_observed([program("stages"), "pingpong", "500"], 2, out,
+                 env={"DWELL_INJECT_NS": "1:50000"})
+    ranks = {rank["rank"]: rank for rank in Profile(out).ranks}
+    check_equal(ranks[0]["injected_ns"], 0, "injected on rank 0")
+    check(ranks[1]["injected_ns"] >= 2 * 500 * 50_000, f"injected on rank 1: {ranks[1]}")
+    check(ranks[1]["own_ns"] >= ranks[1]["injected_ns"], f"part of its own cost: {ranks[1]}")
+
+
+@case
+def bad_values():
+    """A value that is no delay: one clear line, and the program runs unobserved."""
+    plain = run_plain([program("stages"), "pingpong", "10"], 2)
+    for value in ("x", "-1", "1:", "1:2,", "3 ns"):
+        run = execute(["mpirun", "-n", "2", "--bind-to", "none", "-x", "LD_PRELOAD", "-x",
+                       "DWELL_INJECT_NS", program("stages"), "pingpong", "10"], 2,
+                      env={"DWELL_INJECT_NS": value, "LD_PRELOAD": os.environ["SYSTEST_LIBRARY"]})
+        check_equal(run.code, 0, "exit code" + run.describe())
+        check_equal(checksum(run), checksum(plain), "result")
+        lines = [line for line in run.stderr.splitlines() if "DWELL_INJECT_NS" in line]
+        check(lines and all("runs unobserved" in line for line in lines), run.describe())
+
+
+LONG_S, SHORT_S, ROUNDS = 0.004, 0.0005, 50  # late_ring.c
+
+
+def causes_by_rank(profile):
+    seconds = {}
+    for cause in profile.json["causes"]:
+        seconds[cause["peer_rank"]] = seconds.get(cause["peer_rank"], 0) + cause["time_ns"] / 1e9
+    return seconds
+
+
+@case
+def ring_of_two():
+    """Rank 1 waits for what rank 0 works, each time, and rank 0 for what rank 1 does."""
+    def attempt():
+        seconds = causes_by_rank(profiled([program("late_ring")], 2))
+        check_near(seconds[0], LONG_S * ROUNDS, 0.02, ALLOWED_S * ROUNDS, "due to rank 0")
+        check_near(seconds[1], SHORT_S * ROUNDS, 0.02, ALLOWED_S * ROUNDS, "due to rank 1")
+    repeated(attempt)
+
+
+@case
+def ring_of_more():
+    """3 and 4 ranks, more than cores: the rank that works longest is the cause of most waiting, and
+    most of what the others wait for each other is passed on."""
+    def attempt(ranks):
+        profile = profiled([program("late_ring")], ranks, name=f"out.{ranks}")
+        seconds = causes_by_rank(profile)
+        check(seconds[0] >= 0.6 * sum(seconds.values()), f"{ranks} ranks: due to each {seconds}")
+        between = [p for p in profile.json["partners"] if p["peer_rank"] in range(1, ranks)]
+        passed_on = sum(p.get("passed_on_ns", 0) for p in between)
+        check(passed_on >= 0.5 * sum(p["time_ns"] for p in between), f"not passed on: {between}")
+    for ranks in (3, 4):
+        repeated(lambda ranks=ranks: attempt(ranks))
+
+
+@case
+def more_ranks_than_cores():
+    """4 and 8 ranks: all parts of the time add up, and waiting is known."""
+    for ranks in (4, 8):
+        out = profiled([program("random_program"), "7", "60"], ranks, name=f"out.{ranks}")
+        check(out.json["sync_ns"] > 0, "nobody waited for anybody")
+        check_equal([r["clock_errors"] for r in out.ranks], [0] * ranks, "clock errors")
+
+
+if __name__ == "__main__":
+    main()

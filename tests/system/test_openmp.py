@@ -1,0 +1,312 @@
+"""OpenMP as runtimes report it (OMPT). The right answers stand in programs/openmp.c and
+programs/openmp_mpi.c; limits are wide where other processes may take the processor."""
+
+import os
+import re
+import shutil
+import subprocess
+
+from harness import (DWELL, Profile, case, check, check_equal, check_near, execute, main,
+                     marked_line, profiled, program, scratch, skip_unless, source)
+
+SOURCE = source("programs/openmp.c")
+# The second runtime: it tells schedules and chunks.
+NEWER = os.environ.get("SYSTEST_NEWER_LIBOMP", "/usr/lib/llvm-19/lib")
+
+
+def run(what, *options, name="out", env=None):
+    """The profile of one part of the program, whose conservation is checked."""
+    out = scratch(name)
+    done = execute([DWELL, "run", "-o", out, *options, program("openmp"), *what], env=env)
+    check_equal((done.code, done.stdout), (3, "done\n"), "exit code and output" + done.describe())
+    profile = Profile(out, done)
+    profile.check_conservation()
+    check_parts(profile)
+    return profile
+
+
+def check_parts(profile):
+    """No node is shorter than what it holds; waiting and idle time are in the totals."""
+    for node in profile.nodes:
+        inside = sum(profile.nodes[k]["time_ns"] for k in node["children"])
+        check(node["time_ns"] >= inside, f"{node['name']} holds more than it lasts: {node}")
+        check_equal(node["computation_ns"], node["time_ns"] - inside, f"own time of {node}"
+                    ) if node["kind"] != "comm" else None
+        waits = node.get("omp_wait_ns", 0) + node.get("omp_idle_ns", 0)
+        check(waits <= node["time_ns"], f"{node['name']} waits longer than it lasts: {node}")
+    root = profile.nodes[0]
+    for key in ("omp_wait_ns", "omp_idle_ns"):
+        check_equal(root.get(key, 0), profile.json[key], f"{key} of the program")
+
+
+def check_slept(ns, want_ms, what):
+    """Sleeps last as long as they should, or longer where other processes have the processor."""
+    check(0.9 * want_ms <= ns / 1e6 <= 3 * want_ms + 20,
+          f"{what}: got {ns / 1e6:.1f} ms, want {want_ms} or somewhat more")
+
+
+def nodes_at(profile, name, marker=None, file=SOURCE):
+    line = marked_line(file, marker) if marker else None
+    return [(index, node) for index, node in enumerate(profile.nodes)
+            if node["kind"] == "omp" and node["name"] == name
+            and (line is None or node["line"] == line)]
+
+
+def node_at(profile, name, marker=None, file=SOURCE):
+    found = nodes_at(profile, name, marker, file)
+    check_equal(len(found), 1, f"nodes {name} at @{marker}; there are "
+                f"{[(n['name'], n['line']) for n in profile.nodes if n['kind'] == 'omp']}")
+    return found[0]
+
+
+def by_thread(profile, index, key):
+    """{thread: figure} of a node, one rank."""
+    return {row["thread"]: row.get(key, 0) for row in profile.rows if row["node"] == index}
+
+
+@case
+def triangle():
+    """Work, waiting and imbalance of a static loop with a triangular load, in 10 regions."""
+    profile = run(["triangle"])
+    index, region = node_at(profile, "parallel", "triangle")
+    check_equal((region["created"], region["count"]), (10, 20), "regions and threads in them")
+    check_equal(profile.path(index)[1:], ["main", "triangle", "triangle", "parallel"],
+                "path: main, its call, the procedure, the region")
+    time, wait = by_thread(profile, index, "time_ns"), by_thread(profile, index, "omp_wait_ns")
+    check_equal(sorted(time), [0, 1], "threads")
+    work = {thread: time[thread] - wait[thread] for thread in time}
+    check_slept(work[0], 100, "work of thread 0")
+    check_slept(work[1], 260, "work of thread 1")
+    check_near(wait[0] - wait[1], work[1] - work[0], 0.15, 2e7,
+               "what thread 0 waits longer, and thread 1 works longer, ns")
+    check(wait[1] < 60e6, f"thread 1 waits {wait[1] / 1e6} ms")
+    loop_index, loop = nodes_at(profile, "for")[0] if nodes_at(profile, "for") else \
+        nodes_at(profile, "for static")[0]
+    check_equal((loop["count"], loop["iterations"]), (20, 80), "loop")
+    check_equal(loop["parent"], index, "the loop lies in the region")
+    loop_time = by_thread(profile, loop_index, "time_ns")
+    check_slept(loop_time[0], 100, "thread 0 in the loop")
+    check_slept(loop_time[1], 260, "thread 1 in the loop")
+    with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as text:
+        report = text.read()
+    shown = re.search(r"openmp\.c:\d+  parallel +thread (\d): .* work, ([\d.]+)x mean", report)
+    check(shown is not None, "the region is not in the report:\n" + report)
+    check_equal(shown.group(1), "1", "the thread that works most")
+    mean = sum(work.values()) / 2
+    check_near(float(shown.group(2)), work[1] / mean, 0.01, 0.01, "imbalance, 1.44 without load")
+    for word in ("OpenMP wait", "OpenMP idle"):
+        check(word in report, f"no {word!r} in the report:\n" + report)
+
+
+@case
+def counts():
+    """Regions, loops, barriers, criticals, locks, tasks and all others, in one run."""
+    profile = run([])
+    want = {("parallel", "chunks"): 2, ("parallel", "outer"): 2, ("parallel", "inner"): 4,
+            ("barrier", "barrier"): 10, ("critical", "critical"): 10, ("lock", "lock"): 10,
+            ("single", "single"): 1, ("task", "task"): 12, ("task", "inner_task"): 12,
+            ("taskwait", "taskwait"): 12, ("sections", "sections"): 2, ("single", "one"): 1,
+            ("masked", "masked"): 1, ("ordered", "ordered"): 6}
+    got = {key: sum(n["count"] for _, n in nodes_at(profile, *key)) for key in want}
+    check_equal(got, want, "counts")
+    for marker in ("task", "inner_task"):
+        _, task = node_at(profile, "task", marker)
+        check_equal(task["created"], 12, f"created at @{marker}")
+        check_equal(profile.nodes[task["parent"]]["name"], "parallel", "tasks hang under the region")
+    rows = profile.csv("--per-rank")
+    threads = {row["thread"] for row in rows if row["kind"] == "omp" and row["name"] == "barrier"}
+    check_equal(threads, {"0", "1"}, "threads in the rows of the CSV")
+    with open(os.path.join(profile.directory, "stats.picl"), encoding="utf-8") as text:
+        line = marked_line(SOURCE, "triangle")
+        check(re.search(rf"omp parallel@\S*openmp\.c:{line}\b", text.read()),
+              "the region has no label in stats.picl")
+
+
+@case
+def waiting():
+    """Waiting at barriers, for critical sections and of tasks; idle time between regions."""
+    profile = run(["barriers"])
+    index, barrier = node_at(profile, "barrier", "barrier")
+    wait = by_thread(profile, index, "omp_wait_ns")
+    check_slept(wait[1], 100, "thread 1 at the barriers")
+    check(wait[0] < 50e6, f"thread 0, who comes last, waits {wait[0] / 1e6} ms")
+    profile = run(["criticals"], name="criticals")
+    _, critical = node_at(profile, "critical", "critical")
+    check_slept(critical["time_ns"] - critical["omp_wait_ns"], 40, "in the critical section")
+    check(critical["omp_wait_ns"] > 3e6, f"waited {critical['omp_wait_ns'] / 1e6} ms for it")
+    profile = run(["idle"], name="idle")
+    index, idle = node_at(profile, "idle")
+    check_slept(idle["omp_idle_ns"], 100, "idle time")
+    check_equal(sorted(by_thread(profile, index, "time_ns")), [1], "who is idle")
+
+
+@case
+def tasks():
+    """Time in tasks, none of it counted twice, and waiting for them."""
+    profile = run(["tasks"])
+    _, outer = node_at(profile, "task", "task")
+    _, inner = node_at(profile, "task", "inner_task")
+    _, region = node_at(profile, "parallel", "tasks")
+    check_slept(inner["time_ns"], 12, "inner tasks")
+    check_slept(outer["time_ns"] - sum(profile.nodes[k]["time_ns"] for k in outer["children"]), 60,
+                "outer tasks without their waiting")
+    check(region["time_ns"] >= outer["time_ns"] + inner["time_ns"], "tasks take more than the region")
+    check(outer["omp_start_ns"] > 20e6, f"12 tasks of 5 ms began after {outer['omp_start_ns']} ns")
+
+
+@case
+def group():
+    """A group of tasks: its own work, its tasks, and the waiting at its end."""
+    profile = run(["group"])
+    index, group = node_at(profile, "taskgroup", "group")
+    _, task = node_at(profile, "task", "group_task")
+    check_equal((group["count"], task["count"]), (1, 4), "groups and tasks")
+    check_slept(task["time_ns"], 40, "tasks of the group")
+    ends = [node for _, node in nodes_at(profile, "end of taskgroup")]
+    check_equal([(n["count"], n["parent"]) for n in ends], [(1, index)], "the end of the group")
+    check_slept(group["time_ns"] - ends[0]["time_ns"], 15, "work in the group, without its tasks")
+    check_equal(ends[0]["omp_wait_ns"], ends[0]["time_ns"], "waiting at the end of the group")
+
+
+@case
+def nested():
+    """Regions in regions hang in them, on every thread."""
+    profile = run(["nested"])
+    index, outer = node_at(profile, "parallel", "outer")
+    inner_index, inner = node_at(profile, "parallel", "inner")
+    check_equal((outer["created"], outer["count"]), (1, 2), "outer region")
+    check_equal((inner["created"], inner["count"]), (2, 4), "inner regions")
+    check_equal(inner["parent"], index, "where the inner region hangs")
+    check_equal(len(by_thread(profile, inner_index, "time_ns")), 4, "threads of the inner regions")
+    check_slept(inner["time_ns"], 40, "inner regions")
+
+
+@case
+def hybrid():
+    """Two ranks of two threads: MPI inside and outside of regions; waiting of both kinds."""
+    profile = profiled([program("openmp_mpi")], 2)
+    check_parts(profile)
+    file = source("programs/openmp_mpi.c")
+    index, region = node_at(profile, "parallel", "step", file)
+    check_equal((region["created"], region["count"]), (40, 80), "regions of both ranks")
+    exchange = profile.at(file, "exchange", "MPI_Sendrecv")
+    check_equal((exchange.count, exchange.sent), (40, 320), "messages from inside the regions")
+    check_equal(exchange.path[-4:], ["parallel", "exchange", "exchange", "MPI_Sendrecv"],
+                "where they hang: region, call, procedure, statement")
+    total = profile.at(file, "sum", "MPI_Allreduce")
+    check_equal(total.count, 40, "allreduces")
+    waits = {}
+    for row in profile.rows:
+        if row["node"] == index:
+            key = (row["rank"], row["thread"])
+            waits[key] = row.get("omp_wait_ns", 0)
+    # Thread 0 comes later by what it waits in MPI.
+    check(waits[1, 0] + waits[1, 1] > 20e6, f"threads of rank 1 wait {waits} ns")
+
+
+@case
+def intrusion():
+    """A thread that dwell delays makes others wait in the real run, not in the virtual one."""
+    profile = run(["late"], env={"DWELL_INJECT_NS": "2000000"})
+    check(profile.ranks[0]["real_ns"] > 150e6, "the delays were not made")
+    index, barrier = node_at(profile, "barrier", "late_barrier")
+    wait = by_thread(profile, index, "omp_wait_ns")
+    check(wait[0] < 15e6, f"thread 0 waits {wait[0] / 1e6} ms for what is dwell's own")
+    check_slept(wait[1], 40, "thread 1 waits for thread 0")
+    _, region = node_at(profile, "parallel", "late")
+    check_slept(region["time_ns"], 80, "the region on both threads")
+
+
+@case
+def switched_off():
+    """With --omp off the program is one without anything to observe; bad values are told."""
+    out = scratch("out")
+    done = execute([DWELL, "run", "-o", out, "--omp", "off", program("openmp"), "chunks"])
+    check_equal((done.code, done.stdout), (3, "done\n"), "exit code and output" + done.describe())
+    check(not any(n["kind"] == "omp" for n in Profile(out, done).nodes), "OpenMP was observed")
+    bad = execute([DWELL, "run", "--omp", "perhaps", program("openmp")])
+    check_equal(bad.code, 2, "exit code" + bad.describe())
+    check("--omp: 'perhaps' should be on or off" in bad.stderr, bad.describe())
+
+
+LIBRARY_SOURCE = """
+#include <sys/wait.h>
+#include <unistd.h>
+int work(void) {
+    int status = 0;
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp master
+        {
+            const pid_t child = fork();
+            if (child == 0) _exit(7);
+            waitpid(child, &status, 0);
+        }
+    }
+    return WEXITSTATUS(status);
+}
+"""
+USER_SOURCE = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+    void* library = dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL);
+    int (*work)(void) = (int (*)(void))dlsym(library, "work");
+    for (int i = 0; i < 3; i++) printf("%d\\n", work());
+    return 0;
+}
+"""
+
+
+def compiled(name, text, *command):
+    with open(scratch(name + ".c"), "w", encoding="utf-8") as file:
+        file.write(text)
+    done = subprocess.run([*command, "-g", scratch(name + ".c"), "-o", scratch(name)],
+                          capture_output=True, text=True)
+    check_equal(done.returncode, 0, done.stderr)
+    return scratch(name)
+
+
+@case
+def loaded_late():
+    """A library that brings OpenMP in while the program runs, and forks inside of a region."""
+    skip_unless(shutil.which("clang"), "clang is not installed")
+    program("openmp")
+    library = compiled("work", LIBRARY_SOURCE, "clang", "-fopenmp", "-shared", "-fPIC")
+    user = compiled("user", USER_SOURCE, "cc", "-ldl")
+    out = scratch("out")
+    done = execute([DWELL, "run", "-o", out, user, library])
+    check_equal((done.code, done.stdout), (0, "7\n7\n7\n"), "what it does" + done.describe())
+    profile = Profile(out, done)
+    profile.check_conservation()
+    check_equal([n["created"] for _, n in nodes_at(profile, "parallel")], [3], "regions")
+
+
+@case
+def another_runtime():
+    """A program of gcc keeps libgomp, which tells nothing, and runs as it does without dwell."""
+    skip_unless(shutil.which("gcc"), "gcc is not installed")
+    with open(SOURCE, encoding="utf-8") as text:
+        target = compiled("openmp_gcc", text.read(), "gcc", "-fopenmp")
+    out = scratch("out")
+    done = execute([DWELL, "run", "-o", out, target, "chunks"])
+    check_equal((done.code, done.stdout), (3, "done\n"), "exit code and output" + done.describe())
+    check(not any(n["kind"] == "omp" for n in Profile(out, done).nodes), "OpenMP was observed")
+
+
+@case
+def newer_runtime():
+    """libomp 19 tells schedules, and chunks and iterations of each thread."""
+    skip_unless(os.path.exists(os.path.join(NEWER, "libomp.so.5")), "libomp 19 is not installed")
+    profile = run([], env={"LD_LIBRARY_PATH": NEWER})
+    _, dynamic = node_at(profile, "for dynamic", "dynamic")
+    check_equal((dynamic["iterations"], dynamic["chunks"]), (20, 7), "dynamic loop")
+    index, static = node_at(profile, "for static", "static")
+    check_equal((static["iterations"], static["chunks"]), (20, 2), "static loop")
+    check_equal(by_thread(profile, index, "iterations"), {0: 10, 1: 10}, "iterations of each thread")
+    check_equal(sum(n["count"] for _, n in nodes_at(profile, "task")), 24, "tasks")
+    check_equal(sum(n["count"] for _, n in nodes_at(profile, "barrier", "barrier")), 10, "barriers")
+
+
+if __name__ == "__main__":
+    main()

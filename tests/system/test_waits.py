@@ -1,0 +1,122 @@
+"""Who waited for whom, how long, and what that rank was doing meanwhile."""
+
+import os
+import re
+
+from harness import (DWELL, case, check, check_equal, check_near, execute, main, marked_line, profiled,
+                     program, scratch, skip_unless, source)
+
+N = 100
+FILE = source("programs/who_waits.c")
+# What a busy machine takes between the program's reading of the clock and the call.
+SLACK_S = 0.02
+
+
+def run(*options):
+    told = scratch("told")
+    profile = profiled([program("who_waits"), told], 2, list(options))
+    return profile, [float(open(f"{told}.{rank}").read()) for rank in (0, 1)]
+
+
+def partners(profile, marker, name):
+    """Of the node at that line: (partner's rank, line left, line reached) -> (count, seconds)."""
+    line = marked_line(FILE, marker)
+    found = {}
+    for partner in profile.json["partners"]:
+        node = profile.nodes[partner["node"]]
+        if node["name"] != name or node["line"] != line:
+            continue
+        way = (None, None)
+        if partner["interval"] is not None:
+            interval = profile.intervals[partner["interval"]]
+            way = tuple(None if interval[end] is None else profile.nodes[interval[end]]["line"]
+                        for end in ("from", "to"))
+        count, seconds = found.get((partner["peer_rank"], *way), (0, 0.0))
+        found[(partner["peer_rank"], *way)] = (count + partner["count"],
+                                               seconds + partner["time_ns"] / 1e9)
+    return found
+
+
+def check_wait(profile, marker, name, kind, told_s, rank, work):
+    """The line waited as long as the program says, for `rank`, which was in the computation `work`."""
+    node = profile.at(FILE, marker, name)
+    sync_s = node.raw["sync_ns"] / 1e9
+    skip_unless(told_s > 0.5 * N * 0.002, f"the machine is too busy: waited {told_s:.3f} s only")
+    check_near(sync_s, told_s, 0.1, SLACK_S, f"{name} at @{marker}, sync delay")
+    check_equal(node.raw.get(kind, 0), node.raw["sync_ns"], kind)
+    check_equal(node.raw["blocked_ns"], node.raw["sync_ns"], "nothing is estimated")
+    found = partners(profile, marker, name)
+    check(all(key[0] == rank for key in found), f"only rank {rank} can be waited for: {found}")
+    check_near(sum(time for _, time in found.values()), sync_s, 1e-6, 1e-6, "sum over partners")
+    way = tuple(marked_line(FILE, end) for end in work)
+    in_work = found.get((rank, *way), (0, 0))[1]
+    check(in_work > 0.9 * sync_s, f"the partner was between lines {way}: {found}")
+
+
+@case
+def late_sender():
+    """Rank 1 waits for rank 0, which works between the end of a round and its send."""
+    profile, told = run()
+    check_wait(profile, "recv", "MPI_Recv", "late_sender_ns", told[1], 0, ("swap", "send"))
+    profile.check_conservation()
+
+
+@case
+def late_receiver():
+    """Rank 0 waits in MPI_Ssend for rank 1, which works between the swap and its receive."""
+    profile, told = run()
+    check_wait(profile, "ssend", "MPI_Ssend", "late_receiver_ns", told[0], 1, ("swap", "late_recv"))
+
+
+@case
+def causes():
+    """Each rank's work made the other one wait, and nobody else: what is waited in the end is the sum
+    over the causes, and all of them are known by line."""
+    profile, told = run()
+    ways = {}
+    for cause in profile.json["causes"]:
+        check(cause["interval"] is not None, f"a cause of which no line is known: {cause}")
+        interval = profile.intervals[cause["interval"]]
+        ends = tuple(None if interval[end] is None else profile.nodes[interval[end]]["line"]
+                     for end in ("from", "to"))
+        key = (cause["peer_rank"], *ends)
+        ways[key] = ways.get(key, 0) + cause["time_ns"] / 1e9
+    check_near(sum(ways.values()), profile.json["sync_ns"] / 1e9, 1e-6, 1e-6, "sum over causes")
+    for rank, left, reached, waited in ((0, "swap", "send", told[1]),
+                                        (1, "swap", "late_recv", told[0])):
+        got = ways.get((rank, marked_line(FILE, left), marked_line(FILE, reached)), 0)
+        # What a rank does while the machine gives it no processor is work, too, so more may be.
+        check(got > 0.8 * waited - SLACK_S, f"caused by rank {rank}: {waited} s of {ways}")
+
+
+@case
+def shown():
+    """The report names the line that waited, the partner, and what it was doing; per rank it shows
+    real and virtual time."""
+    profile, _ = run()
+    report = execute([DWELL, "report", "--width", "150", "--per-rank", profile.directory])
+    check(report.code == 0, "dwell report failed" + report.describe())
+    for part in (rf"late receiver \d+\.\d %; waited",
+                 rf"for rank 1 in main[^\n]*\n?[^\n]*from who_waits.c:{marked_line(FILE, 'swap')} MPI_Sendrecv to "
+                 rf"who_waits.c:{marked_line(FILE, 'late_recv')} MPI_Recv", "What made others wait",
+                 "Made others wait longest: rank [01] in main", "rank +real +virtual +intrusion +own cost"):
+        check(re.search(part, report.stdout), f"no '{part}' in" + report.describe())
+
+
+@case
+def switched_off():
+    """With --wait off nothing is known: the same waiting is estimated, and the report says so."""
+    profile, told = run("--wait", "off")
+    check_equal(profile.json["sync_ns"], 0, "known sync delay")
+    check_equal((profile.json["partners"], profile.json["causes"]), ([], []), "partners and causes")
+    node = profile.at(FILE, "ssend", "MPI_Ssend")
+    # From end to end: on a busy machine the rank also waits for a processor.
+    check(node.blocked_ns / 1e9 > 0.9 * told[0], f"estimated {node.blocked_ns}, waited {told[0]} s")
+    check_equal(node.raw["unknown_waits"], N, "calls that are not known")
+    check(any("estimated" in note for note in profile.json["notes"]), f"{profile.json['notes']}")
+    with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as report:
+        check("sync delay ~" in report.read(), "the estimate is not marked")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+// The collective rule (runtime/meetings.h): who is waited for, and how long, by arithmetic. Members
+// of one process stand for processes; each writes when it entered, and one settles.
+#include "runtime/meetings.h"
+
+#include <map>
+#include <vector>
+
+#include "tests/unit/recording.h"
+
+namespace dwell {
+
+class Meetings : public Records {
+  protected:
+    // The rank that settles enters at kEntered and leaves at kLeft; what it lost before is 400.
+    static constexpr uint64_t kEntered = 10'000;
+    static constexpr uint64_t kLost = 400;
+    static constexpr uint64_t kLeft = 20'000;
+    static constexpr int kRanks = 4;
+    static constexpr MpiCall kCall = MpiCall::kAllreduce;
+
+    void SetUp() override {
+        Records::SetUp();
+        strcpy(g_process.record_dir, directory_.c_str());
+        static bool opened = open_exchange(kRanks) && open_channels(kRanks);
+        if (!opened) GTEST_SKIP() << "no invariant TSC";
+        unlink_exchange();
+        g_process.header->world_size = kRanks;
+        g_mpi.comm_world = reinterpret_cast<MPI_Comm>(uintptr_t{64});
+        g_mpi.comm_self = reinterpret_cast<MPI_Comm>(uintptr_t{128});
+    }
+    void TearDown() override {
+        for (const auto& [rank, name] : joined) release_board(name.board);
+        Records::TearDown();
+    }
+
+    CommName* member(int rank, bool inter = false, uint8_t side = 0) {
+        static uint64_t id = 0;
+        if (joined.empty()) ++id;
+        CommName name{};
+        name.id = 5000 + id;
+        name.members = kRanks;
+        name.size = inter ? kRanks / 2 : kRanks;
+        name.rank = rank;
+        name.inter = inter;
+        name.side = side;
+        const int key = rank + kRanks * side;
+        joined[key] = name;
+        g_process.header->rank = 100 + key;
+        board_of(t_thread, &joined[key]);
+        return &joined[key];
+    }
+    // It entered collective number 1 at `real`, having lost `lost` to observation.
+    static void says(const CommName* name, uint64_t real, uint64_t lost, uint32_t number = 1) {
+        const Board* board = name->board;
+        write_slot(slot_at(board, number % kGenerations, board->own), number,
+                   static_cast<uint32_t>(kCall), {{real, real - lost}, 77, kNoPeer, 0, 0});
+    }
+    struct Settled {
+        uint64_t ticks;
+        uint64_t sync;
+        uint32_t unknown;
+        uint32_t peer;
+    };
+    Settled settle(CommName* name, const Depends& depends) {
+        Call call;
+        begin_at_virtual(&call);
+        settle_meeting(&call, {name, name->board, kCall, 1}, depends);
+        return figures(&call);
+    }
+    // A request that was posted as collective number 1, and waited for at the same time.
+    Settled settle_request(CommName* name, const Depends& depends) {
+        Call call;
+        Request content{};
+        begin_at_virtual(&call);
+        remember_meeting(&call, {name, name->board, kCall, 1}, depends, &content);
+        Waiting waiting(&call);
+        add_meeting_to(&waiting, content);
+        waiting.settle(&call, false);
+        if (content.board != nullptr) release_board(content.board);
+        return figures(&call);
+    }
+    // As its wrapper does, by the handle.
+    Meeting enter_named(Call* call, CommName* name, Meets rule, int root) {
+        CommName* known = find_name(name->handle);
+        if (known == nullptr) {
+            name_first_comms(kRanks);
+            known = find_name(reinterpret_cast<uintptr_t>(g_mpi.comm_world));
+            known->board = name->board;
+            name->handle = known->handle;
+            hold_board(name->board);
+        }
+        return enter_meeting(call, kCall, known->handle, rule, root);
+    }
+    void begin_at_virtual(Call* call) {
+        forget();
+        ASSERT_TRUE(begin(call, kCall, 100));
+        t_thread->slow_ticks = 0;
+        g_process.call_cost_ticks = 0;
+        t_thread->record->intrusion_ticks = kLost;
+        t_thread->last_ticks = kEntered;
+        call->start_ticks = kEntered;
+        call->end_ticks = kLeft;
+        call->ticks = kLeft - kEntered;
+    }
+    Settled figures(Call* call) {
+        Settled settled{call->ticks, call->part->sync_ticks, 0, kNoPeer};
+        if (call->part->wait != 0) {
+            const auto* wait = cell_at<WaitPart>(call->part->wait);
+            settled.unknown = wait->unknown;
+            if (settled.sync != 0) {
+                settled.peer = cell_at<PartnerRecord>(wait->last_partner)->peer;
+            }
+        }
+        book_event(call, kSendReady);
+        leave(call);
+        return settled;
+    }
+
+    std::map<int, CommName> joined;
+};
+
+constexpr Depends kOnAll{Meets::kAll, 0, nullptr};
+
+TEST_F(Meetings, AllWaitForTheLast) {
+    CommName* own = member(0);
+    const uint64_t reals[] = {0, 12'000, 15'000, 9'000};
+    for (int rank = 1; rank < kRanks; ++rank) says(member(rank), reals[rank], kLost);
+    const Settled settled = settle(own, kOnAll);
+    EXPECT_EQ(settled.sync, 5'000u);    // until rank 2 came
+    EXPECT_EQ(settled.ticks, 10'000u);  // all lost the same
+    EXPECT_EQ(settled.peer, 102u);
+    EXPECT_EQ(settled.unknown, 0u);
+}
+
+TEST_F(Meetings, TheLatestOnTheVirtualClockDecides) {
+    // Rank 1 came last, but only because it lost 3 000: unobserved, rank 2 would have. All met when
+    // rank 1 came; what came after that took 5 000.
+    CommName* own = member(0);
+    says(member(1), 15'000, kLost + 3'000);
+    says(member(2), 14'000, kLost);
+    says(member(3), 11'000, kLost);
+    const Settled settled = settle(own, kOnAll);
+    EXPECT_EQ(settled.sync, 4'000u);
+    EXPECT_EQ(settled.ticks, 9'000u);
+    EXPECT_EQ(settled.peer, 102u);
+}
+
+TEST_F(Meetings, WhoCameFirstDoesNotMakeWait) {
+    CommName* own = member(0);
+    for (int rank = 1; rank < kRanks; ++rank) says(member(rank), 9'000, kLost);
+    EXPECT_EQ(settle(own, kOnAll).sync, 0u);
+    // Nor does who came when the call was over.
+    for (int rank = 1; rank < kRanks; ++rank) says(&joined[rank], 21'000, kLost);
+    const Settled settled = settle(own, kOnAll);
+    EXPECT_EQ(settled.sync, 0u);
+    EXPECT_EQ(settled.ticks, 10'000u);
+}
+
+TEST_F(Meetings, WhoIsNotThereIsUnknown) {
+    CommName* own = member(0);
+    says(member(1), 12'000, kLost);
+    member(2);  // has a place, but said nothing; rank 3 is on another node
+    const Settled settled = settle(own, kOnAll);
+    EXPECT_EQ(settled.sync, 2'000u);
+    EXPECT_EQ(settled.unknown, 1u);
+    EXPECT_EQ(settle(own, {Meets::kRoot, 1, nullptr}).unknown, 0u);
+    EXPECT_EQ(settle(own, {Meets::kRoot, 2, nullptr}).unknown, 1u);
+    EXPECT_EQ(settle(own, {Meets::kRoot, 3, nullptr}).unknown, 1u);
+}
+
+TEST_F(Meetings, MembersOutOfStepAreUnknown) {
+    CommName* own = member(0);
+    for (int rank = 1; rank < kRanks; ++rank) says(member(rank), 12'000, kLost);
+    Board* board = joined[1].board;
+    write_slot(slot_at(board, 1, board->own), 1, static_cast<uint32_t>(MpiCall::kBarrier),
+               {{12'000, 11'000}, 77, kNoPeer, 0, 0});
+    EXPECT_EQ(settle(own, kOnAll).unknown, 1u);
+}
+
+TEST_F(Meetings, RootedOnes) {
+    const uint64_t reals[] = {13'000, 12'000, 15'000, 14'000};
+    for (int rank = 0; rank < kRanks; ++rank) says(member(rank), reals[rank], kLost);
+    for (int root = 0; root < kRanks; ++root) {
+        for (int rank = 0; rank < kRanks; ++rank) {
+            const uint64_t waits_for_root = rank == root ? 0 : reals[root] - kEntered;
+            EXPECT_EQ(settle(&joined[rank], {Meets::kRoot, root, nullptr}).sync, waits_for_root);
+            const uint64_t last = rank == 2 ? 14'000 : 15'000;
+            EXPECT_EQ(settle(&joined[rank], {Meets::kToRoot, root, nullptr}).sync,
+                      rank == root ? last - kEntered : 0);
+            EXPECT_EQ(settle_request(&joined[rank], {Meets::kToRoot, root, nullptr}).sync,
+                      rank == root ? last - kEntered : 0);
+        }
+    }
+}
+
+TEST_F(Meetings, ScansWaitForLowerRanks) {
+    const uint64_t reals[] = {11'000, 15'000, 13'000, 19'000};
+    for (int rank = 0; rank < kRanks; ++rank) says(member(rank), reals[rank], kLost);
+    const uint64_t waited[] = {0, 1'000, 5'000, 5'000};
+    for (int rank = 0; rank < kRanks; ++rank) {
+        EXPECT_EQ(settle(&joined[rank], {Meets::kUpTo, 0, nullptr}).sync, waited[rank]);
+    }
+}
+
+TEST_F(Meetings, NothingIsWaitedForFromThoseWhoGiveNothing) {
+    const uint64_t reals[] = {11'000, 15'000, 13'000, 19'000};
+    for (int rank = 0; rank < kRanks; ++rank) says(member(rank), reals[rank], kLost);
+    const int counts[] = {5, 0, 1, 0};
+    for (const bool request : {false, true}) {
+        auto settled = [&](int rank, const Depends& depends) {
+            return request ? settle_request(&joined[rank], depends)
+                           : settle(&joined[rank], depends);
+        };
+        EXPECT_EQ(settled(0, {Meets::kAll, 0, counts}).sync, 3'000u);
+        EXPECT_EQ(settled(1, {Meets::kAll, 0, counts}).sync, 3'000u);
+        EXPECT_EQ(settled(2, {Meets::kAll, 0, counts}).sync, 1'000u);
+        EXPECT_EQ(settled(0, {Meets::kToRoot, 0, counts}).sync, 3'000u);
+        // Counts of a gather matter at its root alone.
+        EXPECT_EQ(settled(1, {Meets::kToRoot, 0, nullptr}).sync, 0u);
+        EXPECT_EQ(settled(0, {Meets::kAll, 0, counts}).unknown, 0u);
+    }
+}
+
+TEST_F(Meetings, SourcesOfATopology) {
+    const uint64_t reals[] = {11'000, 15'000, 13'000, 19'000};
+    for (int rank = 0; rank < kRanks; ++rank) says(member(rank), reals[rank], kLost);
+    FewRanks* sources = &joined[0].board->sources;
+    *sources = {3, true, {2, MPI_PROC_NULL, 1}};
+    EXPECT_EQ(settle(&joined[0], {Meets::kSources, 0, nullptr}).sync, 5'000u);
+    const int counts[] = {1, 1, 0};
+    EXPECT_EQ(settle(&joined[0], {Meets::kSources, 0, counts}).sync, 3'000u);
+    EXPECT_EQ(settle_request(&joined[0], {Meets::kSources, 0, counts}).sync, 3'000u);
+}
+
+TEST_F(Meetings, InterCommunicators) {
+    // Ranks 0 and 1 on each side.
+    const uint64_t reals[2][2] = {{11'000, 15'000}, {13'000, 19'000}};
+    for (const uint8_t side : {uint8_t{0}, uint8_t{1}}) {
+        for (const int rank : {0, 1}) says(member(rank, true, side), reals[side][rank], kLost);
+    }
+    CommName* low = &joined[0];            // rank 0 of side 0
+    CommName* high = &joined[kRanks + 1];  // rank 1 of side 1
+    EXPECT_EQ(settle(low, kOnAll).sync, 9'000u);
+    EXPECT_EQ(settle(high, kOnAll).sync, 5'000u);
+    EXPECT_EQ(settle(high, kOnAll).unknown, 0u);
+    EXPECT_EQ(settle(high, {Meets::kEverybody, 0, nullptr}).sync, 5'000u);
+    EXPECT_EQ(settle(high, {Meets::kRoot, 0, nullptr}).sync, 1'000u);
+    EXPECT_EQ(settle(high, {Meets::kRoot, MPI_ROOT, nullptr}).sync, 0u);
+    EXPECT_EQ(settle(high, {Meets::kRoot, MPI_PROC_NULL, nullptr}).unknown, 0u);
+    EXPECT_EQ(settle(high, {Meets::kToRoot, MPI_ROOT, nullptr}).sync, 5'000u);
+    EXPECT_EQ(settle(high, {Meets::kToRoot, 0, nullptr}).sync, 0u);
+}
+
+TEST_F(Meetings, DebtIsToldOnceAndToThoseWhoHearIt) {
+    CommName* own = member(0);
+    const Board* board = member(1)->board;
+    own->handle = 4096;
+    auto debt_told = [&](Meets rule, int root) {
+        Call call;
+        begin_at_virtual(&call);
+        t_thread->blame = {};
+        t_thread->blame.debt_ticks = t_thread->blame.owed_ticks = 512u << kDebtShift;
+        t_thread->blame.cause_peer = 3;
+        const Meeting meeting = enter_named(&call, own, rule, root);
+        Moment said;
+        EXPECT_EQ(read_slot(slot_at(board, meeting.number % kGenerations, own->board->own),
+                            meeting.number, static_cast<uint32_t>(kCall), &said),
+                  Said::kThis);
+        // MPI's work begins behind what dwell did since the call began.
+        EXPECT_EQ(said.at.real + g_process.tell_cost_ticks, kEntered + call.before_ticks);
+        EXPECT_EQ(said.at.virt, kEntered - kLost);
+        figures(&call);
+        return said.debt;
+    };
+    EXPECT_EQ(debt_told(Meets::kRoot, 1), 0u);    // nobody reads what this rank says
+    EXPECT_EQ(debt_told(Meets::kToRoot, 0), 0u);  // likewise
+    EXPECT_EQ(debt_told(Meets::kToRoot, 1), 512u);
+    EXPECT_EQ(debt_told(Meets::kAll, 0), 0u);  // all have heard of it
+}
+
+TEST_F(Meetings, AloneNobodyIsMet) {
+    CommName name{};
+    name.members = 1;
+    const Settled settled = settle(&name, kOnAll);
+    EXPECT_EQ(settled.ticks, kLeft - kEntered);
+    EXPECT_EQ(settled.unknown, 0u);
+}
+
+TEST_F(Meetings, WithoutANameNothingIsKnown) {
+    Call call;
+    begin_at_virtual(&call);
+    settle_meeting(&call, {}, kOnAll);
+    EXPECT_EQ(figures(&call).unknown, 1u);
+}
+
+}  // namespace dwell

@@ -1,0 +1,463 @@
+// Regions, barriers, tasks and locks of OpenMP as a runtime would report them, by threads of the
+// test. Counts and places are arithmetic; of times what must hold on any machine.
+#include "runtime/omp_adapter.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "runtime/omp_entries.h"
+#include "runtime/omp_team.h"
+
+namespace dwell {
+
+namespace {
+
+LivePage g_page;
+
+void spin(uint64_t ticks) {
+    const uint64_t start = now_ticks();
+    while (now_ticks() - start < ticks) {
+    }
+}
+
+constexpr uint64_t kLong = 100'000'000;  // ticks: far longer than anything not waited for
+
+// A thread that does one thing after the other, each while the caller waits.
+class Worker {
+  public:
+    Worker() : thread_([this] { run(); }) {}
+    ~Worker() {
+        give(nullptr, true);
+        thread_.join();
+    }
+    void operator()(std::function<void()> work) { give(std::move(work), false); }
+
+  private:
+    void give(std::function<void()> work, bool ends) {
+        std::unique_lock lock(mutex_);
+        work_ = std::move(work);
+        ends_ = ends;
+        has_work_ = true;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return !has_work_; });
+    }
+    void run() {
+        std::unique_lock lock(mutex_);
+        for (bool ends = false; !ends;) {
+            changed_.wait(lock, [this] { return has_work_; });
+            ends = ends_;
+            if (work_) work_();
+            has_work_ = false;
+            changed_.notify_all();
+        }
+    }
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::function<void()> work_;
+    bool has_work_ = false;
+    bool ends_ = false;
+    std::thread thread_;
+};
+
+class OpenMp : public testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        char name[] = "/dev/shm/dwell-unit-XXXXXX";
+        directory_ = mkdtemp(name);
+        path_ = directory_ + "/rank.0";
+        g_process.options.sample_hz = 0;
+        g_process.use_tsc = has_invariant_tsc();
+        g_process.start_ticks = now_ticks();
+        ASSERT_TRUE(create_record_file(path_.c_str(), g_process.options.memory_mib));
+        g_page.on = 1;
+        g_page.ticket = 1;
+        g_live = &g_page;
+        load_unwinder();
+        find_vector_registers();
+        ASSERT_NE(attach_thread(), nullptr);
+    }
+    static void TearDownTestSuite() {
+        g_page.on = 0;
+        g_page.ticket = 0;
+        close_record_file();
+        unlink(path_.c_str());
+        rmdir(directory_.c_str());
+    }
+    void SetUp() override {
+        if (t_thread == nullptr) attach_thread();
+    }
+    void TearDown() override {
+        EXPECT_EQ(t_thread->record->probe_depth, 0u);
+        EXPECT_EQ(t_thread->omp.depth, 0u);
+    }
+
+    // A region of two threads, which `second` is the other one of; it stands at the last barrier
+    // afterwards.
+    static void region(Worker& second, uint64_t address, const std::function<void()>& first_works,
+                       const std::function<void()>& second_works) {
+        OmpTeam* const team = omp_fork(address, nullptr);
+        omp_implicit_begin(team, 0, 2);
+        second([&] {
+            // What the runtime tells late.
+            if (t_thread != nullptr && t_thread->omp.depth != 0) {
+                omp_barrier_end();
+                omp_implicit_end();
+            }
+            omp_implicit_begin(team, 1, 2);
+            second_works();
+            omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
+        });
+        first_works();
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, address, false);
+        omp_barrier_end();
+        omp_implicit_end();
+        omp_join(team);
+    }
+    // The second thread leaves the last region and the runtime.
+    static void leave(Worker& second) {
+        second([] {
+            omp_barrier_end();
+            omp_implicit_end();
+            omp_thread_end();
+        });
+    }
+    static Thread* thread_of(Worker& worker) {
+        Thread* thread = nullptr;
+        worker([&thread] { thread = t_thread; });
+        return thread;
+    }
+
+    static const Node* child(CellIndex parent, OmpConstruct construct, uint64_t address) {
+        for (CellIndex at = cell_at<Node>(parent)->first_child; at != 0;
+             at = cell_at<Node>(at)->next_sibling) {
+            const Node* node = cell_at<Node>(at);
+            if (node->site.kind == SiteKind::kOpenMp &&
+                node->site.call == static_cast<uint16_t>(construct) &&
+                node->site.offset == address) {
+                return node;
+            }
+        }
+        return nullptr;
+    }
+    static const Node* child(const Node* parent, OmpConstruct construct, uint64_t address) {
+        return parent == nullptr ? nullptr : child(index_of(parent), construct, address);
+    }
+    static const OmpPart& part(const Node* node) { return *cell_at<OmpPart>(node->part); }
+    static CellIndex root(const Thread* thread) { return thread->record->root; }
+
+    static inline std::string directory_;
+    static inline std::string path_;
+};
+
+void nothing() {}
+
+// No module lies at these addresses.
+uint64_t place(uint64_t number) { return 0x1000 + number; }
+
+TEST_F(OpenMp, RegionHangsInBothTrees) {
+    Worker second;
+    for (int i = 0; i < 3; ++i) region(second, place(1), nothing, nothing);
+    leave(second);
+    const Node* own = child(root(t_thread), OmpConstruct::kParallel, place(1));
+    ASSERT_NE(own, nullptr);
+    EXPECT_EQ(own->count, 3u);
+    EXPECT_EQ(part(own).created, 3u);
+    const Node* other = child(root(thread_of(second)), OmpConstruct::kParallel, place(1));
+    ASSERT_NE(other, nullptr);
+    EXPECT_EQ(other->count, 3u);
+    EXPECT_EQ(part(other).created, 0u);
+    const Node* barrier = child(other, OmpConstruct::kImplicitBarrier, place(1));
+    ASSERT_NE(barrier, nullptr);
+    EXPECT_EQ(barrier->count, 3u);
+    EXPECT_EQ(child(own, OmpConstruct::kImplicitBarrier, place(1))->count, 3u);
+}
+
+TEST_F(OpenMp, OtherThreadHasWhatLiesAroundTheRegion) {
+    Worker second;
+    begin_block(block_name(SiteKind::kBlock, kNodeNamed, {"around", 6}, nullptr, 0));
+    region(second, place(2), nothing, [] { spin(kLong); });
+    end_block(GivenName{"around", 6});
+    leave(second);
+    const CellIndex theirs = cell_at<Node>(root(thread_of(second)))->first_child;
+    const Node* around = nullptr;
+    for (CellIndex at = theirs; at != 0; at = cell_at<Node>(at)->next_sibling) {
+        if (cell_at<Node>(at)->site.kind == SiteKind::kBlock) around = cell_at<Node>(at);
+    }
+    ASSERT_NE(around, nullptr);
+    const Node* inside = child(around, OmpConstruct::kParallel, place(2));
+    ASSERT_NE(inside, nullptr);
+    EXPECT_EQ(around->count, 0u);
+    EXPECT_EQ(around->ticks, inside->ticks);  // no parent is shorter than what it holds
+    EXPECT_GE(inside->ticks, kLong * 9 / 10);
+}
+
+TEST_F(OpenMp, WaitsUntilTheLastOneComesAndIsIdleThen) {
+    Worker second;
+    region(
+        second, place(3), [] { spin(2 * kLong); }, nothing);
+    spin(4 * kLong);  // the second one's end of the barrier is told late
+    region(second, place(3), nothing, nothing);
+    leave(second);
+    const Thread* thread = thread_of(second);
+    const Node* other = child(root(thread), OmpConstruct::kParallel, place(3));
+    const Node* barrier = child(other, OmpConstruct::kImplicitBarrier, place(3));
+    const Node* idle = child(root(thread), OmpConstruct::kIdle, 0);
+    ASSERT_NE(barrier, nullptr);
+    ASSERT_NE(idle, nullptr);
+    EXPECT_GE(part(barrier).wait_ticks, kLong);
+    EXPECT_LE(part(barrier).wait_ticks, barrier->ticks);
+    EXPECT_GE(idle->ticks, 3 * kLong);
+    EXPECT_EQ(part(idle).wait_ticks, idle->ticks);
+    EXPECT_GE(other->ticks, barrier->ticks);
+    // Of four in which nothing was to be done none is in the region.
+    EXPECT_LT(other->max_ticks, idle->max_ticks + 2 * kLong);
+}
+
+TEST_F(OpenMp, TakesOverTheIntrusionOfTheThreadItWaitsFor) {
+    Worker second;
+    OmpTeam* const team = omp_fork(place(4), nullptr);
+    omp_implicit_begin(team, 0, 2);
+    second([&] { omp_implicit_begin(team, 1, 2); });
+    const uint64_t before = t_thread->slow_ticks;
+    const uint64_t came = now_ticks();
+    uint64_t lost = 0;
+    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(4), false);
+    second([&lost] {
+        const uint64_t start = now_ticks();
+        spin(kLong);
+        lost = now_ticks() - start;
+        t_thread->slow_ticks += lost;  // as slow work of its own
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
+    });
+    const uint64_t all = now_ticks() - came;
+    omp_barrier_end();
+    EXPECT_GE(t_thread->slow_ticks - before, lost * 9 / 10);
+    omp_implicit_end();
+    omp_join(team);
+    const Node* own = child(root(t_thread), OmpConstruct::kParallel, place(4));
+    const Node* barrier = child(own, OmpConstruct::kImplicitBarrier, place(4));
+    EXPECT_LE(part(barrier).wait_ticks, all - lost);
+    leave(second);
+}
+
+TEST_F(OpenMp, LosesIntrusionThatHidInWaiting) {
+    Worker second;
+    const uint64_t before = t_thread->slow_ticks;
+    OmpTeam* const team = omp_fork(place(5), nullptr);
+    omp_implicit_begin(team, 0, 2);
+    t_thread->slow_ticks += kLong;
+    spin(kLong);
+    second([&] { omp_implicit_begin(team, 1, 2); });
+    omp_barrier_begin(OmpConstruct::kBarrier, place(6), false);
+    second([&] {
+        spin(kLong);
+        omp_barrier_begin(OmpConstruct::kBarrier, place(6), false);
+        omp_barrier_end();
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
+    });
+    omp_barrier_end();
+    EXPECT_LT(t_thread->slow_ticks - before, kLong / 2);
+    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(5), false);
+    omp_barrier_end();
+    omp_implicit_end();
+    omp_join(team);
+    leave(second);
+}
+
+TEST_F(OpenMp, TeamsAreUsedAgain) {
+    Worker second;
+    OmpTeam* seen[kOmpTeams + 1] = {};
+    size_t different = 0;
+    for (int i = 0; i < 100; ++i) {
+        OmpTeam* const team = omp_fork(place(7), nullptr);
+        ASSERT_NE(team, nullptr);
+        if (std::find(seen, seen + different, team) == seen + different) seen[different++] = team;
+        ASSERT_LE(different, 3u);
+        omp_implicit_begin(team, 0, 2);
+        second([&] {
+            if (t_thread != nullptr && t_thread->omp.depth != 0) {
+                omp_barrier_end();
+                omp_implicit_end();
+            }
+            omp_implicit_begin(team, 1, 2);
+            omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
+        });
+        omp_implicit_end();
+        omp_join(team);
+    }
+    leave(second);
+}
+
+TEST_F(OpenMp, EndOfTheObservationClosesWhoWaits) {
+    Worker second;
+    region(second, place(8), nothing, nothing);
+    const Thread* thread = thread_of(second);
+    EXPECT_NE(thread->record->probe_depth, 0u);
+    spin(kLong);
+    end_omp(now_ticks());
+    EXPECT_EQ(thread->record->probe_depth, 0u);
+    const Node* idle = child(root(thread), OmpConstruct::kIdle, 0);
+    ASSERT_NE(idle, nullptr);
+    EXPECT_GE(idle->ticks, kLong * 9 / 10);
+    const uint64_t ticks = idle->ticks;
+    leave(second);  // told after the end: nothing happens any more
+    EXPECT_EQ(idle->ticks, ticks);
+}
+
+TEST_F(OpenMp, TasksHangUnderTheRegionAndStopWhatTheyInterrupt) {
+    OmpTeam* const team = omp_fork(place(9), nullptr);
+    omp_implicit_begin(team, 0, 1);
+    uint64_t implicit = 0;
+    uint64_t outer = omp_task_created(place(10));
+    omp_begin(OmpConstruct::kTaskwait, place(11));
+    omp_task_switch(&implicit, false, &outer);
+    {
+        uint64_t inner = omp_task_created(place(10));
+        omp_begin(OmpConstruct::kTaskwait, place(12));
+        omp_task_switch(&outer, false, &inner);
+        spin(kLong);
+        omp_task_switch(&inner, true, &outer);
+        omp_wait_end(OmpConstruct::kTaskwait);
+    }
+    spin(kLong);
+    omp_task_switch(&outer, true, &implicit);
+    omp_wait_end(OmpConstruct::kTaskwait);
+    omp_implicit_end();
+    omp_join(team);
+    const Node* own = child(root(t_thread), OmpConstruct::kParallel, place(9));
+    const Node* task = child(own, OmpConstruct::kTask, place(10));
+    ASSERT_NE(task, nullptr);
+    EXPECT_EQ(task->count, 2u);
+    EXPECT_EQ(part(task).created, 2u);
+    EXPECT_GE(task->ticks, 2 * kLong * 9 / 10);
+    const Node* wait = child(own, OmpConstruct::kTaskwait, place(11));
+    const Node* inner_wait = child(task, OmpConstruct::kTaskwait, place(12));
+    ASSERT_NE(wait, nullptr);
+    ASSERT_NE(inner_wait, nullptr);
+    EXPECT_LT(wait->ticks, kLong / 2);
+    EXPECT_LT(inner_wait->ticks, kLong / 2);
+    EXPECT_EQ(part(wait).wait_ticks, wait->ticks);
+    EXPECT_GE(own->ticks, task->ticks + wait->ticks);
+}
+
+TEST_F(OpenMp, RegionLastsAsLongAsTasksInItsLastBarrier) {
+    Worker second;
+    uint64_t implicit = 0;
+    uint64_t task = 0;
+    OmpTeam* const team = omp_fork(place(21), nullptr);
+    omp_implicit_begin(team, 0, 2);
+    task = omp_task_created(place(22));
+    second([&] {
+        omp_implicit_begin(team, 1, 2);
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
+    });
+    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(21), false);
+    second([&] {
+        omp_task_switch(&implicit, false, &task);
+        spin(kLong);
+        omp_task_switch(&task, true, &implicit);
+    });
+    omp_barrier_end();
+    omp_implicit_end();
+    omp_join(team);
+    leave(second);
+    const Node* own = child(root(t_thread), OmpConstruct::kParallel, place(21));
+    const Node* barrier = child(own, OmpConstruct::kImplicitBarrier, place(21));
+    EXPECT_GE(part(barrier).wait_ticks, kLong * 9 / 10);
+    const Node* other = child(root(thread_of(second)), OmpConstruct::kParallel, place(21));
+    const Node* theirs = child(other, OmpConstruct::kTask, place(22));
+    const Node* their_barrier = child(other, OmpConstruct::kImplicitBarrier, place(21));
+    ASSERT_NE(theirs, nullptr);
+    EXPECT_GE(theirs->ticks, kLong * 9 / 10);
+    EXPECT_GE(other->ticks, theirs->ticks + their_barrier->ticks);
+}
+
+TEST_F(OpenMp, LocksNeedNotNest) {
+    omp_begin(OmpConstruct::kLock, place(13));
+    omp_got(OmpConstruct::kLock, false);
+    omp_begin(OmpConstruct::kCritical, place(14));
+    omp_begin(OmpConstruct::kLock, place(15));
+    spin(kLong);
+    omp_got(OmpConstruct::kLock, false);
+    omp_got(OmpConstruct::kCritical, true);  // told in another order: nothing to be seen of it
+    omp_end(OmpConstruct::kCritical);
+    const Node* critical = child(root(t_thread), OmpConstruct::kCritical, place(14));
+    const Node* lock = child(critical, OmpConstruct::kLock, place(15));
+    ASSERT_NE(lock, nullptr);
+    EXPECT_GE(part(lock).wait_ticks, kLong * 9 / 10);
+    EXPECT_EQ(child(root(t_thread), OmpConstruct::kLock, place(13))->count, 1u);
+}
+
+TEST_F(OpenMp, LoopsHoldIterationsAndChunks) {
+    omp_loop_begin(OmpConstruct::kLoop, place(16), 100);
+    omp_end(OmpConstruct::kLoop);
+    g_omp_tells_chunks = true;
+    omp_loop_begin(OmpConstruct::kDynamicLoop, place(17), 100);
+    omp_chunk(3);
+    omp_chunk(4);
+    omp_end(OmpConstruct::kDynamicLoop);
+    g_omp_tells_chunks = false;
+    const Node* loop = child(root(t_thread), OmpConstruct::kLoop, place(16));
+    EXPECT_EQ(part(loop).iterations, 100u);
+    const Node* dynamic = child(root(t_thread), OmpConstruct::kDynamicLoop, place(17));
+    EXPECT_EQ(part(dynamic).iterations, 7u);
+    EXPECT_EQ(part(dynamic).chunks, 2u);
+}
+
+TEST_F(OpenMp, EndsOfWhatWasNotBegunAreIgnored) {
+    omp_end(OmpConstruct::kLoop);
+    omp_barrier_end();
+    omp_wait_end(OmpConstruct::kTaskwait);
+    omp_got(OmpConstruct::kCritical, true);
+    omp_implicit_end();
+    omp_join(nullptr);
+    omp_thread_end();
+    omp_chunk(1);
+    uint64_t none[2] = {0, 0};
+    omp_task_switch(&none[0], true, &none[1]);
+    EXPECT_EQ(t_thread->record->probe_depth, 0u);
+}
+
+TEST_F(OpenMp, NothingIsBookedWhileRecordingIsOff) {
+    Worker second;
+    g_page.ticket = 0;
+    g_page.paused = 1;
+    g_page.pause_start = now_ticks();
+    region(second, place(18), nothing, nothing);
+    omp_begin(OmpConstruct::kCritical, place(19));
+    g_page.paused = 0;
+    g_page.ticket = 2;
+    omp_end(OmpConstruct::kCritical);
+    EXPECT_EQ(child(root(t_thread), OmpConstruct::kParallel, place(18)), nullptr);
+    EXPECT_EQ(child(root(t_thread), OmpConstruct::kCritical, place(19)), nullptr);
+    region(second, place(18), nothing, nothing);
+    EXPECT_EQ(child(root(t_thread), OmpConstruct::kParallel, place(18))->count, 1u);
+    leave(second);
+}
+
+TEST_F(OpenMp, RegionsTooDeepAreCountedByTheirForkOnly) {
+    constexpr int kDeep = kOmpLevels + 3;
+    OmpTeam* teams[kDeep];
+    for (int i = 0; i < kDeep; ++i) {
+        teams[i] = omp_fork(place(20), nullptr);
+        omp_implicit_begin(teams[i], 0, 1);
+    }
+    for (int i = kDeep; i-- > 0;) {
+        omp_implicit_end();
+        omp_join(teams[i]);
+    }
+    EXPECT_EQ(t_thread->record->probe_depth, 0u);
+    EXPECT_EQ(child(root(t_thread), OmpConstruct::kParallel, place(20))->count, 1u);
+}
+
+}  // namespace
+
+}  // namespace dwell

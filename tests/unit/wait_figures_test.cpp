@@ -1,0 +1,144 @@
+// What the report derives from records of waiting: answers by addition.
+#include "report/wait_figures.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "report/text_report.h"
+#include "tests/unit/sample_profiles.h"
+
+namespace dwell {
+namespace {
+
+using samples::kMs;
+
+CommLine line_of(const Profile& profile, const std::string& name) {
+    for (const CommLine& line : comm_lines(profile)) {
+        if (profile.nodes[line.node].name == name) return line;
+    }
+    ADD_FAILURE() << name;
+    return {};
+}
+
+TEST(WaitFigures, KindsFollowFromTheCall) {
+    Totals totals{};
+    totals.sync_ns = 100;
+    const std::map<std::string, std::string> kinds = {{"MPI_Barrier", "wait at barrier"},
+                                                      {"MPI_Allreduce", "wait at N to N"},
+                                                      {"MPI_Alltoallv", "wait at N to N"},
+                                                      {"MPI_Iallgather", "wait at N to N"},
+                                                      {"MPI_Bcast", "late broadcaster"},
+                                                      {"MPI_Scatterv", "late scatterer"},
+                                                      {"MPI_Reduce", "early reduce"},
+                                                      {"MPI_Gather", "early gather"},
+                                                      {"MPI_Scan", "early scan"},
+                                                      {"MPI_Reduce_scatter", "wait at N to N"},
+                                                      {"MPI_Win_fence", "wait in window"},
+                                                      {"MPI_Neighbor_alltoall", "wait at N to N"},
+                                                      {"MPI_Comm_split", "wait for partners"}};
+    for (const auto& [call, kind] : kinds) {
+        const auto found = wait_kinds(samples::call_number(call), totals);
+        ASSERT_EQ(found.size(), 1u) << call;
+        EXPECT_EQ(found[0].name, kind) << call;
+        EXPECT_EQ(found[0].time_ns, 100u);
+    }
+    totals.late_sender_ns = 30;
+    totals.late_receiver_ns = 70;  // nothing is left for a collective
+    const auto both = wait_kinds(samples::call_number("MPI_Sendrecv"), totals);
+    ASSERT_EQ(both.size(), 2u);
+    EXPECT_EQ(both[0].name, "late receiver");
+    EXPECT_EQ(both[1].name, "late sender");
+}
+
+TEST(WaitFigures, PartnersOfALine) {
+    const Profile profile = samples::chain_profile();
+    const Partners all = partners_of(profile, line_of(profile, "MPI_Recv"), 4);
+    ASSERT_EQ(all.heaviest.size(), 3u);
+    EXPECT_EQ(all.all_ns, (6400 + 5970 + 50 + 10) * kMs);
+    EXPECT_EQ(all.heaviest[0].peer, 1u);
+    EXPECT_EQ(all.heaviest[0].time_ns, 6400 * kMs);
+    EXPECT_EQ(all.heaviest[0].doing.sampled, "");
+    EXPECT_EQ(all.heaviest[1].doing.procedure, "main");
+    EXPECT_EQ(all.heaviest[1].doing.sampled, "assemble");
+    EXPECT_EQ(all.heaviest[2].doing.interval, kNoNode);
+    EXPECT_EQ(all.rest_ns, 10 * kMs);
+    EXPECT_TRUE(all.certain);  // 50 ms are more than the 10 ms that another may have
+    const Partners two = partners_of(profile, line_of(profile, "MPI_Recv"), 1);
+    EXPECT_EQ(two.rest_ns, (5970 + 50 + 10) * kMs);
+    EXPECT_TRUE(two.certain);
+    Profile close = profile;
+    for (ProfilePartner& partner : close.partners) {
+        if (partner.peer == kNoPeer) partner.lost_ns = 431 * kMs;  // 5970 + 431 > 6400
+    }
+    EXPECT_FALSE(partners_of(close, line_of(close, "MPI_Recv"), 1).certain);
+}
+
+// A loop without its procedure and line tells nobody where it is.
+TEST(WaitFigures, LoopsAreNamedByProcedureAndLine) {
+    Profile profile = samples::chain_profile();
+    ProfileNode loop;
+    loop.kind = SiteKind::kLoop;
+    loop.name = "loop";
+    loop.file = "/home/ada/chain.c";
+    loop.line = 41;
+    loop.parent = profile.intervals[0].booked_on;
+    loop.totals.min_ns = UINT64_MAX;
+    profile.nodes[loop.parent].children.push_back(static_cast<uint32_t>(profile.nodes.size()));
+    profile.nodes.push_back(loop);
+    profile.intervals[0].booked_on = static_cast<uint32_t>(profile.nodes.size() - 1);
+    const Computation doing = cause_lines(profile)[0].computation;
+    EXPECT_EQ(doing.procedure, "main");
+    EXPECT_EQ(doing.sampled, "assemble");
+    EXPECT_EQ(doing.sampled_place, "chain.c:55");
+    for (const int width : {80, 100, 120}) {
+        TextOptions options;
+        options.width = width;
+        std::string words;
+        std::istringstream report(write_text_report(profile, options));
+        for (std::string word; report >> word;) words += (words.empty() ? "" : " ") + word;
+        EXPECT_NE(words.find("rank 0 in main, loop chain.c:41 (mostly in assemble chain.c:55)"),
+                  std::string::npos)
+            << words;
+        EXPECT_EQ(words.find("in loop"), std::string::npos) << words;
+    }
+    // Two loops of one procedure between the same two lines are not one computation.
+    profile.nodes.push_back(loop);
+    profile.nodes.back().line = 50;
+    profile.intervals.push_back(profile.intervals[0]);
+    profile.intervals.back().booked_on = static_cast<uint32_t>(profile.nodes.size() - 1);
+    const size_t causes = cause_lines(profile).size();
+    profile.causes.push_back(profile.causes[0]);
+    profile.causes.back().interval = static_cast<uint32_t>(profile.intervals.size() - 1);
+    EXPECT_EQ(cause_lines(profile).size(), causes + 1);
+}
+
+TEST(WaitFigures, CausesOverRanks) {
+    const std::vector<CauseLine> causes = cause_lines(samples::chain_profile());
+    ASSERT_EQ(causes.size(), 4u);
+    EXPECT_EQ(causes[0].time_ns, 11'970 * kMs);
+    EXPECT_EQ(causes[0].passed_on_ns, 5900 * kMs);
+    EXPECT_EQ(causes[0].peer, 0u);
+    EXPECT_EQ(causes[1].time_ns, (450 + 70) * kMs);  // by ranks 1 and 2
+    EXPECT_EQ(causes[1].peer, 1u);
+    EXPECT_EQ(causes[1].peer_ns, 450 * kMs);
+    EXPECT_EQ(causes[3].computation.interval, kNoNode);  // last, whatever its time
+}
+
+TEST(WaitFigures, ReportSaysWhatIsEstimated) {
+    TextOptions options;
+    options.per_rank = true;
+    const std::string report = write_text_report(samples::chain_profile(), options);
+    // Known: 100 ms of sends, 12.43 s of receives, 120 ms of barriers; of these 120 ms more are
+    // estimated. Means of three ranks.
+    EXPECT_NE(report.find("sync delay      4.22 s   42.2 %"), std::string::npos) << report;
+    EXPECT_NE(report.find("sync delay ~   40.0 ms    0.4 %"), std::string::npos) << report;
+    EXPECT_NE(report.find("~80.0 %"), std::string::npos);  // of the barriers' time
+    EXPECT_NE(report.find("Clocks"), std::string::npos);
+    EXPECT_EQ(report.find("injected"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dwell

@@ -1,0 +1,280 @@
+// What is booked of a waiting: for whom, on which path, what caused it in the end, and what is
+// passed on to those who wait for this thread then (waits.h).
+#include "runtime/waits.h"
+
+#include "runtime/eager_limits.h"
+#include "tests/unit/recording.h"
+
+namespace dwell {
+namespace {
+
+constexpr uint64_t kUnit = uint64_t{1} << kDebtShift;
+
+class Waits : public Records {
+  protected:
+    // A call that waits `ticks` for `peer`, which said `said`.
+    void wait(WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks) {
+        Call call;
+        ASSERT_TRUE(begin(&call, MpiCall::kRecv, 16));
+        book_wait(&call, kind, peer, said, ticks);
+        const uint64_t from = t_thread->last_ticks + t_thread->slow_ticks + 110;
+        end(&call, from, from + 10'000'000);
+    }
+    static Moment said(uint32_t path, uint32_t cause_peer = kNoPeer, uint32_t cause_path = 0,
+                       uint16_t debt = 0, uint16_t work = 0) {
+        return {{0, 0}, path, cause_peer, cause_path, debt, work};
+    }
+    const CommPart& part() { return *cell_at<CommPart>(node_at(16)->part); }
+    const WaitPart& waited() { return *cell_at<WaitPart>(part().wait); }
+    const PartnerRecord* partner(uint32_t peer, uint32_t path) {
+        for (CellIndex at = waited().first_partner; at != 0;
+             at = cell_at<PartnerRecord>(at)->next) {
+            const auto* record = cell_at<PartnerRecord>(at);
+            if (record->peer == peer && record->path == path) return record;
+        }
+        return nullptr;
+    }
+    static const CauseRecord* cause(uint32_t peer, uint32_t path) {
+        for (CellIndex at = t_thread->record->first_cause; at != 0;
+             at = cell_at<CauseRecord>(at)->next) {
+            const auto* record = cell_at<CauseRecord>(at);
+            if (record->peer == peer && record->path == path) return record;
+        }
+        return nullptr;
+    }
+};
+
+TEST_F(Waits, AreBookedUnderPartnerPathAndKind) {
+    wait(WaitKind::kLateSender, 3, said(77), 500);
+    wait(WaitKind::kLateSender, 3, said(77), 700);
+    wait(WaitKind::kLateReceiver, 4, said(77), 60);
+    wait(WaitKind::kCollective, 3, said(78), 8);
+    EXPECT_EQ(part().sync_ticks, 1268u);
+    EXPECT_EQ(waited().late_sender_ticks, 1200u);
+    EXPECT_EQ(waited().late_receiver_ticks, 60u);
+    ASSERT_NE(partner(3, 77), nullptr);
+    EXPECT_EQ(partner(3, 77)->count, 2u);
+    EXPECT_EQ(partner(3, 77)->ticks, 1200u);
+    EXPECT_EQ(partner(3, 77)->max_ticks, 700u);
+    EXPECT_EQ(partner(4, 77)->ticks, 60u);
+    EXPECT_EQ(partner(3, 78)->ticks, 8u);
+    ASSERT_NE(cause(3, 77), nullptr);
+    EXPECT_EQ(cause(3, 77)->ticks, 1200u);
+    EXPECT_EQ(cause(3, 77)->direct_ticks, 1200u);
+}
+
+TEST_F(Waits, AreDueToTheCauseAsFarAsTheDebtReaches) {
+    // The partner was made to wait 3 units by rank 9 before: so much of the 10 is due to that.
+    wait(WaitKind::kLateSender, 3, said(77, 9, 99, 3), 10 * kUnit);
+    EXPECT_EQ(waited().passed_on_ticks, 3 * kUnit);
+    EXPECT_EQ(partner(3, 77)->passed_on_ticks, 3 * kUnit);
+    EXPECT_EQ(cause(3, 77)->ticks, 7 * kUnit);
+    EXPECT_EQ(cause(3, 77)->direct_ticks, 7 * kUnit);
+    ASSERT_NE(cause(9, 99), nullptr);
+    EXPECT_EQ(cause(9, 99)->ticks, 3 * kUnit);
+    EXPECT_EQ(cause(9, 99)->direct_ticks, 0u);
+    // A debt beyond the waiting causes no more than that.
+    wait(WaitKind::kLateSender, 3, said(77, 9, 99, 500), 20 * kUnit);
+    EXPECT_EQ(cause(9, 99)->ticks, 23 * kUnit);
+    EXPECT_EQ(cause(3, 77)->ticks, 7 * kUnit);
+}
+
+TEST_F(Waits, NobodyCausedMoreThanItComputed) {
+    // 10 units, of which the partner was made to wait 3 and computed 2: of the rest nothing is
+    // known.
+    wait(WaitKind::kLateSender, 3, said(77, 9, 99, 3, 2), 10 * kUnit);
+    EXPECT_EQ(cause(3, 77)->ticks, 2 * kUnit);
+    EXPECT_EQ(cause(9, 99)->ticks, 3 * kUnit);
+    EXPECT_EQ(t_thread->record->rest_cause_ticks, 5 * kUnit);
+    EXPECT_EQ(t_thread->record->rest_cause_count, 1u);
+    EXPECT_EQ(part().sync_ticks, 10 * kUnit);
+    // And nothing of why this thread is late.
+    EXPECT_EQ(t_thread->blame.cause_peer, kNoPeer);
+    EXPECT_EQ(t_thread->blame.debt_ticks, 10 * kUnit);
+}
+
+// Many short waits for the same make as late as one long one, until somebody has heard of it.
+TEST_F(Waits, ForTheSameAddUp) {
+    for (int i = 0; i < 10; ++i) wait(WaitKind::kLateSender, 3, said(77), 20 * kUnit);
+    Channel channel{};
+    Moment moment = said(5);
+    add_debt(t_thread, &channel.debt_told, &moment);
+    EXPECT_EQ(moment.debt, 200u);
+    EXPECT_EQ(moment.cause_path, 77u);
+    wait(WaitKind::kLateSender, 3, said(77), 60 * kUnit);
+    add_debt(t_thread, &channel.debt_told, &moment);
+    EXPECT_EQ(moment.debt, 60u);
+    wait(WaitKind::kLateSender, 4, said(78), 80 * kUnit);
+    add_debt(t_thread, &channel.debt_told, &moment);
+    EXPECT_EQ(moment.debt, 80u);
+    EXPECT_EQ(moment.cause_path, 78u);
+}
+
+// What a thread tells of its own work: the time since it last waited, less what that made up for.
+TEST_F(Waits, WorkIsWhatTheThreadDidSince) {
+    auto work_after = [&](uint64_t worked, uint64_t waited) {
+        Call call;
+        EXPECT_TRUE(begin(&call, MpiCall::kRecv, 16));
+        call.start_ticks += 1'000'000;
+        call.end_ticks = call.start_ticks + waited;
+        forget_debt(t_thread, call.start_ticks - worked);
+        book_wait(&call, WaitKind::kLateSender, 3, said(77), waited);
+        Call next = call;
+        next.start_ticks = call.end_ticks + 5 * kUnit;
+        const uint64_t told = ticks_of(moment_of(&next).work);
+        end(&call, call.start_ticks, call.end_ticks);
+        return told / kUnit;
+    };
+    EXPECT_EQ(work_after(100 * kUnit, 200 * kUnit), 5u);
+    EXPECT_EQ(work_after(100 * kUnit, 10 * kUnit), 95u);
+    EXPECT_EQ(work_after(0, 10 * kUnit), 5u);
+}
+
+TEST(ShortTicks, AreCutOffByLessThanAThousandth) {
+    EXPECT_EQ(ticks_of(short_ticks(0)), 0u);
+    EXPECT_EQ(ticks_of(short_ticks(2047 * kUnit + kUnit - 1)), 2047 * kUnit);
+    for (uint64_t ticks = 2048 * kUnit; ticks < uint64_t{1} << 48; ticks = ticks * 5 / 3) {
+        EXPECT_LE(ticks_of(short_ticks(ticks)), ticks);
+        EXPECT_GT(ticks_of(short_ticks(ticks)) + ticks / 1000, ticks) << ticks;
+    }
+    EXPECT_EQ(short_ticks(UINT64_MAX), UINT16_MAX);
+}
+
+TEST_F(Waits, DebtIsToldOnceToEachPartner) {
+    wait(WaitKind::kLateSender, 3, said(77), 10 * kUnit);
+    Channel one{};
+    Channel another{};
+    for (Channel* channel : {&one, &another}) {
+        Moment moment = said(5);
+        add_debt(t_thread, &channel->debt_told, &moment);
+        EXPECT_EQ(moment.debt, 10u);
+        EXPECT_EQ(moment.cause_peer, 3u);
+        EXPECT_EQ(moment.cause_path, 77u);
+        Moment again = said(5);
+        add_debt(t_thread, &channel->debt_told, &again);
+        EXPECT_EQ(again.debt, 0u);
+        EXPECT_EQ(again.cause_peer, kNoPeer);
+    }
+    // What others caused is passed on under their name.
+    wait(WaitKind::kLateSender, 3, said(77, 9, 99, 40), 50 * kUnit);
+    Moment moment = said(5);
+    add_debt(t_thread, &one.debt_told, &moment);
+    EXPECT_EQ(moment.debt, 50u);
+    EXPECT_EQ(moment.cause_peer, 9u);
+    EXPECT_EQ(moment.cause_path, 99u);
+}
+
+TEST_F(Waits, PartnersBeyondTheMostAreOneRest) {
+    for (uint32_t peer = 0; peer < kWaitPartners + 5; ++peer) {
+        wait(WaitKind::kLateSender, peer, said(7), 10);
+    }
+    EXPECT_EQ(waited().partner_count, kWaitPartners);
+    EXPECT_EQ(waited().rest_count, 5u);
+    EXPECT_EQ(waited().rest_ticks, 50u);
+    EXPECT_EQ(part().sync_ticks, 10u * (kWaitPartners + 5));
+}
+
+// A receive of 400 ticks that got a message sent `since` ticks after it began (less than nothing:
+// before) by a rank that had lost 250 by then; its virtual ticks. `blocked` is what its duration
+// seems to say.
+class Receives : public Waits {
+  protected:
+    static constexpr uint64_t kBegin = 1'000'000;
+    uint64_t receive(int64_t since, bool blocked) {
+        Call call;
+        EXPECT_TRUE(begin(&call, MpiCall::kRecv, 16));
+        g_process.call_cost_ticks = 0;
+        t_thread->record->intrusion_ticks = 0;
+        t_thread->slow_ticks = 0;
+        t_thread->last_ticks = kBegin;
+        call.start_ticks = kBegin;
+        call.end_ticks = kBegin + 400;
+        call.ticks = 400;
+        call.slow_ticks = 0;
+        const uint64_t sent = kBegin + static_cast<uint64_t>(since);
+        Waiting waiting(&call);
+        waiting.add_message(&channel_, 3, 8, {{sent, sent - 250}, 77, kNoPeer, 0, 0});
+        EXPECT_TRUE(waiting.settle(&call, blocked));
+        found_ = waiting.found_all();
+        measured_ = t_thread->slow_ticks;
+        book_event(&call, kSendReady);
+        leave(&call);
+        return call.ticks;
+    }
+    Channel channel_{};
+    uint64_t measured_ = 0;
+    bool found_ = false;
+};
+
+TEST_F(Receives, ThatWaitShortlyTakeOverTheSendersIntrusion) {
+    receive(100, false);                   // shows how long a message takes: 300
+    EXPECT_EQ(receive(100, false), 150u);  // sent at -150 on the virtual clock, and 300 on its way
+    EXPECT_EQ(receive(100, true), 150u);   // however the duration looks
+    EXPECT_FALSE(found_);
+    EXPECT_EQ(receive(-5000, true), 400u);  // the message was there: it only took long
+    EXPECT_TRUE(found_);
+    EXPECT_EQ(receive(-5000, false), 400u);
+    // On its way when the receive began, for 100 more: this waiting hides the receiver's intrusion,
+    // not what it did itself.
+    EXPECT_EQ(receive(-200, false), 300u);
+}
+
+TEST_F(Receives, MeasureWhatSettlingCosts) {
+    const uint64_t before = now_ticks();
+    receive(100, false);
+    EXPECT_GE(measured_,
+              before - (kBegin + 400));  // counted from the end of the call, here long ago
+    EXPECT_LE(measured_, now_ticks() - (kBegin + 400));
+}
+
+TEST_F(Waits, CausesBeyondTheMostAreCounted) {
+    constexpr uint32_t kStep = 8;  // so that many have the same place in the hash table
+    for (int round = 0; round < 2; ++round) {
+        for (uint32_t k = 0; k < kMaxCauses + 5; ++k) {
+            wait(WaitKind::kLateSender, kStep * k, said(7), 10);
+        }
+    }
+    EXPECT_EQ(t_thread->record->rest_cause_count, 10u);
+    EXPECT_EQ(t_thread->record->rest_cause_ticks, 100u);
+    for (uint32_t k = 0; k < kMaxCauses; ++k) {
+        ASSERT_NE(cause(kStep * k, 7), nullptr) << k;
+        EXPECT_EQ(cause(kStep * k, 7)->count, 2u) << k;
+        EXPECT_EQ(cause(kStep * k, 7)->ticks, 20u) << k;
+    }
+    EXPECT_EQ(cause(kStep * kMaxCauses, 7), nullptr);
+}
+
+TEST(EagerLimits, AreThoseThatTheUserSet) {
+    const EagerLimits before = g_eager_limits;
+    EXPECT_EQ(before.node, 4096u);
+    setenv("OMPI_MCA_btl_vader_eager_limit", "8192", 1);
+    setenv("OMPI_MCA_btl_vader_max_inline_send", "64", 1);
+    setenv("OMPI_MCA_btl_tcp_eager_limit", "1048576", 1);
+    read_eager_limits();
+    EXPECT_EQ(g_eager_limits.node, 8192u);
+    EXPECT_EQ(g_eager_limits.copied, 64u);
+    EXPECT_EQ(g_eager_limits.hosts, 1048576u);
+    for (const char* bad : {"", "x", "-1", "12x", "99999999999999999999"}) {
+        setenv("OMPI_MCA_btl_vader_eager_limit", bad, 1);
+        read_eager_limits();
+        EXPECT_EQ(g_eager_limits.node, 8192u) << bad;
+    }
+    for (const char* name : {"OMPI_MCA_btl_vader_eager_limit", "OMPI_MCA_btl_vader_max_inline_send",
+                             "OMPI_MCA_btl_tcp_eager_limit"}) {
+        unsetenv(name);
+    }
+    g_eager_limits = before;
+}
+
+TEST_F(Waits, ResetForgetsThem) {
+    wait(WaitKind::kLateSender, 3, said(77), 500);
+    forget();
+    EXPECT_EQ(part().sync_ticks, 0u);
+    EXPECT_EQ(waited().late_sender_ticks, 0u);
+    EXPECT_EQ(partner(3, 77)->ticks, 0u);
+    EXPECT_EQ(cause(3, 77)->ticks, 0u);
+    EXPECT_EQ(t_thread->blame.debt_ticks, 0u);
+}
+
+}  // namespace
+}  // namespace dwell
