@@ -17,6 +17,7 @@ constexpr uint32_t kFruitless = 4;     // looks before the next one waits
 constexpr uint64_t kPatience = 4;      // letters' costs, for one that is on its way
 constexpr uint64_t kBuckets = 256;
 constexpr uint32_t kStatements = 256;
+constexpr uint16_t kRejected = UINT16_MAX;  // instead of the MpiCall of a note
 
 // With SlowLock held.
 FarMembers* g_far[kBuckets];
@@ -58,7 +59,7 @@ bool waits_for(const FarCall& enters, const FarMember& member) {
            (enters.counts == nullptr || enters.counts[member.rank] != 0);
 }
 
-// The newest: a call that failed is told of again.
+// The newest: a call that MPI rejected is taken back, and its number is told of again.
 const FarNote* note_of(const FarMember& member, const FarCall& enters) {
     for (uint32_t back = 1; back <= kKeptNotes && back <= member.heard; ++back) {
         const FarNote& note = member.notes[(member.heard - back) % kKeptNotes];
@@ -194,14 +195,14 @@ void forget_far_members(FarMembers* far) {
     give_back_to(&g_free_far, far);
 }
 
-void tell_far(Call* call, CommName* name, const FarCall& enters) {
+bool tell_far(Call* call, CommName* name, const FarCall& enters) {
     FarMembers* far = name->far;
-    if (!is_chosen(enters.number, far->turns.shift)) return;
+    if (!is_chosen(enters.number, far->turns.shift)) return false;
     uint32_t listeners = 0;
     for (uint32_t i = 0; i < far->count; ++i) {
         if (depends(enters, far->members[i].rank, enters.rank)) ++listeners;
     }
-    if (listeners == 0) return;
+    if (listeners == 0) return false;
     const uint64_t begin = now_ticks();
     const uint64_t cost = letter_cost();
     take_turn(&far->turns, enters.number, begin, kSpacing * cost * (name->members - 1),
@@ -225,6 +226,20 @@ void tell_far(Call* call, CommName* name, const FarCall& enters) {
     }
     spend(took);
     begin_work(call, now_ticks());
+    return true;
+}
+
+// All of them: who did not depend on it does not look.
+void untell_far(const FarMembers* far, uint32_t number) {
+    FarNote note{};
+    note.id = far->id;
+    note.number = number;
+    note.call = kRejected;
+    note.shift = static_cast<uint16_t>(far->turns.shift);
+    for (uint32_t i = 0; i < far->count; ++i) {
+        const Channel* channel = channel_with(t_thread, far->members[i].peer);
+        if (channel != nullptr) spend(send_note(channel->far, note));
+    }
 }
 
 void put_note(uint32_t peer, const FarNote& note) {

@@ -75,8 +75,11 @@ FarMembers* far_members_with(uint32_t ticket);
 // The communicator is freed. With SlowLock held.
 void forget_far_members(FarMembers* far);
 
-// The rank is about to enter it: tells those who depend on it, when it is one of the chosen.
-void tell_far(Call* call, CommName* name, const FarCall& enters);
+// The rank is about to enter it: tells those who depend on it, when it is one of the chosen. False:
+// it has told nobody.
+bool tell_far(Call* call, CommName* name, const FarCall& enters);
+// MPI rejected the call that was told of: the next one has its number.
+void untell_far(const FarMembers* far, uint32_t number);
 
 // A note has come from `peer`.
 void put_note(uint32_t peer, const FarNote& note);

@@ -252,7 +252,7 @@ bool is_told(const MpiCallInfo& info) { return info.waits && info.call_class != 
 
 // On the board of what the members have in common.
 Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int root) {
-    Meeting meeting{name, nullptr, number, ++name->collectives};
+    Meeting meeting{name, nullptr, number, ++name->collectives, false};
     if (name->members < 2) return meeting;
     if (g_process.preserve_order) [[unlikely]] {
         say_meeting(call, *name, meeting.number, rule, root,
@@ -263,7 +263,8 @@ Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int 
     if (call->thread->slow_ticks != slow_ticks) start(call);  // only now it begins
     if (name->far_state == FarState::kKnown && is_told(kMpiCalls[static_cast<int>(number)]))
         [[unlikely]] {
-        tell_far(call, name, {meeting.number, number, rule, root, name->rank, nullptr});
+        meeting.far_told =
+            tell_far(call, name, {meeting.number, number, rule, root, name->rank, nullptr});
     }
     if (board == nullptr) return meeting;
     const bool heard = is_heard(*board, rule, root);
@@ -305,7 +306,9 @@ Board* MembersMeeting::take_board() {
 
 // Arguments that MPI rejects make no collective of the call; a message that is too long does.
 void untell_meeting(const Meeting& meeting, int result) {
-    if (meeting.name != nullptr && result != MPI_ERR_TRUNCATE) meeting.name->collectives -= 1;
+    if (meeting.name == nullptr || result == MPI_ERR_TRUNCATE) return;
+    meeting.name->collectives -= 1;
+    if (meeting.far_told) untell_far(meeting.name->far, meeting.number);
 }
 
 void pass_meeting(uintptr_t handle) {

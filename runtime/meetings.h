@@ -27,6 +27,7 @@ struct Meeting {
     Board* board;    // null: nobody to meet, or no board
     MpiCall call;
     uint32_t number;
+    bool far_told;  // ranks on other hosts have been told
 };
 
 // A collective is about to begin. After start().

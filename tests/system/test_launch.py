@@ -44,6 +44,23 @@ def default_directory():
     right_ring(Profile(scratch(found[0]), run))
 
 
+@case
+def changed_directory():
+    """A program that ends in another directory: the output is where it was started, by default and
+    with a relative name."""
+    os.mkdir(scratch("elsewhere"))
+    words = [program("moves"), scratch("elsewhere")]
+    plain = run_plain(words, 2, cwd=scratch())
+    for options in ([], ["-o", "named"]):
+        run = execute(mpirun(2, DWELL, "run", *options, *words), 2, cwd=scratch())
+        same_result(plain, run)
+        found = [name for name in os.listdir(scratch())
+                 if name == "named" or not options and name.startswith("dwell-moves")]
+        check_equal(len(found), 1, f"output directories {found}" + run.describe())
+        check_equal(Profile(scratch(found[0]), run).count("MPI_Barrier"), 2, "barriers")
+    check_equal(os.listdir(scratch("elsewhere")), [], "left elsewhere")
+
+
 def in_shell(command):
     plain = run_plain([program("ring")], 2)
     out = scratch("out")

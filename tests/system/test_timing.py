@@ -2,7 +2,7 @@
 
 import os
 
-from harness import (case, check, check_near, main, marked_line, profiled, program, scratch,
+from harness import (case, check, check_equal, check_near, main, marked_line, profiled, program, scratch,
                      skip_unless, source)
 
 N = 100
@@ -140,6 +140,20 @@ def sampling_off():
     profile = profiled([program("sampled")], 1, ["--sample", "off"])
     check(sum(rank["samples"] for rank in profile.ranks) == 0, "samples though switched off")
     check(profile.count("MPI_Barrier") == 2, "two barriers")
+
+
+@case
+def samples_where_ranks_share_processors():
+    """More ranks than processors are not sampled, and a note says so; asked for, samples are taken."""
+    processors = os.cpu_count()
+    skip_unless(processors <= 16, f"{processors} processors: that many ranks are too much work")
+    skip_unless(perf_works(), "samples are not permitted here")
+    for ranks, options, rate in ((processors, [], 100), (processors + 1, [], 0),
+                                 (processors + 1, ["--sample", "100"], 100)):
+        profile = profiled([program("ring")], ranks, options, name=f"of{ranks}.{rate}")
+        check_equal({rank["sample_hz"] for rank in profile.ranks}, {rate}, f"rate of {ranks} {options}")
+        told = any("more ranks on the node than processors" in note for note in profile.json["notes"])
+        check_equal(told, rate == 0, f"{ranks} ranks {options}, notes {profile.json['notes']}")
 
 
 def perf_works():

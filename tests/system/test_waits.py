@@ -5,6 +5,7 @@ import re
 
 from harness import (DWELL, case, check, check_equal, check_near, execute, main, marked_line, profiled,
                      program, scratch, skip_unless, source)
+from test_known_waits import repeated
 
 N = 100
 FILE = source("programs/who_waits.c")
@@ -87,6 +88,38 @@ def causes():
         got = ways.get((rank, marked_line(FILE, left), marked_line(FILE, reached)), 0)
         # What a rank does while the machine gives it no processor is work, too, so more may be.
         check(got > 0.8 * waited - SLACK_S, f"caused by rank {rank}: {waited} s of {ways}")
+
+
+@case
+def passed_on():
+    """Only rank 1 is slow; rank 0 waits for it, and rank 2 for rank 0, in probes for its message and not
+    in the receives that follow: all waiting is rank 1's, between two of its sends."""
+    rounds, slow_s = 60, 0.005
+    file = source("programs/passed_on.c")
+
+    def attempt():
+        profile = profiled([program("passed_on"), str(rounds)], 3, name="passed_on")
+        profile.check_conservation()
+        waited_s = 0.0
+        for marker, name, times in (("middle", "MPI_Recv", rounds), ("probed", "MPI_Probe", rounds / 2)):
+            node = profile.at(file, marker, name).raw
+            # The first round waits for those that start late, too.
+            check(node["sync_ns"] / 1e9 > 0.9 * (times - 1) * slow_s, f"waited at @{marker}: {node}")
+            waited_s += node["sync_ns"] / 1e9
+        for marker in ("taken", "looked_for"):
+            node = profile.at(file, marker, "MPI_Recv").raw
+            check(node["sync_ns"] / 1e9 < 0.1 * rounds / 2 * slow_s, f"waited at @{marker}: {node}")
+        line = marked_line(file, "slow")
+        by_rank_1 = 0.0
+        for cause in profile.json["causes"]:
+            if cause["peer_rank"] != 1 or cause["interval"] is None:
+                continue
+            interval = profile.intervals[cause["interval"]]
+            ends = [interval[end] for end in ("from", "to")]
+            if None not in ends and [profile.nodes[end]["line"] for end in ends] == [line, line]:
+                by_rank_1 += cause["time_ns"] / 1e9
+        check(by_rank_1 > 0.85 * waited_s, f"{by_rank_1} of {waited_s} s: {profile.json['causes']}")
+    repeated(attempt)
 
 
 @case

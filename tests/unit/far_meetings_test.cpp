@@ -142,7 +142,7 @@ class FarMeetings : public Records {
         const WaitPart none{};
         const WaitPart before = call.part->wait != 0 ? *cell_at<WaitPart>(call.part->wait) : none;
         const uint64_t sync = call.part->sync_ticks;
-        settle_meeting(&call, {&name_, nullptr, kCall, number}, depends);
+        settle_meeting(&call, {&name_, nullptr, kCall, number, false}, depends);
         Settled settled{call.ticks, call.part->sync_ticks - sync, 0, 0, kNoPeer};
         if (call.part->wait != 0) {
             const auto* wait = cell_at<WaitPart>(call.part->wait);
@@ -232,6 +232,14 @@ TEST_F(FarMeetings, WhatWasToldCountsWhateverIsChosenNext) {
 
 TEST_F(FarMeetings, AFailedCallIsToldOfAgain) {
     all_say(11'000, 1);
+    says(2, 16'000, kLost, 1);
+    EXPECT_EQ(settle(1, kOnAll).sync, 6'000u);
+}
+
+TEST_F(FarMeetings, WhatWasTakenBackIsUnknown) {
+    all_say(11'000, 1);
+    says(2, 0, 0, 1, static_cast<MpiCall>(UINT16_MAX));
+    EXPECT_EQ(settle(1, kOnAll).unknown, 1u);
     says(2, 16'000, kLost, 1);
     EXPECT_EQ(settle(1, kOnAll).sync, 6'000u);
 }

@@ -64,7 +64,7 @@ class Meetings : public Records {
     Settled settle(CommName* name, const Depends& depends) {
         Call call;
         begin_at_virtual(&call);
-        settle_meeting(&call, {name, name->board, kCall, 1}, depends);
+        settle_meeting(&call, {name, name->board, kCall, 1, false}, depends);
         return figures(&call);
     }
     // A request that was posted as collective number 1, and waited for at the same time.
@@ -72,7 +72,7 @@ class Meetings : public Records {
         Call call;
         Request content{};
         begin_at_virtual(&call);
-        remember_meeting(&call, {name, name->board, kCall, 1}, depends, &content);
+        remember_meeting(&call, {name, name->board, kCall, 1, false}, depends, &content);
         Waiting waiting(&call);
         add_meeting_to(&waiting, content);
         waiting.settle(&call, false);
