@@ -135,12 +135,15 @@ bool find_answer(const FarChannel& far, uint32_t question, Moment* said) {
 bool lost_by_partner(const FarChannel& far, uint64_t at, uint64_t* ticks) {
     if (far.last.at.real == 0) return false;
     const uint64_t lost = far.last.at.real - far.last.at.virt;
-    *ticks = lost;
-    if (beyond(far.last.at.real, far.before.at.real) < kRateTicks) return true;
-    const uint64_t earlier_lost = far.before.at.real - far.before.at.virt;
-    const double rate = static_cast<double>(beyond(lost, earlier_lost)) /
-                        static_cast<double>(far.last.at.real - far.before.at.real);
     const uint64_t since = beyond(at, far.last.at.real);
+    double rate = 0;
+    if (far.loss_is_told) {
+        rate = far.loss / 256.0;
+    } else if (beyond(far.last.at.real, far.before.at.real) >= kRateTicks) {
+        const uint64_t earlier_lost = far.before.at.real - far.before.at.virt;
+        rate = static_cast<double>(beyond(lost, earlier_lost)) /
+               static_cast<double>(far.last.at.real - far.before.at.real);
+    }
     *ticks = lost + static_cast<uint64_t>(static_cast<double>(since) * (rate < 1 ? rate : 1));
     return true;
 }

@@ -61,6 +61,8 @@ struct FarChannel {
     Moment last;
     Moment before;
     Moment between;                         // will be `before`
+    bool loss_is_told;                      // by a note, which says so itself:
+    uint8_t loss;                           // of 256 parts of its time
     uint32_t usual_travel[kTravelClasses];  // from send to receive, by size: moving average
     FarKind kinds[kExactKinds + kSharedKinds];
     ChannelEntry entries[kFarEntries];  // number 0: free

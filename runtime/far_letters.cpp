@@ -44,7 +44,8 @@ ChannelEntry letter_with(const FarNote& note) {
     ChannelEntry letter{};
     letter.comm = kNoteLetter;
     letter.said = to_reference(note.said);
-    letter.tag = static_cast<int32_t>(uint32_t{note.shift} << 16 | note.call);
+    letter.tag = static_cast<int32_t>(uint32_t{note.loss} << 24 | uint32_t{note.shift} << 16 |
+                                      uint32_t{note.call});
     letter.order = note.number;
     letter.answer_real = note.id;
     letter.answer_path = note.telling;
@@ -56,7 +57,8 @@ FarNote note_in(const ChannelEntry& letter) {
             letter.answer_real,
             letter.order,
             static_cast<uint16_t>(both),
-            static_cast<uint16_t>(both >> 16),
+            static_cast<uint8_t>(both >> 16),
+            static_cast<uint8_t>(both >> 24),
             letter.answer_path};
 }
 
@@ -137,6 +139,8 @@ void open_letter(FarChannel* far, uint32_t peer, ChannelEntry* letter) {
         Moment came = note.said;
         came.at.real = came_at(note);
         note_said(far, came);
+        far->loss_is_told = true;
+        far->loss = note.loss;
         put_note(peer, note);
     } else {
         far->next_told = g_clock.to_own(next_of(*letter));

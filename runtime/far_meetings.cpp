@@ -37,6 +37,21 @@ bool is_dear(uint64_t now) {
     return beyond(spent, free) * kShare > beyond(now, g_process.header->init_ticks);
 }
 
+// How fast the caller's own cost grows but for telling, which grows by leaps: what others may
+// expect of it until it tells again.
+uint8_t look_at_loss(const Thread& thread, uint64_t now, FarMembers* far) {
+    const uint64_t passed = beyond(now, far->loss_at);
+    if (passed < kRateTicks) return far->loss;
+    const uint64_t lost =
+        beyond(thread.record->own_ticks, g_spent_ticks.load(std::memory_order_relaxed));
+    if (far->loss_at != 0) {
+        far->loss = static_cast<uint8_t>(earlier(beyond(lost, far->lost) * 256 / passed, 255));
+    }
+    far->loss_at = now;
+    far->lost = lost;
+    return far->loss;
+}
+
 // Does the rank `listener` depend on `on`? Both of the communicator.
 bool depends(const FarCall& enters, int listener, int on) {
     switch (enters.rule) {
@@ -154,6 +169,8 @@ void find_far_members(Thread* thread, CommName* name, MPI_Comm comm) {
         far->id = name->id;
         far->turns = {};
         far->debt_told = 0;
+        far->loss_at = far->lost = 0;
+        far->loss = 0;
         far->work_told = far->fruitless = 0;
         far->next_look = 0;
         far->is_world = name->is_world;
@@ -213,7 +230,8 @@ bool tell_far(Call* call, CommName* name, const FarCall& enters) {
                  far->id,
                  enters.number,
                  static_cast<uint16_t>(enters.call),
-                 static_cast<uint16_t>(far->turns.shift),
+                 static_cast<uint8_t>(far->turns.shift),
+                 look_at_loss(*call->thread, begin, far),
                  static_cast<uint32_t>(telling)};
     add_debt(call->thread, &far->debt_told, &note.said);
     note.said.at.real = begin;
@@ -235,7 +253,8 @@ void untell_far(const FarMembers* far, uint32_t number) {
     note.id = far->id;
     note.number = number;
     note.call = kRejected;
-    note.shift = static_cast<uint16_t>(far->turns.shift);
+    note.shift = static_cast<uint8_t>(far->turns.shift);
+    note.loss = far->loss;
     for (uint32_t i = 0; i < far->count; ++i) {
         const Channel* channel = channel_with(t_thread, far->members[i].peer);
         if (channel != nullptr) spend(send_note(channel->far, note));

@@ -45,6 +45,9 @@ struct FarMembers {
     FarTurns turns;
     uint64_t debt_told;  // how much of this rank's waiting they have heard of (waits.h),
     uint32_t work_told;  // and the round of computation
+    uint64_t loss_at;    // when the rank's own loss was looked at last, and what it was then,
+    uint64_t lost;       // without telling
+    uint8_t loss;        // of 256 parts of the time between the last two looks
     uint32_t fruitless;  // looks for notes in a row that did not find all
     uint32_t ticket;     // never that of others
     uint64_t next_look;

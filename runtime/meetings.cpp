@@ -247,8 +247,11 @@ bool bits_of(const Board& board, const Depends& depends, uint64_t* bits) {
 
 namespace {
 
-// Members on other hosts hear of it: not of what only starts, nor of files.
-bool is_told(const MpiCallInfo& info) { return info.waits && info.call_class != CallClass::kFile; }
+// Members on other hosts hear of it: of all collectives, and of what else waits but files.
+bool is_told(const MpiCallInfo& info) {
+    return info.call_class == CallClass::kCollective ||
+           (info.waits && info.call_class != CallClass::kFile);
+}
 
 // On the board of what the members have in common.
 Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int root) {

@@ -16,7 +16,7 @@ from test_known_waits import index_of, partners_of, repeated
 
 FILE = source("programs/far_collectives.c")
 TIMES = 60
-LATE_US = 3000
+LATE_US = 6000
 LIMIT_S = 60  # far more than any of the runs takes: what is longer hangs
 ALL, ROOT, TO_ROOT, UP_TO = "all", "root", "to_root", "up_to"
 # Which rank is late (-1: the last), whom the collective makes wait, and its root.
@@ -95,14 +95,16 @@ def check_known(hosts, start, ranks, out):
                    f"seconds waited at @{name}")
         if spoilt < 0.1 * TIMES * LATE_US / 1e6:
             unsure = node.raw.get("unknown_waits", 0) + node.raw.get("estimated_waits", 0)
-            check(unsure < 0.75 * calls, f"too little is known at @{name}: {node.raw}")
+            # What is told takes its part of the time at most, and comes by leaps.
+            check(unsure < 0.95 * calls, f"too little is known at @{name}: {node.raw}")
             check(node.raw.get("unknown_waits", 0) <= 0.2 * calls, f"unknown at @{name}: {node.raw}")
     check_request(profile, seen, ranks)
     return profile, seen
 
 
 def check_request(profile, seen, ranks):
-    """Of what only starts nothing is estimated: what is known is the same part of both."""
+    """Of what only starts nothing is estimated: what is known is the same part of both, but for notes
+    that were not there in time."""
     node = profile.at(FILE, "request", "MPI_Wait")
     waited = sum(waited_in(seen, "request", ALL, 0, rank) for rank in range(ranks))
     known = ranks * TIMES - node.raw.get("unknown_waits", 0)
@@ -110,7 +112,7 @@ def check_request(profile, seen, ranks):
     if spoilt < 0.1 * TIMES * LATE_US / 1e6:
         check(known > 0, f"nothing is known at @request: {node.raw}")
     check_near(node.raw["sync_ns"] / 1e9, waited * known / (ranks * TIMES), 0.1,
-               100e-6 * known + 2 * spoilt, "seconds waited at @request")
+               100e-6 * known + 2 * spoilt + 3 * LATE_US / 1e6, "seconds waited at @request")
 
 
 def check_late_is_named(profile, seen, name, late, late_us=LATE_US):
@@ -146,7 +148,7 @@ def two_ranks_on_each():
 def check_known_of_four(hosts, start):
     """With more ranks than cores a rank that computes keeps others from coming: only who was waited
     for is certain."""
-    late_us = 4 * LATE_US
+    late_us = 2 * LATE_US
     profile, told = observed(hosts, start, "known", "four", late_us=late_us, times=TIMES // 2)
     profile.check_conservation()
     seen = stamps(told, 4)

@@ -243,6 +243,17 @@ TEST_F(FarChannels, QuestionsBelongToTheirMessages) {
     EXPECT_FALSE(find_answer(a_, 0, &said));
 }
 
+TEST_F(FarChannels, WhatAPartnerSaysThatItLosesIsExtrapolated) {
+    send(10, 5, true);  // at 10000, 1000 lost
+    // Much more since, but only because it told: it says that it loses an eighth of its time.
+    note_said(&b_, {{10'000 + kRateTicks, 10'000}, 77, kNoPeer, 0, 0});
+    b_.loss_is_told = true;
+    b_.loss = 32;
+    uint64_t lost = 0;
+    EXPECT_TRUE(lost_by_partner(b_, 10'000 + kRateTicks + 8'000, &lost));
+    EXPECT_EQ(lost, kRateTicks + 1'000);
+}
+
 TEST_F(FarChannels, APartnersIntrusionIsExtrapolated) {
     uint64_t lost = 0;
     EXPECT_FALSE(lost_by_partner(b_, 5000, &lost));

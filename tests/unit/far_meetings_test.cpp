@@ -114,7 +114,7 @@ class FarMeetings : public Records {
         FarMember* member = &far_.members[rank - 1];
         const Moment said{{real, real - lost}, 77, kNoPeer, 0, 0};
         member->notes[member->heard++ % kKeptNotes] = {
-            said, 0, number, static_cast<uint16_t>(call), 0, telling};
+            said, 0, number, static_cast<uint16_t>(call), 0, 0, telling};
     }
     void all_say(uint64_t real, uint32_t number) {
         for (int rank = 1; rank < kRanks; ++rank) says(rank, real, kLost, number);

@@ -1,7 +1,7 @@
 // Waiting that is passed on: 3 ranks, argv[1] rounds. Rank 1 is slow (it sleeps, so that the others
-// have the processors) and sends to rank 0, which passes the number on to rank 2; that one probes for it
-// before it receives it, or looks in a loop, round by round. Only rank 1 makes anybody wait. Prints the
-// sum that rank 2 got.
+// have the processors) and sends to rank 0, which passes the number on to rank 2; that one probes
+// for it before it receives it, or looks in a loop, round by round. Only rank 1 makes anybody wait.
+// Prints the sum that rank 2 got.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
