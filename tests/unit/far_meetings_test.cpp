@@ -113,8 +113,8 @@ class FarMeetings : public Records {
               uint32_t telling = 0) {
         FarMember* member = &far_.members[rank - 1];
         const Moment said{{real, real - lost}, 77, kNoPeer, 0, 0};
-        member->notes[member->heard++ % kKeptNotes] = {
-            said, 0, number, static_cast<uint16_t>(call), 0, 0, telling};
+        const auto which = static_cast<uint16_t>(call);
+        member->notes[member->heard++ % kKeptNotes] = {said, 0, number, which, 0, 0, telling};
     }
     void all_say(uint64_t real, uint32_t number) {
         for (int rank = 1; rank < kRanks; ++rank) says(rank, real, kLost, number);
