@@ -126,6 +126,14 @@ bool post_letter(FarChannel* far, const ChannelEntry& letter) {
     return true;
 }
 
+void note_heard(FarChannel* far, const FarNote& note) {
+    Moment came = note.said;
+    came.at.real = came_at(note);
+    note_said(far, came);
+    far->loss_is_told = true;
+    far->loss = note.loss;
+}
+
 void open_letter(FarChannel* far, uint32_t peer, ChannelEntry* letter) {
     far->letters_heard = received_of(*letter);
     const uint32_t question = question_of(*letter);
@@ -136,11 +144,7 @@ void open_letter(FarChannel* far, uint32_t peer, ChannelEntry* letter) {
     far->letters_received += 1;
     if (letter->comm == kNoteLetter) {
         const FarNote note = note_in(*letter);
-        Moment came = note.said;
-        came.at.real = came_at(note);
-        note_said(far, came);
-        far->loss_is_told = true;
-        far->loss = note.loss;
+        if (note.call != kRejected) note_heard(far, note);
         put_note(peer, note);
     } else {
         far->next_told = g_clock.to_own(next_of(*letter));

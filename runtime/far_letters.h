@@ -48,6 +48,7 @@ struct FarNote {
     uint8_t loss;      // what its sender loses to being observed but for telling, of 256 parts
     uint32_t telling;  // ticks that its sender expected to tell for: then it came
 };
+constexpr uint16_t kRejected = UINT16_MAX;  // as call: taken back; nothing else is said
 inline uint64_t came_at(const FarNote& note) { return note.said.at.real + note.telling; }
 
 // Says so to one rank; not, when that one has not taken the last kCredit letters, or another thread

@@ -17,7 +17,6 @@ constexpr uint32_t kFruitless = 4;     // looks before the next one waits
 constexpr uint64_t kPatience = 4;      // letters' costs, for one that is on its way
 constexpr uint64_t kBuckets = 256;
 constexpr uint32_t kStatements = 256;
-constexpr uint16_t kRejected = UINT16_MAX;  // instead of the MpiCall of a note
 
 // With SlowLock held.
 FarMembers* g_far[kBuckets];
@@ -254,7 +253,6 @@ void untell_far(const FarMembers* far, uint32_t number) {
     note.number = number;
     note.call = kRejected;
     note.shift = static_cast<uint8_t>(far->turns.shift);
-    note.loss = far->loss;
     for (uint32_t i = 0; i < far->count; ++i) {
         const Channel* channel = channel_with(t_thread, far->members[i].peer);
         if (channel != nullptr) spend(send_note(channel->far, note));

@@ -238,7 +238,7 @@ TEST_F(FarMeetings, AFailedCallIsToldOfAgain) {
 
 TEST_F(FarMeetings, WhatWasTakenBackIsUnknown) {
     all_say(11'000, 1);
-    says(2, 0, 0, 1, static_cast<MpiCall>(UINT16_MAX));
+    says(2, 0, 0, 1, static_cast<MpiCall>(kRejected));
     EXPECT_EQ(settle(1, kOnAll).unknown, 1u);
     says(2, 16'000, kLost, 1);
     EXPECT_EQ(settle(1, kOnAll).sync, 6'000u);
