@@ -77,8 +77,11 @@ def triangle():
     work = {thread: time[thread] - wait[thread] for thread in time}
     check_slept(work[0], 100, "work of thread 0")
     check_slept(work[1], 260, "work of thread 1")
-    check_near(wait[0] - wait[1], work[1] - work[0], 0.15, 2e7,
-               "what thread 0 waits longer, and thread 1 works longer, ns")
+    # Thread 1 may begin late where processors are shared: it is idle then, thread 0 waits longer.
+    idle = sum(row.get("omp_idle_ns", 0) for row in profile.rows if row["thread"] == 1)
+    longer, waited = work[1] - work[0], wait[0] - wait[1]
+    check(longer - 2e7 <= waited <= 1.15 * longer + 2e7 + idle,
+          f"thread 1 works {longer} ns longer and idles {idle}, thread 0 waits {waited} ns longer")
     check(wait[1] < 60e6, f"thread 1 waits {wait[1] / 1e6} ms")
     loop_index, loop = nodes_at(profile, "for")[0] if nodes_at(profile, "for") else \
         nodes_at(profile, "for static")[0]
