@@ -73,6 +73,7 @@ Poll* new_poll(Thread* thread, const PathEntry* path) {
     const uint32_t index = thread->next_poll++ % kPolls;
     Poll* poll = &thread->polls[index];
     *poll = Poll{};
+    poll->follower = poll;
     poll->path = path;
     poll->number = static_cast<uint8_t>(index + 1);
     thread->paths[path - thread->paths].poll = poll->number;

@@ -29,7 +29,7 @@ constexpr int kPollRequests = 16;
 constexpr uint64_t kPollSpacing_ns = 2000;
 void set_poll_spacing();  // once, when the clock's rate is known
 // With the two that are timed a prime number: a loop over several statements times each of them.
-constexpr uint32_t kUntimedPolls = 59;
+constexpr uint32_t kUntimedPolls = 237;
 
 // A mean of values of late.
 class RecentMean {
@@ -61,6 +61,7 @@ struct Poll {
     bool blocks;     // its time counts as blocked
     uint32_t calls;  // Thread::calls when the requests were known to be the same
     uint32_t next_leg;
+    Poll* follower;  // that came after this one last time; never null
     RecentMean ticks;
     PollLeg legs[kPollLegs];
     MPI_Request handles[kPollRequests];
@@ -102,11 +103,12 @@ DWELL_BODY bool begin_poll(Call* call, MpiCall number, const Frame* frame, int c
         thread->epoch != g_live->epoch || has_samples(thread)) [[unlikely]] {
         return false;
     }
-    Poll* poll = thread->last_poll;
+    Poll* poll = thread->last_poll->follower;
     if (!path_matches(*poll->path, frame, number, anchor_of(thread, frame)) ||
         poll->path->poll != poll->number) {
         poll = find_poll(thread, number, frame);
         if (poll == nullptr) return false;
+        thread->last_poll->follower = poll;
     }
     PollLeg* leg = find_leg(poll, thread->last);
     if (leg == nullptr) return false;

@@ -145,20 +145,21 @@ TEST_F(Polls, GetNoMoreTimeThanHasPassed) {
     expect_conservation();
 }
 
-TEST_F(Polls, AreTimedTwiceInSixtyOne) {
+TEST_F(Polls, AreTimedTwiceInTwoHundredThirtyNine) {
+    constexpr uint32_t kUntimed = 237;
     for (int round = 0; round < 3; ++round) {
-        EXPECT_EQ(node_at(kPoll)->count, 61u * round);
-        timed_poll(kPoll, last() + (round == 0 ? 30 : 59 * 62 + 30));
+        EXPECT_EQ(node_at(kPoll)->count, (kUntimed + 2) * round);
+        timed_poll(kPoll, last() + (round == 0 ? 30 : kUntimed * 62 + 30));
         if (round > 0) {  // it stands behind untimed ones: the interval before it is not known
             ASSERT_FALSE(untimed_poll(kPoll));
         }
         timed_poll(kPoll, last() + 30);
-        for (int i = 0; i < 59; ++i) ASSERT_TRUE(untimed_poll(kPoll)) << i;
+        for (uint32_t i = 0; i < kUntimed; ++i) ASSERT_TRUE(untimed_poll(kPoll)) << i;
         ASSERT_FALSE(untimed_poll(kPoll));
     }
-    send(last() + 59 * 62 + 30, 7);
-    EXPECT_EQ(node_at(kPoll)->ticks, 3 * 61 * 40u);
-    EXPECT_EQ(histogram(kPoll)->untimed, 3 * 59u);
+    send(last() + kUntimed * 62 + 30, 7);
+    EXPECT_EQ(node_at(kPoll)->ticks, 3 * (kUntimed + 2) * 40u);
+    EXPECT_EQ(histogram(kPoll)->untimed, 3 * kUntimed);
     expect_conservation();
 }
 
