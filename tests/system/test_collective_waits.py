@@ -1,7 +1,8 @@
 """Waiting of known length in collectives, as test_known_waits.py has it for messages between two ranks."""
 
-from harness import case, check_equal, check_near, main, profiled, program, scratch, source
-from test_known_waits import ALLOWED_S, TIMES, index_of, partners_of, repeated, stamps
+from harness import (case, check_equal, check_near, main, profiled, program, repeated, scratch,
+                     source)
+from test_known_waits import ALLOWED_S, TIMES, index_of, partners_of, stamps
 
 # Who is late, and whether the other one waits for it.
 COLLECTIVES = {

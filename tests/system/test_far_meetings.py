@@ -9,10 +9,10 @@ work on the machine does to the ranks' times shows in the stamps, and is allowed
 import shutil
 
 from harness import (DWELL, Profile, case, check, check_equal, check_near, main, program,
-                     scratch, source)
+                     repeated, scratch, source)
 from hosts import Hosts
 from test_far_waits import SHIFT, full, one_each, two_hosts
-from test_known_waits import index_of, partners_of, repeated
+from test_known_waits import index_of, partners_of
 
 FILE = source("programs/far_collectives.c")
 TIMES = 60

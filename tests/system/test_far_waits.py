@@ -5,9 +5,8 @@ import os
 import shutil
 
 from harness import (DWELL, Failure, Profile, case, check, check_equal, check_near, kept_records, main,
-                     program, same_result, scratch, source)
+                     program, repeated, same_result, scratch, source)
 from hosts import Hosts
-from test_known_waits import repeated
 
 FAR = source("programs/far_messages.c")
 SHIFT = {"DWELL_CLOCK_SHIFT_NS": "250000123456789"}  # the first host's, against all others

@@ -4,9 +4,8 @@ import os
 import shutil
 
 from harness import (DWELL, Profile, case, check, check_equal, kept_records, main, program,
-                     same_result, scratch, source, verify_expectations)
+                     repeated, same_result, scratch, source, verify_expectations)
 from hosts import Hosts
-from test_known_waits import repeated
 
 RING = source("programs/ring.c")
 DIES = os.path.join(source(".."), "faults", "programs", "dies.c")

@@ -2,7 +2,7 @@
 
 The programs take their own time stamps in the same run, so that what is right follows from those,
 however busy the machine is. A rank that loses its processor between its own stamp and dwell's spoils
-a figure: then the run is repeated, at most twice.
+a figure: then the run is repeated.
 """
 
 import csv
@@ -10,8 +10,9 @@ import io
 import os
 import re
 
-from harness import (DWELL, Failure, Profile, case, check, check_equal, check_near, execute, main,
-                     marked_line, profiled, program, run_observed, run_plain, scratch, source)
+from harness import (DWELL, Profile, case, check, check_equal, check_near, execute, main,
+                     marked_line, profiled, program, repeated, run_observed, run_plain, scratch,
+                     source)
 
 TIMES = 100
 ALLOWED_S = 100e-6  # a call, or 2 %
@@ -20,15 +21,6 @@ LATE_SENDER = {"recv": "MPI_Recv", "recv_large": "MPI_Recv", "recv_any": "MPI_Re
                "wait_recv": "MPI_Wait", "waitall": "MPI_Waitall", "sendrecv": "MPI_Sendrecv",
                "found": "MPI_Recv", "wait_persistent": "MPI_Wait"}
 LATE_RECEIVER = {"ssend": "MPI_Ssend", "send_large": "MPI_Send", "wait_issend": "MPI_Wait"}
-
-
-def repeated(attempt):
-    for last in (False, False, True):
-        try:
-            return attempt()
-        except Failure:
-            if last:
-                raise
 
 
 def stamps(path):

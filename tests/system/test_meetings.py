@@ -6,8 +6,7 @@ import shutil
 import struct
 
 from harness import (LIBRARY, SOURCES, case, check, check_equal, execute, main, marked_line,
-                     mpirun, program, run_observed, run_plain, same_result, scratch)
-from test_known_waits import repeated
+                     mpirun, program, repeated, run_observed, run_plain, same_result, scratch)
 
 CELL = 64
 COMM = 5
