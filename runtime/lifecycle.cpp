@@ -365,6 +365,7 @@ void note_thread_level() {
     int level = MPI_THREAD_MULTIPLE;
     g_mpi.Query_thread(&level);
     g_process.concurrent = level == MPI_THREAD_MULTIPLE;
+    g_process.threaded_mpi = level != MPI_THREAD_SINGLE;
 }
 
 // MPI_Init and MPI_Init_thread: `forward` makes the call.

@@ -274,6 +274,7 @@ struct alignas(64) Process {
     uint64_t inner_cost_ticks = 0;  // between them: taken from the call
     bool use_tsc = false;
     bool concurrent = true;       // several threads may be inside MPI at a time
+    bool threaded_mpi = true;     // the level is above MPI_THREAD_SINGLE
     bool preserve_order = false;  // see order.h
     std::atomic<uint64_t> comm_epoch{1};
     std::atomic<uint64_t> type_epoch{1};
