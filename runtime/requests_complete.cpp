@@ -367,8 +367,9 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
     const bool holds = holds_receives();
     if (holds) [[unlikely]]
         deliver_all(call, several.all(), several.count());
-    // In a process with threads the MPI_Waitall of Open MPI 4 never returns when one of its requests
-    // failed before it began; to look at a request moves messages, which is when receives fail.
+    // In a process with threads the MPI_Waitall of Open MPI 4 never returns when one of its
+    // requests failed before it began; to look at a request moves messages, which is when receives
+    // fail.
     const bool looks = !g_process.threaded_mpi;
     if (g_tests_first && looks) result = g_mpi.Testall(count, requests, &flag, used);
     if (result == MPI_SUCCESS && flag == 0) {
