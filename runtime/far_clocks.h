@@ -15,6 +15,8 @@ extern bool g_clocks_related __attribute__((visibility("hidden")));
 // In MPI_Init, by every observed rank, once they have met: one rank of each host compares clocks
 // with the first of all, and tells the others.
 void relate_clocks();
+// After that: times of all observed ranks can be compared. The same on all of them.
+bool clocks_agree();
 // In MPI_Finalize, likewise: what the first comparison was worth. Into the record's header.
 void review_clocks();
 

@@ -7,23 +7,6 @@ namespace dwell {
 
 namespace {
 
-constexpr int kWords = 3;
-
-// The largest of each word, over all observed ranks. What is given up lives on.
-bool largest_of_all(uint64_t* words, int count, uint64_t until_ns) {
-    static uint64_t mine[kWords];
-    static uint64_t all[kWords];
-    for (int i = 0; i < count; ++i) mine[i] = words[i];
-    MPI_Request request = nullptr;
-    if (g_mpi.Iallreduce(mine, all, count, g_mpi.unsigned64, g_mpi.max, g_observed.comm,
-                         &request) != MPI_SUCCESS ||
-        !await_collective(&request, until_ns)) {
-        return false;
-    }
-    for (int i = 0; i < count; ++i) words[i] = all[i];
-    return true;
-}
-
 uint64_t in_one(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low; }
 uint32_t high_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 uint32_t low_of(uint64_t word) { return static_cast<uint32_t>(word); }
@@ -43,23 +26,23 @@ bool meet_at_end(Call* call, FarEnd* end) {
     *end = {};
     if (!g_clocks_related || g_observed.count < 2) return false;
     Moment said{};
-    uint64_t times[kWords] = {};
+    uint64_t times[3] = {};
     if (call != nullptr) {
         said = moment_at_end(call);
         times[0] = g_clock.to_reference(said.at.real);
         times[1] = g_clock.to_reference(said.at.virt);
     }
     const uint64_t virt = times[1];
-    if (!largest_of_all(times, 2, 0)) return true;
+    if (!largest_over_observed(times, 2, 0)) return true;
     const uint64_t met = now_ticks();
     // Who that was says the rest.
-    uint64_t who[kWords] = {};
+    uint64_t who[3] = {};
     if (call != nullptr && virt == times[1]) {
         who[0] = in_one(static_cast<uint32_t>(g_observed.place) + 1, said.path);
         who[1] = in_one(said.cause_peer, said.cause_path);
         who[2] = in_one(said.debt, said.work);
     }
-    const bool told = largest_of_all(who, 3, private_deadline());
+    const bool told = largest_over_observed(who, 3, private_deadline());
     if (call != nullptr) call->own_ticks += now_ticks() - met;
     const uint32_t place = high_of(who[0]);
     if (!told || place == 0 || place > static_cast<uint32_t>(g_observed.count)) return true;

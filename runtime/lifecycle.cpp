@@ -13,6 +13,7 @@
 #include "runtime/far_clocks.h"
 #include "runtime/far_end.h"
 #include "runtime/far_letters.h"
+#include "runtime/init_meeting.h"
 #include "runtime/injection.h"
 #include "runtime/io_wrappers.h"
 #include "runtime/job_name.h"
@@ -392,20 +393,25 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
         } else {
             book_failed(&state);
         }
-        leave(&state);
     }
+    uint64_t work = 0;
     if (observed && result == MPI_SUCCESS) {
         const uint64_t done = now_ticks();
         if (thread != nullptr) thread->in_dwell = true;
         {
             const OwnWork own;
             after_init();
+            settle_init(recorded ? &state : nullptr);
         }
         note_usage();
-        if (thread != nullptr) {
-            thread->in_dwell = false;
-            thread->slow_ticks += now_ticks() - done;
-        }
+        if (thread != nullptr) thread->in_dwell = false;
+        work = now_ticks() - done;
+    }
+    if (recorded) leave(&state);
+    if (thread != nullptr) {
+        thread->slow_ticks += work;
+        // All ranks met: what they did before they started MPI makes nobody wait now.
+        forget_debt(thread, now_ticks());
     }
     entered = false;
     return result;

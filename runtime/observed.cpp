@@ -59,6 +59,20 @@ int sum_over_observed(int number) {
     return summed ? all : -1;
 }
 
+bool largest_over_observed(uint64_t* words, int count, uint64_t until_ns) {
+    static uint64_t mine[kMostWords];
+    static uint64_t all[kMostWords];
+    for (int i = 0; i < count; ++i) mine[i] = words[i];
+    MPI_Request request = nullptr;
+    if (g_mpi.Iallreduce(mine, all, count, g_mpi.unsigned64, g_mpi.max, g_observed.comm,
+                         &request) != MPI_SUCCESS ||
+        !await_collective(&request, until_ns)) {
+        return false;
+    }
+    for (int i = 0; i < count; ++i) words[i] = all[i];
+    return true;
+}
+
 bool send_bytes(const char* bytes, uint64_t size, int to, int tag) {
     const uint64_t until = private_deadline();
     for (uint64_t done = 0; done < size;) {

@@ -32,6 +32,9 @@ bool await_request(MPI_Request* request, uint64_t until_ns, MPI_Status* status);
 bool await_collective(MPI_Request* request, uint64_t until_ns);
 // The sum over all observed ranks, each of which asks; -1: not all are there.
 int sum_over_observed(int number);
+// The largest of each word, likewise; at most kMostWords. False: not all are there.
+constexpr int kMostWords = 3;
+bool largest_over_observed(uint64_t* words, int count, uint64_t until_ns);
 bool send_bytes(const char* bytes, uint64_t size, int to, int tag);
 // Takes the bytes as they come, however the sender divides them.
 bool receive_bytes(char* bytes, uint64_t size, int from, int tag);

@@ -191,8 +191,6 @@ void finish_opening_waits() {
     }
     calibrate_channels();
     if (far) open_far_meetings();
-    // All ranks met: what they did before they started MPI makes nobody wait now.
-    if (t_thread != nullptr) forget_debt(t_thread, now_ticks());
 }
 
 void begin_round(Call* call, uint32_t* told) {

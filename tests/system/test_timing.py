@@ -2,8 +2,8 @@
 
 import os
 
-from harness import (case, check, check_equal, check_near, main, marked_line, profiled, program, scratch,
-                     skip_unless, source)
+from harness import (case, check, check_equal, check_near, main, marked_line, profiled, program,
+                     run_plain, scratch, skip_unless, source)
 
 N = 100
 # Of the certain cases, that many may still be taken for the other kind.
@@ -55,6 +55,29 @@ def send_requests():
     blocked = profile.at(file, "send_blocked", "MPI_Wait")
     # A sender that is off the processor while the receiver rests finds its request complete.
     check(blocked.events[1] >= N // 2 and sum(blocked.events) == N, f"blocked: {blocked}")
+
+
+@case
+def first_message():
+    """What dwell costs each rank until MPI_Init ends differs: the first message tells of none of it,
+    and is no longer on the virtual clock than the program says."""
+    file = source("programs/first_message.c")
+    for attempt in range(6):
+        told = scratch(f"told{attempt}")
+        node = profiled([program("first_message"), told], 2, name=f"out{attempt}").at(
+            file, "first", "MPI_Sendrecv")
+        took_s = [float(open(f"{told}.{rank}").read()) for rank in (0, 1)]
+        check(node.time_ns / 1e9 <= sum(took_s), f"{node.time_ns} ns for {took_s} s")
+
+
+@case
+def failing_waitall():
+    """A receive that fails in MPI_Waitall ends it, also in a process with threads."""
+    plain = run_plain([program("failing_waitall")], 2)
+    check_equal(plain.stdout.count("in status 1, too long 1, null 1\n"), 4, "rounds" + plain.describe())
+    profile = profiled([program("failing_waitall")], 2, code=4)
+    node = profile.at(source("programs/failing_waitall.c"), "waitall", "MPI_Waitall")
+    check_equal((node.count, node.failed), (4, 4), "calls, and those that failed")
 
 
 @case
