@@ -3,7 +3,7 @@
 import os
 
 from harness import (case, check, check_equal, check_near, main, marked_line, profiled, program,
-                     run_plain, scratch, skip_unless, source)
+                     repeated, run_plain, scratch, skip_unless, source)
 
 N = 100
 # Of the certain cases, that many may still be taken for the other kind.
@@ -61,13 +61,14 @@ def send_requests():
 def first_message():
     """What dwell costs each rank until MPI_Init ends differs: the first message tells of none of it,
     and is no longer on the virtual clock than the program says."""
-    file = source("programs/first_message.c")
-    for attempt in range(6):
-        told = scratch(f"told{attempt}")
-        node = profiled([program("first_message"), told], 2, name=f"out{attempt}").at(
-            file, "first", "MPI_Sendrecv")
-        took_s = [float(open(f"{told}.{rank}").read()) for rank in (0, 1)]
-        check(node.time_ns / 1e9 <= sum(took_s), f"{node.time_ns} ns for {took_s} s")
+    def attempt():
+        for run in range(4):
+            told = scratch(f"told{run}")
+            node = profiled([program("first_message"), told], 2, name=f"out{run}").at(
+                source("programs/first_message.c"), "first", "MPI_Sendrecv")
+            took_s = [float(open(f"{told}.{rank}").read()) for rank in (0, 1)]
+            check(node.time_ns / 1e9 <= sum(took_s), f"{node.time_ns} ns for {took_s} s")
+    repeated(attempt)  # a rank may lose its processor at the end of MPI_Init: that is waited for
 
 
 @case
