@@ -95,6 +95,13 @@ bool has_possible_rank(const MappedFile& file) {
            header->world_size <= 1 << kPeerRankBits;
 }
 
+// How many bytes at the end of the file are missing.
+uint64_t cut_off(const MappedFile& file) {
+    const auto* header = static_cast<const FileHeader*>(file.bytes());
+    const uint64_t used = uint64_t{header->cells_used} * kCellBytes;
+    return used > file.size() ? used - file.size() : 0;
+}
+
 // False when the file says that it belongs to another job than `merged`: two broken runs may have
 // been kept in one directory.
 bool same_job(const MappedFile& file, const Merged& merged) {
@@ -114,7 +121,14 @@ bool add_files(const std::string& directory, std::set<std::string>* taken, Merge
             good = false;
             continue;
         }
-        if (has_possible_rank(file) && add_record_file(merged, file.bytes(), file.size())) continue;
+        if (has_possible_rank(file) && add_record_file(merged, file.bytes(), file.size())) {
+            const uint64_t missing = cut_off(file);
+            if (missing == 0) continue;
+            say(directory + "/" + name + " is cut off: its last " + std::to_string(missing) +
+                " bytes are missing, and what they told");
+            good = false;
+            continue;
+        }
         say(directory + "/" + name + " is no record file that can be read; left out");
         good = false;
     }

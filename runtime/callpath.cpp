@@ -174,6 +174,8 @@ Path trace(Thread* thread, const Frame* frame, MpiCall call, void** buffer) {
     }
     if (depth != 0 && path.frames - path.glue > static_cast<int>(depth)) {
         path.frames = path.glue + static_cast<int>(depth);
+    } else if (found == kMaxFrames) {
+        __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileCutPaths}, __ATOMIC_RELAXED);
     }
     return path;
 }

@@ -277,7 +277,8 @@ def request_lines(function):
                 "collective": "kCollectiveRequest", "rma": "kRmaRequest",
                 "file_read": "kFileReadRequest", "file_write": "kFileWriteRequest",
                 "file_all_read": "kFileReadRequest",
-                "file_all_write": "kFileWriteRequest"}[get("start")]
+                "file_all_write": "kFileWriteRequest",
+                "general": "kGeneralRequest"}[get("start")]
         if get("start") == "send":
             lines.append(f"follow_send(call, *request, told);")
         elif get("start") == "receive":

@@ -20,6 +20,7 @@ enum RequestKind : uint8_t {
     kFileReadRequest = 5,
     kFileWriteRequest = 6,
     kMessageHandle = 7,  // of MPI_Mprobe
+    kGeneralRequest = 8,  // the program's own: MPI_Grequest_start
 };
 
 struct CommRanks;  // how the ranks of a communicator are named; see ranks.h

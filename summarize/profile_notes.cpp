@@ -434,6 +434,8 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_unfinished_ranks();
     notes.add_spawned();
     notes.add_flag(kFileNoUnwinder, "libunwind is missing, so call paths have one level");
+    notes.add_flag(kFileCutPaths,
+                   "call paths of more than 1000 frames are cut: the outermost ones are missing");
     notes.add_flag(kFileNoSampling, "sampling was asked for and is not available");
     notes.add_flag(
         kFileShares,
