@@ -367,6 +367,7 @@ enum FileFlags : uint32_t {
     kFileOrder = 64,  // receives of any source were controlled (--preserve-order)
     kFileNoBytes = 128,  // the kernel did not tell what the process read and wrote (/proc/self/io)
     kFileShares = 256,   // more ranks than processors on its node: not sampled
+    kFileGomp = 512,     // OpenMP was seen through libgomp's entry points (gomp.h)
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads
