@@ -88,7 +88,9 @@ GompRuntime* runtime_of(void* definition, void* scope) {
     const void* const base = base_of(definition);
     if (GompRuntime* const known = known_runtime(base)) return known;
     void* const library = library_of(definition);
-    const bool observed = is_libgomp(base, library) && start_omp();
+    const bool observed = is_libgomp(base, library) && may_observe_omp();
+    // Another thread may be about to start, too: who comes while that goes on is not observed yet.
+    const bool starts = observed && start_omp();
     void* const memory = mmap(nullptr, sizeof(GompRuntime), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) no_definition("anything: out of memory");
@@ -97,8 +99,8 @@ GompRuntime* runtime_of(void* definition, void* scope) {
     made->scope = scope;
     if (library != nullptr) find_symbol(library, "omp_get_num_threads", &made->num_threads);
     made->observed = observed && made->num_threads != nullptr;
-    if (made->observed) {
-        g_gomp_code_frame = code_frame;
+    if (made->observed) g_gomp_code_frame = code_frame;
+    if (made->observed && starts) {
         __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileGomp}, __ATOMIC_RELAXED);
     }
     const SlowLock lock;
@@ -172,18 +174,25 @@ void forget_gomp_callers() {
 
 namespace {
 
-// On the stack of the thread that forks, until all threads have left the code.
-struct Region {
+// gcc gives a call the line of what stands before, and the code that of the construct.
+DWELL_BODY uint64_t address_of_region(void (*code)(void*)) {
+    return reinterpret_cast<uint64_t>(code) + 1;
+}
+
+// On the stack of the thread that forks, until all threads have left the code. One line for the
+// others to fetch.
+struct alignas(64) Region {
     void* reductions;  // the runtime looks for it in the first word of the data
     void (*code)(void*);
     void* data;
     const GompRuntime* runtime;
     OmpTeam* team;
     const void* forking;     // thread
-    uint64_t address;        // of the construct
     OmpConstruct construct;  // that the region consists of
     int64_t increment;       // of the loop
 };
+
+static_assert(sizeof(Region) == 64);
 
 DWELL_GOMP_CODE void run_region(void* of) {
     const auto* const region = static_cast<const Region*>(of);
@@ -207,9 +216,9 @@ DWELL_GOMP_CODE void run_region(void* of) {
               false,
               false};
     if (t_gomp.in_loop) {
-        omp_loop_begin(region->construct, region->address, 0);
+        omp_loop_begin(region->construct, address_of_region(region->code), 0);
     } else if (region->construct == OmpConstruct::kSections) {
-        omp_begin(region->construct, region->address);
+        omp_begin(region->construct, address_of_region(region->code));
     }
     region->code(region->data);
     end_gomp_single();
@@ -224,11 +233,9 @@ DWELL_GOMP_CODE void run_region(void* of) {
 DWELL_BODY Region begin_region(const GompCall& call, void (*code)(void*), void* data,
                                OmpConstruct construct = OmpConstruct::kNone,
                                int64_t increment = 1) {
-    // gcc gives the call the line of what stands before, and the code that of the construct.
-    const uint64_t address = reinterpret_cast<uint64_t>(code) + 1;
-    OmpTeam* const team = omp_fork_code(address, call.frame);
-    return {nullptr, code,      data,     call.runtime, team, __builtin_thread_pointer(),
-            address, construct, increment};
+    OmpTeam* const team = omp_fork_code(address_of_region(code), call.frame);
+    return {nullptr,   code,     data, call.runtime, team, __builtin_thread_pointer(),
+            construct, increment};
 }
 DWELL_BODY void end_region(const Region& region) {
     omp_barrier_end();

@@ -84,8 +84,10 @@ DWELL_COLD void* find_gomp_next(GompRuntime* runtime, GompEntry entry);
 // Code that the compiler outlined is called from functions that lie here: what it calls in place of
 // a return seems to be called by them.
 #define DWELL_GOMP_CODE __attribute__((section("dwell_gomp_code"), noinline))
+// NOLINTBEGIN(readability-identifier-naming): the linker's names
 extern "C" __attribute__((visibility("hidden"))) const char __start_dwell_gomp_code[];
 extern "C" __attribute__((visibility("hidden"))) const char __stop_dwell_gomp_code[];
+// NOLINTEND(readability-identifier-naming)
 inline bool is_end_of_code(uint64_t return_address) {
     const auto begin = reinterpret_cast<uint64_t>(__start_dwell_gomp_code);
     const auto end = reinterpret_cast<uint64_t>(__stop_dwell_gomp_code);
