@@ -205,16 +205,16 @@ DWELL_GOMP_CODE void run_region(void* of) {
         omp_implicit_begin(region->team, 1, 0);  // the others are not told apart
     }
     const GompCode around = t_gomp;
-    t_gomp = {region->runtime,
-              reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
-              reinterpret_cast<uint64_t>(region->code) + 2,  // not that of the region
-              nullptr,
-              region->increment,
-              0,
-              region->construct,
-              is_omp_loop(static_cast<uint16_t>(region->construct)),
-              false,
-              false};
+    t_gomp = {.runtime = region->runtime,
+              .frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
+              .address = address_of_region(region->code) + 1,  // not the region's own
+              .task = nullptr,
+              .increment = region->increment,
+              .single_address = 0,
+              .loop = region->construct,
+              .in_loop = is_omp_loop(static_cast<uint16_t>(region->construct)),
+              .in_single = false,
+              .after_single = false};
     if (t_gomp.in_loop) {
         omp_loop_begin(region->construct, address_of_region(region->code), 0);
     } else if (region->construct == OmpConstruct::kSections) {

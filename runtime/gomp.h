@@ -102,7 +102,8 @@ struct GompCall {
     bool observed;
 };
 DWELL_BODY GompCall gomp_call(const Frame* frame, GompEntry entry) {
-    GompCall call{g_gomp_runtime.load(std::memory_order_relaxed), frame->return_address, frame, 0};
+    GompCall call{g_gomp_runtime.load(std::memory_order_relaxed), frame->return_address, frame,
+                  false};
     if (is_end_of_code(call.address)) [[unlikely]] {
         call.address = t_gomp.address;
         call.frame = nullptr;

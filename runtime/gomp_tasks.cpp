@@ -71,16 +71,16 @@ DWELL_GOMP_CODE void run_task(void* of) {
     uint64_t none = 0;
     uint64_t* const prior = around.task != nullptr ? around.task : &none;
     omp_task_switch(prior, false, &mark);
-    t_gomp = {head->runtime,
-              reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
-              reinterpret_cast<uint64_t>(head->code) + 2,
-              &mark,
-              1,
-              0,
-              OmpConstruct::kNone,
-              false,
-              false,
-              false};
+    t_gomp = {.runtime = head->runtime,
+              .frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
+              .address = address_of_task(head->code) + 1,  // not the task's own
+              .task = &mark,
+              .increment = 1,
+              .single_address = 0,
+              .loop = OmpConstruct::kNone,
+              .in_loop = false,
+              .in_single = false,
+              .after_single = false};
     head->code(data);
     t_gomp = around;
     omp_task_switch(&mark, true, prior);
