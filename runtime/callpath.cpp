@@ -286,6 +286,12 @@ CellIndex make_nodes(Thread* thread, const Path& path, MpiCall call, CellIndex a
         if (next == 0) return 0;
         above = next;
     }
+    if (static_cast<uint16_t>(call) == kOmpPath) {
+        if (fold) return above;
+        site.kind = SiteKind::kCall;
+        site.call = 0;
+        return child_of(thread, above, site);
+    }
     if (fold) site.flags |= kNodeFolded;
     return child_of(thread, above, site);
 }

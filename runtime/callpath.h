@@ -92,6 +92,8 @@ inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame
 
 // Constructs of OpenMP are reached along call paths, too: in place of an MpiCall stands this one.
 constexpr uint16_t kOmpCall = 1 << 14;
+// The call itself is what is looked for: the construct is to be put under it.
+constexpr uint16_t kOmpPath = kOmpCall;
 
 // The slow way. `node` is 0 when nothing could be recorded; `foreign` is set when the call is meant
 // for another MPI library. Adds the time it took to thread->slow_ticks. Not signal-safe.

@@ -588,7 +588,7 @@ def exports_map(functions):
     for function in functions:
         lines += [f"    MPI_{function.name};", f"    PMPI_{function.name};"]
     lines += [f"    {name};" for name in IO_FUNCTIONS]
-    return "\n".join(lines + ["    dlclose;", "    dwell_*;", "    kokkosp_*;",
+    return "\n".join(lines + ["    dlclose;", "    GOMP_*;", "    dwell_*;", "    kokkosp_*;",
                               "    __cyg_profile_func_enter;", "    __cyg_profile_func_exit;",
                               "    ompt_start_tool;",
                               "  local: *;", "};", ""])

@@ -19,6 +19,7 @@
 namespace dwell {
 
 uint64_t (*g_omp_code_frame)() = nullptr;
+uint64_t (*g_gomp_code_frame)() = nullptr;
 bool g_omp_tells_chunks = false;
 
 namespace {
@@ -97,20 +98,26 @@ void add_to_copies(const Thread* thread, CellIndex node, uint64_t ticks) {
 }
 
 // The node of a region: along the call path, where that can be told.
-CellIndex forked_node(OmpStep* step, uint64_t row, uint64_t address, const Frame* frame) {
+CellIndex forked_node(OmpStep* step, uint64_t row, uint64_t address, const Frame* frame,
+                      bool of_code) {
     Thread* const thread = step->thread;
     const CellIndex anchor = thread->on.top->node;
-    if (frame == nullptr || frame->return_address != address) return omp_node(step, anchor, row);
-    const auto number =
-        static_cast<MpiCall>(kOmpCall + static_cast<uint16_t>(OmpConstruct::kParallel));
+    if (frame == nullptr || (!of_code && frame->return_address != address)) {
+        return omp_node(step, anchor, row);
+    }
+    const auto number = static_cast<MpiCall>(
+        of_code ? kOmpPath : kOmpCall + static_cast<uint16_t>(OmpConstruct::kParallel));
+    CellIndex node = 0;
     const PathEntry* known = remembered_path(thread, frame, number, anchor);
-    if (known != nullptr) [[likely]]
-        return known->node;
-    const uint64_t slow_before = thread->slow_ticks;
-    const CellIndex found = find_path(thread, frame, number, anchor, kMpiForm).node;
-    thread->in_dwell = true;
-    if (step->slow) thread->slow_ticks = slow_before;  // it is in the step's
-    return found;
+    if (known != nullptr) [[likely]] {
+        node = known->node;
+    } else {
+        const uint64_t slow_before = thread->slow_ticks;
+        node = find_path(thread, frame, number, anchor, kMpiForm).node;
+        thread->in_dwell = true;
+        if (step->slow) thread->slow_ticks = slow_before;  // it is in the step's
+    }
+    return of_code && node != 0 ? omp_node(step, node, row) : node;
 }
 
 // No entry is open while a thread is idle: when that ends is told with the region that begins then.
@@ -212,12 +219,12 @@ bool start_omp() {
     return g_live->on != 0 || attach_for_probe() != nullptr;
 }
 
-OmpTeam* omp_fork(uint64_t address, const Frame* frame) {
-    OmpStep step;
-    if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return nullptr;
+namespace {
+
+DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* frame, bool of_code) {
     Thread* const thread = step.thread;
     const uint64_t row = omp_row(OmpConstruct::kParallel, address);
-    const CellIndex node = step.records ? forked_node(&step, row, address, frame) : 0;
+    const CellIndex node = step.records ? forked_node(&step, row, address, frame, of_code) : 0;
     const ProbeEntry* const entry = push_omp(&step, node, row);
     const bool booked = entry != nullptr && node != 0;
     if (booked) omp_part(node)->created += 1;
@@ -229,6 +236,20 @@ OmpTeam* omp_fork(uint64_t address, const Frame* frame) {
     }
     end_step(&step);
     return team;
+}
+
+}  // namespace
+
+OmpTeam* omp_fork(uint64_t address, const Frame* frame) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return nullptr;
+    return fork_region(step, address, frame, false);
+}
+
+OmpTeam* omp_fork_code(uint64_t address, const Frame* frame) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return nullptr;
+    return fork_region(step, address, frame, true);
 }
 
 void omp_join(OmpTeam* team) {
@@ -290,6 +311,18 @@ void omp_implicit_end() {
     Thread* const thread = step.thread;
     end_step(&step);
     if (idle) park(thread);
+}
+
+void omp_leave_region() {
+    omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
+    if (t_thread != nullptr) t_thread->omp.is_leaving = true;
+}
+
+void omp_make_up() {
+    if (t_thread == nullptr || !t_thread->omp.is_leaving) return;
+    t_thread->omp.is_leaving = false;
+    omp_barrier_end();
+    omp_implicit_end();
 }
 
 void omp_thread_end() {
@@ -399,6 +432,21 @@ void omp_barrier_end() {
     end_step(&step);
 }
 
+void omp_barrier_taken_back() {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
+    Thread* const thread = step.thread;
+    const ProbeEntry* const top = thread->on.top;
+    if (top_is(thread, OmpConstruct::kImplicitBarrier)) {
+        const CellIndex node = is_booked(top) ? top->node : 0;
+        close_omp(thread, 0);
+        OmpLevel* const level = omp_level(thread);
+        if (node != 0) cell_at<Node>(node)->count -= 1;
+        if (node != 0 && level != nullptr && level->team != nullptr) level->passed -= 1;
+    }
+    end_step(&step);
+}
+
 void omp_wait_end(OmpConstruct construct) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return;
@@ -428,13 +476,23 @@ void omp_got(OmpConstruct construct, bool held) {
     end_step(&step);
 }
 
+namespace {
+
+uint64_t inner_code_frame() {
+    const uint64_t one = g_omp_code_frame != nullptr ? g_omp_code_frame() : 0;
+    const uint64_t other = g_gomp_code_frame != nullptr ? g_gomp_code_frame() : 0;
+    return one == 0 || other == 0 ? later(one, other) : earlier(one, other);
+}
+
+}  // namespace
+
 uint64_t omp_code_frame(const Thread* thread) {
-    if (thread->omp.depth == 0 || g_omp_code_frame == nullptr) return 0;
+    if (thread->omp.depth == 0) return 0;
     const uint64_t frame = thread->on.top->frame;
     for (const ProbeEntry* at = thread->on.top; at != thread->on.base; --at) {
         if (at->frame != frame) return 0;
         if (is_row_of(at->row, OmpConstruct::kParallel) || is_row_of(at->row, OmpConstruct::kTask))
-            return g_omp_code_frame();
+            return inner_code_frame();
     }
     return 0;
 }

@@ -22,6 +22,8 @@ namespace dwell {
 // Where the innermost code begins that the OpenMP runtime called on this thread: an address between
 // its frames and the runtime's; 0 when not known. Null until someone reports.
 extern uint64_t (*g_omp_code_frame)() __attribute__((visibility("hidden")));
+// The same of libgomp, which may be in the same process.
+extern uint64_t (*g_gomp_code_frame)() __attribute__((visibility("hidden")));
 
 // What chunks of loops are told: then iterations are those of each thread.
 extern bool g_omp_tells_chunks __attribute__((visibility("hidden")));
@@ -34,10 +36,17 @@ bool start_omp();
 // (null: not known). The team is for omp_join and for all that take part; null when the region is
 // not recorded.
 OmpTeam* omp_fork(uint64_t address, const Frame* frame);
+// The same where `address` lies in the code of the region, and that is called from `frame`.
+OmpTeam* omp_fork_code(uint64_t address, const Frame* frame);
 void omp_join(OmpTeam* team);
 // The caller begins to execute the region, as number `index` of `size` threads; 0 has forked it.
 void omp_implicit_begin(OmpTeam* team, uint32_t index, uint32_t size);
 void omp_implicit_end();
+// For a runtime that does not tell when such a thread goes on, or another one than 0: it has come
+// to the last barrier. What is still to be told, the ends of the barrier and of the region, is made
+// up for before it begins another region, and when it ends.
+void omp_leave_region();
+void omp_make_up();
 // The thread ends, with nothing of OpenMP to do any more.
 void omp_thread_end();
 
@@ -53,6 +62,8 @@ void omp_chunk(uint64_t iterations);
 // waiting: all time in it that no task takes.
 void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end);
 void omp_barrier_end();
+// The barrier that the thread has just begun was none for it.
+void omp_barrier_taken_back();
 void omp_wait_end(OmpConstruct construct);
 
 // A lock or the like is waited for, from omp_begin() on, and got. `held`: the construct goes on

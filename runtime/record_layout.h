@@ -365,9 +365,10 @@ enum FileFlags : uint32_t {
     kFileSpawned = 16,    // the process has a parent world
     kFileWaits = 32,  // partners on the node told their times, or there are none: waiting is known
     kFileOrder = 64,  // receives of any source were controlled (--preserve-order)
-    kFileNoBytes = 128,  // the kernel did not tell what the process read and wrote (/proc/self/io)
-    kFileShares = 256,   // more ranks than processors on its node: not sampled
+    kFileNoBytes = 128,   // the kernel did not tell what the process read and wrote (/proc/self/io)
+    kFileShares = 256,    // more ranks than processors on its node: not sampled
     kFileCutPaths = 512,  // call paths lack their outermost frames: they had too many
+    kFileGomp = 1024,     // OpenMP was seen through libgomp's entry points (gomp.h)
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

@@ -192,6 +192,7 @@ struct OmpThread {
     // close the thread's entries: the thread itself, or who ends the observation.
     std::atomic<uint32_t> parked;
     bool has_parked;  // the thread did so itself
+    bool is_leaving;  // a region, whose end it will tell late (omp_leave_region)
 };
 
 struct SampleRing;

@@ -36,6 +36,7 @@ namespace {
 void thread_ended(void* state) {
     auto* thread = static_cast<Thread*>(state);
     if (g_live->on == 0) return;  // also in a forked child
+    omp_make_up();
     const Busy busy;
     stop_sampling(thread);
     const uint64_t now = now_ticks();
@@ -116,6 +117,7 @@ Thread* attach_thread() {
     thread->in_dwell = false;
     thread->omp.depth = 0;
     thread->omp.has_parked = false;
+    thread->omp.is_leaving = false;
     thread->last = 0;
     thread->slow_ticks = thread->io_ticks = 0;
     thread->epoch = seen_epoch();

@@ -2,15 +2,25 @@
 // which the next module may get. The call itself passes on unchanged.
 #include <dlfcn.h>
 
+#include "runtime/gomp.h"
 #include "runtime/state.h"
+
+namespace dwell {
+
+int close_handle(void* handle) {
+    using Dlclose = int (*)(void*);
+    static Dlclose next = nullptr;
+    if (next == nullptr) next = reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+    return next(handle);
+}
+
+}  // namespace dwell
 
 using namespace dwell;
 
 extern "C" DWELL_EXPORT int dlclose(void* handle) {
-    using Dlclose = int (*)(void*);
-    static Dlclose next = nullptr;
-    if (next == nullptr) next = reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
-    const int result = next(handle);
+    const int result = close_handle(handle);
+    forget_gomp_callers();
     const bool own = t_thread != nullptr && t_thread->in_dwell;
     if (g_live->on != 0 && !own) {
         const SlowLock lock;

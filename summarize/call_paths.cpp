@@ -300,6 +300,12 @@ const CallPaths::Frame* CallPaths::behind_outlined(const Frame* first, const Fra
     return first;
 }
 
+// A region whose address lies in its own code: libgomp's.
+bool CallPaths::is_outlined_region(const Frame& frame) const {
+    return frame.site == nullptr && is_openmp(merged_.nodes[frame.node].kind) &&
+           is_outlined(*frame.source);
+}
+
 // The code of a construct belongs to the procedure that holds it: so a region is shown in that, and
 // everything else directly in the region.
 void CallPaths::pass_openmp(const Frame* first, const Frame* end, Position* at,
@@ -312,7 +318,8 @@ void CallPaths::pass_openmp(const Frame* first, const Frame* end, Position* at,
                              : at->outlined && is_outlined(*first->source);
     const bool has_place = innermost.address != nullptr;
     const Frame* const outermost = entered ? behind_outlined(first, end) : first;
-    for (const Frame* frame = outermost; forks && has_place && frame != end; ++frame) {
+    const bool called = !entered && is_outlined(*first->source);  // the procedure is known
+    for (const Frame* frame = outermost; !called && forks && has_place && frame != end; ++frame) {
         Step step;
         step.depth = depths_[frame->node];
         step.inlined = frame->source->inlined;
@@ -394,6 +401,7 @@ void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* n
             steps->push_back(step);
         }
         const bool is_last = frame + 1 == end;
+        if (is_last && next != nullptr && is_outlined_region(*next)) break;  // it calls the runtime
         step.kind = is_last && next == nullptr ? kind_of(target) : SiteKind::kCall;
         step.inlined = false;
         step.number = kNoNode;

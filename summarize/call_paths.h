@@ -116,6 +116,7 @@ class CallPaths {
     void pass_frames(const Frame* first, const Frame* end, const Frame* next, uint32_t target,
                      Position* at, std::vector<Step>* steps);
     static const Frame* behind_outlined(const Frame* first, const Frame* end);
+    bool is_outlined_region(const Frame& frame) const;
     void pass_openmp(const Frame* first, const Frame* end, Position* at, std::vector<Step>* steps);
     bool is_same_procedure(const ProbeSite& site, const SourceFrame& frame) const;
     uint32_t number_procedure(const Frame& frame);

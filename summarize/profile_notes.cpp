@@ -441,6 +441,10 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
         kFileShares,
         "not sampled: there are more ranks on the node than processors, and samples make "
         "each switch between them dearer (dwell run --sample 100 takes them all the same)");
+    notes.add_flag(kFileGomp,
+                   "OpenMP of libgomp was seen where the program calls it: not seen are static "
+                   "loops, masked constructs and locks, and the barrier behind a static loop is "
+                   "shown as one that was asked for");
     notes.add_flag(kFileFull, "the space for records was used up");
     notes.add_count(&ProfileRank::folded_paths, "call",
                     "are booked without their call path: no space for new paths");

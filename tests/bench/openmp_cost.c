@@ -54,10 +54,16 @@ int main(int argc, char** argv) {
         show(name, chunk_ns, chunks);                                      \
     } while (0)
 
-    // No thread waits for the other one here.
+    // No thread waits for the other one here. gcc deals out static loops itself.
+#if defined(__GNUC__) && !defined(__clang__)
+    IN_REGION("loop", {
+        _Pragma("omp for schedule(dynamic) nowait") for (int k = 0; k < 2; k++) __asm__ volatile("");
+    });
+#else
     IN_REGION("loop", {
         _Pragma("omp for schedule(static) nowait") for (int k = 0; k < 2; k++) __asm__ volatile("");
     });
+#endif
     IN_REGION("barrier", { _Pragma("omp barrier"); });
     // Tasks that are executed at once by who creates them.
     IN_REGION("task", { _Pragma("omp task if(0)") __asm__ volatile(""); });

@@ -10,6 +10,8 @@ from harness import (DWELL, Profile, case, check, check_equal, check_near, execu
                      marked_line, profiled, program, scratch, skip_unless, source)
 
 SOURCE = source("programs/openmp.c")
+# What the programs are called: test_openmp_gcc.py runs these cases with gcc's.
+BUILD = "openmp"
 # The second runtime: it tells schedules and chunks.
 NEWER = os.environ.get("SYSTEST_NEWER_LIBOMP", "/usr/lib/llvm-19/lib")
 
@@ -17,7 +19,7 @@ NEWER = os.environ.get("SYSTEST_NEWER_LIBOMP", "/usr/lib/llvm-19/lib")
 def run(what, *options, name="out", env=None):
     """The profile of one part of the program, whose conservation is checked."""
     out = scratch(name)
-    done = execute([DWELL, "run", "-o", out, *options, program("openmp"), *what], env=env)
+    done = execute([DWELL, "run", "-o", out, *options, program(BUILD), *what], env=env)
     check_equal((done.code, done.stdout), (3, "done\n"), "exit code and output" + done.describe())
     profile = Profile(out, done)
     profile.check_conservation()
@@ -83,13 +85,14 @@ def triangle():
     check(longer - 2e7 <= waited <= 1.15 * longer + 2e7 + idle,
           f"thread 1 works {longer} ns longer and idles {idle}, thread 0 waits {waited} ns longer")
     check(wait[1] < 60e6, f"thread 1 waits {wait[1] / 1e6} ms")
-    loop_index, loop = nodes_at(profile, "for")[0] if nodes_at(profile, "for") else \
-        nodes_at(profile, "for static")[0]
-    check_equal((loop["count"], loop["iterations"]), (20, 80), "loop")
-    check_equal(loop["parent"], index, "the loop lies in the region")
-    loop_time = by_thread(profile, loop_index, "time_ns")
-    check_slept(loop_time[0], 100, "thread 0 in the loop")
-    check_slept(loop_time[1], 260, "thread 1 in the loop")
+    if BUILD == "openmp":  # gcc's static loops are not seen
+        loop_index, loop = nodes_at(profile, "for")[0] if nodes_at(profile, "for") else \
+            nodes_at(profile, "for static")[0]
+        check_equal((loop["count"], loop["iterations"]), (20, 80), "loop")
+        check_equal(loop["parent"], index, "the loop lies in the region")
+        loop_time = by_thread(profile, loop_index, "time_ns")
+        check_slept(loop_time[0], 100, "thread 0 in the loop")
+        check_slept(loop_time[1], 260, "thread 1 in the loop")
     with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as text:
         report = text.read()
     shown = re.search(r"openmp\.c:\d+  parallel +thread (\d): .* work, ([\d.]+)x mean", report)
@@ -131,7 +134,10 @@ def waiting():
     profile = run(["barriers"])
     index, barrier = node_at(profile, "barrier", "barrier")
     wait = by_thread(profile, index, "omp_wait_ns")
-    check_slept(wait[1], 100, "thread 1 at the barriers")
+    check_slept(by_thread(profile, index, "time_ns")[1], 100, "thread 1 at the barriers")
+    # libgomp's threads sleep where processors are shared: who wakes late is late at the next one.
+    least = 90 if BUILD == "openmp" else 40
+    check(wait[1] >= least * 1e6, f"thread 1 waits {wait[1] / 1e6} ms at the barriers")
     check(wait[0] < 50e6, f"thread 0, who comes last, waits {wait[0] / 1e6} ms")
     profile = run(["criticals"], name="criticals")
     _, critical = node_at(profile, "critical", "critical")
@@ -161,7 +167,7 @@ def tasks():
 def group():
     """A group of tasks: its own work, its tasks, and the waiting at its end."""
     profile = run(["group"])
-    index, group = node_at(profile, "taskgroup", "group")
+    index, group = node_at(profile, "taskgroup", "group" if BUILD == "openmp" else None)
     _, task = node_at(profile, "task", "group_task")
     check_equal((group["count"], task["count"]), (1, 4), "groups and tasks")
     check_slept(task["time_ns"], 40, "tasks of the group")
@@ -187,7 +193,7 @@ def nested():
 @case
 def hybrid():
     """Two ranks of two threads: MPI inside and outside of regions; waiting of both kinds."""
-    profile = profiled([program("openmp_mpi")], 2)
+    profile = profiled([program(BUILD + "_mpi")], 2)
     check_parts(profile)
     file = source("programs/openmp_mpi.c")
     index, region = node_at(profile, "parallel", "step", file)
@@ -283,18 +289,6 @@ def loaded_late():
     profile = Profile(out, done)
     profile.check_conservation()
     check_equal([n["created"] for _, n in nodes_at(profile, "parallel")], [3], "regions")
-
-
-@case
-def another_runtime():
-    """A program of gcc keeps libgomp, which tells nothing, and runs as it does without dwell."""
-    skip_unless(shutil.which("gcc"), "gcc is not installed")
-    with open(SOURCE, encoding="utf-8") as text:
-        target = compiled("openmp_gcc", text.read(), "gcc", "-fopenmp")
-    out = scratch("out")
-    done = execute([DWELL, "run", "-o", out, target, "chunks"])
-    check_equal((done.code, done.stdout), (3, "done\n"), "exit code and output" + done.describe())
-    check(not any(n["kind"] == "omp" for n in Profile(out, done).nodes), "OpenMP was observed")
 
 
 @case

@@ -296,6 +296,60 @@ TEST_F(OpenMp, TeamsAreUsedAgain) {
     leave(second);
 }
 
+TEST_F(OpenMp, EndsThatAreNeverToldAreMadeUpFor) {
+    Worker second;
+    for (int i = 0; i < 100; ++i) {
+        OmpTeam* const team = omp_fork_code(place(19), nullptr);
+        ASSERT_NE(team, nullptr);
+        omp_implicit_begin(team, 0, 2);
+        second([team] {
+            omp_make_up();
+            omp_implicit_begin(team, 1, 0);
+            omp_leave_region();
+        });
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
+        omp_barrier_end();
+        omp_implicit_end();
+        omp_join(team);
+    }
+    second([] {
+        EXPECT_EQ(t_thread->omp.depth, 1u);
+        omp_make_up();
+        EXPECT_EQ(t_thread->omp.depth, 0u);
+        omp_make_up();  // there is nothing left
+        omp_thread_end();
+    });
+    const Node* theirs = child(root(thread_of(second)), OmpConstruct::kParallel, place(19));
+    ASSERT_NE(theirs, nullptr);
+    EXPECT_EQ(theirs->count, 100u);
+    const Node* barrier = child(theirs, OmpConstruct::kImplicitBarrier, place(19));
+    ASSERT_NE(barrier, nullptr);
+    EXPECT_EQ(barrier->count, 100u);
+}
+
+TEST_F(OpenMp, BarrierThatWasNoneLeavesNoTrace) {
+    Worker second;
+    const auto pass = [](uint64_t address) {
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, address, false);
+        omp_barrier_end();
+    };
+    region(
+        second, place(20),
+        [&pass] {
+            omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(21), false);
+            omp_barrier_taken_back();
+            EXPECT_EQ(t_thread->omp.levels[0].passed, 0u);
+            pass(place(21));
+        },
+        [&pass] { pass(place(21)); });
+    leave(second);
+    const Node* own = child(root(t_thread), OmpConstruct::kParallel, place(20));
+    ASSERT_NE(own, nullptr);
+    const Node* barrier = child(own, OmpConstruct::kImplicitBarrier, place(21));
+    ASSERT_NE(barrier, nullptr);
+    EXPECT_EQ(barrier->count, 1u);
+}
+
 TEST_F(OpenMp, EndOfTheObservationClosesWhoWaits) {
     Worker second;
     region(second, place(8), nothing, nothing);

@@ -1,0 +1,382 @@
+// See gomp.h. Which runtime serves a call; regions, barriers, critical sections and singles.
+//
+// The end of a region is told by its threads when they leave the code that the compiler outlined.
+// The thread that forked it comes back from the runtime after all have come to the last barrier;
+// the others stay in the runtime, and that they left the region is made up for when they come to
+// the next one or end (omp_leave_region).
+#include "runtime/gomp.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/find_symbol.h"
+
+namespace dwell {
+
+constinit thread_local GompCode t_gomp{};
+// The one that serves all modules; null while there is none.
+DWELL_CALL_DATA std::atomic<GompRuntime*> g_gomp_runtime{nullptr};
+
+namespace {
+
+constexpr const char* kEntryNames[kGompEntries] = {
+#define DWELL_GOMP_NAME(name) "GOMP_" #name,
+#define DWELL_GOMP_NAMES(name) "GOMP_" #name "_start", "GOMP_" #name "_next",
+    DWELL_GOMP_LOOPS(DWELL_GOMP_NAMES) DWELL_GOMP_OTHERS(DWELL_GOMP_NAME)
+#undef DWELL_GOMP_NAMES
+#undef DWELL_GOMP_NAME
+};
+
+std::atomic<GompRuntime*> g_runtimes{nullptr};
+
+// Where runtimes were brought in by modules that keep them to themselves, each call asks which one
+// is meant: return address, and above it the number of the runtime.
+constexpr uint32_t kCallers = 1024;
+constexpr int kNumberShift = 48;
+constexpr uint64_t kAddressBits = (uint64_t{1} << kNumberShift) - 1;
+std::atomic<uint64_t> g_callers[kCallers];
+
+std::atomic<uint64_t>& caller_place(uint64_t address) {
+    return g_callers[address * 0x9e3779b97f4a7c15ull >> 54];
+}
+
+const void* base_of(const void* address) {
+    Dl_info info{};
+    return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+// The library that defines what is at `address`, kept from being unloaded.
+void* library_of(const void* address) {
+    Dl_info info{};
+    if (dladdr(address, &info) == 0) return nullptr;
+    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void* next_in(void* scope, const char* name) {
+    void* const next = dlsym(scope, name);
+    return base_of(next) != base_of(kEntryNames) ? next : nullptr;
+}
+
+// As the loader says it, where without dwell the program would not have come so far.
+[[noreturn]] void no_definition(const char* name) {
+    char line[160];
+    const int length = snprintf(line, sizeof(line), "dwell: no OpenMP runtime defines %s\n", name);
+    const ssize_t written = write(STDERR_FILENO, line, static_cast<size_t>(length));
+    _exit(written != 0 ? 127 : 126);
+}
+
+// libomp's functions serve these entry points, too.
+bool is_libgomp(const void* base, void* library) {
+    void* const fork_call = library != nullptr ? dlsym(library, "__kmpc_fork_call") : nullptr;
+    return library != nullptr && (fork_call == nullptr || base_of(fork_call) != base);
+}
+
+uint64_t code_frame() { return t_gomp.frame; }
+
+GompRuntime* known_runtime(const void* base) {
+    for (GompRuntime* at = g_runtimes.load(std::memory_order_acquire); at; at = at->following) {
+        if (at->base == base) return at;
+    }
+    return nullptr;
+}
+
+GompRuntime* runtime_of(void* definition, void* scope) {
+    const void* const base = base_of(definition);
+    if (GompRuntime* const known = known_runtime(base)) return known;
+    void* const library = library_of(definition);
+    const bool observed = is_libgomp(base, library) && may_observe_omp();
+    // Another thread may be about to start, too: who comes while that goes on is not observed yet.
+    const bool starts = observed && start_omp();
+    void* const memory = mmap(nullptr, sizeof(GompRuntime), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) no_definition("anything: out of memory");
+    auto* const made = static_cast<GompRuntime*>(memory);
+    made->base = base;
+    made->scope = scope;
+    if (library != nullptr) find_symbol(library, "omp_get_num_threads", &made->num_threads);
+    made->observed = observed && made->num_threads != nullptr;
+    if (made->observed) g_gomp_code_frame = code_frame;
+    if (made->observed && starts) {
+        __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileGomp}, __ATOMIC_RELAXED);
+    }
+    const SlowLock lock;
+    if (GompRuntime* const known = known_runtime(base)) {
+        munmap(memory, sizeof(GompRuntime));
+        return known;
+    }
+    made->following = g_runtimes.load(std::memory_order_relaxed);
+    made->number =
+        static_cast<uint16_t>(made->following != nullptr ? made->following->number + 1 : 1);
+    g_runtimes.store(made, std::memory_order_release);
+    return made;
+}
+
+// The module's own scope: what it was linked with.
+GompRuntime* runtime_of_module(uint64_t address, const char* name) {
+    void* const module = library_of(reinterpret_cast<const void*>(address));
+    void* definition = module != nullptr ? next_in(module, name) : nullptr;
+    void* const library = definition != nullptr ? library_of(definition) : nullptr;
+    if (module != nullptr) close_handle(module);
+    for (const char* usual : {"libgomp.so.1", "libomp.so.5"}) {
+        if (definition != nullptr) break;
+        void* const loaded = dlopen(usual, RTLD_LAZY | RTLD_NOLOAD);
+        if (loaded == nullptr) continue;
+        definition = next_in(loaded, name);
+        if (definition != nullptr) return runtime_of(definition, loaded);
+        close_handle(loaded);
+    }
+    if (definition == nullptr) no_definition(name);
+    return runtime_of(definition, library);
+}
+
+}  // namespace
+
+GompRuntime* find_gomp_runtime(uint64_t return_address, GompEntry entry) {
+    std::atomic<uint64_t>& place = caller_place(return_address);
+    const uint64_t known = place.load(std::memory_order_relaxed);
+    if (known != 0 && (known & kAddressBits) == return_address) {
+        for (GompRuntime* at = g_runtimes.load(std::memory_order_acquire); at; at = at->following) {
+            if (at->number == known >> kNumberShift) return at;
+        }
+    }
+    const int saved_errno = errno;
+    const char* const name = kEntryNames[entry];
+    GompRuntime* runtime = nullptr;
+    if (void* const next = next_in(RTLD_NEXT, name)) {
+        runtime = runtime_of(next, RTLD_NEXT);
+        g_gomp_runtime.store(runtime, std::memory_order_release);
+    } else {
+        runtime = runtime_of_module(return_address, name);
+        place.store(uint64_t{runtime->number} << kNumberShift | (return_address & kAddressBits),
+                    std::memory_order_relaxed);
+    }
+    errno = saved_errno;
+    return runtime;
+}
+
+void* find_gomp_next(GompRuntime* runtime, GompEntry entry) {
+    const int saved_errno = errno;
+    void* const next = next_in(runtime->scope, kEntryNames[entry]);
+    if (next == nullptr) no_definition(kEntryNames[entry]);
+    runtime->next[entry].store(next, std::memory_order_relaxed);
+    errno = saved_errno;
+    return next;
+}
+
+void forget_gomp_callers() {
+    if (g_runtimes.load(std::memory_order_relaxed) == nullptr) return;
+    for (std::atomic<uint64_t>& place : g_callers) place.store(0, std::memory_order_relaxed);
+}
+
+namespace {
+
+// gcc gives a call the line of what stands before, and the code that of the construct.
+DWELL_BODY uint64_t address_of_region(void (*code)(void*)) {
+    return reinterpret_cast<uint64_t>(code) + 1;
+}
+
+// On the stack of the thread that forks, until all threads have left the code. One line for the
+// others to fetch.
+struct alignas(64) Region {
+    void* reductions;  // the runtime looks for it in the first word of the data
+    void (*code)(void*);
+    void* data;
+    const GompRuntime* runtime;
+    OmpTeam* team;
+    const void* forking;     // thread
+    OmpConstruct construct;  // that the region consists of
+    int64_t increment;       // of the loop
+};
+
+static_assert(sizeof(Region) == 64);
+
+DWELL_GOMP_CODE void run_region(void* of) {
+    const auto* const region = static_cast<const Region*>(of);
+    const bool first = region->forking == __builtin_thread_pointer();
+    if (first) {
+        const int threads = region->runtime->num_threads();
+        omp_implicit_begin(region->team, 0, static_cast<uint32_t>(threads));
+    } else {
+        omp_make_up();
+        omp_implicit_begin(region->team, 1, 0);  // the others are not told apart
+    }
+    const GompCode around = t_gomp;
+    t_gomp = {.runtime = region->runtime,
+              .frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
+              .address = address_of_region(region->code) + 1,  // not the region's own
+              .task = nullptr,
+              .increment = region->increment,
+              .single_address = 0,
+              .loop = region->construct,
+              .in_loop = is_omp_loop(static_cast<uint16_t>(region->construct)),
+              .in_single = false,
+              .after_single = false};
+    if (t_gomp.in_loop) {
+        omp_loop_begin(region->construct, address_of_region(region->code), 0);
+    } else if (region->construct == OmpConstruct::kSections) {
+        omp_begin(region->construct, address_of_region(region->code));
+    }
+    region->code(region->data);
+    end_gomp_single();
+    t_gomp = around;
+    if (first) {
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
+    } else {
+        omp_leave_region();
+    }
+}
+
+DWELL_BODY Region begin_region(const GompCall& call, void (*code)(void*), void* data,
+                               OmpConstruct construct = OmpConstruct::kNone,
+                               int64_t increment = 1) {
+    OmpTeam* const team = omp_fork_code(address_of_region(code), call.frame);
+    return {nullptr,   code,     data, call.runtime, team, __builtin_thread_pointer(),
+            construct, increment};
+}
+DWELL_BODY void end_region(const Region& region) {
+    omp_barrier_end();
+    omp_implicit_end();
+    omp_join(region.team);
+}
+
+}  // namespace
+
+}  // namespace dwell
+
+using namespace dwell;
+
+extern "C" {
+
+// NOLINTBEGIN(readability-identifier-naming): libgomp's names (libgomp_g.h)
+DWELL_EXPORT void GOMP_parallel(void (*code)(void*), void* data, unsigned threads, unsigned flags) {
+    DWELL_GOMP_CALL(parallel);
+    if (!call.observed) return next(code, data, threads, flags);
+    Region region = begin_region(call, code, data);
+    next(run_region, &region, threads, flags);
+    end_region(region);
+}
+
+DWELL_EXPORT unsigned GOMP_parallel_reductions(void (*code)(void*), void* data, unsigned threads,
+                                               unsigned flags) {
+    DWELL_GOMP_CALL(parallel_reductions);
+    if (!call.observed) return next(code, data, threads, flags);
+    Region region = begin_region(call, code, data);
+    region.reductions = *static_cast<void**>(data);
+    const unsigned size = next(run_region, &region, threads, flags);
+    end_region(region);
+    return size;
+}
+
+DWELL_EXPORT void GOMP_parallel_sections(void (*code)(void*), void* data, unsigned threads,
+                                         unsigned sections, unsigned flags) {
+    DWELL_GOMP_CALL(parallel_sections);
+    if (!call.observed) return next(code, data, threads, sections, flags);
+    Region region = begin_region(call, code, data, OmpConstruct::kSections);
+    next(run_region, &region, threads, sections, flags);
+    end_region(region);
+}
+
+#define PARALLEL_LOOP(name, construct)                                                             \
+    DWELL_EXPORT void GOMP_parallel_loop_##name(void (*code)(void*), void* data, unsigned threads, \
+                                                long begin, long end, long increment, long chunk,  \
+                                                unsigned flags) {                                  \
+        DWELL_GOMP_CALL(parallel_loop_##name);                                                     \
+        if (!call.observed) return next(code, data, threads, begin, end, increment, chunk, flags); \
+        Region region = begin_region(call, code, data, OmpConstruct::construct, increment);        \
+        next(run_region, &region, threads, begin, end, increment, chunk, flags);                   \
+        end_region(region);                                                                        \
+    }
+PARALLEL_LOOP(static, kStaticLoop)
+PARALLEL_LOOP(dynamic, kDynamicLoop)
+PARALLEL_LOOP(guided, kGuidedLoop)
+PARALLEL_LOOP(nonmonotonic_dynamic, kDynamicLoop)
+PARALLEL_LOOP(nonmonotonic_guided, kGuidedLoop)
+#define PARALLEL_RUNTIME_LOOP(name)                                                                \
+    DWELL_EXPORT void GOMP_parallel_loop_##name(void (*code)(void*), void* data, unsigned threads, \
+                                                long begin, long end, long increment,              \
+                                                unsigned flags) {                                  \
+        DWELL_GOMP_CALL(parallel_loop_##name);                                                     \
+        if (!call.observed) return next(code, data, threads, begin, end, increment, flags);        \
+        Region region = begin_region(call, code, data, OmpConstruct::kLoop, increment);            \
+        next(run_region, &region, threads, begin, end, increment, flags);                          \
+        end_region(region);                                                                        \
+    }
+PARALLEL_RUNTIME_LOOP(runtime)
+PARALLEL_RUNTIME_LOOP(nonmonotonic_runtime)
+PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
+
+// A single construct ends with the same call.
+DWELL_EXPORT void GOMP_barrier() {
+    DWELL_GOMP_CALL(barrier);
+    if (!call.observed) return next();
+    const bool implicit = t_gomp.after_single;
+    end_gomp_single();
+    at_gomp_barrier(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,
+                    call.address, next);
+}
+DWELL_EXPORT bool GOMP_barrier_cancel() {
+    DWELL_GOMP_CALL(barrier_cancel);
+    if (!call.observed) return next();
+    const bool implicit = t_gomp.after_single;
+    end_gomp_single();
+    return at_gomp_barrier(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,
+                           call.address, next);
+}
+
+#define MUTEX(name, construct, declared, given)              \
+    DWELL_EXPORT void GOMP_##name##_start(declared) {        \
+        DWELL_GOMP_CALL(name##_start);                       \
+        if (!call.observed) return next(given);              \
+        omp_begin(OmpConstruct::construct, call.address);    \
+        next(given);                                         \
+        omp_got(OmpConstruct::construct, true);              \
+    }                                                        \
+    DWELL_EXPORT void GOMP_##name##_end(declared) {          \
+        DWELL_GOMP_CALL(name##_end);                         \
+        next(given);                                         \
+        if (call.observed) omp_end(OmpConstruct::construct); \
+    }
+MUTEX(critical, kCritical, , )
+MUTEX(critical_name, kCritical, void** lock, lock)
+MUTEX(atomic, kAtomic, , )
+MUTEX(ordered, kOrdered, , )
+
+DWELL_EXPORT bool GOMP_single_start() {
+    DWELL_GOMP_CALL(single_start);
+    const bool own = next();
+    if (!call.observed) return own;
+    end_gomp_single();
+    t_gomp.after_single = true;
+    t_gomp.in_single = own;
+    if (own) omp_begin(OmpConstruct::kSingle, call.address);
+    return own;
+}
+// The other threads wait in here for what the executing one copies to them.
+DWELL_EXPORT void* GOMP_single_copy_start() {
+    DWELL_GOMP_CALL(single_copy_start);
+    if (!call.observed) return next();
+    end_gomp_single();
+    omp_barrier_begin(OmpConstruct::kImplicitBarrier, call.address, false);
+    void* const copied = next();
+    if (copied != nullptr) {
+        omp_barrier_end();
+        return copied;
+    }
+    omp_barrier_taken_back();
+    t_gomp.in_single = true;
+    t_gomp.single_address = call.address;
+    omp_begin(OmpConstruct::kSingle, call.address);
+    return copied;
+}
+DWELL_EXPORT void GOMP_single_copy_end(void* copied) {
+    DWELL_GOMP_CALL(single_copy_end);
+    if (!call.observed) return next(copied);
+    end_gomp_single();
+    at_gomp_barrier(OmpConstruct::kImplicitBarrier, t_gomp.single_address, [=] { next(copied); });
+}
+// NOLINTEND(readability-identifier-naming)
+}

@@ -1,0 +1,191 @@
+// See gomp.h. Worksharing: loops of the schedules that the runtime deals out, and sections. Static
+// loops are dealt out by the program's own code; of them nothing is seen but the barrier behind.
+#include "runtime/gomp.h"
+
+namespace dwell {
+
+namespace {
+
+// Both ends as the runtime gives them, the second one not included.
+DWELL_BODY void tell_chunk(uint64_t begin, uint64_t end) {
+    if (!t_gomp.in_loop) return;
+    const auto increment = static_cast<uint64_t>(t_gomp.increment);
+    if (increment == 1) {
+        omp_chunk(end - begin);
+    } else if (t_gomp.increment > 0) {
+        omp_chunk((end - begin + increment - 1) / increment);
+    } else if (t_gomp.increment < 0) {
+        omp_chunk((begin - end - increment - 1) / (0 - increment));
+    }
+}
+
+template <typename Number, typename Next>
+DWELL_BODY bool begin_loop(const GompCall& call, OmpConstruct construct, Number increment,
+                           const Number* begin, const Number* end, Next next) {
+    if (!call.observed) return next();
+    end_gomp_single();
+    t_gomp.in_loop = true;
+    t_gomp.loop = construct;
+    t_gomp.increment = static_cast<int64_t>(increment);
+    omp_loop_begin(construct, call.address, 0);
+    const bool some = next();
+    if (some && begin != nullptr)
+        tell_chunk(static_cast<uint64_t>(*begin), static_cast<uint64_t>(*end));
+    return some;
+}
+
+DWELL_BODY void end_loop() {
+    if (!t_gomp.in_loop) return;
+    t_gomp.in_loop = false;
+    omp_end(t_gomp.loop);
+}
+
+// What GOMP_loop_start() is told of a schedule (gomp-constants.h, enum gomp_schedule_type).
+constexpr OmpConstruct construct_of_schedule(long schedule) {
+    constexpr long kKind = 7;
+    switch (schedule & kKind) {
+        case 1:
+            return OmpConstruct::kStaticLoop;
+        case 2:
+            return OmpConstruct::kDynamicLoop;
+        case 3:
+            return OmpConstruct::kGuidedLoop;
+        default:
+            return OmpConstruct::kLoop;
+    }
+}
+
+}  // namespace
+
+}  // namespace dwell
+
+using namespace dwell;
+
+extern "C" {
+
+// NOLINTBEGIN(readability-identifier-naming): libgomp's names (libgomp_g.h)
+using Ull = unsigned long long;
+
+#define NEXT_CHUNK(name, Number)                                                 \
+    DWELL_EXPORT bool GOMP_##name##_next(Number* begin, Number* end) {           \
+        DWELL_GOMP_CALL(name##_next);                                            \
+        const bool some = next(begin, end);                                      \
+        if (some && call.observed) tell_chunk(uint64_t(*begin), uint64_t(*end)); \
+        return some;                                                             \
+    }
+#define LOOP(schedule, construct)                                                               \
+    DWELL_EXPORT bool GOMP_loop_##schedule##_start(long first, long last, long increment,       \
+                                                   long chunk, long* begin, long* end) {        \
+        DWELL_GOMP_CALL(loop_##schedule##_start);                                               \
+        return begin_loop(call, OmpConstruct::construct, increment, begin, end,                 \
+                          [=] { return next(first, last, increment, chunk, begin, end); });     \
+    }                                                                                           \
+    NEXT_CHUNK(loop_##schedule, long)                                                           \
+    DWELL_EXPORT bool GOMP_loop_ull_##schedule##_start(                                         \
+        bool up, Ull first, Ull last, Ull increment, Ull chunk, Ull* begin, Ull* end) {         \
+        DWELL_GOMP_CALL(loop_ull_##schedule##_start);                                           \
+        return begin_loop(call, OmpConstruct::construct, increment, begin, end,                 \
+                          [=] { return next(up, first, last, increment, chunk, begin, end); }); \
+    }                                                                                           \
+    NEXT_CHUNK(loop_ull_##schedule, Ull)
+LOOP(static, kStaticLoop)
+LOOP(dynamic, kDynamicLoop)
+LOOP(guided, kGuidedLoop)
+LOOP(nonmonotonic_dynamic, kDynamicLoop)
+LOOP(nonmonotonic_guided, kGuidedLoop)
+LOOP(ordered_static, kStaticLoop)
+LOOP(ordered_dynamic, kDynamicLoop)
+LOOP(ordered_guided, kGuidedLoop)
+#define RUNTIME_LOOP(schedule)                                                                \
+    DWELL_EXPORT bool GOMP_loop_##schedule##_start(long first, long last, long increment,     \
+                                                   long* begin, long* end) {                  \
+        DWELL_GOMP_CALL(loop_##schedule##_start);                                             \
+        return begin_loop(call, OmpConstruct::kLoop, increment, begin, end,                   \
+                          [=] { return next(first, last, increment, begin, end); });          \
+    }                                                                                         \
+    NEXT_CHUNK(loop_##schedule, long)                                                         \
+    DWELL_EXPORT bool GOMP_loop_ull_##schedule##_start(bool up, Ull first, Ull last,          \
+                                                       Ull increment, Ull* begin, Ull* end) { \
+        DWELL_GOMP_CALL(loop_ull_##schedule##_start);                                         \
+        return begin_loop(call, OmpConstruct::kLoop, increment, begin, end,                   \
+                          [=] { return next(up, first, last, increment, begin, end); });      \
+    }                                                                                         \
+    NEXT_CHUNK(loop_ull_##schedule, Ull)
+RUNTIME_LOOP(runtime)
+RUNTIME_LOOP(nonmonotonic_runtime)
+RUNTIME_LOOP(maybe_nonmonotonic_runtime)
+RUNTIME_LOOP(ordered_runtime)
+
+// The schedule is an argument; the places for the first chunk may be missing.
+#define GENERAL_LOOP(name)                                                                        \
+    DWELL_EXPORT bool GOMP_loop_##name(long first, long last, long increment, long schedule,      \
+                                       long chunk, long* begin, long* end, uintptr_t* reductions, \
+                                       void** memory) {                                           \
+        DWELL_GOMP_CALL(loop_##name);                                                             \
+        return begin_loop(call, construct_of_schedule(schedule), increment, begin, end, [=] {     \
+            return next(first, last, increment, schedule, chunk, begin, end, reductions, memory); \
+        });                                                                                       \
+    }                                                                                             \
+    DWELL_EXPORT bool GOMP_loop_ull_##name(bool up, Ull first, Ull last, Ull increment,           \
+                                           long schedule, Ull chunk, Ull* begin, Ull* end,        \
+                                           uintptr_t* reductions, void** memory) {                \
+        DWELL_GOMP_CALL(loop_ull_##name);                                                         \
+        return begin_loop(call, construct_of_schedule(schedule), increment, begin, end, [=] {     \
+            return next(up, first, last, increment, schedule, chunk, begin, end, reductions,      \
+                        memory);                                                                  \
+        });                                                                                       \
+    }
+GENERAL_LOOP(start)
+GENERAL_LOOP(ordered_start)
+
+DWELL_EXPORT void GOMP_loop_end_nowait() {
+    DWELL_GOMP_CALL(loop_end_nowait);
+    if (call.observed) end_loop();
+    next();
+}
+DWELL_EXPORT void GOMP_loop_end() {
+    DWELL_GOMP_CALL(loop_end);
+    if (!call.observed) return next();
+    end_loop();
+    at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
+}
+DWELL_EXPORT bool GOMP_loop_end_cancel() {
+    DWELL_GOMP_CALL(loop_end_cancel);
+    if (!call.observed) return next();
+    end_loop();
+    return at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
+}
+
+DWELL_EXPORT unsigned GOMP_sections_start(unsigned count) {
+    DWELL_GOMP_CALL(sections_start);
+    if (!call.observed) return next(count);
+    end_gomp_single();
+    omp_begin(OmpConstruct::kSections, call.address);
+    return next(count);
+}
+DWELL_EXPORT unsigned GOMP_sections2_start(unsigned count, uintptr_t* reductions, void** memory) {
+    DWELL_GOMP_CALL(sections2_start);
+    if (!call.observed) return next(count, reductions, memory);
+    end_gomp_single();
+    omp_begin(OmpConstruct::kSections, call.address);
+    return next(count, reductions, memory);
+}
+DWELL_EXPORT void GOMP_sections_end_nowait() {
+    DWELL_GOMP_CALL(sections_end_nowait);
+    if (call.observed) omp_end(OmpConstruct::kSections);
+    next();
+}
+DWELL_EXPORT void GOMP_sections_end() {
+    DWELL_GOMP_CALL(sections_end);
+    if (!call.observed) return next();
+    omp_end(OmpConstruct::kSections);
+    at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
+}
+DWELL_EXPORT bool GOMP_sections_end_cancel() {
+    DWELL_GOMP_CALL(sections_end_cancel);
+    if (!call.observed) return next();
+    omp_end(OmpConstruct::kSections);
+    return at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
+}
+// NOLINTEND(readability-identifier-naming)
+}

@@ -1,0 +1,193 @@
+// See gomp.h. Explicit tasks: the runtime is given a function of dwell's and data that hold what
+// that needs (a head) before the program's own. How the runtime handles data (gcc's libgomp,
+// task.c) decides what they must look like:
+//
+// * A task that is executed at once gets the data as they were given, or, where there is a function
+//   that copies them, a copy on the stack. The head knows its own address: where it was not copied
+//   the program's code gets its own data, untouched.
+// * A task that is executed later gets a copy, made by that function, or else by memcpy(): then the
+//   program's data must lie behind the head. Whether there is such a function says also what a
+//   canceled task does, so none is given where the program has none.
+// * A task that can be fulfilled from elsewhere (detach) has its event written into the first word
+//   of the data. Such tasks, and such with more data than fit on a stack twice, are created in
+//   sight and executed out of sight.
+// * Tasks of taskloop get their bounds in the first two words of the data, and find their
+// reductions
+//   by the third.
+#include <alloca.h>
+#include <string.h>
+
+#include "runtime/gomp.h"
+
+namespace dwell {
+
+namespace {
+
+struct TaskHead {
+    void* first[3];  // what the runtime knows of taskloop's data
+    const TaskHead* self;
+    void (*code)(void*);
+    void (*copy)(void*, void*);
+    void* data;     // the program's own
+    size_t offset;  // of its copy from here
+    const GompRuntime* runtime;
+    uint64_t mark;     // omp_adapter.h; 0: a task of taskloop, whose number is not known before
+    uint64_t address;  // where that is
+    size_t known;      // bytes of `first` that are the program's
+};
+
+constexpr size_t kMostData = 32768;
+
+// gcc gives the call the line of what stands before, and the code that of the construct.
+DWELL_BODY uint64_t address_of_task(void (*code)(void*)) {
+    return reinterpret_cast<uint64_t>(code) + 1;
+}
+
+TaskHead head_of(const GompCall& call, void (*code)(void*), void* data, void (*copy)(void*, void*),
+                 long align) {
+    TaskHead head{};
+    head.code = code;
+    head.copy = copy;
+    head.data = data;
+    const auto unit = static_cast<size_t>(align > 16 ? align : 16);
+    head.offset = (sizeof(TaskHead) + unit - 1) & ~(unit - 1);
+    head.runtime = call.runtime;
+    head.address = address_of_task(code);
+    return head;
+}
+
+void copy_task(void* to, void* from) {
+    const auto* const head = static_cast<const TaskHead*>(from);
+    memcpy(to, head, sizeof(TaskHead));
+    head->copy(static_cast<char*>(to) + head->offset, head->data);
+}
+
+DWELL_GOMP_CODE void run_task(void* of) {
+    auto* const head = static_cast<TaskHead*>(of);
+    void* const data = head->self == head ? head->data : static_cast<char*>(of) + head->offset;
+    if (head->known != 0) memcpy(data, head->first, head->known);
+    uint64_t mark = head->mark != 0 ? head->mark : omp_task_created(head->address);
+    const GompCode around = t_gomp;
+    uint64_t none = 0;
+    uint64_t* const prior = around.task != nullptr ? around.task : &none;
+    omp_task_switch(prior, false, &mark);
+    t_gomp = {.runtime = head->runtime,
+              .frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
+              .address = address_of_task(head->code) + 1,  // not the task's own
+              .task = &mark,
+              .increment = 1,
+              .single_address = 0,
+              .loop = OmpConstruct::kNone,
+              .in_loop = false,
+              .in_single = false,
+              .after_single = false};
+    head->code(data);
+    t_gomp = around;
+    omp_task_switch(&mark, true, prior);
+}
+
+// Gives `make` the head and, behind it, what the runtime may copy with it.
+template <typename Make>
+DWELL_BODY void with_data(TaskHead* head, bool copied, size_t bytes, size_t align, Make make) {
+    if (!copied || head->copy != nullptr) {
+        head->self = head;
+        make(head);
+        return;
+    }
+    const size_t unit = align > 16 ? align : 16;
+    const auto room = reinterpret_cast<uint64_t>(alloca(head->offset + bytes + unit));
+    auto* const place = reinterpret_cast<TaskHead*>((room + unit - 1) & ~(unit - 1));
+    memcpy(place, head, sizeof(TaskHead));
+    place->self = place;
+    memcpy(reinterpret_cast<char*>(place) + head->offset, head->data, bytes);
+    make(place);
+}
+
+}  // namespace
+
+}  // namespace dwell
+
+using namespace dwell;
+
+extern "C" {
+
+// NOLINTBEGIN(readability-identifier-naming): libgomp's names (libgomp_g.h)
+// What older compilers do not give is passed on as it is found: the runtime looks at it only where
+// the flags say that it is there.
+DWELL_EXPORT void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes,
+                            long align, bool deferred, unsigned flags, void** depend, int priority,
+                            void* detach) {
+    constexpr unsigned kDetach = 1 << 13;
+    DWELL_GOMP_CALL(task);
+    if (!call.observed) {
+        return next(code, data, copy, bytes, align, deferred, flags, depend, priority, detach);
+    }
+    const uint64_t mark = omp_task_created(address_of_task(code));
+    const auto size = static_cast<size_t>(bytes);
+    if ((flags & kDetach) != 0 || size > kMostData || static_cast<size_t>(align) > kMostData) {
+        return next(code, data, copy, bytes, align, deferred, flags, depend, priority, detach);
+    }
+    TaskHead head = head_of(call, code, data, copy, align);
+    head.mark = mark;
+    with_data(&head, deferred, size, static_cast<size_t>(align), [&](TaskHead* all) {
+        next(run_task, all, copy != nullptr ? copy_task : nullptr,
+             static_cast<long>(head.offset + size), align > 16 ? align : 16, deferred, flags,
+             depend, priority, detach);
+    });
+}
+
+#define TASKLOOP(name, Number)                                                                 \
+    DWELL_EXPORT void GOMP_##name(void (*code)(void*), void* data, void (*copy)(void*, void*), \
+                                  long bytes, long align, unsigned flags, unsigned long tasks, \
+                                  int priority, Number first, Number last, Number step) {      \
+        DWELL_GOMP_CALL(name);                                                                 \
+        const auto size = static_cast<size_t>(bytes);                                          \
+        constexpr size_t kBounds = 2 * sizeof(Number);                                         \
+        if (!call.observed || size < kBounds || size > kMostData ||                            \
+            static_cast<size_t>(align) > kMostData) {                                          \
+            return next(code, data, copy, bytes, align, flags, tasks, priority, first, last,   \
+                        step);                                                                 \
+        }                                                                                      \
+        TaskHead head = head_of(call, code, data, copy, align);                                \
+        head.known = kBounds;                                                                  \
+        memcpy(head.first, data, size < sizeof(head.first) ? size : sizeof(head.first));       \
+        omp_begin(OmpConstruct::kTaskloop, call.address);                                      \
+        with_data(&head, true, size, static_cast<size_t>(align), [&](TaskHead* all) {          \
+            next(run_task, all, copy != nullptr ? copy_task : nullptr,                         \
+                 static_cast<long>(head.offset + size), align > 16 ? align : 16, flags, tasks, \
+                 priority, first, last, step);                                                 \
+        });                                                                                    \
+        omp_end(OmpConstruct::kTaskloop);                                                      \
+    }
+TASKLOOP(taskloop, long)
+TASKLOOP(taskloop_ull, unsigned long long)
+
+DWELL_EXPORT void GOMP_taskwait() {
+    DWELL_GOMP_CALL(taskwait);
+    if (!call.observed) return next();
+    omp_begin(OmpConstruct::kTaskwait, call.address);
+    next();
+    omp_wait_end(OmpConstruct::kTaskwait);
+}
+DWELL_EXPORT void GOMP_taskwait_depend(void** depend) {
+    DWELL_GOMP_CALL(taskwait_depend);
+    if (!call.observed) return next(depend);
+    omp_begin(OmpConstruct::kTaskwait, call.address);
+    next(depend);
+    omp_wait_end(OmpConstruct::kTaskwait);
+}
+DWELL_EXPORT void GOMP_taskgroup_start() {
+    DWELL_GOMP_CALL(taskgroup_start);
+    next();
+    if (call.observed) omp_begin(OmpConstruct::kTaskgroup, call.address);
+}
+DWELL_EXPORT void GOMP_taskgroup_end() {
+    DWELL_GOMP_CALL(taskgroup_end);
+    if (!call.observed) return next();
+    omp_begin(OmpConstruct::kTaskgroupEnd, call.address);
+    next();
+    omp_wait_end(OmpConstruct::kTaskgroupEnd);
+    omp_end(OmpConstruct::kTaskgroup);
+}
+// NOLINTEND(readability-identifier-naming)
+}
