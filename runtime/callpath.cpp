@@ -14,6 +14,7 @@
 #include "runtime/mpi_calls.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
+#include "runtime/sampling.h"
 
 namespace dwell {
 
@@ -487,6 +488,7 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
                     EntryForm form) {
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
+    const OwnSamples own(thread);
     thread->in_dwell = true;
     FoundPath found{0, false};
     void** buffer = frame_buffer(thread);

@@ -369,6 +369,16 @@ void note_thread_level() {
     g_process.threaded_mpi = level != MPI_THREAD_SINGLE;
 }
 
+// dwell's own work when MPI has started, in the recorded call if there is one.
+void finish_init(Call* call) {
+    {
+        const OwnWork own;
+        after_init();
+        settle_init(call);
+    }
+    note_usage();
+}
+
 // MPI_Init and MPI_Init_thread: `forward` makes the call.
 template <typename Forward>
 int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forward) {
@@ -397,14 +407,14 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     uint64_t work = 0;
     if (observed && result == MPI_SUCCESS) {
         const uint64_t done = now_ticks();
-        if (thread != nullptr) thread->in_dwell = true;
-        {
-            const OwnWork own;
-            after_init();
-            settle_init(recorded ? &state : nullptr);
+        if (thread != nullptr) {
+            const OwnSamples samples(thread);
+            thread->in_dwell = true;
+            finish_init(recorded ? &state : nullptr);
+            thread->in_dwell = false;
+        } else {
+            finish_init(nullptr);
         }
-        note_usage();
-        if (thread != nullptr) thread->in_dwell = false;
         work = now_ticks() - done;
     }
     if (recorded) leave(&state);

@@ -19,7 +19,7 @@ enum RequestKind : uint8_t {
     kRmaRequest = 4,
     kFileReadRequest = 5,
     kFileWriteRequest = 6,
-    kMessageHandle = 7,  // of MPI_Mprobe
+    kMessageHandle = 7,   // of MPI_Mprobe
     kGeneralRequest = 8,  // the program's own: MPI_Grequest_start
 };
 

@@ -179,7 +179,8 @@ void drain_samples(Thread* thread, CellIndex interval) {
         if (header.type == PERF_RECORD_SAMPLE) {
             uint64_t address = 0;
             copy_out(thread, tail + sizeof(header), &address, sizeof(address));
-            if (interval != 0) {
+            const bool own = tail >= thread->own_from && tail < thread->own_to;
+            if (interval != 0 && !own) {
                 book_sample(thread, interval, address);
             } else {
                 thread->record->samples_in_calls += 1;
@@ -194,6 +195,8 @@ void drain_samples(Thread* thread, CellIndex interval) {
     thread->ring_seen = head;
     __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
     note_usage_at_times(start);
+    thread->own_from = head;
+    thread->own_to = __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE);
     thread->in_dwell = false;
     errno = saved_errno;
     thread->slow_ticks += now_ticks() - start;

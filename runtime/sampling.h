@@ -25,6 +25,23 @@ inline bool has_samples(const Thread* thread) {
     return __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE) != thread->ring_seen;
 }
 
+// Around slow work: what is sampled meanwhile, in libraries that dwell calls, is no computation.
+class OwnSamples {
+  public:
+    explicit OwnSamples(Thread* thread) : thread_(thread), from_(head()) {}
+    ~OwnSamples() {
+        thread_->own_from = from_;
+        thread_->own_to = head();
+    }
+    OwnSamples(const OwnSamples&) = delete;
+    OwnSamples& operator=(const OwnSamples&) = delete;
+
+  private:
+    uint64_t head() const { return __atomic_load_n(thread_->ring_head, __ATOMIC_ACQUIRE); }
+    Thread* thread_;
+    uint64_t from_;
+};
+
 // After has_samples: empties the ring. Samples go under `interval`; with 0 they were taken inside a
 // communication statement and are only counted.
 DWELL_COLD void drain_samples(Thread* thread, CellIndex interval);

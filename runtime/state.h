@@ -235,7 +235,9 @@ struct alignas(64) Thread {
     uint64_t paused_ticks;
     CellIndex chunk_next;
     CellIndex chunk_end;
-    SampleRing* ring;  // null when not sampling
+    SampleRing* ring;   // null when not sampling
+    uint64_t own_from;  // samples from that place in the ring on to this one were taken in slow
+    uint64_t own_to;    // work of dwell's
     uint64_t attached_ticks;
     uint64_t remember_ticks;  // taken by noting stack slots, so far
     uint32_t on_number;       // of the stack it is on in `stacks`

@@ -206,14 +206,15 @@ def garbage_records():
 
 @case
 def damaged_records():
-    """A record file cut at any length, or with a few bytes wrong, is read as far as it goes: exit 0
-    or 1, no crash, no endless loop."""
+    """A record file cut at any length is read as far as it goes, and said to be cut off: exit 1. One
+    with a few bytes wrong: exit 0 or 1, no crash, no endless loop."""
     data = one_kept_record()
     luck = random.Random(7)
     cuts = [luck.randrange(len(data)) for _ in range(15)] + [8, 64, 1023, 1024, 1025]
     for number, cut in enumerate(cuts):
         run = recover_bytes(data[:cut], number)
-        check(run.code in (0, 1), f"cut at {cut}: exit {run.code}" + run.describe())
+        check_equal(run.code, 1, f"exit code, cut at {cut}" + run.describe())
+        check("cut off" in run.stderr or "no record file" in run.stderr, f"cut at {cut}" + run.describe())
     used = len(data.rstrip(b"\0"))
     for number in range(100, 160):
         changed = bytearray(data)

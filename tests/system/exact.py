@@ -18,6 +18,9 @@ def main():
         words = [harness.scratch("file")] if with_file else []
         profile = harness.profiled([harness.program(name), *words], ranks)
         harness.verify_expectations(profile, source_file, ranks)
+        if name != "pcontrol":  # starts some while dwell is switched off
+            guessed = sum(rank["guessed"] for rank in profile.ranks)
+            harness.check_equal(guessed, 0, "requests whose start was not seen")
 
     exact.__doc__ = f"Counts, bytes and peers at every line as the comments of {sys.argv[3]} say."
     exact.__name__ = name

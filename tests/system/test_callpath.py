@@ -26,6 +26,17 @@ def whole_paths():
 
 
 @case
+def cut_paths():
+    """A path of more frames than are kept is cut, and that is said; one of fewer is whole."""
+    for frames, cut in ((900, False), (1500, True)):
+        profile = profiled([program("many_paths"), str(frames)], 1, name=str(frames))
+        node = profile.at(source("programs/many_paths.c"), "barrier", "MPI_Barrier")
+        check_equal("main" in node.path, not cut, f"main on the path of {frames} frames")
+        notes = [note for note in profile.json["notes"] if "frames are cut" in note]
+        check_equal(len(notes), int(cut), f"notes of {frames} frames")
+
+
+@case
 def depth_one():
     """--callpath 1 keeps the line alone: one node of 15."""
     line = marked_line(source("programs/chains.c"), "leaf")

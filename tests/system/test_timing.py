@@ -1,5 +1,6 @@
 """Times: blocked or found, intervals between lines, sampled lines, waiting that is known."""
 
+import json
 import os
 
 from harness import (case, check, check_equal, check_near, main, marked_line, profiled, program,
@@ -156,6 +157,17 @@ def sampled_lines():
     heavy, light = (where.get(marked_line(file, name), 0) for name in ("heavy", "light"))
     check(light > 0, f"no samples on @light: {where}")
     check_near(heavy / light, 2.0, 0.25, 0, f"samples of @heavy over @light ({heavy}/{light})")
+
+
+@case
+def own_work_is_not_sampled():
+    """What dwell does to find call paths, in libunwind and libc, is not the program's computation."""
+    profile = profiled([program("many_paths")], 1, ["--sample", "10000"])
+    if sum(rank["samples"] + rank["samples_in_calls"] for rank in profile.ranks) == 0:
+        skip_unless(perf_works(), "perf_event_open is not permitted here")
+    found = [line for interval in profile.intervals for line in interval.get("lines", [])]
+    unwinder = [line for line in found if "unw" in json.dumps(line)]
+    check_equal(unwinder, [], "lines of the unwinder")
 
 
 @case
