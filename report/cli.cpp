@@ -37,7 +37,7 @@ constexpr Setting kSettings[] = {
      "Partners told apart at each communication statement"},
     {"--memory", "DWELL_MEMORY_MIB", &RunOptions::memory_mib, "MIB", 1, 4096, nullptr,
      "Largest record file of one process"},
-    {"--per-rank-limit", "DWELL_ROW_LIMIT", &RunOptions::row_limit, "ROWS", 0, 1'000'000'000,
+    {"--per-rank-limit", "DWELL_ROW_LIMIT", &RunOptions::row_limit, "ROWS", 1, 1'000'000'000,
      nullptr, "Rows of figures by rank that are kept; above it only sums"},
     {"--probe-limit", "DWELL_PROBE_LIMIT", &RunOptions::probe_limit, "TENTHS", 1, 1000, "off",
      "What source probes may cost, in tenths of a percent, or off: no limit"},
@@ -50,6 +50,9 @@ constexpr Setting kSettings[] = {
     {"--io", "DWELL_IO", &RunOptions::io, "HOW", 0, -1, "on|off",
      "Statements that read and write files: on, or off"},
 };
+
+// For CLI11: what is wrong with a value, or nothing.
+std::string not_empty(const std::string& value) { return value.empty() ? "is empty" : ""; }
 
 bool is_one_of(const std::string& words, const std::string& value) {
     return !value.empty() && value.find('|') == std::string::npos &&
@@ -149,7 +152,9 @@ tl::expected<FinishOptions, CliEnd> parse_job_directory(const char* name, const 
     FinishOptions options;
     CLI::App app(help, name);
     app.add_option("JOBDIR", options.directory, "Directory with the records of a job")->required();
-    app.add_option("-o,--out", options.out, "Directory to write to")->type_name("DIR");
+    app.add_option("-o,--out", options.out, "Directory to write to")
+        ->type_name("DIR")
+        ->check(not_empty);
     app.add_flag("-q,--quiet", options.quiet, "No summary on stderr");
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
     return options;
@@ -185,6 +190,7 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
     app.add_option("--enable", options.enable, "Enabling profile: which instrumented sites are on")
         ->type_name("FILE");
     app.add_option("-o,--out", options.out, "Directory for the profile (dwell-PROGRAM-JOB)")
+        ->check(not_empty)
         ->type_name("DIR");
     for (const Setting& setting : kSettings) {
         app.add_option(setting.option, options.*setting.member, setting.help)

@@ -103,6 +103,12 @@ TEST_F(CliTest, AWrongVariableIsNamed) {
     EXPECT_NE(options.error().text.find("'deep'"), std::string::npos);
 }
 
+TEST_F(CliTest, ValuesThatMeanNothingAreErrors) {
+    EXPECT_FALSE(parse_run({"-o", "", "a"}));
+    EXPECT_FALSE(parse_run({"--per-rank-limit", "0", "a"}));
+    EXPECT_TRUE(parse_run({"-o", "d", "--per-rank-limit", "1", "a"}));
+}
+
 TEST_F(CliTest, HelpEndsWithCodeZero) {
     const auto options = parse_run({"--help"});
     ASSERT_FALSE(options);
