@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
     // No thread waits for the other one here. gcc deals out static loops itself.
 #if defined(__GNUC__) && !defined(__clang__)
     IN_REGION("loop", {
-        _Pragma("omp for schedule(dynamic) nowait") for (int k = 0; k < 2; k++) __asm__ volatile("");
+        _Pragma("omp for schedule(dynamic) nowait") for (int k = 0; k < 2;
+                                                         k++) __asm__ volatile("");
     });
 #else
     IN_REGION("loop", {

@@ -1,6 +1,6 @@
 // A receive of rank 0's MPI_Waitall fails, as its message is too long, in a process with threads;
-// errors are returned. Its messages have been sent when it begins, and come in while it waits: had a
-// look at the requests taken them in before, the MPI_Waitall of Open MPI 4 would never return.
+// errors are returned. Its messages have been sent when it begins, and come in while it waits: had
+// a look at the requests taken them in before, the MPI_Waitall of Open MPI 4 would never return.
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

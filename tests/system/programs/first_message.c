@@ -1,4 +1,5 @@
-// The first message after MPI_Init, to and fro; each rank writes how many seconds it took to argv[1].
+// The first message after MPI_Init, to and fro; each rank writes how many seconds it took to
+// argv[1].
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-// MPI_Iprobe along 300 call paths of 1 to 300 frames, each once: the work of finding them is dwell's.
-// With an argument, MPI_Barrier in that many frames.
+// MPI_Iprobe along 300 call paths of 1 to 300 frames, each once: the work of finding them is
+// dwell's. With an argument, MPI_Barrier in that many frames.
 #include <mpi.h>
 #include <stdlib.h>
 
