@@ -44,6 +44,7 @@ struct Job {
     uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
     uint64_t unfinished = 0;
     uint64_t without_sampling = 0, without_unwinder = 0;
+    uint64_t probes_dropped = 0;
     uint64_t probed = 0, counted = 0, estimated = 0;  // procedures, loops and blocks
     // Statements that call MPI, each once however it was reached.
     uint64_t folded_lines = 0, unknown_lines = 0, without_line = 0;
@@ -65,6 +66,7 @@ Job job_of(const Profile& profile) {
         job.sample_hz = std::max(job.sample_hz, rank.sample_hz);
         job.folded += rank.folded_paths;
         job.dropped += rank.dropped;
+        job.probes_dropped += rank.probes_dropped;
         job.guessed += rank.guessed;
         job.clock_errors += rank.clock_errors;
         job.samples_lost += rank.samples_lost;
@@ -152,6 +154,10 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     if (job.without_line != 0) {
         limits.push_back(counted(job.without_line, "MPI statement", "MPI statements") +
                          " without line (compile with -g)");
+    }
+    if (job.probes_dropped != 0) {
+        limits.push_back(counted(job.probes_dropped, "entry", "entries") +
+                         " of procedures, loops or blocks not counted");
     }
     if (job.counted != 0) {
         limits.push_back(counted(job.counted, "place", "places") + " partly counted without time");

@@ -81,8 +81,13 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
         const Site call_site = site_of_call(thread, inlined ? frame->return_address : call);
         const FoundNode found =
             find_node(thread, parent, site_of_code(thread, function), &call_site);
-        if (found.node == 0 || top == thread->on.limit) {
+        const bool too_deep = top == thread->on.limit;
+        if (found.node == 0 || (too_deep && !ensure_part(thread, cell_at<Node>(found.node)))) {
             thread->record->probes_dropped += 1;
+            return;
+        }
+        if (too_deep) {
+            count_untimed(cell_at<Node>(found.node));
             return;
         }
         const uint64_t mixed = mixed_call(call, frame->return_address);

@@ -171,10 +171,21 @@ __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* ro
                 reinterpret_cast<uint64_t>(slot));
     end_change(thread);
 }
-__attribute__((noinline)) void drop_too_deep(Thread* thread, const SiteRow* row,
-                                             const uint64_t* slot) {
-    thread->record->probes_dropped += 1;
+// Deeper than open entries are kept: an entry only counts. False when its node is not known or has
+// no second line yet.
+__attribute__((noinline)) bool count_too_deep(Thread* thread, const SiteRow* row,
+                                              const uint64_t* slot, uint64_t return_address) {
+    const auto key = reinterpret_cast<uint64_t>(row);
+    const CellIndex parent = thread->on.top->node;
+    const KnownChild& known = thread->known_children[known_child_slot(key, return_address, parent)];
+    if (known.row != key || known.return_address != return_address || known.parent != parent) {
+        return false;
+    }
+    Node* const node = cell_at<Node>(known.node);
+    if (node->part == 0) return false;
+    count_untimed(node);
     end_counted(thread, row, slot);
+    return true;
 }
 
 // Opens the child of the innermost entry that `row` and `return_address` lead to, if it is known,
@@ -185,8 +196,7 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
     const ProbeEntry* const top = thread->on.top;
     if (top == thread->on.limit) [[unlikely]] {
         if (reinterpret_cast<uint64_t>(slot) == top->frame) return false;
-        drop_too_deep(thread, row, slot);
-        return true;
+        return count_too_deep(thread, row, slot, return_address);
     }
     const auto key = reinterpret_cast<uint64_t>(row);
     const KnownChild* known =

@@ -465,7 +465,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     Thread* thread = recording_thread(frame);
     if (thread == nullptr) return;
     const bool procedure = row->kind == SiteKind::kProcedure;
-    const bool counted = level_of(row) == kLevelCount;
+    bool counted = level_of(row) == kLevelCount;
     {
         SlowProbe work(thread);
         if (!work.notice()) return;
@@ -477,14 +477,16 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         if (!procedure) drop_left_loops(thread, row, frame, work.start());
         const CellIndex parent = thread->on.top->node;
         const uint64_t return_address = procedure ? *slot : 0;
-        const FoundNode found = find_node_of_row(thread, row, return_address, counted);
-        if (found.node == 0 || thread->on.top == thread->on.limit) {
+        const bool too_deep = thread->on.top == thread->on.limit;
+        const FoundNode found = find_node_of_row(thread, row, return_address, counted || too_deep);
+        if (found.node == 0) {
             thread->record->probes_dropped += 1;
             return;
         }
         const auto key = reinterpret_cast<uint64_t>(row);
         thread->known_children[known_child_slot(key, return_address, parent)] = {
             key, return_address, parent, found.node, 0, counted ? ProbeWay::kCounted : found.way};
+        counted = counted || too_deep;
         Node* node = cell_at<Node>(found.node);
         if (node->count != 0) charge_control(thread, work.start());
         if (counted) {

@@ -186,7 +186,7 @@ struct ProbePart {
     };
     uint64_t untimed;      // entries of Node::count while the node was open already (recursion)
     uint64_t abandoned;    // entries left by exception, longjmp, exit: timed until that was noticed
-    uint64_t counted;      // entries of Node::count without time because that would cost too much
+    uint64_t counted;      // entries of Node::count without time: it would cost too much, or too deep
     uint64_t off_ticks;    // how long its site was switched off for the same reason
     uint64_t off_entries;  // entries in that time, estimated; not part of Node::count
     uint64_t volume;       // block, marker: the user's count
@@ -320,7 +320,7 @@ struct ThreadRecord {
     uint64_t clock_errors;    // negative durations, stored as 0
     uint64_t probes;          // procedures and loops entered, by probes
     uint64_t probes_missed;   // entered where probes only count: in signal handlers, after vfork
-    uint64_t probes_dropped;  // entered deeper than the stack of open nodes reaches
+    uint64_t probes_dropped;  // entered where there was no room for a node or an open entry
     uint64_t stack_switches;  // probes met on another stack than the one before
     CellIndex probe_stack;    // ProbeEntry[probe_stack_entries], 0: no probe was met yet
     uint32_t probe_stack_entries;

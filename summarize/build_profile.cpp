@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/version.h"
+#include "summarize/bound_estimates.h"
 #include "summarize/call_paths.h"
 #include "summarize/lines.h"
 #include "summarize/profile.h"
@@ -54,6 +55,7 @@ class ProfileBuilder {
         add_waits();
         add_sites();
         sort_all();
+        bound_estimates(&profile_);
         profile_.notes = notes_of(profile_, lines_, paths_.modules_used(), overruns);
         return std::move(profile_);
     }

@@ -302,8 +302,8 @@ class Notes {
         if (places == 0) return;
         const std::string more = off == 0 ? "" : fmt::format(", and about {} more not at all", off);
         add(fmt::format(
-            "{} {} of {} {} counted without time, to save cost or as an enabling profile wants{}; "
-            "their time is part of what is around them",
+            "{} {} of {} {} counted without time, to save cost, as an enabling profile wants or "
+            "deeper than open entries are kept{}; their time is part of what is around them",
             entries, entries == 1 ? "entry" : "entries",
             places == 1 ? std::string("a short procedure, loop or block")
                         : fmt::format("{} short procedures, loops or blocks", places),
@@ -462,7 +462,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_count(&ProfileRank::probes_missed, "probe",
                     "were met in signal handlers or after vfork: what they enter is not shown");
     notes.add_count(&ProfileRank::probes_dropped, "probe",
-                    "were nested deeper than open ones are kept: what they enter is not shown");
+                    "had no room for what they enter: it is not counted");
     notes.add_untimed_sites();
     notes.add_overruns(overruns);
     notes.add_grids();

@@ -338,6 +338,43 @@ TEST_F(Probes, WithoutMpiTheProgramHasTheRest) {
     }
 }
 
+TEST_F(Probes, EstimatesFitIntoWhatIsAroundThem) {
+    const uint32_t main = procedure(start_, "main", 1000);
+    const uint32_t p1 = procedure(call(main, "main", "p1"), "p1", 300, 10);
+    const uint32_t p2 = procedure(call(main, "main", "p2"), "p2", 200, 10);
+    const uint32_t p3 = procedure(call(p1, "p1", "p3"), "p3", 100, 7);
+    const auto estimate = [&](uint32_t node, uint64_t ns, uint64_t entries) {
+        records_.merged.nodes[node].totals.untimed = 4;
+        records_.merged.nodes[node].totals.estimated_ns = ns;
+        records_.merged.nodes[node].totals.off_entries = entries;
+    };
+    estimate(p1, 2000, 100);  // main has 500 of its own: a fifth of 2500
+    estimate(p2, 500, 10);
+    estimate(p3, 1200, 30);  // p1 has 200 of its own, and its estimate of 400: a half
+    add_rows(0, 0);
+    const Profile profile = build_profile(records_.merged);
+    expect_conservation(profile);
+    std::map<std::string, const ProfileNode*> by_name;
+    for (const ProfileNode& node : profile.nodes) {
+        if (node.kind == SiteKind::kProcedure) by_name[node.name] = &node;
+    }
+    EXPECT_EQ(by_name.at("p1")->totals.estimated_ns, 400u);
+    EXPECT_EQ(by_name.at("p1")->totals.off_entries, 20u);
+    EXPECT_EQ(by_name.at("p2")->totals.estimated_ns, 100u);
+    EXPECT_EQ(by_name.at("p2")->totals.off_entries, 2u);
+    EXPECT_EQ(by_name.at("p3")->totals.estimated_ns, 600u);
+    EXPECT_EQ(by_name.at("p3")->totals.off_entries, 15u);
+    EXPECT_EQ(by_name.at("p3")->totals.untimed, 4u) << "counted exactly";
+    uint64_t rows = 0;
+    for (const ProfileRow& row : profile.rows) {
+        const Totals& sum = profile.nodes[row.node].totals;
+        EXPECT_EQ(row.totals.estimated_ns, sum.estimated_ns);
+        EXPECT_EQ(row.totals.off_entries, sum.off_entries);
+        rows += row.totals.estimated_ns != 0 ? 1 : 0;
+    }
+    EXPECT_EQ(rows, 3u);
+}
+
 TEST_F(Probes, WhatWasNotTimedIsLabelled) {
     const uint32_t main = procedure(start_, "main", 1000);
     const uint32_t p1 = procedure(call(main, "main", "p1"), "p1", 300, 10);

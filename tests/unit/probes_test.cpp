@@ -313,7 +313,7 @@ TEST_F(Probes, LevelsMayChangeWhileEntriesAreOpen) {
     expect_at_rest();
 }
 
-TEST_F(Probes, EntriesBeyondTheDepthLimitAreCountedAsDropped) {
+TEST_F(Probes, EntriesBeyondTheDepthLimitAreCountedWithoutTime) {
     constexpr int kDeep = 1500;
     constexpr uint64_t kRoom = kProbeStackEntries - 1;
     Frames<kDeep + 1> frames;
@@ -327,11 +327,29 @@ TEST_F(Probes, EntriesBeyondTheDepthLimitAreCountedAsDropped) {
     frames.enter(kQ, 0, 48);
     frames.leave(kQ, 0);
     const Node* p = find({from(16), at_site(kP)});
-    EXPECT_EQ(p->count, 3 * kRoom);
-    EXPECT_EQ(part(p).untimed, 3 * (kRoom - 1));
+    EXPECT_EQ(p->count, 3u * kDeep);
+    EXPECT_EQ(part(p).untimed, 3u * (kDeep - 1));
     EXPECT_EQ(part(p).abandoned, kRoom);
-    EXPECT_EQ(record().probes_dropped, 3 * (kDeep - kRoom));
+    EXPECT_EQ(record().probes_dropped, 0u);
     EXPECT_EQ(find({from(48), at_site(kQ)})->count, 1u);
+    expect_at_rest();
+}
+
+TEST_F(Probes, LeavesBeyondTheDepthLimitCountUnderTheDeepestEntry) {
+    constexpr int kDeep = 1500;
+    Frames<kDeep + 2> frames;
+    for (int depth = 1; depth <= kDeep; ++depth) {
+        frames.enter(kP, depth, depth == 1 ? 16 : 32);
+        frames.enter(kQ, depth + 1, 48);
+        frames.leave(kQ, depth + 1);
+    }
+    for (int depth = kDeep; depth >= 1; --depth) frames.leave(kP, depth);
+    EXPECT_EQ(find({from(16), at_site(kP)})->count, uint64_t{kDeep});
+    const Node* q = find({from(16), at_site(kP), from(48), at_site(kQ)});
+    EXPECT_EQ(q->count, uint64_t{kDeep});
+    // There is room for all but one entry of the stack below it.
+    EXPECT_EQ(part(q).counted, kDeep - (kProbeStackEntries - 2));
+    EXPECT_EQ(record().probes_dropped, 0u);
     expect_at_rest();
 }
 

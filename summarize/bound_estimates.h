@@ -1,0 +1,16 @@
+// What probes did not time lies in the own time of what is around it, so its estimates can never be
+// longer than that: those that are, and the entries that they come from, are made smaller, all in
+// the same proportion.
+#ifndef DWELL_SUMMARIZE_BOUND_ESTIMATES_H_
+#define DWELL_SUMMARIZE_BOUND_ESTIMATES_H_
+
+#include "summarize/profile.h"
+
+namespace dwell {
+
+// After the times of all nodes are settled, and with the rows of single ranks.
+void bound_estimates(Profile* profile);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_BOUND_ESTIMATES_H_
