@@ -186,7 +186,7 @@ struct ProbePart {
     };
     uint64_t untimed;      // entries of Node::count while the node was open already (recursion)
     uint64_t abandoned;    // entries left by exception, longjmp, exit: timed until that was noticed
-    uint64_t counted;      // entries of Node::count without time: it would cost too much, or too deep
+    uint64_t counted;      // entries of Node::count without time: too dear, or too deep
     uint64_t off_ticks;    // how long its site was switched off for the same reason
     uint64_t off_entries;  // entries in that time, estimated; not part of Node::count
     uint64_t volume;       // block, marker: the user's count

@@ -9,7 +9,7 @@ import re
 import struct
 
 from harness import (DWELL, LIBRARY, case, check, check_equal, check_near, execute, kept_records,
-                     main, mpirun, scratch)
+                     main, mpirun, repeated, scratch)
 from probed_program import (HELPERS, Tree, build, line_of, listing, observe, plain_name, told)
 
 C, CXX, FORTRAN = "paper_example.c", "paper_example.cpp", "paper_example.F90"
@@ -339,17 +339,19 @@ def control_of_recursion():
     check(fib.time_s <= tree.run.elapsed_s, str(fib))
     check_equal(fib.raw.get("estimated_ns", 0), 0, f"estimated for {fib}")
 
-    tree = observe([program, "34"], options=["--probe-limit", "1"])
-    calls = 18454929
-    found = tree.all("fib")  # also under main where it was on again in the midst of it
-    check_equal({place.parent.name for place in found}, {"main"}, "around fib")
-    check_equal([place.abandoned for place in found], [0] * len(found), "abandoned")
-    counted = sum(place.count for place in found)
-    guessed = sum(place.raw.get("off_entries", 0) for place in found)
-    check(0 < counted < calls / 2, f"{counted} of {calls} counted")
-    check(calls / 10 <= counted + guessed <= 2 * calls, f"{counted} and {guessed} of {calls}")
-    spent = sum(place.time_s + place.raw.get("estimated_ns", 0) / 1e9 for place in found)
-    check(spent <= tree.run.elapsed_s, f"{spent} s in {tree.run.elapsed_s} s: {found}")
+    def limited():
+        tree = observe([program, "34"], options=["--probe-limit", "1"])
+        calls = 18454929
+        found = tree.all("fib")  # also under main where it was on again in the midst of it
+        check_equal({place.parent.name for place in found}, {"main"}, "around fib")
+        check_equal([place.abandoned for place in found], [0] * len(found), "abandoned")
+        counted = sum(place.count for place in found)
+        guessed = sum(place.raw.get("off_entries", 0) for place in found)
+        check(0 < counted < calls / 2, f"{counted} of {calls} counted")
+        check(calls / 10 <= counted + guessed <= 2 * calls, f"{counted} and {guessed} of {calls}")
+        spent = sum(place.time_s + place.raw.get("estimated_ns", 0) / 1e9 for place in found)
+        check(spent <= tree.run.elapsed_s, f"{spent} s in {tree.run.elapsed_s} s: {found}")
+    repeated(limited)  # an entry that loses its processor is taken for a long one
 
 
 @case
