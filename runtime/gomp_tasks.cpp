@@ -12,8 +12,7 @@
 //   of the data. Such tasks, and such with more data than fit on a stack twice, are created in
 //   sight and executed out of sight.
 // * Tasks of taskloop get their bounds in the first two words of the data, and find their
-// reductions
-//   by the third.
+//   reductions by the third.
 #include <alloca.h>
 #include <string.h>
 

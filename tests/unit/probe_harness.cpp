@@ -18,7 +18,7 @@ bool probes_wanted() { return g_wanted; }
 Thread* attach_for_probe() {
     __atomic_fetch_add(&g_attachments, 1, __ATOMIC_RELAXED);
     errno = EEXIST;  // as when another rank has made the record directory
-    return g_live->ticket != 0 ? attach_thread() : nullptr;
+    return live_ticket() != 0 ? attach_thread() : nullptr;
 }
 
 namespace {
