@@ -548,7 +548,7 @@ bool probes_wanted() {
 
 Thread* attach_for_probe() {
     static std::atomic<bool> attaching{false};
-    if (g_live->on != 0) return g_live->ticket != 0 ? attach_thread() : nullptr;
+    if (g_live->on != 0) return live_ticket() != 0 ? attach_thread() : nullptr;
     if (!probes_wanted()) {
         tell_observed();
         return nullptr;
