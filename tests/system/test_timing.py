@@ -63,7 +63,7 @@ def first_message():
     """What dwell costs each rank until MPI_Init ends differs: the first message tells of none of it,
     and is no longer on the virtual clock than the program says."""
     def attempt():
-        for run in range(4):
+        for run in range(3):
             told = scratch(f"told{run}")
             node = profiled([program("first_message"), told], 2, name=f"out{run}").at(
                 source("programs/first_message.c"), "first", "MPI_Sendrecv")

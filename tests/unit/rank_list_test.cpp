@@ -309,7 +309,7 @@ TEST(RankList, DamagedBytesNeverHarm) {
     const RankList whole = usual_ranks(0, 70);
     const std::string bytes = bytes_of(whole), last = last_of(whole);
     int joined = 0;
-    for (int round = 0; round < 5'000; round++) {
+    for (int round = 0; round < 2'000; round++) {
         std::string damaged = bytes, damaged_last = last;
         for (int i = 0; i < 3; i++) damaged[random() % bytes.size()] = static_cast<char>(random());
         if (random() % 4 == 0) damaged_last[random() % last.size()] = static_cast<char>(random());
@@ -322,7 +322,7 @@ TEST(RankList, DamagedBytesNeverHarm) {
         EXPECT_EQ(texts_of(*into).size(), into->size());
         ASSERT_TRUE(into->is_readable());
     }
-    EXPECT_GT(joined, 1'000);
+    EXPECT_GT(joined, 400);
 }
 
 }  // namespace
