@@ -545,10 +545,10 @@ int main(int argc, char** argv) {
             profile = same([user, *order, how], name=how + str(order.index(ours)))
             check_equal(totals(profile, "parallel", "created"), 20, f"regions, {how}")
             check_equal(totals(profile, "critical"), 80, f"critical sections, {how}")
-            # libomp calls those of gcc's programs implicit ones.
-            barriers = [n["count"] for n in profile.nodes
-                        if n["name"].endswith("barrier") and n["line"] == 9]
-            check_equal(sum(barriers), 40, f"barriers, {how}")
+            # libomp calls those of gcc's programs implicit ones, and where both threads come at the
+            # same time it may give the place of one for the other: those at the ends count, too.
+            barriers = [n["count"] for n in profile.nodes if n["name"].endswith("barrier")]
+            check_equal(sum(barriers), 80, f"barriers, {how}")
     libomp = subprocess.run(["ldd", theirs], capture_output=True, text=True).stdout
     path = [line.split()[2] for line in libomp.split("\n") if "libomp" in line]
     target = built("served.c", part.replace("NAME", "served") + "int main(void) { return served(); }",
