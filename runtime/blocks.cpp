@@ -153,7 +153,12 @@ __attribute__((always_inline)) inline void end_wanted(const Wanted& wanted, uint
         end_slowly(wanted, frame);
         return;
     }
-    if ((thread->on.top->row & kRowUnbooked) != 0) [[unlikely]] {
+    if ((thread->on.top->row & (kRowUnbooked | kRowMoved)) != 0) [[unlikely]] {
+        if ((thread->on.top->row & kRowUnbooked) == 0) {
+            end_change(thread);
+            end_slowly(wanted, frame);
+            return;
+        }
         pop_unbooked(thread);
         thread->slow_ticks += g_process.block_cost_ticks;
         end_change(thread);

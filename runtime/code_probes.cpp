@@ -18,10 +18,10 @@ inline uint64_t mixed_call(uint64_t call, uint64_t probe) { return call ^ (probe
 
 // What an entry's row holds.
 inline uint64_t row_of(uint64_t function, uint64_t call) {
-    const uint64_t hash = (call * 0x9e3779b97f4a7c15ull) >> 52;
+    const uint64_t hash = (call * 0x9e3779b97f4a7c15ull) >> 54;
     return kRowCode | hash << kRowCallShift | (function & kRowAddress);
 }
-constexpr uint64_t kRowCall = uint64_t{0xfff} << kRowCallShift;
+constexpr uint64_t kRowCall = uint64_t{0x3ff} << kRowCallShift;
 
 uint64_t slot_of(const Frame* frame) { return reinterpret_cast<uint64_t>(&frame->return_address); }
 
@@ -112,7 +112,7 @@ DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame)
     // Without an unwinder the frame is only known to lie above.
     const bool exact = jumped_to || procedure != slot;
     auto is_own = [row = row_of(function, call)](const ProbeEntry* entry) {
-        return (entry->row & ~kRowUnbooked) == row;
+        return (entry->row & ~(kRowUnbooked | kRowMoved)) == row;
     };
     ProbeEntry* own = thread->on.top;
     while (!is_own(own) && (exact ? own->frame <= procedure : (own->row & kRowBlock) != 0)) {

@@ -236,7 +236,7 @@ __attribute__((noinline)) void leave_untimed(Thread* thread, const SiteRow* row,
 // Left while the process pauses, but entered before.
 bool is_open_in_pause(const Thread* thread, const SiteRow* row, uint64_t frame) {
     const ProbeEntry* top = thread->on.top;
-    return g_live->paused != 0 && top->row == reinterpret_cast<uint64_t>(row) &&
+    return g_live->paused != 0 && (top->row & ~kRowMoved) == reinterpret_cast<uint64_t>(row) &&
            top->frame == frame;
 }
 
@@ -270,7 +270,8 @@ __attribute__((noinline)) void leave_unopened(Thread* thread, const SiteRow* row
     const ProbeEntry* const top = thread->on.top;
     const auto frame = reinterpret_cast<uint64_t>(slot);
     if (lies_on(thread->on, frame) && frame < top->frame) return;
-    if (frame == top->frame && level_of(row) != kLevelFull) return;
+    const bool moved = (top->row & kRowMoved) != 0;
+    if (frame == top->frame && level_of(row) != kLevelFull && !moved) return;
     dwell_slowly(leave_slowly, row, slot, iterations);
 }
 

@@ -47,8 +47,8 @@ bool may_record(Thread* thread, uint64_t frame) {
 }
 
 bool make_stack(Thread* thread, ProbeStack* stack, uint32_t entries) {
-    const CellIndex cells =
-        take_cells(thread, entries * static_cast<uint32_t>(sizeof(ProbeEntry)) / kCellBytes);
+    constexpr auto kEntryBytes = static_cast<uint32_t>(sizeof(ProbeEntry) + sizeof(MovedEntry));
+    const CellIndex cells = take_cells(thread, entries * kEntryBytes / kCellBytes);
     if (cells == 0) return false;
     stack->base = cell_at<ProbeEntry>(cells);
     stack->limit = stack->base + entries - 1;
@@ -155,6 +155,11 @@ uint64_t time_so_far(const ProbeEntry& entry, uint64_t now_virtual) {
     return now_virtual > entry.entry_virtual ? now_virtual - entry.entry_virtual : 0;
 }
 
+void add_extremes(Node* node, uint64_t ticks) {
+    if (ticks < node->min_ticks) node->min_ticks = ticks;
+    if (ticks > node->max_ticks) node->max_ticks = ticks;
+}
+
 // Ends the innermost entry. An abandoned one was left without a probe; its time ends when that is
 // noticed.
 void close_entry(Thread* thread, uint64_t now, bool abandoned) {
@@ -167,36 +172,48 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     if (node->site.open != 0) node->site.open -= 1;
     const uint64_t end = virtual_ticks(thread, now);
     resume_between(thread->on.base, thread->on.top, end, 0);
-    if (is_timed(entry)) {
-        const uint64_t took = time_so_far(entry, end);
-        const bool called = (entry.row & kRowCalled) != 0;
-        const uint64_t inner = called ? g_process.block_inner_ticks : g_process.probe_inner_ticks;
-        const uint64_t ticks = took > inner ? took - inner : 0;
-        node->ticks += ticks;
-        if (ticks < node->min_ticks) node->min_ticks = ticks;
-        if (ticks > node->max_ticks) node->max_ticks = ticks;
-    } else if (node->part != 0) {
-        cell_at<ProbePart>(node->part)->untimed += 1;
+    const uint64_t took = time_so_far(entry, end);
+    const bool called = (entry.row & kRowCalled) != 0;
+    const uint64_t inner = called ? g_process.block_inner_ticks : g_process.probe_inner_ticks;
+    const uint64_t ticks = took > inner ? took - inner : 0;
+    if (is_timed(entry)) node->ticks += ticks;
+    const bool moved = (entry.row & kRowMoved) != 0;
+    const MovedEntry before = moved ? *moved_entry(thread->on, &entry) : MovedEntry{};
+    Node* const origin = moved ? cell_at<Node>(before.origin) : node;
+    if (moved ? before.untimed == 0 : is_timed(entry)) {
+        add_extremes(origin, before.ticks + ticks);
+    } else if (origin->part != 0) {
+        cell_at<ProbePart>(origin->part)->untimed += 1;
     }
-    if (abandoned && ensure_part(thread, node)) cell_at<ProbePart>(node->part)->abandoned += 1;
+    if (abandoned && ensure_part(thread, origin)) cell_at<ProbePart>(origin->part)->abandoned += 1;
     thread->on.top -= 1;
     *thread->on.depth -= 1;
 }
 
-// Takes the innermost entry away, to be opened elsewhere: its node keeps the time so far.
+// Takes the innermost entry away, to be opened elsewhere: its node keeps the time so far, and the
+// one it began in counts it. OpenMP's constructs count where they end.
 void suspend_entry(Thread* thread, uint64_t now) {
-    const ProbeEntry& entry = *thread->on.top;
+    ProbeEntry& entry = *thread->on.top;
     if ((entry.row & kRowUnbooked) != 0) {
         pop_unbooked(thread);
         return;
     }
     Node* node = cell_at<Node>(entry.node);
-    node->count -= 1;
     node->site.open -= 1;
     thread->record->probes -= 1;
     const uint64_t end = virtual_ticks(thread, now);
     resume_between(thread->on.base, thread->on.top, end, 0);
-    if (is_timed(entry)) node->ticks += time_so_far(entry, end);
+    const uint64_t took = time_so_far(entry, end);
+    if (is_timed(entry)) node->ticks += took;
+    MovedEntry* const moved = moved_entry(thread->on, &entry);
+    if ((entry.row & kRowOmp) != 0) {
+        node->count -= 1;
+    } else if ((entry.row & kRowMoved) != 0) {
+        moved->ticks += took;
+    } else {
+        *moved = {took, entry.node, is_timed(entry) ? 0u : 1u};
+        entry.row |= kRowMoved;
+    }
     thread->on.top -= 1;
     *thread->on.depth -= 1;
 }
@@ -207,8 +224,11 @@ Site closed_site(CellIndex index) {
     return site;
 }
 
-// Opens what was suspended below the entry that is the innermost now.
-void resume_entry(Thread* thread, const ProbeEntry& entry, uint64_t now) {
+// Opens what was suspended as entry `suspended` below the one that is the innermost now.
+void resume_entry(Thread* thread, const ProbeEntry* suspended, uint64_t now) {
+    // Both may be overwritten.
+    const ProbeEntry entry = *suspended;
+    const MovedEntry moved = *moved_entry(thread->on, suspended);
     const bool block = (entry.row & (kRowBlock | kRowOmp)) != 0;
     const uint64_t frame = block ? thread->on.top->frame : entry.frame;
     FoundNode found{0, ProbeWay::kDown};
@@ -219,10 +239,13 @@ void resume_entry(Thread* thread, const ProbeEntry& entry, uint64_t now) {
         if (found.node != 0 && !ensure_part(thread, cell_at<Node>(found.node))) found.node = 0;
     }
     if (found.node == 0) {
-        push_unbooked(thread, entry.row, frame);
-    } else {
-        open_entry(thread, entry.row, frame, found, now);
+        push_unbooked(thread, entry.row & ~kRowMoved, frame);
+        return;
     }
+    open_entry(thread, entry.row, frame, found, now);
+    if ((entry.row & kRowMoved) == 0) return;
+    cell_at<Node>(found.node)->count -= 1;
+    *moved_entry(thread->on, thread->on.top) = moved;
 }
 
 // What a stack of someone's own that begins at `frame` hangs under: not under what another
@@ -243,10 +266,7 @@ void hang_elsewhere(Thread* thread, CellIndex around, uint64_t now) {
     ProbeEntry* const end = thread->on.top + 1;
     while (thread->on.top != base) suspend_entry(thread, now);
     base->node = around;
-    for (ProbeEntry* at = base + 1; at != end; ++at) {
-        const ProbeEntry entry = *at;
-        resume_entry(thread, entry, now);
-    }
+    for (ProbeEntry* at = base + 1; at != end; ++at) resume_entry(thread, at, now);
 }
 
 // Loops of the same frame that do not enclose `row` were left by an exception that this procedure
@@ -305,7 +325,7 @@ void count_down(Thread* thread, const SiteRow* row, const uint64_t* slot) {
 // Left while the process pauses: its time ended when that began, and nothing of this costs any.
 void leave_in_pause(Thread* thread, const SiteRow* row, uint64_t iterations) {
     thread->in_dwell = true;
-    Node* node = cell_at<Node>(thread->on.top->node);
+    Node* node = counting_node(thread->on, thread->on.top);
     if (row->kind == SiteKind::kLoop) cell_at<ProbePart>(node->part)->iterations += iterations;
     close_entry(thread, g_live->pause_start, false);
     thread->in_dwell = false;
@@ -420,8 +440,7 @@ void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only)
     }
     close_entry(thread, now, false);
     for (const ProbeEntry* at = own + 1; at != end; ++at) {
-        const ProbeEntry entry = *at;
-        if (entry.row != 0) resume_entry(thread, entry, now);
+        if (at->row != 0) resume_entry(thread, at, now);
     }
 }
 
@@ -517,9 +536,9 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
         drop_gone(thread, frame, work.start());
         const auto key = reinterpret_cast<uint64_t>(row);
         ProbeEntry* own = thread->on.top;
-        while (own->frame == frame && own->row != key) --own;
+        while (own->frame == frame && (own->row & ~kRowMoved) != key) --own;
         if (own->frame != frame) return;  // it was off when it was entered
-        Node* node = cell_at<Node>(own->node);
+        Node* node = counting_node(thread->on, own);
         if (row->kind == SiteKind::kLoop && node->part != 0) {
             cell_at<ProbePart>(node->part)->iterations += iterations;
         }
@@ -589,8 +608,9 @@ void for_each_stack(Thread* thread, Work work) {
 
 void end_entries_of_off(Thread* thread) {
     for (ProbeEntry* entry = thread->on.top; entry != thread->on.base; --entry) {
-        if ((entry->row & ~kRowAddress) != 0) continue;
-        const uint64_t when = switched_off_at(reinterpret_cast<const SiteRow*>(entry->row));
+        if ((entry->row & ~(kRowAddress | kRowMoved)) != 0) continue;
+        const uint64_t when =
+            switched_off_at(reinterpret_cast<const SiteRow*>(entry->row & kRowAddress));
         if (when != 0) close_with(thread, entry, when, false);
     }
 }
@@ -610,7 +630,9 @@ void reset_probes(Thread* thread, uint64_t now) {
         for (ProbeEntry* entry = thread->on.base + 1; entry <= thread->on.top; ++entry) {
             const bool stopped = (entry->flags & (kEntryStopped | kEntryAway)) != 0;
             entry->entry_virtual = stopped ? 0 : begin;
-            if ((entry->row & kRowUnbooked) == 0) cell_at<Node>(entry->node)->count += 1;
+            if ((entry->row & kRowUnbooked) != 0) continue;
+            counting_node(thread->on, entry)->count += 1;
+            if ((entry->row & kRowMoved) != 0) moved_entry(thread->on, entry)->ticks = 0;
         }
     });
 }

@@ -31,13 +31,33 @@ constexpr uint64_t kNoFrame = UINT64_MAX;  // above every frame
 // What ProbeEntry::row holds: the address of a SiteRow, or one of these marks with the address of a
 // BlockName or of code.
 constexpr uint64_t kRowBlock = uint64_t{1} << 63;     // `frame` is that of the entry it began in
-constexpr uint64_t kRowCode = uint64_t{1} << 62;      // with 12 bits that tell its call statement
+constexpr uint64_t kRowCode = uint64_t{1} << 62;      // with 10 bits that tell its call statement
 constexpr uint64_t kRowUnbooked = uint64_t{1} << 61;  // its node is that of the entry below
 constexpr uint64_t kRowPaired = uint64_t{1} << 60;    // a block whose end does not name it
 constexpr uint64_t kRowOmp = uint64_t{1} << 59;       // with an OmpConstruct; frames as of a block
+constexpr uint64_t kRowMoved = uint64_t{1} << 58;     // it began elsewhere: MovedEntry
 constexpr uint64_t kRowCalled = kRowBlock | kRowCode | kRowOmp;  // no row of a table
 constexpr int kRowCallShift = 48;
 constexpr uint64_t kRowAddress = (uint64_t{1} << kRowCallShift) - 1;
+
+// Of an entry that goes on in another node than the one it began in (close_with): it counts there,
+// and its shortest and longest time are those of all its pieces.
+struct MovedEntry {
+    uint64_t ticks;    // of the pieces before, with what the probe costs
+    CellIndex origin;  // where it counts
+    uint32_t untimed;  // it began as a recursion
+};
+
+// Where that of an entry stands: behind the stack, which ends with `limit`.
+inline MovedEntry* moved_entry(const ProbeStack& stack, const ProbeEntry* entry) {
+    return reinterpret_cast<MovedEntry*>(stack.limit + 1) + (entry - stack.base);
+}
+
+// The node in which an entry counts.
+inline Node* counting_node(const ProbeStack& stack, const ProbeEntry* entry) {
+    const bool moved = (entry->row & kRowMoved) != 0;
+    return cell_at<Node>(moved ? moved_entry(stack, entry)->origin : entry->node);
+}
 
 // Virtual ticks at the real time `now`.
 inline uint64_t virtual_ticks(const Thread* thread, uint64_t now) {
@@ -274,7 +294,7 @@ FoundNode find_node(Thread* thread, CellIndex parent, const Site& site, const Si
 void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& found, uint64_t now);
 
 // Ends the entry `own`. What was opened after it and is still open goes on in what lies around it:
-// time is split there, and an entry counts where it ends. With `blocks_only` the rest is gone.
+// time is split there, and an entry counts where it began. With `blocks_only` the rest is gone.
 void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only);
 
 // Entries of sites that control has switched off end when that was: their leave will not come. The

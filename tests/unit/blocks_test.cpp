@@ -192,7 +192,8 @@ TEST_F(Blocks, RecursionCountsButAddsNoTime) {
     EXPECT_EQ(node->ticks, node->max_ticks);  // one entry is timed
 }
 
-// One ends while another that began in it is open: its time is split, and it counts where it ends.
+// One ends while another that began in it is open: its time is split, it counts where it began, and
+// its shortest and longest time are those of both pieces.
 TEST_F(Blocks, MayOverlap) {
     begin("first");
     spin(20'000);
@@ -207,10 +208,13 @@ TEST_F(Blocks, MayOverlap) {
     ASSERT_NE(within, nullptr);
     ASSERT_NE(after, nullptr);
     EXPECT_EQ(first->count, 1u);
-    EXPECT_EQ(within->count, 0u);
-    EXPECT_EQ(after->count, 1u);
+    EXPECT_EQ(within->count, 1u);
+    EXPECT_EQ(after->count, 0u);
     EXPECT_GE(within->ticks, 27'000u);
     EXPECT_GE(after->ticks, 36'000u);
+    EXPECT_GE(within->min_ticks, 27'000u + 36'000u);
+    EXPECT_EQ(within->min_ticks, within->max_ticks);
+    EXPECT_EQ(within->max_ticks, within->ticks + after->ticks);
     EXPECT_GE(first->ticks, within->ticks + 18'000u);
     EXPECT_EQ(within->site.open, 0u);
 }
@@ -250,8 +254,10 @@ TEST_F(Blocks, PairedEndsLeaveOthersOpen) {
     end_paired();
     EXPECT_EQ(t_thread->record->probe_depth, depth_ + 1);
     end("section");
-    EXPECT_EQ(child(nullptr, "region")->count, 1u);
-    EXPECT_EQ(child(nullptr, "section")->count, 1u);
+    const Node* region = child(nullptr, "region");
+    EXPECT_EQ(region->count, 1u);
+    EXPECT_EQ(child(region, "section")->count, 1u);
+    EXPECT_EQ(child(nullptr, "section")->count, 0u);
 }
 
 class Pause {
@@ -447,23 +453,67 @@ TEST_F(Blocks, OutliveTheProcedureThatTheyBeganIn) {
     ASSERT_NE(out, nullptr);
     const Node* carried = child(out, "carried");
     ASSERT_NE(carried, nullptr);
-    EXPECT_EQ(carried->count, 1u);
+    EXPECT_EQ(carried->count, 0u);
     EXPECT_GE(carried->ticks, 27'000u);
     EXPECT_EQ(carried->part == 0 ? 0 : part_of(carried)->abandoned, 0u);
     const Node* start = procedure_under(out, 0x2000);
     ASSERT_NE(start, nullptr);
     EXPECT_EQ(start->count, 1u);
-    EXPECT_EQ(child(start, "carried")->count, 0u);
-    // The procedure that ended the block goes on outside it, and counts there.
+    EXPECT_EQ(child(start, "carried")->count, 1u);
+    EXPECT_GE(child(start, "carried")->min_ticks, 27'000u);
+    // The procedure that ended the block goes on outside it.
     const Node* within = procedure_under(carried, 0x3000);
     const Node* after = procedure_under(out, 0x3000);
     ASSERT_NE(within, nullptr);
     ASSERT_NE(after, nullptr);
-    EXPECT_EQ(within->count, 0u);
+    EXPECT_EQ(within->count, 1u);
     EXPECT_GE(within->ticks, 9'000u);
-    EXPECT_EQ(after->count, 1u);
+    EXPECT_GE(within->min_ticks, 18'000u);
+    EXPECT_EQ(after->count, 0u);
     EXPECT_GE(after->ticks, 9'000u);
     EXPECT_GE(out->ticks, start->ticks + carried->ticks + after->ticks);
+}
+
+// As for (...) dwell_phase_next(...); dwell_phase_end(); in code with probes.
+TEST_F(Blocks, APhaseThatOutlivesItsLoopIsOneIteration) {
+    const Procedure steps;
+    uint64_t slot = 0x6000;
+    steps.probe(dwell_enter, &slot);
+    for (uint64_t i = 0; i < 5; ++i) {
+        if (i != 0) end_phase();
+        begin_phase(phase("carried step"), i);
+        spin(20'000);
+    }
+    steps.probe(dwell_leave, &slot);
+    end_phase();
+    const Node* node = child(procedure_under(nullptr, 0x6000), "carried step");
+    ASSERT_NE(node, nullptr);
+    EXPECT_EQ(node->count, 5u);
+    EXPECT_GE(node->min_ticks, 18'000u);
+    EXPECT_EQ(part_of(node)->iteration, 4u);
+    EXPECT_EQ(child(nullptr, "carried step")->count, 0u);
+}
+
+// A block in a recursive procedure that ends after the procedure was left: before a call in tail
+// position the leave comes first.
+TEST_F(Blocks, InARecursionThatIsLeftFirstTheyAreTimed) {
+    const Procedure recursive;
+    uint64_t slots[4] = {0x7000, 0x7000, 0x7000, 0x7100};
+    for (int i = 3; i >= 0; --i) {
+        recursive.probe(dwell_enter, &slots[i]);
+        begin("left first");
+        spin(20'000);
+    }
+    for (uint64_t& slot : slots) {
+        recursive.probe(dwell_leave, &slot);
+        end("left first");
+    }
+    const Node* node = child(procedure_under(nullptr, 0x7100), "left first");
+    ASSERT_NE(node, nullptr);
+    EXPECT_EQ(node->count, 4u);
+    EXPECT_EQ(node->part == 0 ? 0 : part_of(node)->untimed, 0u);
+    EXPECT_GE(node->min_ticks, 18'000u);
+    EXPECT_LE(node->max_ticks, node->ticks);
 }
 
 TEST_F(Blocks, OfAFrameThatIsGoneEndWithIt) {

@@ -210,7 +210,10 @@ TEST_F(ProbeControl, ARecursionIsSwitchedOffWhileItIsOpen) {
     const Node* q = find({from(16), at_site(kQ)});
     const Node* r = find_from(q, {from(48), at_site(kR)});
     ASSERT_NE(r, nullptr);
-    EXPECT_EQ(r->count, 1u);
+    const Node* began = find_from(p, {from(48), at_site(kR)});
+    EXPECT_EQ(began->count, 1u);
+    EXPECT_GE(began->max_ticks, kLong);
+    EXPECT_EQ(r->count, 0u);
     EXPECT_GE(r->ticks, kLong);
     EXPECT_EQ(part(r).abandoned, 0u);
     EXPECT_GE(q->ticks, p->ticks + r->ticks + kLong);
