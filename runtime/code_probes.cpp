@@ -4,6 +4,9 @@
 //
 // A procedure that the compiler put inline into another one is told, too. It shares the frame of
 // that, and its call statement is where its own probe stands.
+//
+// Code may have dwell's own probes as well (dwell-gcc -finstrument-functions): they come first, and
+// a procedure that they told of is not told again.
 #include "runtime/callpath.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
@@ -62,6 +65,13 @@ Site site_of_code(Thread* thread, uint64_t function) {
     return site;
 }
 
+// Whether `entry` is what a probe of dwell's opened for the procedure of that frame.
+bool is_told(const ProbeEntry& entry, uint64_t procedure) {
+    if (entry.frame != procedure || (entry.row & (kRowCalled | kRowUnbooked)) != 0) return false;
+    const auto* row = reinterpret_cast<const SiteRow*>(entry.row & kRowAddress);
+    return row != nullptr && row->kind == SiteKind::kProcedure;
+}
+
 DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame) {
     const uint64_t slot = slot_of(frame);
     Thread* thread = recording_thread(slot);
@@ -78,6 +88,14 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
         const ProbeEntry* top = thread->on.top;
         const bool inlined = top->frame == procedure;
         const CellIndex parent = top->node;
+        const uint64_t mixed = mixed_call(call, frame->return_address);
+        if (is_told(*top, procedure) && top != thread->on.limit) {
+            thread->known_children[known_child_slot(function, mixed, parent)] = {
+                function, mixed, parent, parent, static_cast<uint32_t>(procedure - slot),
+                ProbeWay::kTold};
+            push_unbooked(thread, row_of(function, call), procedure);
+            return;
+        }
         const Site call_site = site_of_call(thread, inlined ? frame->return_address : call);
         const FoundNode found =
             find_node(thread, parent, site_of_code(thread, function), &call_site);
@@ -90,7 +108,6 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
             count_untimed(cell_at<Node>(found.node));
             return;
         }
-        const uint64_t mixed = mixed_call(call, frame->return_address);
         thread->known_children[known_child_slot(function, mixed, parent)] = {
             function, mixed, parent, found.node, static_cast<uint32_t>(procedure - slot),
             found.way};
@@ -136,6 +153,12 @@ inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, c
     const bool is_there =
         known->frame_offset == 0 || *reinterpret_cast<const uint64_t*>(procedure) == call;
     if (!is_there) return false;
+    if (known->way == ProbeWay::kTold) [[unlikely]] {
+        if (!is_told(*top, procedure)) return false;
+        push_unbooked(thread, row_of(function, call), procedure);
+        thread->slow_ticks += code_count_ticks();
+        return true;
+    }
     if (--thread->code_countdown == 0) [[unlikely]]
         control_code(thread, known);
     if (known->way == ProbeWay::kCounted) [[unlikely]] {

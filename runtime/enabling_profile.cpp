@@ -1,6 +1,7 @@
 // Reads an enabling profile and answers for one site at a time (docs/enabling-profile.md).
 #include "runtime/enabling_profile.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -415,6 +416,9 @@ bool EnablingProfile::parse_text(const char* path) {
     }
     if (reason[0] == '\0') return true;
     forget();
+    for (char* c = reason; *c != '\0'; ++c) {
+        if (iscntrl(static_cast<unsigned char>(*c)) != 0) *c = '?';  // it may move a terminal
+    }
     snprintf(error_, sizeof(error_), "%s:%zu: %s", path, line_number, reason);
     return false;
 }

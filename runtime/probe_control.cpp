@@ -38,6 +38,9 @@ struct SiteState {
     uint64_t count_at_step;  // of its node then
     uint64_t off_since;      // 0: not off
     double entries_a_tick;   // before it was switched off
+    // Since it is tried again: half of what is estimated for the time before. See end_off.
+    uint64_t held_entries;
+    uint64_t hold_until;  // real ticks
 };
 
 struct Registered {
@@ -129,7 +132,11 @@ double most_entries(const Node* node, uint64_t ticks) {
 
 // The site was off until now: what that hid is estimated. It was entered as often as before, or, as
 // it runs faster without probes, as often as there was time for.
-void end_off(SiteState* state, uint64_t now) {
+//
+// When it is tried again, it may turn out that its entries had ended some time before, nobody knows
+// when: then half of that is taken. The other half is held until it costs too much again, and
+// counts unless that takes longer than it was off.
+void end_off(SiteState* state, uint64_t now, bool tried) {
     if (state->off_since == 0 || g_live->on == 0) return;  // also in a forked child
     const uint64_t off = now - state->off_since;
     const Node* node = cell_at<Node>(state->node);
@@ -137,9 +144,20 @@ void end_off(SiteState* state, uint64_t now) {
         auto* part = cell_at<ProbePart>(node->part);
         part->off_ticks += off;
         const double as_before = static_cast<double>(off) * state->entries_a_tick;
-        part->off_entries += static_cast<uint64_t>(std::min(as_before, most_entries(node, off)));
+        const auto entries = static_cast<uint64_t>(std::min(as_before, most_entries(node, off)));
+        state->held_entries = tried ? entries / 2 : 0;
+        state->hold_until = now + off;
+        part->off_entries += entries - state->held_entries;
     }
     state->off_since = 0;
+}
+
+void take_held(SiteState* state, uint64_t now) {
+    if (state->held_entries == 0 || g_live->on == 0) return;
+    if (now <= state->hold_until) {
+        cell_at<ProbePart>(cell_at<Node>(state->node)->part)->off_entries += state->held_entries;
+    }
+    state->held_entries = 0;
 }
 
 // No site of the module is on any more.
@@ -148,7 +166,10 @@ void switch_off(const Registered& registered, uint64_t now) {
     memset(module->levels, 0, static_cast<size_t>(module->levels_end - module->levels));
     if (registered.states == nullptr) return;
     const auto rows = static_cast<size_t>(module->rows_end - module->rows);
-    for (size_t i = 0; i < rows; ++i) end_off(&registered.states[i], now);
+    for (size_t i = 0; i < rows; ++i) {
+        take_held(&registered.states[i], now);
+        end_off(&registered.states[i], now, false);
+    }
 }
 
 // All levels changed between full and counting: what threads remember may be wrong.
@@ -169,7 +190,7 @@ void retry_sites(uint64_t now) {
                 if (state->retry_ticks < next) next = state->retry_ticks;
                 continue;
             }
-            end_off(state, now);
+            end_off(state, now, true);
             state->reduced = false;
             state->count_since = 0;
             set_level(row, state->wanted);
@@ -200,6 +221,7 @@ bool step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_
     if (state == nullptr || state->kept) return false;
     const uint8_t level = level_of(row);
     if (level == kLevelOff) return false;
+    take_held(state, now);
     if (level == kLevelFull) {
         set_level(row, kLevelCount);
         if (state->steps < kLongestRestDoublings) state->steps += 1;

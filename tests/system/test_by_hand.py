@@ -267,6 +267,28 @@ def instrument_functions():
 
 
 @case
+def instrumented_twice():
+    """A procedure that dwell's own probes tell of is not told again by the compiler's."""
+    for wrapper in ("dwell-gcc", "dwell-clang"):
+        compiler = os.path.join(os.environ["SYSTEST_WRAPPERS"], wrapper)
+        if not os.path.exists(compiler) or shutil.which(wrapper[6:]) is None:
+            continue
+        target = scratch("twice")
+        done = execute([compiler, "-O1", "-g", "-finstrument-functions", "-o", target,
+                        source("programs/instrumented_twice.c")], timeout_s=60)
+        check_equal(done.code, 0, done.describe())
+        out = scratch("twice-out")
+        run = execute([DWELL, "run", "-q", "-o", out, target])
+        check_equal((run.code, run.stderr), (0, ""), run.describe())
+        with open(os.path.join(out, "profile.json"), encoding="utf-8") as text:
+            nodes = [n for n in json.load(text)["nodes"] if n["kind"] == "proc"]
+        found = {name: [n["count"] for n in nodes if n["name"] == name]
+                 for name in ("main", "work", "small")}
+        # What is too small for dwell's probes is still told by the compiler's.
+        check_equal(found, {"main": [1], "work": [3], "small": [12]}, wrapper)
+
+
+@case
 def ended_elsewhere():
     """The figures of moved_blocks.c: blocks are whole wherever they end."""
     wanted = {"step": (5, 4), "first": (1, 4), "second": (1, 8), "recursive": (4, 4)}

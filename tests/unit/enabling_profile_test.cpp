@@ -213,6 +213,7 @@ TEST_F(EnablingProfileTest, ErrorsNameFileLineAndReason) {
     } lines[] = {
         {"on all\n\nof all\n", "p:3: 'of' should be on"},
         {"on", "p:1: the kind is missing"},
+        {"on \x1b[31mprocs", "p:1: '?[31mprocs' should be proc"},
         {"on # all", "p:1: the kind is missing"},
         {"on procedure", "p:1: 'procedure' should be proc"},
         {"on all x.c", "p:1: 'x.c' should be name="},

@@ -124,7 +124,32 @@ TEST_F(ProbeControl, EntriesWhileOffAreEstimated) {
     const uint64_t off_ticks = now_ticks() - descent.to_off.after;
     EXPECT_LE(part(p).off_ticks, off_ticks + kLong);
     EXPECT_GE(part(p).off_ticks, off_ticks / 2);
-    descent.expect_estimate(p, part(p), counted);
+    // The second half counts as soon as it costs too much again, if that is soon.
+    const uint64_t half = part(p).off_entries;
+    const uint64_t tried = now_ticks();
+    ASSERT_TRUE(run_until([] { return level(kP) == kLevelCount; }));
+    if (now_ticks() - tried < part(p).off_ticks) {
+        EXPECT_GE(part(p).off_entries, 2 * half - 1);
+        descent.expect_estimate(p, part(p), counted);
+    }
+}
+
+TEST_F(ProbeControl, EntriesThatEndedWhileOffAreEstimatedAsHalf) {
+    ASSERT_TRUE(run_until([] { return level(kP) == kLevelOff; }));
+    ASSERT_TRUE(run_until([] { return level(kP) == kLevelFull; }));
+    const Node* p = find({from(16), at_site(kQ), from(32), at_site(kP)});
+    const ProbePart before = part(p);
+    EXPECT_GT(before.off_entries, 0u);
+    const uint64_t room = before.off_ticks * (p->count - before.counted) / p->ticks;
+    EXPECT_LE(before.off_entries, room / 2 + 1);
+    spin(before.off_ticks + kLong);
+    const uint64_t begin = monotonic_ns();
+    Frames frames;
+    frames.enter(kQ, 1, 16);
+    while (level(kP) == kLevelFull && monotonic_ns() - begin < kPatience_ns) call_short(&frames);
+    frames.leave(kQ, 1);
+    ASSERT_EQ(level(kP), kLevelCount);
+    EXPECT_EQ(part(p).off_entries, before.off_entries);
 }
 
 // For each entry of P ten of R, which is switched on again whenever control reduced it.
@@ -153,7 +178,9 @@ TEST_F(ProbeControl, TheRateIsThatOfTheSiteAlone) {
     g_process.options.probe_limit = 100000;  // now it may be tried again, whatever probes cost here
     run_while([] { return level(kP) == kLevelOff; });
     EXPECT_NE(level(kP), kLevelOff);
-    descent.expect_estimate(p, part(p), counted);
+    ProbePart whole = part(p);
+    whole.off_entries *= 2;  // half of them is held
+    descent.expect_estimate(p, whole, counted);
 }
 
 TEST_F(ProbeControl, WithoutALimitNothingIsReduced) {
