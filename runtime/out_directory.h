@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace dwell {
@@ -29,6 +31,10 @@ inline int directory_obstacle(const char* path) {
         at[length] = '\0';
     }
     if (!S_ISDIR(about.st_mode)) return ENOTDIR;
+    struct statfs system;
+    const bool known = statfs(at, &system) == 0;
+    // Nobody makes files there, though access(2) tells root otherwise.
+    if (known && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC)) return EROFS;
     return faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 

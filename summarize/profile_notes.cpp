@@ -11,6 +11,7 @@
 
 #include "runtime/mpi_calls.h"
 #include "summarize/grid_places.h"
+#include "summarize/profile_walk.h"
 
 namespace dwell {
 namespace {
@@ -288,6 +289,27 @@ class Notes {
             plural(waits), 100 * static_cast<double>(rest_ns) / static_cast<double>(all_ns)));
     }
 
+    void add_failed_calls() {
+        uint64_t failed = 0;
+        const ProfileNode* worst = nullptr;
+        for (const ProfileNode& node : profile_.nodes) {
+            if (!is_communication(node) || node.totals.failed == 0) continue;
+            failed += node.totals.failed;
+            if (worst == nullptr || node.totals.failed > worst->totals.failed) worst = &node;
+        }
+        if (worst == nullptr) return;
+        const std::string where =
+            worst->file.empty()
+                ? ""
+                : fmt::format(" at {}:{}", worst->file.substr(worst->file.rfind('/') + 1),
+                              worst->line);
+        add(fmt::format(
+            "{} MPI call{} returned an error{}{}{}: counted with {} time, without bytes", failed,
+            plural(failed),
+            failed == 1 || failed == worst->totals.failed ? ", " : ", most of them ", worst->name,
+            where, failed == 1 ? "its" : "their"));
+    }
+
     // Entries that probes counted without time, to keep their own cost low.
     void add_untimed_sites() {
         uint64_t places = 0;
@@ -450,6 +472,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
                     "are booked without their call path: no space for new paths");
     notes.add_count(&ProfileRank::dropped, "call", "are not counted: no space for new statements");
     notes.add_count(&ProfileRank::guessed, "request", "were completed whose start was not seen");
+    notes.add_failed_calls();
     notes.add_count(&ProfileRank::clock_errors, "negative duration", "were stored as 0");
     notes.add_count(&ProfileRank::samples_lost, "sample", "were lost");
     notes.add_clocks();

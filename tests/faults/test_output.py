@@ -58,6 +58,13 @@ def gone_in_the_end():
 
 
 @case
+def no_place_for_files():
+    """Where nobody makes directories, root neither."""
+    for out in ("/proc/dwell-out", "/sys/dwell-out"):
+        refused(execute([DWELL, "run", "-o", out, program("ring")]), out)
+
+
+@case
 def not_writable():
     """An output directory without permission, as an ordinary user."""
     skip_unless(os.getuid() == 0, "needs root to become another user")

@@ -80,6 +80,10 @@ def failing_waitall():
     profile = profiled([program("failing_waitall")], 2, code=4)
     node = profile.at(source("programs/failing_waitall.c"), "waitall", "MPI_Waitall")
     check_equal((node.count, node.failed), (4, 4), "calls, and those that failed")
+    place = f"failing_waitall.c:{marked_line(source('programs/failing_waitall.c'), 'waitall')}"
+    told = [note for note in profile.json["notes"] if "returned an error" in note]
+    check_equal([note.split(":")[0] + ":" + note.split(":")[1] for note in told],
+                [f"4 MPI calls returned an error, MPI_Waitall at {place}"], "note")
 
 
 @case
