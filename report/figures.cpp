@@ -237,8 +237,9 @@ std::vector<SiteLine> site_lines(const Profile& profile) {
     std::vector<SiteLine> lines;
     for (auto& [key, line] : by_key) lines.push_back(std::move(line));
     find_worst_ranks(profile, &lines);
-    std::stable_sort(lines.begin(), lines.end(),
-                     [](const SiteLine& a, const SiteLine& b) { return a.own_ns > b.own_ns; });
+    std::stable_sort(lines.begin(), lines.end(), [](const SiteLine& a, const SiteLine& b) {
+        return weight_ns(a) > weight_ns(b);
+    });
     return lines;
 }
 
@@ -285,7 +286,7 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
         parts.push_back(
             share_text(static_cast<double>(totals.untimed), static_cast<double>(totals.count)) +
             " untimed");
-        parts.push_back(time_text(static_cast<double>(totals.estimated_ns) / ranks, utf8) +
+        parts.push_back("~" + time_text(static_cast<double>(totals.estimated_ns) / ranks, utf8) +
                         " more");
     }
     if (totals.off_entries != 0) {

@@ -99,7 +99,9 @@ struct SiteLine {
     uint32_t labels = 0;
     std::optional<Peak> worst;  // of own time; unknown without rows
 };
-// Longest own time first. Of markers there are none: they take no time.
+inline uint64_t weight_ns(const SiteLine& line) { return line.own_ns + line.totals.estimated_ns; }
+// Longest own time first, with what is estimated of entries without time. Of markers there are
+// none: they take no time.
 std::vector<SiteLine> site_lines(const Profile& profile);
 
 // What probes know beside time and count, such as "2000 iterations, recursive"; often empty. Counts

@@ -57,6 +57,9 @@ class Wanted {
     int line_ = 0;
 };
 
+// With what is estimated of entries without time.
+uint64_t weight_ns(const Totals& totals) { return totals.time_ns + totals.estimated_ns; }
+
 // Sums over the nodes of one site, or of one place as seen from a site.
 struct Sum {
     uint32_t node = 0;  // one of them
@@ -203,10 +206,12 @@ class SiteReport {
                     uint64_t communication_ns) {
         const Totals& totals = sum.totals;
         std::vector<std::string> facts;
-        facts.push_back(fmt::format("time {}, {} of all", time(totals.time_ns),
-                                    share_text(static_cast<double>(totals.time_ns),
-                                               static_cast<double>(profile_.total_ns))));
-        if ((sum.labels & kLabelEstimated) != 0) facts.back() += ", estimated";
+        if (totals.count == 0 || totals.untimed < totals.count) {
+            facts.push_back(fmt::format("time {}, {} of all", time(totals.time_ns),
+                                        share_text(static_cast<double>(totals.time_ns),
+                                                   static_cast<double>(profile_.total_ns))));
+            if ((sum.labels & kLabelEstimated) != 0) facts.back() += ", estimated";
+        }
         if (totals.count != 0) facts.push_back("count " + count_text(totals.count));
         const uint64_t timed = totals.count - std::min(totals.untimed, totals.count);
         if (timed != 0 && node.kind != SiteKind::kMarker) {
@@ -258,7 +263,7 @@ class SiteReport {
                    uint64_t whole_ns) {
         if (entries.empty()) return;
         std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-            return a.second.totals.time_ns > b.second.totals.time_ns;
+            return weight_ns(a.second.totals) > weight_ns(b.second.totals);
         });
         Line head;
         head.add(pad_left("time", 11), Tone::kDim).add(pad_left("share", 9), Tone::kDim);
@@ -334,13 +339,17 @@ tl::expected<std::string, std::string> write_site_report(const Profile& profile,
             if (!wanted.is_name(left_out.name)) continue;
             return tl::unexpected(fmt::format("{} has no probes: {}", site, left_out.reason));
         }
+        const bool reduced =
+            std::any_of(profile.ranks.begin(), profile.ranks.end(),
+                        [](const ProfileRank& rank) { return (rank.flags & kFileSitesOff) != 0; });
         return tl::unexpected(
-            fmt::format("this profile has no procedure, loop, block or statement '{}'", site));
+            fmt::format("this profile has no procedure, loop, block or statement '{}'{}", site,
+                        reduced ? "; an enabling profile of the run switched sites off" : ""));
     }
     std::vector<std::pair<uint64_t, std::vector<uint32_t>>> sites;
     for (auto& [identity, nodes] : found) {
         uint64_t time_ns = 0;
-        for (const uint32_t index : nodes) time_ns += profile.nodes[index].totals.time_ns;
+        for (const uint32_t index : nodes) time_ns += weight_ns(profile.nodes[index].totals);
         sites.emplace_back(time_ns, std::move(nodes));
     }
     std::stable_sort(sites.begin(), sites.end(),

@@ -36,7 +36,7 @@ std::vector<SiteLine> notable_sites(const Profile& profile, std::vector<SiteLine
     const double least_ns = kLeastShare * static_cast<double>(profile.total_ns);
     size_t shown = 0;
     while (shown < std::min(limit, lines.size()) &&
-           static_cast<double>(lines[shown].own_ns) >= least_ns) {
+           static_cast<double>(weight_ns(lines[shown])) >= least_ns) {
         ++shown;
     }
     lines.resize(std::min(std::max<size_t>(shown, 1), lines.size()));

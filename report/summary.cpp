@@ -44,7 +44,7 @@ struct Job {
     uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
     uint64_t unfinished = 0;
     uint64_t without_sampling = 0, without_unwinder = 0;
-    uint64_t probes_dropped = 0;
+    uint64_t probes_dropped = 0, off_entries = 0;
     uint64_t probed = 0, counted = 0, estimated = 0;  // procedures, loops and blocks
     // Statements that call MPI, each once however it was reached.
     uint64_t folded_lines = 0, unknown_lines = 0, without_line = 0;
@@ -76,6 +76,7 @@ Job job_of(const Profile& profile) {
         job.without_unwinder += rank.flags & kFileNoUnwinder ? 1 : 0;
     }
     for (const ProfileNode& node : profile.nodes) {
+        job.off_entries += node.totals.off_entries;
         job.probed += is_probed(node) && !is_openmp(node) ? 1 : 0;
         job.estimated +=
             node.kind == SiteKind::kProcedure && (node.labels & kLabelEstimated) != 0 ? 1 : 0;
@@ -109,13 +110,24 @@ std::string hosts_text(const Job& job) {
     return fmt::format("on {} hosts ({})", job.hosts.size(), names);
 }
 
+// Above the limit of control, though in a run too short for that to have let probes cost so much.
+constexpr double kControlLimit = 0.01;  // the default of --probe-limit
+constexpr double kShortRun_ns = 1e9;
+bool is_above_limit(const Profile& profile, const Job& job) {
+    const auto real_ns = static_cast<double>(job.real_ns);
+    return has_source_probes(profile) &&
+           real_ns < kShortRun_ns * static_cast<double>(profile.ranks.size()) &&
+           static_cast<double>(job.intrusion_ns) > kControlLimit * real_ns;
+}
+
 // Sums over ranks.
-std::string clocks_text(const Job& job, bool utf8) {
+std::string clocks_text(const Profile& profile, const Job& job, bool utf8) {
     const auto real_ns = static_cast<double>(job.real_ns);
     const auto intrusion_ns = static_cast<double>(job.intrusion_ns);
     std::string text = fmt::format("intrusion {:.2g} % taken out: {} of {} real time",
                                    real_ns == 0 ? 0 : 100 * intrusion_ns / real_ns,
                                    time_text(intrusion_ns, utf8), time_text(real_ns, utf8));
+    if (is_above_limit(profile, job)) text += ", dwell's start included";
     if (job.own_ns != job.intrusion_ns) {
         text += fmt::format(" (own cost {})", time_text(static_cast<double>(job.own_ns), utf8));
     }
@@ -161,6 +173,10 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     }
     if (job.counted != 0) {
         limits.push_back(counted(job.counted, "place", "places") + " partly counted without time");
+    }
+    if (job.off_entries != 0) {
+        limits.push_back("about " + count_text(job.off_entries) + " of " +
+                         (job.counted == 1 ? "its" : "their") + " entries not at all");
     }
     if (job.without_unwinder != 0) limits.push_back("no call paths (libunwind missing)");
     if (profile.merged_flags & kMergedRowsDropped) {
@@ -358,7 +374,7 @@ void draw_header(const Profile& profile, const TextOptions& options, Canvas* can
         local_time(job.start_unix_ns), time_text(duration_ns, utf8)};
     if (job.threads > ranks) facts.emplace_back("times of threads are added up");
     canvas->items(facts, 0);
-    std::vector<std::string> means = {clocks_text(job, utf8)};
+    std::vector<std::string> means = {clocks_text(profile, job, utf8)};
     if (job.samples != 0) {
         means.push_back(
             fmt::format("computation sampled at {} Hz: {}{}", job.sample_hz,

@@ -22,6 +22,7 @@ struct Entry {
     std::string place;
     Tone tone = Tone::kPlain;
     uint64_t time_ns = 0;
+    uint64_t weight_ns = 0;  // with what is estimated of entries without time
     std::optional<uint64_t> count;
     uint64_t bytes = 0;
     std::optional<Peak> worst;
@@ -80,6 +81,7 @@ class TreeBuilder {
         Entry entry;
         entry.name = node_name(node);
         entry.time_ns = node.totals.time_ns;
+        entry.weight_ns = weight_of(index);
         entry.bytes = node.totals.bytes_sent + node.totals.bytes_received;
         if (node.kind == SiteKind::kProgram) {
             entry.name = printable(base_name(node.name), utf8_);
@@ -107,11 +109,31 @@ class TreeBuilder {
         return is_marked(node) ? "estimated" : "";
     }
 
-    // Counted without time, as the user asked: that the time is 0 says nothing of it.
-    bool holds_counted(uint32_t index) const {
+    // The node itself, or the one procedure that its statement calls.
+    const ProfileNode& entered(uint32_t index) const {
         const ProfileNode& node = profile_.nodes[index];
         const bool statement = node.kind == SiteKind::kCall && node.children.size() == 1;
-        return (profile_.nodes[statement ? node.children[0] : index].labels & kLabelCounted) != 0;
+        return statement ? profile_.nodes[node.children[0]] : node;
+    }
+
+    // Counted without time, as the user asked: that the time is 0 says nothing of it.
+    bool holds_counted(uint32_t index) const {
+        return (entered(index).labels & kLabelCounted) != 0;
+    }
+
+    uint64_t weight_of(uint32_t index) const {
+        return profile_.nodes[index].totals.time_ns + entered(index).totals.estimated_ns;
+    }
+
+    // Of the computation of a node: what its parts took without being timed.
+    std::string untimed_text(const ProfileNode& node) const {
+        uint64_t untimed_ns = 0;
+        for (const uint32_t child : node.children) {
+            untimed_ns += entered(child).totals.estimated_ns;
+        }
+        if (static_cast<double>(untimed_ns) < shown_from_ns_ || untimed_ns == 0) return {};
+        return "~" + time_text(static_cast<double>(untimed_ns) / rank_count(profile_), utf8_) +
+               " of it in untimed entries";
     }
 
     void add_parts(uint32_t index, Entry* entry) const {
@@ -122,7 +144,7 @@ class TreeBuilder {
         std::vector<uint32_t> folded;
         for (const uint32_t child : node.children) {
             const Totals& totals = profile_.nodes[child].totals;
-            if (static_cast<double>(totals.time_ns) >= shown_from_ns_ || holds_counted(child)) {
+            if (static_cast<double>(weight_of(child)) >= shown_from_ns_ || holds_counted(child)) {
                 entry->parts.push_back(build(child));
                 continue;
             }
@@ -143,15 +165,16 @@ class TreeBuilder {
                 index == 0 && !profile_.ranks.empty() && is_probed_serial(profile_.ranks.front());
             computation.name = beside_probes ? "outside of timed probes" : "computation here";
             computation.tone = Tone::kComputation;
-            computation.time_ns = node.computation_ns;
+            computation.time_ns = computation.weight_ns = node.computation_ns;
             computation.worst = computation_peaks_[index];
             computation.sampled = &sampled_[index];
+            computation.remark = untimed_text(node);
             entry->parts.push_back(std::move(computation));
         } else {
             rest.time_ns += node.computation_ns;
         }
         std::stable_sort(entry->parts.begin(), entry->parts.end(),
-                         [](const Entry& a, const Entry& b) { return a.time_ns > b.time_ns; });
+                         [](const Entry& a, const Entry& b) { return a.weight_ns > b.weight_ns; });
         if (static_cast<double>(rest.time_ns) < shown_from_ns_ / 5) return;
         rest.name = std::string(glyphs(utf8_).ellipsis) + " ";
         if (!folded.empty()) rest.name += fmt::format("{} more", folded.size());
@@ -179,6 +202,7 @@ class TreeBuilder {
         Entry inner = std::move(entry->parts[0]);
         inner.name = entry->name + std::string(glyphs(utf8_).chain) + inner.name;
         inner.time_ns = entry->time_ns;
+        inner.weight_ns = entry->weight_ns;
         inner.worst = entry->worst;
         add_on_the_way(on_the_way_ns, &inner);
         *entry = std::move(inner);

@@ -53,6 +53,7 @@ int g_module_count = 0;
 bool g_on = false;
 std::atomic<uint64_t> g_next_retry{UINT64_MAX};
 EnablingProfile* g_enabled = nullptr;  // made once, lives on
+std::atomic<bool> g_profile_reduced{false};
 
 uint8_t* level_byte(const SiteRow* row) {
     return const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(&row->level)) + row->level;
@@ -63,6 +64,12 @@ void set_level(const SiteRow* row, uint8_t level) {
 }
 
 uint8_t level_after(Decision decision) {
+    if (decision == Decision::kOff || decision == Decision::kCount) {
+        g_profile_reduced.store(true, std::memory_order_relaxed);
+        FileHeader* header = g_process.header;
+        if (header != nullptr)
+            __atomic_fetch_or(&header->flags, uint32_t{kFileSitesOff}, __ATOMIC_RELAXED);
+    }
     if (decision == Decision::kOff) return kLevelOff;
     return decision == Decision::kCount ? kLevelCount : kLevelFull;
 }
@@ -261,6 +268,8 @@ static uint32_t next_window(uint32_t window, uint64_t elapsed) {
     if (wanted < kLeastCountdown) return kLeastCountdown;
     return wanted > kControlCountdown ? kControlCountdown : static_cast<uint32_t>(wanted);
 }
+
+bool profile_reduced_sites() { return g_profile_reduced.load(std::memory_order_relaxed); }
 
 uint8_t enabled_level_of(const SiteFacts& named) {
     return g_enabled != nullptr ? level_after(g_enabled->decide(named)) : uint8_t{kLevelFull};

@@ -27,6 +27,9 @@ bool probes_wanted();
 // Reads the profile of DWELL_ENABLE, "" for none. False after a line on stderr.
 bool read_enabling_profile(const char* path);
 
+// Whether that profile has switched a site off, or has it only counted.
+bool profile_reduced_sites();
+
 // The level that the user enabled for a block or marker.
 uint8_t enabled_level_of(const SiteFacts& named);
 

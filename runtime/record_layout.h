@@ -369,6 +369,7 @@ enum FileFlags : uint32_t {
     kFileShares = 256,    // more ranks than processors on its node: not sampled
     kFileCutPaths = 512,  // call paths lack their outermost frames: they had too many
     kFileGomp = 1024,     // OpenMP was seen through libgomp's entry points (gomp.h)
+    kFileSitesOff = 2048,  // the run's enabling profile switched sites off or had them only counted
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

@@ -45,7 +45,7 @@ constexpr std::array<BitName, 12> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
                                                   {kLabelMoreFiles, "more_files"}}};
-constexpr std::array<BitName, 11> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 12> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
                                                      {kFileSerial, "serial"},
@@ -55,7 +55,8 @@ constexpr std::array<BitName, 11> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoBytes, "no_bytes"},
                                                      {kFileShares, "shares_processors"},
                                                      {kFileCutPaths, "cut_paths"},
-                                                     {kFileGomp, "libgomp"}}};
+                                                     {kFileGomp, "libgomp"},
+                                                     {kFileSitesOff, "sites_off"}}};
 constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},

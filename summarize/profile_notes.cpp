@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "runtime/mpi_calls.h"
@@ -37,6 +38,13 @@ bool is_collective(const ProfileNode& node) {
     if (node.call >= kMpiCallCount) return false;
     const CallClass call_class = kMpiCalls[node.call].call_class;
     return call_class == CallClass::kCollective || call_class == CallClass::kManage;
+}
+
+// An estimate, without digits that say nothing: 1655545 as 1700000.
+uint64_t two_digits(uint64_t count) {
+    uint64_t unit = 1;
+    while (count / unit >= 100) unit *= 10;
+    return (count + unit / 2) / unit * unit;
 }
 
 const char* plural(uint64_t count) { return count == 1 ? "" : "s"; }
@@ -312,20 +320,23 @@ class Notes {
 
     // Entries that probes counted without time, to keep their own cost low.
     void add_untimed_sites() {
-        uint64_t places = 0;
+        using Place = std::tuple<SiteKind, std::string_view, std::string_view, uint32_t>;
+        std::set<Place> met;
         uint64_t entries = 0;
         uint64_t off = 0;
         for (const ProfileNode& node : profile_.nodes) {
             if ((node.labels & (kLabelReduced | kLabelCounted)) == 0) continue;
-            ++places;
+            met.emplace(node.kind, node.name, node.file, node.line);
             entries += node.totals.untimed;
             off += node.totals.off_entries;
         }
+        const size_t places = met.size();
         if (places == 0) return;
-        const std::string more = off == 0 ? "" : fmt::format(", and about {} more not at all", off);
+        const std::string more = off == 0 ? "" : fmt::format(", and about {} more not at all", two_digits(off));
         add(fmt::format(
             "{} {} of {} {} counted without time, to save cost, as an enabling profile wants or "
-            "deeper than open entries are kept{}; their time is part of what is around them",
+            "deeper than open entries are kept{}; what is estimated of their time (~) was measured "
+            "as part of what is around them",
             entries, entries == 1 ? "entry" : "entries",
             places == 1 ? std::string("a short procedure, loop or block")
                         : fmt::format("{} short procedures, loops or blocks", places),
@@ -467,6 +478,10 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
                    "OpenMP of libgomp was seen where the program calls it: not seen are static "
                    "loops, masked constructs and locks, and the barrier behind a static loop is "
                    "shown as one that was asked for");
+    notes.add_flag(kFileSitesOff,
+                   "an enabling profile of the run switched sites off or has them only counted: "
+                   "those that are off are not shown, and their time is part of what is around "
+                   "them");
     notes.add_flag(kFileFull, "the space for records was used up");
     notes.add_count(&ProfileRank::folded_paths, "call",
                     "are booked without their call path: no space for new paths");
