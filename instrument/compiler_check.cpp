@@ -87,7 +87,7 @@ std::string read_to_end(int file) {
 
 }  // namespace
 
-std::optional<std::string> output_of(const std::vector<std::string>& words) {
+std::optional<std::string> output_of(const std::vector<std::string>& words, bool* started) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
     posix_spawn_file_actions_t actions;
@@ -102,6 +102,7 @@ std::optional<std::string> output_of(const std::vector<std::string>& words) {
     const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(),
                                    english_environment().data());
     posix_spawn_file_actions_destroy(&actions);
+    if (started != nullptr) *started = error == 0;
     close(ends[1]);
     const std::string text = error == 0 ? read_to_end(ends[0]) : std::string();
     close(ends[0]);
@@ -137,7 +138,9 @@ CompilerCheck check_compiler(const std::vector<std::string>& command) {
     if (command.size() == 1 && is_known_clang(command.front())) return {Family::kClang, {}};
     std::vector<std::string> question = command;
     question.push_back("-v");
-    const std::optional<std::string> answer = output_of(question);
+    bool started = false;
+    const std::optional<std::string> answer = output_of(question, &started);
+    if (!started) return {Family::kNone, {}};
     if (!answer) return {Family::kNone, command.back() + " -v does not tell which compiler it is"};
     return check_compiler_answer(command.back(), *answer);
 }

@@ -12,7 +12,7 @@ enum class Family { kNone, kGcc, kClang };
 
 struct CompilerCheck {
     Family family = Family::kNone;  // kNone: no plugin of ours fits
-    std::string reason;             // why not
+    std::string reason;             // why not; empty when the compiler cannot be started
 };
 
 // `command` runs the compiler: its name, to be looked up in PATH, or path; launchers such as ccache
@@ -26,8 +26,10 @@ CompilerCheck check_compiler_answer(const std::string& compiler, const std::stri
 // when the wrapper is not of Open MPI.
 std::optional<std::vector<std::string>> ask_mpi_wrapper(const std::string& wrapper);
 
-// Both outputs of a command, nothing when it could not be started or failed.
-std::optional<std::string> output_of(const std::vector<std::string>& words);
+// Both outputs of a command, nothing when it could not be started (which `started` tells) or
+// failed.
+std::optional<std::string> output_of(const std::vector<std::string>& words,
+                                     bool* started = nullptr);
 
 }  // namespace dwell
 

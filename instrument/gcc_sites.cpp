@@ -390,7 +390,8 @@ Treatment treatment_of(function* procedure) {
         (node != nullptr && (node->thunk || node->former_thunk_p()))) {
         return Treatment::kLeaveAlone;
     }
-    if (is_glue(procedure)) {
+    const char* file = LOCATION_FILE(DECL_SOURCE_LOCATION(decl));
+    if (is_glue(procedure) || (file != nullptr && is_of_dwell_header(linkage_name(decl), file))) {
         return Treatment::kLeaveAlone;
     }
     if (has_attribute(decl, "no_instrument_function") || is_ifunc_resolver(decl) ||

@@ -130,6 +130,10 @@ class Finder {
         }
         const DISubprogram* subprogram = function.getSubprogram();
         if (subprogram == nullptr) return !has_lines_;
+        const llvm::DIFile* file = subprogram->getFile();
+        if (file != nullptr && is_of_dwell_header(function.getName(), file->getFilename())) {
+            return false;
+        }
         return (subprogram->getFlags() & llvm::DINode::FlagThunk) == 0 &&
                (subprogram->getLine() != 0 || first_location(function) != nullptr);
     }

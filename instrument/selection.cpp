@@ -66,4 +66,9 @@ bool is_communication(std::string_view name) {
     return (starts_with("mpi_") || starts_with("pmpi_")) && name.ends_with('_');
 }
 
+bool is_of_dwell_header(std::string_view linkage_name, std::string_view file) {
+    return file.substr(file.rfind('/') + 1) == "dwell.h" &&
+           linkage_name.find("dwell") != std::string_view::npos;
+}
+
 }  // namespace dwell

@@ -70,6 +70,9 @@ Choice choose_loop(const LoopFacts& loop, Wish wish, bool all);
 // and in Fortran with either module or mpif.h, profiling names included.
 bool is_communication(std::string_view linkage_name);
 
+// Whether a procedure is one of dwell.h, which are no part of the program: they have no rows.
+bool is_of_dwell_header(std::string_view linkage_name, std::string_view file);
+
 }  // namespace dwell
 
 #endif  // DWELL_INSTRUMENT_SELECTION_H_

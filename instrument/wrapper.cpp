@@ -249,7 +249,8 @@ void add_plugin(Invocation* invocation) {
     if (!command.makes_code) return;
     const std::string profile = checked_profile(*invocation);
     const auto without_probes = [&](const std::string& reason) {
-        if (command.has_source) say(*invocation, reason + ": compiled without probes");
+        const bool says_why = command.has_source && !reason.empty();
+        if (says_why) say(*invocation, reason + ": compiled without probes");
     };
     const auto compiler = compiler_command(*invocation);
     if (!compiler) {

@@ -221,7 +221,7 @@ int run_command(const RunOptions& given) {
     set_environment(options, status);
     std::string trouble = target.unobservable;
     if (trouble.empty()) trouble = set_preload();
-    if (!trouble.empty()) say(trouble + ": its MPI calls are not observed");
+    if (!trouble.empty()) say(trouble + ": it is not observed");
 
     ProcessHooks hooks;
     SerialSampler sampler(sample_hz(options.sample));

@@ -225,11 +225,12 @@ DWELL_INLINE void dwell_scope_left(const struct dwell_open_scope* scope) {
 
 /* A declaration: a block from here to the end of the scope, however that is left (in C: except by
  * longjmp, exit or pthread_exit). */
+#define DWELL_SCOPE(name) DWELL_SCOPE_(name, __COUNTER__)
 #ifdef __cplusplus
-#define DWELL_SCOPE(name)                                                                        \
-    static struct dwell_place DWELL_JOIN(dwell_place_, __LINE__) = {"" name, __FILE__, __LINE__, \
-                                                                    0, NULL};                    \
-    const ::dwell::Scope DWELL_JOIN(dwell_scope_, __LINE__)(&DWELL_JOIN(dwell_place_, __LINE__))
+#define DWELL_SCOPE_(name, number)                                                                \
+    static struct dwell_place DWELL_JOIN(dwell_place_, number) = {"" name, __FILE__, __LINE__, 0, \
+                                                                  NULL};                          \
+    const ::dwell::Scope DWELL_JOIN(dwell_scope_, number)(&DWELL_JOIN(dwell_place_, number))
 
 namespace dwell {
 
@@ -248,11 +249,11 @@ class Scope {
 
 }  // namespace dwell
 #else
-#define DWELL_SCOPE(name)                                                                        \
-    static struct dwell_place DWELL_JOIN(dwell_place_, __LINE__) = {"" name, __FILE__, __LINE__, \
-                                                                    0, NULL};                    \
-    __attribute__((cleanup(dwell_scope_left), unused)) const struct dwell_open_scope DWELL_JOIN( \
-        dwell_scope_, __LINE__) = {(dwell_begin_at(&DWELL_JOIN(dwell_place_, __LINE__)), "" name)}
+#define DWELL_SCOPE_(name, number)                                                                \
+    static struct dwell_place DWELL_JOIN(dwell_place_, number) = {"" name, __FILE__, __LINE__, 0, \
+                                                                  NULL};                          \
+    __attribute__((cleanup(dwell_scope_left), unused)) const struct dwell_open_scope DWELL_JOIN(  \
+        dwell_scope_, number) = {(dwell_begin_at(&DWELL_JOIN(dwell_place_, number)), "" name)}
 #endif
 
 #endif /* DWELL_H_ */

@@ -98,6 +98,14 @@ std::string written(const SiteTable& table) {
     return result;
 }
 
+TEST(Selection, WhatDwellsHeaderDefinesIsNoPartOfTheProgram) {
+    EXPECT_TRUE(is_of_dwell_header("dwell_begin_at", "/usr/include/dwell.h"));
+    EXPECT_TRUE(is_of_dwell_header("_ZN5dwell5ScopeD2Ev", "dwell.h"));
+    EXPECT_FALSE(is_of_dwell_header("dwell_time", "src/clock.c"));
+    EXPECT_FALSE(is_of_dwell_header("solve", "dwell.h"));
+    EXPECT_FALSE(is_of_dwell_header("dwell_begin_at", "include/indwell.h"));
+}
+
 TEST(Table, HostComesFirst) {
     // A contained procedure is compiled before its host: in the table the host comes first.
     SiteTable table;

@@ -13,6 +13,12 @@
 #include <signal.h>
 #include <stdio.h>
 
+/* Two declarations on one line compile. */
+#define BOTH_SCOPES       \
+    DWELL_SCOPE("first"); \
+    DWELL_SCOPE("second")
+__attribute__((unused)) static void on_one_line(void) { BOTH_SCOPES; }
+
 static void recurse(int depth) {
     DWELL_BLOCK_BEGIN("recursive");
     if (depth > 1) {
