@@ -71,11 +71,8 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
         const uint64_t begin = top->entry_virtual + g_process.block_inner_ticks;
         ticks = end > begin ? end - begin : 0;
         node->ticks += ticks;
-        const bool moved = (top->row & kRowMoved) != 0;
-        const uint64_t whole = ticks + (moved ? moved_entry(thread->on, top)->ticks : 0);
-        Node* const counting = counting_node(thread->on, top);
-        if (whole < counting->min_ticks) counting->min_ticks = whole;
-        if (whole > counting->max_ticks) counting->max_ticks = whole;
+        if (ticks < node->min_ticks) node->min_ticks = ticks;
+        if (ticks > node->max_ticks) node->max_ticks = ticks;
     } else {
         cell_at<OmpPart>(node->part)->untimed += 1;
     }
