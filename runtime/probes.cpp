@@ -9,6 +9,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/injection.h"
+#include "runtime/metrics.h"
 #include "runtime/modules.h"
 #include "runtime/probe_control.h"
 #include "runtime/records.h"
@@ -119,12 +120,12 @@ void stop_other_stacks(Thread* thread, uint64_t now) {
                 if (!away) continue;
                 entry->flags &= ~uint32_t{kEntryAway};
                 if ((entry->flags & kEntryStopped) != 0) continue;
-                entry->flags = 0;
+                entry->flags &= kEntryRead;
             } else {
                 if (away) continue;
                 if ((entry->flags & kEntryStopped) != 0) entry->flags |= kEntryAway;
-                if (entry->flags != 0) continue;
-                entry->flags = kEntryUntimed | kEntryAway;
+                if ((entry->flags & ~kEntryRead) != 0) continue;
+                entry->flags |= kEntryUntimed | kEntryAway;
             }
             entry->entry_virtual = now_virtual - entry->entry_virtual;
         }
@@ -167,11 +168,12 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     if (node->site.open != 0) node->site.open -= 1;
     const uint64_t end = virtual_ticks(thread, now);
     resume_between(thread->on.base, thread->on.top, end, 0);
+    uint64_t ticks = 0;
     if (is_timed(entry)) {
         const uint64_t took = time_so_far(entry, end);
         const bool called = (entry.row & kRowCalled) != 0;
         const uint64_t inner = called ? g_process.block_inner_ticks : g_process.probe_inner_ticks;
-        const uint64_t ticks = took > inner ? took - inner : 0;
+        ticks = took > inner ? took - inner : 0;
         node->ticks += ticks;
         if (ticks < node->min_ticks) node->min_ticks = ticks;
         if (ticks > node->max_ticks) node->max_ticks = ticks;
@@ -179,6 +181,7 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
         cell_at<ProbePart>(node->part)->untimed += 1;
     }
     if (abandoned && ensure_part(thread, node)) cell_at<ProbePart>(node->part)->abandoned += 1;
+    if ((entry.flags & kEntryRead) != 0) read_at_exit(thread, &entry, ticks, true);
     thread->on.top -= 1;
     *thread->on.depth -= 1;
 }
@@ -196,7 +199,9 @@ void suspend_entry(Thread* thread, uint64_t now) {
     thread->record->probes -= 1;
     const uint64_t end = virtual_ticks(thread, now);
     resume_between(thread->on.base, thread->on.top, end, 0);
-    if (is_timed(entry)) node->ticks += time_so_far(entry, end);
+    const uint64_t ticks = is_timed(entry) ? time_so_far(entry, end) : 0;
+    node->ticks += ticks;
+    if ((entry.flags & kEntryRead) != 0) read_at_exit(thread, &entry, ticks, false);
     thread->on.top -= 1;
     *thread->on.depth -= 1;
 }
@@ -395,8 +400,9 @@ void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& f
     Node* node = cell_at<Node>(found.node);
     ProbeEntry* entry = thread->on.top + 1;
     const bool untimed = found.way != ProbeWay::kDown && node->site.open != 0;
+    const bool read = found.way == ProbeWay::kDown && read_at_entry(thread, found.node);
     *entry = {frame, row, virtual_ticks(thread, now), found.node,
-              untimed ? uint32_t{kEntryUntimed} : 0};
+              (untimed ? uint32_t{kEntryUntimed} : 0) | (read ? uint32_t{kEntryRead} : 0)};
     node->site.open += 1;
     node->count += 1;
     thread->on.top = entry;
@@ -423,6 +429,13 @@ void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only)
         const ProbeEntry entry = *at;
         if (entry.row != 0) resume_entry(thread, entry, now);
     }
+}
+
+void close_read(Thread* thread, uint64_t now) {
+    const int saved_errno = errno;
+    close_entry(thread, now, false);
+    thread->slow_ticks += now_ticks() - now;
+    errno = saved_errno;
 }
 
 void find_vector_registers() {
@@ -484,14 +497,18 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         }
         const auto key = reinterpret_cast<uint64_t>(row);
         thread->known_children[known_child_slot(key, return_address, parent)] = {
-            key, return_address, parent, found.node, 0, counted ? ProbeWay::kCounted : found.way};
+            key,    return_address,
+            parent, found.node,
+            0,      counted ? ProbeWay::kCounted : remembered_way(found.way)};
         Node* node = cell_at<Node>(found.node);
-        if (node->count != 0) charge_control(thread, work.start());
         if (counted) {
             count_untimed(node);
         } else {
             open_entry(thread, key, frame, found, work.start());
         }
+        // Reading is kept short of the limit by itself (metrics.h).
+        const bool read = !counted && (thread->on.top->flags & kEntryRead) != 0;
+        if (node->count > 1 && !read) charge_control(thread, work.start());
     }
     if (!counted) {
         thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
@@ -521,8 +538,9 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
         if (row->kind == SiteKind::kLoop && node->part != 0) {
             cell_at<ProbePart>(node->part)->iterations += iterations;
         }
+        const bool read = (own->flags & kEntryRead) != 0;
         close_with(thread, own, work.start(), true);
-        charge_control(thread, work.start());
+        if (!read) charge_control(thread, work.start());
     }
     count_down(thread, row, slot);
 }

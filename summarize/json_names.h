@@ -45,7 +45,7 @@ constexpr std::array<BitName, 12> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
                                                   {kLabelMoreFiles, "more_files"}}};
-constexpr std::array<BitName, 9> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 10> kFileFlagNames = {{{kFileFull, "full"},
                                                     {kFileNoUnwinder, "no_unwinder"},
                                                     {kFileNoSampling, "no_sampling"},
                                                     {kFileSerial, "serial"},
@@ -53,7 +53,8 @@ constexpr std::array<BitName, 9> kFileFlagNames = {{{kFileFull, "full"},
                                                     {kFileWaits, "waits"},
                                                     {kFileOrder, "order"},
                                                     {kFileNoBytes, "no_bytes"},
-                                                    {kFileShares, "shares_processors"}}};
+                                                    {kFileShares, "shares_processors"},
+                                                    {kFileMultiplexed, "multiplexed"}}};
 constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},
