@@ -221,7 +221,8 @@ bool Join::reserve() {
            (drops_places_ || into_->places.reserve(into_->places.size() + from_.places.size())) &&
            partners_.load(from_.partners.size()) && causes_.load(from_.causes.size()) &&
            into_->metrics.reserve(kMetricNames) && counts_.load(from_.counts.size()) &&
-           (folds_ || into_->count_rows.reserve(into_->count_rows.size() + from_.count_rows.size()));
+           (folds_ ||
+            into_->count_rows.reserve(into_->count_rows.size() + from_.count_rows.size()));
 }
 
 void Join::commit() {

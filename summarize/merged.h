@@ -5,9 +5,8 @@
 //
 // File and message layout: MergedHeader, then the arrays in the order of its counts, each aligned
 // to 8 bytes: nodes, histograms, modules, rows, peers, distances, phases, grids, places, partners,
-// causes, metrics, counts, count rows, text, the last entry of the ranks. Up to here it is the head; behind it the entries of
-// all ranks, see
-// rank_list.h. All times are nanoseconds.
+// causes, metrics, counts, count rows, text, the last entry of the ranks. Up to here it is the
+// head; behind it the entries of all ranks, see rank_list.h. All times are nanoseconds.
 #ifndef DWELL_SUMMARIZE_MERGED_H_
 #define DWELL_SUMMARIZE_MERGED_H_
 

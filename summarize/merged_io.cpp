@@ -183,13 +183,13 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
     memcpy(header.job, merged.job, sizeof(header.job));
 
     out->clear();
-    const size_t total = sizeof(header) + bytes_of(merged.nodes) + bytes_of(merged.histograms) +
-                         bytes_of(merged.modules) + bytes_of(merged.rows) + bytes_of(merged.peers) +
-                         bytes_of(merged.distances) + bytes_of(merged.phases) +
-                         bytes_of(merged.grids) + bytes_of(merged.places) +
-                         bytes_of(merged.partners) + bytes_of(merged.causes) +
-                         bytes_of(merged.metrics) + bytes_of(merged.counts) +
-                         bytes_of(merged.count_rows) + bytes_of(merged.text) + bytes_of(merged.ranks.last());
+    const size_t total =
+        sizeof(header) + bytes_of(merged.nodes) + bytes_of(merged.histograms) +
+        bytes_of(merged.modules) + bytes_of(merged.rows) + bytes_of(merged.peers) +
+        bytes_of(merged.distances) + bytes_of(merged.phases) + bytes_of(merged.grids) +
+        bytes_of(merged.places) + bytes_of(merged.partners) + bytes_of(merged.causes) +
+        bytes_of(merged.metrics) + bytes_of(merged.counts) + bytes_of(merged.count_rows) +
+        bytes_of(merged.text) + bytes_of(merged.ranks.last());
     if (!out->reserve(total)) return false;
     return out->append(reinterpret_cast<const char*>(&header), sizeof(header)) &&
            write(merged.nodes, out) && write(merged.histograms, out) &&
@@ -197,7 +197,8 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
            write(merged.distances, out) && write(merged.phases, out) && write(merged.grids, out) &&
            write(merged.places, out) && write(merged.partners, out) && write(merged.causes, out) &&
            write(merged.metrics, out) && write(merged.counts, out) &&
-           write(merged.count_rows, out) && write(merged.text, out) && write(merged.ranks.last(), out);
+           write(merged.count_rows, out) && write(merged.text, out) &&
+           write(merged.ranks.last(), out);
 }
 
 bool serialize(const Merged& merged, GrowArray<char>* out) {
@@ -242,9 +243,10 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
         input.read(header.phases, &merged.phases) && input.read(header.grids, &merged.grids) &&
         input.read(header.places, &merged.places) &&
         input.read(header.partners, &merged.partners) &&
-        input.read(header.causes, &merged.causes) &&
-        input.read(header.metrics, &merged.metrics) && input.read(header.counts, &merged.counts) &&
-        input.read(header.count_rows, &merged.count_rows) && input.read(header.text_bytes, &merged.text) &&
+        input.read(header.causes, &merged.causes) && input.read(header.metrics, &merged.metrics) &&
+        input.read(header.counts, &merged.counts) &&
+        input.read(header.count_rows, &merged.count_rows) &&
+        input.read(header.text_bytes, &merged.text) &&
         input.read(header.last_rank_bytes, &last_rank) && input.at_end();
     if (!read || !Validator(merged).valid()) return false;
     if (!merged.ranks.adopt(header.ranks, ranks, &last_rank)) return false;

@@ -143,7 +143,8 @@ std::string counted_entries(const Profile& profile, uint32_t index) {
     if (read >= totals.count || totals.count == 0) return {};
     const uint64_t timed = totals.count - std::min(totals.count, totals.untimed);
     const bool is_short = timed == 0 || totals.time_ns / timed < profile.metrics.least_ns;
-    return fmt::format("{} of {} read{}", read, totals.count, is_short ? ", the rest too short" : "");
+    return fmt::format("{} of {} read{}", read, totals.count,
+                       is_short ? ", the rest too short" : "");
 }
 
 }  // namespace dwell

@@ -13,8 +13,8 @@
 
 namespace dwell {
 
-// Fills Profile::metrics. `interval_owner` gives, for merged interval nodes, the node of the profile
-// that owns their computation. Inclusive = own + the children's, for each metric.
+// Fills Profile::metrics. `interval_owner` gives, for merged interval nodes, the node of the
+// profile that owns their computation. Inclusive = own + the children's, for each metric.
 void add_metrics(const Merged& merged, const ProfileTree& tree,
                  const std::vector<uint32_t>& interval_owner, Profile* profile);
 

@@ -206,7 +206,8 @@ bool RecordReader::read_threads() {
         steps_.clear();
         if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
         if (!add_open_probes(thread)) return false;
-        if (!threads_.push(ThreadSpan{thread.number, intervals_.size(), thread.first_metric})) return false;
+        if (!threads_.push(ThreadSpan{thread.number, intervals_.size(), thread.first_metric}))
+            return false;
     }
     return true;
 }
@@ -666,8 +667,7 @@ bool RecordReader::read_metrics() {
     for (const ThreadSpan& thread : threads_) {
         MetricPart part;
         for (CellIndex at = thread.first_metric; take(at, &part); at = part.next) {
-            MergedCounts counts{node_at(part.node), 0,  0, 0, part.entries,
-                                ns(part.ticks),     {}};
+            MergedCounts counts{node_at(part.node), 0, 0, 0, part.entries, ns(part.ticks), {}};
             if (counts.node == kNoNode) continue;
             std::copy(std::begin(part.values), std::end(part.values), counts.values);
             if (!sums.add(counts)) return false;
