@@ -29,7 +29,8 @@ std::vector<std::string> split(const std::string& list) {
 std::string plain(const std::string& name) {
     std::string out;
     for (const char c : name) {
-        out += c == '-' || c == ':' ? '_' : static_cast<char>(toupper(static_cast<unsigned char>(c)));
+        out +=
+            c == '-' || c == ':' ? '_' : static_cast<char>(toupper(static_cast<unsigned char>(c)));
     }
     return out;
 }
@@ -54,7 +55,8 @@ std::vector<std::string> all_names(const Papi& papi) {
     std::vector<std::string> names;
     std::array<char, Papi::kNameBytes> name{};
     const auto add = [&](int event) {
-        if (papi.event_code_to_name(event, name.data()) == Papi::kOk) names.emplace_back(name.data());
+        if (papi.event_code_to_name(event, name.data()) == Papi::kOk)
+            names.emplace_back(name.data());
     };
     int event = static_cast<int>(Papi::kPreset);
     for (int how = Papi::kFirst; papi.enum_event(&event, how) == Papi::kOk; how = Papi::kNext) {
@@ -75,7 +77,8 @@ std::vector<std::string> all_names(const Papi& papi) {
 std::string metrics_form_error(const std::string& value) {
     const std::vector<std::string> names = split(value);
     const bool empty = std::find(names.begin(), names.end(), "") != names.end();
-    const bool off = names.size() > 1 && std::find(names.begin(), names.end(), "off") != names.end();
+    const bool off =
+        names.size() > 1 && std::find(names.begin(), names.end(), "off") != names.end();
     if (!empty && !off && names.size() <= kMetricLimit && value.size() <= kLongestList) return {};
     return "default, off, or up to " + std::to_string(kMetricLimit) +
            " names of PAPI's events joined by commas";
@@ -107,10 +110,12 @@ std::string unknown_metric(const std::string& list) {
     if (library == nullptr || !papi.load(library) || !papi.init()) return {};
     for (const std::string& name : split(list)) {
         int code = 0;
-        if (name == "default" || papi.event_name_to_code(name.c_str(), &code) == Papi::kOk) continue;
+        if (name == "default" || papi.event_name_to_code(name.c_str(), &code) == Papi::kOk)
+            continue;
         std::string line = "--metrics: PAPI knows no event " + name;
         const std::vector<std::string> near = near_names(name, all_names(papi));
-        for (size_t i = 0; i < near.size(); ++i) line += (i == 0 ? "; like it are " : ", ") + near[i];
+        for (size_t i = 0; i < near.size(); ++i)
+            line += (i == 0 ? "; like it are " : ", ") + near[i];
         return line + (near.empty() ? "; papi_avail and papi_native_avail list them" : "");
     }
     return {};

@@ -68,11 +68,11 @@ void draw_totals(const Profile& profile, Canvas* canvas) {
             const double mean = spread.sum / static_cast<double>(spread.ranks);
             const bool uneven = spread.most >= kLeastImbalance * mean;
             if (uneven) {
-                line.add(fmt::format("  most on rank {}: {}, {} times the mean",
-                                     places.name_of(spread.rank),
-                                     value_text(name, spread.most, utf8),
-                                     ratio_text(spread.most, mean)),
-                         spread.most >= kNotableImbalance * mean ? Tone::kWarm : Tone::kDim);
+                line.add(
+                    fmt::format("  most on rank {}: {}, {} times the mean",
+                                places.name_of(spread.rank), value_text(name, spread.most, utf8),
+                                ratio_text(spread.most, mean)),
+                    spread.most >= kNotableImbalance * mean ? Tone::kWarm : Tone::kDim);
             }
         }
         canvas->put(line);
@@ -117,8 +117,8 @@ std::vector<std::string> derived_texts(const Profile& profile) {
     for (const char* flops : {"PAPI_FP_OPS", "PAPI_DP_OPS", "PAPI_SP_OPS"}) {
         const double operations = value_of(profile, *all, flops);
         if (operations < 0 || time_ns <= 0) continue;
-        texts.push_back(fmt::format("{:.3g} Gflop/s a thread ({})", operations / time_ns,
-                                    short_metric(flops)));
+        texts.push_back(
+            fmt::format("{:.3g} Gflop/s a thread ({})", operations / time_ns, short_metric(flops)));
     }
     const double clock_ns = value_of(profile, *all, "perf::TASK-CLOCK");
     if (clock_ns >= 0 && time_ns > 0) {
@@ -136,8 +136,8 @@ std::vector<const ProfileCounts*> heaviest(const Profile& profile) {
         double share = 0;
         for (size_t i = 0; i < counts.own.size() && all != nullptr; ++i) {
             if (all->inclusive[i] == 0) continue;
-            share = std::max(share, static_cast<double>(counts.own[i]) /
-                                        static_cast<double>(all->inclusive[i]));
+            share = std::max(
+                share, static_cast<double>(counts.own[i]) / static_cast<double>(all->inclusive[i]));
         }
         if (share > 0) shares.emplace_back(share, &counts);
     }
@@ -182,9 +182,9 @@ void draw_places(const Profile& profile, const TextOptions& options, Canvas* can
         if (!fits && !note.empty()) canvas->paragraph("    " + note.substr(2), 4, Tone::kDim);
     }
     if (columns < names.size()) {
-        canvas->paragraph(fmt::format("  {} more metrics: dwell report --format csv.",
-                                      names.size() - columns),
-                          2, Tone::kDim);
+        canvas->paragraph(
+            fmt::format("  {} more metrics: dwell report --format csv.", names.size() - columns), 2,
+            Tone::kDim);
     }
 }
 
