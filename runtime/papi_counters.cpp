@@ -172,7 +172,7 @@ void say_missing(const char* missing, bool any) {
     warn(
         "cannot count %s here%s: hardware counters need a processor, or virtual machine, that has "
         "them; else kernel.perf_event_paranoid of 2 or less (1 for switches), and in a container "
-        "leave for perf_event_open (capability PERFMON, or a seccomp profile that allows it)",
+        "leave for perf_event_open (CAP_PERFMON, or a seccomp profile that allows it)",
         line, any ? ", the rest is counted" : ", and nothing else");
 }
 
