@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "report/metric_names.h"
 #include "runtime/enabling_profile.h"
 
 namespace dwell {
@@ -49,6 +50,8 @@ constexpr Setting kSettings[] = {
      "Regions, loops, barriers and tasks of OpenMP, or off"},
     {"--io", "DWELL_IO", &RunOptions::io, "HOW", 0, -1, "on|off",
      "Statements that read and write files: on, or off"},
+    {"--metrics", "DWELL_METRICS", &RunOptions::metrics, "LIST", 0, -1, nullptr,
+     "Events of PAPI to count, joined by commas; default, or off"},
 };
 
 // For CLI11: what is wrong with a value, or nothing.
@@ -72,7 +75,7 @@ constexpr const char* kRunFooter =
     "(dwell run mpirun -n 4 ./app). Each option has a twin variable: DWELL_OUT,\n"
     "DWELL_CALLPATH, DWELL_SAMPLE, DWELL_PEERS, DWELL_MEMORY_MIB, DWELL_ROW_LIMIT,\n"
     "DWELL_PROBE_LIMIT, DWELL_MERGE_TIMEOUT, DWELL_WAIT, DWELL_OMP, DWELL_IO,\n"
-    "DWELL_ENABLE, DWELL_PRESERVE_ORDER=1, DWELL_QUIET=1.";
+    "DWELL_METRICS, DWELL_ENABLE, DWELL_PRESERVE_ORDER=1, DWELL_QUIET=1.";
 
 class RunFormatter : public CLI::Formatter {
   public:
@@ -166,6 +169,7 @@ std::string setting_error(const std::string& variable, const std::string& value)
     for (const Setting& setting : kSettings) {
         if (variable != setting.variable) continue;
         if (setting.word != nullptr && is_one_of(setting.word, value)) return {};
+        if (variable == "DWELL_METRICS") return metrics_form_error(value);
         if (setting.most < setting.least) return list_of(setting.word);
         int64_t number = 0;
         const char* end = value.data() + value.size();

@@ -21,6 +21,7 @@ struct RunOptions {
     std::string wait;           // DWELL_WAIT
     std::string omp;            // DWELL_OMP
     std::string io;             // DWELL_IO
+    std::string metrics;        // DWELL_METRICS
     std::string enable;         // DWELL_ENABLE: an enabling profile
     bool quiet = false;         // DWELL_QUIET
     bool preserve_order = false;

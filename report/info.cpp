@@ -23,6 +23,7 @@
 #include "report/launch.h"
 #include "report/output.h"
 #include "report/serial.h"
+#include "runtime/papi.h"
 #include "runtime/version.h"
 
 namespace dwell {
@@ -84,78 +85,21 @@ Finding find_unwinder() {
             "install libunwind8"};
 }
 
-// The few functions of PAPI that are needed, by name, and what its header calls their results.
-struct Papi {
-    int (*init)(int);
-    int (*create)(int*);
-    int (*add)(int, const char*);
-    int (*start)(int);
-    int (*stop)(int, long long*);
-    int (*cleanup)(int);
-    int (*destroy)(int*);
-
-    template <typename Function>
-    static void take(void* library, const char* name, Function* function) {
-        *function = reinterpret_cast<Function>(dlsym(library, name));
-    }
-    bool load(void* library) {
-        take(library, "PAPI_library_init", &init);
-        take(library, "PAPI_create_eventset", &create);
-        take(library, "PAPI_add_named_event", &add);
-        take(library, "PAPI_start", &start);
-        take(library, "PAPI_stop", &stop);
-        take(library, "PAPI_cleanup_eventset", &cleanup);
-        take(library, "PAPI_destroy_eventset", &destroy);
-        return init != nullptr && create != nullptr && add != nullptr && start != nullptr &&
-               stop != nullptr && cleanup != nullptr && destroy != nullptr;
-    }
-    bool counts(const char* event) const {
-        int set = -1;
-        if (create(&set) != 0) return false;
-        long long value = 0;
-        const bool good = add(set, event) == 0 && start(set) == 0 && stop(set, &value) == 0;
-        cleanup(set);
-        destroy(&set);
-        return good;
-    }
-};
-
-// PAPI_library_init takes the version it was compiled for, PAPI_VER_CURRENT, and returns the one it
-// has; a wrong guess makes it fail with a negative code, so the version is read from the file name.
-int papi_version(const std::string& file_name) {
-    const size_t suffix = file_name.find(".so.");
-    int major = 0;
-    int minor = 0;
-    if (suffix == std::string::npos ||
-        sscanf(file_name.c_str() + suffix, ".so.%d.%d", &major, &minor) != 2) {
-        return 0;
-    }
-    return major << 24 | minor << 16;
-}
-
 std::vector<Finding> find_papi() {
-    void* library = nullptr;
-    for (const char* name : {"libpapi.so.7.0", "libpapi.so.7.1", "libpapi.so.7.2", "libpapi.so"}) {
-        if (library == nullptr) library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-    }
+    void* library = Papi::open(RTLD_LAZY | RTLD_LOCAL);
     Papi papi{};
     if (library == nullptr || !papi.load(library)) {
-        return {{"PAPI", false, "libpapi not found: no hardware metrics", "install libpapi7.0"}};
+        return {{"PAPI", false, "libpapi not found: no hardware metrics (dwell run --metrics)",
+                 "install libpapi7.0"}};
     }
-    Dl_info where{};
-    dladdr(reinterpret_cast<void*>(papi.init), &where);
-    std::array<char, 4096> real{};
-    const char* resolved =
-        where.dli_fname == nullptr ? nullptr : realpath(where.dli_fname, real.data());
-    const int version = papi_version(resolved == nullptr ? "" : resolved);
-    if (version == 0 || papi.init(version) != version) {
+    if (!papi.init()) {
         return {{"PAPI", false, "libpapi does not start", "install libpapi7.0"}};
     }
     std::vector<Finding> findings = {
-        {"PAPI", true, fmt::format("{}.{}", version >> 24, version >> 16 & 0xff), ""}};
-    for (const char* event :
-         {"perf::TASK-CLOCK", "perf::PAGE-FAULTS", "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_FP_OPS"}) {
-        const bool works = papi.counts(event);
+        {"PAPI", true, fmt::format("{}.{}", papi.version >> 24, papi.version >> 16 & 0xff), ""}};
+    for (const char* event : {"perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES",
+                              "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_FP_OPS"}) {
+        const bool works = papi.try_event(event) == Papi::kOk;
         const bool software = std::string(event).compare(0, 6, "perf::") == 0;
         findings.push_back({std::string("  ") + event, works, works ? "works" : "cannot be counted",
                             works      ? ""

@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "report/launch.h"
+#include "report/metric_names.h"
 #include "report/output.h"
 #include "report/process.h"
 #include "report/rescue.h"
@@ -82,6 +83,7 @@ void set_environment(const RunOptions& options, const OwnStatusPage& status) {
     set_or_clear("DWELL_WAIT", options.wait);
     set_or_clear("DWELL_OMP", options.omp);
     set_or_clear("DWELL_IO", options.io);
+    set_or_clear("DWELL_METRICS", options.metrics);
     set_or_clear("DWELL_ENABLE", options.enable);
     set_or_clear("DWELL_QUIET", options.quiet ? "1" : "");
     set_or_clear("DWELL_PRESERVE_ORDER", options.preserve_order ? "1" : "");
@@ -211,6 +213,11 @@ int run_command(const RunOptions& given) {
     // Rank 0 writes; on other hosts its directory need not be there.
     if (obstacle != 0 && (launcher_rank() <= 0 || !launcher_spans_hosts())) {
         say("no profile can be written to " + options.out + ": " + strerror(obstacle));
+        return 2;
+    }
+    const std::string unknown = unknown_metric(options.metrics);
+    if (!unknown.empty()) {
+        say(unknown);
         return 2;
     }
     const Target target = inspect_target(options.command.front());

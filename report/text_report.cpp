@@ -56,6 +56,7 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
         draw_sampled_code(profile, options, &canvas);
     }
     draw_io_lines(profile, options, &canvas);
+    draw_metrics(profile, options, &canvas);
     draw_grids(profile, options, &canvas);
     draw_notes(profile, &canvas);
     return canvas.take();
@@ -73,6 +74,7 @@ std::string write_summary(const Profile& profile, const TextOptions& options,
         draw_comm_list(profile, lines, kSummaryLines, &canvas);
         draw_io_list(profile, kSummaryIo, &canvas);
         draw_site_list(profile, kSummarySites, &canvas);
+        draw_metric_totals(profile, &canvas);
         if (is_serial(profile)) draw_sampled_code(profile, options, &canvas);
     }
     if (!report_path.empty()) {

@@ -57,6 +57,10 @@ void draw_io_list(const Profile& profile, size_t limit, Canvas* canvas);
 void draw_memory(const Profile& profile, Canvas* canvas);
 void draw_usage(const Profile& profile, Canvas* canvas);
 
+// metric_view.cpp: hardware and software counts; nothing without `dwell run --metrics`
+void draw_metric_totals(const Profile& profile, Canvas* canvas);
+void draw_metrics(const Profile& profile, const TextOptions& options, Canvas* canvas);
+
 // wait_view.cpp: who waited for whom
 // The part of a line's time that is sync delay; "~" before one that is estimated.
 std::string sync_text(const Totals& totals);

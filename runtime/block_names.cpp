@@ -54,7 +54,8 @@ BlockName* find(uint64_t hash, SiteKind kind, uint8_t node_flags, const char* te
     return nullptr;
 }
 
-// Writes the text to the record file; 0 when there is no room.
+}  // namespace
+
 CellIndex write_text(Thread* thread, const char* text, size_t bytes) {
     const size_t whole = offsetof(TextRecord, text) + bytes + 1;
     const CellIndex cell =
@@ -69,6 +70,8 @@ CellIndex write_text(Thread* thread, const char* text, size_t bytes) {
     __atomic_store_n(&g_process.header->first_text, cell, __ATOMIC_RELEASE);
     return cell;
 }
+
+namespace {
 
 // `text` is the whole text, of which the name takes name_bytes.
 BlockName* add(Thread* thread, const BlockName& wanted, const char* file, uint32_t line) {

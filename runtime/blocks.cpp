@@ -4,6 +4,7 @@
 
 #include "runtime/calibration.h"
 #include "runtime/injection.h"
+#include "runtime/metrics.h"
 #include "runtime/records.h"
 
 namespace dwell {
@@ -35,8 +36,10 @@ FoundNode node_of_name(Thread* thread, const BlockName* name) {
     const bool lasting =
         counted || name->kind == SiteKind::kMarker || (name->node_flags & kNodePhase) != 0;
     if (lasting && !ensure_part(thread, cell_at<Node>(found.node))) return {0, found.way};
+    const bool is_block = name->kind == SiteKind::kBlock;
+    const ProbeWay way = is_block ? remembered_way(found.way) : found.way;
     thread->known_children[known_child_slot(key_of(name), 0, parent)] = {
-        key_of(name), 0, parent, found.node, 0, counted ? ProbeWay::kCounted : found.way};
+        key_of(name), 0, parent, found.node, 0, counted ? ProbeWay::kCounted : way};
     return found;
 }
 
@@ -86,6 +89,8 @@ inline bool begin_known(Thread* thread, const BlockName* name, uint64_t marks) {
     } else if (known->way == ProbeWay::kCounted) {
         count_only(known->node);
         push_unbooked(thread, row, host);
+    } else if (known->way == ProbeWay::kChecked && is_due(cell_at<Node>(known->node))) {
+        return false;
     } else {
         push_on_way(thread, known->node, known->way, row, host);
     }

@@ -10,6 +10,7 @@
 
 #include "runtime/find_symbol.h"
 #include "runtime/io_records.h"
+#include "runtime/metrics.h"
 #include "runtime/modules.h"
 #include "runtime/mpi_calls.h"
 #include "runtime/omp_adapter.h"
@@ -99,6 +100,7 @@ CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
     if (made == 0) return 0;
     Node* node = cell_at<Node>(made);
     node->site = site;
+    if (site.kind == SiteKind::kOpenMp && metrics_on()) node->site.flags |= kNodeRead;
     node->parent = parent;
     node->min_ticks = UINT64_MAX;
     if (communicates || with_part) node->part = made + kPartCells;

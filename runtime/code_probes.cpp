@@ -8,6 +8,7 @@
 // Code may have dwell's own probes as well (dwell-gcc -finstrument-functions): they come first, and
 // a procedure that they told of is not told again.
 #include "runtime/callpath.h"
+#include "runtime/metrics.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
 
@@ -109,8 +110,12 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
             return;
         }
         thread->known_children[known_child_slot(function, mixed, parent)] = {
-            function, mixed, parent, found.node, static_cast<uint32_t>(procedure - slot),
-            found.way};
+            function,
+            mixed,
+            parent,
+            found.node,
+            static_cast<uint32_t>(procedure - slot),
+            remembered_way(found.way)};
         open_entry(thread, row_of(function, call), procedure, found, work.start());
     }
     thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
@@ -161,8 +166,14 @@ inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, c
     }
     if (--thread->code_countdown == 0) [[unlikely]]
         control_code(thread, known);
-    if (known->way == ProbeWay::kCounted) [[unlikely]] {
-        count_untimed(cell_at<Node>(known->node));
+    if (known->way >= ProbeWay::kCounted) [[unlikely]] {
+        Node* const node = cell_at<Node>(known->node);
+        if (known->way == ProbeWay::kChecked) {
+            if (is_due(node)) return false;
+            push_on_way(thread, known->node, known->way, row_of(function, call), procedure);
+            return true;
+        }
+        count_untimed(node);
         push_unbooked(thread, row_of(function, call), procedure);
         thread->code_counted += 1;
         thread->slow_ticks += code_count_ticks();

@@ -17,6 +17,7 @@
 #include "runtime/injection.h"
 #include "runtime/io_wrappers.h"
 #include "runtime/job_name.h"
+#include "runtime/metrics.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/order.h"
@@ -276,6 +277,7 @@ bool attach_process(bool with_mpi) {
     // The first thread's computation begins with the process.
     thread->record->start_ticks = g_process.start_ticks;
     thread->last_ticks = g_process.start_ticks;
+    open_metrics(thread);
     g_attached = true;
     if (with_mpi) announce_observed();
     return true;
@@ -310,6 +312,7 @@ void after_init() {
 void pause() {
     const SlowLock lock;
     if (g_live->paused != 0) return;
+    pause_metrics(t_thread);
     g_live->pause_start = now_ticks();
     g_live->paused = 1;
     refresh_ticket();
@@ -323,6 +326,7 @@ void resume() {
     g_live->epoch += 1;
     g_live->paused = 0;
     refresh_ticket();
+    resume_metrics(t_thread);
 }
 
 void detach_process(FileState state) {
@@ -332,7 +336,10 @@ void detach_process(FileState state) {
     if (t_thread != nullptr && t_thread->epoch != g_live->epoch) take_notice(t_thread);
     const uint64_t now = now_ticks();
     end_omp(now);
-    if (t_thread != nullptr) end_probes(t_thread, now, false);
+    if (t_thread != nullptr) {
+        end_probes(t_thread, now, false);
+        end_metrics(t_thread);
+    }
     switch_sites(false);
     g_live->on = 0;
     refresh_ticket();
@@ -410,6 +417,7 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
         const uint64_t done = now_ticks();
         if (thread != nullptr) {
             const OwnSamples samples(thread);
+            const OwnCounts counts(thread);
             thread->in_dwell = true;
             finish_init(recorded ? &state : nullptr);
             thread->in_dwell = false;

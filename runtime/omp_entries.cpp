@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "runtime/callpath.h"
+#include "runtime/metrics.h"
 
 namespace dwell {
 
@@ -58,6 +59,28 @@ CellIndex make_omp_node(OmpStep* step, CellIndex parent, uint64_t row) {
     return found.node;
 }
 
+uint32_t flags_of_entry(OmpStep* step, CellIndex index) {
+    const Node* const node = cell_at<Node>(index);
+    if ((node->site.flags & kNodeFolded) != 0) {
+        return node->site.open != 0 ? uint32_t{kEntryUntimed} : 0;
+    }
+    if (!metrics_on() || !is_due(node)) return 0;
+    const uint64_t start = now_ticks();
+    const bool read = read_at_entry(step->thread, index);
+    if (!step->slow && read) step->thread->slow_ticks += now_ticks() - start;
+    return read ? uint32_t{kEntryRead} : 0;
+}
+
+namespace {
+
+DWELL_COLD void read_at_close(Thread* thread, uint64_t ticks) {
+    const uint64_t start = now_ticks();
+    read_at_exit(thread, thread->on.top, ticks, true);
+    thread->slow_ticks += now_ticks() - start;
+}
+
+}  // namespace
+
 uint64_t close_omp(Thread* thread, uint64_t end) {
     ProbeEntry* const top = thread->on.top;
     if ((top->row & kRowUnbooked) != 0) [[unlikely]] {
@@ -76,6 +99,8 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
     } else {
         cell_at<OmpPart>(node->part)->untimed += 1;
     }
+    if ((top->flags & kEntryRead) != 0) [[unlikely]]
+        read_at_close(thread, ticks);
     thread->on.top -= 1;
     *thread->on.depth -= 1;
     thread->slow_ticks += g_process.block_cost_ticks;

@@ -87,6 +87,10 @@ inline ProbeEntry* push_entry_since(Thread* thread, CellIndex index, uint64_t ro
     return entry;
 }
 
+// ProbeEntryFlags for an entry of a node that all paths share, which may be open already, or that
+// metrics may be read at: they are, then.
+DWELL_COLD uint32_t flags_of_entry(OmpStep* step, CellIndex node);
+
 // Opens an entry for `node`; one that only keeps step when that is 0; null when there is no room.
 // Its time begins at the virtual time `since`; 0: at the end of this, or when a slow step began.
 inline ProbeEntry* push_omp(OmpStep* step, CellIndex node, uint64_t row, uint64_t since = 0) {
@@ -100,10 +104,8 @@ inline ProbeEntry* push_omp(OmpStep* step, CellIndex node, uint64_t row, uint64_
         push_unbooked(thread, row, host);
         return thread->on.top;
     }
-    // A node that all paths share may be open already.
-    const bool untimed =
-        (cell_at<Node>(node)->site.flags & kNodeFolded) != 0 && cell_at<Node>(node)->site.open != 0;
-    const uint32_t flags = untimed ? uint32_t{kEntryUntimed} : 0;
+    const bool otherwise = (cell_at<Node>(node)->site.flags & (kNodeFolded | kNodeRead)) != 0;
+    const uint32_t flags = otherwise ? flags_of_entry(step, node) : 0;
     ProbeEntry* const entry = since != 0 ? push_entry_since(thread, node, row, host, flags, since)
                                          : push_entry(thread, node, row, host, flags);
     if (step->slow) [[unlikely]]

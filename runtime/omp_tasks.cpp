@@ -52,7 +52,7 @@ ProbeEntry* region_entry(Thread* thread) {
 
 void stop_above(ProbeEntry* region, ProbeEntry* task) {
     for (ProbeEntry* entry = task - 1; entry > region; --entry) {
-        if (entry->flags != 0 && entry->flags != kEntryHolds) continue;
+        if ((entry->flags & ~(kEntryHolds | kEntryRead)) != 0) continue;
         entry->entry_virtual = task->entry_virtual - entry->entry_virtual;
         entry->flags |= kEntryUntimed | kEntryStopped;
     }

@@ -74,6 +74,18 @@ bool read_io(bool* io) {
     return false;
 }
 
+// PAPI itself tells which names there are.
+bool read_metrics(char* metrics, size_t size) {
+    const char* text = getenv("DWELL_METRICS");
+    if (text == nullptr || *text == '\0' || strcmp(text, "off") == 0) return true;
+    if (strlen(text) < size) {
+        strcpy(metrics, text);
+        return true;
+    }
+    warn("DWELL_METRICS=%.60s... is too long: the program runs unobserved", text);
+    return false;
+}
+
 bool read_inject(char* inject, size_t size) {
     const char* text = getenv("DWELL_INJECT_NS");
     if (text == nullptr || *text == '\0') return true;
@@ -112,6 +124,7 @@ bool read_options(Options* options) {
                       read_number("DWELL_PROBE_LIMIT", 1, 1000, &options->probe_limit, "off") &&
                       read_wait(&options->wait) && read_omp(&options->omp) &&
                       read_io(&options->io) &&
+                      read_metrics(options->metrics, sizeof(options->metrics)) &&
                       read_inject(options->inject, sizeof(options->inject));
     const char* enable = getenv("DWELL_ENABLE");
     if (enable != nullptr && strlen(enable) < sizeof(options->enable)) {

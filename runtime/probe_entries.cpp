@@ -1,6 +1,7 @@
 // Where a probe arrives, and its fast way (see probes.h, site_table.h). Everything here is compiled
 // for general registers only: a probe's caller keeps its vector registers without anyone saving
 // them. Whatever the fast way cannot do goes to probes.cpp through dwell_slowly, which saves them.
+#include "runtime/metrics.h"
 #include "runtime/probes.h"
 
 #if defined(__x86_64__)
@@ -158,18 +159,21 @@ inline void end_counted(Thread* thread, const SiteRow* row, const uint64_t* slot
 }
 
 // What is rarer stands in functions of its own, so that the common case need not save registers for
-// it: here recursion, and sites that only count.
-__attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* row,
+// it: here recursion, sites that only count, and those that metrics are read at, if they last long
+// enough. False when that takes the slow way.
+__attribute__((noinline)) bool enter_otherwise(Thread* thread, const SiteRow* row,
                                                const uint64_t* slot, const KnownChild& known) {
     Node* const node = cell_at<Node>(known.node);
+    if (known.way == ProbeWay::kChecked && is_due(node)) return false;
     if (known.way == ProbeWay::kCounted) {
         count_untimed(node);
         end_counted(thread, row, slot);
-        return;
+        return true;
     }
     push_on_way(thread, known.node, known.way, reinterpret_cast<uint64_t>(row),
                 reinterpret_cast<uint64_t>(slot));
     end_change(thread);
+    return true;
 }
 // Deeper than open entries are kept: an entry only counts. False when its node is not known or has
 // no second line yet.
@@ -208,8 +212,7 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
         return false;
     }
     if (known->way != ProbeWay::kDown) [[unlikely]] {
-        enter_otherwise(thread, row, slot, *known);
-        return true;
+        return enter_otherwise(thread, row, slot, *known);
     }
     push_entry(thread, known->node, key, reinterpret_cast<uint64_t>(slot), 0);
     end_change(thread);
@@ -226,6 +229,11 @@ inline void end_entry(Thread* thread, const SiteRow* row, const uint64_t* slot) 
 __attribute__((noinline)) void leave_untimed(Thread* thread, const SiteRow* row,
                                              const uint64_t* slot, uint64_t now_virtual) {
     ProbeEntry* const top = thread->on.top;
+    if ((top->flags & kEntryRead) != 0) {
+        end_change(thread);
+        dwell_slowly(leave_slowly, row, slot, 0);
+        return;
+    }
     Node* const node = cell_at<Node>(top->node);
     node->site.open -= 1;
     cell_at<ProbePart>(node->part)->untimed += 1;
@@ -379,9 +387,9 @@ namespace dwell {
 void stop_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual) {
     const auto number = static_cast<uint32_t>(back - base);
     for (ProbeEntry* entry = back - 1; entry != base && entry->node != back->node; --entry) {
-        if (entry->flags != 0) continue;
+        if ((entry->flags & ~kEntryRead) != 0) continue;
         entry->entry_virtual = now_virtual - entry->entry_virtual;
-        entry->flags = kEntryUntimed | kEntryStopped | number << kEntryHolderShift;
+        entry->flags |= kEntryUntimed | kEntryStopped | number << kEntryHolderShift;
         back->flags |= kEntryHolds;
     }
 }
@@ -397,11 +405,11 @@ void resume_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual, ui
             continue;
         }
         if ((entry->flags & kEntryAway) != 0) {
-            entry->flags = kEntryUntimed | kEntryAway;
+            entry->flags = kEntryUntimed | kEntryAway | (entry->flags & kEntryRead);
             continue;
         }
         entry->entry_virtual = now_virtual - entry->entry_virtual - lost;
-        entry->flags = 0;
+        entry->flags &= kEntryRead;
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/injection.h"
+#include "runtime/metrics.h"
 #include "runtime/modules.h"
 #include "runtime/probe_control.h"
 #include "runtime/records.h"
@@ -119,12 +120,12 @@ void stop_other_stacks(Thread* thread, uint64_t now) {
                 if (!away) continue;
                 entry->flags &= ~uint32_t{kEntryAway};
                 if ((entry->flags & kEntryStopped) != 0) continue;
-                entry->flags = 0;
+                entry->flags &= kEntryRead;
             } else {
                 if (away) continue;
                 if ((entry->flags & kEntryStopped) != 0) entry->flags |= kEntryAway;
-                if (entry->flags != 0) continue;
-                entry->flags = kEntryUntimed | kEntryAway;
+                if ((entry->flags & ~kEntryRead) != 0) continue;
+                entry->flags |= kEntryUntimed | kEntryAway;
             }
             entry->entry_virtual = now_virtual - entry->entry_virtual;
         }
@@ -186,6 +187,9 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
         cell_at<ProbePart>(origin->part)->untimed += 1;
     }
     if (abandoned && ensure_part(thread, origin)) cell_at<ProbePart>(origin->part)->abandoned += 1;
+    if ((entry.flags & kEntryRead) != 0) {
+        read_at_exit(thread, &entry, is_timed(entry) ? ticks : 0, true);
+    }
     thread->on.top -= 1;
     *thread->on.depth -= 1;
 }
@@ -203,8 +207,9 @@ void suspend_entry(Thread* thread, uint64_t now) {
     thread->record->probes -= 1;
     const uint64_t end = virtual_ticks(thread, now);
     resume_between(thread->on.base, thread->on.top, end, 0);
-    const uint64_t took = time_so_far(entry, end);
-    if (is_timed(entry)) node->ticks += took;
+    const uint64_t took = is_timed(entry) ? time_so_far(entry, end) : 0;
+    node->ticks += took;
+    if ((entry.flags & kEntryRead) != 0) read_at_exit(thread, &entry, took, false);
     MovedEntry* const moved = moved_entry(thread->on, &entry);
     if ((entry.row & kRowOmp) != 0) {
         node->count -= 1;
@@ -415,8 +420,9 @@ void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& f
     Node* node = cell_at<Node>(found.node);
     ProbeEntry* entry = thread->on.top + 1;
     const bool untimed = found.way != ProbeWay::kDown && node->site.open != 0;
+    const bool read = found.way == ProbeWay::kDown && read_at_entry(thread, found.node);
     *entry = {frame, row, virtual_ticks(thread, now), found.node,
-              untimed ? uint32_t{kEntryUntimed} : 0};
+              (untimed ? uint32_t{kEntryUntimed} : 0) | (read ? uint32_t{kEntryRead} : 0)};
     node->site.open += 1;
     node->count += 1;
     thread->on.top = entry;
@@ -442,6 +448,13 @@ void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only)
     for (const ProbeEntry* at = own + 1; at != end; ++at) {
         if (at->row != 0) resume_entry(thread, at, now);
     }
+}
+
+void close_read(Thread* thread, uint64_t now) {
+    const int saved_errno = errno;
+    close_entry(thread, now, false);
+    thread->slow_ticks += now_ticks() - now;
+    errno = saved_errno;
 }
 
 void find_vector_registers() {
@@ -504,15 +517,19 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         }
         const auto key = reinterpret_cast<uint64_t>(row);
         thread->known_children[known_child_slot(key, return_address, parent)] = {
-            key, return_address, parent, found.node, 0, counted ? ProbeWay::kCounted : found.way};
+            key,    return_address,
+            parent, found.node,
+            0,      counted ? ProbeWay::kCounted : remembered_way(found.way)};
         counted = counted || too_deep;
         Node* node = cell_at<Node>(found.node);
-        if (node->count != 0) charge_control(thread, work.start());
         if (counted) {
             count_untimed(node);
         } else {
             open_entry(thread, key, frame, found, work.start());
         }
+        // Reading is kept short of the limit by itself (metrics.h).
+        const bool read = !counted && (thread->on.top->flags & kEntryRead) != 0;
+        if (node->count > 1 && !read) charge_control(thread, work.start());
     }
     if (!counted) {
         thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
@@ -542,8 +559,9 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
         if (row->kind == SiteKind::kLoop && node->part != 0) {
             cell_at<ProbePart>(node->part)->iterations += iterations;
         }
+        const bool read = (own->flags & kEntryRead) != 0;
         close_with(thread, own, work.start(), true);
-        charge_control(thread, work.start());
+        if (!read) charge_control(thread, work.start());
     }
     count_down(thread, row, slot);
 }

@@ -181,7 +181,8 @@ __attribute__((always_inline)) inline ProbeEntry* push_entry(Thread* thread, Cel
 // The same for a node that `way` leads to.
 __attribute__((always_inline)) inline void push_on_way(Thread* thread, CellIndex index,
                                                        ProbeWay way, uint64_t row, uint64_t frame) {
-    const bool untimed = way != ProbeWay::kDown && cell_at<Node>(index)->site.open != 0;
+    const bool down = way == ProbeWay::kDown || way == ProbeWay::kChecked;
+    const bool untimed = !down && cell_at<Node>(index)->site.open != 0;
     ProbeEntry* entry =
         push_entry(thread, index, row, frame, untimed ? uint32_t{kEntryUntimed} : 0);
     if (untimed && way == ProbeWay::kBack) {
@@ -215,13 +216,20 @@ inline const KnownChild* known_child(const Thread* thread, uint64_t key, uint64_
     return &known;
 }
 
+// Closes the innermost entry, at which metrics were read, and reads them; the time is booked.
+DWELL_COLD void close_read(Thread* thread, uint64_t now);
+
 // Closes the innermost entry of a block or of code, and ends the change.
 inline void pop_called(Thread* thread, uint64_t now) {
     ProbeEntry* const top = thread->on.top;
     Node* const node = cell_at<Node>(top->node);
     const uint64_t end = virtual_ticks(thread, now);
-    node->site.open -= 1;
     if (top->flags != 0) [[unlikely]] {
+        if ((top->flags & kEntryRead) != 0) {
+            close_read(thread, now);
+            end_change(thread);
+            return;
+        }
         cell_at<ProbePart>(node->part)->untimed += 1;
         resume_between(thread->on.base, top, end, g_process.block_inner_ticks);
     } else {
@@ -231,6 +239,7 @@ inline void pop_called(Thread* thread, uint64_t now) {
         if (ticks < node->min_ticks) node->min_ticks = ticks;
         if (ticks > node->max_ticks) node->max_ticks = ticks;
     }
+    node->site.open -= 1;
     thread->on.top -= 1;
     *thread->on.depth -= 1;
     thread->slow_ticks += g_process.block_cost_ticks;

@@ -12,7 +12,8 @@
 //     ModuleRecord (1 cell + path_cells cells)     linked from FileHeader::first_module
 //     ThreadRecord (kThreadCells cells)            linked from FileHeader::first_thread
 //     Node, CommPart, WaitPart, IoPart, ProbePart, OmpPart, PeerRecord, FileUse, PartnerRecord,
-//       CauseRecord (1 cell each), SizeHistogram (kHistogramCells cells)
+//       CauseRecord (1 cell each), MetricPart (kMetricCells cells), SizeHistogram (kHistogramCells
+//       cells)
 //     TextRecord (1 cell or more)                  linked from FileHeader::first_text
 //     GridRecord (1 cell)                          linked from FileHeader::first_grid
 //     ProbeEntry stacks                            from ThreadRecord::probe_stack
@@ -30,7 +31,7 @@ namespace dwell {
 using CellIndex = uint32_t;
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 6;
+constexpr uint32_t kRecordLayoutVersion = 7;
 constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
@@ -55,6 +56,7 @@ enum NodeFlags : uint8_t {
     kNodeNamed = 4,    // block, marker: offset is the CellIndex of its TextRecord
     kNodeCode = 8,     // procedure: offset is the address of its code, not of its row
     kNodePhase = 16,   // block: a phase; ProbePart::iteration is known
+    kNodeRead = 32,    // OpenMP: metrics are read at it when it lasts long enough; names nothing
 };
 
 // The place a node stands for. `offset` is the offset of the return address (call, communication),
@@ -207,6 +209,23 @@ struct OmpPart {
     uint64_t overhead_ticks;  // region, of Node::ticks: to begin it and to end it
 };
 
+// What was counted at one node while the program itself was there: not in its children that have
+// counts of their own. Read where entering and leaving it, kept beside the tree, linked from
+// ThreadRecord::first_metric. `entries` and `ticks` are those of the node's entries at which it was
+// read; what lies in the others counts for what is around them. Of an interval, both are 0: its
+// counts are those of the computation before a communication statement. The values are in the order
+// of the names in FileHeader::metric_names.
+constexpr uint32_t kMetricLimit = 8;
+struct MetricPart {
+    CellIndex node;
+    CellIndex next;
+    uint64_t entries;
+    uint64_t ticks;
+    uint64_t values[kMetricLimit];
+    uint64_t unused[5];
+};
+constexpr uint32_t kMetricCells = sizeof(MetricPart) / kCellBytes;
+
 // A grid of processes as the program, or an MPI_Cart_create, describes it, and this process's place
 // in it. Those of MPI all have one name and are told apart by their shape.
 constexpr int kGridDimensions = 6;
@@ -279,6 +298,7 @@ enum ProbeEntryFlags : uint32_t {
     kEntryStopped = 2,  // because a recursion went back to a node further out
     kEntryAway = 4,     // because the thread runs on another stack
     kEntryHolds = 8,    // it stopped others, whose flags hold its number above kEntryHolderShift
+    kEntryRead = 16,    // metrics were read when it was entered: its leave reads them, too
 };
 constexpr int kEntryHolderShift = 8;
 struct ProbeEntry {
@@ -326,6 +346,7 @@ struct ThreadRecord {
     uint32_t probe_stack_entries;
     uint32_t probe_depth;  // entries open on it, beside the first
     CellIndex first_cause;
+    CellIndex first_metric;  // MetricPart
     uint64_t rest_cause_ticks;
     uint64_t rest_cause_count;
     uint64_t injected_ticks;  // delays added on purpose (DWELL_INJECT_NS)
@@ -370,6 +391,7 @@ enum FileFlags : uint32_t {
     kFileCutPaths = 512,  // call paths lack their outermost frames: they had too many
     kFileGomp = 1024,     // OpenMP was seen through libgomp's entry points (gomp.h)
     kFileSitesOff = 2048,  // the run's enabling profile switched sites off or had them only counted
+    kFileMultiplexed = 4096,  // more metrics than counters: each was counted a part of the time
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads
@@ -423,7 +445,7 @@ struct FileHeader {
     char program[256];  // of the executable, zero terminated, cut at the left if longer
     char command[504];  // arguments joined by spaces, "..." for what does not fit
     CellIndex first_grid;
-    uint32_t reserved;
+    CellIndex metric_names;  // TextRecord, a line for each; 0: no metrics
     // Of jobs over several hosts: how its clock is related to that of the first observed rank's.
     int64_t clock_offset_ticks;  // what a time of its own has to grow by to be one of that clock
     int64_t clock_drift_ticks;   // by how much it fell behind that from start to end
@@ -431,7 +453,11 @@ struct FileHeader {
     uint64_t reset_ticks;  // of the last MPI_Pcontrol(2), 0 none: what was before is forgotten
     uint64_t usage_ticks;  // when `usage` was taken, 0: never. At the end, or about once a second
     ProcessUsage usage;
-    uint64_t unused[6];
+    CellIndex metrics_missing;    // TextRecord, a line for each that was asked for in vain
+    uint32_t metrics_unwatched;   // threads whose metrics were not read, as they came too fast
+    uint64_t metric_ticks;        // what it costs to read them once
+    uint64_t metric_least_ticks;  // nodes that last less, in the mean, are not read
+    uint64_t unused[3];
 };
 constexpr uint32_t kHeaderCells = 19;
 
@@ -448,6 +474,7 @@ static_assert(sizeof(ProbePart) == kCellBytes);
 static_assert(sizeof(OmpPart) == kCellBytes);
 static_assert(offsetof(OmpPart, untimed) == offsetof(ProbePart, untimed));
 static_assert(offsetof(OmpPart, abandoned) == offsetof(ProbePart, abandoned));
+static_assert(sizeof(MetricPart) % kCellBytes == 0);
 static_assert(sizeof(GridRecord) == kCellBytes);
 static_assert(sizeof(TextRecord) == kCellBytes);
 static_assert(sizeof(ProbeEntry) == 32);

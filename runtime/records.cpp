@@ -6,6 +6,7 @@
 #include "runtime/held_receives.h"
 #include "runtime/injection.h"
 #include "runtime/io_records.h"
+#include "runtime/metrics.h"
 #include "runtime/order.h"
 #include "runtime/path_hash.h"
 #include "runtime/polls.h"
@@ -100,6 +101,7 @@ void reset_thread(Thread* thread) {
     thread->last_ticks = now;
     thread->slow_ticks = thread->io_ticks = 0;
     reset_probes(thread, now);
+    reset_metrics(thread);
     forget_untimed(thread);
 }
 
@@ -206,6 +208,17 @@ inline void add_duration(Node* node, uint64_t ticks, bool estimated) {
     if (ticks > node->max_ticks) node->max_ticks = ticks;
 }
 
+// What the kernel has sampled, and counted, before the call and in it.
+DWELL_COLD void attend_before(Call* call) {
+    const CellIndex interval = interval_to(call->thread, call->index);
+    drain_samples(call->thread, interval);
+    read_before_call(call, interval);
+}
+DWELL_COLD void attend_after(Call* call) {
+    drain_samples(call->thread, 0);
+    read_after_call(call);
+}
+
 }  // namespace
 
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
@@ -255,7 +268,7 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->histogram = cell_at<SizeHistogram>(index + kHistogramOffsetCells);
     open_call(call);
     if (has_samples(thread)) [[unlikely]]
-        drain_samples(thread, interval_to(thread, index));
+        attend_before(call);
     ThreadRecord* record = thread->record;
     record->open_depth = 1;
     record->state = ThreadState::kInCommunication;
@@ -312,7 +325,7 @@ void leave(Call* call) {
     if (g_process.preserve_order) [[unlikely]]
         say_running(thread);
     if (has_samples(thread)) [[unlikely]]
-        drain_samples(thread, 0);
+        attend_after(call);
 }
 
 namespace {

@@ -26,6 +26,8 @@ constexpr uint32_t kSamplesPerInterval = 512;  // different addresses; more fold
 // Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
 // with 1 sampling is still to begin.
 const uint64_t kNoRing = 0;
+// Of one whose metrics are read; no ring comes so far.
+const uint64_t kWatched = UINT64_MAX;
 
 perf_event_mmap_page* page_of(SampleRing* ring) {
     return reinterpret_cast<perf_event_mmap_page*>(ring);
@@ -88,7 +90,13 @@ void book_sample(Thread* thread, CellIndex interval, uint64_t address) {
     thread->record->samples += 1;
 }
 
+void set_head(Thread* thread, const uint64_t* head) {
+    thread->ring_head = thread->metrics != nullptr ? &kWatched : head;
+}
+
 }  // namespace
+
+void watch_calls(Thread* thread) { thread->ring_head = &kWatched; }
 
 // Of Open MPI's launcher: how many ranks it started on this node.
 bool ranks_share_processors() {
@@ -105,13 +113,13 @@ void choose_sampling() {
 }
 
 void start_sampling_later(Thread* thread) {
-    thread->ring_head = &kNoRing;
+    set_head(thread, &kNoRing);
     thread->ring_seen = g_process.options.sample_hz != 0 ? 1 : 0;
 }
 
 void start_sampling(Thread* thread) {
     const uint32_t hz = g_process.options.sample_hz;
-    thread->ring_head = &kNoRing;
+    set_head(thread, &kNoRing);
     thread->ring_seen = 0;
     if (hz == 0 || thread->ring != nullptr) return;
     const int saved_errno = errno;
@@ -144,12 +152,12 @@ void start_sampling(Thread* thread) {
     thread->ring = static_cast<SampleRing*>(ring);
     thread->ring_seen = page_of(thread->ring)->data_head;
     static_assert(sizeof(__u64) == sizeof(uint64_t));
-    thread->ring_head = reinterpret_cast<const uint64_t*>(&page_of(thread->ring)->data_head);
+    set_head(thread, reinterpret_cast<const uint64_t*>(&page_of(thread->ring)->data_head));
     errno = saved_errno;
 }
 
 void stop_sampling(Thread* thread) {
-    thread->ring_head = &kNoRing;
+    set_head(thread, &kNoRing);
     thread->ring_seen = 0;
     if (thread->ring == nullptr) return;
     munmap(thread->ring, kPageBytes + thread->ring_bytes);
@@ -159,6 +167,7 @@ void stop_sampling(Thread* thread) {
 void drain_samples(Thread* thread, CellIndex interval) {
     const uint64_t start = now_ticks();
     if (thread->ring == nullptr) {
+        if (thread->ring_seen == 0) return;
         const uint64_t age = start - thread->attached_ticks;
         const uint64_t rate = g_process.header->ticks_per_second;
         if (age < static_cast<uint64_t>(static_cast<double>(rate) * 1e-9 * kSamplingDelay_ns))
@@ -167,10 +176,12 @@ void drain_samples(Thread* thread, CellIndex interval) {
         thread->slow_ticks += now_ticks() - start;
         return;
     }
+    auto* page = page_of(thread->ring);
+    static_assert(sizeof(page->data_head) == sizeof(uint64_t));
+    const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    if (head == thread->ring_seen) return;
     const int saved_errno = errno;
     thread->in_dwell = true;
-    auto* page = page_of(thread->ring);
-    const uint64_t head = __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE);
     uint64_t tail = thread->ring_seen;
     while (tail < head) {
         perf_event_header header;

@@ -21,6 +21,9 @@ void start_sampling(Thread* thread);
 void start_sampling_later(Thread* thread);
 void stop_sampling(Thread* thread);
 
+// From now on statements find something to do, so that metrics can be read (metrics.h).
+void watch_calls(Thread* thread);
+
 inline bool has_samples(const Thread* thread) {
     return __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE) != thread->ring_seen;
 }
@@ -43,7 +46,7 @@ class OwnSamples {
 };
 
 // After has_samples: empties the ring. Samples go under `interval`; with 0 they were taken inside a
-// communication statement and are only counted.
+// communication statement and are only counted. Nothing is done when there are none.
 DWELL_COLD void drain_samples(Thread* thread, CellIndex interval);
 
 }  // namespace dwell

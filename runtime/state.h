@@ -44,11 +44,12 @@ struct Options {
     WaitMode wait = WaitMode::kNode;
     bool quiet = false;
     bool preserve_order = false;
-    bool omp = true;         // observe OpenMP
-    bool io = false;         // I/O statements are recorded
-    char enable[4096] = {};  // enabling profile for this run
-    char out[4096] = {};     // empty: a name made from program and job
-    char inject[1024] = {};  // see injection.h
+    bool omp = true;          // observe OpenMP
+    bool io = false;          // I/O statements are recorded
+    char metrics[1024] = {};  // as asked for; empty: none
+    char enable[4096] = {};   // enabling profile for this run
+    char out[4096] = {};      // empty: a name made from program and job
+    char inject[1024] = {};   // see injection.h
 };
 
 // On a page of its own that the kernel wipes in a forked child.
@@ -99,8 +100,10 @@ constexpr int kKnownPaths = 32768;
 
 // How a probe gets from the innermost open node to its own: to a child; back to the same node or
 // one further out (recursion); or, when the record file is full, to a node that all paths share. To
-// a node that is only counted it opens none, nor where another probe told of the procedure.
-enum class ProbeWay : uint8_t { kDown, kSame, kBack, kShared, kCounted, kTold };
+// a node that is only counted it opens none, nor where another probe told of the procedure. A checked
+// child goes down like any other, but first it is seen whether it has come to last long enough for
+// metrics (metrics.h).
+enum class ProbeWay : uint8_t { kDown, kSame, kBack, kShared, kCounted, kTold, kChecked };
 
 // Where a probe leads from an open node: see probes.h.
 struct KnownChild {
@@ -196,6 +199,7 @@ struct OmpThread {
 };
 
 struct SampleRing;
+struct ThreadMetrics;
 struct Call;
 struct IoStatement;
 struct Poll;
@@ -250,9 +254,10 @@ struct alignas(64) Thread {
     uint64_t code_retry_ticks;  // real ticks when what is only counted is timed again
     uint32_t code_rests;        // times that it was
     OmpThread omp;
-    IoStatement* io;    // under way, or null; see io_records.h
-    bool vforked;       // this is the child that borrows its parent's memory
-    size_t ring_bytes;  // a power of two
+    IoStatement* io;         // under way, or null; see io_records.h
+    bool vforked;            // this is the child that borrows its parent's memory
+    size_t ring_bytes;       // a power of two
+    ThreadMetrics* metrics;  // null: none are read; see metrics.h
     void* scratch;
     size_t scratch_bytes;
     Thread* next;  // all threads
@@ -295,6 +300,7 @@ struct alignas(64) Process {
     uint64_t io_inner_ticks = 0;   // between them
     uint64_t tell_cost_ticks = 0;  // of telling when a call began, behind its last time stamp
     uint64_t inject_ticks = 0;     // delay of every probe, for tests (injection.h)
+    uint64_t metric_least_ticks = UINT64_MAX;  // nodes that last as long are read; see metrics.h
     FileHeader* header = nullptr;
     bool with_mpi = false;  // MPI_Init was called: intervals between its calls are sampled
     Options options;

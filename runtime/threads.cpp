@@ -9,6 +9,7 @@
 
 #include <type_traits>
 
+#include "runtime/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
 #include "runtime/records.h"
@@ -44,6 +45,7 @@ void thread_ended(void* state) {
     thread->untimed_left = 0;
     end_omp_of(thread, now);
     end_probes(thread, now, true);
+    end_metrics(thread);
     thread->record->state = ThreadState::kEnded;
     thread->open = nullptr;
     t_thread = nullptr;
@@ -138,6 +140,7 @@ Thread* attach_thread() {
     } else {
         start_sampling_later(thread);
     }
+    start_metrics(thread);
     thread->last_ticks = now_ticks();
     return thread;
 }

@@ -16,6 +16,7 @@
 #include "summarize/bound_estimates.h"
 #include "summarize/call_paths.h"
 #include "summarize/lines.h"
+#include "summarize/metric_counts.h"
 #include "summarize/profile.h"
 #include "summarize/profile_notes.h"
 #include "summarize/profile_tree.h"
@@ -49,6 +50,7 @@ class ProfileBuilder {
         Overruns overruns = sum_up();
         add_rank_figures(merged_, tree_, interval_owner_, serial_ns_, &profile_, &overruns);
         sum_up_job();
+        add_metrics(merged_, tree_, interval_owner_, &profile_);
         add_peers();
         add_phases();
         add_grids();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "summarize/merged.h"
+#include "summarize/merged_counts.h"
 #include "summarize/merged_tables.h"
 #include "summarize/merged_waits.h"
 
@@ -63,7 +64,8 @@ class Join {
           distances_(into),
           phases_(into),
           partners_(&into->partners),
-          causes_(&into->causes) {}
+          causes_(&into->causes),
+          counts_(&into->counts) {}
 
     bool prepare();
     void commit();
@@ -87,6 +89,7 @@ class Join {
     void add_grids();
     void add_places();
     void add_waits();
+    void add_counts();
 
     Merged* into_;
     Merged& from_;
@@ -94,6 +97,7 @@ class Join {
     PhaseTable phases_;
     BlameTable partners_;
     BlameTable causes_;
+    CountTable counts_;
     bool folds_ = false;
     bool drops_places_ = false;
     bool first_ = false;  // there is nothing to join with: `from` is taken over, not copied
@@ -215,7 +219,10 @@ bool Join::reserve() {
            distances_.load(distances) && phases_.load(from_.phases.size()) &&
            into_->grids.reserve(into_->grids.size() + from_.grids.size()) &&
            (drops_places_ || into_->places.reserve(into_->places.size() + from_.places.size())) &&
-           partners_.load(from_.partners.size()) && causes_.load(from_.causes.size());
+           partners_.load(from_.partners.size()) && causes_.load(from_.causes.size()) &&
+           into_->metrics.reserve(kMetricNames) && counts_.load(from_.counts.size()) &&
+           (folds_ ||
+            into_->count_rows.reserve(into_->count_rows.size() + from_.count_rows.size()));
 }
 
 void Join::commit() {
@@ -228,6 +235,7 @@ void Join::commit() {
     add_grids();
     add_places();
     add_waits();
+    add_counts();
     into_->flags |= from_.flags;
     if (folds_) into_->flags |= kMergedRowsDropped;
     if (drops_places_) into_->flags |= kMergedPlacesDropped;
@@ -363,6 +371,27 @@ void Join::add_waits() {
     for (const MergedBlame& cause : from_.causes) causes_.add(cause);
     keep_heaviest_blames(&into_->partners, kPartnersPerNode);
     keep_heaviest_blames(&into_->causes, kRanksPerCause);
+}
+
+void Join::add_counts() {
+    for (MergedMetric& metric : from_.metrics) {
+        if (!first_) metric.name = text_map_[metric.name];
+    }
+    const MetricMap map = join_metrics(from_.metrics, into_);
+    const auto mapped = [&](const MergedCounts& source) {
+        MergedCounts counts = mapped_counts(source, map);
+        counts.node = node_map_[counts.node];
+        return counts;
+    };
+    for (const MergedCounts& source : from_.counts) counts_.add(mapped(source));
+    if (folds_) {
+        GrowArray<MergedCounts>().swap(into_->count_rows);
+    } else {
+        for (const MergedCounts& row : from_.count_rows) into_->count_rows.push(mapped(row));
+    }
+    into_->metrics_unwatched += from_.metrics_unwatched;
+    into_->metric_read_ns = std::max(into_->metric_read_ns, from_.metric_read_ns);
+    into_->metric_least_ns = std::max(into_->metric_least_ns, from_.metric_least_ns);
 }
 
 }  // namespace

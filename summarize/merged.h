@@ -5,9 +5,8 @@
 //
 // File and message layout: MergedHeader, then the arrays in the order of its counts, each aligned
 // to 8 bytes: nodes, histograms, modules, rows, peers, distances, phases, grids, places, partners,
-// causes, text, the last entry of the ranks. Up to here it is the head; behind it the entries of
-// all ranks, see
-// rank_list.h. All times are nanoseconds.
+// causes, metrics, counts, count rows, text, the last entry of the ranks. Up to here it is the
+// head; behind it the entries of all ranks, see rank_list.h. All times are nanoseconds.
 #ifndef DWELL_SUMMARIZE_MERGED_H_
 #define DWELL_SUMMARIZE_MERGED_H_
 
@@ -21,7 +20,7 @@
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 5;
+constexpr uint32_t kMergedVersion = 6;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -190,6 +189,28 @@ struct MergedPlace {
     int32_t coordinate[kGridDimensions];
 };
 
+// A metric that ranks counted, or were asked to in vain. Those of all ranks together are no more
+// than kMetricNames; further ones are dropped.
+constexpr uint32_t kMetricNames = 16;
+struct MergedMetric {
+    uint32_t name;     // offset into text
+    uint32_t ranks;    // that counted it
+    uint32_t missing;  // that could not
+    uint32_t reserved;
+};
+
+// What was counted at a node, or before one at an interval: see MetricPart. Of a sum over all ranks
+// `rank` and `thread` are 0.
+struct MergedCounts {
+    uint32_t node;
+    uint32_t rank;
+    uint32_t thread;
+    uint32_t reserved;
+    uint64_t entries;
+    uint64_t time_ns;
+    uint64_t values[kMetricNames];  // by metric
+};
+
 constexpr uint32_t kHeaviestPeers = 8;
 
 // Waiting and who it was due to: see merged_waits.h. Of a communication node (`group`) the partners
@@ -243,6 +264,12 @@ struct MergedHeader {
     uint32_t grids;
     uint64_t partners;
     uint64_t causes;
+    uint64_t counts;
+    uint64_t count_rows;
+    uint32_t metrics;
+    uint32_t metrics_unwatched;
+    uint64_t metric_read_ns;
+    uint64_t metric_least_ns;
     uint64_t text_bytes;
     uint64_t last_rank_bytes;
     uint64_t rank_bytes;
@@ -266,6 +293,12 @@ struct Merged {
     GrowArray<MergedPlace> places;
     GrowArray<MergedBlame> partners;
     GrowArray<MergedBlame> causes;
+    GrowArray<MergedMetric> metrics;
+    GrowArray<MergedCounts> counts;      // sums over ranks, each node once
+    GrowArray<MergedCounts> count_rows;  // of one thread of one rank; dropped when `rows` are
+    uint32_t metrics_unwatched = 0;      // threads that were not counted
+    uint64_t metric_read_ns = 0;         // what a reading costs, on the rank where that is most
+    uint64_t metric_least_ns = 0;        // nodes that last less are not read; likewise
     GrowArray<char> text;  // zero-terminated strings, each once; offset 0 is the empty string
     RankList ranks;
 };

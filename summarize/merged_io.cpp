@@ -46,7 +46,9 @@ class Input {
 class Validator {
   public:
     explicit Validator(const Merged& merged) : merged_(merged) {}
-    bool valid() const { return text() && modules() && nodes() && named() && phases() && grids(); }
+    bool valid() const {
+        return text() && modules() && nodes() && named() && phases() && grids() && metrics();
+    }
 
   private:
     bool is_text(uint32_t offset) const { return offset < merged_.text.size(); }
@@ -125,6 +127,19 @@ class Validator {
         return true;
     }
 
+    bool metrics() const {
+        if (merged_.metrics.size() > kMetricNames) return false;
+        for (const MergedMetric& metric : merged_.metrics) {
+            if (!is_text(metric.name)) return false;
+        }
+        for (const GrowArray<MergedCounts>* list : {&merged_.counts, &merged_.count_rows}) {
+            for (const MergedCounts& counts : *list) {
+                if (!is_node(counts.node)) return false;
+            }
+        }
+        return true;
+    }
+
     const Merged& merged_;
 };
 
@@ -156,25 +171,34 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
     header.places = merged.places.size();
     header.partners = merged.partners.size();
     header.causes = merged.causes.size();
+    header.metrics = static_cast<uint32_t>(merged.metrics.size());
+    header.counts = merged.counts.size();
+    header.count_rows = merged.count_rows.size();
+    header.metrics_unwatched = merged.metrics_unwatched;
+    header.metric_read_ns = merged.metric_read_ns;
+    header.metric_least_ns = merged.metric_least_ns;
     header.text_bytes = merged.text.size();
     header.last_rank_bytes = merged.ranks.last().size();
     header.rank_bytes = merged.ranks.bytes();
     memcpy(header.job, merged.job, sizeof(header.job));
 
     out->clear();
-    const size_t total = sizeof(header) + bytes_of(merged.nodes) + bytes_of(merged.histograms) +
-                         bytes_of(merged.modules) + bytes_of(merged.rows) + bytes_of(merged.peers) +
-                         bytes_of(merged.distances) + bytes_of(merged.phases) +
-                         bytes_of(merged.grids) + bytes_of(merged.places) +
-                         bytes_of(merged.partners) + bytes_of(merged.causes) +
-                         bytes_of(merged.text) + bytes_of(merged.ranks.last());
+    const size_t total =
+        sizeof(header) + bytes_of(merged.nodes) + bytes_of(merged.histograms) +
+        bytes_of(merged.modules) + bytes_of(merged.rows) + bytes_of(merged.peers) +
+        bytes_of(merged.distances) + bytes_of(merged.phases) + bytes_of(merged.grids) +
+        bytes_of(merged.places) + bytes_of(merged.partners) + bytes_of(merged.causes) +
+        bytes_of(merged.metrics) + bytes_of(merged.counts) + bytes_of(merged.count_rows) +
+        bytes_of(merged.text) + bytes_of(merged.ranks.last());
     if (!out->reserve(total)) return false;
     return out->append(reinterpret_cast<const char*>(&header), sizeof(header)) &&
            write(merged.nodes, out) && write(merged.histograms, out) &&
            write(merged.modules, out) && write(merged.rows, out) && write(merged.peers, out) &&
            write(merged.distances, out) && write(merged.phases, out) && write(merged.grids, out) &&
            write(merged.places, out) && write(merged.partners, out) && write(merged.causes, out) &&
-           write(merged.text, out) && write(merged.ranks.last(), out);
+           write(merged.metrics, out) && write(merged.counts, out) &&
+           write(merged.count_rows, out) && write(merged.text, out) &&
+           write(merged.ranks.last(), out);
 }
 
 bool serialize(const Merged& merged, GrowArray<char>* out) {
@@ -205,6 +229,9 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
     merged.world_size = header.world_size;
     merged.row_limit = header.row_limit;
     memcpy(merged.job, header.job, sizeof(merged.job));
+    merged.metrics_unwatched = header.metrics_unwatched;
+    merged.metric_read_ns = header.metric_read_ns;
+    merged.metric_least_ns = header.metric_least_ns;
     GrowArray<char> last_rank;
     Input input(static_cast<const char*>(head) + sizeof(header), size - sizeof(header));
     const bool read =
@@ -216,7 +243,10 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
         input.read(header.phases, &merged.phases) && input.read(header.grids, &merged.grids) &&
         input.read(header.places, &merged.places) &&
         input.read(header.partners, &merged.partners) &&
-        input.read(header.causes, &merged.causes) && input.read(header.text_bytes, &merged.text) &&
+        input.read(header.causes, &merged.causes) && input.read(header.metrics, &merged.metrics) &&
+        input.read(header.counts, &merged.counts) &&
+        input.read(header.count_rows, &merged.count_rows) &&
+        input.read(header.text_bytes, &merged.text) &&
         input.read(header.last_rank_bytes, &last_rank) && input.at_end();
     if (!read || !Validator(merged).valid()) return false;
     if (!merged.ranks.adopt(header.ranks, ranks, &last_rank)) return false;

@@ -218,6 +218,31 @@ struct ProfileSites {
     std::vector<LeftOutSite> left_out;  // procedures first
 };
 
+// What was counted at one node: over all ranks, or of one thread of one rank. In the order of
+// ProfileMetrics::names.
+struct ProfileCounts {
+    uint32_t node = 0;
+    uint32_t rank = 0;  // of rows
+    uint32_t thread = 0;
+    // Entries at which counts were read, and their time. What the others counted is part of what
+    // is around them. Of nodes without probes 0: they have what the statements in them tell.
+    uint64_t entries = 0;
+    uint64_t time_ns = 0;
+    std::vector<uint64_t> own;        // in the node itself
+    std::vector<uint64_t> inclusive;  // own and the children's
+};
+
+// Hardware and software counts (`dwell run --metrics`); no names when there were none.
+struct ProfileMetrics {
+    std::vector<std::string> names;
+    std::vector<std::string> missing;  // asked for, and not to be had on some rank
+    uint64_t unwatched_threads = 0;    // that were not counted
+    uint64_t read_ns = 0;              // what a reading costs
+    uint64_t least_ns = 0;             // nodes that last less, in the mean, are not read
+    std::vector<ProfileCounts> nodes;  // by node, those that have or hold counts
+    std::vector<ProfileCounts> rows;   // by rank, thread and node; empty over the row limit
+};
+
 struct Profile {
     std::string job;
     uint32_t world_size = 0;
@@ -233,6 +258,7 @@ struct Profile {
     std::vector<ProfilePartner> partners;    // most time first
     std::vector<ProfileCause> causes;        // most time first
     ProfileSites sites;
+    ProfileMetrics metrics;
     std::vector<std::string> notes;  // what limits the trust in these figures, one line each
 
     // Sums over ranks (and threads), nanoseconds: computation + transfer + blocked + I/O + omp_wait

@@ -445,6 +445,21 @@ class Notes {
             worst < 0 ? "too much" : "missing"));
     }
 
+    void add_metrics() {
+        const ProfileMetrics& metrics = profile_.metrics;
+        add_flag(kFileMultiplexed,
+                 "more metrics than counters: each was counted a part of the time, its value is "
+                 "an estimate");
+        if (!metrics.missing.empty()) {
+            add(fmt::format("metrics that could not be counted, on some rank or all: {}",
+                            fmt::join(metrics.missing, ", ")));
+        }
+        if (metrics.unwatched_threads != 0) {
+            add(fmt::format("{} thread{} came too fast to be counted: metrics lack them",
+                            metrics.unwatched_threads, plural(metrics.unwatched_threads)));
+        }
+    }
+
     void add(std::string sentence) { notes_.push_back(std::move(sentence)); }
     std::vector<std::string> take() { return std::move(notes_); }
 
@@ -521,6 +536,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
             "distance; of procedures and call statements, ranks and maxima are lower bounds "
             "and minima are not known (0)");
     }
+    notes.add_metrics();
     notes.add_time_gap();
     notes.add_modules(lines, modules_used);
     return notes.take();

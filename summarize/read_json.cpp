@@ -331,6 +331,16 @@ void read_item(ObjectReader* reader, ProfileRow* row) {
     reader->take("computation_ns", &row->computation_ns);
 }
 
+void read_item(ObjectReader* reader, ProfileCounts* counts) {
+    reader->need("node", &counts->node);
+    reader->take("rank", &counts->rank);
+    reader->take("thread", &counts->thread);
+    reader->need("entries", &counts->entries);
+    reader->need("time_ns", &counts->time_ns);
+    reader->take_list("own", &counts->own);
+    reader->take_list("inclusive", &counts->inclusive);
+}
+
 void read_item(ObjectReader* reader, LeftOutSite* site) {
     reader->take_word("kind", kKindNames, &site->kind);
     reader->need("name", &site->name);
@@ -494,6 +504,8 @@ void check_indices(const Profile& profile, std::string* error) {
     check_all("rows", profile.rows, node_exists, error);
     check_all("peers", profile.peers, node_exists, error);
     check_all("distances", profile.distances, node_exists, error);
+    check_all("metric_counts", profile.metrics.nodes, node_exists, error);
+    check_all("metric_rows", profile.metrics.rows, node_exists, error);
     const auto interval_good = [&exists](const ProfileInterval& interval) {
         return (interval.from == kNoNode || exists(interval.from)) && exists(interval.to) &&
                exists(interval.booked_on);
@@ -518,6 +530,41 @@ void read_sites(ObjectReader* reader, std::string* error, ProfileSites* sites) {
     }
     if (reader->find("left_out") == nullptr) return;
     read_list(reader, "left_out", "left_out", error, &sites->left_out);
+}
+
+// The name of one metric; its unit follows from that.
+struct MetricName {
+    std::string name;
+};
+void read_item(ObjectReader* reader, MetricName* metric) { reader->need("name", &metric->name); }
+
+// Profiles without metrics lack all of it.
+void read_metrics(ObjectReader* reader, std::string* error, ProfileMetrics* metrics) {
+    const Json* head = reader->find("metrics");
+    if (head == nullptr) return;
+    ObjectReader inner(*head, "metrics", error);
+    std::vector<MetricName> names;
+    read_list(&inner, "counted", "metrics.counted", error, &names);
+    for (MetricName& metric : names) metrics->names.push_back(std::move(metric.name));
+    inner.take_list("missing", &metrics->missing);
+    inner.take("unwatched_threads", &metrics->unwatched_threads);
+    inner.take("read_ns", &metrics->read_ns);
+    inner.take("least_ns", &metrics->least_ns);
+    read_list(reader, "metric_counts", "metric_counts", error, &metrics->nodes);
+    read_list(reader, "metric_rows", "metric_rows", error, &metrics->rows);
+    for (const auto* list : {&metrics->nodes, &metrics->rows}) {
+        for (const ProfileCounts& counts : *list) {
+            if (counts.own.size() == names.size() && counts.inclusive.size() == names.size()) {
+                continue;
+            }
+            reader->fail("metric_counts", "have not one number for each metric");
+        }
+    }
+    for (size_t i = 1; i < metrics->nodes.size(); ++i) {
+        if (metrics->nodes[i - 1].node >= metrics->nodes[i].node) {
+            reader->fail("metric_counts", "are not in the order of nodes");
+        }
+    }
 }
 
 Profile read_document(const Json& document, std::string* error) {
@@ -564,6 +611,7 @@ Profile read_document(const Json& document, std::string* error) {
         read_list(&reader, "partners", "partners", error, &profile.partners);
     if (reader.find("causes")) read_list(&reader, "causes", "causes", error, &profile.causes);
     read_sites(&reader, error, &profile.sites);
+    read_metrics(&reader, error, &profile.metrics);
     if (error->empty()) check_indices(profile, error);
     return profile;
 }

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "runtime/io_calls.h"
 #include "runtime/mpi_calls.h"
 #include "runtime/omp_constructs.h"
 #include "runtime/record_layout.h"
 #include "summarize/merged.h"
+#include "summarize/merged_counts.h"
 #include "summarize/merged_tables.h"
 #include "summarize/merged_waits.h"
 
@@ -62,6 +64,7 @@ class RecordReader {
     struct ThreadSpan {  // the thread's intervals in intervals_
         uint32_t number;
         size_t intervals_end;
+        CellIndex first_metric;
     };
 
     bool read_header();
@@ -89,6 +92,7 @@ class RecordReader {
     bool read_io(CellIndex cell, uint32_t merged, Totals* totals);
     bool add_row(uint32_t merged, uint32_t thread, const Totals& totals);
     void begin_rows();
+    bool read_metrics();
     bool add_rank();
 
     bool intern(const char* bytes, size_t most, uint32_t* offset) {
@@ -145,7 +149,7 @@ class RecordReader {
 
 bool RecordReader::read() {
     return read_header() && text_.load() && read_modules() && read_threads() && read_intervals() &&
-           read_grids() && add_rank();
+           read_grids() && read_metrics() && add_rank();
 }
 
 bool RecordReader::read_header() {
@@ -202,7 +206,8 @@ bool RecordReader::read_threads() {
         steps_.clear();
         if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
         if (!add_open_probes(thread)) return false;
-        if (!threads_.push(ThreadSpan{thread.number, intervals_.size()})) return false;
+        if (!threads_.push(ThreadSpan{thread.number, intervals_.size(), thread.first_metric}))
+            return false;
     }
     return true;
 }
@@ -298,7 +303,7 @@ void RecordReader::set_site(const Node& node, MergedNode* place) const {
     place->module = kNoModule;
     place->meet = kNoNode;
     if (node.site.kind == SiteKind::kProgram) return;
-    place->flags = node.site.flags;
+    place->flags = node.site.flags & static_cast<uint8_t>(~kNodeRead);
     if (node.site.kind == SiteKind::kInterval) {
         place->offset = node_at(static_cast<CellIndex>(node.site.offset));
         const uint32_t meet = node_at(node.part);
@@ -642,6 +647,33 @@ bool RecordReader::read_intervals() {
             steps_.clear();
             if (!steps_.push(Step{node.first_child, merged})) return false;
             if (!walk(thread.number, true)) return false;
+        }
+    }
+    return true;
+}
+
+bool RecordReader::read_metrics() {
+    uint64_t names = 0;
+    uint64_t missing = 0;
+    if (!read_name(header_.metric_names, &names) || !read_name(header_.metrics_missing, &missing) ||
+        !add_metric_names(out_, &text_, static_cast<uint32_t>(names), false) ||
+        !add_metric_names(out_, &text_, static_cast<uint32_t>(missing), true)) {
+        return false;
+    }
+    out_->metrics_unwatched = header_.metrics_unwatched;
+    out_->metric_read_ns = ns(header_.metric_ticks);
+    out_->metric_least_ns = ns(header_.metric_least_ticks);
+    CountTable sums(&out_->counts);
+    for (const ThreadSpan& thread : threads_) {
+        MetricPart part;
+        for (CellIndex at = thread.first_metric; take(at, &part); at = part.next) {
+            MergedCounts counts{node_at(part.node), 0, 0, 0, part.entries, ns(part.ticks), {}};
+            if (counts.node == kNoNode) continue;
+            std::copy(std::begin(part.values), std::end(part.values), counts.values);
+            if (!sums.add(counts)) return false;
+            counts.rank = rank_;
+            counts.thread = thread.number;
+            if (!out_->count_rows.push(counts)) return false;
         }
     }
     return true;

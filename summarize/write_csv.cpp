@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "summarize/csv_fields.h"
 #include "summarize/grid_places.h"
 #include "summarize/json_names.h"
+#include "summarize/metric_counts.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {
@@ -22,7 +24,7 @@ constexpr std::string_view kHeader =
     "first_iteration,last_iteration,coordinates,"
     "omp_wait_s,omp_idle_s,omp_start_s,omp_overhead_s,created,chunks,"
     "user_s,system_s,peak_memory,minor_faults,major_faults,voluntary_switches,involuntary_switches,"
-    "read_bytes,written_bytes,io_s,io_file\r\n";
+    "read_bytes,written_bytes,io_s,io_file";
 constexpr std::string_view kNoUsage = ",,,,,,,,,";
 
 std::string percent_encoded(std::string_view element) {
@@ -124,7 +126,40 @@ void append_usage(std::string* out, const Profile& profile, Wanted wanted) {
 }
 
 void append_io(std::string* out, const ProfileNode& node, uint64_t io_ns) {
-    *out += fmt::format(",{},{}\r\n", seconds(io_ns), csv_field(node.io_file));
+    *out += fmt::format(",{},{}", seconds(io_ns), csv_field(node.io_file));
+}
+
+// Of each metric two columns, inclusive and in the node itself, behind the entries that were read.
+std::string header_of(const Profile& profile) {
+    std::string header(kHeader);
+    if (!profile.metrics.names.empty()) header += ",metric_entries,metric_s";
+    for (const std::string& name : profile.metrics.names) {
+        header += "," + csv_field(name) + "," + csv_field(name + " self");
+    }
+    return header + "\r\n";
+}
+
+// `counts` may be null.
+void append_counts(std::string* out, const Profile& profile, const ProfileCounts* counts) {
+    const size_t metrics = profile.metrics.names.size();
+    if (counts == nullptr) {
+        *out += std::string(metrics == 0 ? 0 : 2 + 2 * metrics, ',');
+    } else {
+        *out += fmt::format(",{},{}", counts->entries, seconds(counts->time_ns));
+        for (size_t i = 0; i < metrics; ++i) {
+            *out += fmt::format(",{},{}", counts->inclusive[i], counts->own[i]);
+        }
+    }
+    *out += "\r\n";
+}
+
+const ProfileCounts* counts_of_row(const Profile& profile, const ProfileRow& row) {
+    const auto key = [](const auto& at) { return std::tie(at.rank, at.thread, at.node); };
+    const auto& rows = profile.metrics.rows;
+    const auto found = std::lower_bound(
+        rows.begin(), rows.end(), row,
+        [&key](const ProfileCounts& a, const ProfileRow& b) { return key(a) < key(b); });
+    return found != rows.end() && key(*found) == key(row) ? &*found : nullptr;
 }
 
 }  // namespace
@@ -144,7 +179,7 @@ std::string write_csv(const Profile& profile) {
     }
     sum_into_parents(profile, order, &io_ns);
 
-    std::string out(kHeader);
+    std::string out = header_of(profile);
     for (const uint32_t index : order) {
         const ProfileNode& node = profile.nodes[index];
         out += fields[index] + ",*,*";
@@ -158,6 +193,7 @@ std::string write_csv(const Profile& profile) {
             out += kNoUsage;
         }
         append_io(&out, node, io_ns[index]);
+        append_counts(&out, profile, counts_of(profile.metrics, index));
     }
     return out;
 }
@@ -175,7 +211,7 @@ tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile
     std::vector<uint64_t> communication_ns(profile.nodes.size());
     std::vector<uint64_t> io_ns(profile.nodes.size());
 
-    std::string out(kHeader);
+    std::string out = header_of(profile);
     for (size_t first = 0; first < rows.size();) {
         const ProfileRow& head = profile.rows[rows[first]];
         size_t end = first;
@@ -210,6 +246,7 @@ tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile
                 out += kNoUsage;
             }
             append_io(&out, profile.nodes[row.node], io_ns[row.node]);
+            append_counts(&out, profile, counts_of_row(profile, row));
         }
     }
     return out;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "summarize/json_names.h"
+#include "summarize/metric_counts.h"
 
 namespace dwell {
 namespace {
@@ -278,6 +279,35 @@ Json left_out_json(const LeftOutSite& site) {
             {"reason", site.reason}};
 }
 
+Json metrics_json(const ProfileMetrics& metrics) {
+    Json names = Json::array();
+    for (const std::string& name : metrics.names) {
+        names.push_back({{"name", name}, {"unit", metric_unit(name)}});
+    }
+    return {{"counted", std::move(names)},
+            {"missing", metrics.missing},
+            {"unwatched_threads", metrics.unwatched_threads},
+            {"read_ns", metrics.read_ns},
+            {"least_ns", metrics.least_ns}};
+}
+
+Json figures_of(const ProfileCounts& counts) {
+    return {{"entries", counts.entries},
+            {"time_ns", counts.time_ns},
+            {"own", counts.own},
+            {"inclusive", counts.inclusive}};
+}
+Json counts_json(const ProfileCounts& counts) {
+    Json json = {{"node", counts.node}};
+    json.update(figures_of(counts));
+    return json;
+}
+Json count_row_json(const ProfileCounts& counts) {
+    Json json = {{"node", counts.node}, {"rank", counts.rank}, {"thread", counts.thread}};
+    json.update(figures_of(counts));
+    return json;
+}
+
 // One line for each element: profiles can be compared with diff and read without a tool.
 template <typename Items, typename ToJson>
 void append_list(std::string* out, const char* key, const Items& items, ToJson to_json) {
@@ -336,6 +366,14 @@ std::string write_profile_json(const Profile& profile) {
     append_list(&out, "causes", profile.causes, cause_json);
     out += ",\n";
     append_list(&out, "left_out", profile.sites.left_out, left_out_json);
+    const ProfileMetrics& metrics = profile.metrics;
+    if (!metrics.names.empty() || !metrics.missing.empty()) {
+        out += ",\n  \"metrics\": ";
+        out += metrics_json(metrics).dump(-1, ' ', false, Json::error_handler_t::replace) + ",\n";
+        append_list(&out, "metric_counts", metrics.nodes, counts_json);
+        out += ",\n";
+        append_list(&out, "metric_rows", metrics.rows, count_row_json);
+    }
     out += "\n}\n";
     return out;
 }

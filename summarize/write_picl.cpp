@@ -235,6 +235,15 @@ class StatisticsBuilder {
     }
 
     int user_event(size_t node) const { return user_event_[node]; }
+    // Behind those of the sites.
+    int metric_event(size_t metric) const {
+        return static_cast<int>(profile_.nodes.size() - 1 + metric);
+    }
+    void add_counts(const ProfileCounts& counts, std::vector<NodeFigures>* figures) const {
+        for (size_t i = 0; i < counts.own.size(); ++i) {
+            (*figures)[counts.node].inside[metric_event(i)].volume += counts.own[i];
+        }
+    }
     bool volumes_estimated() const { return volumes_estimated_; }
     const std::set<int, std::greater<>>& used_events() const { return used_events_; }
 
@@ -349,6 +358,9 @@ void write_processes(const Profile& profile, std::vector<Lifetime> lives,
         for (; row != rows.end() && profile.rows[*row].rank == rank.rank; ++row) {
             builder->add(profile.rows[*row].node, profile.rows[*row].totals, &figures);
         }
+        for (const ProfileCounts& counts : profile.metrics.rows) {
+            if (counts.rank == rank.rank) builder->add_counts(counts, &figures);
+        }
         builder->sum_up(&figures);
         const Location at = {clock_text(life.end_ns), static_cast<int>(rank.rank), 0};
         writer->mark(kExit, kTracing, at);
@@ -374,6 +386,7 @@ void write_subset(const Profile& profile, std::vector<Lifetime> lives, Statistic
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
         builder->add(i, profile.nodes[i].totals, &figures);
     }
+    for (const ProfileCounts& counts : profile.metrics.nodes) builder->add_counts(counts, &figures);
     builder->sum_up(&figures);
     const Location at = {clock_text(lives.empty() ? 0 : lives.back().end_ns), kSubsetOfAll, 0};
     builder->write(at, figures, tracing, writer);
@@ -405,6 +418,10 @@ void write_labels(const Profile& profile, const StatisticsBuilder& builder, Picl
         writer->text(
             kLabel, builder.user_event(i), everywhere,
             fmt::format("{} {}@{}:{}", kind_name(node.kind), node.name, node.file, node.line));
+    }
+    for (size_t i = 0; i < profile.metrics.names.size(); ++i) {
+        writer->text(kLabel, builder.metric_event(i), everywhere,
+                     "metric " + profile.metrics.names[i]);
     }
 }
 

@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from measuring import Bench, NotMeasured, machine_state  # noqa: E402
 from rows import ROWS, Row  # noqa: E402
 import host_rows  # noqa: E402, F401  (adds to ROWS)
+import metric_rows  # noqa: E402, F401  (likewise)
 import openmp_rows  # noqa: E402, F401  (likewise)
 import probe_rows  # noqa: E402, F401  (adds to ROWS)
 import wait_rows  # noqa: E402, F401  (likewise)

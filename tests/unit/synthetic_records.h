@@ -255,6 +255,26 @@ class RecordFile {
         return cell;
     }
 
+    // One name a line; what was counted, and what could not be.
+    void set_metric_names(const std::string& names, const std::string& missing) {
+        const CellIndex counted = add_text(names);
+        const CellIndex not_counted = missing.empty() ? 0 : add_text(missing);
+        header().metric_names = counted;
+        header().metrics_missing = not_counted;
+    }
+    // Of the last thread.
+    void add_counts(CellIndex node, uint64_t entries, uint64_t ticks,
+                    const std::vector<uint64_t>& values) {
+        const CellIndex cell = add_cells(kMetricCells);
+        MetricPart& part = at<MetricPart>(cell);
+        part.node = node;
+        part.entries = entries;
+        part.ticks = ticks;
+        std::copy(values.begin(), values.end(), part.values);
+        part.next = last_thread().first_metric;
+        last_thread().first_metric = cell;
+    }
+
   private:
     struct alignas(kCellBytes) Cell {
         char bytes[kCellBytes];

@@ -1,0 +1,367 @@
+#include "runtime/metrics.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime/blocks.h"
+#include "runtime/sampling.h"
+
+namespace dwell {
+
+struct ThreadMetrics {
+    static constexpr uint32_t kSlots =
+        4096;  // three quarters are used; more nodes are searched for
+    struct Slot {
+        CellIndex node;
+        CellIndex part;
+    };
+    void* set;
+    uint64_t last[kMetricLimit];  // as read last
+    uint64_t paused_ticks;        // of the live page, as last seen
+    CellIndex at;                 // innermost open node of a probe after the last reading
+    CellIndex call;               // the communication statement that is read now, or 0
+    bool after_call;              // one has ended since any other reading
+    uint64_t begin_ticks;         // virtual
+    uint32_t used;
+    Slot slots[kSlots];
+};
+
+namespace {
+
+const CounterSource* g_source = nullptr;
+uint64_t g_read_counts[kMetricLimit];  // what a reading itself counts
+// Beside the reading: the way of a probe that is not the fast one, there and back.
+constexpr uint64_t kSlowWays_ns = 1000;
+// Threads for which no price is asked; more when their start took less than 1 % of the time.
+constexpr uint32_t kFreeThreads = 64;
+std::atomic<uint32_t> g_threads{0};
+std::atomic<uint64_t> g_start_ticks{0};
+
+// The calling thread, and it counts.
+bool is_usable(const Thread* thread) {
+    return thread->metrics != nullptr && thread->metrics->set != nullptr && thread == t_thread;
+}
+
+bool may_read(const Thread* thread) { return is_usable(thread) && g_live->paused == 0; }
+
+bool read(ThreadMetrics* metrics, uint64_t* values) {
+    const Busy busy;
+    const int saved_errno = errno;
+    const bool good = g_source->read(metrics->set, values);
+    errno = saved_errno;
+    if (!good) metrics->set = nullptr;
+    return good;
+}
+
+// What was counted since the reading before. False when that is nobody's: it was a pause.
+bool take(ThreadMetrics* metrics, uint64_t* counted) {
+    uint64_t now[kMetricLimit] = {};
+    if (!read(metrics, now)) return false;
+    const bool paused = g_live->paused != 0 || metrics->paused_ticks != g_live->paused_ticks;
+    metrics->paused_ticks = g_live->paused_ticks;
+    for (int i = 0; i < g_source->count; ++i) {
+        // An estimate, of counters that count by turns, may also fall.
+        const auto more = static_cast<int64_t>(now[i] - metrics->last[i]);
+        const auto own = static_cast<int64_t>(g_read_counts[i]);
+        counted[i] = more > own ? static_cast<uint64_t>(more - own) : 0;
+        metrics->last[i] = now[i];
+    }
+    return !paused;
+}
+
+CellIndex search_part(const Thread* thread, CellIndex node) {
+    for (CellIndex at = thread->record->first_metric; at != 0;) {
+        const auto* part = cell_at<MetricPart>(at);
+        if (part->node == node) return at;
+        at = part->next;
+    }
+    return 0;
+}
+
+// The counts of `node`, or null when there is no room.
+MetricPart* part_of(Thread* thread, CellIndex node) {
+    ThreadMetrics* metrics = thread->metrics;
+    uint32_t slot = (node * 0x9e3779b1u) % ThreadMetrics::kSlots;
+    while (metrics->slots[slot].node != 0) {
+        if (metrics->slots[slot].node == node) {
+            return cell_at<MetricPart>(metrics->slots[slot].part);
+        }
+        slot = (slot + 1) % ThreadMetrics::kSlots;
+    }
+    const bool is_full = metrics->used >= ThreadMetrics::kSlots / 4 * 3;
+    // An ended thread's records are another one's now.
+    const CellIndex known = is_full || metrics->used == 0 ? search_part(thread, node) : 0;
+    const CellIndex cell = known != 0 ? known : take_cells(thread, kMetricCells);
+    if (cell == 0) return nullptr;
+    auto* part = cell_at<MetricPart>(cell);
+    if (known == 0) {
+        part->node = node;
+        part->next = thread->record->first_metric;
+        __atomic_store_n(&thread->record->first_metric, cell, __ATOMIC_RELEASE);
+    }
+    if (!is_full) {
+        metrics->slots[slot] = {node, cell};
+        metrics->used += 1;
+    }
+    return part;
+}
+
+void remember_parts(Thread* thread) {
+    for (CellIndex at = thread->record->first_metric; at != 0;) {
+        auto* part = cell_at<MetricPart>(at);
+        ThreadMetrics* metrics = thread->metrics;
+        if (metrics->used >= ThreadMetrics::kSlots / 4 * 3) return;
+        uint32_t slot = (part->node * 0x9e3779b1u) % ThreadMetrics::kSlots;
+        while (metrics->slots[slot].node != 0) slot = (slot + 1) % ThreadMetrics::kSlots;
+        metrics->slots[slot] = {part->node, at};
+        metrics->used += 1;
+        at = part->next;
+    }
+}
+
+void charge(Thread* thread, CellIndex node, const uint64_t* counted) {
+    MetricPart* part = part_of(thread, node);
+    if (part == nullptr) return;
+    for (int i = 0; i < g_source->count; ++i) part->values[i] += counted[i];
+}
+
+// The node of a probe that `node` is or lies in; the root when there is none.
+CellIndex measured_node(CellIndex node) {
+    for (;; node = cell_at<Node>(node)->parent) {
+        const SiteKind kind = cell_at<Node>(node)->site.kind;
+        const bool measured = kind == SiteKind::kProcedure || kind == SiteKind::kLoop ||
+                              kind == SiteKind::kBlock || kind == SiteKind::kOpenMp;
+        if (measured || cell_at<Node>(node)->parent == 0) return node;
+    }
+}
+
+// Where the thread was since the last reading, when it is at `here` now: what it entered or left
+// meanwhile without being read counts for what is around.
+CellIndex where(const ThreadMetrics* metrics, CellIndex here) {
+    if (metrics->call != 0) return metrics->call;  // left by a throw
+    return measured_node(meeting_node(metrics->at, here));
+}
+
+// Reads, and books all up to now on where() it was done.
+void settle_at(Thread* thread, CellIndex here) {
+    ThreadMetrics* metrics = thread->metrics;
+    uint64_t counted[kMetricLimit];
+    if (take(metrics, counted)) charge(thread, where(metrics, here), counted);
+    metrics->at = here;
+    metrics->call = 0;
+    metrics->after_call = false;
+}
+
+uint64_t virtual_now(const Thread* thread) {
+    const ThreadRecord* record = thread->record;
+    return now_ticks() - record->intrusion_ticks - record->paused_ticks - thread->slow_ticks;
+}
+
+// What a reading takes and counts: the least of some, as interruptions only add.
+void calibrate_reading(ThreadMetrics* metrics) {
+    constexpr int kRounds = 64;
+    uint64_t ticks = UINT64_MAX;
+    uint64_t before[kMetricLimit] = {};
+    uint64_t after[kMetricLimit] = {};
+    memset(g_read_counts, 0xff, sizeof(g_read_counts));
+    if (!read(metrics, before)) return;
+    for (int round = 0; round < kRounds; ++round) {
+        const uint64_t begin = now_ticks();
+        if (!read(metrics, after)) return;
+        const uint64_t took = now_ticks() - begin;
+        if (took < ticks) ticks = took;
+        for (int i = 0; i < g_source->count; ++i) {
+            const uint64_t own = after[i] - before[i];
+            if (own < g_read_counts[i]) g_read_counts[i] = own;
+            before[i] = after[i];
+        }
+    }
+    FileHeader* header = g_process.header;
+    const uint64_t ways = static_cast<uint64_t>(static_cast<double>(header->ticks_per_second) *
+                                                1e-9 * static_cast<double>(kSlowWays_ns));
+    header->metric_ticks = ticks;
+    header->metric_least_ticks = kReadShare * (2 * ticks + ways);
+    g_process.metric_least_ticks = header->metric_least_ticks;
+}
+
+bool begin(Thread* thread) {
+    const Busy busy;
+    const int saved_errno = errno;
+    ThreadMetrics* metrics = thread->metrics;
+    if (metrics == nullptr) {
+        void* memory = mmap(nullptr, sizeof(ThreadMetrics), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) return false;
+        metrics = static_cast<ThreadMetrics*>(memory);
+    }
+    metrics->set = g_source->open();
+    errno = saved_errno;
+    if (metrics->set == nullptr) {
+        if (thread->metrics == nullptr) munmap(metrics, sizeof(ThreadMetrics));
+        return false;
+    }
+    const bool is_new = thread->metrics == nullptr;
+    thread->metrics = metrics;
+    if (is_new) remember_parts(thread);
+    metrics->at = thread->record->root;
+    metrics->call = 0;
+    metrics->after_call = false;
+    return true;
+}
+
+void begin_to_count(Thread* thread) {
+    ThreadMetrics* metrics = thread->metrics;
+    metrics->paused_ticks = g_live->paused_ticks;
+    read(metrics, metrics->last);
+    metrics->begin_ticks = virtual_now(thread);
+    watch_calls(thread);
+}
+
+}  // namespace
+
+void use_counters(Thread* thread, const CounterSource* source, const char* names) {
+    g_source = source;
+    if (!begin(thread)) {
+        g_source = nullptr;
+        return;
+    }
+    g_process.header->metric_names = write_text(thread, names, strlen(names));
+    g_threads = 1;
+    calibrate_reading(thread->metrics);
+    begin_to_count(thread);
+}
+
+void forget_counters() {
+    g_source = nullptr;
+    g_process.metric_least_ticks = UINT64_MAX;
+}
+
+void start_metrics(Thread* thread) {
+    if (g_source == nullptr || !metrics_on()) return;
+    const uint64_t start = now_ticks();
+    const uint64_t spent = g_start_ticks.load(std::memory_order_relaxed);
+    const bool free = g_threads.fetch_add(1, std::memory_order_relaxed) < kFreeThreads;
+    const bool cheap = free || spent * kReadShare <= start - g_process.start_ticks;
+    if (!cheap || !begin(thread)) {
+        if (thread->metrics != nullptr) thread->metrics->set = nullptr;
+        __atomic_fetch_add(&g_process.header->metrics_unwatched, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    begin_to_count(thread);
+    g_start_ticks.fetch_add(now_ticks() - start, std::memory_order_relaxed);
+}
+
+void end_metrics(Thread* thread) {
+    if (!is_usable(thread)) return;
+    const uint64_t start = now_ticks();
+    ThreadMetrics* metrics = thread->metrics;
+    settle_at(thread, thread->on.top->node);
+    const uint64_t now = virtual_now(thread);
+    MetricPart* part = part_of(thread, thread->record->root);
+    if (part != nullptr) {
+        part->entries += 1;
+        part->ticks += now > metrics->begin_ticks ? now - metrics->begin_ticks : 0;
+    }
+    const Busy busy;
+    const int saved_errno = errno;
+    if (metrics->set != nullptr) g_source->close(metrics->set);
+    errno = saved_errno;
+    metrics->set = nullptr;
+    g_start_ticks.fetch_add(now_ticks() - start, std::memory_order_relaxed);
+}
+
+void pause_metrics(Thread* thread) {
+    if (thread == nullptr || !is_usable(thread)) return;
+    settle_at(thread, thread->on.top->node);
+}
+
+void resume_metrics(Thread* thread) {
+    if (thread == nullptr || !is_usable(thread)) return;
+    thread->metrics->paused_ticks = g_live->paused_ticks;
+    read(thread->metrics, thread->metrics->last);
+}
+
+void reset_metrics(Thread* thread) {
+    for (CellIndex at = thread->record->first_metric; at != 0;) {
+        auto* part = cell_at<MetricPart>(at);
+        at = part->next;
+        part->entries = part->ticks = 0;
+        memset(part->values, 0, sizeof(part->values));
+    }
+    if (!is_usable(thread)) return;
+    resume_metrics(thread);
+    thread->metrics->begin_ticks = virtual_now(thread);
+}
+
+bool read_at_entry(Thread* thread, CellIndex node) {
+    if (!may_read(thread) || !is_due(cell_at<Node>(node))) return false;
+    settle_at(thread, thread->on.top->node);
+    thread->metrics->at = node;
+    return true;
+}
+
+void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool is_whole) {
+    if (!is_usable(thread)) return;
+    settle_at(thread, entry->node);
+    thread->metrics->at = (entry - 1)->node;
+    MetricPart* part = part_of(thread, entry->node);
+    if (part == nullptr) return;
+    part->entries += is_whole ? 1 : 0;
+    part->ticks += ticks;
+}
+
+void read_before_call(Call* call, CellIndex interval) {
+    Thread* thread = call->thread;
+    if (!may_read(thread)) return;
+    ThreadMetrics* metrics = thread->metrics;
+    const Node* node = call->node;
+    uint64_t lasts = node->count != 0 ? node->ticks / node->count : 0;
+    if (interval != 0) {
+        const Node* before = cell_at<Node>(interval);
+        if (before->count != 0) lasts += before->ticks / before->count;
+    }
+    const bool stops = node->site.call == static_cast<uint16_t>(MpiCall::kPcontrol);
+    const bool is_long = node->count < kFirstReads || lasts >= g_process.metric_least_ticks;
+    if (!is_long && !stops && metrics->call == 0) return;
+    const uint64_t start = now_ticks();
+    const CellIndex top = thread->on.top->node;
+    // Without probes around, the interval tells best where the thread was.
+    const bool by_interval = metrics->call == 0 && interval != 0 &&
+                             (metrics->after_call || measured_node(top) == thread->record->root);
+    uint64_t counted[kMetricLimit];
+    if (take(metrics, counted)) {
+        charge(thread, by_interval ? interval : where(metrics, top), counted);
+    }
+    metrics->at = top;
+    metrics->call = call->index;
+    metrics->after_call = false;
+    thread->slow_ticks += now_ticks() - start;
+}
+
+void read_after_call(Call* call) {
+    Thread* thread = call->thread;
+    if (!may_read(thread) || thread->metrics->call != call->index) return;
+    const uint64_t start = now_ticks();
+    settle_at(thread, thread->on.top->node);
+    thread->metrics->after_call = true;
+    MetricPart* part = part_of(thread, call->index);
+    if (part != nullptr) {
+        part->entries += 1;
+        part->ticks += call->ticks;
+    }
+    thread->slow_ticks += now_ticks() - start;
+}
+
+OwnCounts::OwnCounts(Thread* thread)
+    : thread_(thread != nullptr && is_usable(thread) ? thread : nullptr) {
+    if (thread_ != nullptr && !read(thread_->metrics, before_)) thread_ = nullptr;
+}
+
+OwnCounts::~OwnCounts() {
+    uint64_t after[kMetricLimit] = {};
+    if (thread_ == nullptr || !is_usable(thread_) || !read(thread_->metrics, after)) return;
+    for (int i = 0; i < g_source->count; ++i) thread_->metrics->last[i] += after[i] - before_[i];
+}
+
+}  // namespace dwell

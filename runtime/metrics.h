@@ -1,0 +1,84 @@
+// Hardware and software counts through PAPI, at the places of the tree (DESIGN 5.3: reads enter the
+// kernel, so they are made at nodes that last long enough, and are intrusion).
+//
+// A thread has one set of counters. At each reading what was counted since the one before goes to
+// the node where the thread was meanwhile, so that a count is never in two nodes: inclusive counts
+// are sums over the tree, made when the records are merged. Read are the entries of nodes that last
+// metric_least_ticks in the mean, and the first kFirstReads of each node, of which that is not
+// known yet. What other nodes count is part of what is around them.
+//
+// Where readings hang: probes of such nodes do not come the fast way (ProbeWay::kChecked,
+// kEntryRead); MPI calls look for samples in any case (Thread::ring_head).
+#ifndef DWELL_RUNTIME_METRICS_H_
+#define DWELL_RUNTIME_METRICS_H_
+
+#include "runtime/records.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+constexpr uint64_t kFirstReads = 4;
+constexpr uint64_t kReadShare = 100;  // a node lasts as many times what reading at it costs
+
+// What counts: PAPI, or what a test puts in its place.
+struct CounterSource {
+    int count;
+    void* (*open)();  // counting begins for the calling thread; null when that cannot be
+    bool (*read)(void* set, uint64_t* values);
+    void (*close)(void* set);
+};
+
+// Opens PAPI for what the options ask for, and begins to count for `thread`, the calling one. What
+// cannot be counted is said in one line. Once, when the record file is there.
+void open_metrics(Thread* thread);
+// The same with another source; `names` has a line for each count.
+void use_counters(Thread* thread, const CounterSource* source, const char* names);
+void forget_counters();  // for tests: threads' metrics have ended
+
+// The calling thread begins and ends to be counted. New threads of a process that makes them by the
+// thousand are not: beginning takes half a millisecond.
+void start_metrics(Thread* thread);
+void end_metrics(Thread* thread);
+// MPI_Pcontrol: what comes before a pause counts, what comes in it does not; all is forgotten.
+void pause_metrics(Thread* thread);
+void resume_metrics(Thread* thread);
+void reset_metrics(Thread* thread);
+
+inline bool metrics_on() { return g_process.metric_least_ticks != UINT64_MAX; }
+
+// The node is to be read when it is entered next.
+inline bool is_due(const Node* node) {
+    return node->count < kFirstReads || node->ticks >= node->count * g_process.metric_least_ticks;
+}
+
+// How a child that is found by `way` is remembered.
+inline ProbeWay remembered_way(ProbeWay way) {
+    return way == ProbeWay::kDown && metrics_on() ? ProbeWay::kChecked : way;
+}
+
+// A node of a probe is about to be opened: true when it was read, and is to be when it is closed.
+// Then its entry took `ticks`, or, when it is only taken away to be opened elsewhere, is no entry
+// of its own. The cost is the caller's to book.
+bool read_at_entry(Thread* thread, CellIndex node);
+void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool is_whole);
+
+// Before and after a communication statement; the time is booked as slow. `interval` comes before.
+void read_before_call(Call* call, CellIndex interval);
+void read_after_call(Call* call);
+
+// What is counted while it lives is dwell's own. For long work only.
+class OwnCounts {
+  public:
+    explicit OwnCounts(Thread* thread);
+    ~OwnCounts();
+    OwnCounts(const OwnCounts&) = delete;
+    OwnCounts& operator=(const OwnCounts&) = delete;
+
+  private:
+    Thread* thread_;
+    uint64_t before_[kMetricLimit];
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_METRICS_H_

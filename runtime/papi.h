@@ -1,0 +1,116 @@
+// The few functions of PAPI that dwell needs, found in libpapi when it is there: by dlopen, because
+// neither a program nor the command shall depend on it. Names and numbers are those of papi.h 7.
+#ifndef DWELL_RUNTIME_PAPI_H_
+#define DWELL_RUNTIME_PAPI_H_
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace dwell {
+
+struct Papi {
+    static constexpr int kOk = 0;
+    static constexpr int kNoSet = -1;
+    static constexpr int kConflict = -8;  // PAPI_ECNFLCT: more events than counters
+    static constexpr unsigned kPreset = 0x80000000u;
+    static constexpr unsigned kNative = 0x40000000u;
+    static constexpr int kFirst = 1;  // of an enumeration; then
+    static constexpr int kNext = 0;
+    static constexpr int kNameBytes = 1024;  // PAPI_HUGE_STR_LEN
+
+    int (*library_init)(int);
+    int (*thread_init)(unsigned long (*)());
+    int (*multiplex_init)();
+    int (*create_eventset)(int*);
+    int (*assign_eventset_component)(int, int);
+    int (*set_multiplex)(int);
+    int (*add_named_event)(int, const char*);
+    int (*start)(int);
+    int (*read)(int, long long*);
+    int (*stop)(int, long long*);
+    int (*cleanup_eventset)(int);
+    int (*destroy_eventset)(int*);
+    int (*unregister_thread)();
+    int (*event_name_to_code)(const char*, int*);
+    int (*event_code_to_name)(int, char*);
+    int (*enum_event)(int*, int);
+    int (*enum_cmp_event)(int*, int, int);
+    int (*num_components)();
+    const char* (*strerror)(int);
+    int version;  // as library_init takes it
+
+    // Opens the library, or, with RTLD_NOLOAD, looks whether the program has.
+    static void* open(int mode) {
+        for (const char* name :
+             {"libpapi.so.7.0", "libpapi.so.7.1", "libpapi.so.7.2", "libpapi.so"}) {
+            if (void* library = dlopen(name, mode)) return library;
+        }
+        return nullptr;
+    }
+    // False when a function is missing.
+    bool load(void* library) {
+        const bool all =
+            take(library, "PAPI_library_init", &library_init) &&
+            take(library, "PAPI_thread_init", &thread_init) &&
+            take(library, "PAPI_multiplex_init", &multiplex_init) &&
+            take(library, "PAPI_create_eventset", &create_eventset) &&
+            take(library, "PAPI_assign_eventset_component", &assign_eventset_component) &&
+            take(library, "PAPI_set_multiplex", &set_multiplex) &&
+            take(library, "PAPI_add_named_event", &add_named_event) &&
+            take(library, "PAPI_start", &start) && take(library, "PAPI_read", &read) &&
+            take(library, "PAPI_stop", &stop) &&
+            take(library, "PAPI_cleanup_eventset", &cleanup_eventset) &&
+            take(library, "PAPI_destroy_eventset", &destroy_eventset) &&
+            take(library, "PAPI_unregister_thread", &unregister_thread) &&
+            take(library, "PAPI_event_name_to_code", &event_name_to_code) &&
+            take(library, "PAPI_event_code_to_name", &event_code_to_name) &&
+            take(library, "PAPI_enum_event", &enum_event) &&
+            take(library, "PAPI_enum_cmp_event", &enum_cmp_event) &&
+            take(library, "PAPI_num_components", &num_components) &&
+            take(library, "PAPI_strerror", &strerror);
+        if (all) version = version_of(reinterpret_cast<void*>(library_init));
+        return all;
+    }
+    bool init() const { return version != 0 && library_init(version) == version; }
+
+    // Counts `event` for a moment: kOk, or why that cannot be.
+    int try_event(const char* event) const {
+        int set = kNoSet;
+        int result = create_eventset(&set);
+        if (result != kOk) return result;
+        long long value = 0;
+        result = add_named_event(set, event);
+        if (result == kOk) result = start(set);
+        if (result == kOk) result = stop(set, &value);
+        cleanup_eventset(set);
+        destroy_eventset(&set);
+        return result;
+    }
+
+  private:
+    template <typename Function>
+    static bool take(void* library, const char* name, Function* function) {
+        *function = reinterpret_cast<Function>(dlsym(library, name));
+        return *function != nullptr;
+    }
+    // PAPI_library_init takes the version it was compiled for, PAPI_VER_CURRENT, and returns the
+    // one it has; a wrong guess makes it fail with a negative code, so the version is read from the
+    // file name.
+    static int version_of(void* function) {
+        Dl_info where{};
+        char real[PATH_MAX];
+        if (dladdr(function, &where) == 0 || realpath(where.dli_fname, real) == nullptr) return 0;
+        const char* suffix = strstr(real, ".so.");
+        int major = 0;
+        int minor = 0;
+        if (suffix == nullptr || sscanf(suffix, ".so.%d.%d", &major, &minor) != 2) return 0;
+        return major << 24 | minor << 16;
+    }
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_PAPI_H_

@@ -1,0 +1,221 @@
+// PAPI as the source of counts (metrics.h): which of the events that were asked for work here, and
+// a set of them for each thread.
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/blocks.h"
+#include "runtime/job_name.h"
+#include "runtime/metrics.h"
+#include "runtime/papi.h"
+
+namespace dwell {
+
+namespace {
+
+Papi g_papi;
+int g_events = 0;
+char g_name[kMetricLimit][256];        // as asked for,
+char g_event[kMetricLimit][256 + 16];  // and as PAPI is told
+bool g_multiplexed = false;
+CounterSource g_papi_source{};
+
+// What `default` stands for: of each group the first that works; the second list where none of the
+// first does.
+constexpr const char* kHardware[][2] = {{"PAPI_TOT_CYC", nullptr},
+                                        {"PAPI_TOT_INS", nullptr},
+                                        {"PAPI_L3_TCM", "PAPI_L2_TCM"},
+                                        {"PAPI_FP_OPS", "PAPI_DP_OPS"}};
+constexpr const char* kSoftware[] = {"perf::TASK-CLOCK", "perf::PAGE-FAULTS",
+                                     "perf::CONTEXT-SWITCHES"};
+
+// Adds all events to the set; what add_named_event said of the one that failed.
+int fill(int set) {
+    if (g_multiplexed) {
+        if (g_papi.assign_eventset_component(set, 0) != Papi::kOk) return Papi::kConflict;
+        if (g_papi.set_multiplex(set) != Papi::kOk) return Papi::kConflict;
+    }
+    for (int i = 0; i < g_events; ++i) {
+        const int result = g_papi.add_named_event(set, g_event[i]);
+        if (result != Papi::kOk) return result;
+    }
+    return g_papi.start(set);
+}
+
+void destroy(int set) {
+    g_papi.cleanup_eventset(set);
+    g_papi.destroy_eventset(&set);
+}
+
+// The set's number, plus one.
+void* open_set() {
+    int set = Papi::kNoSet;
+    if (g_papi.create_eventset(&set) != Papi::kOk) return nullptr;
+    if (fill(set) != Papi::kOk) {
+        destroy(set);
+        return nullptr;
+    }
+    return reinterpret_cast<void*>(static_cast<intptr_t>(set) + 1);
+}
+
+int number_of(void* set) { return static_cast<int>(reinterpret_cast<intptr_t>(set) - 1); }
+
+bool read_set(void* set, uint64_t* values) {
+    long long counted[kMetricLimit] = {};
+    if (g_papi.read(number_of(set), counted) != Papi::kOk) return false;
+    for (int i = 0; i < g_events; ++i) values[i] = static_cast<uint64_t>(counted[i]);
+    return true;
+}
+
+void close_set(void* set) {
+    long long counted[kMetricLimit] = {};
+    g_papi.stop(number_of(set), counted);
+    destroy(number_of(set));
+    g_papi.unregister_thread();
+}
+
+bool all_work() {
+    int set = Papi::kNoSet;
+    if (g_papi.create_eventset(&set) != Papi::kOk) return false;
+    long long counted[kMetricLimit] = {};
+    const int result = fill(set);
+    if (result == Papi::kOk) g_papi.stop(set, counted);
+    destroy(set);
+    return result == Papi::kOk;
+}
+
+// What happens in the kernel, to which PAPI does not look of itself: of switches nothing would be
+// left. Other events are those of the program's own code.
+enum class InKernel { kNo, kAlso, kOnly };
+InKernel happens_in_kernel(const char* name) {
+    constexpr char kPerf[] = "perf::";
+    if (strncmp(name, kPerf, strlen(kPerf)) != 0) return InKernel::kNo;
+    const char* const event = name + strlen(kPerf);
+    if (strchr(event, ':') != nullptr) return InKernel::kNo;  // its user knows
+    const bool switches = strstr(event, "SWITCHES") != nullptr ||
+                          strstr(event, "MIGRATIONS") != nullptr || strcmp(event, "CS") == 0;
+    if (switches) return InKernel::kOnly;
+    return strstr(event, "FAULTS") != nullptr ? InKernel::kAlso : InKernel::kNo;
+}
+
+// `event` is counted from now on, if it works, alone and with those before it.
+bool add_as(const char* name, const char* event) {
+    if (g_papi.try_event(event) != Papi::kOk) return false;
+    strcpy(g_name[g_events], name);
+    strcpy(g_event[g_events++], event);
+    if (all_work()) return true;
+    if (!g_multiplexed) {
+        g_multiplexed = true;
+        if (all_work()) return true;
+        g_multiplexed = false;
+    }
+    g_events -= 1;
+    return false;
+}
+
+bool add_event(const char* name) {
+    if (g_events == static_cast<int>(kMetricLimit) || strlen(name) >= sizeof(g_name[0])) {
+        return false;
+    }
+    const InKernel kernel = happens_in_kernel(name);
+    if (kernel != InKernel::kNo) {
+        char event[sizeof(g_event[0])];
+        snprintf(event, sizeof(event), "%.255s:u=1:k=1", name);
+        if (add_as(name, event)) return true;
+    }
+    return kernel != InKernel::kOnly && add_as(name, name);
+}
+
+void add_defaults() {
+    for (const auto& group : kHardware) {
+        for (const char* name : group) {
+            if (name != nullptr && add_event(name)) break;
+        }
+    }
+    if (g_events != 0) return;
+    for (const char* name : kSoftware) add_event(name);
+}
+
+void append_line(char* text, size_t size, const char* line) {
+    const size_t used = strlen(text);
+    const size_t bytes = strlen(line);
+    if (used + bytes + 2 > size) return;
+    if (used != 0) text[used] = '\n';
+    memcpy(text + used + (used != 0 ? 1 : 0), line, bytes + 1);
+}
+
+// Adds what the list asks for; what does not work becomes a line of `missing`.
+void add_listed(const char* list, char* missing, size_t size) {
+    char names[sizeof(Options::metrics)];
+    snprintf(names, sizeof(names), "%s", list);
+    char* rest = nullptr;
+    for (char* name = strtok_r(names, ",", &rest); name != nullptr;
+         name = strtok_r(nullptr, ",", &rest)) {
+        if (strcmp(name, "default") == 0) {
+            add_defaults();
+        } else if (!add_event(name)) {
+            append_line(missing, size, name);
+        }
+    }
+}
+
+bool says_it() { return launcher_rank() <= 0 && !g_process.options.quiet; }
+
+void say_missing(const char* missing, bool any) {
+    if (!says_it()) return;
+    char line[300];
+    snprintf(line, sizeof(line), "%s", missing);
+    for (char* at = line; *at != '\0'; ++at) {
+        if (*at == '\n') *at = ' ';
+    }
+    warn(
+        "cannot count %s here%s: hardware counters need a processor, or virtual machine, that has "
+        "them; else kernel.perf_event_paranoid of 2 or less (1 for switches), and in a container "
+        "leave for perf_event_open (CAP_PERFMON, or a seccomp profile that allows it)",
+        line, any ? ", the rest is counted" : ", and nothing else");
+}
+
+bool open_papi() {
+    // The program's own sets would not count beside dwell's.
+    if (Papi::open(RTLD_LAZY | RTLD_NOLOAD) != nullptr) {
+        if (says_it()) warn("no metrics: the program uses PAPI itself; the rest works");
+        return false;
+    }
+    void* library = Papi::open(RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr || !g_papi.load(library) || !g_papi.init()) {
+        if (says_it()) warn("no metrics: libpapi was not found (libpapi7.0); the rest works");
+        return false;
+    }
+    return g_papi.thread_init(pthread_self) == Papi::kOk && g_papi.multiplex_init() == Papi::kOk;
+}
+
+}  // namespace
+
+void open_metrics(Thread* thread) {
+    const char* list = g_process.options.metrics;
+    if (*list == '\0') return;
+    const Busy busy;
+    if (!open_papi()) return;
+    char missing[sizeof(Options::metrics)] = {};
+    add_listed(list, missing, sizeof(missing));
+    FileHeader* header = g_process.header;
+    if (*missing != '\0') {
+        header->metrics_missing = write_text(thread, missing, strlen(missing));
+        say_missing(missing, g_events != 0);
+    } else if (g_events == 0 && says_it()) {
+        warn(
+            "nothing can be counted here, not even by the kernel (kernel.perf_event_paranoid above "
+            "2, or a container without perf_event_open): no metrics, the rest works");
+    }
+    if (g_events == 0) return;
+    if (g_multiplexed) {
+        __atomic_fetch_or(&header->flags, uint32_t{kFileMultiplexed}, __ATOMIC_RELAXED);
+    }
+    char names[kMetricLimit * sizeof(g_name[0])] = {};
+    for (int i = 0; i < g_events; ++i) append_line(names, sizeof(names), g_name[i]);
+    g_papi_source = {g_events, open_set, read_set, close_set};
+    use_counters(thread, &g_papi_source, names);
+}
+
+}  // namespace dwell

@@ -1,0 +1,33 @@
+// Metrics at every node of a profile: exclusive and inclusive counts.
+#ifndef DWELL_SUMMARIZE_METRIC_COUNTS_H_
+#define DWELL_SUMMARIZE_METRIC_COUNTS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "summarize/merged.h"
+#include "summarize/profile.h"
+#include "summarize/profile_tree.h"
+
+namespace dwell {
+
+// Fills Profile::metrics. `interval_owner` gives, for merged interval nodes, the node of the
+// profile that owns their computation. Inclusive = own + the children's, for each metric.
+void add_metrics(const Merged& merged, const ProfileTree& tree,
+                 const std::vector<uint32_t>& interval_owner, Profile* profile);
+
+// The counts of a node; null when it has none.
+const ProfileCounts* counts_of(const ProfileMetrics& metrics, uint32_t node);
+
+// The unit of a metric, "ns" or empty: a number.
+std::string_view metric_unit(std::string_view name);
+
+// Why a node has no counts of its own, or how many of its entries have, in words; empty when all
+// have, and where there is nothing to say of entries.
+std::string counted_entries(const Profile& profile, uint32_t node);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_METRIC_COUNTS_H_
