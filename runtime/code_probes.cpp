@@ -92,7 +92,7 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
         const uint64_t mixed = mixed_call(call, frame->return_address);
         if (is_told(*top, procedure) && top != thread->on.limit) {
             thread->known_children[known_child_slot(function, mixed, parent)] = {
-                function, mixed, parent, parent, static_cast<uint32_t>(procedure - slot),
+                function,       mixed, parent, parent, static_cast<uint32_t>(procedure - slot),
                 ProbeWay::kTold};
             push_unbooked(thread, row_of(function, call), procedure);
             return;

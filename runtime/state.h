@@ -100,9 +100,9 @@ constexpr int kKnownPaths = 32768;
 
 // How a probe gets from the innermost open node to its own: to a child; back to the same node or
 // one further out (recursion); or, when the record file is full, to a node that all paths share. To
-// a node that is only counted it opens none, nor where another probe told of the procedure. A checked
-// child goes down like any other, but first it is seen whether it has come to last long enough for
-// metrics (metrics.h).
+// a node that is only counted it opens none, nor where another probe told of the procedure. A
+// checked child goes down like any other, but first it is seen whether it has come to last long
+// enough for metrics (metrics.h).
 enum class ProbeWay : uint8_t { kDown, kSame, kBack, kShared, kCounted, kTold, kChecked };
 
 // Where a probe leads from an open node: see probes.h.
