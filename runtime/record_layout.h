@@ -16,7 +16,7 @@
 //       cells)
 //     TextRecord (1 cell or more)                  linked from FileHeader::first_text
 //     GridRecord (1 cell)                          linked from FileHeader::first_grid
-//     ProbeEntry stacks                            from ThreadRecord::probe_stack
+//     ProbeEntry stacks, MovedEntry (probes.h)     from ThreadRecord::probe_stack
 //
 // Times are ticks of the clock that the header describes; ticks become nanoseconds when the file is
 // read. Writer: runtime/arena.cpp, runtime/records.cpp. Reader: summarize/record_reader.cpp.
