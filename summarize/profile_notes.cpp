@@ -332,7 +332,8 @@ class Notes {
         }
         const size_t places = met.size();
         if (places == 0) return;
-        const std::string more = off == 0 ? "" : fmt::format(", and about {} more not at all", two_digits(off));
+        const std::string more =
+            off == 0 ? "" : fmt::format(", and about {} more not at all", two_digits(off));
         add(fmt::format(
             "{} {} of {} {} counted without time, to save cost, as an enabling profile wants or "
             "deeper than open entries are kept{}; what is estimated of their time (~) was measured "

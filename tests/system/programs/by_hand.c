@@ -3,10 +3,13 @@
  *
  *   block around:            1, in it:
  *     phase step:           10, last iteration 9, in each:
- *       block work:          3 times, volume 100 each: 30, 3000; in each a marker event with 2: 30,
- * 60 block recursive:     4 deep: 40, of them 30 untimed, volume 1 at the innermost: 10 block from
- * a function: begun in start(), ended in stop(): 5 C scope:               7 grid: 3 x 4 x 5, the
- * second periodic, at 2 3 4 What begins in the pause is not recorded.
+ *       block work:          3 times, volume 100 each: 30, 3000
+ *         marker event:      30, volume 2 each: 60
+ *     block recursive:       4 deep: 40, of them 30 untimed, volume 1 at the innermost: 10
+ *     block from a function: begun in start(), ended in stop(): 5
+ *     C scope:               7
+ *   grid:                    3 x 4 x 5, the second periodic, at 2 3 4
+ *   What begins in the pause is not recorded.
  */
 #include "dwell.h"
 

@@ -1,7 +1,10 @@
-/* Blocks that end outside of the loop or procedure they began in, with dwell's compilers or without.
+/* Blocks that end outside of the loop or procedure they began in, with probes or without.
  * Entries, and how long each is at least:
- *     phase step 5, 4 ms, the last one ended after the loop; first 1, 4 ms; second 1, 8 ms, of which
- *     half lies after the end of first; recursive 4, 4 ms
+ *
+ *   phase step:   5, 4 ms, the last one ended after the loop
+ *   first:        1, 4 ms
+ *   second:       1, 8 ms, of which half lies after the end of first
+ *   recursive:    4, 4 ms
  */
 #include <dwell.h>
 #include <time.h>
