@@ -88,6 +88,11 @@ struct Sum {
         totals.abandoned += from.totals.abandoned;
         totals.off_entries += from.totals.off_entries;
         totals.estimated_ns += from.totals.estimated_ns;
+        if (from.kind == SiteKind::kCall) {
+            for (const uint32_t called : from.children) {
+                totals.estimated_ns += profile.nodes[called].totals.estimated_ns;
+            }
+        }
         totals.volume += from.totals.volume;
         totals.omp_wait_ns += from.totals.omp_wait_ns;
         totals.omp_start_ns += from.totals.omp_start_ns;
@@ -277,8 +282,11 @@ class SiteReport {
                               9),
                      Tone::kName);
             line.add(pad_left(sum.totals.count == 0 ? "" : count_text(sum.totals.count), 9));
-            line.add("  ").add(cut_middle(text, canvas_->width() - line.width(), utf8_),
-                               Tone::kName);
+            const std::string more =
+                sum.totals.estimated_ns == 0 ? "" : "  ~" + time(sum.totals.estimated_ns) + " more";
+            const int room = canvas_->width() - line.width() - 2 - display_width(more);
+            line.add("  ").add(cut_middle(text, room, utf8_), Tone::kName);
+            line.add(more, Tone::kDim);
             canvas_->put(line);
         }
     }

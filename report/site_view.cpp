@@ -172,7 +172,13 @@ void draw_site_list(const Profile& profile, size_t limit, Canvas* canvas) {
         line.add(" ");
         add_shares(profile, site, canvas->utf8(), &line);
         line.add("  ");
-        add_site(profile, site.node, canvas->width() - line.width(), canvas->utf8(), &line);
+        const double untimed_ns =
+            static_cast<double>(site.totals.estimated_ns) / rank_count(profile);
+        const std::string more =
+            untimed_ns == 0 ? "" : "  ~" + time_text(untimed_ns, canvas->utf8()) + " more";
+        const int room = canvas->width() - line.width() - display_width(more);
+        add_site(profile, site.node, room, canvas->utf8(), &line);
+        line.add(more, Tone::kDim);
         canvas->put(line);
     }
 }

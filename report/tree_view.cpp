@@ -386,8 +386,9 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
     }
     const bool probed = has_source_probes(profile);
     const bool with_omp = has_openmp(profile);
-    head.add(fmt::format("  procedure{}{} or MPI call, line", probed ? ", loop" : "",
-                         with_omp ? ", OpenMP construct" : ""),
+    const bool with_mpi = !is_serial(profile);
+    head.add(fmt::format("  procedure{}{}{}, line", probed ? ", loop" : "",
+                         with_omp ? ", OpenMP construct" : "", with_mpi ? " or MPI call" : ""),
              Tone::kDim);
     canvas->put(head);
     const TreeBuilder builder(profile, options);
@@ -397,7 +398,10 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
         canvas->paragraph("  [n]: n levels deep, too many to draw all of them.", 2, Tone::kDim);
     }
     const char* const times =
-        with_omp && !probed && is_serial(profile) ? "Times of OpenMP's constructs are measured."
+        with_omp && !probed && !with_mpi ? "Times of OpenMP's constructs are measured."
+        : probed && !with_mpi
+            ? "Times of procedures and loops are measured by probes, and estimated (~) where "
+              "entries were counted without time."
         : probed
             ? "Times of procedures and loops are measured by probes, and estimated (~) where "
               "entries were counted without time or there are no probes: what lies between two "

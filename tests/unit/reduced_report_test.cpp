@@ -62,6 +62,22 @@ TEST(ReducedReport, SitesStandWhereTheirEstimateBelongs) {
     EXPECT_LT(sites.find("example.c:40  hot"), sites.find("example.c:30  cold")) << sites;
 }
 
+TEST(ReducedReport, WhatASiteHoldsSaysWhatIsEstimatedOfIt) {
+    const auto text = write_site_report(reduced_profile(0), "main", TextOptions());
+    ASSERT_TRUE(text);
+    const size_t hot = text->find("call hot");
+    ASSERT_NE(hot, std::string::npos) << *text;
+    EXPECT_LT(hot, text->find("call cold")) << *text;
+    const std::string line = text->substr(hot, text->find('\n', hot) - hot);
+    EXPECT_NE(line.find("~600 ms more"), std::string::npos) << line;
+}
+
+TEST(ReducedReport, WithoutMpiNothingSpeaksOfIt) {
+    const std::string serial = report(reduced_profile(kFileSerial));
+    EXPECT_EQ(serial.find("MPI"), std::string::npos) << serial;
+    EXPECT_NE(report(reduced_profile(0)).find("or MPI call"), std::string::npos);
+}
+
 TEST(ReducedReport, TrustTellsWhatWasNotCounted) {
     const std::string text = report(reduced_profile(0));
     EXPECT_NE(text.find("1 place partly counted without time, about 2.00 M of its entries not at "
