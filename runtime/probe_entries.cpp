@@ -158,38 +158,48 @@ inline void end_counted(Thread* thread, const SiteRow* row, const uint64_t* slot
     end_charged(thread, g_process.probe_count_ticks, row, slot);
 }
 
-// What is rarer stands in functions of its own, so that the common case need not save registers for
-// it: here recursion, sites that only count, and those that metrics are read at, if they last long
-// enough. False when that takes the slow way.
-__attribute__((noinline)) bool enter_otherwise(Thread* thread, const SiteRow* row,
+// Probes that do not come the fast way: for the compiler rare, so that the fast way has no detours.
+DWELL_COLD void enter_unusually(const SiteRow* row, const uint64_t* slot) {
+    if (!is_off(t_thread)) dwell_slowly(enter_slowly, row, slot, 0);
+}
+
+// What is rarer stands in functions of its own, which end the change and what the probe does, so
+// that the common case need not save registers for them: here recursion, sites that only count, and
+// those that metrics are read at, the slow way, if they last long enough.
+__attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* row,
                                                const uint64_t* slot, const KnownChild& known) {
     Node* const node = cell_at<Node>(known.node);
-    if (known.way == ProbeWay::kChecked && is_due(node)) return false;
+    if (known.way == ProbeWay::kChecked && is_due(node)) {
+        end_change(thread);
+        enter_unusually(row, slot);
+        return;
+    }
     if (known.way == ProbeWay::kCounted) {
         count_untimed(node);
         end_counted(thread, row, slot);
-        return true;
+        return;
     }
     push_on_way(thread, known.node, known.way, reinterpret_cast<uint64_t>(row),
                 reinterpret_cast<uint64_t>(slot));
     end_change(thread);
-    return true;
 }
-// Deeper than open entries are kept: an entry only counts. False when its node is not known or has
-// no second line yet.
-__attribute__((noinline)) bool count_too_deep(Thread* thread, const SiteRow* row,
+// Deeper than open entries are kept: an entry only counts; the slow way when its node is not known
+// or has no second line yet.
+__attribute__((noinline)) void count_too_deep(Thread* thread, const SiteRow* row,
                                               const uint64_t* slot, uint64_t return_address) {
     const auto key = reinterpret_cast<uint64_t>(row);
     const CellIndex parent = thread->on.top->node;
     const KnownChild& known = thread->known_children[known_child_slot(key, return_address, parent)];
-    if (known.row != key || known.return_address != return_address || known.parent != parent) {
-        return false;
+    const bool is_known =
+        known.row == key && known.return_address == return_address && known.parent == parent;
+    Node* const node = is_known ? cell_at<Node>(known.node) : nullptr;
+    if (node == nullptr || node->part == 0) {
+        end_change(thread);
+        enter_unusually(row, slot);
+        return;
     }
-    Node* const node = cell_at<Node>(known.node);
-    if (node->part == 0) return false;
     count_untimed(node);
     end_counted(thread, row, slot);
-    return true;
 }
 
 // Opens the child of the innermost entry that `row` and `return_address` lead to, if it is known,
@@ -200,7 +210,8 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
     const ProbeEntry* const top = thread->on.top;
     if (top == thread->on.limit) [[unlikely]] {
         if (reinterpret_cast<uint64_t>(slot) == top->frame) return false;
-        return count_too_deep(thread, row, slot, return_address);
+        count_too_deep(thread, row, slot, return_address);
+        return true;
     }
     const auto key = reinterpret_cast<uint64_t>(row);
     const KnownChild* known =
@@ -212,7 +223,8 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
         return false;
     }
     if (known->way != ProbeWay::kDown) [[unlikely]] {
-        return enter_otherwise(thread, row, slot, *known);
+        enter_otherwise(thread, row, slot, *known);
+        return true;
     }
     push_entry(thread, known->node, key, reinterpret_cast<uint64_t>(slot), 0);
     end_change(thread);
@@ -248,10 +260,6 @@ bool is_open_in_pause(const Thread* thread, const SiteRow* row, uint64_t frame) 
            top->frame == frame;
 }
 
-// Probes that do not come the fast way: for the compiler rare, so that the fast way has no detours.
-DWELL_COLD void enter_unusually(const SiteRow* row, const uint64_t* slot) {
-    if (!is_off(t_thread)) dwell_slowly(enter_slowly, row, slot, 0);
-}
 DWELL_COLD void leave_unusually(const SiteRow* row, const uint64_t* slot, uint64_t iterations) {
     const Thread* const thread = t_thread;
     if (thread == nullptr) return;
