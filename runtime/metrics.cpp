@@ -9,13 +9,12 @@
 
 namespace dwell {
 
+struct MetricSlot {
+    CellIndex node;  // 0 = free
+    CellIndex part;
+};
+
 struct ThreadMetrics {
-    static constexpr uint32_t kSlots =
-        4096;  // three quarters are used; more nodes are searched for
-    struct Slot {
-        CellIndex node;
-        CellIndex part;
-    };
     void* set;
     uint64_t last[kMetricLimit];  // as read last
     uint64_t paused_ticks;        // of the live page, as last seen
@@ -23,8 +22,11 @@ struct ThreadMetrics {
     CellIndex call;               // the communication statement that is read now, or 0
     bool after_call;              // one has ended since any other reading
     uint64_t begin_ticks;         // virtual
+    uint64_t first_reads;         // entries of nodes of which nothing was known,
+    uint64_t first_reads_from;    // since then: real ticks
+    MetricSlot* slots;            // a power of two, of which three quarters are used
+    uint32_t slot_count;
     uint32_t used;
-    Slot slots[kSlots];
 };
 
 namespace {
@@ -33,6 +35,7 @@ const CounterSource* g_source = nullptr;
 uint64_t g_read_counts[kMetricLimit];  // what a reading itself counts
 // Beside the reading: the way of a probe that is not the fast one, there and back.
 constexpr uint64_t kSlowWays_ns = 1000;
+constexpr uint32_t kFirstSlots = 4096;
 // Threads for which no price is asked; more when their start took less than 1 % of the time.
 constexpr uint32_t kFreeThreads = 64;
 std::atomic<uint32_t> g_threads{0};
@@ -79,19 +82,49 @@ CellIndex search_part(const Thread* thread, CellIndex node) {
     return 0;
 }
 
+// Of the node, or the free one where it is to be put.
+MetricSlot* slot_of(const ThreadMetrics* metrics, CellIndex node) {
+    const uint32_t last = metrics->slot_count - 1;
+    uint32_t slot = (node * 0x9e3779b1u) & last;
+    while (metrics->slots[slot].node != 0 && metrics->slots[slot].node != node) {
+        slot = (slot + 1) & last;
+    }
+    return &metrics->slots[slot];
+}
+
+// With all pages there: what a page fault would count would be the program's.
+void* map_filled(size_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return memory != MAP_FAILED ? memory : nullptr;
+}
+
+// Makes room for one more; false when there is no memory: more nodes are searched for.
+bool make_room(ThreadMetrics* metrics) {
+    if (metrics->used < metrics->slot_count / 4 * 3) return true;
+    const int saved_errno = errno;
+    const uint32_t slot_count = metrics->slot_count != 0 ? metrics->slot_count * 4 : kFirstSlots;
+    void* memory = map_filled(slot_count * sizeof(MetricSlot));
+    errno = saved_errno;
+    if (memory == nullptr) return false;
+    const ThreadMetrics before = *metrics;
+    metrics->slots = static_cast<MetricSlot*>(memory);
+    metrics->slot_count = slot_count;
+    for (uint32_t i = 0; i < before.slot_count; ++i) {
+        const MetricSlot& slot = before.slots[i];
+        if (slot.node != 0) *slot_of(metrics, slot.node) = slot;
+    }
+    if (before.slots != nullptr) munmap(before.slots, before.slot_count * sizeof(MetricSlot));
+    return true;
+}
+
 // The counts of `node`, or null when there is no room.
 MetricPart* part_of(Thread* thread, CellIndex node) {
     ThreadMetrics* metrics = thread->metrics;
-    uint32_t slot = (node * 0x9e3779b1u) % ThreadMetrics::kSlots;
-    while (metrics->slots[slot].node != 0) {
-        if (metrics->slots[slot].node == node) {
-            return cell_at<MetricPart>(metrics->slots[slot].part);
-        }
-        slot = (slot + 1) % ThreadMetrics::kSlots;
-    }
-    const bool is_full = metrics->used >= ThreadMetrics::kSlots / 4 * 3;
-    // An ended thread's records are another one's now.
-    const CellIndex known = is_full || metrics->used == 0 ? search_part(thread, node) : 0;
+    MetricSlot* slot = slot_of(metrics, node);
+    if (slot->node != 0) return cell_at<MetricPart>(slot->part);
+    const bool has_room = make_room(metrics);
+    const CellIndex known = has_room ? 0 : search_part(thread, node);
     const CellIndex cell = known != 0 ? known : take_cells(thread, kMetricCells);
     if (cell == 0) return nullptr;
     auto* part = cell_at<MetricPart>(cell);
@@ -100,22 +133,20 @@ MetricPart* part_of(Thread* thread, CellIndex node) {
         part->next = thread->record->first_metric;
         __atomic_store_n(&thread->record->first_metric, cell, __ATOMIC_RELEASE);
     }
-    if (!is_full) {
-        metrics->slots[slot] = {node, cell};
+    if (has_room) {
+        *slot_of(metrics, node) = {node, cell};
         metrics->used += 1;
     }
     return part;
 }
 
+// An ended thread's records are this one's now.
 void remember_parts(Thread* thread) {
     for (CellIndex at = thread->record->first_metric; at != 0;) {
-        auto* part = cell_at<MetricPart>(at);
-        ThreadMetrics* metrics = thread->metrics;
-        if (metrics->used >= ThreadMetrics::kSlots / 4 * 3) return;
-        uint32_t slot = (part->node * 0x9e3779b1u) % ThreadMetrics::kSlots;
-        while (metrics->slots[slot].node != 0) slot = (slot + 1) % ThreadMetrics::kSlots;
-        metrics->slots[slot] = {part->node, at};
-        metrics->used += 1;
+        const auto* part = cell_at<MetricPart>(at);
+        if (!make_room(thread->metrics)) return;
+        *slot_of(thread->metrics, part->node) = {part->node, at};
+        thread->metrics->used += 1;
         at = part->next;
     }
 }
@@ -158,6 +189,28 @@ uint64_t virtual_now(const Thread* thread) {
     return now_ticks() - record->intrusion_ticks - record->paused_ticks - thread->slow_ticks;
 }
 
+void count_first_reads(ThreadMetrics* metrics) {
+    metrics->first_reads = 0;
+    metrics->first_reads_from = now_ticks();
+}
+
+bool has_been_long(const Node* node) {
+    return node->count != 0 && node->ticks >= node->count * g_process.metric_least_ticks;
+}
+
+// A node of which nothing is known may be read: in programs of many nodes that would else be most
+// of the time. Counts.
+bool may_read_first(const Thread* thread) {
+    ThreadMetrics* metrics = thread->metrics;
+    if (metrics->first_reads >= kFreeReads) {
+        const uint64_t paid = metrics->first_reads - kFreeReads + 1;
+        const uint64_t lasted = now_ticks() - metrics->first_reads_from;
+        if (lasted / paid < g_process.metric_least_ticks) return false;
+    }
+    metrics->first_reads += 1;
+    return true;
+}
+
 // What a reading takes and counts: the least of some, as interruptions only add.
 void calibrate_reading(ThreadMetrics* metrics) {
     constexpr int kRounds = 64;
@@ -185,25 +238,36 @@ void calibrate_reading(ThreadMetrics* metrics) {
     g_process.metric_least_ticks = header->metric_least_ticks;
 }
 
+void drop_metrics(Thread* thread) {
+    ThreadMetrics* metrics = thread->metrics;
+    thread->metrics = nullptr;
+    if (metrics->slots != nullptr) munmap(metrics->slots, metrics->slot_count * sizeof(MetricSlot));
+    munmap(metrics, sizeof(ThreadMetrics));
+}
+
+bool make_metrics(Thread* thread) {
+    thread->metrics = static_cast<ThreadMetrics*>(map_filled(sizeof(ThreadMetrics)));
+    if (thread->metrics == nullptr) return false;
+    if (make_room(thread->metrics)) {
+        remember_parts(thread);
+        return true;
+    }
+    drop_metrics(thread);
+    return false;
+}
+
 bool begin(Thread* thread) {
     const Busy busy;
     const int saved_errno = errno;
+    const bool is_new = thread->metrics == nullptr;
+    if (is_new && !make_metrics(thread)) return false;
     ThreadMetrics* metrics = thread->metrics;
-    if (metrics == nullptr) {
-        void* memory = mmap(nullptr, sizeof(ThreadMetrics), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED) return false;
-        metrics = static_cast<ThreadMetrics*>(memory);
-    }
     metrics->set = g_source->open();
     errno = saved_errno;
     if (metrics->set == nullptr) {
-        if (thread->metrics == nullptr) munmap(metrics, sizeof(ThreadMetrics));
+        if (is_new) drop_metrics(thread);
         return false;
     }
-    const bool is_new = thread->metrics == nullptr;
-    thread->metrics = metrics;
-    if (is_new) remember_parts(thread);
     metrics->at = thread->record->root;
     metrics->call = 0;
     metrics->after_call = false;
@@ -215,6 +279,7 @@ void begin_to_count(Thread* thread) {
     metrics->paused_ticks = g_live->paused_ticks;
     read(metrics, metrics->last);
     metrics->begin_ticks = virtual_now(thread);
+    count_first_reads(metrics);
     watch_calls(thread);
 }
 
@@ -292,10 +357,12 @@ void reset_metrics(Thread* thread) {
     if (!is_usable(thread)) return;
     resume_metrics(thread);
     thread->metrics->begin_ticks = virtual_now(thread);
+    count_first_reads(thread->metrics);
 }
 
 bool read_at_entry(Thread* thread, CellIndex node) {
     if (!may_read(thread) || !is_due(cell_at<Node>(node))) return false;
+    if (!has_been_long(cell_at<Node>(node)) && !may_read_first(thread)) return false;
     settle_at(thread, thread->on.top->node);
     thread->metrics->at = node;
     return true;
@@ -322,8 +389,9 @@ void read_before_call(Call* call, CellIndex interval) {
         if (before->count != 0) lasts += before->ticks / before->count;
     }
     const bool stops = node->site.call == static_cast<uint16_t>(MpiCall::kPcontrol);
-    const bool is_long = node->count < kFirstReads || lasts >= g_process.metric_least_ticks;
-    if (!is_long && !stops && metrics->call == 0) return;
+    const bool is_long = lasts >= g_process.metric_least_ticks;
+    const bool is_first = !is_long && node->count < kFirstReads && may_read_first(thread);
+    if (!is_long && !is_first && !stops && metrics->call == 0) return;
     const uint64_t start = now_ticks();
     const CellIndex top = thread->on.top->node;
     // Without probes around, the interval tells best where the thread was.

@@ -181,6 +181,54 @@ TEST_F(Metrics, WhatIsTooShortCountsForWhatIsAround) {
     EXPECT_EQ(counts(brief).values[0], kFirstReads + 20);
 }
 
+// So many nodes that four readings of each would be more than 1 % of the time: what is not read
+// counts for what is around.
+TEST_F(Metrics, FirstReadingsAreBounded) {
+    constexpr uint64_t kMore = 100;
+    g_process.metric_least_ticks = uint64_t{1} << 40;
+    BlockName* around = block("bounded");
+    uint64_t read = 0;
+    begin_block(around);
+    for (uint64_t i = 0; i < kFreeReads + kMore; ++i) {
+        BlockName* name = block("bounded " + std::to_string(i));
+        begin_block(name);
+        count(1);
+        end_block(name);
+        read += counts(name).entries;
+    }
+    end_block(around);
+    EXPECT_EQ(read, kFreeReads - 1);
+    EXPECT_EQ(counts(around).values[0], kMore + 1);
+    EXPECT_EQ(sum_since(), kFreeReads + kMore);
+    // Time has passed: more may be read.
+    g_process.metric_least_ticks = 1;
+    BlockName* later = block("bounded later");
+    begin_block(later);
+    end_block(later);
+    EXPECT_EQ(counts(later).entries, 1u);
+}
+
+TEST_F(Metrics, ManyNodesAreFound) {
+    constexpr uint64_t kNames = 100;  // each in each: 10 000 nodes
+    for (int round = 0; round < 2; ++round) {
+        for (uint64_t i = 0; i < kNames; ++i) {
+            BlockName* outer = block("outer " + std::to_string(i));
+            begin_block(outer);
+            for (uint64_t j = 0; j < kNames; ++j) {
+                BlockName* inner = block("inner " + std::to_string(j));
+                begin_block(inner);
+                count(j);
+                end_block(inner);
+            }
+            end_block(outer);
+        }
+    }
+    EXPECT_EQ(counts(block("outer 99")).entries, 2u);
+    EXPECT_EQ(counts(block("inner 99")).entries, 2 * kNames);
+    EXPECT_EQ(counts(block("inner 99")).values[0], 2 * kNames * 99);
+    EXPECT_EQ(sum_since(), 2 * kNames * (kNames * (kNames - 1) / 2));
+}
+
 TEST_F(Metrics, ReadingIsIntrusion) {
     BlockName* name = block("intrusion");
     const uint64_t before = t_thread->slow_ticks;
