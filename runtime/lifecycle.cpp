@@ -215,6 +215,7 @@ void check_out_directory() {
 // unobserved, and one line has said why.
 bool attach_process(bool with_mpi) {
     const OwnWork own;
+    const uint64_t start = now_ticks();
     const char* why = nullptr;
     char text[kStatusMessageBytes];
     if (with_mpi && !load_mpi(&why)) {
@@ -277,6 +278,7 @@ bool attach_process(bool with_mpi) {
     // The first thread's computation begins with the process.
     thread->record->start_ticks = g_process.start_ticks;
     thread->last_ticks = g_process.start_ticks;
+    thread->attached_ticks = start;
     open_metrics(thread);
     g_attached = true;
     if (with_mpi) announce_observed();

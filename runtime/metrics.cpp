@@ -22,6 +22,7 @@ struct ThreadMetrics {
     CellIndex call;               // the communication statement that is read now, or 0
     bool after_call;              // one has ended since any other reading
     uint64_t begin_ticks;         // virtual
+    uint64_t rest_ticks;          // virtual: of the last read_at_rest()
     uint64_t first_reads;         // entries of nodes of which nothing was known,
     uint64_t first_reads_from;    // since then: real ticks
     MetricSlot* slots;            // a power of two, of which three quarters are used
@@ -36,6 +37,7 @@ uint64_t g_read_counts[kMetricLimit];  // what a reading itself counts
 // Beside the reading: the way of a probe that is not the fast one, there and back.
 constexpr uint64_t kSlowWays_ns = 1000;
 constexpr uint32_t kFirstSlots = 4096;
+constexpr uint64_t kSignBit = uint64_t{1} << 63;
 // Threads for which no price is asked; more when their start took less than 1 % of the time.
 constexpr uint32_t kFreeThreads = 64;
 std::atomic<uint32_t> g_threads{0};
@@ -184,10 +186,11 @@ void settle_at(Thread* thread, CellIndex here) {
     metrics->after_call = false;
 }
 
-uint64_t virtual_now(const Thread* thread) {
+uint64_t virtual_at(const Thread* thread, uint64_t ticks) {
     const ThreadRecord* record = thread->record;
-    return now_ticks() - record->intrusion_ticks - record->paused_ticks - thread->slow_ticks;
+    return ticks - record->intrusion_ticks - record->paused_ticks - thread->slow_ticks;
 }
+uint64_t virtual_now(const Thread* thread) { return virtual_at(thread, now_ticks()); }
 
 void count_first_reads(ThreadMetrics* metrics) {
     metrics->first_reads = 0;
@@ -274,12 +277,30 @@ bool begin(Thread* thread) {
     return true;
 }
 
+// The thread's time, which the root of its records tells, is counted from `virt` on.
+void begin_time(Thread* thread, uint64_t virt) {
+    thread->metrics->begin_ticks = virt;
+    MetricPart* part = part_of(thread, thread->record->root);
+    if (part != nullptr) part->entries += 1;
+    count_first_reads(thread->metrics);
+}
+
+void count_time(Thread* thread) {
+    ThreadMetrics* metrics = thread->metrics;
+    const uint64_t now = virtual_now(thread);
+    MetricPart* part = part_of(thread, thread->record->root);
+    // Less when the end of a wait has put the thread's clock back.
+    const uint64_t more = now - metrics->begin_ticks;
+    if (part != nullptr && part->ticks + more < kSignBit) part->ticks += more;
+    metrics->begin_ticks = now;
+}
+
 void begin_to_count(Thread* thread) {
     ThreadMetrics* metrics = thread->metrics;
     metrics->paused_ticks = g_live->paused_ticks;
     read(metrics, metrics->last);
-    metrics->begin_ticks = virtual_now(thread);
-    count_first_reads(metrics);
+    // What is done to attach is booked when that ends: the thread's own time begins where it began.
+    begin_time(thread, virtual_at(thread, thread->attached_ticks));
     watch_calls(thread);
 }
 
@@ -317,17 +338,17 @@ void start_metrics(Thread* thread) {
     g_start_ticks.fetch_add(now_ticks() - start, std::memory_order_relaxed);
 }
 
+void put_back_metrics(Thread* thread, uint64_t virt) {
+    ThreadMetrics* metrics = thread->metrics;
+    if (metrics != nullptr && metrics->begin_ticks > virt) metrics->begin_ticks = virt;
+}
+
 void end_metrics(Thread* thread) {
     if (!is_usable(thread)) return;
     const uint64_t start = now_ticks();
     ThreadMetrics* metrics = thread->metrics;
     settle_at(thread, thread->on.top->node);
-    const uint64_t now = virtual_now(thread);
-    MetricPart* part = part_of(thread, thread->record->root);
-    if (part != nullptr) {
-        part->entries += 1;
-        part->ticks += now > metrics->begin_ticks ? now - metrics->begin_ticks : 0;
-    }
+    count_time(thread);
     const Busy busy;
     const int saved_errno = errno;
     if (metrics->set != nullptr) g_source->close(metrics->set);
@@ -356,8 +377,7 @@ void reset_metrics(Thread* thread) {
     }
     if (!is_usable(thread)) return;
     resume_metrics(thread);
-    thread->metrics->begin_ticks = virtual_now(thread);
-    count_first_reads(thread->metrics);
+    begin_time(thread, virtual_now(thread));
 }
 
 bool read_at_entry(Thread* thread, CellIndex node) {
@@ -369,13 +389,26 @@ bool read_at_entry(Thread* thread, CellIndex node) {
 }
 
 void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool is_whole) {
-    if (!is_usable(thread)) return;
-    settle_at(thread, entry->node);
-    thread->metrics->at = (entry - 1)->node;
+    if (thread->metrics == nullptr || thread->metrics->set == nullptr) return;
+    // Of a thread that waits for work another may end entries: it was read when it began to wait.
+    if (thread == t_thread) {
+        settle_at(thread, entry->node);
+        thread->metrics->at = (entry - 1)->node;
+    }
     MetricPart* part = part_of(thread, entry->node);
     if (part == nullptr) return;
     part->entries += is_whole ? 1 : 0;
     part->ticks += ticks;
+}
+
+bool read_at_rest(Thread* thread, uint64_t virt) {
+    if (!may_read(thread)) return false;
+    ThreadMetrics* metrics = thread->metrics;
+    if (virt - metrics->rest_ticks < g_process.metric_least_ticks) return false;
+    metrics->rest_ticks = virt;
+    settle_at(thread, thread->on.top->node);
+    count_time(thread);
+    return true;
 }
 
 void read_before_call(Call* call, CellIndex interval) {

@@ -41,6 +41,8 @@ void forget_counters();  // for tests: threads' metrics have ended
 // thousand are not: beginning takes half a millisecond.
 void start_metrics(Thread* thread);
 void end_metrics(Thread* thread);
+// A new thread of OpenMP takes over the virtual time `virt` of that which forked its region.
+void put_back_metrics(Thread* thread, uint64_t virt);
 // MPI_Pcontrol: what comes before a pause counts, what comes in it does not; all is forgotten.
 void pause_metrics(Thread* thread);
 void resume_metrics(Thread* thread);
@@ -63,6 +65,11 @@ inline ProbeWay remembered_way(ProbeWay way) {
 // of its own. The cost is the caller's to book.
 bool read_at_entry(Thread* thread, CellIndex node);
 void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool is_whole);
+
+// A thread of OpenMP begins, at the virtual time `virt`, to wait for work that may never come: true
+// when it was read, as it is once in the time that a node lasts which is read. The cost is the
+// caller's to book.
+bool read_at_rest(Thread* thread, uint64_t virt);
 
 // Before and after a communication statement; the time is booked as slow. `interval` comes before.
 void read_before_call(Call* call, CellIndex interval);

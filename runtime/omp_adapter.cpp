@@ -190,6 +190,7 @@ void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     Thread* const thread = step->thread;
     const uint64_t since = unpaused(thread, step->now) - team->fork.real;
     set_virtual(thread, step->now, team->fork.virt + since);
+    if (step->slow) put_back_metrics(thread, now_virtual(*step));
     end_idle(thread, now_virtual(*step));
     const CellIndex node = step->records ? copied_region(step, team) : 0;
     const uint64_t row = omp_row(OmpConstruct::kParallel, team->address);
@@ -394,8 +395,10 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
         level->at_last = last;
         team->arrivals[slot].tell(came);
     }
+    const bool rests = told && last && level->index != 0;
+    if (rests) rest(&step, entry->entry_virtual);
     end_step(&step);
-    if (told && last && level->index != 0) park(thread);
+    if (rests) park(thread);
 }
 
 void omp_barrier_end() {

@@ -71,6 +71,12 @@ uint32_t flags_of_entry(OmpStep* step, CellIndex index) {
     return read ? uint32_t{kEntryRead} : 0;
 }
 
+void rest_counted(OmpStep* step, uint64_t virt) {
+    const uint64_t start = now_ticks();
+    const bool read = read_at_rest(step->thread, virt);
+    if (!step->slow && read) step->thread->slow_ticks += now_ticks() - start;
+}
+
 namespace {
 
 DWELL_COLD void read_at_close(Thread* thread, uint64_t ticks) {

@@ -4,6 +4,7 @@
 #define DWELL_RUNTIME_OMP_ENTRIES_H_
 
 #include "runtime/blocks.h"
+#include "runtime/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/omp_team.h"
 
@@ -90,6 +91,13 @@ inline ProbeEntry* push_entry_since(Thread* thread, CellIndex index, uint64_t ro
 // ProbeEntryFlags for an entry of a node that all paths share, which may be open already, or that
 // metrics may be read at: they are, then.
 DWELL_COLD uint32_t flags_of_entry(OmpStep* step, CellIndex node);
+
+// The step's thread begins to wait for work, at the virtual time `virt`: metrics may be read.
+DWELL_COLD void rest_counted(OmpStep* step, uint64_t virt);
+inline void rest(OmpStep* step, uint64_t virt) {
+    if (metrics_on()) [[unlikely]]
+        rest_counted(step, virt);
+}
 
 // Opens an entry for `node`; one that only keeps step when that is 0; null when there is no room.
 // Its time begins at the virtual time `since`; 0: at the end of this, or when a slow step began.

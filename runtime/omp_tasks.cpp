@@ -141,6 +141,7 @@ void omp_task_switch(uint64_t* prior, bool finished, uint64_t* next) {
     const OmpLevel* const level = omp_level(thread);
     const bool rests = level != nullptr && level->at_last && level->index != 0 &&
                        top_is(thread, OmpConstruct::kImplicitBarrier);
+    if (rests) rest(&step, now_virtual(step));
     end_step(&step);
     if (rests) park(thread);
 }

@@ -130,6 +130,16 @@ def threads_of_openmp():
         pages = 3000 * (thread + 1)
         between(row["inclusive"][0], pages, pages + SLACK, f"page faults of thread {thread}")
         check_equal(row["entries"], 3, f"loops of thread {thread} that were read")
+    # The last region of thread 1 ends while it waits for work that does not come.
+    regions = [row for row in counts.rows
+               if counts.profile.nodes[row["node"]]["name"].startswith("parallel")]
+    check_equal([(row["thread"], row["entries"]) for row in regions], [(0, 3), (1, 3)],
+                "regions that were read")
+    # Derived figures are by the time that the thread counted, which opening PAPI is no part of.
+    for thread, row in loops.items():
+        whole = next(r for r in counts.rows if r["node"] == 0 and r["thread"] == thread)
+        check(whole["time_ns"] >= row["time_ns"] > 0,
+              f"thread {thread} counted {whole['time_ns']} ns, its loops took {row['time_ns']}")
 
 
 @case
