@@ -3,8 +3,8 @@ getrusage tells the program itself. Software events; hardware counters where the
 
 import re
 
-from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, program,
-                     run_observed, scratch, skip_unless)
+from harness import (DWELL, Profile, case, check, check_equal, execute, kept_records, main, mpirun,
+                     program, recover, run_observed, scratch, skip_unless)
 
 FAULTS, SWITCHES = "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"
 TOUCHED = 3000
@@ -186,6 +186,23 @@ def pauses_and_resets():
     between(reset.total("apart", FAULTS, "own"), 2000, 2000 + SLACK, "apart, counted once")
     # MPI_Init lies before.
     between(reset.of_node[0]["inclusive"][at], 6300, 6300 + 1500, "all that was not forgotten")
+
+
+@case
+def recovered():
+    """Counts of a job that is killed are what was read before."""
+    skip_unless(works(FAULTS), "perf::PAGE-FAULTS cannot be counted here")
+    run = run_observed([program("metrics"), "kill"], 2, scratch("out"), ("--metrics", FAULTS))
+    counts = Counts(recover(kept_records(run), scratch("recovered")))
+    counts.check_conservation()
+    check_equal(counts.names, [FAULTS], "metrics")
+    for rank in range(2):
+        pages = (rank + 1) * TOUCHED
+        between(counts.total("touch", FAULTS, rank=rank), pages, pages + SLACK, f"touch of {rank}")
+        between(counts.total("nested", FAULTS, rank=rank), 300, 300 + SLACK, f"nested of {rank}")
+        between(counts.total("open", FAULTS, "own", rank=rank), 500, 500 + SLACK, f"open of {rank}")
+    check_equal(counts.entries("touch"), 2, "entries of touch that were read")
+    check_equal(counts.entries("open"), 0, "and of a block that never ended")
 
 
 @case

@@ -1,4 +1,4 @@
-/* What can be counted without hardware counters, in known places: metrics [jump|pause|reset|fork].
+/* What can be counted without hardware counters, in known places: metrics [jump|pause|reset|fork|kill].
  * Rank r touches pages of memory for the first time, each a page fault, and sleeps:
  *   block touch:          (r + 1) * 3000 pages
  *   block sleep:          150 sleeps; its own switches, as getrusage tells, go to stdout
@@ -8,11 +8,13 @@
  *   block short:          20000 times nothing, too short to be read
  * With "jump" block left is left by longjmp after 700 pages, 10 times. With "pause" 5000 pages are
  * touched while recording is off. With "reset" all of it is done twice, and forgotten between. With
- * "fork" a child touches 4000 pages. */
+ * "fork" a child touches 4000 pages. With "kill" all ranks are killed in block open, in which they
+ * have touched 500 pages, behind a barrier. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +128,12 @@ int main(int argc, char** argv) {
         }
         waitpid(child, NULL, 0);
         dwell_block_end("child");
+    }
+    if (strcmp(mode, "kill") == 0) {
+        dwell_block_begin("open");
+        touch(500);
+        MPI_Barrier(MPI_COMM_WORLD);
+        raise(SIGKILL);
     }
     MPI_Finalize();
     return 0;
