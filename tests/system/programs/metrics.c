@@ -1,4 +1,5 @@
-/* What can be counted without hardware counters, in known places: metrics [jump|pause|reset|fork|kill].
+/* What can be counted without hardware counters, in known places:
+ *   metrics [jump|pause|reset|fork|kill]
  * Rank r touches pages of memory for the first time, each a page fault, and sleeps:
  *   block touch:          (r + 1) * 3000 pages
  *   block sleep:          150 sleeps; its own switches, as getrusage tells, go to stdout

@@ -1,0 +1,290 @@
+// What belongs to nodes and threads beside their counts and times: partners, sizes, waits, files,
+// phases, metrics; and the process grids.
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/mpi_calls.h"
+#include "runtime/omp_constructs.h"
+#include "summarize/merged_counts.h"
+#include "summarize/record_reader.h"
+
+namespace dwell {
+namespace {
+
+uint64_t hash_of_peer(uint32_t node, uint32_t peer) { return mix_hash(node, peer); }
+
+}  // namespace
+
+bool RecordReader::totals_of(const Node& node, uint32_t merged, Totals* totals) {
+    totals->count = node.count;
+    totals->time_ns = ns(node.ticks);
+    if (node.site.kind == SiteKind::kOpenMp) {
+        omp_totals_of(node, totals);
+        return true;
+    }
+    if (is_probe_kind(static_cast<uint8_t>(node.site.kind))) {
+        ProbePart probe{};
+        if (node.part != 0 && !load(node.part, &probe)) probe = ProbePart{};
+        if (node.site.kind == SiteKind::kLoop) totals->iterations = probe.iterations;
+        totals->untimed = std::min(probe.untimed + probe.counted, node.count);
+        totals->abandoned = probe.abandoned;
+        totals->off_entries = probe.off_entries;
+        const uint64_t timed = node.count - totals->untimed;
+        if (timed != 0) {
+            // Entries while it was off may be recursive: those share the time of one that is timed.
+            totals->estimated_ns =
+                ns(scale(node.ticks, probe.counted, timed) +
+                   scale(node.ticks, probe.off_entries, node.count - probe.counted));
+        }
+        totals->volume = probe.volume;
+        if (node.count == totals->untimed) return true;
+        if (node.min_ticks != UINT64_MAX) totals->min_ns = ns(node.min_ticks);
+        totals->max_ns = ns(node.max_ticks);
+        return true;
+    }
+    if (node.count != 0) {
+        // A call that was left by a throw counts, but has no duration.
+        totals->min_ns = node.min_ticks != UINT64_MAX ? ns(node.min_ticks) : 0;
+        totals->max_ns = ns(node.max_ticks);
+    }
+    if (node.site.kind == SiteKind::kIo) return read_io(node.part, merged, totals);
+    CommPart part;
+    if (node.site.kind != SiteKind::kCommunication || !load(node.part, &part)) return true;
+    totals->sync_ns = ns(part.sync_ticks);
+    totals->blocked_ns = totals->sync_ns + ns(part.blocked_ticks);
+    totals->bytes_sent = part.bytes_sent;
+    totals->bytes_received = part.bytes_received;
+    totals->failed = part.failed;
+    totals->folded_peers = part.folded_peers;
+    return read_wait(part.wait, merged, totals) && add_histogram(part.histogram, merged, totals) &&
+           read_peers(part.first_peer, merged);
+}
+
+void RecordReader::omp_totals_of(const Node& node, Totals* totals) const {
+    OmpPart part{};
+    if (node.part != 0 && !load(node.part, &part)) part = OmpPart{};
+    totals->untimed = std::min(part.untimed, node.count);
+    totals->abandoned = part.abandoned;
+    const uint64_t wait_ns = ns(std::min(part.wait_ticks, node.ticks));
+    const bool idle = node.site.call == static_cast<uint16_t>(OmpConstruct::kIdle);
+    (idle ? totals->omp_idle_ns : totals->omp_wait_ns) = wait_ns;
+    totals->omp_start_ns = ns(part.start_ticks);
+    totals->omp_overhead_ns = ns(std::min(part.overhead_ticks, node.ticks));
+    totals->iterations = part.iterations;
+    totals->created = part.created;
+    totals->chunks = part.chunks;
+    if (node.min_ticks == UINT64_MAX) return;
+    totals->min_ns = ns(node.min_ticks);
+    totals->max_ns = ns(node.max_ticks);
+}
+
+bool RecordReader::read_io(CellIndex cell, uint32_t merged, Totals* totals) {
+    IoPart part;
+    if (!load(cell, &part)) return true;
+    totals->bytes_received = part.bytes_read;
+    totals->bytes_sent = part.bytes_written;
+    totals->failed = part.failed;
+    FileUse use;
+    FileUse most{};
+    uint32_t files = 0;
+    for (CellIndex at = part.first_file; take(at, &use); at = use.next) {
+        ++files;
+        const bool more = use.bytes > most.bytes ||
+                          (use.bytes == most.bytes && use.count > most.count) || most.name == 0;
+        if (more) most = use;
+    }
+    uint64_t name = 0;
+    if (files == 0) return true;
+    if (!read_name(most.name, &name)) return false;
+    const bool others = files > 1 || part.elsewhere != 0;
+    if (name != 0) {
+        add_file(&out_->nodes[merged], static_cast<uint32_t>(name), most.bytes, others);
+    }
+    return true;
+}
+
+// Calls that the analysis does not follow, or that of a rank without it, are not known at all.
+bool RecordReader::read_wait(CellIndex cell, uint32_t merged, Totals* totals) {
+    const MpiCallInfo& call = kMpiCalls[out_->nodes[merged].call];
+    const bool follows = call.analysed && (header_.flags & kFileWaits) != 0;
+    if (!follows && (call.analysed || call.waits)) totals->unknown_waits = totals->count;
+    WaitPart part;
+    if (cell == 0 || !take(cell, &part)) return true;
+    totals->late_sender_ns = ns(part.late_sender_ticks);
+    totals->late_receiver_ns = ns(part.late_receiver_ticks);
+    totals->passed_on_ns = ns(part.passed_on_ticks);
+    if (follows) totals->unknown_waits = std::min<uint64_t>(part.unknown, totals->count);
+    totals->guessed_waits = part.guessed;
+    totals->estimated_waits = part.estimated;
+    PartnerRecord record;
+    for (CellIndex at = part.first_partner; take(at, &record); at = record.next) {
+        if (record.peer == kNoPeer) continue;  // damaged
+        const MergedBlame partner{merged,
+                                  record.peer,
+                                  record.path,
+                                  0,
+                                  record.count,
+                                  ns(record.ticks),
+                                  ns(record.max_ticks),
+                                  ns(record.passed_on_ticks),
+                                  0};
+        if (!partners_.add(partner)) return false;
+    }
+    if (part.rest_count == 0) return true;
+    const uint64_t rest_ns = ns(part.rest_ticks);
+    return partners_.add({merged, kNoPeer, 0, 0, part.rest_count, rest_ns, 0, 0, rest_ns});
+}
+
+bool RecordReader::read_causes(const ThreadRecord& thread) {
+    CauseRecord record;
+    for (CellIndex at = thread.first_cause; take(at, &record); at = record.next) {
+        const uint64_t time_ns = ns(record.ticks);
+        const uint64_t direct_ns = std::min(time_ns, ns(record.direct_ticks));
+        const MergedBlame cause{record.path, record.peer,         0, 0, record.count, time_ns,
+                                0,           time_ns - direct_ns, 0};
+        if (!causes_.add(cause)) return false;
+    }
+    const uint64_t rest_ns = ns(thread.rest_cause_ticks);
+    return rest_ns == 0 ||
+           causes_.add({0, kNoPeer, 0, 0, thread.rest_cause_count, rest_ns, 0, 0, rest_ns});
+}
+
+// The threads of a rank are one: what the furthest of them reached is what the rank reached.
+bool RecordReader::add_phase(CellIndex part, uint32_t merged) {
+    ProbePart probe;
+    if (!load(part, &probe) || (probe.first_iteration == 0 && probe.iteration == 0)) return true;
+    if (!phase_table_.load(1)) return false;
+    MergedPhase* phase = phase_table_.find(merged);
+    if (phase == nullptr) {
+        phase_table_.add({merged, rank_, probe.first_iteration, probe.iteration, probe.iteration});
+        return true;
+    }
+    phase->first = std::min(phase->first, probe.first_iteration);
+    phase->last = phase->last_behind = std::max(phase->last, probe.iteration);
+    return true;
+}
+
+// The file's list begins with what was described last.
+bool RecordReader::read_grids() {
+    GrowArray<CellIndex> cells;
+    GridRecord record;
+    for (CellIndex cell = header_.first_grid; take(cell, &record); cell = record.next) {
+        if (!cells.push(cell)) return false;
+    }
+    for (size_t i = cells.size(); i-- > 0;) {
+        if (load(cells[i], &record) && !read_grid(record)) return false;
+    }
+    return true;
+}
+
+// One that is damaged, or written just now, is left out. False when memory ran out.
+bool RecordReader::read_grid(const GridRecord& record) {
+    if (record.dimensions < 1 || record.dimensions > kGridDimensions) return true;
+    MergedGrid grid{};
+    MergedPlace place{};
+    grid.dimensions = record.dimensions;
+    grid.periodic = record.periodic & (((1u << record.dimensions) - 1) | kGridByMpi);
+    grid.ranks = 1;
+    place.rank = rank_;
+    for (uint32_t i = 0; i < record.dimensions; i++) {
+        grid.size[i] = record.size[i];
+        place.coordinate[i] = record.coordinate[i];
+        if (place.coordinate[i] < 0 || place.coordinate[i] >= grid.size[i]) return true;
+    }
+    if (out_->grids.size() == kGridLimit) {
+        out_->flags |= kMergedGridsDropped;
+        return true;
+    }
+    uint64_t name = 0;
+    if (!read_name(record.name, &name)) return false;
+    grid.name = static_cast<uint32_t>(name);
+    if (find_grid(*out_, grid) != kNoGrid) return true;  // two of one name: the file is damaged
+    place.grid = static_cast<uint32_t>(out_->grids.size());
+    return out_->grids.push(grid) && out_->places.push(place);
+}
+
+bool RecordReader::add_histogram(CellIndex cell, uint32_t merged, Totals* totals) {
+    SizeHistogram histogram;
+    if (!load(cell, &histogram)) return true;
+    totals->untimed = histogram.untimed;
+    for (int slot = 0; slot < kEventSlots; slot++) {
+        totals->event_count[slot] = histogram.event_count[slot];
+        totals->event_ns[slot] = ns(histogram.event_ticks[slot]);
+    }
+    uint32_t* index = &out_->nodes[merged].histogram;
+    if (*index == kNoHistogram) {
+        if (!out_->histograms.push(MergedHistogram{})) return false;
+        *index = static_cast<uint32_t>(out_->histograms.size() - 1);
+    }
+    MergedHistogram* into = &out_->histograms[*index];
+    for (int bucket = 0; bucket < kSizeBuckets; bucket++) {
+        into->messages[bucket] += histogram.messages[bucket];
+    }
+    return true;
+}
+
+bool RecordReader::read_peers(CellIndex first, uint32_t merged) {
+    PeerRecord record;
+    for (CellIndex cell = first; take(cell, &record); cell = record.next) {
+        if (!add_peer(record, merged)) return false;
+    }
+    return true;
+}
+
+// The threads of a rank are one towards a partner.
+bool RecordReader::add_peer(const PeerRecord& record, uint32_t merged) {
+    GrowArray<MergedPeer>& peers = out_->peers;
+    const uint64_t hash = hash_of_peer(merged, record.peer);
+    uint32_t index = peer_index_.find(
+        hash, [&](uint32_t i) { return peers[i].node == merged && peers[i].peer == record.peer; });
+    if (index == HashIndex::kAbsent) {
+        MergedPeer peer{};
+        peer.node = merged;
+        peer.rank = rank_;
+        peer.peer = record.peer;
+        peer.min_ns = UINT64_MAX;
+        if (!peer_index_.reserve(peers.size() + 1) || !peers.push(peer)) return false;
+        index = static_cast<uint32_t>(peers.size() - 1);
+        peer_index_.insert(hash, index);
+    }
+    MergedPeer* peer = &peers[index];
+    peer->count += record.count;
+    peer->time_ns += ns(record.ticks);
+    peer->sync_ns += ns(record.sync_ticks);
+    peer->bytes_sent += record.bytes_sent;
+    peer->bytes_received += record.bytes_received;
+    if (record.count != 0) {
+        peer->min_ns = std::min(peer->min_ns, ns(record.min_ticks));
+        peer->max_ns = std::max(peer->max_ns, ns(record.max_ticks));
+    }
+    return true;
+}
+
+bool RecordReader::read_metrics() {
+    uint64_t names = 0;
+    uint64_t missing = 0;
+    if (!read_name(header_.metric_names, &names) || !read_name(header_.metrics_missing, &missing) ||
+        !add_metric_names(out_, &text_, static_cast<uint32_t>(names), false) ||
+        !add_metric_names(out_, &text_, static_cast<uint32_t>(missing), true)) {
+        return false;
+    }
+    out_->metrics_unwatched = header_.metrics_unwatched;
+    out_->metric_read_ns = ns(header_.metric_ticks);
+    out_->metric_least_ns = ns(header_.metric_least_ticks);
+    CountTable sums(&out_->counts);
+    for (const ThreadSpan& thread : threads_) {
+        MetricPart part;
+        for (CellIndex at = thread.first_metric; take(at, &part); at = part.next) {
+            MergedCounts counts{node_at(part.node), 0, 0, 0, part.entries, ns(part.ticks), {}};
+            if (counts.node == kNoNode) continue;
+            std::copy(std::begin(part.values), std::end(part.values), counts.values);
+            if (!sums.add(counts)) return false;
+            counts.rank = rank_;
+            counts.thread = thread.number;
+            if (!out_->count_rows.push(counts)) return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace dwell

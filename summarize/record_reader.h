@@ -1,0 +1,139 @@
+// From one record file to merged records. The file may be of a process that runs on or was killed,
+// or damaged: it is copied cell by cell, every index is checked, and no cell is taken twice, so
+// that neither a wild link nor a circle does more than end a list. Layout: runtime/record_layout.h.
+#ifndef DWELL_SUMMARIZE_RECORD_READER_H_
+#define DWELL_SUMMARIZE_RECORD_READER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "runtime/record_layout.h"
+#include "summarize/merged.h"
+#include "summarize/merged_tables.h"
+#include "summarize/merged_waits.h"
+
+namespace dwell {
+
+// What a cell has been taken for; smaller values are the merged index of its node.
+constexpr uint32_t kCellFree = 0xffffffffu;
+constexpr uint32_t kCellTaken = 0xfffffffeu;
+
+__extension__ typedef unsigned __int128 Wide;
+
+// value * factor / divisor, at most UINT64_MAX.
+inline uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor) {
+    if (divisor == 0) return 0;
+    const Wide result = static_cast<Wide>(value) * factor / divisor;
+    return result > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(result);
+}
+
+class RecordReader {
+  public:
+    RecordReader(const void* file, size_t bytes, Merged* out)
+        : file_(static_cast<const char*>(file)),
+          bytes_(bytes),
+          out_(out),
+          text_(out),
+          module_table_(out),
+          node_table_(out),
+          phase_table_(out),
+          partners_(&out->partners),
+          causes_(&out->causes) {}
+
+    bool read();
+
+  private:
+    struct Step {  // a node still to be read, and where it belongs
+        CellIndex cell;
+        uint32_t parent;
+    };
+    struct ThreadSpan {  // the thread's intervals in intervals_
+        uint32_t number;
+        size_t intervals_end;
+        CellIndex first_metric;
+    };
+
+    bool read_header();
+    bool read_modules();
+    bool read_module(CellIndex cell, const ModuleRecord& record);
+    bool read_threads();
+    void add_thread_figures(const ThreadRecord& thread);
+    bool read_tree(CellIndex root);
+    bool walk(uint32_t thread, bool intervals_too);
+    bool read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged);
+    bool read_name(CellIndex cell, uint64_t* text);
+    bool add_open_probes(const ThreadRecord& thread);
+    bool read_intervals();
+    void set_site(const Node& node, MergedNode* place) const;
+    bool totals_of(const Node& node, uint32_t merged, Totals* totals);
+    void omp_totals_of(const Node& node, Totals* totals) const;
+    bool add_phase(CellIndex part, uint32_t merged);
+    bool read_grids();
+    bool read_grid(const GridRecord& record);
+    bool add_histogram(CellIndex cell, uint32_t merged, Totals* totals);
+    bool read_peers(CellIndex first, uint32_t merged);
+    bool add_peer(const PeerRecord& record, uint32_t merged);
+    bool read_wait(CellIndex cell, uint32_t merged, Totals* totals);
+    bool read_causes(const ThreadRecord& thread);
+    bool read_io(CellIndex cell, uint32_t merged, Totals* totals);
+    bool add_row(uint32_t merged, uint32_t thread, const Totals& totals);
+    void begin_rows();
+    bool read_metrics();
+    bool add_rank();
+
+    bool intern(const char* bytes, size_t most, uint32_t* offset) {
+        *offset = text_.intern(bytes, strnlen(bytes, most));
+        return *offset != kNoText;
+    }
+    uint64_t ns(uint64_t ticks) const {
+        return scale(ticks, 1'000'000'000, header_.ticks_per_second);
+    }
+    bool in_file(CellIndex cell, uint32_t cells) const {
+        return cell >= header_.header_cells && cells <= cells_ && cell <= cells_ - cells;
+    }
+    template <typename T>
+    bool load(CellIndex cell, T* record) const {
+        if (!in_file(cell, (sizeof(T) + kCellBytes - 1) / kCellBytes)) return false;
+        memcpy(record, file_ + static_cast<size_t>(cell) * kCellBytes, sizeof(T));
+        return true;
+    }
+    // The same, for the first use of the cell only.
+    template <typename T>
+    bool take(CellIndex cell, T* record) {
+        if (!load(cell, record) || cells_taken_[cell] != kCellFree) return false;
+        cells_taken_[cell] = kCellTaken;
+        return true;
+    }
+    uint32_t node_at(CellIndex cell) const {
+        return cell < cells_ && cells_taken_[cell] < kCellTaken ? cells_taken_[cell] : kNoNode;
+    }
+
+    const char* file_;
+    size_t bytes_;
+    uint32_t cells_ = 0;
+    FileHeader header_{};
+    uint32_t rank_ = 0;
+    Merged* out_;
+    TextTable text_;
+    ModuleTable module_table_;
+    NodeTable node_table_;
+    PhaseTable phase_table_;
+    BlameTable partners_;
+    BlameTable causes_;
+    HashIndex peer_index_;
+    GrowArray<uint32_t> cells_taken_;
+    GrowArray<uint32_t> modules_;  // merged index by ModuleRecord::number
+    GrowArray<uint32_t> rows_;     // row of the current thread by merged node
+    size_t first_row_ = 0;         // of the current thread
+    GrowArray<Step> steps_;
+    GrowArray<Step> intervals_;
+    GrowArray<ThreadSpan> threads_;
+    MergedRank figures_{};
+    uint32_t first_thread_ = UINT32_MAX;
+    uint64_t last_ticks_ = 0;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_RECORD_READER_H_
