@@ -3,15 +3,13 @@
 #include "runtime/metrics.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <string>
 #include <thread>
 
 #include "runtime/blocks.h"
 #include "runtime/sampling.h"
+#include "tests/unit/observed_process.h"
 
 namespace dwell {
 namespace {
@@ -19,7 +17,6 @@ namespace {
 constexpr uint64_t kReading = 3;
 constexpr int kSets = 64;
 
-LivePage g_page;
 uint64_t g_counted[kSets][2];  // of each set
 int g_opened = 0;
 int g_closed = 0;
@@ -35,32 +32,15 @@ bool read_set(void* set, uint64_t* values) {
 void close_set(void*) { ++g_closed; }
 const CounterSource kSource{2, open_set, read_set, close_set};
 
-class Metrics : public testing::Test {
+class Metrics : public ObservedProcess {
   protected:
     static void SetUpTestSuite() {
-        char name[] = "/dev/shm/dwell-unit-XXXXXX";
-        directory_ = mkdtemp(name);
-        path_ = directory_ + "/rank.0";
-        g_process.options.sample_hz = 0;
         g_process.options.callpath_depth = 1;
-        g_process.use_tsc = has_invariant_tsc();
-        g_process.start_ticks = now_ticks();
-        ASSERT_TRUE(create_record_file(path_.c_str(), g_process.options.memory_mib));
+        ObservedProcess::SetUpTestSuite();
         g_process.header->ticks_per_second = 1'000'000'000;
-        g_page.on = 1;
-        g_page.ticket = 1;
-        g_live = &g_page;
-        ASSERT_NE(attach_thread(), nullptr);
-    }
-    static void TearDownTestSuite() {
-        g_page.on = 0;
-        g_page.ticket = 0;
-        close_record_file();
-        unlink(path_.c_str());
-        rmdir(directory_.c_str());
     }
     void SetUp() override {
-        if (t_thread == nullptr) attach_thread();
+        ObservedProcess::SetUp();
         g_fails = false;
         set_ = g_opened % kSets;
         use_counters(t_thread, &kSource, "A\nB");
@@ -130,8 +110,6 @@ class Metrics : public testing::Test {
     }
 
     alignas(4096) static constexpr char kCode[4096] = {};  // stands for the program's text
-    static inline std::string directory_;
-    static inline std::string path_;
     Frame frame_{};
     int set_ = 0;
     uint64_t before_ = 0;

@@ -2,10 +2,7 @@
 // test. Counts and places are arithmetic; of times what must hold on any machine.
 #include "runtime/omp_adapter.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <condition_variable>
 #include <functional>
@@ -15,12 +12,11 @@
 
 #include "runtime/omp_entries.h"
 #include "runtime/omp_team.h"
+#include "tests/unit/observed_process.h"
 
 namespace dwell {
 
 namespace {
-
-LivePage g_page;
 
 void spin(uint64_t ticks) {
     const uint64_t start = now_ticks();
@@ -67,33 +63,8 @@ class Worker {
     std::thread thread_;
 };
 
-class OpenMp : public testing::Test {
+class OpenMp : public ObservedProcess {
   protected:
-    static void SetUpTestSuite() {
-        char name[] = "/dev/shm/dwell-unit-XXXXXX";
-        directory_ = mkdtemp(name);
-        path_ = directory_ + "/rank.0";
-        g_process.options.sample_hz = 0;
-        g_process.use_tsc = has_invariant_tsc();
-        g_process.start_ticks = now_ticks();
-        ASSERT_TRUE(create_record_file(path_.c_str(), g_process.options.memory_mib));
-        g_page.on = 1;
-        g_page.ticket = 1;
-        g_live = &g_page;
-        load_unwinder();
-        find_vector_registers();
-        ASSERT_NE(attach_thread(), nullptr);
-    }
-    static void TearDownTestSuite() {
-        g_page.on = 0;
-        g_page.ticket = 0;
-        close_record_file();
-        unlink(path_.c_str());
-        rmdir(directory_.c_str());
-    }
-    void SetUp() override {
-        if (t_thread == nullptr) attach_thread();
-    }
     void TearDown() override {
         EXPECT_EQ(t_thread->record->probe_depth, 0u);
         EXPECT_EQ(t_thread->omp.depth, 0u);
@@ -152,9 +123,6 @@ class OpenMp : public testing::Test {
     }
     static const OmpPart& part(const Node* node) { return *cell_at<OmpPart>(node->part); }
     static CellIndex root(const Thread* thread) { return thread->record->root; }
-
-    static inline std::string directory_;
-    static inline std::string path_;
 };
 
 void nothing() {}
@@ -501,7 +469,7 @@ TEST_F(OpenMp, RegionsTooDeepAreCountedByTheirForkOnly) {
     constexpr int kDeep = kOmpLevels + 3;
     OmpTeam* teams[kDeep];
     for (int i = 0; i < kDeep; ++i) {
-        teams[i] = omp_fork(place(20), nullptr);
+        teams[i] = omp_fork(place(30), nullptr);
         omp_implicit_begin(teams[i], 0, 1);
     }
     for (int i = kDeep; i-- > 0;) {
@@ -509,7 +477,7 @@ TEST_F(OpenMp, RegionsTooDeepAreCountedByTheirForkOnly) {
         omp_join(teams[i]);
     }
     EXPECT_EQ(t_thread->record->probe_depth, 0u);
-    EXPECT_EQ(child(root(t_thread), OmpConstruct::kParallel, place(20))->count, 1u);
+    EXPECT_EQ(child(root(t_thread), OmpConstruct::kParallel, place(30))->count, 1u);
 }
 
 }  // namespace
