@@ -30,11 +30,29 @@ inline void copy_job_name(char* out, size_t size, const char* from) {
     out[used] = '\0';
 }
 
+// What tells jobs of one name apart: Open MPI names a job after mpirun's process id, which comes
+// again, in containers soon. "-" and the port that mpirun listens at, which every rank is told;
+// empty where there is none.
+inline void launch_mark(char* out, size_t size) {
+    const char* address = getenv("OMPI_MCA_orte_hnp_uri");
+    const char* port = address == nullptr ? nullptr : strrchr(address, ':');
+    const bool found = port != nullptr && port[1] >= '0' && port[1] <= '9';
+    snprintf(out, size, found ? "-%u" : "", found ? static_cast<unsigned>(atoi(port + 1)) : 0u);
+}
+
 // The job this process belongs to: what the launcher calls it, else the `dwell run` above it, else
 // the process itself. The same for every rank of a job.
 inline void job_name(char* out, size_t size) {
     const char* name_space = getenv("PMIX_NAMESPACE");
-    if (name_space != nullptr && *name_space != '\0') return copy_job_name(out, size, name_space);
+    if (name_space != nullptr && *name_space != '\0') {
+        char mark[16];
+        launch_mark(mark, sizeof mark);
+        char name[kJobNameBytes + sizeof mark];
+        const size_t length = strlen(name_space);
+        snprintf(name, sizeof name, "%s%s",
+                 name_space + (length < kJobNameBytes ? 0 : length - kJobNameBytes + 1), mark);
+        return copy_job_name(out, size, name);
+    }
     const char* slurm_job = getenv("SLURM_JOB_ID");
     const char* slurm_step = getenv("SLURM_STEP_ID");
     char text[kJobNameBytes];

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/eager_limits.h"
@@ -16,7 +15,6 @@
 #include "runtime/init_meeting.h"
 #include "runtime/injection.h"
 #include "runtime/io_wrappers.h"
-#include "runtime/job_name.h"
 #include "runtime/metrics.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/omp_adapter.h"
@@ -25,6 +23,7 @@
 #include "runtime/polls.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
+#include "runtime/record_directory.h"
 #include "runtime/sampling.h"
 #include "runtime/status_page.h"
 #include "runtime/usage.h"
@@ -86,30 +85,6 @@ bool make_live_page() {
     if (page == MAP_FAILED) return false;
     if (madvise(page, 4096, MADV_WIPEONFORK) != 0) return false;
     g_live = static_cast<LivePage*>(page);
-    return true;
-}
-
-// The directory may exist (another rank made it); it must be ours alone.
-bool make_record_directory(char* why, size_t size) {
-    char* path = g_process.record_dir;
-    char job[kJobNameBytes];
-    job_name(job, sizeof(job));
-    // Without a launcher every process is a job of its own.
-    if (launcher_rank() < 0) snprintf(job, sizeof(job), "pid%ld", static_cast<long>(getpid()));
-    if (!record_directory(path, sizeof(g_process.record_dir), job)) {
-        snprintf(why, size, "the name of the record directory is too long");
-        return false;
-    }
-    struct stat about;
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        snprintf(why, size, "cannot make %.150s: %s", path, strerror(errno));
-        return false;
-    }
-    if (lstat(path, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != geteuid() ||
-        (about.st_mode & 077) != 0) {
-        snprintf(why, size, "%.150s is not a directory of this user alone", path);
-        return false;
-    }
     return true;
 }
 
@@ -227,7 +202,8 @@ bool attach_process(bool with_mpi) {
     note_start_directory();
     const bool unwinder = load_unwinder();
     if (!unwinder) g_process.options.callpath_depth = 1;
-    if (!make_record_directory(text, sizeof(text))) {
+    if (!make_record_directory(g_process.record_dir, sizeof(g_process.record_dir), text,
+                               sizeof(text))) {
         not_observed(text);
         return false;
     }

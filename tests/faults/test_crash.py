@@ -9,7 +9,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, kept_records, main,  # noqa: E402
-                     mpirun, program, recover, run_observed, run_plain, scratch)
+                     mpirun, program, recover, run_observed, run_plain, scratch, skip_unless,
+                     source, verify_expectations)
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "dies.c")
 
@@ -169,6 +170,42 @@ def records_without_run():
         check_equal(os.stat(os.path.join(job, name)).st_mode & 0o777, 0o600, f"mode of {name}")
     profile = recover(job, scratch("recovered"))
     check_equal(profile.at(SOURCE, "message", "MPI_Sendrecv").count, 110, "recovered messages")
+
+
+@case
+def same_numbers_again():
+    """Processes of the same numbers as earlier ones whose records are still there, as in containers
+    that share a record directory: they have their whole profile, and those stay as they were."""
+    # The first process of all, which no signal of its own can end, is the shell.
+    fresh = ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", '"$@"; exit $?', "first"]
+    skip_unless(execute(fresh + ["true"]).code == 0, "no numbers of its own can be had here")
+
+    def right(profile, ranks):
+        profile.check_conservation()
+        verify_expectations(profile, source("programs/ring.c"), ranks)
+
+    alone = shutil.copy(LIBRARY, scratch("libdwell.so"))  # finds no command that makes a profile
+    for launch, ranks in ([], 1), (mpirun(2), 2):
+        records = scratch(f"records{ranks}")
+        os.mkdir(records)
+        env = {"LD_PRELOAD": LIBRARY, "DWELL_RECORD_DIR": records}
+        killed = [program("dies"), "kill", scratch("counts"), "all"]
+        execute(fresh + launch + killed, ranks, cwd=scratch(), env=env)
+        killed = only_job(records)
+        execute(fresh + launch + [program("ring")], ranks, env={**env, "LD_PRELOAD": alone})
+        env["DWELL_OUT"] = scratch(f"out{ranks}")
+        run = execute(fresh + launch + [program("ring")], ranks, env=env)
+        check_equal(run.code, 0, "exit code" + run.describe())
+        right(Profile(scratch(f"out{ranks}"), run), ranks)
+        left = [os.path.join(records, name) for name in os.listdir(records)]
+        check_equal(len(left), 2, f"record directories {left}")
+        for directory in left:
+            profile = recover(directory, directory + ".profile")
+            if directory == killed:
+                sent = profile.at(SOURCE, "message", "MPI_Sendrecv").count
+                check_equal(sent, sum(50 + 10 * rank for rank in range(ranks)), "of the killed")
+            else:
+                right(profile, ranks)
 
 
 def one_kept_record():

@@ -139,8 +139,8 @@ def record_directory_is_a_link():
     records, elsewhere = scratch("records"), scratch("elsewhere")
     os.mkdir(records)
     os.mkdir(elsewhere)
-    # Without a launcher the job is named after the process, which the shell becomes.
-    link = f"{records}/dwell-{os.getuid()}-pid$$"
+    # Without a launcher the job is named after the process, which the shell becomes, and its start.
+    link = f"{records}/dwell-{os.getuid()}-pid$$-$(cut -d' ' -f22 /proc/$$/stat)"
     run = execute(["sh", "-c", f"ln -s {elsewhere} {link}; LD_PRELOAD={LIBRARY} exec "
                    + program("ring")], cwd=scratch(), env={"DWELL_RECORD_DIR": records})
     check_equal((run.code, run.stdout), (0, "1 ranks: 0\n"), "program" + run.describe())

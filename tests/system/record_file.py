@@ -1,5 +1,6 @@
 """Reads the record file that a killed program left (runtime/record_layout.h)."""
 
+import glob
 import os
 import shutil
 import signal
@@ -100,10 +101,12 @@ def records_of(argv, env=None):
     process_id = []
     run = execute(argv, env={"LD_PRELOAD": LIBRARY, **(env or {})},
                   interrupt=lambda process: process_id.append(process.pid))
-    folder = f"/dev/shm/dwell-{os.getuid()}-pid{process_id[0]}"
+    folders = glob.glob(f"/dev/shm/dwell-{os.getuid()}-pid{process_id[0]}-*")
     try:
         check_equal(run.code, -signal.SIGKILL, "exit code" + run.describe())
-        check(os.path.isdir(folder), "no records were left" + run.describe())
+        check(folders, "no records were left" + run.describe())
+        folder = max(folders, key=os.path.getmtime)
         return run, RecordFile(os.path.join(folder, "rank.0"))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,60 @@
+#include "runtime/record_directory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/job_name.h"
+
+namespace dwell {
+
+namespace {
+
+// The name of a process that is a job of its own. Its number alone comes again, and the records of
+// one that was killed may still lie there; together with its start (proc(5), stat: field 22) it
+// does not, and a program that executes another keeps both.
+void own_job_name(char* out, size_t size) {
+    char text[1024];
+    size_t bytes = 0;
+    if (FILE* file = fopen("/proc/self/stat", "re")) {
+        bytes = fread(text, 1, sizeof(text) - 1, file);
+        fclose(file);
+    }
+    text[bytes] = '\0';
+    const char* field = strrchr(text, ')');  // the end of field 2, which may hold spaces
+    for (int at = 2; field != nullptr && at < 22; ++at) field = strchr(field + 1, ' ');
+    snprintf(out, size, "pid%ld-%llu", static_cast<long>(getpid()),
+             field == nullptr ? 0 : strtoull(field, nullptr, 10));
+}
+
+}  // namespace
+
+// The directory may exist (another rank made it); it must be ours alone.
+bool make_record_directory(char* path, size_t path_size, char* why, size_t why_size) {
+    char job[kJobNameBytes];
+    if (launcher_rank() < 0) {
+        own_job_name(job, sizeof(job));
+    } else {
+        job_name(job, sizeof(job));
+    }
+    if (!record_directory(path, path_size, job)) {
+        snprintf(why, why_size, "the name of the record directory is too long");
+        return false;
+    }
+    struct stat about;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        snprintf(why, why_size, "cannot make %.150s: %s", path, strerror(errno));
+        return false;
+    }
+    if (lstat(path, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != geteuid() ||
+        (about.st_mode & 077) != 0) {
+        snprintf(why, why_size, "%.150s is not a directory of this user alone", path);
+        return false;
+    }
+    return true;
+}
+
+}  // namespace dwell
