@@ -72,7 +72,8 @@ def jsoncpp_by_cmake():
     skip_unless(shutil.which("cmake") and shutil.which("mpicxx"), "cmake and mpicxx are needed")
     folder = fetch("libjsoncpp")
     step(["cmake", "-S", ".", "-B", "build", "-DCMAKE_CXX_COMPILER=dwell-mpicxx",
-          "-DCMAKE_BUILD_TYPE=Release", "-DJSONCPP_WITH_POST_BUILD_UNITTEST=OFF"], folder)
+          "-DCMAKE_BUILD_TYPE=Release", "-DJSONCPP_WITH_POST_BUILD_UNITTEST=OFF",
+          "-DBUILD_STATIC_LIBS=OFF", "-DBUILD_OBJECT_LIBS=OFF"], folder)
     step(["cmake", "--build", "build", "-j2"], folder)
     run = step(["ctest", "--test-dir", "build", "--output-on-failure"], folder)
     check("100% tests passed" in run.stdout, "tests" + run.describe())
