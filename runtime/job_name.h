@@ -36,8 +36,9 @@ inline void copy_job_name(char* out, size_t size, const char* from) {
 inline void launch_mark(char* out, size_t size) {
     const char* address = getenv("OMPI_MCA_orte_hnp_uri");
     const char* port = address == nullptr ? nullptr : strrchr(address, ':');
-    const bool found = port != nullptr && port[1] >= '0' && port[1] <= '9';
-    snprintf(out, size, found ? "-%u" : "", found ? static_cast<unsigned>(atoi(port + 1)) : 0u);
+    *out = '\0';
+    if (port == nullptr || port[1] < '0' || port[1] > '9') return;
+    snprintf(out, size, "-%u", static_cast<unsigned>(atoi(port + 1)));
 }
 
 // The job this process belongs to: what the launcher calls it, else the `dwell run` above it, else
