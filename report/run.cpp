@@ -18,6 +18,7 @@
 
 #include "report/launch.h"
 #include "report/metric_names.h"
+#include "report/omp_exchange.h"
 #include "report/output.h"
 #include "report/process.h"
 #include "report/rescue.h"
@@ -31,6 +32,7 @@ namespace {
 
 constexpr int kDefaultSampleHz = 100;
 constexpr int kSamplerTickMs = 200;
+constexpr const char* kExchangeOmp = "ompt";
 
 // The status page; other processes open it through our descriptor.
 class OwnStatusPage {
@@ -92,15 +94,18 @@ void set_environment(const RunOptions& options, const OwnStatusPage& status) {
     set_or_clear("DWELL_STATUS", status.page() == nullptr ? "" : status.path());
 }
 
-// Puts libdwell.so into LD_PRELOAD; a reason when that cannot work.
-std::string set_preload() {
+// Puts libdwell.so into LD_PRELOAD, and libomp where it is to take libgomp's place; a reason when
+// that cannot work.
+std::string set_preload(const std::string& libomp) {
     const std::optional<std::string> library = find_library();
     if (!library) return "libdwell.so was not found beside " + own_path();
     if (library->find_first_of(" :") != std::string::npos) {
         return *library + " cannot be preloaded: its path holds a space or a colon";
     }
     const char* before = getenv("LD_PRELOAD");
-    setenv("LD_PRELOAD", preload_value(*library, before == nullptr ? "" : before).c_str(), 1);
+    std::string entries = before == nullptr ? "" : before;
+    if (!libomp.empty()) entries = preload_value(libomp, entries);
+    setenv("LD_PRELOAD", preload_value(*library, entries).c_str(), 1);
     // Kokkos opens the tool that its users name; two names are known to it.
     if (getenv("KOKKOS_PROFILE_LIBRARY") == nullptr) {
         setenv("KOKKOS_TOOLS_LIBS", library->c_str(), 0);
@@ -221,13 +226,26 @@ int run_command(const RunOptions& given) {
         return 2;
     }
     const Target target = inspect_target(options.command.front());
+    if (options.omp == kExchangeOmp && target.launcher) {
+        say("--omp ompt looks at the program itself: " + options.command.front() +
+            " ... dwell run --omp ompt PROGRAM");
+        return 2;
+    }
     StatusPage* const outer = open_status_page();
     OwnStatusPage status;
     if (status.page() == nullptr)
         say("no room for a status page: what is not observed is not told");
-    set_environment(options, status);
     std::string trouble = target.unobservable;
-    if (trouble.empty()) trouble = set_preload();
+    OmpExchange exchange;
+    if (options.omp == kExchangeOmp) {
+        if (trouble.empty()) exchange = plan_omp_exchange(target.path);
+        if (!exchange.obstacle.empty()) {
+            say("the OpenMP runtime is not exchanged: " + exchange.obstacle);
+        }
+        if (exchange.library.empty()) options.omp = "on";
+    }
+    set_environment(options, status);
+    if (trouble.empty()) trouble = set_preload(exchange.library);
     if (!trouble.empty()) say(trouble + ": it is not observed");
 
     ProcessHooks hooks;

@@ -18,6 +18,7 @@
 namespace dwell {
 
 constinit thread_local GompCode t_gomp{};
+constinit thread_local GompRequest t_gomp_request{};
 // The one that serves all modules; null while there is none.
 DWELL_CALL_DATA std::atomic<GompRuntime*> g_gomp_runtime{nullptr};
 
@@ -174,11 +175,6 @@ void forget_gomp_callers() {
 
 namespace {
 
-// gcc gives a call the line of what stands before, and the code that of the construct.
-DWELL_BODY uint64_t address_of_region(void (*code)(void*)) {
-    return reinterpret_cast<uint64_t>(code) + 1;
-}
-
 // On the stack of the thread that forks, until all threads have left the code. One line for the
 // others to fetch.
 struct alignas(64) Region {
@@ -207,7 +203,7 @@ DWELL_GOMP_CODE void run_region(void* of) {
     const GompCode around = t_gomp;
     t_gomp = {.runtime = region->runtime,
               .frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
-              .address = address_of_region(region->code) + 1,  // not the region's own
+              .address = address_of_code(region->code) + 1,  // not the region's own
               .task = nullptr,
               .increment = region->increment,
               .single_address = 0,
@@ -216,9 +212,9 @@ DWELL_GOMP_CODE void run_region(void* of) {
               .in_single = false,
               .after_single = false};
     if (t_gomp.in_loop) {
-        omp_loop_begin(region->construct, address_of_region(region->code), 0);
+        omp_loop_begin(region->construct, address_of_code(region->code), 0);
     } else if (region->construct == OmpConstruct::kSections) {
-        omp_begin(region->construct, address_of_region(region->code));
+        omp_begin(region->construct, address_of_code(region->code));
     }
     region->code(region->data);
     end_gomp_single();
@@ -233,7 +229,7 @@ DWELL_GOMP_CODE void run_region(void* of) {
 DWELL_BODY Region begin_region(const GompCall& call, void (*code)(void*), void* data,
                                OmpConstruct construct = OmpConstruct::kNone,
                                int64_t increment = 1) {
-    OmpTeam* const team = omp_fork_code(address_of_region(code), call.frame);
+    OmpTeam* const team = omp_fork_code(address_of_code(code), call.frame);
     return {nullptr,   code,     data, call.runtime, team, __builtin_thread_pointer(),
             construct, increment};
 }
@@ -254,7 +250,10 @@ extern "C" {
 // NOLINTBEGIN(readability-identifier-naming): libgomp's names (libgomp_g.h)
 DWELL_EXPORT void GOMP_parallel(void (*code)(void*), void* data, unsigned threads, unsigned flags) {
     DWELL_GOMP_CALL(parallel);
-    if (!call.observed) return next(code, data, threads, flags);
+    if (!call.observed) {
+        t_gomp_request.region = address_of_code(code);
+        return next(code, data, threads, flags);
+    }
     Region region = begin_region(call, code, data);
     next(run_region, &region, threads, flags);
     end_region(region);
@@ -263,7 +262,10 @@ DWELL_EXPORT void GOMP_parallel(void (*code)(void*), void* data, unsigned thread
 DWELL_EXPORT unsigned GOMP_parallel_reductions(void (*code)(void*), void* data, unsigned threads,
                                                unsigned flags) {
     DWELL_GOMP_CALL(parallel_reductions);
-    if (!call.observed) return next(code, data, threads, flags);
+    if (!call.observed) {
+        t_gomp_request.region = address_of_code(code);
+        return next(code, data, threads, flags);
+    }
     Region region = begin_region(call, code, data);
     region.reductions = *static_cast<void**>(data);
     const unsigned size = next(run_region, &region, threads, flags);
@@ -274,7 +276,10 @@ DWELL_EXPORT unsigned GOMP_parallel_reductions(void (*code)(void*), void* data, 
 DWELL_EXPORT void GOMP_parallel_sections(void (*code)(void*), void* data, unsigned threads,
                                          unsigned sections, unsigned flags) {
     DWELL_GOMP_CALL(parallel_sections);
-    if (!call.observed) return next(code, data, threads, sections, flags);
+    if (!call.observed) {
+        t_gomp_request.region = address_of_code(code);
+        return next(code, data, threads, sections, flags);
+    }
     Region region = begin_region(call, code, data, OmpConstruct::kSections);
     next(run_region, &region, threads, sections, flags);
     end_region(region);
@@ -285,7 +290,10 @@ DWELL_EXPORT void GOMP_parallel_sections(void (*code)(void*), void* data, unsign
                                                 long begin, long end, long increment, long chunk,  \
                                                 unsigned flags) {                                  \
         DWELL_GOMP_CALL(parallel_loop_##name);                                                     \
-        if (!call.observed) return next(code, data, threads, begin, end, increment, chunk, flags); \
+        if (!call.observed) {                                                                      \
+            t_gomp_request.region = address_of_code(code);                                         \
+            return next(code, data, threads, begin, end, increment, chunk, flags);                 \
+        }                                                                                          \
         Region region = begin_region(call, code, data, OmpConstruct::construct, increment);        \
         next(run_region, &region, threads, begin, end, increment, chunk, flags);                   \
         end_region(region);                                                                        \
@@ -300,7 +308,10 @@ PARALLEL_LOOP(nonmonotonic_guided, kGuidedLoop)
                                                 long begin, long end, long increment,              \
                                                 unsigned flags) {                                  \
         DWELL_GOMP_CALL(parallel_loop_##name);                                                     \
-        if (!call.observed) return next(code, data, threads, begin, end, increment, flags);        \
+        if (!call.observed) {                                                                      \
+            t_gomp_request.region = address_of_code(code);                                         \
+            return next(code, data, threads, begin, end, increment, flags);                        \
+        }                                                                                          \
         Region region = begin_region(call, code, data, OmpConstruct::kLoop, increment);            \
         next(run_region, &region, threads, begin, end, increment, flags);                          \
         end_region(region);                                                                        \
@@ -312,7 +323,10 @@ PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 // A single construct ends with the same call.
 DWELL_EXPORT void GOMP_barrier() {
     DWELL_GOMP_CALL(barrier);
-    if (!call.observed) return next();
+    if (!call.observed) {
+        t_gomp_request.barrier = true;
+        return next();
+    }
     const bool implicit = t_gomp.after_single;
     end_gomp_single();
     at_gomp_barrier(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,
@@ -320,25 +334,29 @@ DWELL_EXPORT void GOMP_barrier() {
 }
 DWELL_EXPORT bool GOMP_barrier_cancel() {
     DWELL_GOMP_CALL(barrier_cancel);
-    if (!call.observed) return next();
+    if (!call.observed) {
+        t_gomp_request.barrier = true;
+        return next();
+    }
     const bool implicit = t_gomp.after_single;
     end_gomp_single();
     return at_gomp_barrier(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,
                            call.address, next);
 }
 
-#define MUTEX(name, construct, declared, given)              \
-    DWELL_EXPORT void GOMP_##name##_start(declared) {        \
-        DWELL_GOMP_CALL(name##_start);                       \
-        if (!call.observed) return next(given);              \
-        omp_begin(OmpConstruct::construct, call.address);    \
-        next(given);                                         \
-        omp_got(OmpConstruct::construct, true);              \
-    }                                                        \
-    DWELL_EXPORT void GOMP_##name##_end(declared) {          \
-        DWELL_GOMP_CALL(name##_end);                         \
-        next(given);                                         \
-        if (call.observed) omp_end(OmpConstruct::construct); \
+#define MUTEX(name, construct, declared, given)           \
+    DWELL_EXPORT void GOMP_##name##_start(declared) {     \
+        DWELL_GOMP_CALL(name##_start);                    \
+        if (!call.observed) return next(given);           \
+        omp_begin(OmpConstruct::construct, call.address); \
+        next(given);                                      \
+        omp_got(OmpConstruct::construct, true);           \
+    }                                                     \
+    DWELL_EXPORT void GOMP_##name##_end(declared) {       \
+        DWELL_GOMP_CALL(name##_end);                      \
+        if (!call.observed) return next(given);           \
+        next(given);                                      \
+        omp_end(OmpConstruct::construct);                 \
     }
 MUTEX(critical, kCritical, , )
 MUTEX(critical_name, kCritical, void** lock, lock)
@@ -347,8 +365,11 @@ MUTEX(ordered, kOrdered, , )
 
 DWELL_EXPORT bool GOMP_single_start() {
     DWELL_GOMP_CALL(single_start);
+    if (!call.observed) {
+        t_gomp_request.single = true;
+        return next();
+    }
     const bool own = next();
-    if (!call.observed) return own;
     end_gomp_single();
     t_gomp.after_single = true;
     t_gomp.in_single = own;

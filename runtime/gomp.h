@@ -3,7 +3,8 @@
 //
 // Each call goes on to the definition that it would have reached without dwell. Where libomp is
 // that one, which serves these entry points as well, it tells of itself (ompt.cpp) and nothing is
-// told here.
+// told here but what it does not know (GompRequest); the calls are passed on as tail calls, as it
+// tells of where it was called from.
 #ifndef DWELL_RUNTIME_GOMP_H_
 #define DWELL_RUNTIME_GOMP_H_
 
@@ -126,6 +127,21 @@ DWELL_BODY Function gomp_next(const GompCall& call, GompEntry entry) {
 #define DWELL_GOMP_CALL(name)                                     \
     const GompCall call = gomp_call(DWELL_FRAME(), kGomp_##name); \
     const auto next = gomp_next<decltype(&GOMP_##name)>(call, kGomp_##name)
+
+// gcc gives a call the line of what stands before, and the code that it outlined that of the
+// construct: the address that stands for the construct.
+DWELL_BODY uint64_t address_of_code(void (*code)(void*)) {
+    return reinterpret_cast<uint64_t>(code) + 1;
+}
+
+// What a thread of such a program is about to ask libomp for, which tells of less (ompt.cpp).
+struct GompRequest {
+    uint64_t region;  // address_of_code() of the region that it forks, or 0
+    uint64_t task;    // the same of a task
+    bool single;      // a single construct, whose end is not told
+    bool barrier;     // a barrier, of which libomp does not tell whether it was asked for
+};
+extern constinit thread_local GompRequest t_gomp_request __attribute__((visibility("hidden")));
 
 // What may not stand in a single construct ends it: of gcc's only the beginning is told.
 DWELL_BODY void end_gomp_single() {

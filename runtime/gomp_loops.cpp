@@ -66,12 +66,13 @@ extern "C" {
 // NOLINTBEGIN(readability-identifier-naming): libgomp's names (libgomp_g.h)
 using Ull = unsigned long long;
 
-#define NEXT_CHUNK(name, Number)                                                 \
-    DWELL_EXPORT bool GOMP_##name##_next(Number* begin, Number* end) {           \
-        DWELL_GOMP_CALL(name##_next);                                            \
-        const bool some = next(begin, end);                                      \
-        if (some && call.observed) tell_chunk(uint64_t(*begin), uint64_t(*end)); \
-        return some;                                                             \
+#define NEXT_CHUNK(name, Number)                                       \
+    DWELL_EXPORT bool GOMP_##name##_next(Number* begin, Number* end) { \
+        DWELL_GOMP_CALL(name##_next);                                  \
+        if (!call.observed) return next(begin, end);                   \
+        const bool some = next(begin, end);                            \
+        if (some) tell_chunk(uint64_t(*begin), uint64_t(*end));        \
+        return some;                                                   \
     }
 #define LOOP(schedule, construct)                                                               \
     DWELL_EXPORT bool GOMP_loop_##schedule##_start(long first, long last, long increment,       \

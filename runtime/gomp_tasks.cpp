@@ -37,11 +37,6 @@ struct TaskHead {
 
 constexpr size_t kMostData = 32768;
 
-// gcc gives the call the line of what stands before, and the code that of the construct.
-DWELL_BODY uint64_t address_of_task(void (*code)(void*)) {
-    return reinterpret_cast<uint64_t>(code) + 1;
-}
-
 TaskHead head_of(const GompCall& call, void (*code)(void*), void* data, void (*copy)(void*, void*),
                  long align) {
     TaskHead head{};
@@ -51,7 +46,7 @@ TaskHead head_of(const GompCall& call, void (*code)(void*), void* data, void (*c
     const auto unit = static_cast<size_t>(align > 16 ? align : 16);
     head.offset = (sizeof(TaskHead) + unit - 1) & ~(unit - 1);
     head.runtime = call.runtime;
-    head.address = address_of_task(code);
+    head.address = address_of_code(code);
     return head;
 }
 
@@ -72,7 +67,7 @@ DWELL_GOMP_CODE void run_task(void* of) {
     omp_task_switch(prior, false, &mark);
     t_gomp = {.runtime = head->runtime,
               .frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
-              .address = address_of_task(head->code) + 1,  // not the task's own
+              .address = address_of_code(head->code) + 1,  // not the task's own
               .task = &mark,
               .increment = 1,
               .single_address = 0,
@@ -85,9 +80,11 @@ DWELL_GOMP_CODE void run_task(void* of) {
     omp_task_switch(&mark, true, prior);
 }
 
-// Gives `make` the head and, behind it, what the runtime may copy with it.
+// Gives `make` the head and, behind it, what the runtime may copy with it. Not inlined: who
+// allocates on the stack makes no tail calls.
 template <typename Make>
-DWELL_BODY void with_data(TaskHead* head, bool copied, size_t bytes, size_t align, Make make) {
+__attribute__((noinline)) void with_data(TaskHead* head, bool copied, size_t bytes, size_t align,
+                                         Make make) {
     if (!copied || head->copy != nullptr) {
         head->self = head;
         make(head);
@@ -119,19 +116,20 @@ DWELL_EXPORT void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*,
     constexpr unsigned kDetach = 1 << 13;
     DWELL_GOMP_CALL(task);
     if (!call.observed) {
+        t_gomp_request.task = address_of_code(code);
         return next(code, data, copy, bytes, align, deferred, flags, depend, priority, detach);
     }
-    const uint64_t mark = omp_task_created(address_of_task(code));
+    const uint64_t mark = omp_task_created(address_of_code(code));
     const auto size = static_cast<size_t>(bytes);
     if ((flags & kDetach) != 0 || size > kMostData || static_cast<size_t>(align) > kMostData) {
         return next(code, data, copy, bytes, align, deferred, flags, depend, priority, detach);
     }
     TaskHead head = head_of(call, code, data, copy, align);
     head.mark = mark;
-    with_data(&head, deferred, size, static_cast<size_t>(align), [&](TaskHead* all) {
-        next(run_task, all, copy != nullptr ? copy_task : nullptr,
-             static_cast<long>(head.offset + size), align > 16 ? align : 16, deferred, flags,
-             depend, priority, detach);
+    const size_t offset = head.offset;
+    with_data(&head, deferred, size, static_cast<size_t>(align), [=](TaskHead* all) {
+        next(run_task, all, copy != nullptr ? copy_task : nullptr, static_cast<long>(offset + size),
+             align > 16 ? align : 16, deferred, flags, depend, priority, detach);
     });
 }
 
@@ -151,9 +149,10 @@ DWELL_EXPORT void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*,
         head.known = kBounds;                                                                  \
         memcpy(head.first, data, size < sizeof(head.first) ? size : sizeof(head.first));       \
         omp_begin(OmpConstruct::kTaskloop, call.address);                                      \
-        with_data(&head, true, size, static_cast<size_t>(align), [&](TaskHead* all) {          \
+        const size_t offset = head.offset;                                                     \
+        with_data(&head, true, size, static_cast<size_t>(align), [=](TaskHead* all) {          \
             next(run_task, all, copy != nullptr ? copy_task : nullptr,                         \
-                 static_cast<long>(head.offset + size), align > 16 ? align : 16, flags, tasks, \
+                 static_cast<long>(offset + size), align > 16 ? align : 16, flags, tasks,      \
                  priority, first, last, step);                                                 \
         });                                                                                    \
         omp_end(OmpConstruct::kTaskloop);                                                      \
@@ -177,8 +176,9 @@ DWELL_EXPORT void GOMP_taskwait_depend(void** depend) {
 }
 DWELL_EXPORT void GOMP_taskgroup_start() {
     DWELL_GOMP_CALL(taskgroup_start);
+    if (!call.observed) return next();
     next();
-    if (call.observed) omp_begin(OmpConstruct::kTaskgroup, call.address);
+    omp_begin(OmpConstruct::kTaskgroup, call.address);
 }
 DWELL_EXPORT void GOMP_taskgroup_end() {
     DWELL_GOMP_CALL(taskgroup_end);

@@ -222,7 +222,8 @@ bool start_omp() {
 
 namespace {
 
-DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* frame, bool of_code) {
+DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* frame, uint64_t call,
+                                bool of_code) {
     Thread* const thread = step.thread;
     const uint64_t row = omp_row(OmpConstruct::kParallel, address);
     const CellIndex node = step.records ? forked_node(&step, row, address, frame, of_code) : 0;
@@ -232,6 +233,7 @@ DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* fra
     OmpTeam* team = booked ? take_team(thread) : nullptr;
     if (team != nullptr) {
         team->address = address;
+        team->call = call;
         team->node = node;
         team->fork = goes_on_at(step, entry->entry_virtual);
     }
@@ -244,13 +246,13 @@ DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* fra
 OmpTeam* omp_fork(uint64_t address, const Frame* frame) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return nullptr;
-    return fork_region(step, address, frame, false);
+    return fork_region(step, address, frame, address, false);
 }
 
-OmpTeam* omp_fork_code(uint64_t address, const Frame* frame) {
+OmpTeam* omp_fork_code(uint64_t address, const Frame* frame, uint64_t call) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return nullptr;
-    return fork_region(step, address, frame, true);
+    return fork_region(step, address, frame, call, true);
 }
 
 void omp_join(OmpTeam* team) {
@@ -268,6 +270,11 @@ void omp_join(OmpTeam* team) {
         end_step(&step);
     }
     if (team != nullptr) team->join();
+}
+
+uint64_t omp_region_address() {
+    const OmpLevel* const level = t_thread != nullptr ? omp_level(t_thread) : nullptr;
+    return level != nullptr && level->team != nullptr ? level->team->address : 0;
 }
 
 void omp_implicit_begin(OmpTeam* team, uint32_t index, uint32_t size) {
@@ -380,7 +387,7 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
     OmpTeam* const team = level != nullptr ? level->team : nullptr;
     // Before OpenMP 5.1 the last one is known by its address: there is none, or the region's.
     const bool last = team != nullptr && (at_end || (construct == OmpConstruct::kImplicitBarrier &&
-                                                     (address == 0 || address == team->address)));
+                                                     (address == 0 || address == team->call)));
     const uint32_t slot = last ? kLastBarrier : team != nullptr ? level->passed & 1 : 0;
     if (team != nullptr) team->arrivals[slot].fetch();
     const ProbeEntry* const entry =

@@ -36,8 +36,9 @@ bool start_omp();
 // (null: not known). The team is for omp_join and for all that take part; null when the region is
 // not recorded.
 OmpTeam* omp_fork(uint64_t address, const Frame* frame);
-// The same where `address` lies in the code of the region, and that is called from `frame`.
-OmpTeam* omp_fork_code(uint64_t address, const Frame* frame);
+// The same where `address` lies in the code of the region, and that is called from `frame`; `call`
+// is what the runtime may name the region by, 0 for nothing.
+OmpTeam* omp_fork_code(uint64_t address, const Frame* frame, uint64_t call = 0);
 void omp_join(OmpTeam* team);
 // The caller begins to execute the region, as number `index` of `size` threads; 0 has forked it.
 void omp_implicit_begin(OmpTeam* team, uint32_t index, uint32_t size);
@@ -49,6 +50,9 @@ void omp_leave_region();
 void omp_make_up();
 // The thread ends, with nothing of OpenMP to do any more.
 void omp_thread_end();
+
+// Of the region that this thread executes, as omp_fork() was given it; 0: of none.
+uint64_t omp_region_address();
 
 // A construct of which nothing beside its time is known.
 void omp_begin(OmpConstruct construct, uint64_t address);

@@ -50,6 +50,7 @@ struct alignas(64) OmpArrivals {
 struct alignas(64) OmpTeam {
     // Written by the thread that forks, before others come. How they learn of the team orders this.
     uint64_t address;
+    uint64_t call;   // where the program called the runtime for it, 0: not known
     CellIndex node;  // of the region, in its tree
     uint32_t size;
     Instant fork;

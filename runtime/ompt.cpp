@@ -5,11 +5,14 @@
 // with it. LLVM's libomp tells no chunks of loops before version 15, and the kind of a loop's
 // schedule neither.
 #include <dlfcn.h>
+#include <link.h>
 #include <omp-tools.h>
 
 #include <atomic>
+#include <utility>
 
 #include "runtime/find_symbol.h"
+#include "runtime/gomp.h"
 #include "runtime/omp_adapter.h"
 
 using dwell::OmpConstruct;
@@ -35,6 +38,25 @@ constexpr int kDispatchDistributeChunk = 5;
 
 ompt_get_task_info_t g_task_info = nullptr;
 ompt_set_callback_t g_set = nullptr;
+
+// The runtime's own code.
+uint64_t g_runtime_begin = 0;
+uint64_t g_runtime_end = 0;
+
+int match_runtime(dl_phdr_info* object, size_t, void* address_in_it) {
+    const auto wanted = reinterpret_cast<uint64_t>(address_in_it);
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+        const uint64_t begin = object->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type != PT_LOAD || wanted - begin >= segment.p_memsz) continue;
+        g_runtime_begin = begin;
+        g_runtime_end = begin + segment.p_memsz;
+        return 1;
+    }
+    return 0;
+}
+
+bool is_in_runtime(uint64_t at) { return at - g_runtime_begin < g_runtime_end - g_runtime_begin; }
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
@@ -68,7 +90,14 @@ const dwell::Frame* caller_of(const ompt_frame_t* frame) {
 
 void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parallel, unsigned, int,
                     const void* codeptr) {
-    parallel->ptr = dwell::omp_fork(address(codeptr), caller_of(frame));
+    const dwell::Frame* caller = caller_of(frame);
+    const uint64_t code = std::exchange(dwell::t_gomp_request.region, 0);
+    if (code == 0) {
+        parallel->ptr = dwell::omp_fork(address(codeptr), caller);
+        return;
+    }
+    if (caller != nullptr && caller->return_address != address(codeptr)) caller = nullptr;
+    parallel->ptr = dwell::omp_fork_code(code, caller, address(codeptr));
 }
 
 void parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void*) {
@@ -78,6 +107,7 @@ void parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void*) {
 void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
                    unsigned size, unsigned index, int flags) {
     if ((flags & ompt_task_initial) != 0) return;
+    dwell::end_gomp_single();
     if (endpoint == ompt_scope_begin) {
         dwell::omp_implicit_begin(team_of(parallel), index, size);
     } else if (endpoint == ompt_scope_end) {
@@ -117,7 +147,11 @@ OmpConstruct construct_of_work(int kind) {
 void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
           uint64_t count, const void* codeptr) {
     const OmpConstruct construct = construct_of_work(kind);
+    const bool of_gcc = std::exchange(dwell::t_gomp_request.single, false);
+    if (endpoint != ompt_scope_end) dwell::end_gomp_single();
+    if (of_gcc) dwell::t_gomp.after_single = true;
     if (construct == OmpConstruct::kNone) return;
+    if (of_gcc) dwell::t_gomp.in_single = true;
     if (endpoint == ompt_scope_end) {
         dwell::omp_end(construct);
     } else if (endpoint == ompt_scope_begin) {
@@ -162,6 +196,25 @@ void ask_for_waits() {
     g_set(ompt_callback_sync_region_wait, reinterpret_cast<ompt_callback_t>(sync_region_wait));
 }
 
+// Of a program of gcc: the barrier that it asked for, or the one behind a single construct.
+void gcc_barrier_begin(uint64_t at) {
+    const bool implicit = dwell::t_gomp.after_single;
+    dwell::end_gomp_single();
+    // A call in place of a return comes from the runtime.
+    if (is_in_runtime(at)) at = dwell::omp_region_address() + 1;
+    dwell::omp_barrier_begin(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier, at,
+                             false);
+}
+
+void barrier_begin(bool implicit, bool at_end, const void* codeptr) {
+    const uint64_t at = address(codeptr);
+    if (std::exchange(dwell::t_gomp_request.barrier, false)) return gcc_barrier_begin(at);
+    dwell::end_gomp_single();
+    // Regions of gcc's programs end in the runtime's code.
+    dwell::omp_barrier_begin(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,
+                             implicit && is_in_runtime(at) ? 0 : at, at_end);
+}
+
 void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
                  ompt_data_t*, const void* codeptr) {
     const bool begins = endpoint == ompt_scope_begin;
@@ -170,7 +223,7 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
         case kBarrier:
         case kExplicitBarrier:
             if (begins) {
-                dwell::omp_barrier_begin(OmpConstruct::kBarrier, address(codeptr), false);
+                barrier_begin(false, false, codeptr);
             } else {
                 dwell::omp_barrier_end();
             }
@@ -181,8 +234,7 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
         case kImplicitParallelBarrier:
         case kTeamsBarrier:
             if (begins) {
-                dwell::omp_barrier_begin(OmpConstruct::kImplicitBarrier, address(codeptr),
-                                         number == kImplicitParallelBarrier);
+                barrier_begin(true, number == kImplicitParallelBarrier, codeptr);
             } else {
                 dwell::omp_barrier_end();
             }
@@ -264,7 +316,9 @@ void nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t, const void*) {
 
 void task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* task, int flags, int,
                  const void* codeptr) {
-    if ((flags & ompt_task_explicit) != 0) task->value = dwell::omp_task_created(address(codeptr));
+    const uint64_t code = std::exchange(dwell::t_gomp_request.task, 0);
+    if ((flags & ompt_task_explicit) == 0) return;
+    task->value = dwell::omp_task_created(code != 0 ? code : address(codeptr));
 }
 
 void task_schedule(ompt_data_t* prior, ompt_task_status_t status, ompt_data_t* next) {
@@ -282,6 +336,11 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
     g_set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
     g_task_info = reinterpret_cast<ompt_get_task_info_t>(lookup("ompt_get_task_info"));
     if (g_set == nullptr || !dwell::start_omp()) return 0;  // OMPT stays off
+    if (dwell::g_process.options.omp_exchanged) {
+        __atomic_fetch_or(&dwell::g_process.header->flags, uint32_t{dwell::kFileExchanged},
+                          __ATOMIC_RELAXED);
+    }
+    dl_iterate_phdr(match_runtime, reinterpret_cast<void*>(lookup));
     if (g_task_info != nullptr) dwell::g_omp_code_frame = code_frame;
     const auto on = [](ompt_callbacks_t event, auto* callback) {
         return g_set(event, reinterpret_cast<ompt_callback_t>(callback));

@@ -56,12 +56,13 @@ bool read_wait(WaitMode* mode) {
     return false;
 }
 
-bool read_omp(bool* omp) {
+bool read_omp(Options* options) {
     const char* text = getenv("DWELL_OMP");
     if (text == nullptr || *text == '\0') return true;
-    *omp = strcmp(text, "off") != 0;
-    if (!*omp || strcmp(text, "on") == 0) return true;
-    warn("DWELL_OMP=%.60s is none of on, off: the program runs unobserved", text);
+    options->omp = strcmp(text, "off") != 0;
+    options->omp_exchanged = strcmp(text, "ompt") == 0;
+    if (!options->omp || options->omp_exchanged || strcmp(text, "on") == 0) return true;
+    warn("DWELL_OMP=%.60s is none of on, ompt, off: the program runs unobserved", text);
     return false;
 }
 
@@ -122,8 +123,7 @@ bool read_options(Options* options) {
                       read_number("DWELL_ROW_LIMIT", 0, UINT_MAX, &options->row_limit) &&
                       read_number("DWELL_MERGE_TIMEOUT", 1, 86400, &options->merge_timeout_s) &&
                       read_number("DWELL_PROBE_LIMIT", 1, 1000, &options->probe_limit, "off") &&
-                      read_wait(&options->wait) && read_omp(&options->omp) &&
-                      read_io(&options->io) &&
+                      read_wait(&options->wait) && read_omp(options) && read_io(&options->io) &&
                       read_metrics(options->metrics, sizeof(options->metrics)) &&
                       read_inject(options->inject, sizeof(options->inject));
     const char* enable = getenv("DWELL_ENABLE");

@@ -392,6 +392,7 @@ enum FileFlags : uint32_t {
     kFileGomp = 1024,     // OpenMP was seen through libgomp's entry points (gomp.h)
     kFileSitesOff = 2048,  // the run's enabling profile switched sites off or had them only counted
     kFileMultiplexed = 4096,  // more metrics than counters: each was counted a part of the time
+    kFileExchanged = 8192,    // OpenMP of libgomp was seen through libomp (dwell run --omp ompt)
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

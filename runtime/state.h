@@ -44,12 +44,13 @@ struct Options {
     WaitMode wait = WaitMode::kNode;
     bool quiet = false;
     bool preserve_order = false;
-    bool omp = true;          // observe OpenMP
-    bool io = false;          // I/O statements are recorded
-    char metrics[1024] = {};  // as asked for; empty: none
-    char enable[4096] = {};   // enabling profile for this run
-    char out[4096] = {};      // empty: a name made from program and job
-    char inject[1024] = {};   // see injection.h
+    bool omp = true;             // observe OpenMP
+    bool omp_exchanged = false;  // `dwell run` put libomp in the place of libgomp
+    bool io = false;             // I/O statements are recorded
+    char metrics[1024] = {};     // as asked for; empty: none
+    char enable[4096] = {};      // enabling profile for this run
+    char out[4096] = {};         // empty: a name made from program and job
+    char inject[1024] = {};      // see injection.h
 };
 
 // On a page of its own that the kernel wipes in a forked child.

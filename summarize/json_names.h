@@ -45,7 +45,7 @@ constexpr std::array<BitName, 12> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
                                                   {kLabelMoreFiles, "more_files"}}};
-constexpr std::array<BitName, 13> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 14> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
                                                      {kFileSerial, "serial"},
@@ -57,7 +57,8 @@ constexpr std::array<BitName, 13> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileCutPaths, "cut_paths"},
                                                      {kFileGomp, "libgomp"},
                                                      {kFileSitesOff, "sites_off"},
-                                                     {kFileMultiplexed, "multiplexed"}}};
+                                                     {kFileMultiplexed, "multiplexed"},
+                                                     {kFileExchanged, "omp_exchanged"}}};
 constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},

@@ -494,6 +494,9 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
                    "OpenMP of libgomp was seen where the program calls it: not seen are static "
                    "loops, masked constructs and locks, and the barrier behind a static loop is "
                    "shown as one that was asked for");
+    notes.add_flag(kFileExchanged,
+                   "OpenMP ran on libomp in the place of libgomp (--omp ompt): times of regions, "
+                   "loops and tasks are those of another runtime");
     notes.add_flag(kFileSitesOff,
                    "an enabling profile of the run switched sites off or has them only counted: "
                    "those that are off are not shown, and their time is part of what is around "

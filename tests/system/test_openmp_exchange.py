@@ -1,0 +1,105 @@
+"""`dwell run --omp ompt`: programs of gcc on libomp in the place of libgomp, where that is possible.
+The source and the right answers are those of test_openmp.py."""
+
+import os
+import shutil
+
+import test_openmp
+from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, program,
+                     scratch, skip_unless)
+from test_openmp import node_at, nodes_at, run
+from test_openmp_gcc import built
+
+test_openmp.BUILD = "openmp_gcc"
+EXCHANGE = ("--omp", "ompt")
+LIBOMP = "libomp.so.5"
+
+
+def skip_without_libomp():
+    listed = execute(["ldconfig", "-p"])
+    skip_unless(LIBOMP in listed.stdout, f"{LIBOMP} is not installed")
+
+
+def stays(program_run, *words):
+    """The program ran on libgomp, and one line says why."""
+    lines = [line for line in program_run.stderr.splitlines() if "not exchanged" in line]
+    check_equal(len(lines), 1, "lines that say so" + program_run.describe())
+    check(all(word in lines[0] for word in words), f"{words} not in: {lines[0]}")
+
+
+@case
+def counts():
+    """As on libgomp, and locks beside: each construct once, at the same lines."""
+    skip_without_libomp()
+    profile = run([], *EXCHANGE)
+    want = {("parallel", "chunks"): 2, ("parallel", "outer"): 2, ("parallel", "inner"): 4,
+            ("barrier", "barrier"): 10, ("critical", "critical"): 10, ("task", "task"): 12,
+            ("task", "inner_task"): 12, ("taskwait", "taskwait"): 12}
+    got = {key: sum(n["count"] for _, n in nodes_at(profile, *key)) for key in want}
+    check_equal(got, want, "counts")
+    for name, count in (("single", 3), ("ordered", 6), ("taskgroup", 1), ("lock", 10)):
+        check_equal(sum(n["count"] for _, n in nodes_at(profile, name)), count, name)
+    for marker in ("task", "inner_task"):
+        _, task = node_at(profile, "task", marker)
+        check_equal(task["created"], 12, f"created at @{marker}")
+    regions = sum(n["created"] for _, n in nodes_at(profile, "parallel"))
+    check_equal(regions, 10 + 1 + 1 + 1 + 1 + 1 + 1 + 3 + 2 + 1, "regions")
+    told = [note for note in profile.json["notes"] if "in the place of libgomp" in note]
+    check_equal(len(told), 1, f"notes that say so in {profile.json['notes']}")
+    check_equal([rank["flags"] for rank in profile.ranks if "libgomp" in rank["flags"]], [],
+                "ranks seen through libgomp as well")
+
+
+@case
+def function_missing():
+    """libomp 14 to 19 do not define omp_set_num_threads_8_, which 8-byte integers call."""
+    skip_without_libomp()
+    binary = built("eight.f90", """
+program eight
+  use omp_lib
+  integer(8) :: threads = 2
+  integer :: sum = 0
+  call omp_set_num_threads(threads)
+  !$omp parallel reduction(+:sum)
+  sum = sum + 1
+  !$omp end parallel
+  print *, sum
+end program
+""", "gfortran", "-g", "-fopenmp")
+    done = execute([DWELL, "run", "-o", scratch("out"), *EXCHANGE, binary])
+    check_equal((done.code, done.stdout.strip()), (0, "2"), "program" + done.describe())
+    stays(done, "omp_set_num_threads_8_@OMP_1.0", binary)
+    flags = Profile(scratch("out"), done).ranks[0]["flags"]
+    check("libgomp" in flags and "omp_exchanged" not in flags, f"flags {flags}")
+
+
+@case
+def nothing_to_exchange():
+    """A program without libgomp, a script, a program that does not exist: as without the option."""
+    done = execute([DWELL, "run", "-o", scratch("out"), *EXCHANGE, program("plain"), "4"])
+    check_equal((done.code, done.stdout), (4, "plain\n"), "program" + done.describe())
+    stays(done, "libgomp.so.1")
+    script = scratch("script")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\necho ran >> " + scratch("ran") + "\nexit 5\n")
+    os.chmod(script, 0o755)
+    done = execute([DWELL, "run", "-o", scratch("out2"), *EXCHANGE, script])
+    with open(scratch("ran"), encoding="utf-8") as file:
+        check_equal((done.code, file.read()), (5, "ran\n"), "script" + done.describe())
+    stays(done, "libgomp.so.1")
+    done = execute([DWELL, "run", *EXCHANGE, scratch("none")])
+    check_equal(done.code, 127, "not found" + done.describe())
+
+
+@case
+def before_the_launcher():
+    """The launcher's program is not known: nothing is started, and the line says how to do it."""
+    skip_unless(shutil.which("mpirun"), "mpirun is not installed")
+    done = execute([DWELL, "run", *EXCHANGE, *mpirun(2), "touch", scratch("started")])
+    check_equal((done.code, done.stdout), (2, ""), "exit code" + done.describe())
+    check("dwell run --omp ompt PROGRAM" in done.stderr, "not said" + done.describe())
+    check(not os.path.exists(scratch("started")), "started")
+
+
+if __name__ == "__main__":
+    main()
