@@ -136,10 +136,11 @@ DWELL_BODY uint64_t address_of_code(void (*code)(void*)) {
 
 // What a thread of such a program is about to ask libomp for, which tells of less (ompt.cpp).
 struct GompRequest {
-    uint64_t region;  // address_of_code() of the region that it forks, or 0
-    uint64_t task;    // the same of a task
-    bool single;      // a single construct, whose end is not told
-    bool barrier;     // a barrier, of which libomp does not tell whether it was asked for
+    uint64_t region;    // address_of_code() of the region that it forks, or 0
+    uint64_t task;      // the same of a task
+    uint64_t taskloop;  // of the last taskloop, whose tasks libomp calls from its own code
+    bool single;        // a single construct, whose end is not told
+    bool barrier;       // a barrier, of which libomp does not tell whether it was asked for
 };
 extern constinit thread_local GompRequest t_gomp_request __attribute__((visibility("hidden")));
 

@@ -142,6 +142,7 @@ DWELL_EXPORT void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*,
         constexpr size_t kBounds = 2 * sizeof(Number);                                         \
         if (!call.observed || size < kBounds || size > kMostData ||                            \
             static_cast<size_t>(align) > kMostData) {                                          \
+            if (!call.observed) t_gomp_request.taskloop = address_of_code(code);               \
             return next(code, data, copy, bytes, align, flags, tasks, priority, first, last,   \
                         step);                                                                 \
         }                                                                                      \

@@ -104,13 +104,30 @@ void parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void*) {
     dwell::omp_join(team_of(parallel));
 }
 
+// A region may be forked in a single construct of gcc's, which goes on behind it. Two bits for each
+// region that the thread is in; what is deeper than 32 of them is forgotten.
+constinit thread_local uint64_t t_singles_around = 0;
+void keep_single() {
+    dwell::GompCode& code = dwell::t_gomp;
+    t_singles_around =
+        t_singles_around << 2 | (code.in_single ? 2u : 0u) | (code.after_single ? 1u : 0u);
+    code.in_single = code.after_single = false;
+}
+void resume_single() {
+    dwell::t_gomp.in_single = (t_singles_around & 2) != 0;
+    dwell::t_gomp.after_single = (t_singles_around & 1) != 0;
+    t_singles_around >>= 2;
+}
+
 void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
                    unsigned size, unsigned index, int flags) {
     if ((flags & ompt_task_initial) != 0) return;
-    dwell::end_gomp_single();
     if (endpoint == ompt_scope_begin) {
+        keep_single();
         dwell::omp_implicit_begin(team_of(parallel), index, size);
     } else if (endpoint == ompt_scope_end) {
+        dwell::end_gomp_single();
+        resume_single();
         dwell::omp_implicit_end();
     }
 }
@@ -144,11 +161,22 @@ OmpConstruct construct_of_work(int kind) {
     }
 }
 
+// `codeptr`, but what libomp does itself for a taskloop of gcc's stands where the program says so.
+uint64_t address_of_taskloop(const void* codeptr) {
+    const uint64_t at = address(codeptr);
+    const uint64_t taskloop = dwell::t_gomp_request.taskloop;
+    return taskloop != 0 && is_in_runtime(at) ? taskloop : at;
+}
+
 void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
           uint64_t count, const void* codeptr) {
     const OmpConstruct construct = construct_of_work(kind);
-    const bool of_gcc = std::exchange(dwell::t_gomp_request.single, false);
-    if (endpoint != ompt_scope_end) dwell::end_gomp_single();
+    const bool single = kind == ompt_work_single_executor || kind == ompt_work_single_other;
+    const bool of_gcc = std::exchange(dwell::t_gomp_request.single, false) && single;
+    // Tasks may be made in a single construct, other work may not stand there.
+    if (endpoint != ompt_scope_end && construct != OmpConstruct::kTaskloop) {
+        dwell::end_gomp_single();
+    }
     if (of_gcc) dwell::t_gomp.after_single = true;
     if (construct == OmpConstruct::kNone) return;
     if (of_gcc) dwell::t_gomp.in_single = true;
@@ -158,7 +186,7 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
         if (dwell::is_omp_loop(static_cast<uint16_t>(construct))) {
             dwell::omp_loop_begin(construct, address(codeptr), count);
         } else {
-            dwell::omp_begin(construct, address(codeptr));
+            dwell::omp_begin(construct, address_of_taskloop(codeptr));
         }
     }
 }
@@ -198,7 +226,8 @@ void ask_for_waits() {
 
 // Of a program of gcc: the barrier that it asked for, or the one behind a single construct.
 void gcc_barrier_begin(uint64_t at) {
-    const bool implicit = dwell::t_gomp.after_single;
+    const bool single = std::exchange(dwell::t_gomp_request.single, false);
+    const bool implicit = single || dwell::t_gomp.after_single;
     dwell::end_gomp_single();
     // A call in place of a return comes from the runtime.
     if (is_in_runtime(at)) at = dwell::omp_region_address() + 1;
@@ -318,7 +347,7 @@ void task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* task, int flags
                  const void* codeptr) {
     const uint64_t code = std::exchange(dwell::t_gomp_request.task, 0);
     if ((flags & ompt_task_explicit) == 0) return;
-    task->value = dwell::omp_task_created(code != 0 ? code : address(codeptr));
+    task->value = dwell::omp_task_created(code != 0 ? code : address_of_taskloop(codeptr));
 }
 
 void task_schedule(ompt_data_t* prior, ompt_task_status_t status, ompt_data_t* next) {

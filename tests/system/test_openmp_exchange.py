@@ -50,6 +50,64 @@ def counts():
                 "ranks seen through libgomp as well")
 
 
+WITHIN = """#include <stdio.h>
+static int total;
+int main(void) {
+    for (int r = 0; r < 3; r++) {
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp single
+            {
+#pragma omp parallel num_threads(2)
+                {
+#pragma omp atomic
+                    total++;
+#pragma omp barrier
+                }
+#pragma omp taskloop num_tasks(4)
+                for (int i = 0; i < 8; i++) {
+#pragma omp atomic
+                    total++;
+                }
+            }
+#pragma omp for schedule(dynamic, 1) nowait
+            for (int i = 0; i < 4; i++) {
+#pragma omp atomic
+                total++;
+            }
+        }
+    }
+    printf("%d\\n", total);
+}
+"""
+
+
+@case
+def within_a_single():
+    """A region and tasks in a single construct, three times: it goes on behind them, and ends before
+    its barrier."""
+    skip_without_libomp()
+    binary = built("within.c", WITHIN, "gcc", "-g", "-O1", "-fopenmp")
+    done = execute([DWELL, "run", "-o", scratch("out"), *EXCHANGE, binary],
+                   env={"OMP_MAX_ACTIVE_LEVELS": "2"})
+    check_equal((done.code, done.stdout), (0, f"{3 * (2 + 8 + 4)}\n"), "program" + done.describe())
+    profile = Profile(scratch("out"), done)
+    profile.check_conservation()
+    test_openmp.check_parts(profile)
+    (_, single), = nodes_at(profile, "single")
+    check_equal(single["count"], 3, "single")
+    inside = {profile.nodes[k]["name"] for k in single["children"]}
+    check_equal(inside, {"parallel", "taskgroup"}, "in the single construct")
+    regions = sorted(n["created"] for _, n in nodes_at(profile, "parallel"))
+    check_equal(regions, [3, 3], "regions")
+    (_, task), = nodes_at(profile, "task")
+    check_equal((task["count"], task["created"]), (12, 12), "tasks")
+    (_, barrier), = nodes_at(profile, "barrier")
+    check_equal(barrier["count"], 12 // 2, "barrier of the inner region")
+    behind = sum(n["count"] for _, n in nodes_at(profile, "implicit barrier"))
+    check_equal(behind, 3 * 2 * 3, "barriers behind the single and the two regions")
+
+
 @case
 def function_missing():
     """libomp 14 to 19 do not define omp_set_num_threads_8_, which 8-byte integers call."""
