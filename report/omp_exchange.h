@@ -12,9 +12,9 @@ struct OmpExchange {
     std::string obstacle;  // why it stays
 };
 
-// Asks the loader what `program` is linked with, and whether libomp defines every function of
-// OpenMP that these modules import, in that version. Modules that the program opens itself are not
-// known. The program is not started.
+// Whether libomp defines every function of OpenMP that `program`, a file that is no launcher and
+// that can be preloaded into, and the libraries it is linked with import, in that version.
+// Libraries that it opens itself are not known. The program is not started. Only from one thread.
 OmpExchange plan_omp_exchange(const std::string& program);
 
 }  // namespace dwell

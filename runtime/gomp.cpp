@@ -233,6 +233,16 @@ DWELL_BODY Region begin_region(const GompCall& call, void (*code)(void*), void* 
     return {nullptr,   code,     data, call.runtime, team, __builtin_thread_pointer(),
             construct, increment};
 }
+// True where the call is not to be told of here, but perhaps by libomp.
+DWELL_BODY bool passes_region(const GompCall& call, void (*code)(void*)) {
+    if (!call.observed) t_gomp_request.region = address_of_code(code);
+    return !call.observed;
+}
+DWELL_BODY bool passes_barrier(const GompCall& call) {
+    if (!call.observed) t_gomp_request.barrier = true;
+    return !call.observed;
+}
+
 DWELL_BODY void end_region(const Region& region) {
     omp_barrier_end();
     omp_implicit_end();
@@ -250,10 +260,7 @@ extern "C" {
 // NOLINTBEGIN(readability-identifier-naming): libgomp's names (libgomp_g.h)
 DWELL_EXPORT void GOMP_parallel(void (*code)(void*), void* data, unsigned threads, unsigned flags) {
     DWELL_GOMP_CALL(parallel);
-    if (!call.observed) {
-        t_gomp_request.region = address_of_code(code);
-        return next(code, data, threads, flags);
-    }
+    if (passes_region(call, code)) return next(code, data, threads, flags);
     Region region = begin_region(call, code, data);
     next(run_region, &region, threads, flags);
     end_region(region);
@@ -262,10 +269,7 @@ DWELL_EXPORT void GOMP_parallel(void (*code)(void*), void* data, unsigned thread
 DWELL_EXPORT unsigned GOMP_parallel_reductions(void (*code)(void*), void* data, unsigned threads,
                                                unsigned flags) {
     DWELL_GOMP_CALL(parallel_reductions);
-    if (!call.observed) {
-        t_gomp_request.region = address_of_code(code);
-        return next(code, data, threads, flags);
-    }
+    if (passes_region(call, code)) return next(code, data, threads, flags);
     Region region = begin_region(call, code, data);
     region.reductions = *static_cast<void**>(data);
     const unsigned size = next(run_region, &region, threads, flags);
@@ -276,10 +280,7 @@ DWELL_EXPORT unsigned GOMP_parallel_reductions(void (*code)(void*), void* data, 
 DWELL_EXPORT void GOMP_parallel_sections(void (*code)(void*), void* data, unsigned threads,
                                          unsigned sections, unsigned flags) {
     DWELL_GOMP_CALL(parallel_sections);
-    if (!call.observed) {
-        t_gomp_request.region = address_of_code(code);
-        return next(code, data, threads, sections, flags);
-    }
+    if (passes_region(call, code)) return next(code, data, threads, sections, flags);
     Region region = begin_region(call, code, data, OmpConstruct::kSections);
     next(run_region, &region, threads, sections, flags);
     end_region(region);
@@ -290,10 +291,8 @@ DWELL_EXPORT void GOMP_parallel_sections(void (*code)(void*), void* data, unsign
                                                 long begin, long end, long increment, long chunk,  \
                                                 unsigned flags) {                                  \
         DWELL_GOMP_CALL(parallel_loop_##name);                                                     \
-        if (!call.observed) {                                                                      \
-            t_gomp_request.region = address_of_code(code);                                         \
+        if (passes_region(call, code))                                                             \
             return next(code, data, threads, begin, end, increment, chunk, flags);                 \
-        }                                                                                          \
         Region region = begin_region(call, code, data, OmpConstruct::construct, increment);        \
         next(run_region, &region, threads, begin, end, increment, chunk, flags);                   \
         end_region(region);                                                                        \
@@ -308,10 +307,8 @@ PARALLEL_LOOP(nonmonotonic_guided, kGuidedLoop)
                                                 long begin, long end, long increment,              \
                                                 unsigned flags) {                                  \
         DWELL_GOMP_CALL(parallel_loop_##name);                                                     \
-        if (!call.observed) {                                                                      \
-            t_gomp_request.region = address_of_code(code);                                         \
+        if (passes_region(call, code))                                                             \
             return next(code, data, threads, begin, end, increment, flags);                        \
-        }                                                                                          \
         Region region = begin_region(call, code, data, OmpConstruct::kLoop, increment);            \
         next(run_region, &region, threads, begin, end, increment, flags);                          \
         end_region(region);                                                                        \
@@ -323,10 +320,7 @@ PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 // A single construct ends with the same call.
 DWELL_EXPORT void GOMP_barrier() {
     DWELL_GOMP_CALL(barrier);
-    if (!call.observed) {
-        t_gomp_request.barrier = true;
-        return next();
-    }
+    if (passes_barrier(call)) return next();
     const bool implicit = t_gomp.after_single;
     end_gomp_single();
     at_gomp_barrier(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,
@@ -334,10 +328,7 @@ DWELL_EXPORT void GOMP_barrier() {
 }
 DWELL_EXPORT bool GOMP_barrier_cancel() {
     DWELL_GOMP_CALL(barrier_cancel);
-    if (!call.observed) {
-        t_gomp_request.barrier = true;
-        return next();
-    }
+    if (passes_barrier(call)) return next();
     const bool implicit = t_gomp.after_single;
     end_gomp_single();
     return at_gomp_barrier(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,

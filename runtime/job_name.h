@@ -48,10 +48,8 @@ inline void job_name(char* out, size_t size) {
     if (name_space != nullptr && *name_space != '\0') {
         char mark[16];
         launch_mark(mark, sizeof mark);
-        char name[kJobNameBytes + sizeof mark];
-        const size_t length = strlen(name_space);
-        snprintf(name, sizeof name, "%s%s",
-                 name_space + (length < kJobNameBytes ? 0 : length - kJobNameBytes + 1), mark);
+        char name[256 + sizeof mark];  // PMIX_MAX_NSLEN is 255
+        snprintf(name, sizeof name, "%.255s%s", name_space, mark);
         return copy_job_name(out, size, name);
     }
     const char* slurm_job = getenv("SLURM_JOB_ID");

@@ -213,7 +213,7 @@ void end_as_other(OmpStep* step, OmpLevel* level) {
 
 }  // namespace
 
-bool may_observe_omp() { return probes_wanted() && g_process.options.omp; }
+bool may_observe_omp() { return probes_wanted() && g_process.options.omp != OmpMode::kOff; }
 
 bool start_omp() {
     if (!may_observe_omp()) return false;

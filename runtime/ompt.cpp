@@ -365,7 +365,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
     g_set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
     g_task_info = reinterpret_cast<ompt_get_task_info_t>(lookup("ompt_get_task_info"));
     if (g_set == nullptr || !dwell::start_omp()) return 0;  // OMPT stays off
-    if (dwell::g_process.options.omp_exchanged) {
+    if (dwell::g_process.options.omp == dwell::OmpMode::kExchanged) {
         __atomic_fetch_or(&dwell::g_process.header->flags, uint32_t{dwell::kFileExchanged},
                           __ATOMIC_RELAXED);
     }

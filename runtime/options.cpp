@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <initializer_list>
 #include <utility>
 
 #include "runtime/injection.h"
@@ -42,40 +43,37 @@ bool read_number(const char* name, uint32_t least, uint32_t most, uint32_t* valu
     return false;
 }
 
-bool read_wait(WaitMode* mode) {
-    const char* text = getenv("DWELL_WAIT");
+// `all` names the choices for the message.
+template <typename Mode>
+bool read_choice(const char* name, const char* all, Mode* mode,
+                 std::initializer_list<std::pair<const char*, Mode>> choices) {
+    const char* text = getenv(name);
     if (text == nullptr || *text == '\0') return true;
-    for (const auto& [name, value] :
-         {std::pair{"off", WaitMode::kOff}, std::pair{"node", WaitMode::kNode},
-          std::pair{"full", WaitMode::kFull}}) {
-        if (strcmp(text, name) != 0) continue;
+    for (const auto& [word, value] : choices) {
+        if (strcmp(text, word) != 0) continue;
         *mode = value;
         return true;
     }
-    warn("DWELL_WAIT=%s is none of off, node, full: the program runs unobserved", text);
+    warn("%s=%.60s is none of %s: the program runs unobserved", name, text, all);
     return false;
 }
 
-bool read_omp(Options* options) {
-    const char* text = getenv("DWELL_OMP");
-    if (text == nullptr || *text == '\0') return true;
-    options->omp = strcmp(text, "off") != 0;
-    options->omp_exchanged = strcmp(text, "ompt") == 0;
-    if (!options->omp || options->omp_exchanged || strcmp(text, "on") == 0) return true;
-    warn("DWELL_OMP=%.60s is none of on, ompt, off: the program runs unobserved", text);
-    return false;
+bool read_wait(WaitMode* mode) {
+    return read_choice(
+        "DWELL_WAIT", "off, node, full", mode,
+        {{"off", WaitMode::kOff}, {"node", WaitMode::kNode}, {"full", WaitMode::kFull}});
+}
+
+bool read_omp(OmpMode* mode) {
+    return read_choice(
+        "DWELL_OMP", "on, ompt, off", mode,
+        {{"off", OmpMode::kOff}, {"on", OmpMode::kOn}, {"ompt", OmpMode::kExchanged}});
 }
 
 bool read_io(bool* io) {
-    const char* text = getenv("DWELL_IO");
-    if (text == nullptr || *text == '\0') return true;
-    *io = strcmp(text, "on") == 0;
-    if (*io || strcmp(text, "off") == 0) return true;
-    warn("DWELL_IO=%s is neither on nor off: the program runs unobserved", text);
-    return false;
+    return read_choice("DWELL_IO", "on, off", io, {{"off", false}, {"on", true}});
 }
 
-// PAPI itself tells which names there are.
 bool read_metrics(char* metrics, size_t size) {
     const char* text = getenv("DWELL_METRICS");
     if (text == nullptr || *text == '\0' || strcmp(text, "off") == 0) return true;
@@ -123,7 +121,8 @@ bool read_options(Options* options) {
                       read_number("DWELL_ROW_LIMIT", 0, UINT_MAX, &options->row_limit) &&
                       read_number("DWELL_MERGE_TIMEOUT", 1, 86400, &options->merge_timeout_s) &&
                       read_number("DWELL_PROBE_LIMIT", 1, 1000, &options->probe_limit, "off") &&
-                      read_wait(&options->wait) && read_omp(options) && read_io(&options->io) &&
+                      read_wait(&options->wait) && read_omp(&options->omp) &&
+                      read_io(&options->io) &&
                       read_metrics(options->metrics, sizeof(options->metrics)) &&
                       read_inject(options->inject, sizeof(options->inject));
     const char* enable = getenv("DWELL_ENABLE");

@@ -30,6 +30,7 @@ namespace dwell {
 
 // How far partners tell each other their times (DESIGN 4).
 enum class WaitMode : uint8_t { kOff, kNode, kFull };
+enum class OmpMode : uint8_t { kOff, kOn, kExchanged };  // libomp in the place of libgomp
 
 struct Options {
     uint32_t callpath_depth = 0;  // 0 = whole path
@@ -44,13 +45,12 @@ struct Options {
     WaitMode wait = WaitMode::kNode;
     bool quiet = false;
     bool preserve_order = false;
-    bool omp = true;             // observe OpenMP
-    bool omp_exchanged = false;  // `dwell run` put libomp in the place of libgomp
-    bool io = false;             // I/O statements are recorded
-    char metrics[1024] = {};     // as asked for; empty: none
-    char enable[4096] = {};      // enabling profile for this run
-    char out[4096] = {};         // empty: a name made from program and job
-    char inject[1024] = {};      // see injection.h
+    OmpMode omp = OmpMode::kOn;
+    bool io = false;          // I/O statements are recorded
+    char metrics[1024] = {};  // as asked for; empty: none
+    char enable[4096] = {};   // enabling profile for this run
+    char out[4096] = {};      // empty: a name made from program and job
+    char inject[1024] = {};   // see injection.h
 };
 
 // On a page of its own that the kernel wipes in a forked child.
