@@ -41,6 +41,8 @@ function(dwell_python_test label name script timeout)
     set(processors 2)
     if(script MATCHES "test_(packages|wrappers|ccache|gcc_probes|clang_probes|probe_languages).py")
         set(processors 1) # most of their time is a compiler's
+    elseif(script MATCHES "test_(limits|hosts|launch|usage|crash).py")
+        set(processors 1) # most of their time is waiting for what must not come, or for an end
     endif()
     add_test(NAME ${label}.${name}
         COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN} ${only})
