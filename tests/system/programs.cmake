@@ -38,11 +38,13 @@ function(dwell_python_test label name script timeout)
     if(label STREQUAL "long")
         set(only CONFIGURATIONS Long)
     endif()
+    # Tests that compare times have both processors. The others run two at a time: most of their time
+    # is a compiler's, or waiting for a launcher, an end, or what must not come.
     set(processors 2)
-    if(script MATCHES "test_(packages|wrappers|ccache|gcc_probes|clang_probes|probe_languages).py")
-        set(processors 1) # most of their time is a compiler's
-    elseif(script MATCHES "test_(limits|hosts|launch|usage|crash).py")
-        set(processors 1) # most of their time is waiting for what must not come, or for an end
+    if(script MATCHES "(packages|wrappers|ccache|gcc_probes|clang_probes|probe_languages|callpath).py" OR
+       script MATCHES "(by_hand|probes|limits|hosts|launch|usage|crash|process|output).py" OR
+       script MATCHES "(random|partial|exact).py")
+        set(processors 1)
     endif()
     add_test(NAME ${label}.${name}
         COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN} ${only})
