@@ -15,6 +15,7 @@
 
 #include "runtime/comm_names.h"
 #include "runtime/exchange.h"
+#include "runtime/few_ranks.h"
 
 namespace dwell {
 
@@ -50,14 +51,6 @@ struct alignas(64) SharedBoard {
     uint32_t capacity;
     uint32_t size_class;
     uint32_t members;  // that have a place, perhaps more than `users`
-};
-
-// Ranks of a communicator: neighbours, partners of a window's epoch.
-constexpr uint32_t kMostRanks = 32;
-struct FewRanks {
-    uint32_t count;
-    bool known;  // false: not asked for, or too many
-    int32_t ranks[kMostRanks];
 };
 
 // This process's side of a board. Never given back to the system.

@@ -119,7 +119,7 @@ bool describe(MPI_Comm comm, const Groups& groups, bool inter, CommName* name) {
     name->inter = inter;
     name->side = first < remote_first ? 0 : 1;
     name->is_world = !inter && size == g_process.header->world_size;
-    if (!inter && letters_are_open()) name->far_state = FarState::kNotLooked;
+    if (letters_are_open()) name->far_state = FarState::kOfComm;
     const int low = first < remote_first ? first : remote_first;
     const int high = first < remote_first ? remote_first : first;
     name->id = mix_path(mix_path(kFirst, static_cast<uint64_t>(low)), static_cast<uint64_t>(high));
@@ -363,7 +363,8 @@ bool name_before_made(MPI_Comm from, MPI_Group group, int tag, CommName* name) {
 namespace {
 
 // A window or file has the members of its communicator.
-void name_made_of_all(const CommName& parent, uintptr_t handle, uint64_t number, uint64_t what) {
+void name_made_of_all(const CommName& parent, uintptr_t handle, uint64_t number, uint64_t what,
+                      FarState far_state) {
     if (handle == 0) return;
     CommName name = parent;
     name.handle = handle;
@@ -372,7 +373,7 @@ void name_made_of_all(const CommName& parent, uintptr_t handle, uint64_t number,
     name.files = 0;
     name.collectives = 0;
     name.board = nullptr;
-    name.far_state = FarState::kNone;
+    name.far_state = parent.far_state == FarState::kNone ? FarState::kNone : far_state;
     name.far = nullptr;
     add_name(name);
 }
@@ -385,7 +386,8 @@ void name_made(MPI_Comm from, const MPI_Win* made) {
     CommName* parent = find_name(reinterpret_cast<uintptr_t>(from));
     if (parent == nullptr || made == nullptr) return;
     const uint64_t number = __atomic_fetch_add(&parent->made, 1, __ATOMIC_RELAXED);
-    name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kWindow);
+    name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kWindow,
+                     FarState::kOfWindow);
 }
 
 void name_made(MPI_Comm from, const MPI_File* made) {
@@ -394,7 +396,7 @@ void name_made(MPI_Comm from, const MPI_File* made) {
     CommName* parent = find_name(reinterpret_cast<uintptr_t>(from));
     if (parent == nullptr || made == nullptr) return;
     const uint64_t number = __atomic_fetch_add(&parent->files, 1, __ATOMIC_RELAXED);
-    name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kFile);
+    name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kFile, FarState::kOfFile);
 }
 
 void forget_name(uintptr_t handle) {

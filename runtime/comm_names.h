@@ -17,8 +17,10 @@ namespace dwell {
 struct Board;
 struct FarMembers;
 
-// Whether members on other hosts are told (far_meetings.h).
-enum class FarState : uint8_t { kNone, kNotLooked, kKnown };
+// Whether members on other hosts are told (far_meetings.h); where it was not looked for them yet,
+// what the handle is.
+enum class FarState : uint8_t { kNone, kKnown, kOfComm, kOfWindow, kOfFile };
+inline bool is_not_looked(FarState state) { return state >= FarState::kOfComm; }
 
 // Collectives read the first cache line.
 struct alignas(64) CommName {

@@ -51,28 +51,6 @@ uint8_t look_at_loss(const Thread& thread, uint64_t now, FarMembers* far) {
     return far->loss;
 }
 
-// Does the rank `listener` depend on `on`? Both of the communicator.
-bool depends(const FarCall& enters, int listener, int on) {
-    switch (enters.rule) {
-        case Meets::kAll:
-        case Meets::kEverybody:
-            return true;
-        case Meets::kRoot:
-            return on == enters.root;
-        case Meets::kToRoot:
-            return listener == enters.root;
-        case Meets::kUpTo:
-            return on < listener;
-        default:
-            return false;
-    }
-}
-
-bool waits_for(const FarCall& enters, const FarMember& member) {
-    return depends(enters, enters.rank, member.rank) &&
-           (enters.counts == nullptr || enters.counts[member.rank] != 0);
-}
-
 // The newest: a call that MPI rejected is taken back, and its number is told of again.
 const FarNote* note_of(const FarMember& member, const FarCall& enters) {
     for (uint32_t back = 1; back <= kKeptNotes && back <= member.heard; ++back) {
@@ -91,7 +69,7 @@ FarHeard gather(const FarMembers& far, const FarCall& enters, uint64_t left) {
     uint64_t real = 0;
     for (uint32_t i = 0; i < far.count; ++i) {
         const FarMember& member = far.members[i];
-        if (!waits_for(enters, member)) continue;
+        if (!waits_for(enters.role, enters.givers, member.place)) continue;
         heard.partners += 1;
         const FarNote* note = note_of(member, enters);
         if (note == nullptr) continue;
@@ -114,7 +92,7 @@ uint32_t count_partners(const FarMembers& far, const FarCall& enters, bool* told
     *told = true;
     for (uint32_t i = 0; i < far.count; ++i) {
         const FarMember& member = far.members[i];
-        if (!waits_for(enters, member)) continue;
+        if (!waits_for(enters.role, enters.givers, member.place)) continue;
         partners += 1;
         if (member.heard == 0) continue;
         const FarNote& newest = member.notes[(member.heard - 1) % kKeptNotes];
@@ -125,27 +103,61 @@ uint32_t count_partners(const FarMembers& far, const FarCall& enters, bool* told
     return partners;
 }
 
-// World ranks of the members on other hosts, ascending by their rank; false: there are too many, or
-// they cannot all be told.
-bool list_members(Thread* thread, const CommName& name, MPI_Comm comm, FarMembers* far) {
-    far->count = 0;
-    for (int rank = 0; rank < name.size; ++rank) {
-        if (rank == name.rank) continue;
-        const uint32_t peer = peer_of(thread, comm, rank);
-        if (peer >= g_channel_count) return false;
-        if (is_neighbour(peer)) continue;
-        if (far->count == kMostFar) return false;
-        FarMember* member = &far->members[far->count++];
-        member->peer = peer;
-        member->rank = rank;
-        member->shift = member->heard = 0;
+// World ranks of the members on other hosts, group by group, ascending by their rank; false: there
+// are too many, or they cannot all be told.
+class MemberList {
+  public:
+    MemberList(Thread* thread, const CommName& name, FarMembers* far)
+        : thread_(thread), name_(name), far_(far) {}
+
+    bool fill() {
+        far_->count = 0;
+        const auto comm = reinterpret_cast<MPI_Comm>(name_.handle);
+        MPI_Group group = nullptr;
+        if (name_.far_state == FarState::kOfWindow) {
+            g_mpi.Win_get_group(reinterpret_cast<MPI_Win>(name_.handle), &group);
+        } else if (name_.far_state == FarState::kOfFile) {
+            g_mpi.File_get_group(reinterpret_cast<MPI_File>(name_.handle), &group);
+        } else if (name_.inter) {
+            g_mpi.Comm_group(comm, &group);
+        }
+        const int own = static_cast<int>(name_.members) - (name_.inter ? name_.size : 0);
+        bool filled = add(comm, group, own, name_.side);
+        if (group != nullptr) g_mpi.Group_free(&group);
+        // The ranks that an inter-communicator names are those of the other group.
+        if (name_.inter) filled = filled && add(comm, nullptr, name_.size, name_.side ^ 1u);
+        return filled && far_->count != 0 && all_are_observed();
     }
-    for (uint32_t i = 0; i < far->count; ++i) {
-        const Channel* channel = channel_with(thread, far->members[i].peer);
-        if (channel == nullptr || channel->far == nullptr) return false;  // not observed
+
+  private:
+    // By the group, or by the ranks that the communicator names.
+    bool add(MPI_Comm comm, MPI_Group group, int count, uint32_t side) {
+        for (int rank = 0; rank < count; ++rank) {
+            if (rank == name_.rank && side == name_.side) continue;
+            const uint32_t peer = group != nullptr ? peer_of_group(thread_, group, rank)
+                                                   : peer_of(thread_, comm, rank);
+            if (peer >= g_channel_count) return false;
+            if (is_neighbour(peer)) continue;
+            if (far_->count == kMostFar) return false;
+            FarMember* member = &far_->members[far_->count++];
+            member->peer = peer;
+            member->place = static_cast<uint32_t>(rank) << 1 | side;
+            member->shift = member->heard = 0;
+        }
+        return true;
     }
-    return far->count != 0;
-}
+    bool all_are_observed() const {
+        for (uint32_t i = 0; i < far_->count; ++i) {
+            const Channel* channel = channel_with(thread_, far_->members[i].peer);
+            if (channel == nullptr || channel->far == nullptr) return false;
+        }
+        return true;
+    }
+
+    Thread* thread_;
+    const CommName& name_;
+    FarMembers* far_;
+};
 
 FarMembers* take_members() {
     const SlowLock lock;
@@ -157,11 +169,11 @@ FarMembers* take_members() {
 void open_far_meetings() {
     CommName* world = find_name(reinterpret_cast<uintptr_t>(g_mpi.comm_world));
     if (world == nullptr) return;
-    world->far_state = FarState::kNotLooked;
-    if (t_thread != nullptr) find_far_members(t_thread, world, g_mpi.comm_world);
+    world->far_state = FarState::kOfComm;
+    if (t_thread != nullptr) find_far_members(t_thread, world);
 }
 
-void find_far_members(Thread* thread, CommName* name, MPI_Comm comm) {
+void find_far_members(Thread* thread, CommName* name) {
     FarMembers* far = take_members();
     bool listed = false;
     if (far != nullptr) {
@@ -173,14 +185,23 @@ void find_far_members(Thread* thread, CommName* name, MPI_Comm comm) {
         far->work_told = far->fruitless = 0;
         far->next_look = 0;
         far->is_world = name->is_world;
+        far->inter = name->inter;
+        far->side = name->side;
         far->rank = name->rank;
         far->ranks = name->members;
-        listed = list_members(thread, *name, comm, far);
+        far->others = name->inter ? static_cast<uint32_t>(name->size) : 0;
+        far->sources.known = far->targets.known = false;
+        far->sources.count = far->targets.count = 0;
+        listed = MemberList(thread, *name, far).fill();
+        if (listed && name->far_state == FarState::kOfComm && !name->inter) {
+            read_neighbours(reinterpret_cast<MPI_Comm>(name->handle), name->rank, &far->sources,
+                            &far->targets);
+        }
     }
     const SlowLock lock;
-    if (name->far_state != FarState::kNotLooked || !listed) {
+    if (!is_not_looked(name->far_state) || !listed) {
         if (far != nullptr) give_back_to(&g_free_far, far);
-        if (name->far_state == FarState::kNotLooked) name->far_state = FarState::kNone;
+        if (is_not_looked(name->far_state)) name->far_state = FarState::kNone;
         return;
     }
     static uint32_t tickets = 0;
@@ -216,7 +237,7 @@ bool tell_far(Call* call, CommName* name, const FarCall& enters) {
     if (!is_chosen(enters.number, far->turns.shift)) return false;
     uint32_t listeners = 0;
     for (uint32_t i = 0; i < far->count; ++i) {
-        if (depends(enters, far->members[i].rank, enters.rank)) ++listeners;
+        if (is_awaited_by(enters.role, far->members[i].place)) ++listeners;
     }
     if (listeners == 0) return false;
     const uint64_t begin = now_ticks();
@@ -237,7 +258,7 @@ bool tell_far(Call* call, CommName* name, const FarCall& enters) {
     uint64_t took = 0;
     for (uint32_t i = 0; i < far->count; ++i) {
         const FarMember& member = far->members[i];
-        if (!depends(enters, member.rank, enters.rank)) continue;
+        if (!is_awaited_by(enters.role, member.place)) continue;
         const Channel* channel = channel_with(call->thread, member.peer);
         if (channel != nullptr) took += send_note(channel->far, note);
     }

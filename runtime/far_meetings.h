@@ -1,7 +1,7 @@
-// Collectives on communicators that reach several hosts (DESIGN 4, collective rule and exchange):
-// what a rank tells those on other hosts who depend on it when it enters one, and what it has heard
-// of those it depends on itself when it leaves. Ranks of one host find each other's times on the
-// board (boards.h).
+// Collectives on communicators, windows and files that reach several hosts (DESIGN 4, collective
+// rule and exchange): what a rank tells those on other hosts who depend on it when it enters one,
+// and what it has heard of those it depends on itself when it leaves. Ranks of one host find each
+// other's times on the board (boards.h).
 //
 // A note is a letter (far_letters.h), sent to each of them just before the program's own call, so
 // that it is there when that ends. Nobody waits for a note, and nobody has to send one: not who is
@@ -22,8 +22,8 @@
 #include "runtime/comm_names.h"
 #include "runtime/far_letters.h"
 #include "runtime/far_turns.h"
-#include "runtime/meets.h"
 #include "runtime/records.h"
+#include "runtime/roles.h"
 
 namespace dwell {
 
@@ -31,14 +31,14 @@ constexpr uint32_t kMostFar = 128;
 constexpr uint32_t kKeptNotes = 4;  // of each: it may be ahead
 
 struct FarMember {
-    uint32_t peer;  // rank in MPI_COMM_WORLD
-    int32_t rank;   // in the communicator
+    uint32_t peer;   // rank in MPI_COMM_WORLD
+    uint32_t place;  // as in Role
     uint32_t shift;
     uint32_t heard;  // notes so far
     FarNote notes[kKeptNotes];
 };
 
-// The members of a communicator on other hosts. Never given back to the system.
+// The members of a communicator, window or file on other hosts. Never given back to the system.
 struct FarMembers {
     uint64_t id;
     FarMembers* next;  // with the same hash, or also free
@@ -52,8 +52,13 @@ struct FarMembers {
     uint32_t ticket;     // never that of others
     uint64_t next_look;
     bool is_world;
-    int32_t rank;    // the caller's, and
-    uint32_t ranks;  // all, of the communicator
+    bool inter;
+    uint8_t side;      // the caller's, and
+    int32_t rank;      // in its group
+    uint32_t ranks;    // all, of the communicator, and
+    uint32_t others;   // of these in the other group of an inter-communicator
+    FewRanks sources;  // of a topology
+    FewRanks targets;
     uint32_t count;
     FarMember members[kMostFar];
 };
@@ -62,17 +67,16 @@ struct FarMembers {
 struct FarCall {
     uint32_t number;
     MpiCall call;
-    Meets rule;
-    int root;
-    int rank;           // the caller's
-    const int* counts;  // null: all give something; else those who give nothing by their rank
+    Role role;
+    Givers givers;
 };
 
 // In MPI_Init, once letters and channels are open: finds those of MPI_COMM_WORLD. Slow.
 void open_far_meetings();
 
-// After the first collective on a communicator has succeeded. Slow.
-void find_far_members(Thread* thread, CommName* name, MPI_Comm comm);
+// After the first collective on a communicator, window or file has succeeded, so that its handle is
+// good. Slow.
+void find_far_members(Thread* thread, CommName* name);
 // For requests, which may outlive the communicator; null: it is freed.
 FarMembers* far_members_with(uint32_t ticket);
 // The communicator is freed. With SlowLock held.

@@ -28,59 +28,47 @@ struct Entered {
     const Board* board;
     MpiCall call;
     uint32_t number;
-    Meets rule;
-    int root;
+    Role role;
     FarMembers* far = nullptr;  // its members on other hosts
     CellIndex node = 0;         // of the statement, where that is this collective and nothing else
 };
 
-// Who has something to give: by an array of the program's, or by bits.
-struct Givers {
-    const int* counts;
-    uint64_t bits;
-    bool gives(uint32_t k) const {
-        return counts != nullptr ? counts[k] != 0 : k >= 64 || (bits >> k & 1) != 0;
-    }
-    bool all() const { return counts == nullptr && bits == UINT64_MAX; }
-};
+Role role_on(const Board& board, Meets rule, int root) {
+    return {rule, root, board.rank, board.side, board.inter, &board.sources, nullptr};
+}
 
-bool depends_on(const Entered& entered, const BoardMember& member) {
-    const Board& board = *entered.board;
-    const auto rank = static_cast<int>(member.place >> 1);
-    const bool other = board.inter && (member.place & 1) != board.side;
-    switch (entered.rule) {
-        case Meets::kAll:
-            return !board.inter || other;
-        case Meets::kEverybody:
-        case Meets::kSome:
-        case Meets::kMay:
-        case Meets::kObserved:
-            return true;
-        case Meets::kRoot:
-            return rank == entered.root && (!board.inter || other);
-        case Meets::kToRoot:
-            return board.inter ? other && entered.root == MPI_ROOT : board.rank == entered.root;
-        case Meets::kUpTo:
-            return rank < board.rank;
-        default:
-            return false;
+// Sources may be named twice.
+uint32_t count_sources(const Board& board, const Givers& givers) {
+    const FewRanks& list = board.sources;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < list.count; ++k) {
+        const int rank = list.ranks[k];
+        bool counts = rank >= 0 && rank != board.rank && givers.gives(k);
+        for (uint32_t before = 0; counts && before < k; ++before) {
+            counts = list.ranks[before] != rank || !givers.gives(before);
+        }
+        count += counts ? 1 : 0;
     }
+    return count;
 }
 
 // Members that the rank depends on, itself left out.
 uint32_t count_partners(const Entered& entered, const Givers& givers) {
     const Board& board = *entered.board;
+    const int root = entered.role.root;
     const uint32_t group = board.inter ? board.others : board.members;
-    switch (entered.rule) {
+    switch (entered.role.rule) {
         case Meets::kRoot:
-            return entered.root >= 0 && (board.inter || entered.root != board.rank) ? 1 : 0;
+            return root >= 0 && (board.inter || root != board.rank) ? 1 : 0;
         case Meets::kUpTo:
             return static_cast<uint32_t>(board.rank);
         case Meets::kToRoot:
-            if (board.inter ? entered.root != MPI_ROOT : board.rank != entered.root) return 0;
+            if (board.inter ? root != MPI_ROOT : board.rank != root) return 0;
             break;
         case Meets::kAll:
             break;
+        case Meets::kSources:
+            return count_sources(board, givers);
         case Meets::kObserved:
             return static_cast<uint32_t>(g_observed.count) - 1;
         default:
@@ -99,10 +87,9 @@ uint32_t count_partners(const Entered& entered, const Givers& givers) {
 uint32_t add_far_members(const Entered& entered, const Givers& givers, uint32_t missing,
                          Latest* latest) {
     const Waiting& waiting = latest->waiting();
-    const FarHeard heard = hear_far(waiting.thread(), entered.far,
-                                    {entered.number, entered.call, entered.rule, entered.root,
-                                     entered.board->rank, givers.counts},
-                                    waiting.left());
+    const FarHeard heard =
+        hear_far(waiting.thread(), entered.far,
+                 {entered.number, entered.call, entered.role, givers}, waiting.left());
     latest->add_far(heard);
     if (heard.partners != missing) return 0;  // some on this host have said nothing
     if (heard.count == missing) {
@@ -132,8 +119,7 @@ void add_members(const Entered& entered, const Givers& givers, Latest* latest) {
     uint32_t met = 0;
     for (uint32_t place = 0; place < places; ++place) {
         const BoardMember& member = board.places[place];
-        if (place == board.own || !depends_on(entered, member)) continue;
-        if (!givers.all() && !givers.gives(member.place >> 1)) continue;
+        if (place == board.own || !waits_for(entered.role, givers, member.place)) continue;
         latest->add_slot(slot_at(&board, row, place), entered.number, entered.call, member.peer);
         ++met;
     }
@@ -147,77 +133,25 @@ void add_members(const Entered& entered, const Givers& givers, Latest* latest) {
     }
 }
 
-void add_sources(const Entered& entered, const Givers& givers, Latest* latest) {
-    const Board& board = *entered.board;
-    if (!board.sources.known) {
-        latest->add_unknown();
-        return;
-    }
-    for (uint32_t k = 0; k < board.sources.count; ++k) {
-        const int rank = board.sources.ranks[k];
-        if (rank < 0 || rank == board.rank || !givers.gives(k)) continue;
-        const BoardMember* member = find_member(board, rank);
-        if (member == nullptr) {
-            latest->add_unknown();
-            continue;
-        }
-        const auto place = static_cast<uint32_t>(member - board.places);
-        latest->add_slot(slot_at(&board, entered.number % kGenerations, place), entered.number,
-                         entered.call, member->peer);
-    }
-}
-
 void add_partners(const Entered& entered, const Givers& givers, Waiting* waiting) {
-    Latest latest(waiting, entered.rule == Meets::kMay);
-    if (entered.rule == Meets::kSources) {
-        add_sources(entered, givers, &latest);
+    const Meets rule = entered.role.rule;
+    Latest latest(waiting, rule == Meets::kMay);
+    if (rule == Meets::kSources && !entered.board->sources.known) {
+        latest.add_unknown();
     } else {
         add_members(entered, givers, &latest);
     }
-    if (entered.rule == Meets::kSome) latest.add_unknown();
-    if (entered.rule == Meets::kMay) waiting->add_open();
+    if (rule == Meets::kSome) latest.add_unknown();
+    if (rule == Meets::kMay) waiting->add_open();
     latest.finish();
-}
-
-// In the order in which MPI names neighbours (MPI-3.1 7.6).
-void read_sources(MPI_Comm comm, Board* board) {
-    constexpr auto kMost = static_cast<int>(kMostRanks);
-    FewRanks* list = &board->sources;
-    int kind = MPI_UNDEFINED;
-    int count = 0;
-    g_mpi.Topo_test(comm, &kind);
-    if (kind == MPI_CART) {
-        g_mpi.Cartdim_get(comm, &count);
-        if (2 * count > kMost) return;
-        for (int dimension = 0; dimension < count; ++dimension) {
-            int* pair = &list->ranks[2 * dimension];
-            g_mpi.Cart_shift(comm, dimension, 1, &pair[0], &pair[1]);
-        }
-        count *= 2;
-    } else if (kind == MPI_GRAPH) {
-        g_mpi.Graph_neighbors_count(comm, board->rank, &count);
-        if (count > kMost) return;
-        g_mpi.Graph_neighbors(comm, board->rank, count, list->ranks);
-    } else if (kind == MPI_DIST_GRAPH) {
-        int out = 0;
-        int weighted = 0;
-        int weights[2 * kMost];
-        int targets[kMost];
-        g_mpi.Dist_graph_neighbors_count(comm, &count, &out, &weighted);
-        if (count > kMost || out > kMost) return;
-        g_mpi.Dist_graph_neighbors(comm, count, list->ranks, weights, out, targets,
-                                   weights + kMost);
-    } else {
-        return;
-    }
-    list->count = static_cast<uint32_t>(count);
-    list->known = true;
 }
 
 void know_sources(Call* call, const Meeting& meeting, Meets rule) {
     if (rule != Meets::kSources || meeting.board->sources.known) return;
     const MeasuredLook look(call);
-    read_sources(reinterpret_cast<MPI_Comm>(meeting.name->handle), meeting.board);
+    FewRanks targets{};
+    read_neighbours(reinterpret_cast<MPI_Comm>(meeting.name->handle), meeting.board->rank,
+                    &meeting.board->sources, &targets);
 }
 
 bool is_root(const Board& board, int root) {
@@ -247,10 +181,11 @@ bool bits_of(const Board& board, const Depends& depends, uint64_t* bits) {
 
 namespace {
 
-// Members on other hosts hear of it: of all collectives, and of what else waits but files.
-bool is_told(const MpiCallInfo& info) {
-    return info.call_class == CallClass::kCollective ||
-           (info.waits && info.call_class != CallClass::kFile);
+// Members on other hosts hear of it.
+bool is_told(MpiCall call, Meets rule) {
+    const MpiCallInfo& info = kMpiCalls[static_cast<int>(call)];
+    return (info.call_class == CallClass::kCollective || info.waits) && rule != Meets::kSome &&
+           rule != Meets::kObserved;
 }
 
 // On the board of what the members have in common.
@@ -264,10 +199,10 @@ Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int 
     const uint64_t slow_ticks = call->thread->slow_ticks;
     Board* board = board_of(call->thread, name);
     if (call->thread->slow_ticks != slow_ticks) start(call);  // only now it begins
-    if (name->far_state == FarState::kKnown && is_told(kMpiCalls[static_cast<int>(number)]))
-        [[unlikely]] {
-        meeting.far_told =
-            tell_far(call, name, {meeting.number, number, rule, root, name->rank, nullptr});
+    if (name->far_state == FarState::kKnown && is_told(number, rule)) [[unlikely]] {
+        const Role role{rule,        root,    name->rank,         name->side,
+                        name->inter, nullptr, &name->far->targets};
+        meeting.far_told = tell_far(call, name, {meeting.number, number, role, kAllGive});
     }
     if (board == nullptr) return meeting;
     const bool heard = is_heard(*board, rule, root);
@@ -322,17 +257,23 @@ void pass_meeting(uintptr_t handle) {
 
 namespace {
 
-// Those members on other hosts are told of, and tell of; looked for where the program's handle is
-// known to be good.
-FarMembers* far_members(Call* call, const Meeting& meeting) {
+// After it the handle of what its members have in common is good.
+bool leaves_handle(MpiCall call) {
+    const CallClass call_class = kMpiCalls[static_cast<int>(call)].call_class;
+    return call != MpiCall::kFile_close &&
+           (call_class == CallClass::kCollective || call_class == CallClass::kRma ||
+            call_class == CallClass::kFile);
+}
+
+// The members on other hosts that are told of it, and tell of it.
+FarMembers* far_members(Call* call, const Meeting& meeting, Meets rule) {
     CommName* name = meeting.name;
     if (name == nullptr || name->far_state == FarState::kNone) [[likely]]
         return nullptr;
-    const MpiCallInfo& info = kMpiCalls[static_cast<int>(meeting.call)];
-    if (!is_told(info)) return nullptr;
-    if (name->far_state == FarState::kNotLooked && info.call_class == CallClass::kCollective) {
+    if (!is_told(meeting.call, rule)) return nullptr;
+    if (is_not_looked(name->far_state) && leaves_handle(meeting.call)) {
         const MeasuredLook look(call);
-        find_far_members(call->thread, name, reinterpret_cast<MPI_Comm>(name->handle));
+        find_far_members(call->thread, name);
     }
     return name->far_state == FarState::kKnown ? name->far : nullptr;
 }
@@ -343,16 +284,20 @@ Board empty_board(const FarMembers& far) {
     Board board{};
     board.shared = &nobody;
     board.members = far.ranks;
+    board.others = far.others;
+    board.side = far.side;
+    board.inter = far.inter;
     board.rank = far.rank;
+    board.sources = far.sources;
     board.is_world = far.is_world;
     return board;
 }
 
 void settle_on(const Board& board, Call* call, const Meeting& meeting, const Depends& depends,
                FarMembers* far, Waiting* waiting) {
-    add_partners(
-        {&board, meeting.call, meeting.number, depends.rule, depends.root, far, call->index},
-        {depends.counts, UINT64_MAX}, waiting);
+    add_partners({&board, meeting.call, meeting.number, role_on(board, depends.rule, depends.root),
+                  far, call->index},
+                 {depends.counts, UINT64_MAX}, waiting);
     settle(call, waiting);
     const bool with_all = depends.counts == nullptr &&
                           (depends.rule == Meets::kAll || depends.rule == Meets::kEverybody);
@@ -365,7 +310,7 @@ void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends) 
     if (!waits_are_open()) return;
     if (meeting.name != nullptr && meeting.name->members < 2) return;
     Waiting waiting(call);
-    FarMembers* far = far_members(call, meeting);
+    FarMembers* far = far_members(call, meeting, depends.rule);
     if (meeting.board != nullptr) {
         know_sources(call, meeting, depends.rule);
         settle_on(*meeting.board, call, meeting, depends, far, &waiting);
@@ -381,13 +326,13 @@ void remember_meeting(Call* call, const Meeting& meeting, const Depends& depends
                       Request* content) {
     content->meets = Meets::kUnknown;
     if (meeting.name != nullptr && meeting.name->members < 2) content->meets = Meets::kNobody;
-    const FarMembers* far = far_members(call, meeting);
+    const FarMembers* far = far_members(call, meeting, depends.rule);
     uint64_t bits = UINT64_MAX;
     if (meeting.board != nullptr) {
         know_sources(call, meeting, depends.rule);
         if (!bits_of(*meeting.board, depends, &bits)) return;
         hold_board(meeting.board);
-    } else if (far == nullptr || depends.counts != nullptr) {
+    } else if (far == nullptr || !bits_of(empty_board(*far), depends, &bits)) {
         return;
     }
     content->board = meeting.board;
@@ -407,9 +352,10 @@ void add_meeting_to(Waiting* waiting, const Request& request) {
         return;
     }
     const Board alone = request.board == nullptr ? empty_board(*far) : Board{};
-    add_partners({request.board != nullptr ? request.board : &alone, request.call, request.number,
-                  request.meets, request.root, far},
-                 {nullptr, request.givers}, waiting);
+    const Board& board = request.board != nullptr ? *request.board : alone;
+    add_partners(
+        {&board, request.call, request.number, role_on(board, request.meets, request.root), far},
+        {nullptr, request.givers}, waiting);
 }
 
 }  // namespace dwell

@@ -20,7 +20,7 @@ static_assert(OMPI_MAJOR_VERSION >= 4, "built against Open MPI's ABI of libmpi.s
     X(Graph_neighbors_count) X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Test) \
     X(Testall) X(Testany) X(Testsome) X(Wait) X(Get_count) X(Request_get_status) \
     X(Request_free) X(Cancel) X(Isend) X(Irecv) X(Send) X(Recv) X(Recv_init) X(Start) \
-    X(Ibarrier) X(Iallreduce) X(Ireduce_scatter_block) X(Iprobe) X(Win_get_group) \
+    X(Ibarrier) X(Iallreduce) X(Ireduce_scatter_block) X(Iprobe) X(Win_get_group) X(File_get_group) \
     X(Query_thread)
 // clang-format on
 

@@ -141,15 +141,23 @@ uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank) {
     uint32_t peer = kNoPeer;
     MPI_Group group = nullptr;
     if (g_mpi.Win_get_group(win, &group) == MPI_SUCCESS) {
-        {
-            const SlowLock lock;
-            peer = peer_in_group(group, rank);
-        }
+        peer = peer_of_group(thread, group, rank);
         g_mpi.Group_free(&group);
     }
     thread->in_dwell = false;
     cache(thread, handle, rank, epoch, peer);
     thread->slow_ticks += now_ticks() - start;
+    return peer;
+}
+
+uint32_t peer_of_group(Thread* thread, MPI_Group group, int rank) {
+    thread->in_dwell = true;
+    uint32_t peer = kNoPeer;
+    {
+        const SlowLock lock;
+        peer = peer_in_group(group, rank);
+    }
+    thread->in_dwell = false;
     return peer;
 }
 

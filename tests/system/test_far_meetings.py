@@ -18,7 +18,7 @@ FILE = source("programs/far_collectives.c")
 TIMES = 60
 LATE_US = 6000
 LIMIT_S = 60  # far more than any of the runs takes: what is longer hangs
-ALL, ROOT, TO_ROOT, UP_TO = "all", "root", "to_root", "up_to"
+ALL, ROOT, TO_ROOT, UP_TO, BEFORE = "all", "root", "to_root", "up_to", "before"
 # Which rank is late (-1: the last), whom the collective makes wait, and its root.
 KNOWN = {"barrier": ("MPI_Barrier", ALL, 0), "allreduce": ("MPI_Allreduce", ALL, 0),
          "alltoall": ("MPI_Alltoall", ALL, 0), "bcast": ("MPI_Bcast", ROOT, 0),
@@ -27,10 +27,16 @@ KNOWN = {"barrier": ("MPI_Barrier", ALL, 0), "allreduce": ("MPI_Allreduce", ALL,
          "dup": ("MPI_Barrier", ALL, 0), "split": ("MPI_Bcast", ROOT, 0),
          "bcast_by_early": ("MPI_Bcast", ROOT, 0), "reduce_to_late": ("MPI_Reduce", TO_ROOT, 0)}
 
+# Of windows, topologies and inter-communicators, of the even and the odd ranks.
+OTHERS = {"fence": ("MPI_Win_fence", ALL, 0), "circle": ("MPI_Neighbor_allgather", ALL, 0),
+          "ring": ("MPI_Neighbor_alltoall", BEFORE, 0), "up": ("MPI_Neighbor_allgather", BEFORE, 0),
+          "inter": ("MPI_Barrier", ALL, 0), "inter_bcast": ("MPI_Bcast", ROOT, 0),
+          "inter_reduce": ("MPI_Reduce", TO_ROOT, 1)}
+
 
 def waits_for(rule, root, rank, other):
     return {ALL: rank != other, ROOT: other == root != rank, TO_ROOT: rank == root != other,
-            UP_TO: other < rank}[rule]
+            UP_TO: other < rank, BEFORE: other == rank - 1}[rule]
 
 
 def stamps(told, ranks):
@@ -76,47 +82,53 @@ def disturbance(seen, name, late_us):
     return total
 
 
-def check_known(hosts, start, ranks, out):
-    profile, told = observed(hosts, start, "known", out)
+def check_known(hosts, start, ranks, out, what="known", table=KNOWN):
+    profile, told = observed(hosts, start, what, out)
     profile.check_conservation()
     seen = stamps(told, ranks)
-    for name, (call, rule, root) in KNOWN.items():
-        waited = sum(waited_in(seen, name, rule, root, rank) for rank in range(ranks))
-        node = profile.at(FILE, name, call)
-        calls = ranks * TIMES
-        spoilt = disturbance(seen, name, LATE_US)
-        # Those of which nothing was known yet waited as long as the others.
-        depending = TIMES * sum(any(waits_for(rule, root, rank, other) for other in range(ranks))
-                                for rank in range(ranks))
-        waited *= 1 - node.raw.get("unknown_waits", 0) / depending
-        # 2 % or 100 us of each call, whichever is more.
-        # Estimates suffer twice: the call itself, and what earlier ones have shown.
-        check_near(node.raw["sync_ns"] / 1e9, waited, 0.02, 100e-6 * calls + 2 * spoilt,
-                   f"seconds waited at @{name}")
-        if spoilt < 0.1 * TIMES * LATE_US / 1e6:
-            unsure = node.raw.get("unknown_waits", 0) + node.raw.get("estimated_waits", 0)
-            # What is told takes its part of the time at most, and comes by leaps.
-            check(unsure < 0.95 * calls, f"too little is known at @{name}: {node.raw}")
-            check(node.raw.get("unknown_waits", 0) <= 0.2 * calls, f"unknown at @{name}: {node.raw}")
-    check_request(profile, seen, ranks)
+    for name in table:
+        check_line(profile, seen, name, table[name])
     return profile, seen
 
 
-def check_request(profile, seen, ranks):
+def check_line(profile, seen, name, of_table):
+    call, rule, root = of_table
+    ranks = len(seen)
+    waited = sum(waited_in(seen, name, rule, root, rank) for rank in range(ranks))
+    node = profile.at(FILE, name, call)
+    calls = ranks * TIMES
+    spoilt = disturbance(seen, name, LATE_US)
+    # Those of which nothing was known yet waited as long as the others.
+    depending = TIMES * sum(any(waits_for(rule, root, rank, other) for other in range(ranks))
+                            for rank in range(ranks))
+    waited *= 1 - node.raw.get("unknown_waits", 0) / depending
+    # 2 % or 100 us of each call, whichever is more.
+    # Estimates suffer twice: the call itself, and what earlier ones have shown.
+    check_near(node.raw["sync_ns"] / 1e9, waited, 0.02, 100e-6 * calls + 2 * spoilt,
+               f"seconds waited at @{name}")
+    if spoilt < 0.1 * TIMES * LATE_US / 1e6:
+        unsure = node.raw.get("unknown_waits", 0) + node.raw.get("estimated_waits", 0)
+        # What is told takes its part of the time at most, and comes by leaps.
+        check(unsure < 0.95 * calls, f"too little is known at @{name}: {node.raw}")
+        check(node.raw.get("unknown_waits", 0) <= 0.2 * calls, f"unknown at @{name}: {node.raw}")
+
+
+def check_request(profile, seen, name, rule):
     """Of what only starts nothing is estimated: what is known is the same part of both, but for notes
     that were not there in time."""
-    node = profile.at(FILE, "request", "MPI_Wait")
-    waited = sum(waited_in(seen, "request", ALL, 0, rank) for rank in range(ranks))
+    node = profile.at(FILE, name, "MPI_Wait")
+    ranks = len(seen)
+    waited = sum(waited_in(seen, name, rule, 0, rank) for rank in range(ranks))
     known = ranks * TIMES - node.raw.get("unknown_waits", 0)
-    spoilt = disturbance(seen, "request", LATE_US)
+    spoilt = disturbance(seen, name, LATE_US)
     if spoilt < 0.1 * TIMES * LATE_US / 1e6:
-        check(known > 0, f"nothing is known at @request: {node.raw}")
+        check(known > 0, f"nothing is known at @{name}: {node.raw}")
     check_near(node.raw["sync_ns"] / 1e9, waited * known / (ranks * TIMES), 0.1,
-               100e-6 * known + 2 * spoilt + 3 * LATE_US / 1e6, "seconds waited at @request")
+               100e-6 * known + 2 * spoilt + 3 * LATE_US / 1e6, f"seconds waited at @{name}")
 
 
 def check_late_is_named(profile, seen, name, late, late_us=LATE_US):
-    node = profile.at(FILE, name, KNOWN[name][0])
+    node = profile.at(FILE, name, {**KNOWN, **OTHERS}[name][0])
     named = {p["peer_rank"]: p["time_ns"] for p in partners_of(profile, index_of(profile, node))}
     check(named.get(late, 0) > 0, f"nobody waited for rank {late} at @{name}: {named}")
     others = sum(named.values()) - named[late]
@@ -130,6 +142,7 @@ def one_rank_on_each():
     with two_hosts() as hosts:
         def attempt():
             profile, seen = check_known(hosts, one_each(hosts), 2, "known")
+            check_request(profile, seen, "request", ALL)
             for name in ("barrier", "allreduce", "bcast", "split"):
                 check_late_is_named(profile, seen, name, 0)
             for name in ("alltoall", "reduce", "gather"):
@@ -138,24 +151,46 @@ def one_rank_on_each():
 
 
 @case
+def windows_and_topologies():
+    """Fences, neighbourhoods, inter-communicators and files: the same."""
+    with two_hosts() as hosts:
+        def attempt():
+            start = one_each(hosts) + ["--mca", "osc", "pt2pt"]  # else no windows over TCP
+            profile, seen = check_known(hosts, start, 2, "others", "others", OTHERS)
+            check_request(profile, seen, "wait_ring", BEFORE)
+            check_file(profile, seen)
+        repeated_clean(hosts, attempt)
+
+
+def check_file(profile, seen):
+    """Writing waits for nobody here, so who is late for the last of it is late for closing as well."""
+    node = next(n.raw for n in profile.comm("MPI_File_close", FILE))
+    spoilt = disturbance(seen, "file", LATE_US)
+    if node.get("unknown_waits", 0) + node.get("estimated_waits", 0) == 0:
+        check_near(node["sync_ns"] / 1e9, LATE_US / 1e6, 0.1, 1e-3 + spoilt, f"waited: {node}")
+
+
+@case
 def two_ranks_on_each():
     """Four ranks on two hosts: those of the own host are known by the board, the others by notes."""
     with two_hosts() as hosts:
-        start = hosts.mpirun("left:2", "right:2") + ["-n", "4"]
-        repeated_clean(hosts, lambda: check_known_of_four(hosts, start))
+        start = hosts.mpirun("left:2", "right:2") + ["-n", "4", "--mca", "osc", "pt2pt"]
+        for what, late in (("known", {"barrier": 0, "alltoall": 3}),
+                           ("others", {"fence": 0, "circle": 3, "ring": 0, "inter": 0})):
+            repeated_clean(hosts, lambda: check_known_of_four(hosts, start, what, late))
 
 
-def check_known_of_four(hosts, start):
+def check_known_of_four(hosts, start, what, late):
     """With more ranks than cores a rank that computes keeps others from coming: only who was waited
     for is certain."""
     late_us = 2 * LATE_US
-    profile, told = observed(hosts, start, "known", "four", late_us=late_us, times=TIMES // 2)
+    profile, told = observed(hosts, start, what, "four", late_us=late_us, times=TIMES // 2)
     profile.check_conservation()
     seen = stamps(told, 4)
-    check_late_is_named(profile, seen, "barrier", 0, late_us)
-    check_late_is_named(profile, seen, "alltoall", 3, late_us)
-    node = profile.at(FILE, "barrier", "MPI_Barrier").raw
-    check(node.get("unknown_waits", 0) < node["count"] / 2, f"unknown at @barrier: {node}")
+    for name, rank in late.items():
+        check_late_is_named(profile, seen, name, rank, late_us)
+        node = profile.at(FILE, name, {**KNOWN, **OTHERS}[name][0]).raw
+        check(node.get("unknown_waits", 0) < node["count"] / 2, f"unknown at @{name}: {node}")
 
 
 @case
@@ -175,7 +210,7 @@ def three_hosts():
 
 def repeated_clean(hosts, attempt):
     def once():
-        for left in ("known", "four", "three"):
+        for left in ("known", "others", "four", "three"):
             remove(left)
         attempt()
     repeated(once)

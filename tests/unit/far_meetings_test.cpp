@@ -102,7 +102,7 @@ class FarMeetings : public Records {
         far_.ranks = kRanks;
         for (int rank = 1; rank < kRanks; ++rank) {
             far_.members[rank - 1].peer = static_cast<uint32_t>(rank);
-            far_.members[rank - 1].rank = rank;
+            far_.members[rank - 1].place = static_cast<uint32_t>(rank) << 1;
         }
         name_ = CommName{};
         name_.members = name_.size = kRanks;
@@ -264,6 +264,41 @@ TEST_F(FarMeetings, NothingIsWaitedForFromThoseWhoGiveNothing) {
     const Settled settled = settle(1, {Meets::kAll, 0, counts});
     EXPECT_EQ(settled.sync, 2'000u);
     EXPECT_EQ(settled.unknown, 0u);
+}
+
+// Ranks 0 and 1 are one group, 2 and 3 the other.
+TEST_F(FarMeetings, OfTheOtherGroupOfAnInterCommunicator) {
+    far_.inter = true;
+    far_.others = 2;
+    far_.members[1].place = 0 << 1 | 1;
+    far_.members[2].place = 1 << 1 | 1;
+    says(1, 18'000, kLost);
+    says(2, 12'000, kLost);
+    says(3, 15'000, kLost);
+    const Settled all = settle(1, kOnAll);
+    EXPECT_EQ(all.sync, 5'000u);
+    EXPECT_EQ(all.peer, 3u);
+    EXPECT_EQ(all.unknown, 0u);
+    const Settled root = settle(1, {Meets::kRoot, 0, nullptr});
+    EXPECT_EQ(root.sync, 2'000u);
+    EXPECT_EQ(root.peer, 2u);
+    EXPECT_EQ(settle(1, {Meets::kRoot, MPI_ROOT, nullptr}).sync, 0u);
+    EXPECT_EQ(settle(1, {Meets::kToRoot, MPI_ROOT, nullptr}).sync, 5'000u);
+    EXPECT_EQ(settle(1, {Meets::kEverybody, 0, nullptr}).sync, 8'000u);
+}
+
+TEST_F(FarMeetings, OfNeighbours) {
+    far_.sources = {3, true, {2, 3, 2}};
+    says(1, 18'000, kLost);
+    says(2, 15'000, kLost);
+    says(3, 12'000, kLost);
+    const Settled settled = settle(1, {Meets::kSources, 0, nullptr});
+    EXPECT_EQ(settled.sync, 5'000u);
+    EXPECT_EQ(settled.unknown, 0u);
+    const int second_alone[] = {0, 1, 0};
+    EXPECT_EQ(settle(1, {Meets::kSources, 0, second_alone}).sync, 2'000u);
+    far_.sources.known = false;
+    EXPECT_EQ(settle(1, {Meets::kSources, 0, nullptr}).unknown, 1u);
 }
 
 // The first letters connect, and take a thousand times as long as others.

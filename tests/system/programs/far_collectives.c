@@ -1,6 +1,7 @@
 // Collectives of ranks on several hosts. Each rank writes its own time stamps, of a clock that is
 // the same on all (CLOCK_REALTIME on one machine), to FILE.RANK: name, begin and end of each call.
 //   far_collectives known FILE TIMES LATE_US   one rank is late for each by so much
+//   far_collectives others FILE TIMES LATE_US  the same, not only of communicators; writes FILE
 //   far_collectives paused FILE TIMES LATE_US  rank 1 is paused in the second third of a loop
 //   far_collectives comms FILE TIMES LATE_US   communicators made, used and freed; prints a sum
 //   far_collectives often FILE TIMES LATE_US   no one is late; prints a sum
@@ -66,6 +67,56 @@ static void known(int times) {
     }
     MPI_Comm_free(&other);
     MPI_Comm_free(&all);
+}
+
+// Collectives of windows, files, topologies and inter-communicators.
+static void others(int times, const char* path) {
+    const int last = size - 1, side = rank % 2, every = 1;
+    const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    const int root = side == 1 ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;  // rank 0, of the even
+    const int to_root = side == 0 ? 0 : rank == 1 ? MPI_ROOT : MPI_PROC_NULL;  // rank 1, of the odd
+    const int up_in = rank > 0 ? rank - 1 : 0, up_out = rank + 1;
+    MPI_Comm world = MPI_COMM_WORLD, half, inter, circle, ring, up;
+    MPI_Request request;
+    MPI_Win win;
+    MPI_File file;
+    MPI_Comm_split(world, side, rank, &half);
+    MPI_Intercomm_create(half, 0, world, 1 - side, 7, &inter);
+    MPI_Cart_create(world, 1, &size, &every, 0, &circle);
+    MPI_Dist_graph_create_adjacent(world, 1, &before, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &ring);
+    MPI_Dist_graph_create_adjacent(world, rank > 0, &up_in, MPI_UNWEIGHTED, rank < last, &up_out,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &up);
+    MPI_Win_create(numbers, sizeof(numbers), 1, MPI_INFO_NULL, world, &win);
+    MPI_File_open(world, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    MPI_Datatype type = MPI_DOUBLE;
+    for (int i = 0; i < times; ++i) {
+        come(0), MPI_Win_fence(0, win), gone("fence");                                // @fence
+        come(last), MPI_Neighbor_allgather(numbers, 1, type, sums, 1, type, circle);  // @circle
+        gone("circle");
+        come(0), MPI_Neighbor_alltoall(numbers, 1, type, sums, 1, type, ring);  // @ring
+        gone("ring");
+        come(0), MPI_Neighbor_allgather(numbers, 1, type, sums, 1, type, up);  // @up
+        gone("up");
+        come(0), MPI_Barrier(inter), gone("inter");         // @inter
+        come(0), MPI_Bcast(numbers, 1, type, root, inter);  // @inter_bcast
+        gone("inter_bcast");
+        come(0), MPI_Reduce(numbers, sums, 1, type, MPI_SUM, to_root, inter);  // @inter_reduce
+        gone("inter_reduce");
+        come(0), MPI_Ineighbor_allgather(numbers, 1, type, sums, 1, type, ring, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);  // @wait_ring
+        gone("wait_ring");
+        come(0),
+            MPI_File_write_at_all(file, 8 * rank, numbers, 1, type, MPI_STATUS_IGNORE);  // @file
+        gone("file");
+    }
+    MPI_File_close(&file);
+    MPI_Win_free(&win);
+    MPI_Comm_free(&up);
+    MPI_Comm_free(&ring);
+    MPI_Comm_free(&circle);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
 }
 
 static void paused(int times) {
@@ -143,6 +194,7 @@ int main(int argc, char** argv) {
     snprintf(path, sizeof(path), "%s.%d", argv[2], rank);
     told = fopen(path, "w");
     if (strcmp(what, "known") == 0) known(times);
+    if (strcmp(what, "others") == 0) others(times, argv[2]);
     if (strcmp(what, "paused") == 0) paused(times);
     if (strcmp(what, "comms") == 0) comms(times);
     if (strcmp(what, "often") == 0) often(times);

@@ -1,0 +1,87 @@
+// How one rank takes part in a collective: for whom it waits, and who waits for it (DESIGN 4,
+// collective rule). Pure functions. A member is named by its place: its rank in its group, times 2,
+// and which group of an inter-communicator it is in (CommName::side).
+#ifndef DWELL_RUNTIME_ROLES_H_
+#define DWELL_RUNTIME_ROLES_H_
+
+#include "runtime/few_ranks.h"
+#include "runtime/meets.h"
+
+namespace dwell {
+
+// Who has something to give, by rank or by number among the sources: by an array of the program's,
+// or by bits, of which those beyond the 64th are set.
+struct Givers {
+    const int* counts;
+    uint64_t bits;
+    bool gives(uint32_t k) const {
+        return counts != nullptr ? counts[k] != 0 : k >= 64 || (bits >> k & 1) != 0;
+    }
+    bool all() const { return counts == nullptr && bits == UINT64_MAX; }
+};
+constexpr Givers kAllGive{nullptr, UINT64_MAX};
+
+struct Role {
+    Meets rule;
+    int root;  // as the program gave it
+    int rank;  // the caller's, and
+    uint8_t side;
+    bool inter;
+    const FewRanks* sources;  // of a topology, and
+    const FewRanks* targets;  // null: not asked for
+};
+
+inline bool waits_for(const Role& role, const Givers& givers, uint32_t place) {
+    const auto rank = static_cast<int>(place >> 1);
+    const bool other = role.inter && (place & 1) != role.side;
+    const bool gives = givers.all() || givers.gives(place >> 1);
+    switch (role.rule) {
+        case Meets::kAll:
+            return gives && (!role.inter || other);
+        case Meets::kEverybody:
+        case Meets::kSome:
+        case Meets::kMay:
+        case Meets::kObserved:
+            return true;
+        case Meets::kRoot:
+            return rank == role.root && (!role.inter || other);
+        case Meets::kToRoot:
+            return gives && (role.inter ? other && role.root == MPI_ROOT : role.rank == role.root);
+        case Meets::kUpTo:
+            return rank < role.rank;
+        case Meets::kSources:
+            for (uint32_t k = 0; k < role.sources->count; ++k) {
+                if (role.sources->ranks[k] == rank && givers.gives(k)) return true;
+            }
+            return false;
+        default:
+            return false;
+    }
+}
+
+// May wait: whether the caller gives something is not asked.
+inline bool is_awaited_by(const Role& role, uint32_t place) {
+    const auto rank = static_cast<int>(place >> 1);
+    const bool other = role.inter && (place & 1) != role.side;
+    switch (role.rule) {
+        case Meets::kAll:
+            return !role.inter || other;
+        case Meets::kEverybody:
+        case Meets::kMay:
+            return true;
+        case Meets::kRoot:
+            return role.inter ? other && role.root == MPI_ROOT : role.rank == role.root;
+        case Meets::kToRoot:
+            return rank == role.root && (!role.inter || other);
+        case Meets::kUpTo:
+            return rank > role.rank;
+        case Meets::kSources:
+            return role.targets != nullptr && is_among(*role.targets, rank);
+        default:
+            return false;
+    }
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_ROLES_H_
