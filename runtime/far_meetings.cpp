@@ -52,26 +52,50 @@ uint8_t look_at_loss(const Thread& thread, uint64_t now, FarMembers* far) {
 }
 
 // The newest: a call that MPI rejected is taken back, and its number is told of again.
-const FarNote* note_of(const FarMember& member, const FarCall& enters) {
+const FarNote* note_of(const FarMember& member, MpiCall call, uint32_t number) {
     for (uint32_t back = 1; back <= kKeptNotes && back <= member.heard; ++back) {
         const FarNote& note = member.notes[(member.heard - back) % kKeptNotes];
-        if (note.number == enters.number) {
-            return note.call == static_cast<uint16_t>(enters.call) ? &note : nullptr;
-        }
+        if (note.number != number) continue;
+        if (note.call == static_cast<uint16_t>(call)) return &note;
+        if (note.call == kRejected) return nullptr;
     }
     return nullptr;
 }
 
-FarHeard gather(const FarMembers& far, const FarCall& enters, uint64_t left) {
+// Whose calls the rank waits for: of each member that with this number; 0: none.
+struct OfCollective {
+    const FarCall& enters;
+    MpiCall call() const { return enters.call; }
+    uint32_t number(const FarMember& member) const {
+        return waits_for(enters.role, enters.givers, member.place) ? enters.number : 0;
+    }
+};
+struct OfEpoch {
+    const FarMembers& far;
+    Epoch epoch;
+    bool exposes() const { return epoch == Epoch::kPost || epoch == Epoch::kWait; }
+    MpiCall call() const {
+        return epoch == Epoch::kWait ? MpiCall::kWin_complete : MpiCall::kWin_post;
+    }
+    uint32_t number(const FarMember& member) const {
+        const FewRanks& partners = exposes() ? far.sources : far.targets;
+        if (!is_among(partners, static_cast<int>(member.place >> 1))) return 0;
+        return exposes() ? member.exposed : member.accessed;
+    }
+};
+
+template <class Awaited>
+FarHeard gather(const FarMembers& far, const Awaited& awaited, uint64_t left) {
     const SlowLock lock;
     FarHeard heard{};
     heard.peer = kNoPeer;
     uint64_t real = 0;
     for (uint32_t i = 0; i < far.count; ++i) {
         const FarMember& member = far.members[i];
-        if (!waits_for(enters.role, enters.givers, member.place)) continue;
+        const uint32_t number = awaited.number(member);
+        if (number == 0) continue;
         heard.partners += 1;
-        const FarNote* note = note_of(member, enters);
+        const FarNote* note = note_of(member, awaited.call(), number);
         if (note == nullptr) continue;
         heard.count += 1;
         if (note->said.at.real > left) continue;  // the call did not wait for it
@@ -87,20 +111,43 @@ FarHeard gather(const FarMembers& far, const FarCall& enters, uint64_t left) {
 
 // Those whom the rank waits for; and whether all of them have told of it, or will have, as far as
 // they said what they choose.
-uint32_t count_partners(const FarMembers& far, const FarCall& enters, bool* told) {
+template <class Awaited>
+uint32_t count_partners(const FarMembers& far, const Awaited& awaited, bool* told) {
     uint32_t partners = 0;
     *told = true;
     for (uint32_t i = 0; i < far.count; ++i) {
         const FarMember& member = far.members[i];
-        if (!waits_for(enters.role, enters.givers, member.place)) continue;
+        const uint32_t number = awaited.number(member);
+        if (number == 0) continue;
         partners += 1;
         if (member.heard == 0) continue;
         const FarNote& newest = member.notes[(member.heard - 1) % kKeptNotes];
-        if (newest.number != enters.number && !is_chosen(enters.number, member.shift)) {
-            *told = false;
-        }
+        if (newest.number != number && !is_chosen(number, member.shift)) *told = false;
     }
     return partners;
+}
+
+template <class Awaited>
+FarHeard hear(Thread* thread, FarMembers* far, const Awaited& awaited, uint64_t left) {
+    FarHeard heard{};
+    bool told = false;
+    heard.partners = count_partners(*far, awaited, &told);
+    if (!told) return heard;
+    heard = gather(*far, awaited, left);
+    if (heard.count == heard.partners) return heard;
+    const uint64_t begin = now_ticks();
+    if (begin < far->next_look) return heard;
+    const uint64_t until = begin + kPatience * letter_cost();
+    while (heard.count != heard.partners) {
+        const bool taken = take_one_letter(thread);
+        if (!taken && now_ticks() >= until) break;
+        heard = gather(*far, awaited, left);
+    }
+    far->fruitless = heard.count == heard.partners ? 0 : far->fruitless + 1;
+    const uint64_t took = now_ticks() - begin;
+    if (far->fruitless >= kFruitless) far->next_look = begin + took * kSpacing;
+    spend(took);
+    return heard;
 }
 
 // World ranks of the members on other hosts, group by group, ascending by their rank; false: there
@@ -142,7 +189,7 @@ class MemberList {
             FarMember* member = &far_->members[far_->count++];
             member->peer = peer;
             member->place = static_cast<uint32_t>(rank) << 1 | side;
-            member->shift = member->heard = 0;
+            member->shift = member->exposed = member->accessed = member->heard = 0;
         }
         return true;
     }
@@ -184,6 +231,7 @@ void find_far_members(Thread* thread, CommName* name) {
         far->loss = 0;
         far->work_told = far->fruitless = 0;
         far->next_look = 0;
+        far->epochs = 0;
         far->is_world = name->is_world;
         far->inter = name->inter;
         far->side = name->side;
@@ -296,25 +344,61 @@ void put_note(uint32_t peer, const FarNote& note) {
 }
 
 FarHeard hear_far(Thread* thread, FarMembers* far, const FarCall& enters, uint64_t left) {
-    FarHeard heard{};
-    bool told = false;
-    heard.partners = count_partners(*far, enters, &told);
-    if (!told) return heard;
-    heard = gather(*far, enters, left);
-    if (heard.count == heard.partners) return heard;
-    const uint64_t begin = now_ticks();
-    if (begin < far->next_look) return heard;
-    const uint64_t until = begin + kPatience * letter_cost();
-    while (heard.count != heard.partners) {
-        const bool taken = take_one_letter(thread);
-        if (!taken && now_ticks() >= until) break;
-        heard = gather(*far, enters, left);
+    return hear(thread, far, OfCollective{enters}, left);
+}
+
+void count_epoch(FarMembers* far, Epoch epoch, const FewRanks& partners) {
+    for (uint32_t i = 0; i < far->count; ++i) {
+        FarMember* member = &far->members[i];
+        if (!is_among(partners, static_cast<int>(member->place >> 1))) continue;
+        (epoch == Epoch::kPost ? member->exposed : member->accessed) += 1;
     }
-    far->fruitless = heard.count == heard.partners ? 0 : far->fruitless + 1;
-    const uint64_t took = now_ticks() - begin;
-    if (far->fruitless >= kFruitless) far->next_look = begin + took * kSpacing;
+}
+
+void tell_epoch_far(Call* call, FarMembers* far, Epoch epoch, const Moment& entered) {
+    const OfEpoch own{*far, epoch};
+    const uint32_t shift = far->turns.shift;
+    uint32_t listeners = 0;
+    far->epochs += 1;
+    for (uint32_t i = 0; i < far->count; ++i) {
+        const uint32_t number = own.number(far->members[i]);
+        if (number != 0 && is_chosen(number, shift)) ++listeners;
+    }
+    if (listeners == 0) return;
+    const uint64_t begin = now_ticks();
+    const uint64_t cost = letter_cost() * listeners;
+    take_turn(&far->turns, far->turns.last_number + far->epochs, begin, kSpacing * cost,
+              is_dear(begin));
+    far->epochs = 0;
+    const bool posts = epoch == Epoch::kPost;  // told when it is over
+    FarNote note{entered,
+                 far->id,
+                 0,
+                 static_cast<uint16_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete),
+                 static_cast<uint8_t>(far->turns.shift),
+                 look_at_loss(*call->thread, begin, far),
+                 posts ? 0 : static_cast<uint32_t>(earlier(cost, UINT32_MAX))};
+    add_debt(call->thread, &far->debt_told, &note.said);
+    uint64_t took = 0;
+    for (uint32_t i = 0; i < far->count; ++i) {
+        const FarMember& member = far->members[i];
+        note.number = own.number(member);
+        if (note.number == 0 || !is_chosen(note.number, shift)) continue;
+        const Channel* channel = channel_with(call->thread, member.peer);
+        if (channel != nullptr) took += send_note(channel->far, note);
+    }
     spend(took);
-    return heard;
+}
+
+FarHeard hear_epoch_far(Thread* thread, FarMembers* far, Epoch epoch, uint64_t left) {
+    return hear(thread, far, OfEpoch{*far, epoch}, left);
+}
+
+bool is_far_member(const FarMembers& far, int rank) {
+    for (uint32_t i = 0; i < far.count; ++i) {
+        if (static_cast<int>(far.members[i].place >> 1) == rank) return true;
+    }
+    return false;
 }
 
 void note_usual(const FarUsual& usual) {

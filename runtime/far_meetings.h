@@ -34,7 +34,9 @@ struct FarMember {
     uint32_t peer;   // rank in MPI_COMM_WORLD
     uint32_t place;  // as in Role
     uint32_t shift;
-    uint32_t heard;  // notes so far
+    uint32_t exposed;   // times that it could access the caller's memory by MPI_Win_post,
+    uint32_t accessed;  // and the caller its memory by MPI_Win_start
+    uint32_t heard;     // notes so far
     FarNote notes[kKeptNotes];
 };
 
@@ -51,14 +53,15 @@ struct FarMembers {
     uint32_t fruitless;  // looks for notes in a row that did not find all
     uint32_t ticket;     // never that of others
     uint64_t next_look;
+    uint32_t epochs;  // of a window, to be told of since the last that was
     bool is_world;
     bool inter;
     uint8_t side;      // the caller's, and
     int32_t rank;      // in its group
     uint32_t ranks;    // all, of the communicator, and
     uint32_t others;   // of these in the other group of an inter-communicator
-    FewRanks sources;  // of a topology
-    FewRanks targets;
+    FewRanks sources;  // of a topology; of the last MPI_Win_post
+    FewRanks targets;  // of a topology; of the last MPI_Win_start
     uint32_t count;
     FarMember members[kMostFar];
 };
@@ -100,6 +103,14 @@ struct FarHeard {
     Moment last;        // and its moment, with the latest real time of all
 };
 FarHeard hear_far(Thread* thread, FarMembers* far, const FarCall& enters, uint64_t left);
+
+// Epochs of a window (meetings.h). Both ranks of each pair give an exposure and the access to it
+// the same number: how many there were.
+void count_epoch(FarMembers* far, Epoch epoch, const FewRanks& partners);
+// The memory was exposed, or the access is about to end.
+void tell_epoch_far(Call* call, FarMembers* far, Epoch epoch, const Moment& entered);
+FarHeard hear_epoch_far(Thread* thread, FarMembers* far, Epoch epoch, uint64_t left);
+bool is_far_member(const FarMembers& far, int rank);
 
 // What a statement's calls take when all have come, and who came last from another host: from calls
 // of which all was told. `node` is the statement's.

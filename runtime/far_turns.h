@@ -29,19 +29,24 @@ struct FarTurns {
     uint32_t told;  // so far
     uint32_t last_number;
     uint64_t last;  // when
+    uint64_t each;  // ticks from one to the next, as of late: they may come in pairs
 };
 
 // The chosen collective `number` begins at `now`; there should be `spacing` ticks between two.
 // `dear`: all telling together has taken too much of the run. How many are chosen from this one on
-// follows from how fast they have come since the last.
+// follows from how fast they have come of late.
 inline void take_turn(FarTurns* turns, uint32_t number, uint64_t now, uint64_t spacing, bool dear) {
     const uint64_t passed = beyond(now, turns->last);
     const uint32_t calls = number - turns->last_number;
     turns->last = now;
     turns->last_number = number;
     turns->told += 1;
+    if (calls != 0 && turns->told != 1) {
+        const uint64_t newest = passed / calls;
+        turns->each = turns->each == 0 ? newest : turns->each - turns->each / 4 + newest / 4;
+    }
     if (turns->told <= (dear ? kAlwaysTold : kGladlyTold) || calls == 0) return;
-    const uint64_t each = passed / calls;
+    const uint64_t each = turns->each;
     if (dear) {
         if (turns->shift < kMostShift) turns->shift += 1;
     } else if (turns->shift != 0 && each << (turns->shift - 1) >= spacing + spacing / 4) {

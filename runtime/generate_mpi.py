@@ -241,6 +241,11 @@ def depends(function):
     return f"{{{rule_of(function)}, {function.get('root') or '0'}, {counts or 'nullptr'}}}"
 
 
+def epoch_arguments(function):
+    group = "group" if function.has("group") else "MPI_Group{}"
+    return f"Epoch::{EPOCHS[function.get('meets')]}, win, {group}"
+
+
 def meets_at_once(function):
     meets = function.get("meets")
     return meets and meets not in EPOCHS and meets != "members" and not function.get("start")
@@ -250,8 +255,7 @@ def meeting_lines(function):
     """What a collective that is complete waited for."""
     meets = function.get("meets")
     if meets in EPOCHS:
-        group = "group" if function.has("group") else "MPI_Group{}"
-        return [f"settle_epoch(call, Epoch::{EPOCHS[meets]}, win, {group}, board);"]
+        return [f"settle_epoch(call, told, {epoch_arguments(function)});"]
     if meets == "members":
         return ["meeting.settle(call);"]
     if function.get("locks"):
@@ -321,7 +325,7 @@ def telling_lines(function):
             f"if (waits_are_open()) untell_start({requests});"]
     before, after = [], []
     if get("meets") in EPOCHS:
-        return [f"Board* const board = tell_epoch(call, Epoch::{EPOCHS[get('meets')]}, win);"], []
+        return [f"const EpochCall told = tell_epoch(call, Epoch::{EPOCHS[get('meets')]}, win);"], []
     if get("locks"):
         target = "rank" if function.has("rank") else "kAllTargets"
         exclusive = "lock_type == MPI_LOCK_EXCLUSIVE" if function.has("lock_type") else "false"
@@ -360,7 +364,9 @@ def passed_lines(function, ended):
     """The way of a call that is not recorded."""
     call = f"passed_on(call, next)({function.arguments()})"
     noticed = [FORGETS[function.get("ends")]] if ended else []
-    if function.get("meets") and function.get("meets") not in (*EPOCHS, "members"):
+    if function.get("meets") in EPOCHS and function.has("group"):
+        noticed.insert(0, f"pass_epoch({epoch_arguments(function)});")
+    elif function.get("meets") and function.get("meets") not in (*EPOCHS, "members"):
         noticed.insert(0, f"pass_meeting({meeting_handle(function)});")
     noticed += naming_lines(function)
     if function.get("completes") is not None:

@@ -71,15 +71,19 @@ class MembersMeeting {
 void remember_meeting(Call* call, const Meeting& meeting, const Depends& depends, Request* content);
 void add_meeting_to(Waiting* waiting, const Request& request);
 
-// Access to a window by some of its members (MPI-3.1 11.5.2): Win_start and Win_complete wait for
-// those who expose their memory by Win_post, Win_wait for those who end their access by
-// Win_complete.
-enum class Epoch : uint8_t { kPost, kStart, kComplete, kWait };
-Board* enter_epoch(Call* call, Epoch epoch, MPI_Win win);
-inline Board* tell_epoch(Call* call, Epoch epoch, MPI_Win win) {
-    return waits_are_open() ? enter_epoch(call, epoch, win) : nullptr;
+// An epoch of a window (meets.h) is about to begin or end.
+struct EpochCall {
+    CommName* name;  // null: not known
+    Board* board;    // null: nobody on this host
+    Moment entered;
+};
+EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win);
+inline EpochCall tell_epoch(Call* call, Epoch epoch, MPI_Win win) {
+    return waits_are_open() ? enter_epoch(call, epoch, win) : EpochCall{};
 }
-void settle_epoch(Call* call, Epoch epoch, MPI_Win win, MPI_Group group, Board* board);
+// It succeeded, but nobody was told: it is not recorded.
+void pass_epoch(Epoch epoch, MPI_Win win, MPI_Group group);
+void settle_epoch(Call* call, const EpochCall& told, Epoch epoch, MPI_Win win, MPI_Group group);
 
 // Locks of a window (MPI-3.1 11.5.3): who waits for one waits for who had it last. An
 // implementation may take the lock only when it needs it, so that a flush or the unlock waits.

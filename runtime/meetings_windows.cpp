@@ -22,13 +22,9 @@ void read_group(MPI_Win win, MPI_Group group, FewRanks* list) {
     g_mpi.Group_free(&all);
 }
 
-// What members said last in this row. With `all_came`, they must have.
-void add_row(const Board& board, const FewRanks& list, BoardRow row, MpiCall call, bool all_came,
-             Latest* latest) {
-    if (!list.known) {
-        latest->add_unknown();
-        return;
-    }
+// What members of this host said last in this row. With `all_came`, they must have.
+void add_row(const Board& board, const FewRanks& list, const FarMembers* far, BoardRow row,
+             MpiCall call, bool all_came, Latest* latest) {
     for (uint32_t k = 0; k < list.count; ++k) {
         if (list.ranks[k] == board.rank) continue;
         const BoardMember* member = find_member(board, list.ranks[k]);
@@ -39,52 +35,112 @@ void add_row(const Board& board, const FewRanks& list, BoardRow row, MpiCall cal
             slot != nullptr ? __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE) : 0;
         if (number != 0) {
             latest->add_slot(slot, number, call, member->peer);
-        } else if (all_came) {
+        } else if (all_came && (far == nullptr || !is_far_member(*far, list.ranks[k]))) {
             latest->add_unknown();
         }
     }
 }
 
+FarMembers* far_of(const CommName* name) {
+    return name != nullptr && name->far_state == FarState::kKnown ? name->far : nullptr;
+}
+
+bool begins(Epoch epoch) { return epoch == Epoch::kPost || epoch == Epoch::kStart; }
+bool is_heard(Epoch epoch) { return epoch == Epoch::kPost || epoch == Epoch::kComplete; }
+
+// Partners of the epoch that begins, where they are looked for when it ends.
+void know_partners(const EpochCall& told, Epoch epoch, MPI_Win win, MPI_Group group) {
+    FewRanks list{};
+    read_group(win, group, &list);
+    const bool posts = epoch == Epoch::kPost;
+    if (told.board != nullptr) (posts ? told.board->origins : told.board->targets) = list;
+    FarMembers* far = far_of(told.name);
+    if (far == nullptr) return;
+    (posts ? far->sources : far->targets) = list;
+    count_epoch(far, epoch, list);
+}
+
+// With `all_came`, the call could not end before its partners were there. MPI_Win_start may wait
+// for them or leave that to what follows.
+void add_epoch(const EpochCall& told, Epoch epoch, bool all_came, Waiting* waiting) {
+    const bool for_posts = epoch != Epoch::kWait;
+    FarMembers* far = far_of(told.name);
+    const FewRanks& list = told.board != nullptr
+                               ? (for_posts ? told.board->targets : told.board->origins)
+                               : (for_posts ? far->targets : far->sources);
+    if (!list.known) {
+        waiting->add_unknown();
+        return;
+    }
+    Latest latest(waiting);
+    if (told.board != nullptr) {
+        add_row(*told.board, list, far, for_posts ? kPostRow : kCompleteRow,
+                for_posts ? MpiCall::kWin_post : MpiCall::kWin_complete, all_came, &latest);
+    }
+    if (far != nullptr && all_came) {
+        const FarHeard heard = hear_epoch_far(waiting->thread(), far, epoch, waiting->left());
+        latest.add_far(heard);
+        if (heard.count < heard.partners) latest.add_unknown();
+    }
+    latest.finish();
+}
+
 }  // namespace
 
-Board* enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
+EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
     CommName* name = find_name(reinterpret_cast<uintptr_t>(win));
-    if (name == nullptr || name->members < 2) return nullptr;
+    if (name == nullptr || name->members < 2) return {};
     const uint64_t slow_ticks = call->thread->slow_ticks;
     Board* board = board_of(call->thread, name);
-    if (board == nullptr) return nullptr;
+    FarMembers* far = far_of(name);
     if (call->thread->slow_ticks != slow_ticks) start(call);
-    const bool heard = epoch == Epoch::kPost || epoch == Epoch::kComplete;
-    if (heard) begin_round(call, &board->work_told);
-    Moment said = moment_of(call);
-    said.at.real = now_ticks();
-    begin_work(call, said.at.real + g_process.tell_cost_ticks);
-    if (!heard) return board;
-    add_debt(call->thread, &board->debt_told, &said);
+    EpochCall told{name, board, {}};
+    if (board == nullptr && far == nullptr) return told;
+    if (is_heard(epoch) && far != nullptr) begin_round(call, &far->work_told);
+    if (is_heard(epoch) && board != nullptr) begin_round(call, &board->work_told);
+    told.entered = moment_of(call);
+    told.entered.at.real = now_ticks();
+    begin_work(call, told.entered.at.real + g_process.tell_cost_ticks);
+    if (!is_heard(epoch)) return told;
+    if (far != nullptr && epoch == Epoch::kComplete) {
+        tell_epoch_far(call, far, epoch, told.entered);
+        begin_work(call, now_ticks());
+    }
+    if (board == nullptr) return told;
+    add_debt(call->thread, &board->debt_told, &told.entered);
     const bool posts = epoch == Epoch::kPost;
     BoardSlot* slot = slot_at(board, posts ? kPostRow : kCompleteRow, board->own);
     const uint32_t number = slot->number + 1;
     write_slot(slot, number != 0 ? number : 1,
-               static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete), said);
-    return board;
+               static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete),
+               told.entered);
+    return told;
 }
 
-void settle_epoch(Call* call, Epoch epoch, MPI_Win win, MPI_Group group, Board* board) {
+void pass_epoch(Epoch epoch, MPI_Win win, MPI_Group group) {
+    if (!waits_are_open() || g_live->on == 0) return;
+    const EpochCall told{find_name(reinterpret_cast<uintptr_t>(win)), nullptr, {}};
+    if (begins(epoch) && far_of(told.name) != nullptr) know_partners(told, epoch, win, group);
+}
+
+void settle_epoch(Call* call, const EpochCall& told, Epoch epoch, MPI_Win win, MPI_Group group) {
     if (!waits_are_open()) return;
     Waiting waiting(call);
-    if (board == nullptr) {
+    CommName* name = told.name;
+    if (name != nullptr && is_not_looked(name->far_state)) {
+        const uint64_t begin = now_ticks();
+        find_far_members(call->thread, name);
+        call->thread->slow_ticks += now_ticks() - begin;
+    }
+    if (told.board == nullptr && far_of(name) == nullptr) {
         waiting.add_unknown();
     } else {
-        if (epoch == Epoch::kPost) read_group(win, group, &board->origins);
-        if (epoch == Epoch::kStart) read_group(win, group, &board->targets);
-        Latest latest(&waiting);
-        if (epoch == Epoch::kStart || epoch == Epoch::kComplete) {
-            add_row(*board, board->targets, kPostRow, MpiCall::kWin_post, epoch == Epoch::kComplete,
-                    &latest);
-        } else if (epoch == Epoch::kWait) {
-            add_row(*board, board->origins, kCompleteRow, MpiCall::kWin_complete, true, &latest);
+        if (begins(epoch)) know_partners(told, epoch, win, group);
+        if (epoch == Epoch::kPost && told.entered.at.real != 0 && far_of(name) != nullptr) {
+            tell_epoch_far(call, name->far, epoch, told.entered);
         }
-        latest.finish();
+        const bool all_came = epoch != Epoch::kStart || !took_found_message(call, 0);
+        if (epoch != Epoch::kPost) add_epoch(told, epoch, all_came, &waiting);
     }
     settle(call, &waiting);
 }

@@ -20,6 +20,11 @@ enum class Meets : uint8_t {
     kObserved,  // all observed ranks, whoever else is a member
 };
 
+// Access to a window by some of its members (MPI-3.1 11.5.2): Win_start and Win_complete wait for
+// those who expose their memory by Win_post, Win_wait for those who end their access by
+// Win_complete.
+enum class Epoch : uint8_t { kPost, kStart, kComplete, kWait };
+
 }  // namespace dwell
 
 #endif  // DWELL_RUNTIME_MEETS_H_

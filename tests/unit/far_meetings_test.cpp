@@ -57,6 +57,18 @@ TEST(FarTurns, NoMoreThanTheSpacingAllows) {
     }
 }
 
+// Two that follow each other at once, and then a long time none: all can be told of.
+TEST(FarTurns, PairsAreToldOf) {
+    FarTurns turns{};
+    uint32_t told = 0;
+    for (uint32_t number = 1; number <= 1000; ++number) {
+        if (!is_chosen(number, turns.shift)) continue;
+        take_turn(&turns, number, number / 2 * 20'000 + number % 2 * 100, 5'000, false);
+        ++told;
+    }
+    EXPECT_GE(told, 950u);
+}
+
 TEST(FarTurns, MembersWithOtherCostsTellOfTheSameOnes) {
     const std::vector<uint32_t> cheap = told_by(4'000, 100'000);
     const std::vector<uint32_t> dear = told_by(60'000, 100'000);
@@ -299,6 +311,32 @@ TEST_F(FarMeetings, OfNeighbours) {
     EXPECT_EQ(settle(1, {Meets::kSources, 0, second_alone}).sync, 2'000u);
     far_.sources.known = false;
     EXPECT_EQ(settle(1, {Meets::kSources, 0, nullptr}).unknown, 1u);
+}
+
+// The second access to rank 2, which exposed its memory to another rank as well: what it said of
+// the first, of a fence and of the end of an access of its own is nothing of it.
+TEST_F(FarMeetings, OfAnEpoch) {
+    const FewRanks partners{1, true, {2}};
+    far_.targets = partners;
+    count_epoch(&far_, Epoch::kStart, partners);
+    count_epoch(&far_, Epoch::kStart, partners);
+    says(2, 11'000, kLost, 1, MpiCall::kWin_post);
+    says(1, 17'000, kLost, 2, MpiCall::kWin_post);
+    EXPECT_EQ(hear_epoch_far(t_thread, &far_, Epoch::kComplete, kLeft).count, 0u);
+    says(2, 15'000, kLost, 2, MpiCall::kWin_post);
+    says(2, 16'000, kLost, 2, MpiCall::kWin_fence);
+    says(2, 18'000, kLost, 2, MpiCall::kWin_complete);
+    const FarHeard heard = hear_epoch_far(t_thread, &far_, Epoch::kComplete, kLeft);
+    EXPECT_EQ(heard.partners, 1u);
+    EXPECT_EQ(heard.count, 1u);
+    EXPECT_EQ(heard.peer, 2u);
+    EXPECT_EQ(heard.last.at.real, 15'000u);
+    // Nobody accesses the caller's memory.
+    EXPECT_EQ(hear_epoch_far(t_thread, &far_, Epoch::kWait, kLeft).partners, 0u);
+    far_.sources = partners;
+    count_epoch(&far_, Epoch::kPost, partners);
+    says(2, 19'000, kLost, 1, MpiCall::kWin_complete);
+    EXPECT_EQ(hear_epoch_far(t_thread, &far_, Epoch::kWait, kLeft).last.at.real, 19'000u);
 }
 
 // The first letters connect, and take a thousand times as long as others.
