@@ -211,6 +211,30 @@ void end_as_other(OmpStep* step, OmpLevel* level) {
     if (level->team != nullptr) level->team->leave();
 }
 
+struct Chunks {
+    uint64_t iterations;
+    uint64_t chunks;
+};
+
+// Chunk k goes to thread k modulo `threads`; the last one is what is left.
+Chunks dealt_out(uint64_t iterations, uint64_t chunk, uint32_t thread, uint32_t threads) {
+    chunk = earlier(chunk, iterations);
+    if (chunk == 0) return {0, 0};
+    const uint64_t last = (iterations - 1) / chunk;
+    if (last < thread) return {0, 0};
+    const uint64_t own = (last - thread) / threads + 1;
+    const uint64_t missing = last % threads == thread ? (last + 1) * chunk - iterations : 0;
+    return {own * chunk - missing, own};
+}
+
+void add_chunks(const Thread* thread, const Chunks& more) {
+    const ProbeEntry* const top = thread->on.top;
+    if ((top->row & kRowOmp) == 0 || !is_booked(top)) return;
+    OmpPart* const part = omp_part(top->node);
+    part->iterations += more.iterations;
+    part->chunks += more.chunks;
+}
+
 }  // namespace
 
 bool may_observe_omp() { return probes_wanted() && g_process.options.omp != OmpMode::kOff; }
@@ -272,6 +296,14 @@ void omp_join(OmpTeam* team) {
     if (team != nullptr) team->join();
 }
 
+uint64_t omp_taskloop_address() {
+    const Thread* const thread = t_thread;
+    if (thread == nullptr || thread->on.top == nullptr) return 0;
+    const bool found =
+        top_is(thread, OmpConstruct::kTaskloop) || top_is(thread, OmpConstruct::kTaskgroup);
+    return found ? thread->on.top->row & kRowAddress : 0;
+}
+
 uint64_t omp_region_address() {
     const OmpLevel* const level = t_thread != nullptr ? omp_level(t_thread) : nullptr;
     return level != nullptr && level->team != nullptr ? level->team->address : 0;
@@ -293,6 +325,7 @@ void omp_implicit_begin(OmpTeam* team, uint32_t index, uint32_t size) {
             *level = OmpLevel{};
             level->team = team;
             level->index = index;
+            level->size = size;
             if (index == 0) {
                 begin_as_first(&step, level);
             } else if (team != nullptr) {
@@ -370,13 +403,28 @@ void omp_loop_begin(OmpConstruct construct, uint64_t address, uint64_t iteration
 void omp_chunk(uint64_t iterations) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
-    const ProbeEntry* const top = step.thread->on.top;
-    if ((top->row & kRowOmp) != 0 && is_booked(top)) {
-        OmpPart* const part = omp_part(top->node);
-        part->iterations += iterations;
-        part->chunks += 1;
-    }
+    add_chunks(step.thread, {iterations, iterations != 0 ? 1u : 0u});
     end_step(&step);
+}
+
+void omp_static_chunks(uint64_t iterations, uint64_t chunk) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
+    const OmpLevel* const level = omp_level(step.thread);
+    const bool shared = level != nullptr && level->size != 0;
+    add_chunks(step.thread,
+               dealt_out(iterations, chunk, shared ? level->index : 0, shared ? level->size : 1));
+    end_step(&step);
+}
+
+bool omp_loop_end() {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return false;
+    const bool is_loop =
+        top_is(step.thread, OmpConstruct::kStaticLoop) || top_is(step.thread, OmpConstruct::kLoop);
+    if (is_loop) close_omp(step.thread, now_virtual(step));
+    end_step(&step);
+    return is_loop;
 }
 
 void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {

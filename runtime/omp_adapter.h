@@ -61,6 +61,12 @@ void omp_end(OmpConstruct construct);
 // `iterations` of the whole loop.
 void omp_loop_begin(OmpConstruct construct, uint64_t address, uint64_t iterations);
 void omp_chunk(uint64_t iterations);
+// All of the thread's chunks, where those of a loop of `iterations` are dealt out in turn, and its
+// first one would hold `chunk` if the loop were long enough. A schedule of one chunk for each
+// thread is the same, as long as these are of equal length but for one iteration.
+void omp_static_chunks(uint64_t iterations, uint64_t chunk);
+// Ends the innermost construct if it is a loop, static or of an unknown schedule.
+bool omp_loop_end();
 
 // All threads of the team meet; `at_end`: it is known to be the last barrier of the region. Other
 // waiting: all time in it that no task takes.
@@ -73,6 +79,9 @@ void omp_wait_end(OmpConstruct construct);
 // A lock or the like is waited for, from omp_begin() on, and got. `held`: the construct goes on
 // until omp_end().
 void omp_got(OmpConstruct construct, bool held);
+
+// Of the innermost construct, if it is a taskloop or a group of tasks; else 0.
+uint64_t omp_taskloop_address();
 
 // Explicit tasks. The runtime keeps a mark for each, 0 for implicit ones.
 uint64_t omp_task_created(uint64_t address);

@@ -3,7 +3,7 @@
 //
 // Registered is what the adapter can use: each callback costs the program a call, whatever is done
 // with it. LLVM's libomp tells no chunks of loops before version 15, and the kind of a loop's
-// schedule neither.
+// schedule neither; from then on it tells the first chunk of a static loop alone.
 #include <dlfcn.h>
 #include <link.h>
 #include <omp-tools.h>
@@ -161,12 +161,24 @@ OmpConstruct construct_of_work(int kind) {
     }
 }
 
-// `codeptr`, but what libomp does itself for a taskloop of gcc's stands where the program says so.
+// `codeptr`, but libomp names a place of its own for a taskloop and its tasks: they stand where
+// gcc's program says so, or clang's began the group of these tasks.
 uint64_t address_of_taskloop(const void* codeptr) {
     const uint64_t at = address(codeptr);
+    if (!is_in_runtime(at)) return at;
     const uint64_t taskloop = dwell::t_gomp_request.taskloop;
-    return taskloop != 0 && is_in_runtime(at) ? taskloop : at;
+    const uint64_t around = taskloop != 0 ? taskloop : dwell::omp_taskloop_address();
+    return around != 0 ? around : at;
 }
+
+// A static loop that has just begun on this thread. libomp tells its beginning and the first chunk
+// from one of its functions where the program computes its chunks itself, and no other chunk; but
+// from two of them, and each chunk, where it hands them out.
+struct StaticLoop {
+    const void* frame;  // of the callback; null: other things came since
+    uint64_t iterations;
+};
+constinit thread_local StaticLoop t_static_loop{};
 
 void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*,
           uint64_t count, const void* codeptr) {
@@ -181,9 +193,15 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
     if (construct == OmpConstruct::kNone) return;
     if (of_gcc) dwell::t_gomp.in_single = true;
     if (endpoint == ompt_scope_end) {
-        dwell::omp_end(construct);
+        // libomp ends the loop of a `distribute parallel for` as if it were the one around it.
+        if (construct != OmpConstruct::kDistribute || !dwell::omp_loop_end()) {
+            dwell::omp_end(construct);
+        }
     } else if (endpoint == ompt_scope_begin) {
         if (dwell::is_omp_loop(static_cast<uint16_t>(construct))) {
+            if (construct == OmpConstruct::kStaticLoop) {
+                t_static_loop = {__builtin_frame_address(0), count};
+            }
             dwell::omp_loop_begin(construct, address(codeptr), count);
         } else {
             dwell::omp_begin(construct, address_of_taskloop(codeptr));
@@ -201,8 +219,13 @@ void dispatch(ompt_data_t*, ompt_data_t*, ompt_dispatch_t kind, ompt_data_t inst
     const int number = kind;
     const bool chunk = number == kDispatchLoopChunk || number == kDispatchTaskloopChunk ||
                        number == kDispatchDistributeChunk;
-    if (chunk && instance.ptr != nullptr) {
-        dwell::omp_chunk(static_cast<const Chunk*>(instance.ptr)->iterations);
+    if (!chunk || instance.ptr == nullptr) return;
+    const uint64_t iterations = static_cast<const Chunk*>(instance.ptr)->iterations;
+    const StaticLoop loop = std::exchange(t_static_loop, StaticLoop{});
+    if (number == kDispatchLoopChunk && loop.frame == __builtin_frame_address(0)) {
+        dwell::omp_static_chunks(loop.iterations, iterations);
+    } else {
+        dwell::omp_chunk(iterations);
     }
 }
 

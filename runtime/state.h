@@ -177,6 +177,7 @@ constexpr int kOmpTeams = 8;   // of a thread that forks; each is free when all 
 struct OmpLevel {
     OmpTeam* team;       // null: of a region that is not recorded
     uint32_t index;      // of the thread in it
+    uint32_t size;       // threads in it
     uint32_t entry;      // the region's on the stack of open entries; 0: none
     uint32_t passed;     // barriers that the thread came to, but the region's last one
     uint32_t slot;       // where it told the team that it came to the one it stands at

@@ -434,6 +434,81 @@ TEST_F(OpenMp, LoopsHoldIterationsAndChunks) {
     EXPECT_EQ(part(dynamic).chunks, 2u);
 }
 
+// What thread `index` of `threads` has of a loop in static chunks.
+struct Share {
+    uint64_t iterations;
+    uint64_t chunks;
+    bool operator==(const Share&) const = default;
+};
+
+TEST_F(OpenMp, StaticChunksAreDealtOutInTurn) {
+    g_omp_tells_chunks = true;
+    uint64_t at = place(40);
+    const auto share = [&at](uint64_t iterations, uint64_t chunk, uint32_t index,
+                             uint32_t threads) -> Share {
+        const uint64_t address = ++at;
+        OmpTeam* const team = omp_fork(place(40), nullptr);
+        omp_implicit_begin(team, 0, threads);
+        t_thread->omp.levels[0].index = index;
+        omp_loop_begin(OmpConstruct::kStaticLoop, address, iterations);
+        omp_static_chunks(iterations, chunk);
+        omp_end(OmpConstruct::kStaticLoop);
+        t_thread->omp.levels[0].index = 0;
+        team->size = 1;  // nobody else leaves it
+        omp_implicit_end();
+        omp_join(team);
+        const Node* const region = child(root(t_thread), OmpConstruct::kParallel, place(40));
+        const Node* const loop = child(region, OmpConstruct::kStaticLoop, address);
+        return {part(loop).iterations, part(loop).chunks};
+    };
+    // 20 in threes on 4: 3 3 3 3, 3 3 2.
+    EXPECT_EQ(share(20, 3, 0, 4), (Share{6, 2}));
+    EXPECT_EQ(share(20, 3, 1, 4), (Share{6, 2}));
+    EXPECT_EQ(share(20, 3, 2, 4), (Share{5, 2}));
+    EXPECT_EQ(share(20, 3, 3, 4), (Share{3, 1}));
+    // 20 in eights: 8, 8, 4, none.
+    EXPECT_EQ(share(20, 8, 1, 4), (Share{8, 1}));
+    EXPECT_EQ(share(20, 8, 2, 4), (Share{4, 1}));
+    EXPECT_EQ(share(20, 8, 3, 4), (Share{0, 0}));
+    // One chunk each: 10 on 4 are 3 3 2 2.
+    EXPECT_EQ(share(10, 3, 1, 4), (Share{3, 1}));
+    EXPECT_EQ(share(10, 2, 2, 4), (Share{2, 1}));
+    EXPECT_EQ(share(10, 2, 3, 4), (Share{2, 1}));
+    // Nothing, more than there is, all of it.
+    EXPECT_EQ(share(10, 0, 3, 4), (Share{0, 0}));
+    EXPECT_EQ(share(0, 5, 0, 4), (Share{0, 0}));
+    EXPECT_EQ(share(2, ~uint64_t{0}, 0, 4), (Share{2, 1}));
+    EXPECT_EQ(share(2, ~uint64_t{0}, 1, 4), (Share{0, 0}));
+    EXPECT_EQ(share(9, 9, 0, 1), (Share{9, 1}));
+    g_omp_tells_chunks = false;
+}
+
+TEST_F(OpenMp, EmptyChunksAreNone) {
+    omp_loop_begin(OmpConstruct::kStaticLoop, place(60), 1);
+    omp_chunk(0);
+    omp_end(OmpConstruct::kStaticLoop);
+    EXPECT_EQ(part(child(root(t_thread), OmpConstruct::kStaticLoop, place(60))).chunks, 0u);
+}
+
+TEST_F(OpenMp, TheInnermostLoopIsEndedAndNothingElse) {
+    omp_begin(OmpConstruct::kDistribute, place(61));
+    EXPECT_FALSE(omp_loop_end());
+    omp_loop_begin(OmpConstruct::kStaticLoop, place(62), 1);
+    EXPECT_TRUE(omp_loop_end());
+    EXPECT_EQ(t_thread->record->probe_depth, 1u);
+    omp_end(OmpConstruct::kDistribute);
+}
+
+TEST_F(OpenMp, TaskloopsStandWhereTheirGroupBegan) {
+    EXPECT_EQ(omp_taskloop_address(), 0u);
+    omp_begin(OmpConstruct::kTaskgroup, place(63));
+    EXPECT_EQ(omp_taskloop_address(), place(63));
+    omp_begin(OmpConstruct::kTaskloop, omp_taskloop_address());
+    EXPECT_EQ(omp_taskloop_address(), place(63));
+    omp_end(OmpConstruct::kTaskloop);
+    omp_end(OmpConstruct::kTaskgroup);
+}
+
 TEST_F(OpenMp, EndsOfWhatWasNotBegunAreIgnored) {
     omp_end(OmpConstruct::kLoop);
     omp_barrier_end();
@@ -443,6 +518,8 @@ TEST_F(OpenMp, EndsOfWhatWasNotBegunAreIgnored) {
     omp_join(nullptr);
     omp_thread_end();
     omp_chunk(1);
+    omp_static_chunks(3, 1);
+    EXPECT_FALSE(omp_loop_end());
     uint64_t none[2] = {0, 0};
     omp_task_switch(&none[0], true, &none[1]);
     EXPECT_EQ(t_thread->record->probe_depth, 0u);
