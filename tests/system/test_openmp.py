@@ -10,10 +10,9 @@ from harness import (DWELL, Profile, case, check, check_equal, check_near, execu
                      marked_line, profiled, program, repeated, scratch, skip_unless, source)
 
 SOURCE = source("programs/openmp.c")
-# What the programs are called: test_openmp_gcc.py runs these cases with gcc's.
+# What the programs are called: test_openmp_gcc.py runs these cases with gcc's, test_openmp_newer.py
+# on another runtime.
 BUILD = "openmp"
-# The second runtime: it tells schedules and chunks.
-NEWER = os.environ.get("SYSTEST_NEWER_LIBOMP", "/usr/lib/llvm-19/lib")
 
 
 def run(what, *options, name="out", env=None):
@@ -293,20 +292,6 @@ def loaded_late():
     profile = Profile(out, done)
     profile.check_conservation()
     check_equal([n["created"] for _, n in nodes_at(profile, "parallel")], [3], "regions")
-
-
-@case
-def newer_runtime():
-    """libomp 19 tells schedules, and chunks and iterations of each thread."""
-    skip_unless(os.path.exists(os.path.join(NEWER, "libomp.so.5")), "libomp 19 is not installed")
-    profile = run([], env={"LD_LIBRARY_PATH": NEWER})
-    _, dynamic = node_at(profile, "for dynamic", "dynamic")
-    check_equal((dynamic["iterations"], dynamic["chunks"]), (20, 7), "dynamic loop")
-    index, static = node_at(profile, "for static", "static")
-    check_equal((static["iterations"], static["chunks"]), (20, 2), "static loop")
-    check_equal(by_thread(profile, index, "iterations"), {0: 10, 1: 10}, "iterations of each thread")
-    check_equal(sum(n["count"] for _, n in nodes_at(profile, "task")), 24, "tasks")
-    check_equal(sum(n["count"] for _, n in nodes_at(profile, "barrier", "barrier")), 10, "barriers")
 
 
 if __name__ == "__main__":
