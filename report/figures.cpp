@@ -257,6 +257,13 @@ static void add_openmp_text(const ProfileNode& node, double ranks, bool utf8,
     add_count(totals.iterations, "iterations");
     add_count(totals.chunks, "chunks");
     add_count(totals.created, !region ? "created" : totals.created == 1 ? "region" : "regions");
+    if (is_omp_target(node.call)) {
+        const auto add_bytes = [&](uint64_t bytes, const char* text) {
+            if (bytes != 0) parts->push_back(bytes_text(static_cast<double>(bytes)) + " " + text);
+        };
+        add_bytes(totals.bytes_sent, "to the device");
+        add_bytes(totals.bytes_received, "from it");
+    }
     add_time(totals.omp_wait_ns, "waiting");
     if (totals.count != 0 && totals.omp_start_ns != 0) {
         const auto mean_ns =

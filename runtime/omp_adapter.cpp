@@ -227,6 +227,11 @@ Chunks dealt_out(uint64_t iterations, uint64_t chunk, uint32_t thread, uint32_t 
     return {own * chunk - missing, own};
 }
 
+bool is_target_row(uint64_t row) {
+    const uint64_t construct = (row & ~kRowUnbooked & ~kRowOmp) >> kRowCallShift;
+    return (row & kRowOmp) != 0 && is_omp_target(static_cast<uint16_t>(construct));
+}
+
 void add_chunks(const Thread* thread, const Chunks& more) {
     const ProbeEntry* const top = thread->on.top;
     if ((top->row & kRowOmp) == 0 || !is_booked(top)) return;
@@ -294,6 +299,23 @@ void omp_join(OmpTeam* team) {
         end_step(&step);
     }
     if (team != nullptr) team->join();
+}
+
+bool omp_in_target() {
+    const Thread* const thread = t_thread;
+    return thread != nullptr && thread->on.top != nullptr && is_target_row(thread->on.top->row);
+}
+
+void omp_moved(uint64_t to_device, uint64_t from_device) {
+    OmpStep step;
+    if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
+    const ProbeEntry* const top = step.thread->on.top;
+    if (is_target_row(top->row) && is_booked(top)) {
+        OmpPart* const part = omp_part(top->node);
+        part->to_device += to_device;
+        part->from_device += from_device;
+    }
+    end_step(&step);
 }
 
 uint64_t omp_taskloop_address() {

@@ -80,6 +80,11 @@ void omp_wait_end(OmpConstruct construct);
 // until omp_end().
 void omp_got(OmpConstruct construct, bool held);
 
+// Bytes moved to or from a device by the innermost construct, if that is one for devices.
+void omp_moved(uint64_t to_device, uint64_t from_device);
+// Whether it is.
+bool omp_in_target();
+
 // Of the innermost construct, if it is a taskloop or a group of tasks; else 0.
 uint64_t omp_taskloop_address();
 

@@ -35,8 +35,13 @@ enum class OmpConstruct : uint16_t {
     kAtomic = 24,
     kReduction = 25,
     kIdle = 26,  // of a thread between two regions
+    kTarget = 27,
+    kTargetEnterData = 28,  // also where a block of `target data` begins
+    kTargetExitData = 29,   // also where it ends
+    kTargetUpdate = 30,
+    kTargetCopy = 31,  // asked for by a call, as of omp_target_memcpy
 };
-constexpr int kOmpConstructs = 27;
+constexpr int kOmpConstructs = 32;
 
 inline const char* omp_construct_name(uint16_t number) {
     switch (static_cast<OmpConstruct>(number)) {
@@ -92,6 +97,16 @@ inline const char* omp_construct_name(uint16_t number) {
             return "reduction";
         case OmpConstruct::kIdle:
             return "idle";
+        case OmpConstruct::kTarget:
+            return "target";
+        case OmpConstruct::kTargetEnterData:
+            return "target enter data";
+        case OmpConstruct::kTargetExitData:
+            return "target exit data";
+        case OmpConstruct::kTargetUpdate:
+            return "target update";
+        case OmpConstruct::kTargetCopy:
+            return "target copy";
         case OmpConstruct::kNone:
             break;
     }
@@ -101,6 +116,12 @@ inline const char* omp_construct_name(uint16_t number) {
 inline bool is_omp_loop(uint16_t number) {
     return number >= static_cast<uint16_t>(OmpConstruct::kLoop) &&
            number <= static_cast<uint16_t>(OmpConstruct::kOtherLoop);
+}
+
+// Of the host's thread, for a device.
+inline bool is_omp_target(uint16_t number) {
+    return number >= static_cast<uint16_t>(OmpConstruct::kTarget) &&
+           number <= static_cast<uint16_t>(OmpConstruct::kTargetCopy);
 }
 
 }  // namespace dwell

@@ -60,8 +60,16 @@ bool is_in_runtime(uint64_t at) { return at - g_runtime_begin < g_runtime_end - 
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
+// Marks regions that the runtime forks for itself, to have threads for `target nowait`: what these
+// threads do between two of them is nobody's waiting.
+char g_own_region = 0;
+bool is_own_region(const ompt_data_t* parallel) {
+    return parallel != nullptr && parallel->ptr == &g_own_region;
+}
+
 dwell::OmpTeam* team_of(const ompt_data_t* parallel) {
-    return parallel != nullptr ? static_cast<dwell::OmpTeam*>(parallel->ptr) : nullptr;
+    if (parallel == nullptr || is_own_region(parallel)) return nullptr;
+    return static_cast<dwell::OmpTeam*>(parallel->ptr);
 }
 
 uint64_t code_frame() {
@@ -92,6 +100,10 @@ void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parall
                     const void* codeptr) {
     const dwell::Frame* caller = caller_of(frame);
     const uint64_t code = std::exchange(dwell::t_gomp_request.region, 0);
+    if (code == 0 && is_in_runtime(address(codeptr))) {
+        parallel->ptr = &g_own_region;
+        return;
+    }
     if (code == 0) {
         parallel->ptr = dwell::omp_fork(address(codeptr), caller);
         return;
@@ -267,8 +279,9 @@ void barrier_begin(bool implicit, bool at_end, const void* codeptr) {
                              implicit && is_in_runtime(at) ? 0 : at, at_end);
 }
 
-void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
+void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t* parallel,
                  ompt_data_t*, const void* codeptr) {
+    if (is_own_region(parallel)) return;
     const bool begins = endpoint == ompt_scope_begin;
     const int number = kind;
     switch (number) {
@@ -320,7 +333,9 @@ void reduction(ompt_sync_region_t, ompt_scope_endpoint_t endpoint, ompt_data_t*,
     }
 }
 
-void masked(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*, const void* codeptr) {
+void masked(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
+            const void* codeptr) {
+    if (is_own_region(parallel)) return;
     if (endpoint == ompt_scope_begin) {
         dwell::omp_begin(OmpConstruct::kMasked, address(codeptr));
     } else {
@@ -382,6 +397,53 @@ void task_schedule(ompt_data_t* prior, ompt_task_status_t status, ompt_data_t* n
                            next != nullptr ? &next->value : &none[1]);
 }
 
+OmpConstruct construct_of_target(int kind) {
+    constexpr int kNowait = 8;
+    switch (kind & ~kNowait) {
+        case ompt_target:
+            return OmpConstruct::kTarget;
+        case ompt_target_enter_data:
+            return OmpConstruct::kTargetEnterData;
+        case ompt_target_exit_data:
+            return OmpConstruct::kTargetExitData;
+        case ompt_target_update:
+            return OmpConstruct::kTargetUpdate;
+        default:
+            return OmpConstruct::kNone;
+    }
+}
+
+void target(ompt_target_t kind, ompt_scope_endpoint_t endpoint, int, ompt_data_t*, ompt_data_t*,
+            ompt_data_t*, const void* codeptr) {
+    const OmpConstruct construct = construct_of_target(kind);
+    if (construct == OmpConstruct::kNone) return;
+    if (endpoint == ompt_scope_begin) {
+        dwell::omp_begin(construct, address(codeptr));
+    } else if (endpoint == ompt_scope_end) {
+        dwell::omp_end(construct);
+    }
+}
+
+// Bytes are told at the beginning and at the end. What stands in no construct was called for.
+void target_data(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*, ompt_id_t*,
+                 ompt_target_data_op_t operation, void*, int, void*, int, size_t bytes,
+                 const void* codeptr) {
+    const bool to = operation == ompt_target_data_transfer_to_device ||
+                    operation == ompt_target_data_transfer_to_device_async;
+    const bool from = operation == ompt_target_data_transfer_from_device ||
+                      operation == ompt_target_data_transfer_from_device_async;
+    if (!to && !from) return;
+    constinit static thread_local bool is_copy = false;
+    if (endpoint != ompt_scope_end) {
+        is_copy = !dwell::omp_in_target();
+        if (is_copy) dwell::omp_begin(OmpConstruct::kTargetCopy, address(codeptr));
+        dwell::omp_moved(to ? bytes : 0, from ? bytes : 0);
+    }
+    if (endpoint != ompt_scope_begin && std::exchange(is_copy, false)) {
+        dwell::omp_end(OmpConstruct::kTargetCopy);
+    }
+}
+
 void thread_end(ompt_data_t*) { dwell::omp_thread_end(); }
 
 int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
@@ -412,6 +474,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
     on(ompt_callback_task_create, task_create);
     on(ompt_callback_task_schedule, task_schedule);
     on(ompt_callback_thread_end, thread_end);
+    on(ompt_callback_target_emi, target);
+    on(ompt_callback_target_data_op_emi, target_data);
     return 1;
 }
 

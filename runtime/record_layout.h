@@ -199,13 +199,19 @@ struct ProbePart {
 // stand in the tree of each thread that took part, under copies of what the forking thread had open
 // (count 0, with the region's time).
 struct OmpPart {
-    uint64_t iterations;   // loop: as the thread was given them, or the team, on its first thread
+    union {
+        uint64_t iterations;  // loop: as the thread was given them, or the team, on its first one
+        uint64_t to_device;   // target construct: bytes
+    };
     uint64_t untimed;      // as in ProbePart
     uint64_t abandoned;    // as in ProbePart
     uint64_t wait_ticks;   // of Node::ticks: waited for other threads, or for work
     uint64_t start_ticks;  // task: from its creation to its start, not part of Node::ticks
     uint64_t created;      // task: by this thread; region: forked by it
-    uint64_t chunks;       // loop: that this thread was given
+    union {
+        uint64_t chunks;       // loop: that this thread was given
+        uint64_t from_device;  // target construct: bytes
+    };
     uint64_t overhead_ticks;  // region, of Node::ticks: to begin it and to end it
 };
 

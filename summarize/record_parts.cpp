@@ -70,9 +70,14 @@ void RecordReader::omp_totals_of(const Node& node, Totals* totals) const {
     (idle ? totals->omp_idle_ns : totals->omp_wait_ns) = wait_ns;
     totals->omp_start_ns = ns(part.start_ticks);
     totals->omp_overhead_ns = ns(std::min(part.overhead_ticks, node.ticks));
-    totals->iterations = part.iterations;
     totals->created = part.created;
-    totals->chunks = part.chunks;
+    if (is_omp_target(node.site.call)) {
+        totals->bytes_sent = part.to_device;
+        totals->bytes_received = part.from_device;
+    } else {
+        totals->iterations = part.iterations;
+        totals->chunks = part.chunks;
+    }
     if (node.min_ticks == UINT64_MAX) return;
     totals->min_ns = ns(node.min_ticks);
     totals->max_ns = ns(node.max_ticks);

@@ -98,5 +98,47 @@ def teams():
                     "where the loop lies, and how often it was there")
 
 
+TARGET_SOURCE = source("programs/openmp_target.c")
+
+
+@case
+def targets():
+    """Constructs for a device, which is the host itself: how often, and the bytes moved there and
+    back. libomptarget 19 goes by the name that clang 14 knows; it connects to what is called
+    libomp.so, as the package for developers has it."""
+    skip_unless(os.path.exists(os.path.join(NEWER, "libomptarget.so.19.1")),
+                "libomptarget 19 is not there")
+    llvm = os.environ.get("SYSTEST_NEWER_LLVM", "")
+    skip_unless(os.path.exists(os.path.join(llvm, "libLLVM.so.19.1")), "LLVM 19 is not there")
+    os.symlink(os.path.join(NEWER, "libomptarget.so.19.1"), scratch("libomptarget.so"))
+    os.symlink(os.path.join(NEWER, "libomp.so.5"), scratch("libomp.so"))
+    binary, env = on_newer("openmp_target"), {"LD_LIBRARY_PATH": f"{scratch()}:{NEWER}:{llvm}"}
+    plain = execute([binary], env=env)
+    skip_unless(plain.stdout == "501 8 on 4 devices\n", "the host is no device" + plain.describe())
+    done = execute([DWELL, "run", "-o", scratch("out"), binary], env=env)
+    check_equal((done.code, done.stdout), (0, plain.stdout), "program" + done.describe())
+    profile = Profile(scratch("out"), done)
+    profile.check_conservation()
+    test_openmp.check_parts(profile)
+    want = {("target enter data", "data"): (1, 4000, 0), ("target exit data", "data"): (1, 0, 4000),
+            ("target", "target"): (3, 0, 0), ("target update", "update"): (2, 0, 8000),
+            ("target enter data", "enter"): (1, 2000, 0), ("target", "sum"): (1, 4, 4),
+            ("target exit data", "exit"): (1, 0, 2000), ("target copy", "to"): (1, 1000, 0),
+            ("target copy", "from"): (1, 0, 600), ("target", "nowait"): (1, 4, 4)}
+    got = {}
+    for key in want:
+        _, node = node_at(profile, *key, TARGET_SOURCE)
+        got[key] = node["count"], node["bytes_sent"], node["bytes_received"]
+    check_equal(got, want, "count, bytes to the device and from it")
+    kinds = [n["name"] for n in profile.nodes if n["name"].startswith("target")]
+    check_equal(len(kinds), len(want), f"constructs for devices, of {kinds}")
+    regions = [k for k, node in enumerate(profile.nodes) if node["name"] == "parallel"]
+    check_equal([profile.nodes[k]["count"] for k in regions], [2], "regions, without libomp's own")
+    path = profile.path(regions[0])
+    check_equal((path[1], path[-1]), ("target", "parallel"), f"where the region lies: {path}")
+    with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as text:
+        check("to the device" in text.read(), "the bytes are not in the report")
+
+
 if __name__ == "__main__":
     main()

@@ -509,6 +509,20 @@ TEST_F(OpenMp, TaskloopsStandWhereTheirGroupBegan) {
     omp_end(OmpConstruct::kTaskgroup);
 }
 
+TEST_F(OpenMp, BytesMovedAreTheInnermostTargetConstructs) {
+    omp_moved(1, 1);  // of none
+    omp_begin(OmpConstruct::kTargetEnterData, place(64));
+    EXPECT_TRUE(omp_in_target());
+    omp_moved(4000, 0);
+    omp_moved(0, 24);
+    omp_moved(8, 0);
+    omp_end(OmpConstruct::kTargetEnterData);
+    EXPECT_FALSE(omp_in_target());
+    const Node* const enter = child(root(t_thread), OmpConstruct::kTargetEnterData, place(64));
+    EXPECT_EQ(part(enter).to_device, 4008u);
+    EXPECT_EQ(part(enter).from_device, 24u);
+}
+
 TEST_F(OpenMp, EndsOfWhatWasNotBegunAreIgnored) {
     omp_end(OmpConstruct::kLoop);
     omp_barrier_end();

@@ -461,6 +461,7 @@ TEST(RecordReader, ReadsEveryFigureOfOpenMp) {
         add(region, 80, OmpConstruct::kLoop, {2, 300, 100, 200}, {50, 0, 0, 0, 0, 0, 7, 0});
         add(region, 96, OmpConstruct::kBarrier, {2, 200, 100, 100}, {0, 0, 0, 160, 0, 0, 0, 0});
         add(region, 112, OmpConstruct::kTask, {3, 90, 30, 30}, {0, 1, 0, 0, 80, 4, 0, 0});
+        add(region, 128, OmpConstruct::kTarget, {1, 60, 60, 60}, {4000, 0, 0, 0, 0, 0, 24, 0});
         if (thread == 1)
             add(root, 0, OmpConstruct::kIdle, {1, 500, 500, 500}, {0, 0, 0, 500, 0, 0, 0, 0});
     }
@@ -475,7 +476,10 @@ TEST(RecordReader, ReadsEveryFigureOfOpenMp) {
         }
         return merged.nodes[0].totals;
     };
-    ASSERT_EQ(merged.nodes.size(), 6u);
+    ASSERT_EQ(merged.nodes.size(), 7u);
+    EXPECT_EQ(of(OmpConstruct::kTarget).bytes_sent, 8000u);
+    EXPECT_EQ(of(OmpConstruct::kTarget).bytes_received, 48u);
+    EXPECT_EQ(of(OmpConstruct::kTarget).iterations, 0u);
     const Totals& region = of(OmpConstruct::kParallel);
     EXPECT_EQ(region.count, 4u);
     EXPECT_EQ(region.time_ns, 1000u);
@@ -491,7 +495,7 @@ TEST(RecordReader, ReadsEveryFigureOfOpenMp) {
     EXPECT_EQ(of(OmpConstruct::kTask).untimed, 2u);
     EXPECT_EQ(of(OmpConstruct::kIdle).omp_idle_ns, 250u);
     EXPECT_EQ(of(OmpConstruct::kIdle).omp_wait_ns, 0u);
-    EXPECT_EQ(merged.rows.size(), 2u + 9);
+    EXPECT_EQ(merged.rows.size(), 2u + 11);
 }
 
 // The file of a process that was killed at virtual tick 1000 - 100: main had been open from tick
