@@ -23,8 +23,8 @@ struct ThreadMetrics {
     bool after_call;              // one has ended since any other reading
     uint64_t begin_ticks;         // virtual
     uint64_t rest_ticks;          // virtual: of the last read_at_rest()
-    uint64_t first_reads;         // entries of nodes of which nothing was known,
-    uint64_t first_reads_from;    // since then: real ticks
+    uint64_t reads;               // at the beginning and the end of an entry,
+    uint64_t reads_from;          // since then: real ticks
     MetricSlot* slots;            // a power of two, of which three quarters are used
     uint32_t slot_count;
     uint32_t used;
@@ -192,25 +192,26 @@ uint64_t virtual_at(const Thread* thread, uint64_t ticks) {
 }
 uint64_t virtual_now(const Thread* thread) { return virtual_at(thread, now_ticks()); }
 
-void count_first_reads(ThreadMetrics* metrics) {
-    metrics->first_reads = 0;
-    metrics->first_reads_from = now_ticks();
+void count_reads(ThreadMetrics* metrics) {
+    metrics->reads = 0;
+    metrics->reads_from = now_ticks();
 }
 
-bool has_been_long(const Node* node) {
-    return node->count != 0 && node->ticks >= node->count * g_process.metric_least_ticks;
-}
-
-// A node of which nothing is known may be read: in programs of many nodes that would else be most
-// of the time. Counts.
-bool may_read_first(const Thread* thread) {
+// The share of its time that the thread may spend on readings is not used up: it would be by the
+// first ones in programs of many nodes, and by nodes in each other that all last just long enough.
+// Counts, what is left out too.
+bool may_spend(Thread* thread) {
     ThreadMetrics* metrics = thread->metrics;
-    if (metrics->first_reads >= kFreeReads) {
-        const uint64_t paid = metrics->first_reads - kFreeReads + 1;
-        const uint64_t lasted = now_ticks() - metrics->first_reads_from;
-        if (lasted / paid < g_process.metric_least_ticks) return false;
+    if (metrics->reads >= kFreeReads) {
+        const uint64_t paid = metrics->reads - kFreeReads + 1;
+        const uint64_t lasted = now_ticks() - metrics->reads_from;
+        if (lasted / paid < g_process.metric_least_ticks) {
+            MetricPart* of_thread = part_of(thread, thread->record->root);
+            if (of_thread != nullptr) of_thread->left_out += 1;
+            return false;
+        }
     }
-    metrics->first_reads += 1;
+    metrics->reads += 1;
     return true;
 }
 
@@ -282,7 +283,7 @@ void begin_time(Thread* thread, uint64_t virt) {
     thread->metrics->begin_ticks = virt;
     MetricPart* part = part_of(thread, thread->record->root);
     if (part != nullptr) part->entries += 1;
-    count_first_reads(thread->metrics);
+    count_reads(thread->metrics);
 }
 
 void count_time(Thread* thread) {
@@ -372,7 +373,7 @@ void reset_metrics(Thread* thread) {
     for (CellIndex at = thread->record->first_metric; at != 0;) {
         auto* part = cell_at<MetricPart>(at);
         at = part->next;
-        part->entries = part->ticks = 0;
+        part->entries = part->ticks = part->left_out = 0;
         memset(part->values, 0, sizeof(part->values));
     }
     if (!is_usable(thread)) return;
@@ -381,8 +382,7 @@ void reset_metrics(Thread* thread) {
 }
 
 bool read_at_entry(Thread* thread, CellIndex node) {
-    if (!may_read(thread) || !is_due(cell_at<Node>(node))) return false;
-    if (!has_been_long(cell_at<Node>(node)) && !may_read_first(thread)) return false;
+    if (!may_read(thread) || !is_due(cell_at<Node>(node)) || !may_spend(thread)) return false;
     settle_at(thread, thread->on.top->node);
     thread->metrics->at = node;
     return true;
@@ -406,6 +406,7 @@ bool read_at_rest(Thread* thread, uint64_t virt) {
     ThreadMetrics* metrics = thread->metrics;
     if (virt - metrics->rest_ticks < g_process.metric_least_ticks) return false;
     metrics->rest_ticks = virt;
+    metrics->reads += 1;
     settle_at(thread, thread->on.top->node);
     count_time(thread);
     return true;
@@ -423,8 +424,10 @@ void read_before_call(Call* call, CellIndex interval) {
     }
     const bool stops = node->site.call == static_cast<uint16_t>(MpiCall::kPcontrol);
     const bool is_long = lasts >= g_process.metric_least_ticks;
-    const bool is_first = !is_long && node->count < kFirstReads && may_read_first(thread);
-    if (!is_long && !is_first && !stops && metrics->call == 0) return;
+    // What a throw left is to be ended, and what comes before a pause counts.
+    const bool must = stops || metrics->call != 0;
+    const bool is_due = is_long || node->count < kFirstReads;
+    if (!must && (!is_due || !may_spend(thread))) return;
     const uint64_t start = now_ticks();
     const CellIndex top = thread->on.top->node;
     // Without probes around, the interval tells best where the thread was.

@@ -5,8 +5,8 @@
 // the node where the thread was meanwhile, so that a count is never in two nodes: inclusive counts
 // are sums over the tree, made when the records are merged. Read are the entries of nodes that last
 // metric_least_ticks in the mean, and the first kFirstReads of each node, of which that is not
-// known yet, as far as that is not more than a hundredth of the thread's time. What other nodes
-// count is part of what is around them.
+// known yet, as far as all that is not more than a hundredth of the thread's time: what is left out
+// then is counted. What other nodes count is part of what is around them.
 //
 // Where readings hang: probes of such nodes do not come the fast way (ProbeWay::kChecked,
 // kEntryRead); MPI calls look for samples in any case (Thread::ring_head).
@@ -20,7 +20,7 @@ namespace dwell {
 
 constexpr uint64_t kFirstReads = 4;
 constexpr uint64_t kReadShare = 100;   // a node lasts as many times what reading at it costs
-constexpr uint64_t kFreeReads = 1000;  // first readings of a thread that take some milliseconds
+constexpr uint64_t kFreeReads = 1000;  // of a thread, which take some milliseconds
 
 // What counts: PAPI, or what a test puts in its place.
 struct CounterSource {
@@ -50,7 +50,7 @@ void reset_metrics(Thread* thread);
 
 inline bool metrics_on() { return g_process.metric_least_ticks != UINT64_MAX; }
 
-// The node is to be read when it is entered next, if not too many are read for the first time.
+// The node is to be read when it is entered next, if the thread's readings leave time for it.
 inline bool is_due(const Node* node) {
     return node->count < kFirstReads || node->ticks >= node->count * g_process.metric_least_ticks;
 }

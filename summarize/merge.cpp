@@ -390,6 +390,7 @@ void Join::add_counts() {
         for (const MergedCounts& row : from_.count_rows) into_->count_rows.push(mapped(row));
     }
     into_->metrics_unwatched += from_.metrics_unwatched;
+    into_->metrics_left_out += from_.metrics_left_out;
     into_->metric_read_ns = std::max(into_->metric_read_ns, from_.metric_read_ns);
     into_->metric_least_ns = std::max(into_->metric_least_ns, from_.metric_least_ns);
 }

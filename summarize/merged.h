@@ -268,6 +268,7 @@ struct MergedHeader {
     uint64_t count_rows;
     uint32_t metrics;
     uint32_t metrics_unwatched;
+    uint64_t metrics_left_out;
     uint64_t metric_read_ns;
     uint64_t metric_least_ns;
     uint64_t text_bytes;
@@ -297,6 +298,7 @@ struct Merged {
     GrowArray<MergedCounts> counts;      // sums over ranks, each node once
     GrowArray<MergedCounts> count_rows;  // of one thread of one rank; dropped when `rows` are
     uint32_t metrics_unwatched = 0;      // threads that were not counted
+    uint64_t metrics_left_out = 0;       // entries, as readings had taken their share of the time
     uint64_t metric_read_ns = 0;         // what a reading costs, on the rank where that is most
     uint64_t metric_least_ns = 0;        // nodes that last less are not read; likewise
     GrowArray<char> text;  // zero-terminated strings, each once; offset 0 is the empty string

@@ -175,6 +175,7 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
     header.counts = merged.counts.size();
     header.count_rows = merged.count_rows.size();
     header.metrics_unwatched = merged.metrics_unwatched;
+    header.metrics_left_out = merged.metrics_left_out;
     header.metric_read_ns = merged.metric_read_ns;
     header.metric_least_ns = merged.metric_least_ns;
     header.text_bytes = merged.text.size();
@@ -230,6 +231,7 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
     merged.row_limit = header.row_limit;
     memcpy(merged.job, header.job, sizeof(merged.job));
     merged.metrics_unwatched = header.metrics_unwatched;
+    merged.metrics_left_out = header.metrics_left_out;
     merged.metric_read_ns = header.metric_read_ns;
     merged.metric_least_ns = header.metric_least_ns;
     GrowArray<char> last_rank;

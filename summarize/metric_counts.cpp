@@ -32,6 +32,7 @@ class CountsBuilder {
             used_.push_back(i);
         }
         metrics.unwatched_threads = merged_.metrics_unwatched;
+        metrics.left_out = merged_.metrics_left_out;
         metrics.read_ns = merged_.metric_read_ns;
         metrics.least_ns = merged_.metric_least_ns;
     }

@@ -237,8 +237,9 @@ struct ProfileMetrics {
     std::vector<std::string> names;
     std::vector<std::string> missing;  // asked for, and not to be had on some rank
     uint64_t unwatched_threads = 0;    // that were not counted
-    uint64_t read_ns = 0;              // what a reading costs
-    uint64_t least_ns = 0;             // nodes that last less, in the mean, are not read
+    uint64_t left_out = 0;  // entries of nodes that were not read, to keep to 1 % of the time
+    uint64_t read_ns = 0;   // what a reading costs
+    uint64_t least_ns = 0;  // nodes that last less, in the mean, are not read
     std::vector<ProfileCounts> nodes;  // by node, those that have or hold counts
     std::vector<ProfileCounts> rows;   // by rank, thread and node; empty over the row limit
 };

@@ -459,6 +459,13 @@ class Notes {
             add(fmt::format("{} thread{} came too fast to be counted: metrics lack them",
                             metrics.unwatched_threads, plural(metrics.unwatched_threads)));
         }
+        if (metrics.left_out != 0) {
+            add(
+                fmt::format("to keep readings of metrics below 1 % of the time {} entr{} of places "
+                            "{} not read: their counts are in those of what is around them",
+                            metrics.left_out, metrics.left_out == 1 ? "y" : "ies",
+                            metrics.left_out == 1 ? "was" : "were"));
+        }
     }
 
     void add(std::string sentence) { notes_.push_back(std::move(sentence)); }

@@ -280,6 +280,7 @@ bool RecordReader::read_metrics() {
     for (const ThreadSpan& thread : threads_) {
         MetricPart part;
         for (CellIndex at = thread.first_metric; take(at, &part); at = part.next) {
+            out_->metrics_left_out += part.left_out;
             MergedCounts counts{node_at(part.node), 0, 0, 0, part.entries, ns(part.ticks), {}};
             if (counts.node == kNoNode) continue;
             std::copy(std::begin(part.values), std::end(part.values), counts.values);

@@ -287,6 +287,7 @@ Json metrics_json(const ProfileMetrics& metrics) {
     return {{"counted", std::move(names)},
             {"missing", metrics.missing},
             {"unwatched_threads", metrics.unwatched_threads},
+            {"left_out", metrics.left_out},
             {"read_ns", metrics.read_ns},
             {"least_ns", metrics.least_ns}};
 }

@@ -122,6 +122,23 @@ TEST(MetricProfile, MissingMetricsAreNamed) {
     const std::string text = write_text_report(profile, {});
     EXPECT_NE(text.find("PAPI_TOT_CYC, PAPI_FP_OPS"), std::string::npos);
     EXPECT_NE(text.find("2 threads came too fast"), std::string::npos);
+    EXPECT_EQ(text.find("were not read"), std::string::npos);
+}
+
+TEST(MetricProfile, EntriesLeftOutAreTold) {
+    RecordFile one = record(0, "A", 10, 3);
+    one.at<MetricPart>(one.last_thread().first_metric).left_out = 40;
+    RecordFile two = record(1, "A", 10, 3);
+    two.at<MetricPart>(two.last_thread().first_metric).left_out = 2;
+    const Merged merged = merged_of({one, two});
+    GrowArray<char> bytes;
+    ASSERT_TRUE(serialize(merged, &bytes));
+    Merged read;
+    ASSERT_TRUE(deserialize(bytes.data(), bytes.size(), &read));
+    const Profile profile = build_profile(read);
+    EXPECT_EQ(profile.metrics.left_out, 42u);
+    EXPECT_NE(write_text_report(profile, {}).find("42 entries of places were not"),
+              std::string::npos);
 }
 
 TEST(MetricProfile, DamagedPartsAreLeftOut) {
@@ -139,6 +156,7 @@ TEST(MetricProfile, JsonComesBack) {
     EXPECT_EQ(read->metrics.names, profile.metrics.names);
     EXPECT_EQ(read->metrics.missing, profile.metrics.missing);
     EXPECT_EQ(read->metrics.unwatched_threads, 2u);
+    EXPECT_EQ(read->metrics.left_out, 30u);
     EXPECT_EQ(read->metrics.read_ns, 400u);
     EXPECT_EQ(read->metrics.least_ns, 180'000u);
     EXPECT_TRUE(same(read->metrics.nodes, profile.metrics.nodes));

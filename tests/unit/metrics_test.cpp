@@ -86,6 +86,7 @@ class Metrics : public ObservedProcess {
         }
         return all;
     }
+    static uint64_t left_out() { return counts(t_thread->record->root).left_out; }
     static uint64_t sum() {
         uint64_t all = 0;
         for (CellIndex at = t_thread->record->first_metric; at != 0;) {
@@ -178,12 +179,43 @@ TEST_F(Metrics, FirstReadingsAreBounded) {
     EXPECT_EQ(read, kFreeReads - 1);
     EXPECT_EQ(counts(around).values[0], kMore + 1);
     EXPECT_EQ(sum_since(), kFreeReads + kMore);
+    EXPECT_EQ(left_out(), kMore + 1);
     // Time has passed: more may be read.
     g_process.metric_least_ticks = 1;
     BlockName* later = block("bounded later");
     begin_block(later);
     end_block(later);
     EXPECT_EQ(counts(later).entries, 1u);
+    EXPECT_EQ(left_out(), kMore + 1);
+    reset_metrics(t_thread);
+    EXPECT_EQ(left_out(), 0u);
+}
+
+// Blocks in each other that all last long enough: each pair of readings takes a hundredth of what a
+// node lasts at least, so there may be no more of them than such times.
+TEST_F(Metrics, NodesInEachOtherShareTheLimit) {
+    constexpr uint64_t kDepth = 10;
+    constexpr uint64_t kRounds = 1000;
+    constexpr uint64_t kLeast = 20'000;  // ticks
+    g_process.metric_least_ticks = kLeast;
+    const uint64_t start = now_ticks();
+    reset_metrics(t_thread);
+    BlockName* names[kDepth];
+    for (uint64_t i = 0; i < kDepth; ++i) names[i] = block("chain " + std::to_string(i));
+    for (uint64_t round = 0; round < kRounds; ++round) {
+        for (BlockName* name : names) begin_block(name);
+        count(1);
+        const uint64_t begin = now_ticks();
+        while (now_ticks() - begin < kLeast * 3 / 2) {
+        }
+        for (uint64_t i = kDepth; i-- > 0;) end_block(names[i]);
+    }
+    uint64_t entries = 0;
+    for (BlockName* name : names) entries += counts(name).entries;
+    EXPECT_LE(entries, kFreeReads + (now_ticks() - start) / kLeast);
+    EXPECT_GE(entries, kFreeReads);
+    EXPECT_EQ(entries + left_out(), kDepth * kRounds);
+    EXPECT_EQ(sum(), kRounds);
 }
 
 TEST_F(Metrics, ManyNodesAreFound) {

@@ -15,6 +15,7 @@ inline Profile with_metrics(Profile profile) {
     metrics.read_ns = 400;
     metrics.least_ns = 180'000;
     metrics.unwatched_threads = 2;
+    metrics.left_out = 30;
     const std::vector<uint64_t> none(3, 0);
     std::vector<ProfileCounts> sums;
     for (uint32_t node = 0; node < profile.nodes.size(); ++node) {
