@@ -220,8 +220,8 @@ struct OmpPart {
 // ThreadRecord::first_metric. `entries` and `ticks` are those of the node's entries at which it was
 // read; what lies in the others counts for what is around them. Of an interval, both are 0: its
 // counts are those of the computation before a communication statement. The values are in the order
-// of the names in FileHeader::metric_names. That of the root tells how many entries of the thread were
-// to be read and were not, as readings had taken their share of its time (metrics.h).
+// of the names in FileHeader::metric_names. That of the root tells how many entries of the thread
+// were to be read and were not, as readings had taken their share of its time (metrics.h).
 constexpr uint32_t kMetricLimit = 8;
 struct MetricPart {
     CellIndex node;
