@@ -367,10 +367,22 @@ DWELL_EXPORT bool GOMP_single_start() {
     if (own) omp_begin(OmpConstruct::kSingle, call.address);
     return own;
 }
+void begin_copying_single(uint64_t address) {
+    end_gomp_single();
+    t_gomp.in_single = true;
+    t_gomp.single_address = address;
+    omp_begin(OmpConstruct::kSingle, address);
+}
 // The other threads wait in here for what the executing one copies to them.
 DWELL_EXPORT void* GOMP_single_copy_start() {
     DWELL_GOMP_CALL(single_copy_start);
-    if (!call.observed) return next();
+    if (!call.observed) {
+        t_gomp.single_address = call.address;
+        void* const copied = next();
+        // libomp tells its barriers alone, of which the next one ends the construct.
+        if (copied == nullptr && g_omp_code_frame != nullptr) begin_copying_single(call.address);
+        return copied;
+    }
     end_gomp_single();
     omp_barrier_begin(OmpConstruct::kImplicitBarrier, call.address, false);
     void* const copied = next();
@@ -379,9 +391,7 @@ DWELL_EXPORT void* GOMP_single_copy_start() {
         return copied;
     }
     omp_barrier_taken_back();
-    t_gomp.in_single = true;
-    t_gomp.single_address = call.address;
-    omp_begin(OmpConstruct::kSingle, call.address);
+    begin_copying_single(call.address);
     return copied;
 }
 DWELL_EXPORT void GOMP_single_copy_end(void* copied) {

@@ -39,24 +39,36 @@ constexpr int kDispatchDistributeChunk = 5;
 ompt_get_task_info_t g_task_info = nullptr;
 ompt_set_callback_t g_set = nullptr;
 
-// The runtime's own code.
-uint64_t g_runtime_begin = 0;
-uint64_t g_runtime_end = 0;
+// Where the code of a library lies.
+struct CodeOf {
+    uint64_t address_in_it;
+    uint64_t begin;
+    uint64_t end;
+};
+CodeOf g_runtime{};
+CodeOf g_dwell{};
 
-int match_runtime(dl_phdr_info* object, size_t, void* address_in_it) {
-    const auto wanted = reinterpret_cast<uint64_t>(address_in_it);
+int match_code(dl_phdr_info* object, size_t, void* library) {
+    auto* const code = static_cast<CodeOf*>(library);
+    const uint64_t wanted = code->address_in_it;
     for (int i = 0; i < object->dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = object->dlpi_phdr[i];
         const uint64_t begin = object->dlpi_addr + segment.p_vaddr;
         if (segment.p_type != PT_LOAD || wanted - begin >= segment.p_memsz) continue;
-        g_runtime_begin = begin;
-        g_runtime_end = begin + segment.p_memsz;
+        code->begin = begin;
+        code->end = begin + segment.p_memsz;
         return 1;
     }
     return 0;
 }
 
-bool is_in_runtime(uint64_t at) { return at - g_runtime_begin < g_runtime_end - g_runtime_begin; }
+void find_code(CodeOf* code, const void* address_in_it) {
+    code->address_in_it = reinterpret_cast<uint64_t>(address_in_it);
+    dl_iterate_phdr(match_code, code);
+}
+
+bool is_in(const CodeOf& code, uint64_t at) { return at - code.begin < code.end - code.begin; }
+bool is_in_runtime(uint64_t at) { return is_in(g_runtime, at); }
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
@@ -271,8 +283,10 @@ void gcc_barrier_begin(uint64_t at) {
 }
 
 void barrier_begin(bool implicit, bool at_end, const void* codeptr) {
-    const uint64_t at = address(codeptr);
+    uint64_t at = address(codeptr);
     if (std::exchange(dwell::t_gomp_request.barrier, false)) return gcc_barrier_begin(at);
+    // Called by GOMP_single_copy_start(), which has to see what that returns.
+    if (is_in(g_dwell, at)) at = dwell::t_gomp.single_address;
     dwell::end_gomp_single();
     // Regions of gcc's programs end in the runtime's code.
     dwell::omp_barrier_begin(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,
@@ -454,7 +468,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
         __atomic_fetch_or(&dwell::g_process.header->flags, uint32_t{dwell::kFileExchanged},
                           __ATOMIC_RELAXED);
     }
-    dl_iterate_phdr(match_runtime, reinterpret_cast<void*>(lookup));
+    find_code(&g_runtime, reinterpret_cast<const void*>(lookup));
+    find_code(&g_dwell, reinterpret_cast<const void*>(initialize));
     if (g_task_info != nullptr) dwell::g_omp_code_frame = code_frame;
     const auto on = [](ompt_callbacks_t event, auto* callback) {
         return g_set(event, reinterpret_cast<ompt_callback_t>(callback));

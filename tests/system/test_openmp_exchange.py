@@ -108,6 +108,49 @@ def within_a_single():
     check_equal(behind, 3 * 2 * 3, "barriers behind the single and the two regions")
 
 
+COPIED = """#include <stdio.h>
+#include <time.h>
+int main(void) {
+    int sum = 0;
+    const struct timespec some = {0, 5000000};
+#pragma omp parallel num_threads(2) reduction(+:sum)
+    for (int i = 1; i <= 3; i++) {
+        int value;
+#pragma omp single copyprivate(value)
+        {
+            value = i;
+            nanosleep(&some, NULL);
+        }
+        sum += value;
+    }
+    printf("%d\\n", sum);
+}
+"""
+
+
+@case
+def copied_single():
+    """`single copyprivate` three times: on the thread that executes it, with its 5 ms, and barriers
+    behind it, not in it. As on libgomp, but that libomp has two barriers."""
+    skip_without_libomp()
+    binary = built("copied.c", COPIED, "gcc", "-g", "-O1", "-fopenmp")
+    for options, barriers in ((EXCHANGE, 2 * 3 * 2), ((), 2 * 3)):
+        out = scratch("out" + str(barriers))
+        done = execute([DWELL, "run", "-o", out, *options, binary])
+        check_equal((done.code, done.stdout), (0, "12\n"), "program" + done.describe())
+        profile = Profile(out, done)
+        profile.check_conservation()
+        test_openmp.check_parts(profile)
+        (_, single), = nodes_at(profile, "single")
+        check_equal((single["count"], single["children"]), (3, []), f"single with {options}")
+        test_openmp.check_slept(single["time_ns"], 15, "in the construct")
+        region = [node["name"] for _, node in nodes_at(profile, "parallel")]
+        check_equal(region, ["parallel"], "regions")
+        told = [node for _, node in nodes_at(profile, "implicit barrier")
+                if (node["file"], node["line"]) == (single["file"], single["line"])]
+        check_equal(sum(node["count"] for node in told), barriers, f"barriers with {options}")
+
+
 @case
 def function_missing():
     """libomp 14 to 19 do not define omp_set_num_threads_8_, which 8-byte integers call."""
