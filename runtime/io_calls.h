@@ -40,6 +40,11 @@ enum class IoCall : uint16_t {
     kFflush,
     kFseek,
     kFseeko,
+    kGetline,
+    kGetdelim,
+    kPrintf,
+    kVprintf,
+    kPuts,
     kCount,
 };
 constexpr int kIoCallCount = static_cast<int>(IoCall::kCount);

@@ -41,6 +41,12 @@ inline void forget_descriptor(int file) {
     __atomic_store_n(&g_descriptors[file], 0u, __ATOMIC_RELAXED);
 }
 
+inline void forget_descriptors(unsigned first, unsigned last) {
+    for (unsigned file = first; file <= last && file < unsigned{kDescriptorLimit}; ++file) {
+        forget_descriptor(static_cast<int>(file));
+    }
+}
+
 // Of statements that have no descriptor yet; the program may well give -1.
 constexpr int kNoDescriptor = INT32_MIN;
 

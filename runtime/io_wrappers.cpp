@@ -1,5 +1,7 @@
 // The C library's functions that read and write files, interposed (DESIGN 1, nodes of kind io). A
-// process that is not observed, or observed without --io, pays for a load and a test.
+// process that is not observed, or observed without --io, pays for a load and a test; and at its
+// start 14 microseconds for the next definitions of what signal handlers may call, as they may not
+// dlsym().
 //
 // Each wrapper makes its call outside of any bookkeeping, so it stays a cancellation point where it
 // is one, and what cancels, jumps or throws through it finds nothing half done. What other
@@ -7,9 +9,11 @@
 // that called them; what the C library calls itself is not seen, as it should be.
 #include "runtime/io_wrappers.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +40,7 @@ namespace {
     see(dup2) see(dup3) see(read) see(pread) see(pread64) see(readv) see(preadv) \
     see(preadv64) see(preadv2) see(preadv64v2) see(write) see(pwrite) see(pwrite64) \
     see(writev) see(pwritev) see(pwritev64) see(pwritev2) see(pwritev64v2) see(fsync) \
-    see(fdatasync)
+    see(fdatasync) see(close_range) see(closefrom)
 #define DWELL_OTHER_IO(see) \
     see(__open_2) see(__open64_2) see(__openat_2) see(__openat64_2) see(__read_chk) \
     see(__pread_chk) see(__pread64_chk) see(fopen) see(fopen64) see(fdopen) see(freopen) \
@@ -44,7 +48,8 @@ namespace {
     see(__fread_unlocked_chk) see(fgets) see(fgets_unlocked) see(__fgets_chk) \
     see(__fgets_unlocked_chk) see(fwrite) see(fwrite_unlocked) see(fputs) \
     see(fputs_unlocked) see(vfprintf) see(__vfprintf_chk) see(fflush) see(fflush_unlocked) \
-    see(fseek) see(fseeko) see(fseeko64)
+    see(fseek) see(fseeko) see(fseeko64) see(getline) see(getdelim) see(__getdelim) \
+    see(vprintf) see(__vprintf_chk) see(puts) see(pclose) see(closedir)
 // clang-format on
 
 enum Next : int {
@@ -177,6 +182,14 @@ DWELL_BODY int write_text(const Frame* frame, FILE* stream, const char* text, Ca
 }
 
 template <typename Call>
+DWELL_BODY ssize_t read_to(IoCall call, const Frame* frame, FILE* stream, Call make) {
+    return on_stream<Moves::kReads>(
+        call, frame, stream, make,
+        [](ssize_t result) { return result > 0 ? uint64_t(result) : uint64_t(0); },
+        [stream](ssize_t result) { return result < 0 && ferror_unlocked(stream) != 0; });
+}
+
+template <typename Call>
 DWELL_BODY int print(IoCall call, const Frame* frame, FILE* stream, Call make) {
     return on_stream<Moves::kWrites>(
         call, frame, stream, make,
@@ -189,6 +202,11 @@ DWELL_BODY int move_stream(IoCall call, const Frame* frame, FILE* stream, Call m
     return on_stream<Moves::kNothing>(
         call, frame, stream, make, [](int) { return uint64_t(0); },
         [](int result) { return result != 0; });
+}
+
+// Not inline: the header says of closedir(), which takes null for an error, that it is never given.
+DWELL_COLD void forget_folder(DIR* folder) {
+    if (folder != nullptr) forget_descriptor(dirfd(folder));
 }
 
 }  // namespace
@@ -222,6 +240,8 @@ char* __fgets_chk(char* buffer, size_t room, int size, FILE* stream);
 char* __fgets_unlocked_chk(char* buffer, size_t room, int size, FILE* stream);
 int __fprintf_chk(FILE* stream, int flag, const char* format, ...);
 int __vfprintf_chk(FILE* stream, int flag, const char* format, va_list arguments);
+int __printf_chk(int flag, const char* format, ...);
+int __vprintf_chk(int flag, const char* format, va_list arguments);
 
 // The mode is taken whether it was given or not, as the C library does for the flags that need it.
 #define OPENS(name)                                                                           \
@@ -293,6 +313,28 @@ DWELL_EXPORT int dup3(int from, int to, int flags) noexcept {
     const auto next = NEXT(dup3);
     if (from != to) forget_descriptor(to);
     return next(from, to, flags);
+}
+
+// What closes descriptors in ways of its own, of which another one may have the number then.
+DWELL_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
+    const auto next = NEXT(close_range);
+    if ((flags & CLOSE_RANGE_CLOEXEC) == 0) forget_descriptors(first, last);
+    return next(first, last, flags);
+}
+DWELL_EXPORT void closefrom(int first) noexcept {
+    const auto next = NEXT(closefrom);
+    forget_descriptors(first > 0 ? unsigned(first) : 0, UINT_MAX);
+    next(first);
+}
+DWELL_EXPORT int pclose(FILE* stream) {
+    const auto next = NEXT(pclose);
+    forget_descriptor(descriptor_of(stream));
+    return next(stream);
+}
+DWELL_EXPORT int closedir(DIR* folder) {
+    const auto next = NEXT(closedir);
+    forget_folder(folder);
+    return next(folder);
 }
 
 DWELL_EXPORT ssize_t read(int file, void* buffer, size_t size) {
@@ -455,6 +497,22 @@ DWELL_EXPORT char* __fgets_unlocked_chk(char* buffer, size_t room, int size, FIL
     const auto next = NEXT(__fgets_unlocked_chk);
     return read_line(DWELL_FRAME(), stream, [=] { return next(buffer, room, size, stream); });
 }
+DWELL_EXPORT ssize_t getline(char** line, size_t* room, FILE* stream) {
+    const auto next = NEXT(getline);
+    return read_to(IoCall::kGetline, DWELL_FRAME(), stream,
+                   [=] { return next(line, room, stream); });
+}
+DWELL_EXPORT ssize_t getdelim(char** line, size_t* room, int end, FILE* stream) {
+    const auto next = NEXT(getdelim);
+    return read_to(IoCall::kGetdelim, DWELL_FRAME(), stream,
+                   [=] { return next(line, room, end, stream); });
+}
+// What the compiler makes of getline().
+DWELL_EXPORT ssize_t __getdelim(char** line, size_t* room, int end, FILE* stream) {
+    const auto next = NEXT(__getdelim);
+    return read_to(end == '\n' ? IoCall::kGetline : IoCall::kGetdelim, DWELL_FRAME(), stream,
+                   [=] { return next(line, room, end, stream); });
+}
 DWELL_EXPORT size_t fwrite(const void* buffer, size_t size, size_t items, FILE* stream) {
     const auto next = NEXT(fwrite);
     return write_items(DWELL_FRAME(), stream, size, items,
@@ -501,6 +559,41 @@ DWELL_EXPORT int __fprintf_chk(FILE* stream, int flag, const char* format, ...) 
                              [&] { return next(stream, flag, format, arguments); });
     va_end(arguments);
     return result;
+}
+DWELL_EXPORT int vprintf(const char* format, va_list arguments) {
+    const auto next = NEXT(vprintf);
+    return print(IoCall::kVprintf, DWELL_FRAME(), stdout, [&] { return next(format, arguments); });
+}
+DWELL_EXPORT int __vprintf_chk(int flag, const char* format, va_list arguments) {
+    const auto next = NEXT(__vprintf_chk);
+    return print(IoCall::kVprintf, DWELL_FRAME(), stdout,
+                 [&] { return next(flag, format, arguments); });
+}
+DWELL_EXPORT int printf(const char* format, ...) {
+    const auto next = NEXT(vprintf);
+    va_list arguments;
+    va_start(arguments, format);
+    const int result =
+        print(IoCall::kPrintf, DWELL_FRAME(), stdout, [&] { return next(format, arguments); });
+    va_end(arguments);
+    return result;
+}
+DWELL_EXPORT int __printf_chk(int flag, const char* format, ...) {
+    const auto next = NEXT(__vprintf_chk);
+    va_list arguments;
+    va_start(arguments, format);
+    const int result = print(IoCall::kPrintf, DWELL_FRAME(), stdout,
+                             [&] { return next(flag, format, arguments); });
+    va_end(arguments);
+    return result;
+}
+// The line's end counts, too.
+DWELL_EXPORT int puts(const char* text) {
+    const auto next = NEXT(puts);
+    return on_stream<Moves::kWrites>(
+        IoCall::kPuts, DWELL_FRAME(), stdout, [=] { return next(text); },
+        [text](int result) { return result >= 0 ? uint64_t(strlen(text)) + 1 : 0; },
+        [](int result) { return result < 0; });
 }
 DWELL_EXPORT int fflush(FILE* stream) {
     const auto next = NEXT(fflush);

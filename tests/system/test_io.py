@@ -76,8 +76,9 @@ def every_form():
     with open(os.path.join(profile.directory, "stats.picl"), encoding="ascii") as picl:
         lines = [line.split() for line in picl]
     names = {"-221": ("write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite", "fputs",
-                      "fprintf", "vfprintf"),
-             "-251": ("read", "pread", "readv", "preadv", "preadv2", "fread", "fgets"),
+                      "fprintf", "vfprintf", "printf", "vprintf", "puts"),
+             "-251": ("read", "pread", "readv", "preadv", "preadv2", "fread", "fgets",
+                      "getline", "getdelim"),
              "-201": ("open", "openat", "creat", "fopen", "fdopen", "freopen"),
              "-202": ("close", "fclose"), "-391": ("fsync", "fdatasync"), "-392": ("fflush",),
              "-393": ("fseek", "fseeko")}

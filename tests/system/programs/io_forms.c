@@ -2,6 +2,7 @@
  * A comment "io: NAME COUNT READ WRITTEN" says what a right profile shows at its line for each
  * rank. Nothing else of this file is recorded: pipes, sockets, standard streams, memory. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -34,6 +35,9 @@ static __attribute__((constructor)) void early(void) {
     CHECK(file != NULL && fputs("early", file) >= 0 && fclose(file) == 0);
     CHECK(write(-1, buffer, 1) == -1 && errno == EBADF);
 }
+
+/* The function itself: of getline() the header makes another one, inline. */
+static ssize_t (*volatile get_line)(char**, size_t*, FILE*) = getline;
 
 static int print_list(FILE* file, const char* format, ...) {
     va_list list;
@@ -139,10 +143,23 @@ static void streams(const char* path) {
     CHECK(fseeko64(file, 0, SEEK_SET) == 0);                  /* io: fseeko 1 0 0 */
     file = freopen(path, "r", file);                          /* io: freopen 1 0 0 */
     CHECK(file != NULL);
-    CHECK(fwrite(buffer, 1, 1, file) == 0);      /* io: fwrite 1 0 0 failed */
-    CHECK(fclose(file) == 0);                    /* io: fclose 1 0 0 */
-    file = fopen64(path, "r");                   /* io: fopen 1 0 0 */
-    CHECK(file != NULL && fclose(file) == 0);    /* io: fclose 1 0 0 */
+    CHECK(fwrite(buffer, 1, 1, file) == 0);   /* io: fwrite 1 0 0 failed */
+    CHECK(fclose(file) == 0);                 /* io: fclose 1 0 0 */
+    file = fopen64(path, "r");                /* io: fopen 1 0 0 */
+    CHECK(file != NULL && fclose(file) == 0); /* io: fclose 1 0 0 */
+    char* line = NULL;
+    size_t room = 0;
+    file = fopen(path, "w+"); /* io: fopen 1 0 0 */
+    CHECK(file != NULL);
+    CHECK(fputs("one\ntwo\nthree;four", file) >= 0); /* io: fputs 1 0 18 */
+    CHECK(fseek(file, 0, SEEK_SET) == 0);            /* io: fseek 1 0 0 */
+    CHECK(getline(&line, &room, file) == 4);         /* io: getline 1 4 0 */
+    CHECK(get_line(&line, &room, file) == 4);        /* io: getline 1 4 0 */
+    CHECK(getdelim(&line, &room, ';', file) == 6);   /* io: getdelim 1 6 0 */
+    CHECK(getdelim(&line, &room, ';', file) == 4);   /* io: getdelim 1 4 0 */
+    CHECK(get_line(&line, &room, file) == -1);       /* io: getline 1 0 0 */
+    CHECK(fclose(file) == 0);                        /* io: fclose 1 0 0 */
+    free(line);
     const int descriptor = open(path, O_RDONLY); /* io: open 1 0 0 */
     file = fdopen(descriptor, "r");              /* io: fdopen 1 0 0 */
     CHECK(file != NULL && fclose(file) == 0);    /* io: fclose 1 0 0 */
@@ -152,6 +169,56 @@ static void streams(const char* path) {
     CHECK(file != NULL && fputs("memory", file) >= 0 && fclose(file) == 0);
     CHECK(fputs("to standard output\n", stdout) >= 0 && fflush(stdout) == 0);
     CHECK(fflush(NULL) == 0);
+}
+
+static int (*volatile print_out)(const char*, va_list) = vprintf;
+static int print_list_out(const char* format, ...) {
+    va_list list;
+    va_start(list, format);
+    const int bytes = print_out(format, list); /* io: vprintf 1 0 2 */
+    va_end(list);
+    return bytes;
+}
+
+/* Standard output is a file for a while. What it was before stays open: it may be a terminal, whose
+ * closing would be recorded. */
+static void to_standard_output(const char* path) {
+    CHECK(fflush(stdout) == 0);
+    const int kept = dup(STDOUT_FILENO);
+    const int file = open(path, O_WRONLY | O_TRUNC); /* io: open 1 0 0 */
+    CHECK(dup2(file, STDOUT_FILENO) == STDOUT_FILENO);
+    for (int i = 0; i < kThree; ++i) {
+        CHECK(printf("%04d\n", kThree) == 5); /* io: printf 3 0 15 */
+    }
+    CHECK(puts("a line") >= 0); /* io: puts 1 0 7 */
+    CHECK(print_list_out("%d\n", kThree) == 2);
+    CHECK(fflush(stdout) == 0); /* io: fflush 1 0 0 */
+    CHECK(lseek(file, 0, SEEK_END) == 24);
+    CHECK(dup2(kept, STDOUT_FILENO) == STDOUT_FILENO);
+    CHECK(close(file) == 0); /* io: close 1 0 0 */
+}
+
+/* Descriptors that the C library closes, and whose numbers others have then. */
+static void numbers_used_again(const char* folder) {
+    char name[4096];
+    FILE* stream = popen("echo abc", "r");
+    int number = fileno(stream);
+    CHECK(fread(buffer, 1, 4, stream) == 4 && pclose(stream) == 0);
+    snprintf(name, sizeof(name), "%s/again.XXXXXX", folder);
+    CHECK(mkstemp(name) == number);
+    CHECK(write(number, buffer, 33) == 33); /* io: write 1 0 33 */
+    CHECK(close_range((unsigned)number, (unsigned)number, 0) == 0);
+    int ends[2];
+    CHECK(pipe(ends) == 0 && ends[0] == number);
+    CHECK(write(ends[1], buffer, 7) == 7 && read(ends[0], buffer, 7) == 7);
+    CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+    number = open(folder, O_RDONLY | O_DIRECTORY);
+    CHECK(read(number, buffer, 1) == -1 && errno == EISDIR);
+    CHECK(closedir(fdopendir(number)) == 0);
+    snprintf(name, sizeof(name), "%s/again.XXXXXX", folder);
+    CHECK(mkstemp(name) == number);
+    CHECK(write(number, buffer, 44) == 44); /* io: write 1 0 44 */
+    CHECK(close(number) == 0);              /* io: close 1 0 0 */
 }
 
 /* Children are not observed, nor do they harm what the parent knows of its descriptors. */
@@ -189,6 +256,8 @@ int main(int argc, char** argv) {
     descriptors(path, argv[1]);
     kept_errno(path);
     streams(path);
+    to_standard_output(path);
+    numbers_used_again(argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);
     children(path);
     MPI_Pcontrol(0);

@@ -22,5 +22,12 @@ int main(int argc, char** argv) {
     }
     if (fsync(file) != 0) return 5; /* io: fsync 1 0 0 */
     if (close(file) != 0) return 6; /* io: close 1 0 0 */
+    /* Its number is a pipe's then. */
+    const int last = open(argv[1], O_RDONLY);       /* io: open 1 0 0 */
+    if (read(last, buffer, 1000) != 1000) return 7; /* io: read 1 1000 0 */
+    closefrom(last);
+    int ends[2];
+    if (pipe(ends) != 0 || ends[0] != last) return 8;
+    if (write(ends[1], buffer, 5) != 5 || read(ends[0], buffer, 5) != 5) return 9;
     return 0;
 }
