@@ -1,7 +1,6 @@
 // The C library's functions that read and write files, interposed (DESIGN 1, nodes of kind io). A
 // process that is not observed, or observed without --io, pays for a load and a test; and at its
-// start 14 microseconds for the next definitions of what signal handlers may call, as they may not
-// dlsym().
+// start some 20 microseconds for the next definitions.
 //
 // Each wrapper makes its call outside of any bookkeeping, so it stays a cancellation point where it
 // is one, and what cancels, jumps or throws through it finds nothing half done. What other
@@ -31,38 +30,35 @@ namespace dwell {
 
 namespace {
 
-// The next definition of each, by the name of the symbol. Those that signal handlers may call are
-// looked up when the library is loaded, before there can be a handler; a constructor that runs
-// earlier looks them up itself.
+// The next definition of each, by the name of the symbol. They are looked up when the library is
+// loaded: later a signal handler may be the first to call one, where dlsym() must not be, and the
+// text of dlerror(), which it frees, may be what is to be written. A constructor that runs earlier
+// looks them up itself.
 // clang-format off
-#define DWELL_SAFE_IO(see) \
+#define DWELL_IO(see) \
     see(open) see(open64) see(openat) see(openat64) see(creat) see(creat64) see(close) \
-    see(dup2) see(dup3) see(read) see(pread) see(pread64) see(readv) see(preadv) \
-    see(preadv64) see(preadv2) see(preadv64v2) see(write) see(pwrite) see(pwrite64) \
-    see(writev) see(pwritev) see(pwritev64) see(pwritev2) see(pwritev64v2) see(fsync) \
-    see(fdatasync) see(close_range) see(closefrom)
-#define DWELL_OTHER_IO(see) \
-    see(__open_2) see(__open64_2) see(__openat_2) see(__openat64_2) see(__read_chk) \
-    see(__pread_chk) see(__pread64_chk) see(fopen) see(fopen64) see(fdopen) see(freopen) \
-    see(freopen64) see(fclose) see(fread) see(fread_unlocked) see(__fread_chk) \
+    see(dup2) see(dup3) see(read) see(pread) see(pread64) see(readv) see(preadv) see(preadv64) \
+    see(preadv2) see(preadv64v2) see(write) see(pwrite) see(pwrite64) see(writev) see(pwritev) \
+    see(pwritev64) see(pwritev2) see(pwritev64v2) see(fsync) see(fdatasync) see(close_range) \
+    see(closefrom) see(__open_2) see(__open64_2) see(__openat_2) see(__openat64_2) \
+    see(__read_chk) see(__pread_chk) see(__pread64_chk) see(fopen) see(fopen64) see(fdopen) \
+    see(freopen) see(freopen64) see(fclose) see(fread) see(fread_unlocked) see(__fread_chk) \
     see(__fread_unlocked_chk) see(fgets) see(fgets_unlocked) see(__fgets_chk) \
-    see(__fgets_unlocked_chk) see(fwrite) see(fwrite_unlocked) see(fputs) \
-    see(fputs_unlocked) see(vfprintf) see(__vfprintf_chk) see(fflush) see(fflush_unlocked) \
-    see(fseek) see(fseeko) see(fseeko64) see(getline) see(getdelim) see(__getdelim) \
-    see(vprintf) see(__vprintf_chk) see(puts) see(pclose) see(closedir)
+    see(__fgets_unlocked_chk) see(fwrite) see(fwrite_unlocked) see(fputs) see(fputs_unlocked) \
+    see(vfprintf) see(__vfprintf_chk) see(fflush) see(fflush_unlocked) see(fseek) see(fseeko) \
+    see(fseeko64) see(getline) see(getdelim) see(__getdelim) see(vprintf) see(__vprintf_chk) \
+    see(puts) see(pclose) see(closedir)
 // clang-format on
 
 enum Next : int {
 #define DWELL_NUMBER(name) kNext_##name,
-    DWELL_SAFE_IO(DWELL_NUMBER) kSafeCount,
-    kBeforeOther = kSafeCount - 1,
-    DWELL_OTHER_IO(DWELL_NUMBER) kNextCount,
+    DWELL_IO(DWELL_NUMBER) kNextCount,
 #undef DWELL_NUMBER
 };
 
 constexpr const char* kNextNames[kNextCount] = {
 #define DWELL_NAME(name) #name,
-    DWELL_SAFE_IO(DWELL_NAME) DWELL_OTHER_IO(DWELL_NAME)
+    DWELL_IO(DWELL_NAME)
 #undef DWELL_NAME
 };
 
@@ -212,9 +208,10 @@ DWELL_COLD void forget_folder(DIR* folder) {
 }  // namespace
 
 void find_io_functions() {
-    for (int number = 0; number < kSafeCount; ++number) {
+    for (int number = 0; number < kNextCount; ++number) {
         if (g_next_io[number] == nullptr) look_up(number);
     }
+    dlerror();  // what an older C library has not is no error of the program's
 }
 
 }  // namespace dwell

@@ -3,8 +3,7 @@
 
 namespace dwell {
 
-// Looks up the next definitions of the functions that signal handlers may call. When the library is
-// loaded.
+// Looks up the next definitions of all of them. When the library is loaded.
 void find_io_functions();
 
 }  // namespace dwell

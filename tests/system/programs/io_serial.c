@@ -1,7 +1,9 @@
 /* A program without MPI that names a block: io_serial FILE. Comments as in io_forms.c. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "dwell.h"
@@ -10,6 +12,13 @@ static char buffer[1000];
 
 int main(int argc, char** argv) {
     if (argc < 2) return 2;
+    /* What is written is not to change because it is written. */
+    char kept[200];
+    if (dlopen("/no/such/library.so", RTLD_NOW) != NULL) return 10;
+    const char* why = dlerror();
+    snprintf(kept, sizeof(kept), "%s", why);
+    fputs(why, stderr);
+    if (strcmp(why, kept) != 0) return 11;
     /* Nothing is observed before the first block begins. */
     const int file = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
     for (int i = 0; i < 40; ++i) {
