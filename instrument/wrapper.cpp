@@ -72,6 +72,8 @@ void take_own_option(const std::string& word, Invocation* invocation) {
     constexpr std::string_view kEnable = "--dwell-enable=";
     if (word.starts_with(kEnable) && word.size() > kEnable.size()) {
         setenv(kEnableVariable, word.c_str() + kEnable.size(), 1);
+    } else if (word == "--dwell-enable" || word == kEnable) {
+        refuse(*invocation, "--dwell-enable wants a file: --dwell-enable=FILE");
     } else if (word == "--dwell-all") {
         setenv(kAllVariable, "1", 1);
     } else if (word == "--dwell-verbose") {
@@ -162,7 +164,10 @@ bool holds_wrapper(const Invocation& invocation, const std::vector<std::string>&
     for (const std::string& word : words) {
         if (!base_name(word).starts_with(kPrefix)) continue;
         if (base_name(word) == invocation.name) {
-            refuse(invocation, word + " would call itself: check OMPI_CC, OMPI_CXX and OMPI_FC");
+            refuse(invocation,
+                   word +
+                       " would call itself: name the compiler behind it, here or in OMPI_CC, "
+                       "OMPI_CXX and OMPI_FC");
         }
         found = true;
     }

@@ -241,7 +241,10 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
         ->check(CLI::IsMember({"text", "json", "csv"}));
     app.add_option("--site", options.site,
                    "Only what this is: a procedure, loop, block or statement by name or FILE:LINE")
-        ->type_name("SITE");
+        ->type_name("SITE")
+        ->check([](const std::string& site) {
+            return site.empty() ? std::string("names no place") : std::string();
+        });
     app.add_flag("--per-rank", options.per_rank, "Figures of each rank and thread too");
     app.add_flag("--left-out", options.left_out, "Names what was given no probes, and why");
     app.add_option("--width", options.width, "Columns (default: the terminal's, else 100)")

@@ -176,7 +176,8 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     }
     if (job.off_entries != 0) {
         limits.push_back("about " + count_text(job.off_entries) + " of " +
-                         (job.counted == 1 ? "its" : "their") + " entries not at all");
+                         (job.counted == 1 ? "its" : "their") +
+                         " entries, or many more, not at all");
     }
     if (job.without_unwinder != 0) limits.push_back("no call paths (libunwind missing)");
     if (profile.merged_flags & kMergedRowsDropped) {

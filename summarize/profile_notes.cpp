@@ -333,7 +333,11 @@ class Notes {
         const size_t places = met.size();
         if (places == 0) return;
         const std::string more =
-            off == 0 ? "" : fmt::format(", and about {} more not at all", two_digits(off));
+            off == 0 ? ""
+                     : fmt::format(
+                           ", and about {} more not at all (where such places lie in each "
+                           "other it may be many times as many)",
+                           two_digits(off));
         add(fmt::format(
             "{} {} of {} {} counted without time, to save cost, as an enabling profile wants or "
             "deeper than open entries are kept{}; what is estimated of their time (~) was measured "
@@ -523,8 +527,10 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_order();
     notes.add_unknown_paths();
     notes.add_rest_of_causes();
-    notes.add_count(&ProfileRank::probes_missed, "probe",
-                    "were met in signal handlers or after vfork: what they enter is not shown");
+    notes.add_count(
+        &ProfileRank::probes_missed, "probe",
+        "were met in signal handlers, after vfork, or after a jump out of a handler that "
+        "interrupted a probe: what they enter is not shown");
     notes.add_count(&ProfileRank::probes_dropped, "probe",
                     "had no room for what they enter: it is not counted");
     notes.add_untimed_sites();

@@ -559,6 +559,10 @@ def bad_profile():
         check_equal(len(run.stderr.splitlines()), 1, "lines" + run.describe())
         check("bad.txt:2: 'procs' should be" in run.stderr, "place" + run.describe())
         check(not os.path.exists(scratch("probes/work.o")), "an object was made")
+    for option in ("--dwell-enable", "--dwell-enable="):
+        run = execute([wrapper("gcc"), option, "nowhere", "-c", "work.c"], cwd=cwd)
+        check_equal(run.code, 2, "exit code" + run.describe())
+        check("--dwell-enable=FILE" in run.stderr, "how to name it" + run.describe())
     run = execute([wrapper("gcc"), "--dwell-enable=nowhere", "-c", "work.c"], cwd=cwd)
     check_equal(run.code, 2, "exit code" + run.describe())
     check("nowhere: No such file" in run.stderr, "reason" + run.describe())

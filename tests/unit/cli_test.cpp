@@ -128,6 +128,9 @@ TEST_F(CliTest, ReportChecksItsValues) {
     EXPECT_EQ(site->site, "heat.c:88");
     EXPECT_TRUE(site->left_out);
     EXPECT_FALSE(parse_report({"--site", "p3", "--format", "csv"}));
+    const auto none = parse_report({"--site", "", "dir"});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, 2);
     EXPECT_FALSE(parse_report({"--left-out", "--format", "json"}));
 }
 

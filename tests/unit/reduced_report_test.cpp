@@ -80,8 +80,8 @@ TEST(ReducedReport, WithoutMpiNothingSpeaksOfIt) {
 
 TEST(ReducedReport, TrustTellsWhatWasNotCounted) {
     const std::string text = report(reduced_profile(0));
-    EXPECT_NE(text.find("1 place partly counted without time, about 2.00 M of its entries not at "
-                        "all"),
+    EXPECT_NE(text.find("1 place partly counted without time, about 2.00 M of its entries, or many "
+                        "more, not"),
               std::string::npos)
         << text;
 }
