@@ -457,13 +457,13 @@ TEST(RecordReader, ReadsEveryFigureOfOpenMp) {
     for (uint32_t thread = 0; thread < 2; ++thread) {
         const CellIndex root = file.add_thread(thread, {});
         const CellIndex region = add(root, 64, OmpConstruct::kParallel, {2, 1000, 400, 600},
-                                     {0, 0, 0, 0, 0, 2 - 2 * thread, 0, 40});
-        add(region, 80, OmpConstruct::kLoop, {2, 300, 100, 200}, {50, 0, 0, 0, 0, 0, 7, 0});
-        add(region, 96, OmpConstruct::kBarrier, {2, 200, 100, 100}, {0, 0, 0, 160, 0, 0, 0, 0});
-        add(region, 112, OmpConstruct::kTask, {3, 90, 30, 30}, {0, 1, 0, 0, 80, 4, 0, 0});
-        add(region, 128, OmpConstruct::kTarget, {1, 60, 60, 60}, {4000, 0, 0, 0, 0, 0, 24, 0});
+                                     {{0}, 0, 0, 0, 0, 2 - 2 * thread, {0}, 40});
+        add(region, 80, OmpConstruct::kLoop, {2, 300, 100, 200}, {{50}, 0, 0, 0, 0, 0, {7}, 0});
+        add(region, 96, OmpConstruct::kBarrier, {2, 200, 100, 100}, {{0}, 0, 0, 160, 0, 0, {0}, 0});
+        add(region, 112, OmpConstruct::kTask, {3, 90, 30, 30}, {{0}, 1, 0, 0, 80, 4, {0}, 0});
+        add(region, 128, OmpConstruct::kTarget, {1, 60, 60, 60}, {{4000}, 0, 0, 0, 0, 0, {24}, 0});
         if (thread == 1)
-            add(root, 0, OmpConstruct::kIdle, {1, 500, 500, 500}, {0, 0, 0, 500, 0, 0, 0, 0});
+            add(root, 0, OmpConstruct::kIdle, {1, 500, 500, 500}, {{0}, 0, 0, 500, 0, 0, {0}, 0});
     }
     Merged merged;
     ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
