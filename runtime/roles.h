@@ -34,10 +34,10 @@ struct Role {
 inline bool waits_for(const Role& role, const Givers& givers, uint32_t place) {
     const auto rank = static_cast<int>(place >> 1);
     const bool other = role.inter && (place & 1) != role.side;
-    const bool gives = givers.all() || givers.gives(place >> 1);
+    const auto gives = [&] { return givers.all() || givers.gives(place >> 1); };
     switch (role.rule) {
         case Meets::kAll:
-            return gives && (!role.inter || other);
+            return (!role.inter || other) && gives();
         case Meets::kEverybody:
         case Meets::kSome:
         case Meets::kMay:
@@ -46,7 +46,8 @@ inline bool waits_for(const Role& role, const Givers& givers, uint32_t place) {
         case Meets::kRoot:
             return rank == role.root && (!role.inter || other);
         case Meets::kToRoot:
-            return gives && (role.inter ? other && role.root == MPI_ROOT : role.rank == role.root);
+            return (role.inter ? other && role.root == MPI_ROOT : role.rank == role.root) &&
+                   gives();
         case Meets::kUpTo:
             return rank < role.rank;
         case Meets::kSources:
