@@ -70,7 +70,7 @@ struct Board {
     bool is_world;
     int32_t rank;
     FewRanks sources;  // of a topology
-    FewRanks targets;  // of MPI_Win_start
+    FewRanks targets;  // of a topology, or of MPI_Win_start
     FewRanks origins;  // of MPI_Win_post
     FewRanks locked;   // targets that this process has locked exclusively
     uint32_t releases;

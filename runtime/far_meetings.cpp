@@ -23,6 +23,8 @@ FarMembers* g_far[kBuckets];
 FarMembers* g_free_far = nullptr;
 FarUsual g_usual[kStatements];
 
+SharedBoard g_nobody{};
+
 // What telling and looking took so far.
 std::atomic<uint64_t> g_spent_ticks{0};
 
@@ -78,7 +80,7 @@ struct OfEpoch {
         return epoch == Epoch::kWait ? MpiCall::kWin_complete : MpiCall::kWin_post;
     }
     uint32_t number(const FarMember& member) const {
-        const FewRanks& partners = exposes() ? far.sources : far.targets;
+        const FewRanks& partners = exposes() ? far.alone.origins : far.alone.targets;
         if (!is_among(partners, static_cast<int>(member.place >> 1))) return 0;
         return exposes() ? member.exposed : member.accessed;
     }
@@ -232,18 +234,18 @@ void find_far_members(Thread* thread, CommName* name) {
         far->work_told = far->fruitless = 0;
         far->next_look = 0;
         far->epochs = 0;
-        far->is_world = name->is_world;
-        far->inter = name->inter;
-        far->side = name->side;
-        far->rank = name->rank;
-        far->ranks = name->members;
-        far->others = name->inter ? static_cast<uint32_t>(name->size) : 0;
-        far->sources.known = far->targets.known = false;
-        far->sources.count = far->targets.count = 0;
+        far->alone = Board{};
+        far->alone.shared = &g_nobody;
+        far->alone.members = name->members;
+        far->alone.others = name->inter ? static_cast<uint32_t>(name->size) : 0;
+        far->alone.side = name->side;
+        far->alone.inter = name->inter;
+        far->alone.is_world = name->is_world;
+        far->alone.rank = name->rank;
         listed = MemberList(thread, *name, far).fill();
         if (listed && name->far_state == FarState::kOfComm && !name->inter) {
-            read_neighbours(reinterpret_cast<MPI_Comm>(name->handle), name->rank, &far->sources,
-                            &far->targets);
+            read_neighbours(reinterpret_cast<MPI_Comm>(name->handle), name->rank,
+                            &far->alone.sources, &far->alone.targets);
         }
     }
     const SlowLock lock;

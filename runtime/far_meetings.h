@@ -19,6 +19,7 @@
 #ifndef DWELL_RUNTIME_FAR_MEETINGS_H_
 #define DWELL_RUNTIME_FAR_MEETINGS_H_
 
+#include "runtime/boards.h"
 #include "runtime/comm_names.h"
 #include "runtime/far_letters.h"
 #include "runtime/far_turns.h"
@@ -54,14 +55,7 @@ struct FarMembers {
     uint32_t ticket;     // never that of others
     uint64_t next_look;
     uint32_t epochs;  // of a window, to be told of since the last that was
-    bool is_world;
-    bool inter;
-    uint8_t side;      // the caller's, and
-    int32_t rank;      // in its group
-    uint32_t ranks;    // all, of the communicator, and
-    uint32_t others;   // of these in the other group of an inter-communicator
-    FewRanks sources;  // of a topology; of the last MPI_Win_post
-    FewRanks targets;  // of a topology; of the last MPI_Win_start
+    Board alone;      // what a board is where others are on this host: nobody has a place
     uint32_t count;
     FarMember members[kMostFar];
 };
@@ -107,9 +101,11 @@ FarHeard hear_far(Thread* thread, FarMembers* far, const FarCall& enters, uint64
 // Epochs of a window (meetings.h). Both ranks of each pair give an exposure and the access to it
 // the same number: how many there were.
 void count_epoch(FarMembers* far, Epoch epoch, const FewRanks& partners);
-// The memory was exposed, or the access is about to end.
+// The memory was exposed, or the access is about to end: tells those of `alone.origins`, or of
+// `alone.targets`. `entered`: the moment of the call, without its debt.
 void tell_epoch_far(Call* call, FarMembers* far, Epoch epoch, const Moment& entered);
 FarHeard hear_epoch_far(Thread* thread, FarMembers* far, Epoch epoch, uint64_t left);
+// Is this rank of the window on another host?
 bool is_far_member(const FarMembers& far, int rank);
 
 // What a statement's calls take when all have come, and who came last from another host: from calls

@@ -68,6 +68,19 @@ class Latest {
     bool may_;
 };
 
+// What asks MPI is measured.
+class MeasuredLook {
+  public:
+    explicit MeasuredLook(Call* call) : thread_(call->thread), start_(now_ticks()) {}
+    ~MeasuredLook() { thread_->slow_ticks += now_ticks() - start_; }
+    MeasuredLook(const MeasuredLook&) = delete;
+    MeasuredLook& operator=(const MeasuredLook&) = delete;
+
+  private:
+    Thread* thread_;
+    uint64_t start_;
+};
+
 // A call that is none of messages, but may have waited longer than its partners' times show.
 inline void settle(Call* call, Waiting* waiting) {
     waiting->settle(call, waiting->has_later() && !took_found_message(call, 0));

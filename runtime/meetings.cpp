@@ -10,19 +10,6 @@ namespace dwell {
 
 namespace {
 
-// What asks MPI is measured.
-class MeasuredLook {
-  public:
-    explicit MeasuredLook(Call* call) : thread_(call->thread), start_(now_ticks()) {}
-    ~MeasuredLook() { thread_->slow_ticks += now_ticks() - start_; }
-    MeasuredLook(const MeasuredLook&) = delete;
-    MeasuredLook& operator=(const MeasuredLook&) = delete;
-
-  private:
-    Thread* thread_;
-    uint64_t start_;
-};
-
 // A collective as its request, or the call itself, knows it.
 struct Entered {
     const Board* board;
@@ -149,9 +136,8 @@ void add_partners(const Entered& entered, const Givers& givers, Waiting* waiting
 void know_sources(Call* call, const Meeting& meeting, Meets rule) {
     if (rule != Meets::kSources || meeting.board->sources.known) return;
     const MeasuredLook look(call);
-    FewRanks targets{};
     read_neighbours(reinterpret_cast<MPI_Comm>(meeting.name->handle), meeting.board->rank,
-                    &meeting.board->sources, &targets);
+                    &meeting.board->sources, &meeting.board->targets);
 }
 
 bool is_root(const Board& board, int root) {
@@ -200,8 +186,8 @@ Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int 
     Board* board = board_of(call->thread, name);
     if (call->thread->slow_ticks != slow_ticks) start(call);  // only now it begins
     if (name->far_state == FarState::kKnown && is_told(number, rule)) [[unlikely]] {
-        const Role role{rule,        root,    name->rank,         name->side,
-                        name->inter, nullptr, &name->far->targets};
+        const Role role{
+            rule, root, name->rank, name->side, name->inter, nullptr, &name->far->alone.targets};
         meeting.far_told = tell_far(call, name, {meeting.number, number, role, kAllGive});
     }
     if (board == nullptr) return meeting;
@@ -278,21 +264,6 @@ FarMembers* far_members(Call* call, const Meeting& meeting, Meets rule) {
     return name->far_state == FarState::kKnown ? name->far : nullptr;
 }
 
-// Nobody else is on this host.
-Board empty_board(const FarMembers& far) {
-    static SharedBoard nobody{};
-    Board board{};
-    board.shared = &nobody;
-    board.members = far.ranks;
-    board.others = far.others;
-    board.side = far.side;
-    board.inter = far.inter;
-    board.rank = far.rank;
-    board.sources = far.sources;
-    board.is_world = far.is_world;
-    return board;
-}
-
 void settle_on(const Board& board, Call* call, const Meeting& meeting, const Depends& depends,
                FarMembers* far, Waiting* waiting) {
     add_partners({&board, meeting.call, meeting.number, role_on(board, depends.rule, depends.root),
@@ -315,7 +286,7 @@ void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends) 
         know_sources(call, meeting, depends.rule);
         settle_on(*meeting.board, call, meeting, depends, far, &waiting);
     } else if (far != nullptr) {
-        settle_on(empty_board(*far), call, meeting, depends, far, &waiting);
+        settle_on(far->alone, call, meeting, depends, far, &waiting);
     } else {
         waiting.add_unknown();
         settle(call, &waiting);
@@ -332,7 +303,7 @@ void remember_meeting(Call* call, const Meeting& meeting, const Depends& depends
         know_sources(call, meeting, depends.rule);
         if (!bits_of(*meeting.board, depends, &bits)) return;
         hold_board(meeting.board);
-    } else if (far == nullptr || !bits_of(empty_board(*far), depends, &bits)) {
+    } else if (far == nullptr || !bits_of(far->alone, depends, &bits)) {
         return;
     }
     content->board = meeting.board;
@@ -351,8 +322,7 @@ void add_meeting_to(Waiting* waiting, const Request& request) {
         waiting->add_unknown();
         return;
     }
-    const Board alone = request.board == nullptr ? empty_board(*far) : Board{};
-    const Board& board = request.board != nullptr ? *request.board : alone;
+    const Board& board = request.board != nullptr ? *request.board : far->alone;
     add_partners(
         {&board, request.call, request.number, role_on(board, request.meets, request.root), far},
         {nullptr, request.givers}, waiting);

@@ -56,7 +56,7 @@ void know_partners(const EpochCall& told, Epoch epoch, MPI_Win win, MPI_Group gr
     if (told.board != nullptr) (posts ? told.board->origins : told.board->targets) = list;
     FarMembers* far = far_of(told.name);
     if (far == nullptr) return;
-    (posts ? far->sources : far->targets) = list;
+    (posts ? far->alone.origins : far->alone.targets) = list;
     count_epoch(far, epoch, list);
 }
 
@@ -65,18 +65,15 @@ void know_partners(const EpochCall& told, Epoch epoch, MPI_Win win, MPI_Group gr
 void add_epoch(const EpochCall& told, Epoch epoch, bool all_came, Waiting* waiting) {
     const bool for_posts = epoch != Epoch::kWait;
     FarMembers* far = far_of(told.name);
-    const FewRanks& list = told.board != nullptr
-                               ? (for_posts ? told.board->targets : told.board->origins)
-                               : (for_posts ? far->targets : far->sources);
+    const Board& board = told.board != nullptr ? *told.board : far->alone;
+    const FewRanks& list = for_posts ? board.targets : board.origins;
     if (!list.known) {
         waiting->add_unknown();
         return;
     }
     Latest latest(waiting);
-    if (told.board != nullptr) {
-        add_row(*told.board, list, far, for_posts ? kPostRow : kCompleteRow,
-                for_posts ? MpiCall::kWin_post : MpiCall::kWin_complete, all_came, &latest);
-    }
+    add_row(board, list, far, for_posts ? kPostRow : kCompleteRow,
+            for_posts ? MpiCall::kWin_post : MpiCall::kWin_complete, all_came, &latest);
     if (far != nullptr && all_came) {
         const FarHeard heard = hear_epoch_far(waiting->thread(), far, epoch, waiting->left());
         latest.add_far(heard);
@@ -107,13 +104,13 @@ EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
         begin_work(call, now_ticks());
     }
     if (board == nullptr) return told;
-    add_debt(call->thread, &board->debt_told, &told.entered);
+    Moment said = told.entered;
+    add_debt(call->thread, &board->debt_told, &said);
     const bool posts = epoch == Epoch::kPost;
     BoardSlot* slot = slot_at(board, posts ? kPostRow : kCompleteRow, board->own);
     const uint32_t number = slot->number + 1;
     write_slot(slot, number != 0 ? number : 1,
-               static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete),
-               told.entered);
+               static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete), said);
     return told;
 }
 
@@ -128,9 +125,8 @@ void settle_epoch(Call* call, const EpochCall& told, Epoch epoch, MPI_Win win, M
     Waiting waiting(call);
     CommName* name = told.name;
     if (name != nullptr && is_not_looked(name->far_state)) {
-        const uint64_t begin = now_ticks();
+        const MeasuredLook look(call);
         find_far_members(call->thread, name);
-        call->thread->slow_ticks += now_ticks() - begin;
     }
     if (told.board == nullptr && far_of(name) == nullptr) {
         waiting.add_unknown();
@@ -147,18 +143,11 @@ void settle_epoch(Call* call, const EpochCall& told, Epoch epoch, MPI_Win win, M
 
 namespace {
 
-bool is_locked(const Board& board, int32_t target) {
-    for (uint32_t k = 0; k < board.locked.count; ++k) {
-        if (board.locked.ranks[k] == target) return true;
-    }
-    return false;
-}
-
 // Several threads may lock different targets of a window.
 void note_lock(Board* board, int32_t target) {
     const SlowLock lock;
     FewRanks* locked = &board->locked;
-    if (locked->count < kMostRanks && !is_locked(*board, target)) {
+    if (locked->count < kMostRanks && !is_among(*locked, target)) {
         locked->ranks[locked->count++] = target;
     }
 }
@@ -210,7 +199,7 @@ LockCall enter_lock(Call* call, Locking what, MPI_Win win, int32_t target, bool 
     if (call->thread->slow_ticks != slow_ticks) start(call);
     begin_work(call, now_ticks() + g_process.tell_cost_ticks);
     if (what == Locking::kLock) return {board, what, target, exclusive};
-    const LockCall lock{board, what, target, is_locked(*board, target)};
+    const LockCall lock{board, what, target, is_among(board->locked, target)};
     if (what == Locking::kFlush) return lock;
     begin_round(call, &board->work_told);
     Moment said = moment_of(call);

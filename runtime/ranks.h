@@ -20,7 +20,7 @@ struct CommRanks {
 // loads; a new one a call into MPI.
 DWELL_COLD uint32_t find_peer(Thread* thread, MPI_Comm comm, int rank);
 uint32_t peer_in(CommRanks* ranks, int rank);
-// Slow.
+// Of a rank of any group. A call into MPI.
 uint32_t peer_of_group(Thread* thread, MPI_Group group, int rank);
 uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank);
 

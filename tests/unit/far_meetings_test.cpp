@@ -111,7 +111,8 @@ class FarMeetings : public Records {
         ASSERT_TRUE(opened);
         far_ = FarMembers{};
         far_.count = kRanks - 1;
-        far_.ranks = kRanks;
+        far_.alone.shared = &nobody_;
+        far_.alone.members = kRanks;
         for (int rank = 1; rank < kRanks; ++rank) {
             far_.members[rank - 1].peer = static_cast<uint32_t>(rank);
             far_.members[rank - 1].place = static_cast<uint32_t>(rank) << 1;
@@ -150,7 +151,7 @@ class FarMeetings : public Records {
         call.start_ticks = kEntered;
         call.end_ticks = left;
         call.ticks = left - kEntered;
-        name_.rank = far_.rank = rank;
+        name_.rank = far_.alone.rank = rank;
         const WaitPart none{};
         const WaitPart before = call.part->wait != 0 ? *cell_at<WaitPart>(call.part->wait) : none;
         const uint64_t sync = call.part->sync_ticks;
@@ -169,6 +170,7 @@ class FarMeetings : public Records {
         return settled;
     }
 
+    SharedBoard nobody_{};
     FarMembers far_;
     CommName name_;
 };
@@ -280,8 +282,8 @@ TEST_F(FarMeetings, NothingIsWaitedForFromThoseWhoGiveNothing) {
 
 // Ranks 0 and 1 are one group, 2 and 3 the other.
 TEST_F(FarMeetings, OfTheOtherGroupOfAnInterCommunicator) {
-    far_.inter = true;
-    far_.others = 2;
+    far_.alone.inter = true;
+    far_.alone.others = 2;
     far_.members[1].place = 0 << 1 | 1;
     far_.members[2].place = 1 << 1 | 1;
     says(1, 18'000, kLost);
@@ -300,7 +302,7 @@ TEST_F(FarMeetings, OfTheOtherGroupOfAnInterCommunicator) {
 }
 
 TEST_F(FarMeetings, OfNeighbours) {
-    far_.sources = {3, true, {2, 3, 2}};
+    far_.alone.sources = {3, true, {2, 3, 2}};
     says(1, 18'000, kLost);
     says(2, 15'000, kLost);
     says(3, 12'000, kLost);
@@ -309,7 +311,7 @@ TEST_F(FarMeetings, OfNeighbours) {
     EXPECT_EQ(settled.unknown, 0u);
     const int second_alone[] = {0, 1, 0};
     EXPECT_EQ(settle(1, {Meets::kSources, 0, second_alone}).sync, 2'000u);
-    far_.sources.known = false;
+    far_.alone.sources.known = false;
     EXPECT_EQ(settle(1, {Meets::kSources, 0, nullptr}).unknown, 1u);
 }
 
@@ -317,7 +319,7 @@ TEST_F(FarMeetings, OfNeighbours) {
 // the first, of a fence and of the end of an access of its own is nothing of it.
 TEST_F(FarMeetings, OfAnEpoch) {
     const FewRanks partners{1, true, {2}};
-    far_.targets = partners;
+    far_.alone.targets = partners;
     count_epoch(&far_, Epoch::kStart, partners);
     count_epoch(&far_, Epoch::kStart, partners);
     says(2, 11'000, kLost, 1, MpiCall::kWin_post);
@@ -333,7 +335,7 @@ TEST_F(FarMeetings, OfAnEpoch) {
     EXPECT_EQ(heard.last.at.real, 15'000u);
     // Nobody accesses the caller's memory.
     EXPECT_EQ(hear_epoch_far(t_thread, &far_, Epoch::kWait, kLeft).partners, 0u);
-    far_.sources = partners;
+    far_.alone.origins = partners;
     count_epoch(&far_, Epoch::kPost, partners);
     says(2, 19'000, kLost, 1, MpiCall::kWin_complete);
     EXPECT_EQ(hear_epoch_far(t_thread, &far_, Epoch::kWait, kLeft).last.at.real, 19'000u);
