@@ -69,7 +69,7 @@ class Witness {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(0);
         prctl(PR_SET_NAME, "dwell-witness");
-        close_range(0, ~0U, 0);
+        closefrom(0);
         sigset_t all;
         sigfillset(&all);
         sigprocmask(SIG_SETMASK, &all, nullptr);

@@ -142,7 +142,7 @@ bool move_all(const std::string& from, const std::string& to,
 void start_sweeper(const std::string& from, const std::string& to) {
     if (fork() != 0) return;
     setsid();
-    close_range(0, ~0U, 0);
+    closefrom(0);
     for (int attempt = 0; attempt < 100 && !record_files(from).empty(); ++attempt) {
         const timespec pause{0, 50'000'000};
         nanosleep(&pause, nullptr);

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/own_file.h"
 #include "runtime/state.h"
 
 namespace dwell {
@@ -17,17 +17,22 @@ namespace {
 constexpr uint32_t kFirstChunkCells = 1024;   // 64 KiB
 constexpr uint32_t kLargeChunkCells = 16384;  // 1 MiB
 
-int g_file = -1;
+OwnFile g_file;
 uint32_t g_cell_limit = 0;
+
+// False when it is closed; the program may have done that, and then it is opened again if it can
+// be.
+bool file_is_open() {
+    if (!g_file.is_open()) return false;
+    return g_file.is_ours() || g_file.open_again(g_process.record_path);
+}
 
 // Reserves `cells` more in the file; the index of the first, or 0. With SlowLock held.
 CellIndex reserve_cells(uint32_t cells) {
     FileHeader* header = g_process.header;
     const uint32_t first = header->cells_reserved;
-    if (g_file < 0 || cells > g_cell_limit - first) return 0;
-    const int error = posix_fallocate(g_file, static_cast<off_t>(first) * kCellBytes,
-                                      static_cast<off_t>(cells) * kCellBytes);
-    if (error != 0) return 0;
+    if (cells > g_cell_limit - first || !file_is_open()) return 0;
+    if (!g_file.reserve(size_t{first} * kCellBytes, size_t{cells} * kCellBytes)) return 0;
     __atomic_store_n(&header->cells_reserved, first + cells, __ATOMIC_RELAXED);
     __atomic_store_n(&header->cells_used, first + cells, __ATOMIC_RELAXED);
     return first;
@@ -35,11 +40,11 @@ CellIndex reserve_cells(uint32_t cells) {
 
 // A forked child goes on in loops that count in the records (site_table.h): in a copy of its own.
 void leave_records_to_parent() {
-    if (g_file < 0) return;
+    if (!file_is_open()) return;
     const size_t bytes = static_cast<size_t>(g_cell_limit) * kCellBytes;
     // In the place of what is mapped there already: it needs neither memory nor addresses.
     static_cast<void>(mmap(g_process.cells, bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, g_file, 0));
+                           MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, g_file.descriptor(), 0));
 }
 
 void watch_forks() {
@@ -68,7 +73,7 @@ bool create_record_file(const char* path, uint32_t memory_mib) {
         errno = error;
         return false;
     }
-    g_file = file;
+    g_file.adopt(file);
     g_process.cells = static_cast<char*>(cells);
     g_process.header = static_cast<FileHeader*>(cells);
     g_process.header->cells_reserved = kHeaderCells;
@@ -78,10 +83,7 @@ bool create_record_file(const char* path, uint32_t memory_mib) {
 }
 
 // The mapping stays: a thread may still be on its way out of a wrapper.
-void close_record_file() {
-    if (g_file >= 0) close(g_file);
-    g_file = -1;
-}
+void close_record_file() { g_file.close(); }
 
 CellIndex take_cells(Thread* thread, uint32_t count) {
     if (thread->chunk_end - thread->chunk_next < count) {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/own_file.h"
 #include "runtime/state.h"
 
 namespace dwell {
@@ -33,7 +34,8 @@ struct Directory {
 };
 constexpr size_t kDirectoryHead = 64;
 
-int g_file = -1;
+// Its name is gone when all have opened it: what the program closes stays closed.
+OwnFile g_file;
 uint32_t g_neighbours = 1;
 char* g_memory = nullptr;
 
@@ -52,7 +54,7 @@ uint32_t slots_for(uint32_t local_ranks) {
 
 // Whoever comes first says how large the directory is.
 bool make_directory(uint32_t local_ranks) {
-    if (posix_fallocate(g_file, 0, kDirectoryHead) != 0) return false;
+    if (!g_file.reserve(0, kDirectoryHead)) return false;
     Directory* head = directory();
     uint32_t count = 0;
     if (__atomic_compare_exchange_n(&head->slots, &count, slots_for(local_ranks), false,
@@ -60,7 +62,7 @@ bool make_directory(uint32_t local_ranks) {
         count = slots_for(local_ranks);
     }
     const size_t bytes = kDirectoryHead + count * sizeof(Slot);
-    if (posix_fallocate(g_file, 0, static_cast<off_t>(bytes)) != 0) return false;
+    if (!g_file.reserve(0, bytes)) return false;
     uint32_t unset = 0;
     const auto first_page = static_cast<uint32_t>((bytes + kExchangePage - 1) / kExchangePage);
     __atomic_compare_exchange_n(&head->next_page, &unset, first_page, false, __ATOMIC_ACQ_REL,
@@ -84,25 +86,24 @@ bool open_exchange(uint32_t local_ranks) {
     if (local_ranks < 2 || !g_process.use_tsc) return false;
     char path[sizeof(g_process.record_dir) + 16];
     path_of_exchange(path, sizeof(path));
-    g_file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (g_file < 0) return false;
+    const int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0) return false;
+    g_file.adopt(file);
     struct stat status;
     void* memory = MAP_FAILED;
-    if (fstat(g_file, &status) == 0 && status.st_uid == getuid()) {
+    if (fstat(file, &status) == 0 && status.st_uid == getuid()) {
         memory = mmap(nullptr, size_t{kMaxPages} * kExchangePage, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_NORESERVE, g_file, 0);
+                      MAP_SHARED | MAP_NORESERVE, file, 0);
     }
     if (memory == MAP_FAILED) {
-        close(g_file);
-        g_file = -1;
+        g_file.close();
         return false;
     }
     g_memory = static_cast<char*>(memory);
     if (make_directory(local_ranks)) return true;
     munmap(memory, size_t{kMaxPages} * kExchangePage);
     g_memory = nullptr;
-    close(g_file);
-    g_file = -1;
+    g_file.close();
     return false;
 }
 
@@ -134,9 +135,8 @@ uint32_t take_pages(uint32_t pages) {
         __atomic_fetch_sub(&directory()->next_page, pages, __ATOMIC_ACQ_REL);
         return 0;
     }
-    const auto offset = static_cast<off_t>(first) * static_cast<off_t>(kExchangePage);
-    const auto bytes = static_cast<off_t>(pages) * static_cast<off_t>(kExchangePage);
-    return posix_fallocate(g_file, offset, bytes) == 0 ? first : 0;
+    const size_t offset = size_t{first} * kExchangePage;
+    return g_file.reserve(offset, size_t{pages} * kExchangePage) ? first : 0;
 }
 
 void* page_at(uint32_t page) { return g_memory + static_cast<size_t>(page) * kExchangePage; }

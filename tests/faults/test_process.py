@@ -57,6 +57,23 @@ def system_call():
 
 
 @case
+def closed_files():
+    """A program that closes dwell's files and opens its own under the same numbers: those stay as
+    they are, and all that it did is counted."""
+    own = scratch("own")
+    os.mkdir(own)
+    run = run_observed([program("closes_files"), own], 2, scratch("out"))
+    check_equal(sorted(run.stdout.splitlines()),
+                ["rank 0: 0 bytes in its files", "rank 1: 0 bytes in its files"],
+                "own files" + run.describe())
+    check_equal(run.code, 0, "exit code" + run.describe())
+    profile = Profile(scratch("out"), run)
+    commits = [node for node in profile.comm("MPI_Type_commit") if node.count]
+    check_equal(len(commits), 1024, "call paths")
+    check_equal(sum(node.count for node in commits), 2 * 1024 * 20, "commits")
+
+
+@case
 def throwing_handler():
     """An error handler that throws through the MPI call: later calls are counted as ever."""
     profile = profiled([program("error_jumps"), "throw"], 2)

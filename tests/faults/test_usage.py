@@ -1,5 +1,6 @@
 """Bad input: options, values, programs that cannot start, exit codes, signals."""
 
+import errno
 import os
 import signal
 import sys
@@ -127,6 +128,17 @@ def exit_codes():
                            env={"DWELL_RECORD_DIR": scratch("records")})
         check_equal(Profile(scratch(f"ends{number}"), run).count("MPI_Sendrecv"), 40, "exchanges")
     check_equal(os.listdir(scratch("records")), [], "records left")
+
+
+@case
+def system_call_refused():
+    """Where close_range(2) fails, as before Linux 5.9 and in some containers, a run is as ever."""
+    close_range = 436  # on every architecture
+    for error in (errno.ENOSYS, errno.EPERM):
+        run = execute([program("refused"), str(close_range), str(error),
+                       DWELL, "run", "-o", scratch("out"), program("plain"), "3"], timeout_s=30)
+        check_equal(run.stdout, "plain\n", "stdout" + run.describe())
+        check_equal(run.code, 3, "exit code" + run.describe())
 
 
 @case
