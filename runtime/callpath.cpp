@@ -491,7 +491,7 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
     const OwnSamples own(thread);
-    thread->in_dwell = true;
+    thread->in_dwell.begin();
     FoundPath found{0, false};
     void** buffer = frame_buffer(thread);
     if (buffer != nullptr) {
@@ -518,7 +518,7 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
         }
     }
     if (found.node == 0 && !found.foreign) thread->record->dropped += 1;
-    thread->in_dwell = false;
+    thread->in_dwell.end();
     errno = saved_errno;
     thread->slow_ticks += now_ticks() - start;
     return found;

@@ -205,7 +205,7 @@ class NamingWork {
     NamingWork() : thread_(t_thread), start_(now_ticks()), saved_errno_(errno) {
         if (thread_ == nullptr) return;
         was_in_dwell_ = thread_->in_dwell;
-        thread_->in_dwell = true;
+        thread_->in_dwell.begin();
     }
     ~NamingWork() {
         errno = saved_errno_;
@@ -220,7 +220,7 @@ class NamingWork {
     Thread* thread_;
     uint64_t start_;
     int saved_errno_;
-    bool was_in_dwell_ = false;
+    AtWork was_in_dwell_;
 };
 
 // Its board, which the caller releases.

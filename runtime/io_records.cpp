@@ -49,10 +49,10 @@ class SlowWork {
     explicit SlowWork(Thread* thread)
         : thread_(thread), saved_errno_(errno), start_ticks_(now_ticks()) {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
-        thread_->in_dwell = true;
+        thread_->in_dwell.begin();
     }
     ~SlowWork() {
-        thread_->in_dwell = false;
+        thread_->in_dwell.end();
         thread_->slow_ticks += now_ticks() - start_ticks_;
         pthread_setcancelstate(cancel_state_, nullptr);
         errno = saved_errno_;

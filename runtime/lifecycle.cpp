@@ -396,9 +396,9 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
         if (thread != nullptr) {
             const OwnSamples samples(thread);
             const OwnCounts counts(thread);
-            thread->in_dwell = true;
+            thread->in_dwell.begin();
             finish_init(recorded ? &state : nullptr);
-            thread->in_dwell = false;
+            thread->in_dwell.end();
         } else {
             finish_init(nullptr);
         }

@@ -114,7 +114,7 @@ CellIndex forked_node(OmpStep* step, uint64_t row, uint64_t address, const Frame
     } else {
         const uint64_t slow_before = thread->slow_ticks;
         node = find_path(thread, frame, number, anchor, kMpiForm).node;
-        thread->in_dwell = true;
+        thread->in_dwell.begin();
         if (step->slow) thread->slow_ticks = slow_before;  // it is in the step's
     }
     return of_code && node != 0 ? omp_node(step, node, row) : node;

@@ -20,7 +20,7 @@ bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches) {
     step->thread = thread;
     step->slow = true;
     step->saved_errno = errno;
-    thread->in_dwell = true;
+    thread->in_dwell.begin();
     const uint64_t resets = thread->resets;
     const bool settled = settle(thread, frame, step->now);
     if (thread->resets != resets) step->now = now_ticks();  // what was lost before is forgotten
@@ -36,7 +36,7 @@ void end_slow_step(OmpStep* step) {
     Thread* const thread = step->thread;
     // While recording is off no time is anyone's.
     if (live_ticket() != 0) thread->slow_ticks += now_ticks() - step->now;
-    thread->in_dwell = false;
+    thread->in_dwell.end();
     errno = step->saved_errno;
 }
 

@@ -297,7 +297,7 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     const uint32_t limit = g_process.options.probe_limit;
     const auto permille =
         static_cast<uint64_t>(1000.0 * static_cast<double>(lost) / static_cast<double>(elapsed));
-    thread->in_dwell = true;
+    thread->in_dwell.begin();
     bool rarer = false;  // what is left may come so rarely that the old window would take long
     if (limit != 0 && permille > limit) {
         // A site that only counts was entered under the innermost entry, another one just left.
@@ -324,7 +324,7 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     const uint64_t after = now_ticks();
     thread->control_ticks = after;
     thread->slow_ticks += after - now;
-    thread->in_dwell = false;
+    thread->in_dwell.end();
 }
 
 void control_code(Thread* thread, KnownChild* known) {

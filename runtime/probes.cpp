@@ -36,9 +36,11 @@ Thread* attach_now() {
 }
 
 // False where probes at `frame` only count: in signal handlers that interrupt dwell, after vfork,
-// and in what a communication statement calls. When that was left by a throw, this notices.
+// and in what a communication statement calls. When one of these was left by a throw or a jump,
+// this notices.
 bool may_record(Thread* thread, uint64_t frame) {
-    if (thread->in_dwell || thread->vforked || t_busy != 0) return false;
+    if (thread->vforked || t_busy != 0) return false;
+    if (thread->in_dwell && !goes_on_after_jump(thread, frame)) return false;
     if (thread->open == nullptr) return true;
     if (frame < reinterpret_cast<uint64_t>(thread->open) || !lies_on(thread->stacks[0], frame)) {
         return false;
@@ -329,11 +331,11 @@ void count_down(Thread* thread, const SiteRow* row, const uint64_t* slot) {
 
 // Left while the process pauses: its time ended when that began, and nothing of this costs any.
 void leave_in_pause(Thread* thread, const SiteRow* row, uint64_t iterations) {
-    thread->in_dwell = true;
+    thread->in_dwell.begin();
     Node* node = counting_node(thread->on, thread->on.top);
     if (row->kind == SiteKind::kLoop) cell_at<ProbePart>(node->part)->iterations += iterations;
     close_entry(thread, g_live->pause_start, false);
-    thread->in_dwell = false;
+    thread->in_dwell.end();
 }
 
 }  // namespace

@@ -136,16 +136,16 @@ __attribute__((always_inline)) inline bool is_usual(const Thread* thread) {
 __attribute__((always_inline)) inline bool begin_change(Thread* thread) {
     if (thread == nullptr || thread->in_dwell) [[unlikely]]
         return false;
-    thread->in_dwell = true;
+    thread->in_dwell.begin();
     asm volatile("" ::: "memory");
     if (is_usual(thread)) [[likely]]
         return true;
-    thread->in_dwell = false;
+    thread->in_dwell.end();
     return false;
 }
 __attribute__((always_inline)) inline void end_change(Thread* thread) {
     asm volatile("" ::: "memory");
-    thread->in_dwell = false;
+    thread->in_dwell.end();
 }
 
 // The same on the stack that `frame` lies on, when no entry is of a frame at or below it, which is
@@ -252,12 +252,12 @@ inline void pop_called(Thread* thread, uint64_t now) {
 class SlowProbe {
   public:
     explicit SlowProbe(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {
-        thread_->in_dwell = true;
+        thread_->in_dwell.begin();
     }
     ~SlowProbe() {
         // While recording is off no time is anyone's.
         if (live_ticket() != 0) thread_->slow_ticks += now_ticks() - start_;
-        thread_->in_dwell = false;
+        thread_->in_dwell.end();
         errno = errno_;
     }
     SlowProbe(const SlowProbe&) = delete;
@@ -278,6 +278,11 @@ class SlowProbe {
 Thread* probing_thread(uint64_t frame);
 Thread* recording_thread(uint64_t frame);
 Thread* entered_thread(uint64_t frame);
+
+// The thread is marked as at work. A signal handler that interrupts a probe and is left by
+// siglongjmp ends that work without a trace. Where what arrives at `frame` proves it, the thread
+// records again from here on, and true is returned; the probe that was lost counts as missed.
+bool goes_on_after_jump(Thread* thread, uint64_t frame);  // probe_jumps.cpp
 
 // Makes `frame`'s stack the one that the thread is on. What runs on another stack hangs under the
 // node that the thread's own stack had open where it was first resumed, and when that is over under

@@ -107,14 +107,14 @@ uint32_t find_peer(Thread* thread, MPI_Comm comm, int rank) {
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
     const uint64_t epoch = g_process.comm_epoch.load(std::memory_order_relaxed);
-    thread->in_dwell = true;
+    thread->in_dwell.begin();
     uint32_t peer = kNoPeer;
     {
         const SlowLock lock;
         const CommRanks* ranks = ranks_of(comm);
         if (ranks != nullptr) peer = peer_in_group(ranks->group, rank);
     }
-    thread->in_dwell = false;
+    thread->in_dwell.end();
     cache(thread, reinterpret_cast<uintptr_t>(comm), rank, epoch, peer);
     errno = saved_errno;
     thread->slow_ticks += now_ticks() - start;
@@ -137,27 +137,27 @@ uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank) {
         thread->ranks[(handle / 64 + static_cast<uintptr_t>(rank)) & (kRankEntries - 1)];
     if (known.comm == handle && known.rank == rank && known.epoch == epoch) return known.peer;
     const uint64_t start = now_ticks();
-    thread->in_dwell = true;
+    thread->in_dwell.begin();
     uint32_t peer = kNoPeer;
     MPI_Group group = nullptr;
     if (g_mpi.Win_get_group(win, &group) == MPI_SUCCESS) {
         peer = peer_of_group(thread, group, rank);
         g_mpi.Group_free(&group);
     }
-    thread->in_dwell = false;
+    thread->in_dwell.end();
     cache(thread, handle, rank, epoch, peer);
     thread->slow_ticks += now_ticks() - start;
     return peer;
 }
 
 uint32_t peer_of_group(Thread* thread, MPI_Group group, int rank) {
-    thread->in_dwell = true;
+    thread->in_dwell.begin();
     uint32_t peer = kNoPeer;
     {
         const SlowLock lock;
         peer = peer_in_group(group, rank);
     }
-    thread->in_dwell = false;
+    thread->in_dwell.end();
     return peer;
 }
 

@@ -138,7 +138,9 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
     Thread* thread = t_thread;
     if (thread == nullptr) thread = attach_thread();
     if (thread == nullptr && holds_receives()) post_held();
-    if (thread == nullptr || thread->in_dwell) return nullptr;
+    if (thread == nullptr) return nullptr;
+    if (thread->in_dwell && !goes_on_after_jump(thread, reinterpret_cast<uint64_t>(frame)))
+        return nullptr;
     thread->calls += 1;
     if (thread->open != nullptr) {
         if (is_nested(thread, frame)) return nullptr;

@@ -181,7 +181,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
     const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
     if (head == thread->ring_seen) return;
     const int saved_errno = errno;
-    thread->in_dwell = true;
+    thread->in_dwell.begin();
     uint64_t tail = thread->ring_seen;
     while (tail < head) {
         perf_event_header header;
@@ -208,7 +208,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
     note_usage_at_times(start);
     thread->own_from = head;
     thread->own_to = __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE);
-    thread->in_dwell = false;
+    thread->in_dwell.end();
     errno = saved_errno;
     thread->slow_ticks += now_ticks() - start;
 }

@@ -206,13 +206,38 @@ struct Call;
 struct IoStatement;
 struct Poll;
 
+// Whether dwell is at work on a thread, and from where on its stack: the low half of the stack
+// pointer at begin(), which tells later that the work was left by a jump (probe_jumps.cpp).
+class AtWork {
+  public:
+    // One store. A stack pointer whose low half is 0 would not be seen: of the half a billion that
+    // are possible one, and what is lost is that a handler's probes are kept apart.
+    __attribute__((always_inline)) void begin() {
+#if defined(__x86_64__)
+        asm volatile("movl %%esp, %0" : "=m"(from_));
+#else
+        from_ = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+#endif
+    }
+    __attribute__((always_inline)) void end() { from_ = 0; }
+    __attribute__((always_inline)) explicit operator bool() const { return from_ != 0; }
+    // The address on the stack of `near` where it began; they are less than 2 GiB apart.
+    uint64_t where(uint64_t near) const {
+        const auto apart = static_cast<int32_t>(from_ - static_cast<uint32_t>(near));
+        return near + static_cast<uint64_t>(int64_t{apart});
+    }
+
+  private:
+    uint32_t from_ = 0;
+};
+
 // What calls, polls and probes use comes first: while a program computes all of it leaves the
 // caches, and each line that is fetched again costs as much as the rest of a call.
 struct alignas(64) Thread {
     ThreadRecord* record;
     Call* open;                 // outermost communication statement under way, or null
     CellIndex last;             // communication node left last, 0 at the start
-    bool in_dwell;              // slow work under way: calls made meanwhile only pass
+    AtWork in_dwell;            // calls made meanwhile only pass
     uint64_t last_ticks;        // real ticks when it was left
     uint64_t slow_ticks;        // slow work since then: not computation
     uint64_t epoch;             // of the live page, as last seen
@@ -355,6 +380,19 @@ inline uint64_t settled_ticks() {
     return now_ticks();
 }
 
+// While one lives no signal handler of the program runs on the thread, which might leave by a jump.
+// Signals that tell of an error in the code itself are let through. Two system calls.
+class SignalsHeld {
+  public:
+    SignalsHeld();
+    ~SignalsHeld();
+    SignalsHeld(const SignalsHeld&) = delete;
+    SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+  private:
+    uint64_t before_;  // the kernel's mask
+};
+
 // Held for slow work only, by a thread that never blocks while it has it.
 class SlowLock {
   public:
@@ -367,6 +405,7 @@ class SlowLock {
 
   private:
     static void wait();
+    SignalsHeld held_;
     Busy busy_;  // set before the lock is taken, and until it is free again
 };
 

@@ -1,6 +1,7 @@
 // Threads come and go here: each has its own state and its own record (DESIGN 3).
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -28,6 +29,19 @@ constinit thread_local Thread* t_thread = nullptr;
 constinit thread_local uint32_t t_busy = 0;
 
 static_assert(std::is_trivially_destructible_v<Thread>);
+
+// The C library's own masks leave out the signals that end a thread at once.
+SignalsHeld::SignalsHeld() {
+    constexpr auto bit = [](int signal) { return uint64_t{1} << (signal - 1); };
+    constexpr uint64_t kErrors = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) |
+                                 bit(SIGTRAP) | bit(SIGABRT) | bit(SIGSYS);
+    const uint64_t all = ~kErrors;
+    before_ = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof(before_));
+}
+SignalsHeld::~SignalsHeld() {
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof(before_));
+}
 
 void SlowLock::wait() { sched_yield(); }
 
@@ -116,7 +130,7 @@ Thread* attach_thread() {
     // Time that nobody used between two owners of a record is no computation.
     thread->open = nullptr;
     thread->io = nullptr;
-    thread->in_dwell = false;
+    thread->in_dwell.end();
     thread->omp.depth = 0;
     thread->omp.has_parked = false;
     thread->omp.is_leaving = false;

@@ -529,7 +529,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_rest_of_causes();
     notes.add_count(
         &ProfileRank::probes_missed, "probe",
-        "were met in signal handlers, after vfork, or after a jump out of a handler that "
+        "were met in signal handlers, after vfork, or soon after a jump out of a handler that "
         "interrupted a probe: what they enter is not shown");
     notes.add_count(&ProfileRank::probes_dropped, "probe",
                     "had no room for what they enter: it is not counted");

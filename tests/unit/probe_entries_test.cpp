@@ -172,6 +172,71 @@ TEST_P(ProbeInterrupted, AfterEachInstruction) {
     expect_at_rest();
 }
 
+sigjmp_buf g_away;
+uint64_t g_left = 0;  // instructions until the handler jumps
+
+void jump_after_instructions(int) {
+    g_handled = g_handled + 1;
+    // Not while the lock is held: every other signal waits for its end.
+    if (g_handled >= g_left && t_busy == 0) siglongjmp(g_away, 1);
+}
+
+// A handler that jumps out of a probe after each of its instructions, of the slow way and of the
+// fast one: what follows is recorded as ever.
+TEST_P(ProbeInterrupted, LeftByAJumpAfterEachInstruction) {
+    std::vector<char> memory(1 << 16);
+    stack_t stack = {memory.data(), 0, memory.size()};
+    stack_t old_stack;
+    sigaltstack(&stack, &old_stack);
+    struct sigaction action = {};
+    struct sigaction old_action = {};
+    action.sa_handler = jump_after_instructions;
+    action.sa_flags = GetParam() ? SA_ONSTACK : 0;
+    sigaction(SIGTRAP, &action, &old_action);
+
+    Frames frames;
+    volatile uint64_t whole = 0;  // rounds in which the probes came to their end
+    volatile uint64_t round = 0;
+    while (whole < 2 && round < 20000) {
+        const bool fast = whole == 1;
+        frames.enter(kR, 1, 16);
+        if (fast) {
+            frames.enter(kP, 2, 32);
+            frames.leave(kP, 2);
+        }
+        g_handled = 0;
+        g_left = fast ? g_left + 1 : 5 * round + 1;  // the slow way is long
+        round = round + 1;
+        if (sigsetjmp(g_away, 1) == 0) {
+            step(true);
+            frames.enter(kP, 2, 32);
+            frames.leave(kP, 2);
+            step(false);
+            whole = whole + 1;
+            g_left = 0;
+        }
+        frames.leave(kR, 1);
+        frames.enter(kQ, 1, 48);
+        frames.loop_enter(kQLoop, 1);
+        frames.loop_leave(kQLoop, 1, 2);
+        frames.leave(kQ, 1);
+        ASSERT_FALSE(thread()->in_dwell)
+            << "round " << round << " of the " << (fast ? "fast" : "slow") << " way";
+    }
+    sigaction(SIGTRAP, &old_action, nullptr);
+    sigaltstack(&old_stack, nullptr);
+
+    ASSERT_EQ(whole, 2u);
+    EXPECT_GT(round, 200u);
+    const Node* q = find({from(48), at_site(kQ)});
+    EXPECT_EQ(q->count, round);
+    EXPECT_EQ(part(find_from(q, {at_site(kQLoop)})).iterations, 2 * round);
+    EXPECT_EQ(find({from(16), at_site(kR)})->count, round);
+    EXPECT_GT(record().probes_missed, 100u);
+    EXPECT_LE(record().probes_missed, round);
+    expect_at_rest();
+}
+
 INSTANTIATE_TEST_SUITE_P(Stack, ProbeInterrupted, testing::Bool());
 #endif
 
