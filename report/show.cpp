@@ -28,6 +28,7 @@ namespace fs = std::filesystem;
 constexpr const char* kProfileFile = "profile.json";
 constexpr int kDefaultWidth = 100;
 constexpr int kLeastWidth = 60;
+constexpr auto kNever = fs::file_time_type::min();
 constexpr int kUsageError = 2;  // what was named is no profile, or not in it
 
 // The dwell-*/profile.json in the working directory that was written last.
@@ -54,14 +55,21 @@ tl::expected<fs::path, std::string> find_profile(const std::string& source) {
     }
     std::error_code error;
     if (!fs::is_directory(source, error)) return fs::path(source);
-    if (fs::exists(fs::path(source) / kProfileFile, error)) return fs::path(source) / kProfileFile;
+    const fs::path profile = fs::path(source) / kProfileFile;
+    const bool found = fs::exists(profile, error);
+    const fs::file_time_type made = found ? fs::last_write_time(profile, error) : kNever;
     for (const fs::directory_entry& entry : fs::directory_iterator(source, error)) {
         const std::string name = entry.path().filename().string();
-        if (name == "merged" || name.compare(0, 5, "rank.") == 0) {
-            return tl::make_unexpected(source + " holds records, no profile; type: dwell recover " +
-                                       source);
+        if (name != "merged" && name.compare(0, 5, "rank.") != 0) continue;
+        const std::string remedy = "; type: dwell recover " + source;
+        if (!found) return tl::make_unexpected(source + " holds records, no profile" + remedy);
+        if (fs::last_write_time(entry, error) > made) {
+            say(source + " also holds records of a later run, which are not in what is shown" +
+                remedy);
+            break;
         }
     }
+    if (found) return profile;
     return tl::make_unexpected(source + " holds no " + kProfileFile);
 }
 

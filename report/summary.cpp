@@ -124,8 +124,10 @@ bool is_above_limit(const Profile& profile, const Job& job) {
 std::string clocks_text(const Profile& profile, const Job& job, bool utf8) {
     const auto real_ns = static_cast<double>(job.real_ns);
     const auto intrusion_ns = static_cast<double>(job.intrusion_ns);
-    std::string text = fmt::format("intrusion {:.2g} % taken out: {} of {} real time",
-                                   real_ns == 0 ? 0 : 100 * intrusion_ns / real_ns,
+    const double share = real_ns == 0 ? 0 : 100 * intrusion_ns / real_ns;
+    const std::string digits =
+        share < 10 ? fmt::format("{:.2g}", share) : fmt::format("{:.0f}", share);
+    std::string text = fmt::format("intrusion {} % taken out: {} of {} real time", digits,
                                    time_text(intrusion_ns, utf8), time_text(real_ns, utf8));
     if (is_above_limit(profile, job)) text += ", dwell's start included";
     if (job.own_ns != job.intrusion_ns) {

@@ -74,6 +74,10 @@ bool read_io(bool* io) {
     return read_choice("DWELL_IO", "on, off", io, {{"off", false}, {"on", true}});
 }
 
+bool read_flag(const char* name, bool* flag) {
+    return read_choice(name, "0, 1", flag, {{"0", false}, {"1", true}});
+}
+
 bool read_metrics(char* metrics, size_t size) {
     const char* text = getenv("DWELL_METRICS");
     if (text == nullptr || *text == '\0' || strcmp(text, "off") == 0) return true;
@@ -122,7 +126,8 @@ bool read_options(Options* options) {
                       read_number("DWELL_MERGE_TIMEOUT", 1, 86400, &options->merge_timeout_s) &&
                       read_number("DWELL_PROBE_LIMIT", 1, 1000, &options->probe_limit, "off") &&
                       read_wait(&options->wait) && read_omp(&options->omp) &&
-                      read_io(&options->io) &&
+                      read_io(&options->io) && read_flag("DWELL_QUIET", &options->quiet) &&
+                      read_flag("DWELL_PRESERVE_ORDER", &options->preserve_order) &&
                       read_metrics(options->metrics, sizeof(options->metrics)) &&
                       read_inject(options->inject, sizeof(options->inject));
     const char* enable = getenv("DWELL_ENABLE");
@@ -130,10 +135,6 @@ bool read_options(Options* options) {
         strcpy(options->enable, enable);
     }
     options->sample_is_asked_for = getenv("DWELL_SAMPLE") != nullptr;
-    const char* quiet = getenv("DWELL_QUIET");
-    options->quiet = quiet != nullptr && *quiet != '\0' && strcmp(quiet, "0") != 0;
-    const char* order = getenv("DWELL_PRESERVE_ORDER");
-    options->preserve_order = order != nullptr && *order != '\0' && strcmp(order, "0") != 0;
     const char* out = getenv("DWELL_OUT");
     if (out != nullptr && strlen(out) < sizeof(options->out)) strcpy(options->out, out);
     return good;

@@ -49,6 +49,13 @@ uint64_t two_digits(uint64_t count) {
 
 const char* plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
+// `part` of `whole`, at least two digits of it: "0.12 %", "99.8 %".
+std::string percent(uint64_t part, uint64_t whole) {
+    const double share =
+        100 * static_cast<double>(part) / static_cast<double>(std::max<uint64_t>(whole, 1));
+    return share < 10 ? fmt::format("{:.2g} %", share) : fmt::format("{:.1f} %", share);
+}
+
 class Notes {
   public:
     explicit Notes(const Profile& profile) : profile_(profile) {}
@@ -271,11 +278,9 @@ class Notes {
         }
         if (unknown_ns == 0) return;
         add(
-            fmt::format("what a partner was doing is not known in {} case{}, {:.2g} % of the known "
+            fmt::format("what a partner was doing is not known in {} case{}, {} of the known "
                         "sync delay",
-                        places, plural(places),
-                        100 * static_cast<double>(unknown_ns) /
-                            static_cast<double>(std::max<uint64_t>(profile_.sync_ns, 1))));
+                        places, plural(places), percent(unknown_ns, profile_.sync_ns)));
     }
 
     // Each thread, and the merge, keeps the causes of waiting up to a limit.
@@ -292,9 +297,8 @@ class Notes {
         double real_ns = 0;
         for (const ProfileRank& rank : profile_.ranks) real_ns += static_cast<double>(rank.real_ns);
         if (rest_ns == 0 || static_cast<double>(rest_ns) < kNotableRest * real_ns) return;
-        add(fmt::format(
-            "what caused {} wait{} is not known or kept, {:.2g} % of the known sync delay", waits,
-            plural(waits), 100 * static_cast<double>(rest_ns) / static_cast<double>(all_ns)));
+        add(fmt::format("what caused {} wait{} is not known or kept, {} of the known sync delay",
+                        waits, plural(waits), percent(rest_ns, all_ns)));
     }
 
     void add_failed_calls() {
@@ -383,11 +387,10 @@ class Notes {
     void add_overruns(const Overruns& overruns) {
         const auto total_ns = static_cast<double>(profile_.total_ns);
         if (static_cast<double>(overruns.ns) <= kNotableOverrun * total_ns) return;
-        add(
-            fmt::format("in {} place{} what lies inside took longer than the probes around it say, "
-                        "in all {:.2g} % of the time: the larger time is shown",
-                        overruns.count, plural(overruns.count),
-                        100 * static_cast<double>(overruns.ns) / total_ns));
+        add(fmt::format(
+            "in {} place{} what lies inside took longer than the probes around it say, "
+            "in all {} of the time: the larger time is shown",
+            overruns.count, plural(overruns.count), percent(overruns.ns, profile_.total_ns)));
     }
 
     void add_modules(const LineResolver& lines, const std::set<uint32_t>& used) {

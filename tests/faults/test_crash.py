@@ -263,6 +263,21 @@ def damaged_records():
 
 
 @case
+def crash_after_a_profile():
+    """A run that is killed after another one wrote its profile into the same directory: the report
+    shows that one, and says that there are records of a later run."""
+    out = scratch("out")
+    run_observed([program("ring")], 2, out)
+    before = execute([DWELL, "report", out])
+    check_equal((before.code, before.stderr), (0, ""), "report of the first" + before.describe())
+    run_observed([program("dies"), "kill", scratch("said")], 2, out)
+    after = execute([DWELL, "report", out])
+    check_equal((after.code, after.stdout), (0, before.stdout), "the first" + after.describe())
+    check("records of a later run" in after.stderr and "dwell recover" in after.stderr,
+          "nothing is said" + after.describe())
+
+
+@case
 def recover_without_records():
     """A directory without records: exit 1 and a line."""
     os.mkdir(scratch("empty"))

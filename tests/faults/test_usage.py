@@ -51,6 +51,10 @@ def bad_variable_without_run():
     same_result(plain, run)
     check("DWELL_CALLPATH" in run.stderr, "no warning" + run.describe())
     check(not [n for n in os.listdir(scratch()) if n.startswith("dwell-")], "was observed")
+    for name in ("DWELL_QUIET", "DWELL_PRESERVE_ORDER"):
+        run = execute(mpirun(1, program("ring")), cwd=scratch(),
+                      env={"LD_PRELOAD": LIBRARY, name: "maybe"})
+        check(f"{name}=maybe is none of 0, 1" in run.stderr, f"{name}" + run.describe())
 
 
 @case
