@@ -232,10 +232,13 @@ bool is_target_row(uint64_t row) {
     return (row & kRowOmp) != 0 && is_omp_target(static_cast<uint16_t>(construct));
 }
 
+// Procedures, loops and blocks may be open in the construct, as the program's own loop over its
+// chunks is where it was compiled with probes.
 void add_chunks(const Thread* thread, const Chunks& more) {
-    const ProbeEntry* const top = thread->on.top;
-    if ((top->row & kRowOmp) == 0 || !is_booked(top)) return;
-    OmpPart* const part = omp_part(top->node);
+    const ProbeEntry* construct = thread->on.top;
+    while ((construct->row & kRowOmp) == 0 && construct != thread->on.base) --construct;
+    if ((construct->row & kRowOmp) == 0 || !is_booked(construct)) return;
+    OmpPart* const part = omp_part(construct->node);
     part->iterations += more.iterations;
     part->chunks += more.chunks;
 }

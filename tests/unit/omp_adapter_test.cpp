@@ -434,6 +434,27 @@ TEST_F(OpenMp, LoopsHoldIterationsAndChunks) {
     EXPECT_EQ(part(dynamic).chunks, 2u);
 }
 
+// As where the program's own loop over them was compiled with probes.
+TEST_F(OpenMp, ChunksCountForTheLoopThatWhatIsOpenLiesIn) {
+    g_omp_tells_chunks = true;
+    omp_loop_begin(OmpConstruct::kDynamicLoop, place(18), 100);
+    omp_chunk(3);
+    constexpr uint64_t kSomeRow = 64;
+    push_unbooked(t_thread, kSomeRow, t_thread->on.top->frame);
+    push_unbooked(t_thread, kSomeRow, t_thread->on.top->frame);
+    omp_chunk(4);
+    pop_unbooked(t_thread);
+    pop_unbooked(t_thread);
+    omp_end(OmpConstruct::kDynamicLoop);
+    push_unbooked(t_thread, kSomeRow, t_thread->on.top->frame);
+    omp_chunk(5);  // of no loop
+    pop_unbooked(t_thread);
+    g_omp_tells_chunks = false;
+    const Node* dynamic = child(root(t_thread), OmpConstruct::kDynamicLoop, place(18));
+    EXPECT_EQ(part(dynamic).iterations, 7u);
+    EXPECT_EQ(part(dynamic).chunks, 2u);
+}
+
 // What thread `index` of `threads` has of a loop in static chunks.
 struct Share {
     uint64_t iterations;
