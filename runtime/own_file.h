@@ -4,7 +4,7 @@
 // checks that the number still stands for the file. Between the check and the use another thread
 // could still take the number: then what it opened within that microsecond grows.
 //
-// Signal safety: all but open() are async-signal-safe. Thread safety: those who call is_ours(),
+// Signal safety: all are async-signal-safe. Thread safety: those who call is_ours(),
 // reserve() and close() keep apart; both users hold SlowLock or run while one thread does.
 #ifndef DWELL_RUNTIME_OWN_FILE_H_
 #define DWELL_RUNTIME_OWN_FILE_H_

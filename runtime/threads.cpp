@@ -30,11 +30,14 @@ constinit thread_local uint32_t t_busy = 0;
 
 static_assert(std::is_trivially_destructible_v<Thread>);
 
+// In the kernel's mask.
+static constexpr uint64_t bit_of(int signal) { return uint64_t{1} << (signal - 1); }
+
 // The C library's own masks leave out the signals that end a thread at once.
 SignalsHeld::SignalsHeld() {
-    constexpr auto bit = [](int signal) { return uint64_t{1} << (signal - 1); };
-    constexpr uint64_t kErrors = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) |
-                                 bit(SIGTRAP) | bit(SIGABRT) | bit(SIGSYS);
+    constexpr uint64_t kErrors = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) |
+                                 bit_of(SIGILL) | bit_of(SIGTRAP) | bit_of(SIGABRT) |
+                                 bit_of(SIGSYS);
     const uint64_t all = ~kErrors;
     before_ = 0;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof(before_));
