@@ -6,6 +6,7 @@ import os
 from harness import (DWELL, LIBRARY, case, check, check_equal, execute, kept_records, main, mpirun,
                      scratch)
 from probed_program import Tree, build, line_of, observe
+from test_openmp import nodes_at
 
 LEVELS = ("-O0", "-O2", "-O3")
 # What is written stays where it is written: then counts do not depend on the level.
@@ -242,6 +243,20 @@ def openmp():
             threads = {row["thread"] for row in tree.profile.csv("--per-rank")
                        if row["name"] == "share" and row["kind"] == "proc"}
             check_equal(len(threads), 2, "threads")
+
+
+@case
+def chunks():
+    """Chunks and iterations of loops of OpenMP are all counted for these, whatever the program has
+    open where it takes the next chunk. Of gcc: libomp 14 tells neither."""
+    for level in LEVELS:
+        profile = observe([build("gcc", "chunks.c", ("-g", level, "-fopenmp"), "a.out")]).profile
+        (_, dynamic), = nodes_at(profile, "for dynamic")
+        check_equal((dynamic["count"], dynamic["iterations"], dynamic["chunks"]), (2, 24, 6),
+                    f"dynamic loop at {level}")
+        (_, guided), = nodes_at(profile, "for guided")
+        check_equal((guided["count"], guided["iterations"]), (2, 50), f"guided loop at {level}")
+        check(guided["chunks"] <= 25, f"chunks of at least 2 iterations: {guided['chunks']}")
 
 
 @case
