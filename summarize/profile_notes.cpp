@@ -49,11 +49,11 @@ uint64_t two_digits(uint64_t count) {
 
 const char* plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
-// `part` of `whole`, at least two digits of it: "0.12 %", "99.8 %".
+// `part` of `whole`: "0.12 %", "20 %", "100 %".
 std::string percent(uint64_t part, uint64_t whole) {
     const double share =
         100 * static_cast<double>(part) / static_cast<double>(std::max<uint64_t>(whole, 1));
-    return share < 10 ? fmt::format("{:.2g} %", share) : fmt::format("{:.1f} %", share);
+    return share < 10 ? fmt::format("{:.2g} %", share) : fmt::format("{:.0f} %", share);
 }
 
 class Notes {
