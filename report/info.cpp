@@ -101,10 +101,13 @@ std::vector<Finding> find_papi() {
                               "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_FP_OPS"}) {
         const bool works = papi.try_event(event) == Papi::kOk;
         const bool software = std::string(event).compare(0, 6, "perf::") == 0;
-        findings.push_back({std::string("  ") + event, works, works ? "works" : "cannot be counted",
-                            works      ? ""
-                            : software ? "lower /proc/sys/kernel/perf_event_paranoid to 2"
-                                       : "needs a processor, or virtual machine, with counters"});
+        findings.push_back(
+            {std::string("  ") + event, works, works ? "works" : "cannot be counted",
+             works ? ""
+             : software
+                 ? "lower /proc/sys/kernel/perf_event_paranoid to 2; if it is, this PAPI does not "
+                   "know the processor"
+                 : "needs a processor, or virtual machine, with counters"});
     }
     return findings;
 }

@@ -206,7 +206,8 @@ void open_metrics(Thread* thread) {
     } else if (g_events == 0 && says_it()) {
         warn(
             "nothing can be counted here, not even by the kernel (kernel.perf_event_paranoid above "
-            "2, or a container without perf_event_open): no metrics, the rest works");
+            "2, a container without perf_event_open, or a processor that PAPI does not know): no "
+            "metrics, the rest works");
     }
     if (g_events == 0) return;
     if (g_multiplexed) {
