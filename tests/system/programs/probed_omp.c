@@ -14,7 +14,7 @@ int main(void) {
 #pragma omp parallel num_threads(2)
 #pragma omp single
     for (int t = 0; t < 4; t++) {
-#pragma omp task
+#pragma omp task depend(inout : values)
         for (int i = 0; i < 10; i++) {
             values[i] += t;
         }
