@@ -441,7 +441,9 @@ int frames_in_path(const Thread* thread, const Frame* frame, const Path& path, b
         *met = frames > path.glue && frames <= path.frames;
         return *met ? frames : path.glue + 1;
     }
-    if (thread->on.top == thread->on.base && thread->on_number == 0) return path.frames;
+    // Nothing but blocks is open: they stand for no frame.
+    if (thread->on.top->frame == thread->on.base->frame && thread->on_number == 0)
+        return path.frames;
     const int frames = frames_to(frame, thread->on.top->frame);
     *met = frames > path.glue && frames <= path.frames;
     return *met ? frames : frames == 0 ? path.glue + 1 : path.frames;

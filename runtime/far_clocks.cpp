@@ -44,10 +44,12 @@ int first_place_here() {
 }
 
 bool send_told(const Told& told, int to) {
-    return send_bytes(reinterpret_cast<const char*>(&told), sizeof(told), to, kClockTag);
+    return send_bytes(reinterpret_cast<const char*>(&told), sizeof(told), to, kClockTag,
+                      private_deadline());
 }
 bool receive_told(Told* told, int from) {
-    return receive_bytes(reinterpret_cast<char*>(told), sizeof(*told), from, kClockTag);
+    return receive_bytes(reinterpret_cast<char*>(told), sizeof(*told), from, kClockTag,
+                         private_deadline());
 }
 
 // The first rank: answers all hosts, one after the other, as they come.
@@ -95,9 +97,9 @@ bool tell_host(const Spread& spread) {
     bool told = true;
     for (int place = g_observed.place + 1; place < g_observed.count; ++place) {
         if (!is_neighbour(static_cast<uint32_t>(g_observed.ranks[place]))) continue;
-        told =
-            send_bytes(reinterpret_cast<const char*>(&spread), sizeof(spread), place, kClockTag) &&
-            told;
+        told = send_bytes(reinterpret_cast<const char*>(&spread), sizeof(spread), place, kClockTag,
+                          private_deadline()) &&
+               told;
     }
     return told;
 }
@@ -133,7 +135,8 @@ void relate_clocks() {
         if (!good) spread.bound = 0;
         good = tell_host(spread) && good;
     } else {
-        good = receive_bytes(reinterpret_cast<char*>(&spread), sizeof(spread), first, kClockTag) &&
+        good = receive_bytes(reinterpret_cast<char*>(&spread), sizeof(spread), first, kClockTag,
+                             private_deadline()) &&
                spread.bound != 0;
     }
     g_clock = {spread.own, spread.reference, spread.excess};

@@ -37,7 +37,7 @@ struct TreeSizes {
 bool receive_tree(int from, Merged* merged) {
     TreeSizes sizes{};
     const auto receive = [from](void* bytes, uint64_t size) {
-        return receive_bytes(static_cast<char*>(bytes), size, from, kMergeTag);
+        return receive_bytes(static_cast<char*>(bytes), size, from, kMergeTag, private_deadline());
     };
     if (!receive(&sizes, sizeof(sizes)) || sizes.head == 0) return false;
     GrowArray<char> head, ranks;
@@ -51,7 +51,7 @@ bool receive_tree(int from, Merged* merged) {
 bool send_tree(int to, const Merged& merged) {
     GrowArray<char> head;
     const auto send = [to](const void* bytes, uint64_t size) {
-        return send_bytes(static_cast<const char*>(bytes), size, to, kMergeTag);
+        return send_bytes(static_cast<const char*>(bytes), size, to, kMergeTag, private_deadline());
     };
     TreeSizes sizes{0, merged.ranks.bytes()};
     if (serialize_head(merged, &head)) sizes.head = head.size();
@@ -69,18 +69,6 @@ bool reduce(Merged* merged, bool* complete) {
         }
     }
     return true;
-}
-
-// The way back: what the first place says in `word` reaches all; 0 where it does not in time.
-void spread(char* word) {
-    int step = 1;
-    while (step < g_observed.count && (g_observed.place & step) == 0) step *= 2;
-    if (g_observed.place != 0 && !receive_bytes(word, 1, g_observed.place - step, kResultTag))
-        *word = 0;
-    for (step /= 2; step >= 1; step /= 2) {
-        if (g_observed.place + step < g_observed.count)
-            send_bytes(word, 1, g_observed.place + step, kResultTag);
-    }
 }
 
 bool write_all(int file, const char* bytes, size_t size) {
@@ -191,7 +179,7 @@ void merge_observed() {
     const bool done = merge_records(&complete);
     if (g_observed.place != 0 && !done) return;
     char outcome = done && complete ? 1 : 0;  // everything is on disk: record files may go
-    spread(&outcome);
+    spread_over_observed(&outcome, 1, private_deadline());
     if (outcome != 0) {
         unlink(g_process.record_path);
         rmdir(g_process.record_dir);  // empty on hosts without the first place
@@ -200,7 +188,7 @@ void merge_observed() {
     // Only now may the other ranks go on: when one of them exits with an error, launchers end the
     // job, and would end the report too.
     char finished = 1;
-    spread(&finished);
+    spread_over_observed(&finished, 1, private_deadline());
 }
 
 }  // namespace dwell

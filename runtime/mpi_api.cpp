@@ -102,9 +102,7 @@ bool load_mpi(const char** why) {
     look_up_handle(g_mpi.library, "ompi_request_empty", &g_mpi.request_empty);
     look_up_handle(g_mpi.library, "ompi_mpi_byte", &g_mpi.byte);
     look_up_handle(g_mpi.library, "ompi_mpi_int", &g_mpi.integer);
-    look_up_handle(g_mpi.library, "ompi_mpi_uint64_t", &g_mpi.unsigned64);
     look_up_handle(g_mpi.library, "ompi_mpi_op_sum", &g_mpi.sum);
-    look_up_handle(g_mpi.library, "ompi_mpi_op_max", &g_mpi.max);
     look_up_handle(g_mpi.library, "ompi_mpi_errors_return", &g_mpi.errors_return);
     if (g_mpi.comm_world == nullptr || g_mpi.request_null == nullptr || g_mpi.byte == nullptr) {
         *why = "the MPI library is not Open MPI (nor one with its binary interface)";

@@ -20,7 +20,7 @@ static_assert(OMPI_MAJOR_VERSION >= 4, "built against Open MPI's ABI of libmpi.s
     X(Graph_neighbors_count) X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Test) \
     X(Testall) X(Testany) X(Testsome) X(Wait) X(Get_count) X(Request_get_status) \
     X(Request_free) X(Cancel) X(Isend) X(Irecv) X(Send) X(Recv) X(Recv_init) X(Start) \
-    X(Ibarrier) X(Iallreduce) X(Ireduce_scatter_block) X(Iprobe) X(Win_get_group) X(File_get_group) \
+    X(Ibarrier) X(Ireduce_scatter_block) X(Iprobe) X(Win_get_group) X(File_get_group) \
     X(Query_thread)
 // clang-format on
 
@@ -37,9 +37,7 @@ struct MpiApi {
     MPI_Request request_empty;  // shared by starts that are complete at once; may be null
     MPI_Datatype byte;
     MPI_Datatype integer;
-    MPI_Datatype unsigned64;
     MPI_Op sum;
-    MPI_Op max;
     MPI_Errhandler errors_return;
     void* library;  // dlopen handle
     bool usable;    // an MPI library whose handles dwell understands

@@ -1,6 +1,7 @@
 #include "runtime/observed.h"
 
 #include <sched.h>
+#include <string.h>
 #include <unistd.h>
 
 namespace dwell {
@@ -48,39 +49,13 @@ bool await_request(MPI_Request* request, uint64_t until_ns, MPI_Status* status) 
     return false;
 }
 
-int sum_over_observed(int number) {
-    static int mine = 0;
-    static int all = 0;
-    mine = number;
-    MPI_Request request = nullptr;
-    const bool summed = g_mpi.Iallreduce(&mine, &all, 1, g_mpi.integer, g_mpi.sum, g_observed.comm,
-                                         &request) == MPI_SUCCESS &&
-                        await_collective(&request, private_deadline());
-    return summed ? all : -1;
-}
-
-bool largest_over_observed(uint64_t* words, int count, uint64_t until_ns) {
-    static uint64_t mine[kMostWords];
-    static uint64_t all[kMostWords];
-    for (int i = 0; i < count; ++i) mine[i] = words[i];
-    MPI_Request request = nullptr;
-    if (g_mpi.Iallreduce(mine, all, count, g_mpi.unsigned64, g_mpi.max, g_observed.comm,
-                         &request) != MPI_SUCCESS ||
-        !await_collective(&request, until_ns)) {
-        return false;
-    }
-    for (int i = 0; i < count; ++i) words[i] = all[i];
-    return true;
-}
-
-bool send_bytes(const char* bytes, uint64_t size, int to, int tag) {
-    const uint64_t until = private_deadline();
+bool send_bytes(const char* bytes, uint64_t size, int to, int tag, uint64_t until_ns) {
     for (uint64_t done = 0; done < size;) {
         const int part = part_of(size - done);
         MPI_Request request = nullptr;
         if (g_mpi.Isend(bytes + done, part, g_mpi.byte, to, tag, g_observed.comm, &request) !=
                 MPI_SUCCESS ||
-            !await_request(&request, until, MPI_STATUS_IGNORE)) {
+            !await_request(&request, until_ns, MPI_STATUS_IGNORE)) {
             return false;
         }
         done += static_cast<uint64_t>(part);
@@ -88,21 +63,80 @@ bool send_bytes(const char* bytes, uint64_t size, int to, int tag) {
     return true;
 }
 
-bool receive_bytes(char* bytes, uint64_t size, int from, int tag) {
-    const uint64_t until = private_deadline();
+bool receive_bytes(char* bytes, uint64_t size, int from, int tag, uint64_t until_ns) {
     for (uint64_t done = 0; done < size;) {
         MPI_Request request = nullptr;
         MPI_Status status;
         int received = 0;
         if (g_mpi.Irecv(bytes + done, part_of(size - done), g_mpi.byte, from, tag, g_observed.comm,
                         &request) != MPI_SUCCESS ||
-            !await_request(&request, until, &status) ||
+            !await_request(&request, until_ns, &status) ||
             g_mpi.Get_count(&status, g_mpi.byte, &received) != MPI_SUCCESS || received <= 0) {
             return false;
         }
         done += static_cast<uint64_t>(received);
     }
     return true;
+}
+
+bool spread_over_observed(char* bytes, uint64_t size, uint64_t until_ns) {
+    int step = 1;
+    while (step < g_observed.count && (g_observed.place & step) == 0) step *= 2;
+    bool told = g_observed.place == 0 ||
+                receive_bytes(bytes, size, g_observed.place - step, kResultTag, until_ns);
+    if (!told) memset(bytes, 0, size);
+    for (step /= 2; step >= 1; step /= 2) {
+        const int to = g_observed.place + step;
+        if (to < g_observed.count && !send_bytes(bytes, size, to, kResultTag, until_ns))
+            told = false;
+    }
+    return told;
+}
+
+namespace {
+
+// No collective of MPI's: Open MPI 4.1 would look after nonblocking ones, once there was one on a
+// communicator, in each call that waits (some 60 ns for a message between two ranks), and would
+// have none of that in most programs without dwell.
+template <typename Add>
+bool combine_over_observed(uint64_t* words, int count, uint64_t until_ns, Add add) {
+    struct Parts {
+        uint64_t words[kMostWords];
+        uint64_t complete;
+    };
+    Parts parts{};
+    for (int i = 0; i < count; ++i) parts.words[i] = words[i];
+    parts.complete = 1;
+    auto* const bytes = reinterpret_cast<char*>(&parts);
+    for (int step = 1; step < g_observed.count; step *= 2) {
+        if ((g_observed.place & step) != 0) {
+            send_bytes(bytes, sizeof(parts), g_observed.place - step, kWordsTag, until_ns);
+            break;
+        }
+        const int from = g_observed.place + step;
+        if (from >= g_observed.count) continue;
+        Parts other{};
+        const bool came = receive_bytes(reinterpret_cast<char*>(&other), sizeof(other), from,
+                                        kWordsTag, until_ns);
+        if (!came || other.complete == 0) parts.complete = 0;
+        for (int i = 0; i < count; ++i) parts.words[i] = add(parts.words[i], other.words[i]);
+    }
+    if (!spread_over_observed(bytes, sizeof(parts), until_ns) || parts.complete == 0) return false;
+    for (int i = 0; i < count; ++i) words[i] = parts.words[i];
+    return true;
+}
+
+}  // namespace
+
+int sum_over_observed(int number) {
+    auto sum = static_cast<uint64_t>(number);
+    const auto add = [](uint64_t a, uint64_t b) { return a + b; };
+    return combine_over_observed(&sum, 1, private_deadline(), add) ? static_cast<int>(sum) : -1;
+}
+
+bool largest_over_observed(uint64_t* words, int count, uint64_t until_ns) {
+    const auto larger = [](uint64_t a, uint64_t b) { return a < b ? b : a; };
+    return combine_over_observed(words, count, until_ns, larger);
 }
 
 }  // namespace dwell

@@ -12,6 +12,7 @@ enum PrivateTag : int {
     kResultTag = 2,
     kClockTag = 3,
     kLetterTag = 4,
+    kWordsTag = 5,
 };
 
 struct Observed {
@@ -30,14 +31,18 @@ bool await_request(MPI_Request* request, uint64_t until_ns, MPI_Status* status);
 // The same of a collective, which cannot be cancelled: given up it is left alone, and what it uses
 // must live on.
 bool await_collective(MPI_Request* request, uint64_t until_ns);
-// The sum over all observed ranks, each of which asks; -1: not all are there.
+// The sum over all observed ranks, each of which asks, of numbers that are not negative; -1: not
+// all are there.
 int sum_over_observed(int number);
 // The largest of each word, likewise; at most kMostWords. False: not all are there.
 constexpr int kMostWords = 3;
 bool largest_over_observed(uint64_t* words, int count, uint64_t until_ns);
-bool send_bytes(const char* bytes, uint64_t size, int to, int tag);
+// What the first place says reaches all; zeros, and false, where it does not in time. False as well
+// where it could not be passed on.
+bool spread_over_observed(char* bytes, uint64_t size, uint64_t until_ns);
+bool send_bytes(const char* bytes, uint64_t size, int to, int tag, uint64_t until_ns);
 // Takes the bytes as they come, however the sender divides them.
-bool receive_bytes(char* bytes, uint64_t size, int from, int tag);
+bool receive_bytes(char* bytes, uint64_t size, int from, int tag, uint64_t until_ns);
 
 }  // namespace dwell
 
