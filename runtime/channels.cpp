@@ -6,6 +6,7 @@
 #include "runtime/far_letters.h"
 #include "runtime/mpi_api.h"
 #include "runtime/path_hash.h"
+#include "runtime/shared_words.h"
 
 namespace dwell {
 
@@ -384,7 +385,7 @@ Announced announce(Channel* channel, const Moment& said, uint32_t comm, int tag,
     __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
     if (wants_answer) __atomic_store_n(&channel->out->asked, number, __ATOMIC_RELEASE);
     // The next one: its receiver had it last, and the message would come behind its fetching.
-    __builtin_prefetch(entry_at(channel->out, channel->written + 1), 1);
+    fetch_to_write(entry_at(channel->out, channel->written + 1));
     return {entry, number};
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/mpi_semantics.h"
 #include "runtime/observed.h"
 #include "runtime/order.h"
+#include "runtime/shared_words.h"
 
 namespace dwell {
 
@@ -200,7 +201,7 @@ Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int 
     write_slot(slot_at(board, meeting.number % kGenerations, board->own), meeting.number,
                static_cast<uint32_t>(number), said);
     // The next one's: others have looked at it since it was written last.
-    __builtin_prefetch(slot_at(board, (meeting.number + 1) % kGenerations, board->own), 1);
+    fetch_to_write(slot_at(board, (meeting.number + 1) % kGenerations, board->own));
     meeting.board = board;
     return meeting;
 }

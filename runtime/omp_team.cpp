@@ -54,7 +54,7 @@ void fetch_other_team(const OmpTeam* team) {
 void fetch_next_team(const Thread* thread) {
     const OmpTeam* const next = thread->omp.teams[thread->omp.next_team];
     if (next == nullptr) return;
-    __builtin_prefetch(next, 1);
+    fetch_to_write(next);
     next->arrivals[kLastBarrier].fetch();
 }
 

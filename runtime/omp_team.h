@@ -9,6 +9,7 @@
 
 #include <atomic>
 
+#include "runtime/shared_words.h"
 #include "runtime/state.h"
 #include "runtime/virtual_clock.h"
 
@@ -31,7 +32,7 @@ struct alignas(64) OmpArrivals {
         raise(&virt, at.virt);
     }
     // The line comes from another processor: asked for before it is needed.
-    void fetch() const { __builtin_prefetch(this, 1); }
+    void fetch() const { fetch_to_write(this); }
     Instant latest() const {
         return {real.load(std::memory_order_relaxed), virt.load(std::memory_order_relaxed)};
     }

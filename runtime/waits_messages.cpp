@@ -122,8 +122,8 @@ Announced say(Call* call, const Way& way, int tag, bool meets) {
     Moment said = moment_of(call);
     add_debt(call->thread, &way.channel->debt_told, &said);
     said.at.real = now_ticks();
-    begin_work(call, said.at.real + g_process.tell_cost_ticks);
     const Announced announced = announce(way.channel, said, way.comm, tag, meets);
+    begin_work(call, now_ticks());
     if (g_process.preserve_order) [[unlikely]]
         wake(call, way.peer, way.comm, tag);
     return announced;
