@@ -1,5 +1,6 @@
 // Communication statements where probes watch: their node hangs under the innermost open one, with
 // the frames in between that have no probes. The frames are real.
+#include "runtime/blocks.h"
 #include "runtime/records.h"
 #include "tests/unit/probe_harness.h"
 
@@ -199,6 +200,34 @@ TEST_F(ProbePaths, AnAnchorWhoseFrameIsNotMetStillHoldsTheStatement) {
     }
     EXPECT_EQ(cell_at<Node>(g_node)->count, 4u);
     frames.leave(kP, 1);
+    expect_at_rest();
+}
+
+NOINLINE void begin_in_a_frame_of_its_own(const BlockName* name) {
+    begin_phase(name, 0);
+    asm volatile("");
+}
+
+// Blocks stand for no frame, wherever they began: nothing outside tells of the frames.
+TEST_F(ProbePaths, WhereBlocksAloneAreOpenAPathIsWholeAndIsRemembered) {
+    begin_in_a_frame_of_its_own(
+        block_name(SiteKind::kBlock, kNodeNamed | kNodePhase, {"phase of paths", 14}, nullptr, 0));
+    volatile int rounds = 6;
+    while (rounds > 0) {
+        rounds = rounds - 1;
+        two_without_probes();
+    }
+    EXPECT_EQ(g_slow_ticks, 0u);
+    EXPECT_EQ(cell_at<Node>(g_node)->count, 6u);
+    const std::string found = path();
+    EXPECT_EQ(found.substr(0, 8), "program ");
+    EXPECT_GE(found.find("statement"), std::string("program call call call ").size()) << found;
+    CellIndex at = g_node;
+    while (at != 0 && cell_at<Node>(at)->site.kind != SiteKind::kBlock) {
+        at = cell_at<Node>(at)->parent;
+    }
+    EXPECT_NE(at, 0u);
+    end_phase();
     expect_at_rest();
 }
 
