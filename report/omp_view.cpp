@@ -15,7 +15,6 @@ namespace {
 
 constexpr double kLeastShare = 0.0005;  // of all time, as for procedures
 constexpr double kNotableWait = 0.05;   // of all time: worth naming the construct
-constexpr size_t kNamedThreads = 64;    // rows of the table of threads
 
 bool is_construct(const ProfileNode& node, OmpConstruct construct) {
     return is_openmp(node) && node.call == static_cast<uint16_t>(construct);
@@ -234,49 +233,6 @@ void draw_omp(const Profile& profile, const TextOptions& options, Canvas* canvas
     put_heads({{"share", 7}, {"time", 9}, {"calls", 9}, {"threads", 9}, {"work", 9}, {"wait", 9}},
               kNumberWidth, canvas);
     for (size_t i = 0; i < lines.size(); ++i) draw_line(profile, lines[i], i + 1, canvas);
-}
-
-void draw_omp_threads(const Profile& profile, Canvas* canvas) {
-    if (!has_openmp(profile) || profile.rows.empty()) return;
-    struct ThreadSum {
-        uint64_t own_ns = 0;
-        uint64_t total_ns = 0;
-        uint64_t wait_ns = 0;
-        uint64_t idle_ns = 0;
-    };
-    std::map<ThreadKey, ThreadSum> threads;
-    for (const ProfileRow& row : profile.rows) {
-        ThreadSum& sum = threads[{row.rank, row.thread}];
-        sum.own_ns += row.computation_ns;
-        if (row.node != 0) continue;
-        sum.total_ns = row.totals.time_ns;
-        sum.wait_ns = row.totals.omp_wait_ns;
-        sum.idle_ns = row.totals.omp_idle_ns;
-    }
-    const bool utf8 = canvas->utf8();
-    canvas->title("Threads", "of OpenMP; wait: for each other, idle: outside of regions");
-    put_heads(
-        {{"rank", 6}, {"thread", 8}, {"total", 9}, {"computation", 13}, {"wait", 9}, {"idle", 9}},
-        0, canvas);
-    const auto time = [utf8](uint64_t ns) { return time_text(static_cast<double>(ns), utf8); };
-    size_t shown = 0;
-    for (const auto& [who, sum] : threads) {
-        if (++shown > kNamedThreads) break;
-        Line line;
-        line.add(pad_left(fmt::format("{}", who.first), 6), Tone::kName);
-        line.add(pad_left(fmt::format("{}", who.second), 8), Tone::kName);
-        line.add(pad_left(time(sum.total_ns), 9));
-        const uint64_t no_work_ns = std::min(sum.own_ns, sum.wait_ns + sum.idle_ns);
-        line.add(pad_left(time(sum.own_ns - no_work_ns), 13), Tone::kComputation);
-        line.add(pad_left(time(sum.wait_ns), 9), Tone::kBlocked);
-        line.add(pad_left(time(sum.idle_ns), 9), Tone::kDim);
-        canvas->put(line);
-    }
-    if (threads.size() > kNamedThreads) {
-        canvas->paragraph(
-            fmt::format("  {} more; --format csv names them all.", threads.size() - kNamedThreads),
-            2, Tone::kDim);
-    }
 }
 
 }  // namespace dwell

@@ -40,7 +40,7 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
         draw_ranks(profile, &canvas);
         draw_clocks(profile, &canvas);
         draw_usage(profile, &canvas);
-        draw_omp_threads(profile, &canvas);
+        draw_threads(profile, &canvas);
     }
     draw_phases(profile, options, &canvas);
     if (!is_serial(profile) || has_probes(profile)) draw_tree(profile, options, &canvas);

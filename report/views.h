@@ -36,7 +36,10 @@ void draw_left_out(const Profile& profile, Canvas* canvas);
 // What there is to say of OpenMP before all else; nothing without it.
 void draw_omp_headline(const Profile& profile, Canvas* canvas);
 void draw_omp(const Profile& profile, const TextOptions& options, Canvas* canvas);
-void draw_omp_threads(const Profile& profile, Canvas* canvas);
+
+// thread_view.cpp
+// Each thread of each rank; nothing where ranks have one each, or the job was over the row limit.
+void draw_threads(const Profile& profile, Canvas* canvas);
 
 // line_view.cpp
 void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,

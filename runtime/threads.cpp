@@ -1,7 +1,9 @@
 // Threads come and go here: each has its own state and its own record (DESIGN 3).
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -15,6 +17,7 @@
 #include "runtime/probes.h"
 #include "runtime/records.h"
 #include "runtime/sampling.h"
+#include "runtime/thread_names.h"
 
 namespace dwell {
 
@@ -50,6 +53,35 @@ void SlowLock::wait() { sched_yield(); }
 
 namespace {
 
+// A thread keeps its name as it has it at its end: it begins with that of the thread that made it.
+void note_name(ThreadRecord* record, const char* name) {
+    static_assert(sizeof(record->name) == kThreadNameBytes);
+    if (record->threads_served > 1) {
+        join_thread_name(record->name, name);
+    } else {
+        memcpy(record->name, name, sizeof(record->name));
+    }
+}
+
+void note_own_name(ThreadRecord* record) {
+    char name[kThreadNameBytes] = {};
+    if (prctl(PR_GET_NAME, name) == 0) note_name(record, name);
+}
+
+// Of another thread, which may be gone by now.
+void note_name_of(ThreadRecord* record) {
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/comm", record->tid);
+    const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
+    if (file < 0) return;
+    char name[kThreadNameBytes] = {};
+    const auto bytes = static_cast<ssize_t>(syscall(SYS_read, file, name, sizeof(name)));
+    syscall(SYS_close, file);
+    if (bytes <= 0 || name[bytes - 1] != '\n') return;
+    name[bytes - 1] = '\0';
+    note_name(record, name);
+}
+
 // Runs as a pthread key's destructor: the state goes to the next new thread.
 void thread_ended(void* state) {
     auto* thread = static_cast<Thread*>(state);
@@ -64,6 +96,7 @@ void thread_ended(void* state) {
     end_probes(thread, now, true);
     end_metrics(thread);
     thread->record->state = ThreadState::kEnded;
+    note_own_name(thread->record);
     thread->open = nullptr;
     t_thread = nullptr;
     const SlowLock lock;
@@ -123,10 +156,10 @@ Thread* attach_thread() {
     const uint64_t now = now_ticks();
     ThreadRecord* record = thread->record;
     record->tid = static_cast<int32_t>(syscall(SYS_gettid));
-    prctl(PR_GET_NAME, record->name);
     record->state = ThreadState::kComputing;
     record->threads_served += 1;
     if (fresh) {
+        note_own_name(record);
         record->start_ticks = now;
         link_thread(thread);
     }
@@ -178,6 +211,11 @@ void* scratch_of(Thread* thread, size_t bytes) {
 void detach_threads() {
     for (Thread* thread = g_process.threads.load(); thread != nullptr; thread = thread->next) {
         stop_sampling(thread);
+        if (thread == t_thread) {
+            note_own_name(thread->record);
+        } else if (thread->record->state != ThreadState::kEnded) {
+            note_name_of(thread->record);
+        }
     }
 }
 

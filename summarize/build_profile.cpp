@@ -41,6 +41,7 @@ class ProfileBuilder {
     Profile build() {
         describe_job();
         add_ranks();
+        add_threads();
         add_program();
         add_nodes();
         label_probes();
@@ -73,6 +74,7 @@ class ProfileBuilder {
     std::vector<std::vector<SampledCode>> sampled_code();
     void add_intervals();
     void add_samples();
+    void add_threads();
     uint64_t io_of_first_thread(uint32_t rank) const;
     void add_serial_time();
     Overruns sum_up();
@@ -335,6 +337,17 @@ void ProfileBuilder::add_serial_time() {
         serial_ns_[rank.rank] = time_ns;
         booked_ns_[0] += time_ns;
     }
+}
+
+void ProfileBuilder::add_threads() {
+    for (const MergedThread& from : merged_.threads) {
+        profile_.threads.push_back(
+            {from.rank, from.thread, from.served, merged_.text.data() + from.name});
+    }
+    std::sort(profile_.threads.begin(), profile_.threads.end(),
+              [](const ProfileThread& a, const ProfileThread& b) {
+                  return std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
+              });
 }
 
 Overruns ProfileBuilder::sum_up() {

@@ -83,6 +83,7 @@ class Join {
 
     void add_nodes();
     void add_rows();
+    void add_threads();
     void add_peers();
     void fold_peers(size_t begin, size_t end);
     void add_phases();
@@ -215,6 +216,7 @@ bool Join::reserve() {
     if (folds_ && (from_.flags & kMergedRowsDropped) == 0) distances += from_.peers.size();
     return (first_ || into_->histograms.reserve(histograms)) &&
            (folds_ || first_ || into_->rows.reserve(into_->rows.size() + from_.rows.size())) &&
+           (folds_ || into_->threads.reserve(into_->threads.size() + from_.threads.size())) &&
            into_->peers.reserve(peers) && (!folds_ || kept_peers_.reserve(peers)) &&
            distances_.load(distances) && phases_.load(from_.phases.size()) &&
            into_->grids.reserve(into_->grids.size() + from_.grids.size()) &&
@@ -230,6 +232,7 @@ void Join::commit() {
     if (into_->job[0] == '\0') memcpy(into_->job, from_.job, sizeof(into_->job));
     add_nodes();
     add_rows();
+    add_threads();
     add_peers();
     add_phases();
     add_grids();
@@ -281,6 +284,18 @@ void Join::add_rows() {
         MergedRow row = source;
         row.node = node_map_[row.node];
         into_->rows.push(row);
+    }
+}
+
+void Join::add_threads() {
+    if (folds_) {
+        GrowArray<MergedThread>().swap(into_->threads);
+        return;
+    }
+    for (const MergedThread& source : from_.threads) {
+        MergedThread thread = source;
+        if (!first_) thread.name = text_map_[thread.name];
+        into_->threads.push(thread);
     }
 }
 

@@ -20,7 +20,7 @@
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 6;
+constexpr uint32_t kMergedVersion = 7;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -133,6 +133,14 @@ struct MergedRow {
     uint32_t thread;
     uint32_t reserved;
     Totals totals;
+};
+
+// A record of threads: one, or several one after the other. Kept and dropped with the rows.
+struct MergedThread {
+    uint32_t rank;
+    uint32_t thread;
+    uint32_t served;  // threads that used it
+    uint32_t name;    // offset into text
 };
 
 // One communication node of one rank towards one partner; kept while the job is small.
@@ -257,6 +265,7 @@ struct MergedHeader {
     uint32_t modules;
     uint32_t ranks;
     uint64_t rows;
+    uint64_t threads;
     uint64_t peers;
     uint64_t distances;
     uint64_t places;
@@ -287,6 +296,7 @@ struct Merged {
     GrowArray<MergedHistogram> histograms;
     GrowArray<MergedModule> modules;
     GrowArray<MergedRow> rows;
+    GrowArray<MergedThread> threads;
     GrowArray<MergedPeer> peers;
     GrowArray<MergedDistance> distances;
     GrowArray<MergedPhase> phases;  // in the order of their nodes in the rank that came first

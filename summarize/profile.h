@@ -84,6 +84,15 @@ struct ProfileRow {
     uint64_t computation_ns = 0;
 };
 
+// A record of threads: one, or several one after the other. Those of a rank are numbered from 0;
+// empty when the job is over the row limit.
+struct ProfileThread {
+    uint32_t rank = 0;
+    uint32_t thread = 0;
+    uint32_t served = 0;  // threads that used it
+    std::string name;     // with a * at its end where those had different ones
+};
+
 struct SampledLine {
     std::string function;
     std::string file;
@@ -252,6 +261,7 @@ struct Profile {
     std::vector<ProfileRank> ranks;  // sorted by rank
     std::vector<ProfileNode> nodes;
     std::vector<ProfileRow> rows;
+    std::vector<ProfileThread> threads;      // by rank and number
     std::vector<ProfileInterval> intervals;  // longest time first
     std::vector<ProfilePeer> peers;          // most time first
     std::vector<MergedDistance> distances;   // node indices of this profile

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "summarize/profile.h"
@@ -69,6 +70,16 @@ inline bool is_probed_serial(const ProfileRank& rank) {
 }
 
 inline bool is_openmp(const ProfileNode& node) { return node.kind == SiteKind::kOpenMp; }
+
+// What is known of a thread of a rank, or null.
+inline const ProfileThread* find_thread(const Profile& profile, uint32_t rank, uint32_t thread) {
+    const auto key = [](const ProfileThread& at) { return std::make_pair(at.rank, at.thread); };
+    const auto wanted = std::make_pair(rank, thread);
+    const auto at = std::lower_bound(
+        profile.threads.begin(), profile.threads.end(), wanted,
+        [&key](const ProfileThread& known, const auto& value) { return key(known) < value; });
+    return at != profile.threads.end() && key(*at) == wanted ? &*at : nullptr;
+}
 
 inline bool has_openmp(const Profile& profile) {
     return std::any_of(profile.nodes.begin(), profile.nodes.end(),

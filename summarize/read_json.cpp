@@ -179,6 +179,13 @@ void read_item(ObjectReader* reader, ProfileRow* row) {
     reader->take("computation_ns", &row->computation_ns);
 }
 
+void read_item(ObjectReader* reader, ProfileThread* thread) {
+    reader->need("rank", &thread->rank);
+    reader->need("thread", &thread->thread);
+    reader->need("served", &thread->served);
+    reader->need("name", &thread->name);
+}
+
 void read_item(ObjectReader* reader, ProfileCounts* counts) {
     reader->need("node", &counts->node);
     reader->take("rank", &counts->rank);
@@ -456,6 +463,7 @@ Profile read_document(const Json& document, std::string* error) {
     // Profiles of versions that did not read grids have none.
     if (reader.find("grids")) read_list(&reader, "grids", "grids", error, &profile.grids);
     // Older profiles lack them.
+    if (reader.find("threads")) read_list(&reader, "threads", "threads", error, &profile.threads);
     if (reader.find("partners"))
         read_list(&reader, "partners", "partners", error, &profile.partners);
     if (reader.find("causes")) read_list(&reader, "causes", "causes", error, &profile.causes);

@@ -1,6 +1,8 @@
 // The file, its threads and the trees of their nodes.
 #include "summarize/record_reader.h"
 
+#include <string.h>
+
 #include <algorithm>
 
 #include "runtime/io_calls.h"
@@ -73,6 +75,7 @@ bool RecordReader::read_threads() {
     ThreadRecord thread;
     for (CellIndex cell = header_.first_thread; take(cell, &thread); cell = thread.next) {
         add_thread_figures(thread);
+        if (!add_thread(thread)) return false;
         if (!read_causes(thread)) return false;
         begin_rows();
         steps_.clear();
@@ -82,6 +85,15 @@ bool RecordReader::read_threads() {
             return false;
     }
     return true;
+}
+
+bool RecordReader::add_thread(const ThreadRecord& thread) {
+    MergedThread merged{};
+    merged.rank = rank_;
+    merged.thread = thread.number;
+    merged.served = static_cast<uint32_t>(std::min<uint64_t>(thread.threads_served, UINT32_MAX));
+    merged.name = text_.intern(thread.name, strnlen(thread.name, sizeof(thread.name)));
+    return merged.name != kNoText && out_->threads.push(merged);
 }
 
 void RecordReader::add_thread_figures(const ThreadRecord& thread) {

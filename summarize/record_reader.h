@@ -58,6 +58,7 @@ class RecordReader {
     bool read_modules();
     bool read_module(CellIndex cell, const ModuleRecord& record);
     bool read_threads();
+    bool add_thread(const ThreadRecord& thread);
     void add_thread_figures(const ThreadRecord& thread);
     bool read_tree(CellIndex root);
     bool walk(uint32_t thread, bool intervals_too);

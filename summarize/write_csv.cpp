@@ -24,7 +24,7 @@ constexpr std::string_view kHeader =
     "first_iteration,last_iteration,coordinates,"
     "omp_wait_s,omp_idle_s,omp_start_s,omp_overhead_s,created,chunks,"
     "user_s,system_s,peak_memory,minor_faults,major_faults,voluntary_switches,involuntary_switches,"
-    "read_bytes,written_bytes,io_s,io_file";
+    "read_bytes,written_bytes,io_s,io_file,thread_name";
 constexpr std::string_view kNoUsage = ",,,,,,,,,";
 
 std::string percent_encoded(std::string_view element) {
@@ -193,6 +193,7 @@ std::string write_csv(const Profile& profile) {
             out += kNoUsage;
         }
         append_io(&out, node, io_ns[index]);
+        out += ',';
         append_counts(&out, profile, counts_of(profile.metrics, index));
     }
     return out;
@@ -231,6 +232,8 @@ tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile
         sum_into_parents(profile, order, &io_ns);
         const std::string place =
             fmt::format("{}", fmt::join(grids.coordinates_of(head.rank), " "));
+        const ProfileThread* const thread = find_thread(profile, head.rank, head.thread);
+        const std::string name = thread != nullptr ? csv_field(thread->name) : "";
         // A process has one row of these, that of its first thread.
         const bool first_thread = first == 0 || profile.rows[rows[first - 1]].rank != head.rank;
         for (; first < end; ++first) {
@@ -246,6 +249,7 @@ tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile
                 out += kNoUsage;
             }
             append_io(&out, profile.nodes[row.node], io_ns[row.node]);
+            out += ',' + name;
             append_counts(&out, profile, counts_of_row(profile, row));
         }
     }

@@ -198,6 +198,13 @@ Json row_json(const ProfileRow& row) {
     return json;
 }
 
+Json thread_json(const ProfileThread& thread) {
+    return {{"rank", thread.rank},
+            {"thread", thread.thread},
+            {"served", thread.served},
+            {"name", thread.name}};
+}
+
 Json peer_json(const ProfilePeer& peer) {
     Json json = {{"node", peer.node},
                  {"rank", peer.rank},
@@ -355,6 +362,8 @@ std::string write_profile_json(const Profile& profile) {
     append_list(&out, "intervals", profile.intervals, interval_json);
     out += ",\n";
     append_list(&out, "rows", profile.rows, row_json);
+    out += ",\n";
+    append_list(&out, "threads", profile.threads, thread_json);
     out += ",\n";
     append_list(&out, "peers", profile.peers, peer_json);
     out += ",\n";

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <random>
+#include <set>
 
 #include "summarize/merged.h"
 #include "tests/unit/merged_view.h"
@@ -72,6 +73,7 @@ RecordFile first_rank() {
     const uint64_t times[] = {100, 30};
     for (uint32_t thread = 0; thread < 2; thread++) {
         const CellIndex root = file.add_thread(thread, {1, 1000, 1000, 1000});
+        strcpy(file.last_thread().name, thread == 0 ? "app" : "helper");
         const CellIndex call = file.add_call(root, 2, 0x40, {1, 500, 500, 500});
         const CellIndex recv =
             file.add_communication(call, 1, 0x50, "MPI_Recv", {2, times[thread], 10, 20});
@@ -89,6 +91,8 @@ RecordFile second_rank() {
     file.add_module(1, "/lib/plain.so", "", 0x9000);
     file.add_module(2, "/bin/app", kBuildId, 0x3000);
     const CellIndex root = file.add_thread(0, {1, 800, 800, 800});
+    strcpy(file.last_thread().name, "other");
+    file.last_thread().threads_served = 3;
     const CellIndex extra = file.add_communication(root, 2, 0x99, "MPI_Send", {1, 6, 6, 6});
     const CellIndex call = file.add_call(root, 1, 0x40, {1, 300, 300, 300});
     const CellIndex recv = file.add_communication(call, 2, 0x50, "MPI_Recv", {1, 150, 150, 150});
@@ -123,6 +127,14 @@ TEST(Merge, TwoRanksThreeThreadsByHand) {
         EXPECT_EQ(recv.rank_max_ns, 150u);
         EXPECT_EQ(merged.histograms[recv.histogram].messages[4], 4u);
         EXPECT_EQ(merged.histograms[recv.histogram].messages[5], 1u);
+
+        std::set<std::string> threads;
+        for (const MergedThread& thread : merged.threads) {
+            threads.insert(std::to_string(thread.rank) + '.' + std::to_string(thread.thread) + ' ' +
+                           std::to_string(thread.served) + ' ' +
+                           (merged.text.data() + thread.name));
+        }
+        EXPECT_EQ(threads, (std::set<std::string>{"0.0 1 app", "0.1 1 helper", "1.0 3 other"}));
 
         const std::string send = "program" + comm("MPI_Send", "/bin/app", 0x99);
         EXPECT_EQ(merged.nodes[nodes.at(send)].ranks, 1u);
@@ -372,6 +384,7 @@ TEST(Merge, PastTheRowLimitPeersMergeByDistance) {
         }
         EXPECT_EQ(merged.flags, static_cast<uint32_t>(kMergedRowsDropped));
         EXPECT_TRUE(merged.rows.empty());
+        EXPECT_TRUE(merged.threads.empty());
         const auto figures = all_figures(merged);
         const std::string send = "program/5#" + std::to_string(call_number("MPI_Send")) + ":1";
         ASSERT_EQ(merged.distances.size(), 2u);

@@ -52,8 +52,9 @@ TEST(OmpView, ThreadsHaveRowsWhenAsked) {
     options.utf8 = false;
     options.per_rank = true;
     const std::string text = write_text_report(samples::openmp_profile(), options);
-    EXPECT_TRUE(has(text, "\n +0 +0 +363 ms +203 ms +160 ms +0\n")) << text;
-    EXPECT_TRUE(has(text, "\n +0 +1 +353 ms +253 ms +0 +100 ms\n")) << text;
+    EXPECT_TRUE(has(text, "\n +0 +0 +363 ms +203 ms +160 ms +0  triangle\n")) << text;
+    EXPECT_TRUE(has(text, "\n +0 +1 +353 ms +253 ms +0 +100 ms  worker-\\* \\(40 threads\\)\n"))
+        << text;
 }
 
 TEST(OmpView, PartsAddUp) {
@@ -72,6 +73,10 @@ TEST(OmpView, FilesHoldEveryFigure) {
     ASSERT_TRUE(read.has_value()) << read.error();
     EXPECT_EQ(read->omp_wait_ns, profile.omp_wait_ns);
     EXPECT_EQ(read->omp_idle_ns, profile.omp_idle_ns);
+    ASSERT_EQ(read->threads.size(), 2u);
+    EXPECT_EQ(read->threads[1].thread, 1u);
+    EXPECT_EQ(read->threads[1].served, 40u);
+    EXPECT_EQ(read->threads[1].name, "worker-*");
     for (size_t i = 0; i < profile.nodes.size(); ++i) {
         const Totals& a = profile.nodes[i].totals;
         const Totals& b = read->nodes[i].totals;

@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/mpi_semantics.h"
 #include "runtime/requests.h"
+#include "runtime/thread_names.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {
@@ -213,7 +216,8 @@ TEST_F(Records, AFullFileFoldsAndCounts) {
 
 TEST_F(Records, EndedThreadsLeaveTheirRecordToTheNext) {
     for (int i = 0; i < 50; ++i) {
-        std::thread([] {
+        std::thread([i] {
+            pthread_setname_np(pthread_self(), ("pool-" + std::to_string(i)).c_str());
             Call call;
             const Frame frame{0, reinterpret_cast<uint64_t>(&kCode[0]) + 64};
             if (enter(&call, MpiCall::kSend, &frame, kMpiForm)) {
@@ -231,6 +235,7 @@ TEST_F(Records, EndedThreadsLeaveTheirRecordToTheNext) {
         const auto* record = cell_at<ThreadRecord>(at);
         if (record == t_thread->record) continue;
         served = record->threads_served;
+        EXPECT_STREQ(record->name, "pool-*");
         for (CellIndex node = cell_at<Node>(record->root)->first_child; node != 0;
              node = cell_at<Node>(node)->next_sibling) {
             calls += cell_at<Node>(node)->count;
@@ -239,6 +244,53 @@ TEST_F(Records, EndedThreadsLeaveTheirRecordToTheNext) {
     EXPECT_EQ(calls, 50u);
     EXPECT_EQ(served, 50u);
     g_process.free_threads = nullptr;
+}
+
+TEST_F(Records, ThreadsHaveTheNameThatTheyEndWith) {
+    std::thread([] {
+        attach_thread();
+        pthread_setname_np(pthread_self(), "late name");
+    }).join();
+    ASSERT_NE(g_process.free_threads, nullptr);
+    EXPECT_STREQ(g_process.free_threads->record->name, "late name");
+    g_process.free_threads = nullptr;
+}
+
+TEST_F(Records, ThoseThatRunOnHaveTheNameOfTheProcessEnd) {
+    std::atomic<int> step{0};
+    std::thread other([&step] {
+        attach_thread();
+        step = 1;
+        while (step != 2) std::this_thread::yield();
+    });
+    while (step != 1) std::this_thread::yield();
+    pthread_setname_np(other.native_handle(), "given later");
+    pthread_setname_np(pthread_self(), "first one");
+    detach_threads();
+    EXPECT_STREQ(g_process.threads.load()->record->name, "given later");
+    EXPECT_STREQ(t_thread->record->name, "first one");
+    step = 2;
+    other.join();
+    g_process.free_threads = nullptr;
+}
+
+TEST(ThreadNames, WhatTheyHaveInCommon) {
+    const auto joined = [](std::initializer_list<const char*> names) {
+        char kept[kThreadNameBytes] = {};
+        strncpy(kept, *names.begin(), sizeof(kept) - 1);
+        for (const char* name : names) join_thread_name(kept, name);
+        return std::string(kept);
+    };
+    EXPECT_EQ(joined({"worker", "worker"}), "worker");
+    EXPECT_EQ(joined({"pool-1", "pool-12", "pool-2"}), "pool-*");
+    EXPECT_EQ(joined({"pool-19", "pool-18"}), "pool-*");
+    EXPECT_EQ(joined({"pool", "pool-1"}), "pool*");
+    EXPECT_EQ(joined({"pool-1", "poll-1", "pool-2"}), "po*");
+    EXPECT_EQ(joined({"io", "compute"}), "*");
+    EXPECT_EQ(joined({"io", "compute", "io"}), "*");
+    EXPECT_EQ(joined({"", "compute"}), "*");
+    EXPECT_EQ(joined({"fifteen letters", "fifteen letterz"}), "fifteen letter*");
+    EXPECT_EQ(joined({"fifteen letters", "fifteen letters"}), "fifteen letters");
 }
 
 TEST_F(Records, ThreadsRecordSideBySide) {

@@ -668,6 +668,7 @@ inline Profile openmp_profile() {
     tasks.created = 12;
     tasks.omp_start_ns = 24 * kMs;
     b.spent(idle, 0, 1, 9, 100 * kMs, 100 * kMs, true);
+    b.profile().threads = {{0, 0, 1, "triangle"}, {0, 1, 40, "worker-*"}};
     return b.finish();
 }
 

@@ -98,6 +98,7 @@ enum Column {
     kWrittenBytes,
     kIoTime,
     kIoFile,
+    kThreadName,
     kColumns
 };
 
@@ -222,6 +223,18 @@ TEST(WriteCsv, InputAndOutput) {
 }
 
 // In the program's row alone: by rank, and all ranks but the one that tells nothing.
+TEST(WriteCsv, NamesOfThreads) {
+    Profile p = samples::openmp_profile();
+    p.threads[1].name = "a, \"b\"";
+    for (const std::vector<std::string>& row : parse_csv(*write_csv_per_rank(p))) {
+        if (row[kRank] == "rank") continue;
+        EXPECT_EQ(row[kThreadName], row[kThread] == "0" ? "triangle" : "a, \"b\"");
+    }
+    for (const std::vector<std::string>& row : parse_csv(write_csv(p))) {
+        EXPECT_EQ(row[kThreadName], row[kRank] == "rank" ? "thread_name" : "");
+    }
+}
+
 TEST(WriteCsv, FiguresOfTheOperatingSystem) {
     const Profile p = samples::with_usage(samples::halo_profile());
     const Table merged = parse_csv(write_csv(p));

@@ -220,7 +220,8 @@ TEST(WriteJson, KeysAreThoseOfTheSchema) {
          {samples::halo_profile(), samples::hostile_profile(), samples::large_profile(),
           samples::serial_profile(), samples::probed_profile(), samples::grid_profile(),
           samples::chain_profile(), samples::with_usage(samples::halo_profile()),
-          samples::io_profile(), samples::with_metrics(samples::halo_profile())}) {
+          samples::io_profile(), samples::openmp_profile(),
+          samples::with_metrics(samples::halo_profile())}) {
         expect_keys(Json::parse(write_profile_json(profile)), schema, schema, "");
     }
 }
