@@ -52,11 +52,11 @@ def built(name, text, *command):
     return target
 
 
-def same(argv, name="out", env=None):
+def same(argv, name="out", env=None, options=()):
     """The profile of a program that does the same with and without dwell."""
     plain = execute(argv, env=env)
     out = scratch(name)
-    done = execute([DWELL, "run", "-o", out, *argv], env=env)
+    done = execute([DWELL, "run", "-o", out, *options, *argv], env=env)
     check_equal((done.code, done.stdout), (plain.code, plain.stdout),
                 "exit code and output, with and without" + done.describe())
     profile = Profile(out, done)

@@ -1,0 +1,219 @@
+"""Threads that programs make themselves, and processes and runtimes that come in between: short
+threads and their names, forks around regions of OpenMP, OpenMP that comes after MPI_Init."""
+
+import os
+
+from harness import DWELL, case, check, check_equal, execute, main, profiled
+from test_openmp_gcc import built, same, totals
+
+WRAPPERS = os.environ.get("SYSTEST_WRAPPERS", ".")
+FLAGS = ("-g", "-O2", "-fopenmp")
+
+
+@case
+def short_threads():
+    """10^5 threads, four at a time: every entry is counted, and they leave few records."""
+    target = built("short.c", """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+enum { kAtATime = 4, kRounds = 25000 };
+static volatile long sums[kAtATime];
+__attribute__((noinline)) static void work(int slot) {
+    for (int i = 0; i < 10; i++) sums[slot] += i;
+}
+static void* body(void* slot) {
+    char name[16];
+    snprintf(name, sizeof(name), "pool-%d", (int)(long)slot);
+    pthread_setname_np(pthread_self(), name);
+    work((int)(long)slot);
+    return NULL;
+}
+int main(void) {
+    for (int round = 0; round < kRounds; round++) {
+        pthread_t threads[kAtATime];
+        for (long i = 0; i < kAtATime; i++) pthread_create(&threads[i], NULL, body, (void*)i);
+        for (int i = 0; i < kAtATime; i++) pthread_join(threads[i], NULL);
+    }
+    long sum = 0;
+    for (int i = 0; i < kAtATime; i++) sum += sums[i];
+    printf("%ld\\n", sum);
+    return 0;
+}
+""", os.path.join(WRAPPERS, "dwell-gcc"), "-g", "-O2", "-pthread")
+    profile = same([target], options=("--probe-limit", "off"))
+    check_equal([n["count"] for n in profile.nodes if n["name"] == "work" and n["kind"] == "proc"],
+                [100000], "entries of work")
+    threads = profile.json["threads"]
+    check_equal(sum(t["served"] for t in threads), 100001, "threads that records have served")
+    # A thread is joined a little before its record is free.
+    check(len(threads) <= 40, f"{len(threads)} records")
+    check_equal(sorted({t["name"].rstrip("0123*") for t in threads}), ["pool-", "short.c.out"],
+                "names")
+    check(any(t["served"] > 1000 for t in threads), "records are not used again")
+
+
+@case
+def names():
+    """Names that threads get at once, late, from others, or not at all."""
+    target = built("names.c", """
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+static pthread_barrier_t met;
+static int rank;
+static void* body(void* number) {
+    char name[16];
+    snprintf(name, sizeof(name), "io %d.%d", rank, (int)(long)number);
+    int size;
+    if ((long)number == 1) pthread_setname_np(pthread_self(), name);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if ((long)number == 2) pthread_setname_np(pthread_self(), name);
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_SELF, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    pthread_barrier_wait(&met);
+    pthread_barrier_wait(&met);
+    if ((long)number == 4) pthread_barrier_wait(&met);
+    return NULL;
+}
+int main(int argc, char** argv) {
+    int level;
+    pthread_t threads[5];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    pthread_barrier_init(&met, NULL, 5);
+    for (long i = 1; i <= 4; i++) pthread_create(&threads[i], NULL, body, (void*)i);
+    pthread_barrier_wait(&met);
+    pthread_setname_np(threads[4], "from outside");
+    pthread_barrier_wait(&met);
+    for (int i = 1; i <= 3; i++) pthread_join(threads[i], NULL);
+    MPI_Finalize();
+    printf("%d\\n", level == MPI_THREAD_MULTIPLE);
+    return 0;
+}
+""", "mpicc", "-g", "-O1", "-pthread")
+    profile = profiled([target], 2)
+    for rank in range(2):
+        found = sorted(t["name"] for t in profile.json["threads"] if t["rank"] == rank)
+        check_equal(found, sorted(["names.c.out", f"io {rank}.1", f"io {rank}.2", "names.c.out",
+                                   "from outside"]), f"names on rank {rank}")
+    report = execute([DWELL, "report", "--per-rank", profile.directory])
+    check("from outside" in report.stdout, "the report names them" + report.describe())
+
+
+FORKS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int status_of(int how) {
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        if (how == 0) _exit(1);
+        if (how == 1) exit(2);
+        execl("/bin/sh", "sh", "-c", "exit 4", (char*)0);
+        _exit(100);
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+int main(void) {
+    int sum = 0;
+    for (int i = 0; i < 9; i++) {
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp barrier
+#pragma omp master
+            sum += status_of(i % 3);
+#pragma omp barrier
+        }
+        sum += status_of(i % 3);
+    }
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+
+
+def check_forks(compiler):
+    """Children made inside of regions and between them, which end in three ways: the program does
+    what it did, and the parent's regions alone are counted."""
+    profile = same([built("forks.c", FORKS, compiler, *FLAGS)])
+    check_equal(profile.run.stdout, f"{2 * 3 * (1 + 2 + 4)}\n", "what the children said")
+    check_equal(totals(profile, "parallel", "created"), 9, "regions")
+    check_equal(totals(profile, "parallel"), 18, "threads in them")
+    check_equal(totals(profile, "barrier"), 36, "barriers")
+
+
+@case
+def forks_with_libgomp():
+    """Forks around and inside of regions that libgomp serves."""
+    check_forks("gcc")
+
+
+@case
+def forks_with_libomp():
+    """Forks around and inside of regions that libomp serves."""
+    check_forks("clang")
+
+
+def check_after_mpi_init(compiler):
+    library = built("late.c", """
+int late(int rank) {
+    int sum = 0;
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+    {
+#pragma omp for schedule(dynamic, 1)
+        for (int i = 0; i < 10; i++) sum += i + rank;
+    }
+    return sum;
+}
+""", compiler, *FLAGS, "-shared", "-fPIC")
+    user = built("user.c", """
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+    int rank, sum = 0, all = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    void* library = dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL);
+    int (*late)(int) = (int (*)(int))dlsym(library, "late");
+    for (int i = 0; i < 3; i++) {
+        sum += late(rank);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Reduce(&sum, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf("%d\\n", all);
+    MPI_Finalize();
+    return 0;
+}
+""", "mpicc", "-g", "-O1")
+    profile = profiled([user, library], 2)
+    check_equal(profile.run.stdout, f"{3 * (45 + 45 + 10)}\n", "sum")
+    check_equal(totals(profile, "parallel", "created"), 6, "regions")
+    check_equal(totals(profile, "parallel"), 12, "threads in them")
+    loops = sum(n.get("iterations", 0) for n in profile.nodes if n["name"].startswith("for"))
+    check_equal(loops, 60, "iterations")
+    barriers = [n for n in profile.nodes if n["name"] == "MPI_Barrier"]
+    check_equal(sum(n["count"] for n in barriers), 8, "barriers of MPI")
+
+
+@case
+def libgomp_after_mpi_init():
+    """A library that brings libgomp in when MPI runs already."""
+    check_after_mpi_init("gcc")
+
+
+@case
+def libomp_after_mpi_init():
+    """A library that brings libomp in when MPI runs already."""
+    check_after_mpi_init("clang")
+
+
+if __name__ == "__main__":
+    main()
