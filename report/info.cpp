@@ -23,6 +23,7 @@
 #include "report/launch.h"
 #include "report/output.h"
 #include "report/serial.h"
+#include "runtime/kernel_events.h"
 #include "runtime/papi.h"
 #include "runtime/version.h"
 
@@ -85,29 +86,36 @@ Finding find_unwinder() {
             "install libunwind8"};
 }
 
-std::vector<Finding> find_papi() {
+Finding find_papi(Papi* papi) {
     void* library = Papi::open(RTLD_LAZY | RTLD_LOCAL);
+    const char* const advice = "install libpapi7.0";
+    if (library == nullptr || !papi->load(library)) {
+        return {"PAPI", false, "libpapi not found: no hardware metrics (dwell run --metrics)",
+                advice};
+    }
+    if (!papi->init()) return {"PAPI", false, "libpapi does not start", advice};
+    return {"PAPI", true, fmt::format("{}.{}", papi->version >> 24, papi->version >> 16 & 0xff),
+            ""};
+}
+
+// With PAPI or, for events of the kernel, without it.
+std::vector<Finding> find_metrics() {
     Papi papi{};
-    if (library == nullptr || !papi.load(library)) {
-        return {{"PAPI", false, "libpapi not found: no hardware metrics (dwell run --metrics)",
-                 "install libpapi7.0"}};
+    std::vector<Finding> findings = {find_papi(&papi)};
+    for (const char* event : {"perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"}) {
+        bool in_kernel = false;
+        const bool works = (findings[0].good && papi.try_event(event) == Papi::kOk) ||
+                           try_kernel_event(*find_kernel_event(event), &in_kernel);
+        findings.push_back({std::string("  ") + event, works, works ? "works" : "cannot be counted",
+                            works ? "" : "lower /proc/sys/kernel/perf_event_paranoid to 2"});
     }
-    if (!papi.init()) {
-        return {{"PAPI", false, "libpapi does not start", "install libpapi7.0"}};
-    }
-    std::vector<Finding> findings = {
-        {"PAPI", true, fmt::format("{}.{}", papi.version >> 24, papi.version >> 16 & 0xff), ""}};
-    for (const char* event : {"perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES",
-                              "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_FP_OPS"}) {
+    if (!findings[0].good) return findings;
+    for (const char* event : {"PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_FP_OPS"}) {
         const bool works = papi.try_event(event) == Papi::kOk;
-        const bool software = std::string(event).compare(0, 6, "perf::") == 0;
-        findings.push_back(
-            {std::string("  ") + event, works, works ? "works" : "cannot be counted",
-             works ? ""
-             : software
-                 ? "lower /proc/sys/kernel/perf_event_paranoid to 2; if it is, this PAPI does not "
-                   "know the processor"
-                 : "needs a processor, or virtual machine, with counters"});
+        findings.push_back({std::string("  ") + event, works, works ? "works" : "cannot be counted",
+                            works ? ""
+                                  : "needs a processor, or virtual machine, with counters, that "
+                                    "this PAPI knows"});
     }
     return findings;
 }
@@ -180,7 +188,7 @@ Finding find_line_reading() {
 
 int info_command() {
     std::vector<Finding> findings = {find_library_itself(), find_mpi(), find_unwinder()};
-    for (Finding& finding : find_papi()) findings.push_back(std::move(finding));
+    for (Finding& finding : find_metrics()) findings.push_back(std::move(finding));
     findings.push_back(find_clock());
     findings.push_back(find_sampling());
     findings.push_back(find_shared_memory());

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "runtime/kernel_events.h"
 #include "runtime/papi.h"
 #include "runtime/record_layout.h"
 
@@ -69,6 +70,10 @@ std::vector<std::string> all_names(const Papi& papi) {
             add(event);
         }
     }
+    for (const KernelEvent& known : kKernelEvents) {
+        if (std::find(names.begin(), names.end(), known.name) == names.end())
+            names.emplace_back(known.name);
+    }
     return names;
 }
 
@@ -110,8 +115,10 @@ std::string unknown_metric(const std::string& list) {
     if (library == nullptr || !papi.load(library) || !papi.init()) return {};
     for (const std::string& name : split(list)) {
         int code = 0;
-        if (name == "default" || papi.event_name_to_code(name.c_str(), &code) == Papi::kOk)
+        if (name == "default" || find_kernel_event(name.c_str()) != nullptr ||
+            papi.event_name_to_code(name.c_str(), &code) == Papi::kOk) {
             continue;
+        }
         std::string line = "--metrics: PAPI knows no event " + name;
         const std::vector<std::string> near = near_names(name, all_names(papi));
         for (size_t i = 0; i < near.size(); ++i)

@@ -1,5 +1,5 @@
-// PAPI as the source of counts (metrics.h): which of the events that were asked for work here, and
-// a set of them for each thread.
+// Where counts come from (metrics.h): which of the events that were asked for work here, with PAPI
+// or, where that counts none of them, without it; and PAPI's set of them for each thread.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -7,6 +7,8 @@
 
 #include "runtime/blocks.h"
 #include "runtime/job_name.h"
+#include "runtime/kernel_counters.h"
+#include "runtime/kernel_events.h"
 #include "runtime/metrics.h"
 #include "runtime/papi.h"
 
@@ -19,7 +21,7 @@ int g_events = 0;
 char g_name[kMetricLimit][256];        // as asked for,
 char g_event[kMetricLimit][256 + 16];  // and as PAPI is told
 bool g_multiplexed = false;
-CounterSource g_papi_source{};
+CounterSource g_counters{};
 
 // What `default` stands for: of each group the first that works; the second list where none of the
 // first does.
@@ -85,20 +87,6 @@ bool all_work() {
     return result == Papi::kOk;
 }
 
-// What happens in the kernel, to which PAPI does not look of itself: of switches nothing would be
-// left. Other events are those of the program's own code.
-enum class InKernel { kNo, kAlso, kOnly };
-InKernel happens_in_kernel(const char* name) {
-    constexpr char kPerf[] = "perf::";
-    if (strncmp(name, kPerf, strlen(kPerf)) != 0) return InKernel::kNo;
-    const char* const event = name + strlen(kPerf);
-    if (strchr(event, ':') != nullptr) return InKernel::kNo;  // its user knows
-    const bool switches = strstr(event, "SWITCHES") != nullptr ||
-                          strstr(event, "MIGRATIONS") != nullptr || strcmp(event, "CS") == 0;
-    if (switches) return InKernel::kOnly;
-    return strstr(event, "FAULTS") != nullptr ? InKernel::kAlso : InKernel::kNo;
-}
-
 // `event` is counted from now on, if it works, alone and with those before it.
 bool add_as(const char* name, const char* event) {
     if (g_papi.try_event(event) != Papi::kOk) return false;
@@ -127,6 +115,12 @@ bool add_event(const char* name) {
     return kernel != InKernel::kOnly && add_as(name, name);
 }
 
+// Whose events are added: PAPI's or the kernel's.
+struct Adder {
+    bool (*add)(const char* name);
+    void (*add_defaults)();
+};
+
 void add_defaults() {
     for (const auto& group : kHardware) {
         for (const char* name : group) {
@@ -136,6 +130,17 @@ void add_defaults() {
     if (g_events != 0) return;
     for (const char* name : kSoftware) add_event(name);
 }
+constexpr Adder kPapi = {add_event, add_defaults};
+
+bool add_of_kernel(const char* name) {
+    if (!add_kernel_event(name)) return false;
+    strcpy(g_name[g_events++], name);
+    return true;
+}
+void add_kernel_defaults() {
+    for (const char* name : kSoftware) add_of_kernel(name);
+}
+constexpr Adder kKernel = {add_of_kernel, add_kernel_defaults};
 
 void append_line(char* text, size_t size, const char* line) {
     const size_t used = strlen(text);
@@ -146,15 +151,16 @@ void append_line(char* text, size_t size, const char* line) {
 }
 
 // Adds what the list asks for; what does not work becomes a line of `missing`.
-void add_listed(const char* list, char* missing, size_t size) {
+void add_listed(const char* list, const Adder& adder, char* missing, size_t size) {
+    *missing = '\0';
     char names[sizeof(Options::metrics)];
     snprintf(names, sizeof(names), "%s", list);
     char* rest = nullptr;
     for (char* name = strtok_r(names, ",", &rest); name != nullptr;
          name = strtok_r(nullptr, ",", &rest)) {
         if (strcmp(name, "default") == 0) {
-            add_defaults();
-        } else if (!add_event(name)) {
+            adder.add_defaults();
+        } else if (!adder.add(name)) {
             append_line(missing, size, name);
         }
     }
@@ -162,32 +168,26 @@ void add_listed(const char* list, char* missing, size_t size) {
 
 bool says_it() { return launcher_rank() <= 0 && !g_process.options.quiet; }
 
-void say_missing(const char* missing, bool any) {
+void say_missing(const char* missing, bool any, bool has_papi) {
     if (!says_it()) return;
     char line[300];
     snprintf(line, sizeof(line), "%s", missing);
     for (char* at = line; *at != '\0'; ++at) {
         if (*at == '\n') *at = ' ';
     }
-    warn(
-        "cannot count %s here%s: hardware counters need a processor, or virtual machine, that has "
-        "them; else kernel.perf_event_paranoid of 2 or less (1 for switches), and in a container "
-        "leave for perf_event_open (CAP_PERFMON, or a seccomp profile that allows it)",
-        line, any ? ", the rest is counted" : ", and nothing else");
+    warn("cannot count %s here%s: %s", line, any ? ", the rest is counted" : ", and nothing else",
+         has_papi
+             ? "hardware counters need a processor, or virtual machine, that has them and that "
+               "PAPI knows; else kernel.perf_event_paranoid of 2 or less (1 for switches), and "
+               "in a container leave for perf_event_open (CAP_PERFMON, or a seccomp profile "
+               "that allows it)"
+             : "libpapi was not found (libpapi7.0)");
 }
 
 bool open_papi() {
-    // The program's own sets would not count beside dwell's.
-    if (Papi::open(RTLD_LAZY | RTLD_NOLOAD) != nullptr) {
-        if (says_it()) warn("no metrics: the program uses PAPI itself; the rest works");
-        return false;
-    }
     void* library = Papi::open(RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr || !g_papi.load(library) || !g_papi.init()) {
-        if (says_it()) warn("no metrics: libpapi was not found (libpapi7.0); the rest works");
-        return false;
-    }
-    return g_papi.thread_init(pthread_self) == Papi::kOk && g_papi.multiplex_init() == Papi::kOk;
+    return library != nullptr && g_papi.load(library) && g_papi.init() &&
+           g_papi.thread_init(pthread_self) == Papi::kOk && g_papi.multiplex_init() == Papi::kOk;
 }
 
 }  // namespace
@@ -196,18 +196,27 @@ void open_metrics(Thread* thread) {
     const char* list = g_process.options.metrics;
     if (*list == '\0') return;
     const Busy busy;
-    if (!open_papi()) return;
+    // The program's own sets would not count beside dwell's.
+    if (Papi::open(RTLD_LAZY | RTLD_NOLOAD) != nullptr) {
+        if (says_it()) warn("no metrics: the program uses PAPI itself; the rest works");
+        return;
+    }
+    const bool has_papi = open_papi();
     char missing[sizeof(Options::metrics)] = {};
-    add_listed(list, missing, sizeof(missing));
+    if (has_papi) add_listed(list, kPapi, missing, sizeof(missing));
+    g_counters = {g_events, open_set, read_set, close_set};
+    if (g_events == 0) {
+        add_listed(list, kKernel, missing, sizeof(missing));
+        g_counters = kernel_source();
+    }
     FileHeader* header = g_process.header;
     if (*missing != '\0') {
         header->metrics_missing = write_text(thread, missing, strlen(missing));
-        say_missing(missing, g_events != 0);
+        say_missing(missing, g_events != 0, has_papi);
     } else if (g_events == 0 && says_it()) {
         warn(
             "nothing can be counted here, not even by the kernel (kernel.perf_event_paranoid above "
-            "2, a container without perf_event_open, or a processor that PAPI does not know): no "
-            "metrics, the rest works");
+            "2, or a container without perf_event_open): no metrics, the rest works");
     }
     if (g_events == 0) return;
     if (g_multiplexed) {
@@ -215,8 +224,7 @@ void open_metrics(Thread* thread) {
     }
     char names[kMetricLimit * sizeof(g_name[0])] = {};
     for (int i = 0; i < g_events; ++i) append_line(names, sizeof(names), g_name[i]);
-    g_papi_source = {g_events, open_set, read_set, close_set};
-    use_counters(thread, &g_papi_source, names);
+    use_counters(thread, &g_counters, names);
 }
 
 }  // namespace dwell

@@ -1,0 +1,96 @@
+// Events of the kernel, counted without PAPI: against the pages that the test touches itself.
+#include "runtime/kernel_counters.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "runtime/kernel_events.h"
+
+namespace dwell {
+namespace {
+
+constexpr uint64_t kPages = 500;
+constexpr uint64_t kSlack = 20;  // pages of the stack and of the C library
+
+void touch_pages() {
+    constexpr size_t kPageBytes = 4096;
+    void* memory = mmap(nullptr, kPages * kPageBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    madvise(memory, kPages * kPageBytes, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < kPages; ++i) static_cast<volatile char*>(memory)[i * kPageBytes] = 1;
+    munmap(memory, kPages * kPageBytes);
+}
+
+class KernelCounters : public testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        works_ = add_kernel_event("perf::PAGE-FAULTS") && add_kernel_event("perf::TASK-CLOCK");
+    }
+    void SetUp() override {
+        if (!works_) GTEST_SKIP() << "perf_event_open is not allowed here";
+        source_ = kernel_source();
+        ASSERT_EQ(source_.count, 2);
+    }
+    static bool works_;
+    CounterSource source_{};
+};
+bool KernelCounters::works_ = false;
+
+TEST(KernelEvents, NamesArePapis) {
+    ASSERT_NE(find_kernel_event("perf::PAGE-FAULTS"), nullptr);
+    EXPECT_EQ(find_kernel_event("perf::PAGE-FAULTS")->config, uint64_t{PERF_COUNT_SW_PAGE_FAULTS});
+    EXPECT_EQ(find_kernel_event("perf::CYCLES"), nullptr);
+    EXPECT_EQ(find_kernel_event("PAGE-FAULTS"), nullptr);
+    EXPECT_FALSE(add_kernel_event("perf::CYCLES"));
+}
+
+TEST(KernelEvents, WhereTheyHappen) {
+    EXPECT_EQ(happens_in_kernel("perf::CONTEXT-SWITCHES"), InKernel::kOnly);
+    EXPECT_EQ(happens_in_kernel("perf::CPU-MIGRATIONS"), InKernel::kOnly);
+    EXPECT_EQ(happens_in_kernel("perf::MAJOR-FAULTS"), InKernel::kAlso);
+    EXPECT_EQ(happens_in_kernel("perf::TASK-CLOCK"), InKernel::kNo);
+    EXPECT_EQ(happens_in_kernel("perf::PAGE-FAULTS:u=1"), InKernel::kNo);
+    EXPECT_EQ(happens_in_kernel("PAPI_TOT_CYC"), InKernel::kNo);
+}
+
+TEST_F(KernelCounters, CountWhatTheThreadDoes) {
+    void* set = source_.open();
+    ASSERT_NE(set, nullptr);
+    uint64_t before[kMetricLimit] = {};
+    uint64_t after[kMetricLimit] = {};
+    ASSERT_TRUE(source_.read(set, before));
+    std::thread(touch_pages).join();  // another one's
+    touch_pages();
+    ASSERT_TRUE(source_.read(set, after));
+    EXPECT_GE(after[0] - before[0], kPages);
+    EXPECT_LE(after[0] - before[0], kPages + kSlack);
+    EXPECT_GT(after[1], before[1]);
+    source_.close(set);
+}
+
+TEST_F(KernelCounters, FilesOfTheProgramInTheirPlaceAreLeftAlone) {
+    const int number = dup(STDERR_FILENO);
+    ASSERT_GE(number, 0);
+    close(number);  // what is opened next has it
+    void* set = source_.open();
+    ASSERT_NE(set, nullptr);
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    ASSERT_EQ(write(ends[1], "0123456789abcdef0123456789abcdef", 32), 32);
+    ASSERT_EQ(dup2(ends[0], number), number);
+    uint64_t values[kMetricLimit] = {};
+    EXPECT_FALSE(source_.read(set, values));
+    source_.close(set);
+    EXPECT_NE(fcntl(number, F_GETFD), -1) << "the program's file was closed";
+    char text[32];
+    EXPECT_EQ(read(number, text, sizeof(text)), 32) << "the program's bytes were read";
+    for (const int end : {number, ends[0], ends[1]}) close(end);
+}
+
+}  // namespace
+}  // namespace dwell
