@@ -330,7 +330,7 @@ struct ThreadRecord {
     int32_t tid;
     CellIndex next;
     CellIndex root;  // node of kind program
-    char name[16];  // of all threads that used the record: thread_names.h
+    char name[16];   // of all threads that used the record: thread_names.h
     ThreadState state;
     uint32_t open_depth;
     uint64_t start_ticks;       // real ticks when the thread was first seen
