@@ -293,31 +293,6 @@ bool open_channels(uint32_t world_size) {
     return true;
 }
 
-void calibrate_channels() {
-    constexpr int kEntries = 16;
-    constexpr int kRounds = 40;
-    void* page =
-        mmap(nullptr, kExchangePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return;
-    Channel own{};
-    own.out = own.in = static_cast<Ring*>(page);
-    own.paused_ticks = g_live->paused_ticks;
-    own.in_step = true;
-    Moment said{};
-    said.cause_peer = kNoPeer;
-    bool guessed = false;
-    uint64_t tell = UINT64_MAX;
-    for (int round = 0; round < kRounds; ++round) {
-        const uint64_t begin = now_ticks();
-        for (int i = 0; i < kEntries; ++i) announce(&own, said, 1, 0, false);
-        const uint64_t told = now_ticks();
-        for (int i = 0; i < kEntries; ++i) take(&own, 1, 0, 0, &said, &guessed);
-        if (told - begin < tell) tell = told - begin;
-    }
-    g_process.tell_cost_ticks = tell / kEntries;
-    munmap(page, kExchangePage);
-}
-
 Channel* find_channel(Thread* thread, uint32_t peer) {
     const uint64_t start = now_ticks();
     const int saved_errno = errno;

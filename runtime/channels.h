@@ -126,9 +126,6 @@ extern Channel* g_first_channel __attribute__((visibility("hidden")));
 extern uint32_t g_channel_count __attribute__((visibility("hidden")));
 extern Channel g_no_channel __attribute__((visibility("hidden")));
 
-// Measures what it costs to write a message's entry: g_process.tell_cost_ticks.
-void calibrate_channels();
-
 // In MPI_Init: the table of channels. False when there is no memory.
 bool open_channels(uint32_t world_size);
 

@@ -197,11 +197,11 @@ Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int 
     Moment said = moment_of(call);
     if (heard) add_debt(call->thread, &board->debt_told, &said);
     said.at.real = now_ticks();
-    begin_work(call, said.at.real + g_process.tell_cost_ticks);
     write_slot(slot_at(board, meeting.number % kGenerations, board->own), meeting.number,
                static_cast<uint32_t>(number), said);
     // The next one's: others have looked at it since it was written last.
     fetch_to_write(slot_at(board, (meeting.number + 1) % kGenerations, board->own));
+    begin_work(call, now_ticks());
     meeting.board = board;
     return meeting;
 }

@@ -97,7 +97,7 @@ EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
     if (is_heard(epoch) && board != nullptr) begin_round(call, &board->work_told);
     told.entered = moment_of(call);
     told.entered.at.real = now_ticks();
-    begin_work(call, told.entered.at.real + g_process.tell_cost_ticks);
+    begin_work(call, told.entered.at.real);
     if (!is_heard(epoch)) return told;
     if (far != nullptr && epoch == Epoch::kComplete) {
         tell_epoch_far(call, far, epoch, told.entered);
@@ -111,6 +111,7 @@ EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
     const uint32_t number = slot->number + 1;
     write_slot(slot, number != 0 ? number : 1,
                static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete), said);
+    begin_work(call, now_ticks());
     return told;
 }
 
@@ -197,17 +198,17 @@ LockCall enter_lock(Call* call, Locking what, MPI_Win win, int32_t target, bool 
     Board* board = board_of(call->thread, name);
     if (board == nullptr) return {};
     if (call->thread->slow_ticks != slow_ticks) start(call);
-    begin_work(call, now_ticks() + g_process.tell_cost_ticks);
+    begin_work(call, now_ticks());
     if (what == Locking::kLock) return {board, what, target, exclusive};
     const LockCall lock{board, what, target, is_among(board->locked, target)};
     if (what == Locking::kFlush) return lock;
     begin_round(call, &board->work_told);
     Moment said = moment_of(call);
     said.at.real = now_ticks();
-    begin_work(call, said.at.real + g_process.tell_cost_ticks);
     add_debt(call->thread, &board->debt_told, &said);
     forget_lock(board, target);
     write_release(board, {said, target, lock.exclusive});
+    begin_work(call, now_ticks());
     return lock;
 }
 

@@ -82,13 +82,12 @@ bool receive_bytes(char* bytes, uint64_t size, int from, int tag, uint64_t until
 bool spread_over_observed(char* bytes, uint64_t size, uint64_t until_ns) {
     int step = 1;
     while (step < g_observed.count && (g_observed.place & step) == 0) step *= 2;
-    bool told = g_observed.place == 0 ||
-                receive_bytes(bytes, size, g_observed.place - step, kResultTag, until_ns);
+    const bool told = g_observed.place == 0 ||
+                      receive_bytes(bytes, size, g_observed.place - step, kResultTag, until_ns);
     if (!told) memset(bytes, 0, size);
     for (step /= 2; step >= 1; step /= 2) {
         const int to = g_observed.place + step;
-        if (to < g_observed.count && !send_bytes(bytes, size, to, kResultTag, until_ns))
-            told = false;
+        if (to < g_observed.count) send_bytes(bytes, size, to, kResultTag, until_ns);
     }
     return told;
 }

@@ -37,8 +37,7 @@ int sum_over_observed(int number);
 // The largest of each word, likewise; at most kMostWords. False: not all are there.
 constexpr int kMostWords = 3;
 bool largest_over_observed(uint64_t* words, int count, uint64_t until_ns);
-// What the first place says reaches all; zeros, and false, where it does not in time. False as well
-// where it could not be passed on.
+// What the first place says reaches all; zeros, and false, where it does not in time.
 bool spread_over_observed(char* bytes, uint64_t size, uint64_t until_ns);
 bool send_bytes(const char* bytes, uint64_t size, int to, int tag, uint64_t until_ns);
 // Takes the bytes as they come, however the sender divides them.

@@ -322,11 +322,10 @@ struct alignas(64) Process {
     uint64_t poll_spacing_ticks = UINT64_MAX;  // polls that lie further apart are timed
     uint64_t block_cost_ticks = 0;             // the same of a block's beginning and end
     uint64_t block_inner_ticks = 0;
-    uint64_t mark_cost_ticks = 0;  // of a marker
-    uint64_t io_cost_ticks = 0;    // of an I/O statement, outside of its time stamps
-    uint64_t io_inner_ticks = 0;   // between them
-    uint64_t tell_cost_ticks = 0;  // of telling when a call began, behind its last time stamp
-    uint64_t inject_ticks = 0;     // delay of every probe, for tests (injection.h)
+    uint64_t mark_cost_ticks = 0;              // of a marker
+    uint64_t io_cost_ticks = 0;                // of an I/O statement, outside of its time stamps
+    uint64_t io_inner_ticks = 0;               // between them
+    uint64_t inject_ticks = 0;                 // delay of every probe, for tests (injection.h)
     uint64_t metric_least_ticks = UINT64_MAX;  // nodes that last as long are read; see metrics.h
     FileHeader* header = nullptr;
     bool with_mpi = false;  // MPI_Init was called: intervals between its calls are sampled

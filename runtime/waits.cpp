@@ -189,7 +189,6 @@ void finish_opening_waits() {
     if (open_channels(static_cast<uint32_t>(g_process.header->world_size))) {
         g_process.header->flags |= kFileWaits;
     }
-    calibrate_channels();
     if (far) open_far_meetings();
 }
 
@@ -285,7 +284,7 @@ uint64_t Waiting::travelled(const Moment& said, uint64_t travel) const {
 
 void Waiting::consider(uint64_t arrival, WaitKind kind, uint32_t peer, const Moment& said) {
     // left_ is without dwell's own cost, which is an estimate.
-    const uint64_t unsure = 2 * (g_process.call_cost_ticks + g_process.tell_cost_ticks);
+    const uint64_t unsure = 2 * g_process.call_cost_ticks;
     if (said.at.real > left_ + unsure) clock_error_ = true;
     if (arrival < arrival_) return;
     arrival_ = arrival;

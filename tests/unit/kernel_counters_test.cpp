@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
 
 #include "runtime/kernel_events.h"
@@ -63,10 +64,18 @@ TEST_F(KernelCounters, CountWhatTheThreadDoes) {
     ASSERT_NE(set, nullptr);
     uint64_t before[kMetricLimit] = {};
     uint64_t after[kMetricLimit] = {};
+    std::atomic<int> step{0};
+    std::thread other([&step] {
+        while (step != 1) std::this_thread::yield();
+        touch_pages();
+        step = 2;
+    });
     ASSERT_TRUE(source_.read(set, before));
-    std::thread(touch_pages).join();  // another one's
+    step = 1;
+    while (step != 2) std::this_thread::yield();
     touch_pages();
     ASSERT_TRUE(source_.read(set, after));
+    other.join();
     EXPECT_GE(after[0] - before[0], kPages);
     EXPECT_LE(after[0] - before[0], kPages + kSlack);
     EXPECT_GT(after[1], before[1]);
