@@ -293,6 +293,27 @@ bool open_channels(uint32_t world_size) {
     return true;
 }
 
+namespace {
+
+// They lie side by side: each alone would take a page. Zeros; null when there is no memory. With
+// the SlowLock held.
+Channel* new_channel() {
+    constexpr size_t kTogether = 64;
+    static Channel* next = nullptr;
+    static size_t left = 0;
+    if (left == 0) {
+        void* memory = mmap(nullptr, kTogether * sizeof(Channel), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) return nullptr;
+        next = static_cast<Channel*>(memory);
+        left = kTogether;
+    }
+    left -= 1;
+    return next++;
+}
+
+}  // namespace
+
 Channel* find_channel(Thread* thread, uint32_t peer) {
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
@@ -307,10 +328,9 @@ Channel* find_channel(Thread* thread, uint32_t peer) {
             const uint32_t high = own < peer ? peer : own;
             const uint64_t key = mix_path(mix_path(kPairKey, low), high);
             void* page = find_or_make_pages(key, 1);
-            void* memory = mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-            if (page != nullptr && memory != MAP_FAILED) {
-                made = static_cast<Channel*>(memory);
+            Channel* channel = page != nullptr ? new_channel() : nullptr;
+            if (channel != nullptr) {
+                made = channel;
                 auto* rings = static_cast<Ring*>(page);
                 made->out = &rings[own < peer ? 0 : 1];
                 // To itself: what it says is what it hears.
@@ -320,16 +340,12 @@ Channel* find_channel(Thread* thread, uint32_t peer) {
                 made->in_step = true;
                 made->next = g_first_channel;
                 __atomic_store_n(&g_first_channel, made, __ATOMIC_RELEASE);
-            } else if (memory != MAP_FAILED) {
-                munmap(memory, sizeof(Channel));
             }
         } else {
             FarChannel* far = make_far_channel(peer);
-            void* memory = far == nullptr ? MAP_FAILED
-                                          : mmap(nullptr, sizeof(Channel), PROT_READ | PROT_WRITE,
-                                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-            if (memory != MAP_FAILED) {
-                made = static_cast<Channel*>(memory);
+            Channel* channel = far != nullptr ? new_channel() : nullptr;
+            if (channel != nullptr) {
+                made = channel;
                 made->far = far;
             }
         }
