@@ -167,7 +167,11 @@ void explain_silence(const StatusPage* page, const RunOptions& options, const Ta
     if (WIFSIGNALED(wait_status)) {
         return say(program + " " + describe_end(wait_status) + " before MPI_Init was done");
     }
-    say(program + " called no MPI_Init: a program without MPI");
+    const bool asked = options.io == "on" || (!options.metrics.empty() && options.metrics != "off");
+    say(program + " called no MPI_Init: a program without MPI" +
+        (asked
+             ? "; --io and --metrics tell of programs with MPI, OpenMP or probes (dwell-gcc) alone"
+             : ""));
 }
 
 // Ranks that should have been observed and were not, which is known around a launcher only, and

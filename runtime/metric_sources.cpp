@@ -102,7 +102,16 @@ bool add_as(const char* name, const char* event) {
     return false;
 }
 
+// Named twice, or part of the default set.
+bool is_added(const char* name) {
+    for (int i = 0; i < g_events; ++i) {
+        if (strcmp(g_name[i], name) == 0) return true;
+    }
+    return false;
+}
+
 bool add_event(const char* name) {
+    if (is_added(name)) return true;
     if (g_events == static_cast<int>(kMetricLimit) || strlen(name) >= sizeof(g_name[0])) {
         return false;
     }
@@ -133,6 +142,7 @@ void add_defaults() {
 constexpr Adder kPapi = {add_event, add_defaults};
 
 bool add_of_kernel(const char* name) {
+    if (is_added(name)) return true;
     if (!add_kernel_event(name)) return false;
     strcpy(g_name[g_events++], name);
     return true;
