@@ -181,6 +181,22 @@ class Receives : public Waits {
   protected:
     static constexpr uint64_t kBegin = 1'000'000;
     uint64_t receive(int64_t since, bool blocked) {
+        return settled(blocked, [this, since](Waiting* waiting) {
+            waiting->add_message(&channel_, 3, 8, said_at(since));
+        });
+    }
+    // The same of a send that had to meet its receiver, which came then.
+    uint64_t send(int64_t since) {
+        return settled(true, [since](Waiting* waiting) {
+            waiting->add_meeting(WaitKind::kLateReceiver, 3, said_at(since));
+        });
+    }
+    static Moment said_at(int64_t since) {
+        const uint64_t real = kBegin + static_cast<uint64_t>(since);
+        return {{real, real - 250}, 77, kNoPeer, 0, 0};
+    }
+    template <typename Add>
+    uint64_t settled(bool blocked, Add add) {
         Call call;
         EXPECT_TRUE(begin(&call, MpiCall::kRecv, 16));
         g_process.call_cost_ticks = 0;
@@ -191,9 +207,8 @@ class Receives : public Waits {
         call.end_ticks = kBegin + 400;
         call.ticks = 400;
         call.slow_ticks = 0;
-        const uint64_t sent = kBegin + static_cast<uint64_t>(since);
         Waiting waiting(&call);
-        waiting.add_message(&channel_, 3, 8, {{sent, sent - 250}, 77, kNoPeer, 0, 0});
+        add(&waiting);
         EXPECT_TRUE(waiting.settle(&call, blocked));
         found_ = waiting.found_all();
         measured_ = t_thread->slow_ticks;
@@ -217,6 +232,18 @@ TEST_F(Receives, ThatWaitShortlyTakeOverTheSendersIntrusion) {
     // On its way when the receive began, for 100 more: this waiting hides the receiver's intrusion,
     // not what it did itself.
     EXPECT_EQ(receive(-200, false), 300u);
+}
+
+TEST_F(Receives, OfMessagesThatWereSentLaterAreClockErrors) {
+    const uint64_t& errors = t_thread->record->clock_errors;
+    receive(400, true);
+    EXPECT_EQ(errors, 0u);
+    receive(401, true);
+    EXPECT_EQ(errors, 1u);
+    // A send ends when MPI has taken its message out, be it in another call of the receiver's.
+    EXPECT_EQ(send(100), 300u);  // it came at -150 on the virtual clock, and the rest is MPI's
+    send(900);
+    EXPECT_EQ(errors, 1u);
 }
 
 TEST_F(Receives, MeasureWhatSettlingCosts) {
