@@ -283,11 +283,8 @@ uint64_t Waiting::travelled(const Moment& said, uint64_t travel) const {
 }
 
 void Waiting::consider(uint64_t arrival, WaitKind kind, uint32_t peer, const Moment& said) {
-    // left_ is without dwell's own cost, which is an estimate. A receiver may come after the send's
-    // end: MPI took the message out in another call before.
-    const uint64_t unsure = 2 * g_process.call_cost_ticks;
-    const bool after_end = said.at.real > left_ + unsure;
-    if (after_end && kind != WaitKind::kLateReceiver) clock_error_ = true;
+    // A receiver may come after the send's end: MPI took the message out in another call before.
+    if (said.at.real > ended_ && kind != WaitKind::kLateReceiver) clock_error_ = true;
     if (arrival < arrival_) return;
     arrival_ = arrival;
     decisive_ = {said, peer, kind};

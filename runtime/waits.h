@@ -47,6 +47,7 @@ class Waiting {
         stamp_virtual(call);
         entered_ = {call->start_ticks + call->before_ticks, call->start_virtual};
         left_ = entered_.real + call->ticks;
+        ended_ = call->end_ticks;
         until_ = entered_.real;
         arrival_ = call->start_virtual;
     }
@@ -100,9 +101,10 @@ class Waiting {
 
     Thread* thread_;
     Instant entered_;
-    uint64_t left_;       // but for dwell's own cost
-    uint64_t until_;      // the real time until which it certainly waited
-    uint64_t arrival_;    // the latest, on the virtual clock
+    uint64_t left_;     // but for dwell's own cost
+    uint64_t ended_;    // with all of that: some may lie behind entered_, as holding a receive does
+    uint64_t until_;    // the real time until which it certainly waited
+    uint64_t arrival_;  // the latest, on the virtual clock
     Partner decisive_{};  // whose it is
     Partner last_;        // of the messages, the one that was sent last: with last_channel_
     Channel* last_channel_ = nullptr;
