@@ -18,7 +18,8 @@ Channel g_no_channel;
 namespace {
 
 constexpr uint64_t kPairKey = 0x70616972;
-constexpr uint32_t kPublishEvery = 8;  // entries that the receiver frees at once
+constexpr uint64_t kMostAtFirst = 256;  // ticks that the first entry may wait
+constexpr uint32_t kPublishEvery = 8;   // entries that the receiver frees at once
 
 uint32_t order_of(const ChannelEntry* entry) { return entry->order >> kOrderShift; }
 
@@ -378,6 +379,19 @@ Announced announce(Channel* channel, const Moment& said, uint32_t comm, int tag,
     // The next one: its receiver had it last, and the message would come behind its fetching.
     fetch_to_write(entry_at(channel->out, channel->written + 1));
     return {entry, number};
+}
+
+uint64_t time_of_writing(Channel* channel) {
+    const uint64_t now = now_ticks();
+    if (channel->written % kFenceEvery != 0) [[likely]]
+        return now + channel->drain_ticks;
+    full_fence();
+    const uint64_t fenced = now_ticks();
+    const uint64_t most =
+        2 * uint64_t{channel->drain_ticks} + kMostAtFirst;  // an interrupt is none
+    const uint64_t sample = earlier(beyond(fenced - now, g_process.fence_cost_ticks), most);
+    channel->drain_ticks = static_cast<uint32_t>((7 * uint64_t{channel->drain_ticks} + sample) / 8);
+    return fenced;
 }
 
 void withdraw(Channel* channel, const Announced& announced) {

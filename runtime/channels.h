@@ -102,6 +102,7 @@ struct Channel {
     uint32_t received;     // messages from it
     uint32_t taken;        // bit k: entry low + 1 + k is
     uint32_t next_ticket;
+    uint32_t drain_ticks;  // what MPI's next locked instruction waits for an entry that was written
     uint32_t posted_count;
     uint32_t accounted;  // of in->dropped: told by gaps
     uint32_t lost_count;
@@ -169,6 +170,12 @@ struct Announced {
     uint32_t number;
 };
 Announced announce(Channel* channel, const Moment& said, uint32_t comm, int tag, bool wants_answer);
+// When MPI's work begins, now that an entry was written. Its line may still be on the way from the
+// receiver's processor, and MPI's first locked instruction waits for it: that is dwell's cost. A
+// fence takes it here; it would wait for lines that MPI fetches meanwhile otherwise, so that only
+// one message in kFenceEvery has one, and tells what the others wait.
+uint64_t time_of_writing(Channel* channel);
+constexpr uint64_t kFenceEvery = 16;
 // The send failed or was cancelled.
 void withdraw(Channel* channel, const Announced& announced);
 

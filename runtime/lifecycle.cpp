@@ -237,7 +237,6 @@ bool attach_process(bool with_mpi) {
     g_live->on = 1;
     refresh_ticket();
     calibrate();
-    g_process.header->call_cost_ticks = g_process.call_cost_ticks;
     if (g_process.options.inject[0] != '\0') {
         set_tick_rate(kRateBase_ns);
         set_injection(rank < 0 ? 0 : rank);
@@ -279,6 +278,7 @@ void after_init() {
     set_poll_spacing();
     read_eager_limits();
     calibrate_found_cost();
+    calibrate_messages();
     open_waits(size);
     const int observed = join_observed();
     relate_clocks();

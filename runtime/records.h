@@ -153,9 +153,10 @@ void book_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint
 // The call waited for the partner.
 void book_peer_wait(Call* call, uint32_t peer, uint64_t ticks);
 
-// Measures what recording a call costs, with the functions above on records of no one. Once, before
-// the first call is recorded.
+// Measures what recording a call costs (call_calibration.cpp). Once, before the first call is
+// recorded; and again once MPI and what it tells of ranks and types can be asked, as in a send.
 void calibrate();
+void calibrate_messages();
 
 }  // namespace dwell
 

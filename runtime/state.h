@@ -307,6 +307,7 @@ struct alignas(64) Process {
     Thread* usual_thread = nullptr;  // the one that attached first; see calling_thread()
     uint64_t call_cost_ticks = 0;   // outside the two time stamps of a call: taken from computation
     uint64_t inner_cost_ticks = 0;  // between them: taken from the call
+    uint64_t fence_cost_ticks = 0;  // of a full fence that waits for nothing, and its time stamp
     bool use_tsc = false;
     bool concurrent = true;       // several threads may be inside MPI at a time
     bool threaded_mpi = true;     // the level is above MPI_THREAD_SINGLE

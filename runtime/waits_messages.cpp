@@ -123,7 +123,7 @@ Announced say(Call* call, const Way& way, int tag, bool meets) {
     add_debt(call->thread, &way.channel->debt_told, &said);
     said.at.real = now_ticks();
     const Announced announced = announce(way.channel, said, way.comm, tag, meets);
-    begin_work(call, now_ticks());
+    begin_work(call, time_of_writing(way.channel));
     if (g_process.preserve_order) [[unlikely]]
         wake(call, way.peer, way.comm, tag);
     return announced;
