@@ -1,6 +1,6 @@
 // What recording a call costs outside of its measured parts (DESIGN 4, local rule): the same steps
 // as in a wrapper, on records of no one, with nothing in MPI's place.
-#include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "runtime/io_records.h"
@@ -15,28 +15,29 @@ namespace dwell {
 
 namespace {
 
-// A thread whose cells lie in private memory, in place of the real file, with one node whose path
-// from `frame` is remembered.
+// In place of the calling thread's: records that nothing refers to, in some of its cells, with one
+// node whose path from `frame` is remembered. Other threads may be recording.
 class RecordsOfNoOne {
   public:
-    explicit RecordsOfNoOne(const Frame* frame)
-        : memory_(
-              mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
-          real_cells_(g_process.cells),
-          real_thread_(t_thread) {
+    explicit RecordsOfNoOne(const Frame* frame) : real_thread_(t_thread) {
+        static CellIndex cells = 0;
+        if (real_thread_ == nullptr) return;
+        if (cells == 0) cells = take_cells(real_thread_, kCells);
+        if (cells == 0) return;
+        memory_ = mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory_ == MAP_FAILED) return;
-        g_process.cells = static_cast<char*>(memory_);
-        Thread* thread = reinterpret_cast<Thread*>(g_process.cells + kCells * kCellBytes);
-        t_thread = thread;
+        memset(cell_at<void>(cells), 0, kCells * kCellBytes);
+        auto* thread = static_cast<Thread*>(memory_);
         stop_sampling(thread);
         thread->epoch = g_live->epoch;
-        thread->record = cell_at<ThreadRecord>(1);
-        const CellIndex root = 1 + kThreadCells;
+        thread->record = cell_at<ThreadRecord>(cells);
+        const CellIndex root = cells + kThreadCells;
         thread->record->root = root;
         start_probes(thread);
         const CellIndex comm = root + 1;
         thread->chunk_next = comm + 2 + kHistogramCells;
-        thread->chunk_end = kCells;
+        thread->chunk_end = cells + kCells;
         Node* node = cell_at<Node>(comm);
         node->site.kind = SiteKind::kCommunication;
         node->parent = root;
@@ -48,12 +49,12 @@ class RecordsOfNoOne {
         path_->call = static_cast<uint16_t>(MpiCall::kSend);
         path_->node = comm;
         path_->anchor = root;
+        t_thread = thread;
     }
     ~RecordsOfNoOne() {
-        if (memory_ == MAP_FAILED) return;
+        if (!are_there()) return;
         t_thread = real_thread_;
-        g_process.cells = real_cells_;
-        munmap(memory_, kBytes);
+        munmap(memory_, sizeof(Thread));
     }
     RecordsOfNoOne(const RecordsOfNoOne&) = delete;
     RecordsOfNoOne& operator=(const RecordsOfNoOne&) = delete;
@@ -61,11 +62,9 @@ class RecordsOfNoOne {
     PathEntry* path() { return path_; }
 
   private:
-    static constexpr int kCells = 64;
-    static constexpr size_t kBytes = kCells * kCellBytes + sizeof(Thread);
-    void* memory_;
-    char* real_cells_;
+    static constexpr uint32_t kCells = 64;
     Thread* real_thread_;
+    void* memory_ = MAP_FAILED;
     PathEntry* path_ = nullptr;
 };
 

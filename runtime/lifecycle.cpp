@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/eager_limits.h"
@@ -186,6 +188,27 @@ void check_out_directory() {
     if (error != 0) warn("no profile can be written to %s: %s", out, strerror(error));
 }
 
+// One thread makes the process observed; others that come to dwell meanwhile wait for it, for some
+// milliseconds: not a signal handler that interrupts it, and not for ever, as it may itself wait
+// for the loader, which the other may hold. The child of a fork does not wait for a thread of its
+// parent.
+constexpr uint64_t kLongestAttaching_ns = 1'000'000'000;
+std::atomic<pid_t> g_attacher{0};
+bool begin_attaching() {
+    const auto own = static_cast<pid_t>(syscall(SYS_gettid));
+    const uint64_t since = monotonic_ns();
+    for (pid_t other = 0; !g_attacher.compare_exchange_strong(other, own); other = 0) {
+        if (getpid() != g_own_pid) {
+            g_attacher.store(own);
+            return true;
+        }
+        if (other == own || monotonic_ns() - since > kLongestAttaching_ns) return false;
+        sched_yield();
+    }
+    return true;
+}
+void end_attaching() { g_attacher.store(0); }
+
 // Before MPI_Init, or at the first probe of a program that may have no MPI. False: the program runs
 // unobserved, and one line has said why.
 bool attach_process(bool with_mpi) {
@@ -234,17 +257,12 @@ bool attach_process(bool with_mpi) {
     }
     g_process.with_mpi = with_mpi;
     if (with_mpi) choose_tests_first();
-    g_live->on = 1;
-    refresh_ticket();
-    calibrate();
     if (g_process.options.inject[0] != '\0') {
         set_tick_rate(kRateBase_ns);
         set_injection(rank < 0 ? 0 : rank);
     }
     Thread* thread = attach_thread();
     if (thread == nullptr) {
-        g_live->on = 0;
-        refresh_ticket();
         not_observed("no room for records in the record directory");
         unlink(path);
         rmdir(g_process.record_dir);
@@ -255,6 +273,14 @@ bool attach_process(bool with_mpi) {
     thread->last_ticks = g_process.start_ticks;
     thread->attached_ticks = start;
     open_metrics(thread);
+    // From here on other threads record as well.
+    g_live->on = 1;
+    refresh_ticket();
+    {
+        const OwnSamples samples(thread);
+        const OwnCounts counts(thread);
+        calibrate();
+    }
     g_attached = true;
     if (with_mpi) announce_observed();
     return true;
@@ -346,6 +372,17 @@ bool add_mpi() {
     return true;
 }
 
+// MPI_Init: whether it is observed.
+bool observe_mpi() {
+    if (!begin_attaching()) {
+        not_observed("another thread was about to begin with observing the process");
+        return false;
+    }
+    const bool observed = g_attached ? add_mpi() : attach_process(true);
+    end_attaching();
+    return observed;
+}
+
 // After MPI_Init: below MPI_THREAD_MULTIPLE the program keeps its threads from calling MPI at the
 // same time (MPI-3.1 12.4.3).
 void note_thread_level() {
@@ -373,7 +410,7 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     entered = true;
     g_mpi_entered = true;
     const uint64_t before = now_ticks();
-    const bool observed = g_attached ? add_mpi() : attach_process(true);
+    const bool observed = observe_mpi();
     tell_observed();
     Thread* thread = observed ? t_thread : nullptr;
     if (thread != nullptr) thread->slow_ticks += now_ticks() - before;
@@ -534,26 +571,28 @@ bool probes_wanted() {
 }
 
 Thread* attach_for_probe() {
-    static std::atomic<bool> attaching{false};
     if (g_live->on != 0) return live_ticket() != 0 ? attach_thread() : nullptr;
     if (!probes_wanted()) {
         tell_observed();
         return nullptr;
     }
-    if (attaching.exchange(true)) return nullptr;
     const uint64_t before = now_ticks();
-    const bool attached = attach_process(false);
+    if (!begin_attaching()) return nullptr;
+    // Unless another thread was first.
+    const bool begins = !g_attached && probes_wanted();
+    const bool attached = begins && attach_process(false);
     tell_observed();
-    if (attached) t_thread->slow_ticks += now_ticks() - before;
-    if (!attached) {
-        g_options_read = Asked::kBad;  // not again
-        switch_sites(false);
-    } else {
+    if (attached) {
         note_usage();
         status_probed(g_status, g_process.header->job);
+    } else if (begins) {
+        g_options_read = Asked::kBad;  // not again
+        switch_sites(false);
     }
-    attaching = false;
-    return attached ? t_thread : nullptr;
+    end_attaching();
+    if (!attached) return live_ticket() != 0 ? attach_thread() : nullptr;
+    t_thread->slow_ticks += now_ticks() - before;
+    return t_thread;
 }
 
 }  // namespace dwell

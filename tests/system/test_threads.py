@@ -3,7 +3,7 @@ threads and their names, forks around regions of OpenMP, OpenMP that comes after
 
 import os
 
-from harness import DWELL, case, check, check_equal, execute, main, profiled
+from harness import DWELL, SOURCES, case, check, check_equal, execute, main, profiled
 from test_openmp_gcc import built, same, totals
 
 WRAPPERS = os.environ.get("SYSTEST_WRAPPERS", ".")
@@ -51,6 +51,71 @@ int main(void) {
     check_equal(sorted({t["name"].rstrip("0123*") for t in threads}), ["pool-", "short.c.out"],
                 "names")
     check(any(t["served"] > 1000 for t in threads), "records are not used again")
+
+
+FIRST_TOGETHER = """
+#include <pthread.h>
+#include <stdio.h>
+#include "dwell.h"
+enum { kThreads = 4, kRounds = 100 };
+static pthread_barrier_t met;
+static volatile long sums[kThreads];
+__attribute__((noinline)) static void work(long slot) {
+    for (int i = 0; i < 10; i++) sums[slot] += i;
+}
+static void* body(void* slot) {
+    pthread_barrier_wait(&met);
+    for (int round = 0; round < kRounds; round++) {
+        STEP
+    }
+    return NULL;
+}
+int main(void) {
+    pthread_t threads[kThreads];
+    pthread_barrier_init(&met, NULL, kThreads);
+    for (long i = 0; i < kThreads; i++) pthread_create(&threads[i], NULL, body, (void*)i);
+    for (int i = 0; i < kThreads; i++) pthread_join(threads[i], NULL);
+    puts("done");
+    return 0;
+}
+"""
+
+
+def check_first_together(name, step, compiler, count, *options):
+    """Four threads whose first steps are the first that dwell hears of: all of them count."""
+    target = built(name, FIRST_TOGETHER.replace("STEP", step), compiler, "-g", "-O1", "-pthread",
+                   "-I", os.path.join(SOURCES, "..", "..", "runtime"), *options)
+    for _ in range(10):
+        profile = same([target], options=("--probe-limit", "off"))
+        check_equal(profile.run.stdout, "done\n", "output" + profile.run.describe())
+        check_equal(count(profile), 400, "of four threads, 100 times each")
+
+
+@case
+def first_together_in_procedures():
+    """The process begins to be observed in four procedures at once."""
+    check_first_together("first_procedures.c", "work((long)slot);",
+                         os.path.join(WRAPPERS, "dwell-gcc"),
+                         lambda p: sum(n["count"] for n in p.nodes
+                                       if n["name"] == "work" and n["kind"] == "proc"))
+
+
+@case
+def first_together_in_blocks():
+    """The process begins to be observed in four blocks at once."""
+    check_first_together("first_blocks.c",
+                         'dwell_block_begin("step"); work((long)slot); dwell_block_end("step");',
+                         "gcc", lambda p: sum(n["count"] for n in p.nodes if n["name"] == "step"))
+
+
+@case
+def first_together_in_regions():
+    """The process begins to be observed in four regions of libgomp at once."""
+    check_first_together("first_regions.c", """
+#pragma omp parallel num_threads(2)
+        if (omp_get_thread_num() == 0) work((long)slot);""",
+                         "gcc", lambda p: totals(p, "parallel", "created"), "-fopenmp",
+                         "-include", "omp.h")
 
 
 @case
