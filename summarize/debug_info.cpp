@@ -53,6 +53,39 @@ std::string file_of(Dwarf_Attribute* attribute) {
     return path == nullptr ? std::string() : path_in_unit(path, &unit);
 }
 
+// The first of a unit's rows at exactly `address`: where a function begins the row of its own line,
+// before those of what is inlined there. Null when there is none.
+Dwarf_Line* first_row_at(Dwarf_Die* unit, uint64_t address) {
+    Dwarf_Lines* lines = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrclines(unit, &lines, &count) != 0) return nullptr;
+    size_t low = 0;
+    for (size_t high = count; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        Dwarf_Addr at = 0;
+        dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at);
+        if (at < address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < count; ++low) {
+        Dwarf_Line* const line = dwarf_onesrcline(lines, low);
+        Dwarf_Addr at = 0;
+        bool ends = false;
+        if (dwarf_lineaddr(line, &at) != 0 || at != address) return nullptr;
+        if (dwarf_lineendsequence(line, &ends) == 0 && !ends) return line;
+    }
+    return nullptr;
+}
+
+void set_place(Dwarf_Line* line, Dwarf_Die* unit, SourceFrame* frame) {
+    const char* const path = dwarf_linesrc(line, nullptr, nullptr);
+    if (path != nullptr) frame->file = path_in_unit(path, unit);
+    dwarf_lineno(line, &frame->line);
+}
+
 int number_of(Dwarf_Attribute* attribute) {
     Dwarf_Word value = 0;
     return attribute != nullptr && dwarf_formudata(attribute, &value) == 0 ? static_cast<int>(value)
@@ -182,6 +215,14 @@ std::vector<SourceFrame> DebugInfo::frames_at(uint64_t address) {
     if (range == nullptr) return frames;
     Dwarf_Die scope = range->die;
     frames.push_back(describe(&scope, false));
+    if (address == range->start && frames.back().symbol.find("._omp_fn.") != std::string::npos) {
+        if (Dwarf_Line* const line = first_row_at(&unit->lines, address)) {
+            set_place(line, &unit->lines, &frames.back());
+            frames.back().function_file = frames.back().file;
+            frames.back().function_line = frames.back().line;
+            return frames;
+        }
+    }
     Dwarf_Die child;
     bool more = dwarf_child(&scope, &child) == 0;
     while (more) {
@@ -201,9 +242,7 @@ std::vector<SourceFrame> DebugInfo::frames_at(uint64_t address) {
         more = dwarf_child(&scope, &child) == 0;
     }
     if (Dwarf_Line* const line = dwarf_getsrc_die(&unit->lines, address)) {
-        const char* const path = dwarf_linesrc(line, nullptr, nullptr);
-        if (path != nullptr) frames.back().file = path_in_unit(path, &unit->lines);
-        dwarf_lineno(line, &frames.back().line);
+        set_place(line, &unit->lines, &frames.back());
     }
     // Line tables alone (-g1 of clang) do not say where a function begins; its first address does.
     if (frames.front().function_line == 0) {
@@ -214,6 +253,14 @@ std::vector<SourceFrame> DebugInfo::frames_at(uint64_t address) {
         }
     }
     return frames;
+}
+
+bool DebugInfo::line_at(uint64_t address, SourceFrame* frame) {
+    Unit* const unit = unit_at(address);
+    Dwarf_Line* const line = unit == nullptr ? nullptr : first_row_at(&unit->lines, address);
+    if (line == nullptr) return false;
+    set_place(line, &unit->lines, frame);
+    return true;
 }
 
 std::vector<Dwarf_Die> DebugInfo::compiled_copies(Dwarf_Die* function) {

@@ -21,8 +21,14 @@ class DebugInfo {
     // `file` must stay open as long as this object lives.
     explicit DebugInfo(DebugFile* file) : file_(file) {}
 
-    // Frames at `address`, outermost first; empty when no function is known there.
+    // Frames at `address`, outermost first; empty when no function is known there. At the beginning
+    // of the function that gcc makes of an OpenMP construct: that alone, at the construct's line,
+    // whatever was inlined behind it.
     std::vector<SourceFrame> frames_at(uint64_t address);
+
+    // File and line of code without a function, as of one that the compiler made a jump to another
+    // with the same code. False when there are none.
+    bool line_at(uint64_t address, SourceFrame* frame);
 
     // The function (not an inlined one) around `address`.
     std::optional<Dwarf_Die> function_at(uint64_t address);

@@ -76,7 +76,10 @@ SourceFrame LineResolver::Module::frame_without_lines(uint64_t address) {
 ResolvedAddress LineResolver::Module::look_up(uint64_t address, uint64_t shown) {
     ResolvedAddress result;
     if (info) result.frames = info->frames_at(address);
-    if (result.frames.empty()) result.frames.push_back(frame_without_lines(address));
+    if (result.frames.empty()) {
+        result.frames.push_back(frame_without_lines(address));
+        if (info) info->line_at(address, &result.frames.back());
+    }
     const FunctionSymbol* const symbol = file.symbol_at(address);
     result.place = symbol != nullptr ? plus_offset(without_parameters(display_name(symbol->name)),
                                                    shown - symbol->start)

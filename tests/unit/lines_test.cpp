@@ -107,6 +107,28 @@ TEST_F(Lines, InlinedFramesFromTheOutermost) {
     }
 }
 
+// The line of the construct, not of what is inlined at its beginning; and of a task that gcc makes
+// a jump to a region with the same code, and no function.
+TEST_F(Lines, ConstructsOfGcc) {
+    const std::vector<std::string> marks = {"first region", "second region", "third region",
+                                            "fourth region", "task like the third region"};
+    ASSERT_TRUE(compile("gcc", "constructs.c", "-g -O2 -fopenmp"));
+    LineResolver lines;
+    const uint32_t module = lines.add_module(file_, build_id_of(file_));
+    for (size_t i = 0; i < marks.size(); ++i) {
+        SCOPED_TRACE(marks[i]);
+        const std::string symbol = "main._omp_fn." + std::to_string(i);
+        const Disassembly code(file_, symbol);
+        ASSERT_NE(code.start(), 0u);
+        const ResolvedAddress& found = lines.resolve_call(module, code.start() + 1);
+        ASSERT_EQ(found.frames.size(), 1u);
+        EXPECT_EQ(found.labels, 0u);
+        EXPECT_EQ(found.frames[0].symbol, symbol);
+        EXPECT_EQ(found.frames[0].file, source_);
+        EXPECT_EQ(found.frames[0].line, line(marks[i]));
+    }
+}
+
 TEST_F(Lines, ReturnAddressOnTheNextLineBelongsToTheCall) {
     ASSERT_TRUE(compile("g++", "grid.cpp", "-O0 -g"));
     LineResolver lines;
