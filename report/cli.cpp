@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "report/metric_names.h"
+#include "report/text_report.h"
 #include "runtime/enabling_profile.h"
 
 namespace dwell {
@@ -247,9 +248,10 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
         });
     app.add_flag("--per-rank", options.per_rank, "Figures of each rank and thread too");
     app.add_flag("--left-out", options.left_out, "Names what was given no probes, and why");
-    app.add_option("--width", options.width, "Columns (default: the terminal's, else 100)")
+    app.add_option("--width", options.width,
+                   "Columns (default: the terminal's, else COLUMNS, else 100)")
         ->type_name("N")
-        ->check(CLI::Range(60, 1000));
+        ->check(CLI::Range(kLeastWidth, kMostWidth));
     app.add_option("--color", options.color, "auto, always or never")
         ->type_name("WHEN")
         ->check(CLI::IsMember({"auto", "always", "never"}));

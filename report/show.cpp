@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -26,8 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kProfileFile = "profile.json";
-constexpr int kDefaultWidth = 100;
-constexpr int kLeastWidth = 60;
 constexpr auto kNever = fs::file_time_type::min();
 constexpr int kUsageError = 2;  // what was named is no profile, or not in it
 
@@ -73,10 +72,16 @@ tl::expected<fs::path, std::string> find_profile(const std::string& source) {
     return tl::make_unexpected(source + " holds no " + kProfileFile);
 }
 
-int terminal_width() {
+// Of the terminal, else as COLUMNS says.
+int output_width() {
     winsize size{};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kDefaultWidth;
-    return size.ws_col < kLeastWidth ? kLeastWidth : size.ws_col;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) {
+        return std::max<int>(size.ws_col, kLeastWidth);
+    }
+    const char* const columns = getenv("COLUMNS");
+    const long wanted = columns != nullptr ? strtol(columns, nullptr, 10) : 0;
+    return wanted > 0 ? static_cast<int>(std::clamp<long>(wanted, kLeastWidth, kMostWidth))
+                      : kDefaultWidth;
 }
 
 bool wants_color(const std::string& when) {
@@ -95,7 +100,7 @@ tl::expected<std::string, std::string> render(const Profile& profile,
         return write_csv(profile);
     }
     TextOptions text;
-    text.width = options.width != 0 ? options.width : terminal_width();
+    text.width = options.width != 0 ? options.width : output_width();
     text.color = wants_color(options.color);
     text.utf8 = !options.ascii && locale_is_utf8();
     text.per_rank = options.per_rank;

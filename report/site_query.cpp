@@ -14,8 +14,6 @@
 namespace dwell {
 namespace {
 
-constexpr int kLeastWidth = 60;
-
 // Sites that a person sees as one.
 using Identity = std::tuple<SiteKind, std::string, std::string, int>;
 

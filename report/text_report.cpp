@@ -9,7 +9,6 @@
 namespace dwell {
 namespace {
 
-constexpr int kLeastWidth = 60;
 constexpr size_t kSummaryLines = 8;
 constexpr size_t kSummarySites = 4;
 constexpr size_t kSummaryIo = 3;

@@ -9,14 +9,19 @@
 
 namespace dwell {
 
+// Columns of the report.
+constexpr int kDefaultWidth = 100;
+constexpr int kLeastWidth = 60;
+constexpr int kMostWidth = 1000;
+
 struct TextOptions {
-    int width = 100;           // columns; below 60 counts as 60
-    bool color = false;        // terminal colours; only for terminals
-    bool utf8 = true;          // otherwise nothing but ASCII
-    bool per_rank = false;     // adds a table of all ranks
-    bool left_out = false;     // names what was given no probes
-    double threshold = 0.005;  // part of the time outside set-up below which tree lines are folded
-    int lines = 12;            // length of the lists of costliest lines
+    int width = kDefaultWidth;  // less than kLeastWidth counts as that
+    bool color = false;         // terminal colours; only for terminals
+    bool utf8 = true;           // otherwise nothing but ASCII
+    bool per_rank = false;      // adds a table of all ranks
+    bool left_out = false;      // names what was given no probes
+    double threshold = 0.005;   // part of the time outside set-up below which tree lines are folded
+    int lines = 12;             // length of the lists of costliest lines
 };
 
 // The whole report. No line is wider than options.width.

@@ -181,6 +181,22 @@ def report_text():
 
 
 @case
+def report_width():
+    """Where the output is no terminal the report is as wide as --width or COLUMNS say."""
+    profile = profiled([program("ring")], 2)
+
+    def widest(columns, *options):
+        report = execute([DWELL, "report", *options, profile.directory], env={"COLUMNS": columns})
+        check_equal(report.code, 0, "exit code" + report.describe())
+        return max(len(line) for line in report.stdout.splitlines())
+
+    for columns, least, most in (("120", 101, 120), ("80", 61, 80), ("10", 50, 60),
+                                 ("", 81, 100), ("wide", 81, 100)):
+        check(least <= widest(columns) <= most, f"COLUMNS={columns}: {widest(columns)}")
+    check(61 <= widest("200", "--width", "80") <= 80, "--width goes before COLUMNS")
+
+
+@case
 def report_json():
     """`dwell report --format json` is the profile again."""
     out = scratch("out")
