@@ -11,7 +11,10 @@ from measuring import Interval, NotMeasured, ratios
 from rows import Row, row
 
 CALL_NS = 35  # about what a recorded call costs; the delays to inject are 10 and 100 times that
-SIZES = {"matrix": (400, 4), "stencil": (20000, 20), "master": (20000, 100)}
+# Many short rounds: where the machine puts the two ranks changes from second to second, and with it
+# how long a message takes, threefold.
+SIZES = {"matrix": (100, 4), "stencil": (5000, 20), "master": (5000, 100)}
+LEAST_ROUNDS = 84
 WORDS = {0: "nothing injected", 10: "10 x cost injected", 100: "100 x cost injected"}
 LIMITS = {0: 0.01, 10: 0.03, 100: 0.03}
 WIDEST = 0.03  # of an interval that allows a verdict
@@ -82,7 +85,7 @@ def virtual_times(bench):
         for factor in WORDS:
             inject = {"DWELL_INJECT_NS": str(factor * CALL_NS)} if factor else {}
             variants.append(lambda inject=inject: observed_run(bench, argv, inject))
-        plain, *seen = bench.alternate(1 if bench.quick else max(bench.pairs, 21), *variants)
+        plain, *seen = bench.alternate(1 if bench.quick else max(bench.pairs, LEAST_ROUNDS), *variants)
         total = statistics.median(alone[(0, TOTAL)] for alone in plain)
         # A stage of both ranks is shown for the first of them.
         stages = [(0, TOTAL)] + sorted(
