@@ -228,6 +228,17 @@ bool should_fold() {
            used > limit / 8 * kFoldShare8;
 }
 
+CellIndex node_on_path(CellIndex from, const Site& site) {
+    for (CellIndex at = from; at != 0; at = cell_at<Node>(at)->parent) {
+        const Site& on_path = cell_at<Node>(at)->site;
+        if (on_path.offset == site.offset && on_path.module == site.module &&
+            on_path.kind == site.kind && on_path.call == site.call) {
+            return at;
+        }
+    }
+    return 0;
+}
+
 Site site_of_call(Thread* thread, uint64_t return_address) {
     return site_at(thread, reinterpret_cast<void*>(return_address), SiteKind::kCall,
                    MpiCall::kNone);
@@ -262,14 +273,8 @@ bool calls_foreign(Thread* thread, uintptr_t address, MpiCall call, EntryForm fo
 // on the path already stands for itself.
 CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
     const Site site = site_at(thread, return_address, SiteKind::kCall, MpiCall::kNone, true);
-    for (CellIndex at = above; at != 0; at = cell_at<Node>(at)->parent) {
-        const Site& on_path = cell_at<Node>(at)->site;
-        if (on_path.offset == site.offset && on_path.module == site.module &&
-            on_path.kind == site.kind) {
-            return at;
-        }
-    }
-    return child_of(thread, above, site);
+    const CellIndex around = node_on_path(above, site);
+    return around != 0 ? around : child_of(thread, above, site);
 }
 
 // Makes the nodes of a path that was never seen; 0 when nothing is left to book it on.
@@ -296,7 +301,8 @@ CellIndex make_nodes(Thread* thread, const Path& path, MpiCall call, CellIndex a
         return child_of(thread, above, site);
     }
     if (fold) site.flags |= kNodeFolded;
-    return child_of(thread, above, site);
+    const CellIndex around = openmp && !fold ? node_on_path(above, site) : 0;
+    return around != 0 ? around : child_of(thread, above, site);
 }
 
 #if defined(__x86_64__)

@@ -120,6 +120,8 @@ void forget_paths(Thread* thread);
 // Makes a child of `parent` for `site`, or finds it; 0 when there is no room. The kinds
 // communication, interval and OpenMP get their second line. Slow only when the node is new.
 CellIndex child_of(Thread* thread, CellIndex parent, const Site& site);
+// The node for `site` that `from` is, or lies under; 0: none.
+CellIndex node_on_path(CellIndex from, const Site& site);
 
 // The name of the interval between two communication nodes (0: the start of the thread) for other
 // ranks: see path_hash.h. Slow.

@@ -87,17 +87,8 @@ CellIndex copied_region(OmpStep* step, const OmpTeam* team) {
     return make_copy(step, team, row);
 }
 
-// What was copied around the region takes as long as the region on this thread: no child is longer
-// than its parent.
-void add_to_copies(const Thread* thread, CellIndex node, uint64_t ticks) {
-    const CellIndex root = thread->record->root;
-    for (CellIndex at = cell_at<Node>(node)->parent; at != root; at = cell_at<Node>(at)->parent) {
-        Node* const around = cell_at<Node>(at);
-        if (around->site.kind != SiteKind::kCall) around->ticks += ticks;
-    }
-}
-
-// The node of a region: along the call path, where that can be told.
+// The node of a region: along the call path, where that can be told. One that is on the path
+// already stands for itself (DESIGN 3: recursion folds).
 CellIndex forked_node(OmpStep* step, uint64_t row, uint64_t address, const Frame* frame,
                       bool of_code) {
     Thread* const thread = step->thread;
@@ -259,9 +250,14 @@ DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* fra
     Thread* const thread = step.thread;
     const uint64_t row = omp_row(OmpConstruct::kParallel, address);
     const CellIndex node = step.records ? forked_node(&step, row, address, frame, of_code) : 0;
-    const ProbeEntry* const entry = push_omp(&step, node, row);
+    const bool is_recursion = thread->omp.depth != 0 && node != 0 &&
+                              (cell_at<Node>(node)->site.flags & kNodeFolded) == 0 &&
+                              is_on_path(node, thread->on.top->node);
+    const ProbeEntry* const entry =
+        is_recursion ? push_recursion(&step, node, row) : push_omp(&step, node, row);
+    if (entry == nullptr) thread->omp.unopened += 1;
     const bool booked = entry != nullptr && node != 0;
-    if (booked) omp_part(node)->created += 1;
+    if (node != 0) omp_part(node)->created += 1;
     OmpTeam* team = booked ? take_team(thread) : nullptr;
     if (team != nullptr) {
         team->address = address;
@@ -292,6 +288,7 @@ void omp_join(OmpTeam* team) {
     if (begin_step(&step, DWELL_OMP_FRAME(), false)) {
         Thread* const thread = step.thread;
         const ProbeEntry* const top = thread->on.top;
+        // A region that has a team has an entry.
         if (team != nullptr && top_is(thread, OmpConstruct::kParallel) && is_booked(top)) {
             const uint64_t met = team->end_real();
             const uint64_t now = unpaused(thread, step.now);
@@ -445,11 +442,12 @@ void omp_static_chunks(uint64_t iterations, uint64_t chunk) {
 bool omp_loop_end() {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return false;
-    const bool is_loop =
-        top_is(step.thread, OmpConstruct::kStaticLoop) || top_is(step.thread, OmpConstruct::kLoop);
+    const bool unopened = ends_unopened(step.thread);
+    const bool is_loop = !unopened && (top_is(step.thread, OmpConstruct::kStaticLoop) ||
+                                       top_is(step.thread, OmpConstruct::kLoop));
     if (is_loop) close_omp(step.thread, now_virtual(step));
     end_step(&step);
-    return is_loop;
+    return unopened || is_loop;
 }
 
 void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
@@ -491,6 +489,10 @@ void omp_barrier_end() {
         end_step(&step);
         return;
     }
+    if (ends_unopened(thread)) [[unlikely]] {
+        end_step(&step);
+        return;
+    }
     stamp(&step);
     const ProbeEntry* const top = thread->on.top;
     const bool implicit = top_is(thread, OmpConstruct::kImplicitBarrier);
@@ -520,7 +522,7 @@ void omp_barrier_taken_back() {
     if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
     Thread* const thread = step.thread;
     const ProbeEntry* const top = thread->on.top;
-    if (top_is(thread, OmpConstruct::kImplicitBarrier)) {
+    if (!ends_unopened(thread) && top_is(thread, OmpConstruct::kImplicitBarrier)) {
         const CellIndex node = is_booked(top) ? top->node : 0;
         close_omp(thread, 0);
         OmpLevel* const level = omp_level(thread);
@@ -535,7 +537,7 @@ void omp_wait_end(OmpConstruct construct) {
     if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return;
     Thread* const thread = step.thread;
     const ProbeEntry* const top = thread->on.top;
-    if (top_is(thread, construct) && is_booked(top)) {
+    if (!has_unopened(thread) && top_is(thread, construct) && is_booked(top)) {
         const CellIndex node = top->node;
         omp_part(node)->wait_ticks += close_omp(thread, now_virtual(step));
     } else {
@@ -552,7 +554,8 @@ void omp_got(OmpConstruct construct, bool held) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return;
     const ProbeEntry* const top = step.thread->on.top;
-    if (top_is(step.thread, construct) && is_booked(top) && (top->flags & kEntryUntimed) == 0) {
+    const bool is_open = !has_unopened(step.thread) && top_is(step.thread, construct);
+    if (is_open && is_booked(top) && (top->flags & kEntryUntimed) == 0) {
         const uint64_t since = top->entry_virtual + g_process.block_inner_ticks;
         omp_part(top->node)->wait_ticks += beyond(now_virtual(step), since);
     }

@@ -47,7 +47,11 @@ CellIndex make_omp_node(OmpStep* step, CellIndex parent, uint64_t row) {
     Site site = site_of_call(thread, row & kRowAddress);
     site.kind = SiteKind::kOpenMp;
     site.call = static_cast<uint16_t>((row & ~kRowOmp) >> kRowCallShift);
-    const FoundNode found = find_node(thread, parent, site, nullptr);
+    FoundNode found{0, ProbeWay::kBack};
+    if (is_row_of(row, OmpConstruct::kParallel) && !should_fold()) {
+        found.node = node_on_path(parent, site);
+    }
+    if (found.node == 0) found = find_node(thread, parent, site, nullptr);
     if (found.node == 0) {
         thread->record->probes_dropped += 1;
     } else {
@@ -85,7 +89,62 @@ DWELL_COLD void read_at_close(Thread* thread, uint64_t ticks) {
     thread->slow_ticks += now_ticks() - start;
 }
 
+void add_extremes(Node* node, uint64_t ticks) {
+    node->min_ticks = earlier(node->min_ticks, ticks);
+    node->max_ticks = later(node->max_ticks, ticks);
+}
+
+// The time of an entry of a recursion, or that one holds; 0 where it is in another entry's.
+DWELL_COLD uint64_t book_otherwise(Thread* thread, const ProbeEntry* entry, uint64_t end) {
+    Node* const node = cell_at<Node>(entry->node);
+    resume_between(thread->on.base, thread->on.top, end, 0);
+    const bool stopped = (entry->flags & (kEntryStopped | kEntryAway)) != 0;
+    if ((entry->flags & kEntryUntimed) != 0 && !stopped) {
+        cell_at<OmpPart>(node->part)->untimed += 1;
+        return 0;
+    }
+    const uint64_t took = stopped ? entry->entry_virtual : beyond(end, entry->entry_virtual);
+    const uint64_t ticks = beyond(took, g_process.block_inner_ticks);
+    node->ticks += ticks;
+    add_extremes(node, ticks);
+    if ((entry->flags & kEntryHolds) != 0) add_to_copies(thread, entry->node, ticks);
+    return ticks;
+}
+
 }  // namespace
+
+void count_unopened(CellIndex node) {
+    if (node == 0) return;
+    cell_at<Node>(node)->count += 1;
+    omp_part(node)->untimed += 1;
+}
+
+bool is_on_path(CellIndex node, CellIndex from) {
+    while (from != node && from != 0) from = cell_at<Node>(from)->parent;
+    return from == node;
+}
+
+ProbeEntry* push_recursion(OmpStep* step, CellIndex index, uint64_t row) {
+    Thread* const thread = step->thread;
+    if (thread->on.top == thread->on.limit) {
+        count_unopened(index);
+        return nullptr;
+    }
+    const bool is_open = cell_at<Node>(index)->site.open != 0;
+    ProbeEntry* const entry = push_entry(thread, index, row, thread->on.top->frame,
+                                         is_open ? uint32_t{kEntryUntimed} : 0);
+    if (step->slow) entry->entry_virtual = now_virtual(*step);
+    stop_between(thread->on.base, entry, entry->entry_virtual);
+    return entry;
+}
+
+void add_to_copies(const Thread* thread, CellIndex node, uint64_t ticks) {
+    const CellIndex root = thread->record->root;
+    for (CellIndex at = cell_at<Node>(node)->parent; at != root; at = cell_at<Node>(at)->parent) {
+        Node* const around = cell_at<Node>(at);
+        if (around->site.kind != SiteKind::kCall) around->ticks += ticks;
+    }
+}
 
 uint64_t close_omp(Thread* thread, uint64_t end) {
     ProbeEntry* const top = thread->on.top;
@@ -96,14 +155,14 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
     Node* const node = cell_at<Node>(top->node);
     node->site.open -= 1;
     uint64_t ticks = 0;
-    if ((top->flags & kEntryUntimed) == 0) [[likely]] {
+    if ((top->flags & ~kEntryRead) == 0) [[likely]] {
         const uint64_t begin = top->entry_virtual + g_process.block_inner_ticks;
         ticks = end > begin ? end - begin : 0;
         node->ticks += ticks;
         if (ticks < node->min_ticks) node->min_ticks = ticks;
         if (ticks > node->max_ticks) node->max_ticks = ticks;
     } else {
-        cell_at<OmpPart>(node->part)->untimed += 1;
+        ticks = book_otherwise(thread, top, end);
     }
     if ((top->flags & kEntryRead) != 0) [[unlikely]]
         read_at_close(thread, ticks);
@@ -115,6 +174,8 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
 
 bool close_construct(OmpStep* step, OmpConstruct construct) {
     Thread* const thread = step->thread;
+    if (ends_unopened(thread)) [[unlikely]]
+        return true;
     if (top_is(thread, construct)) [[likely]] {
         close_omp(thread, now_virtual(*step));
         return true;

@@ -99,12 +99,15 @@ inline void rest(OmpStep* step, uint64_t virt) {
         rest_counted(step, virt);
 }
 
+// What finds no room for an entry is counted without time.
+DWELL_COLD void count_unopened(CellIndex node);
+
 // Opens an entry for `node`; one that only keeps step when that is 0; null when there is no room.
 // Its time begins at the virtual time `since`; 0: at the end of this, or when a slow step began.
 inline ProbeEntry* push_omp(OmpStep* step, CellIndex node, uint64_t row, uint64_t since = 0) {
     Thread* const thread = step->thread;
     if (thread->on.top == thread->on.limit) [[unlikely]] {
-        thread->record->probes_dropped += 1;
+        count_unopened(node);
         return nullptr;
     }
     const uint64_t host = thread->on.top->frame;
@@ -122,12 +125,39 @@ inline ProbeEntry* push_omp(OmpStep* step, CellIndex node, uint64_t row, uint64_
 }
 inline ProbeEntry* open_omp(OmpStep* step, uint64_t row) {
     const CellIndex parent = step->thread->on.top->node;
-    return push_omp(step, step->records ? omp_node(step, parent, row) : 0, row);
+    ProbeEntry* const entry = push_omp(step, step->records ? omp_node(step, parent, row) : 0, row);
+    if (entry == nullptr) [[unlikely]]
+        step->thread->omp.unopened += 1;
+    return entry;
 }
+
+// True for a node that `from` is, or lies under.
+bool is_on_path(CellIndex node, CellIndex from);
+// As push_omp() for a node that the innermost entry lies under: time goes back to it. What lies
+// between is not timed meanwhile, and the node itself only where it is not open already.
+DWELL_COLD ProbeEntry* push_recursion(OmpStep* step, CellIndex node, uint64_t row);
+
+// What was copied around a region takes as long as the region on this thread: no child is longer
+// than its parent.
+void add_to_copies(const Thread* thread, CellIndex node, uint64_t ticks);
 
 // Closes the innermost entry, whose time ends at the virtual time `end`: how long it was, without
 // the tasks executed meanwhile.
 uint64_t close_omp(Thread* thread, uint64_t end);
+
+// True where what ends next found no room for an entry. That lies in all entries there are, so when
+// one of them is gone it is gone, too.
+inline bool has_unopened(const Thread* thread) {
+    return thread->omp.unopened != 0 && thread->on.top == thread->on.limit;
+}
+// The same when it ends: nothing is to be closed.
+inline bool ends_unopened(Thread* thread) {
+    if (thread->omp.unopened == 0) [[likely]]
+        return false;
+    const bool ends = has_unopened(thread);
+    thread->omp.unopened = ends ? thread->omp.unopened - 1 : 0;
+    return ends;
+}
 
 // The same when it is of that construct; entries that were opened since and not closed, as those of
 // a user's block, go on in what lies around it. False when there is no such entry.

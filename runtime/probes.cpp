@@ -298,10 +298,6 @@ Site site_of_row(Thread* thread, const SiteRow* row) {
     return site;
 }
 
-bool same_site(const Site& a, const Site& b) {
-    return a.offset == b.offset && a.module == b.module && a.kind == b.kind;
-}
-
 // The node for a probe, with the second line that a loop, a recursion or a site that only counts
 // needs.
 FoundNode find_node_of_row(Thread* thread, const SiteRow* row, uint64_t return_address,
@@ -404,8 +400,7 @@ FoundNode find_node(Thread* thread, CellIndex parent, const Site& site, const Si
         return {flat, ProbeWay::kShared};
     }
     if (site.kind == SiteKind::kProcedure || site.kind == SiteKind::kBlock) {
-        for (CellIndex at = parent; at != 0; at = cell_at<Node>(at)->parent) {
-            if (!same_site(cell_at<Node>(at)->site, site)) continue;
+        if (const CellIndex at = node_on_path(parent, site)) {
             if (!ensure_part(thread, cell_at<Node>(at))) return {0, ProbeWay::kSame};
             return {at, at == parent ? ProbeWay::kSame : ProbeWay::kBack};
         }

@@ -198,6 +198,7 @@ struct OmpThread {
     std::atomic<uint32_t> parked;
     bool has_parked;  // the thread did so itself
     bool is_leaving;  // a region, whose end it will tell late (omp_leave_region)
+    uint32_t unopened;  // constructs under way that found no room for an entry
 };
 
 struct SampleRing;

@@ -168,6 +168,7 @@ Thread* attach_thread() {
     thread->io = nullptr;
     thread->in_dwell.end();
     thread->omp.depth = 0;
+    thread->omp.unopened = 0;
     thread->omp.has_parked = false;
     thread->omp.is_leaving = false;
     thread->last = 0;
