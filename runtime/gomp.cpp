@@ -396,7 +396,7 @@ DWELL_EXPORT void* GOMP_single_copy_start() {
 }
 DWELL_EXPORT void GOMP_single_copy_end(void* copied) {
     DWELL_GOMP_CALL(single_copy_end);
-    if (!call.observed) return next(copied);
+    if (passes_end(call, t_gomp.single_address)) return next(copied);
     end_gomp_single();
     at_gomp_barrier(OmpConstruct::kImplicitBarrier, t_gomp.single_address, [=] { next(copied); });
 }

@@ -139,6 +139,7 @@ struct GompRequest {
     uint64_t region;    // address_of_code() of the region that it forks, or 0
     uint64_t task;      // the same of a task
     uint64_t taskloop;  // of the last taskloop, whose tasks libomp calls from its own code
+    uint64_t behind;    // the worksharing construct that the next barrier lies behind, or 0
     bool single;        // a single construct, whose end is not told
     bool barrier;       // a barrier, of which libomp does not tell whether it was asked for
 };
@@ -152,7 +153,12 @@ DWELL_BODY void end_gomp_single() {
     omp_end(OmpConstruct::kSingle);
 }
 
-// At the end of a worksharing construct.
+// At the end of a worksharing construct: true where libomp is to tell of the barrier, which it
+// calls from its own code as it does the last one of a region.
+DWELL_BODY bool passes_end(const GompCall& call, uint64_t address) {
+    if (!call.observed) t_gomp_request.behind = address;
+    return !call.observed;
+}
 template <typename Next>
 DWELL_BODY auto at_gomp_barrier(OmpConstruct construct, uint64_t address, Next next) {
     omp_barrier_begin(construct, address, false);

@@ -146,13 +146,13 @@ DWELL_EXPORT void GOMP_loop_end_nowait() {
 }
 DWELL_EXPORT void GOMP_loop_end() {
     DWELL_GOMP_CALL(loop_end);
-    if (!call.observed) return next();
+    if (passes_end(call, call.address)) return next();
     end_loop();
     at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
 }
 DWELL_EXPORT bool GOMP_loop_end_cancel() {
     DWELL_GOMP_CALL(loop_end_cancel);
-    if (!call.observed) return next();
+    if (passes_end(call, call.address)) return next();
     end_loop();
     return at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
 }
@@ -178,13 +178,13 @@ DWELL_EXPORT void GOMP_sections_end_nowait() {
 }
 DWELL_EXPORT void GOMP_sections_end() {
     DWELL_GOMP_CALL(sections_end);
-    if (!call.observed) return next();
+    if (passes_end(call, call.address)) return next();
     omp_end(OmpConstruct::kSections);
     at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
 }
 DWELL_EXPORT bool GOMP_sections_end_cancel() {
     DWELL_GOMP_CALL(sections_end_cancel);
-    if (!call.observed) return next();
+    if (passes_end(call, call.address)) return next();
     omp_end(OmpConstruct::kSections);
     return at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
 }

@@ -133,6 +133,7 @@ void parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void*) {
 constinit thread_local uint64_t t_singles_around = 0;
 void keep_single() {
     dwell::GompCode& code = dwell::t_gomp;
+    dwell::t_gomp_request.behind = 0;
     t_singles_around =
         t_singles_around << 2 | (code.in_single ? 2u : 0u) | (code.after_single ? 1u : 0u);
     code.in_single = code.after_single = false;
@@ -282,15 +283,19 @@ void gcc_barrier_begin(uint64_t at) {
                              false);
 }
 
-void barrier_begin(bool implicit, bool at_end, const void* codeptr) {
-    uint64_t at = address(codeptr);
+// `of_region`: it may be the last one, which those of gcc's programs come to in the runtime's code.
+void barrier_begin(bool implicit, bool of_region, bool at_end, const void* codeptr) {
+    const uint64_t behind = std::exchange(dwell::t_gomp_request.behind, 0);
+    uint64_t at = behind != 0 ? behind : address(codeptr);
     if (std::exchange(dwell::t_gomp_request.barrier, false)) return gcc_barrier_begin(at);
     // Called by GOMP_single_copy_start(), which has to see what that returns.
     if (is_in(g_dwell, at)) at = dwell::t_gomp.single_address;
     dwell::end_gomp_single();
-    // Regions of gcc's programs end in the runtime's code.
-    dwell::omp_barrier_begin(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,
-                             implicit && is_in_runtime(at) ? 0 : at, at_end);
+    if (implicit && is_in_runtime(at)) {
+        at = of_region && behind == 0 ? 0 : dwell::omp_region_address() + 1;
+    }
+    dwell::omp_barrier_begin(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier, at,
+                             at_end);
 }
 
 void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t* parallel,
@@ -302,7 +307,7 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
         case kBarrier:
         case kExplicitBarrier:
             if (begins) {
-                barrier_begin(false, false, codeptr);
+                barrier_begin(false, false, false, codeptr);
             } else {
                 dwell::omp_barrier_end();
             }
@@ -313,7 +318,9 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
         case kImplicitParallelBarrier:
         case kTeamsBarrier:
             if (begins) {
-                barrier_begin(true, number == kImplicitParallelBarrier, codeptr);
+                const bool of_region =
+                    number != kImplicitWorkshareBarrier && number != kRuntimesBarrier;
+                barrier_begin(true, of_region, number == kImplicitParallelBarrier, codeptr);
             } else {
                 dwell::omp_barrier_end();
             }

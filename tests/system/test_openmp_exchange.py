@@ -108,6 +108,73 @@ def within_a_single():
     check_equal(behind, 3 * 2 * 3, "barriers behind the single and the two regions")
 
 
+SEVERAL = """#include <stdio.h>
+int main(void) {
+    int total = 0;
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp for schedule(dynamic, 3)
+        for (int i = 0; i < 100; i++) {
+#pragma omp atomic
+            total++;
+        }
+#pragma omp for schedule(guided, 3)
+        for (int i = 0; i < 100; i++) {
+#pragma omp atomic
+            total++;
+        }
+#pragma omp sections
+        {
+#pragma omp section
+#pragma omp atomic
+            total++;
+#pragma omp section
+#pragma omp atomic
+            total++;
+        }
+#pragma omp critical
+        total++;
+#pragma omp for schedule(dynamic, 3)
+        for (int i = 0; i < 100; i++) {
+#pragma omp atomic
+            total++;
+        }
+    }
+    printf("%d\\n", total);
+}
+"""
+
+
+@case
+def several_constructs():
+    """One region with three loops and sections: both threads come to each, to the barrier behind it,
+    and stay in the region until its end. With libomp 14, and with 19 where that is there."""
+    skip_without_libomp()
+    binary = built("several.c", SEVERAL, "gcc", "-g", "-O1", "-fopenmp")
+    newer = os.environ.get("SYSTEST_NEWER_LIBOMP", "")
+    libraries = [""] + ([newer] if os.path.exists(os.path.join(newer, LIBOMP)) else [])
+    for number, library in enumerate(libraries):
+        out = scratch(f"out{number}")
+        done = execute([DWELL, "run", "-o", out, *EXCHANGE, binary], env={"LD_LIBRARY_PATH": library})
+        check_equal((done.code, done.stdout), (0, f"{3 * 100 + 2 + 2}\n"),
+                    "program" + done.describe())
+        profile = Profile(out, done)
+        profile.check_conservation()
+        test_openmp.check_parts(profile)
+        constructs = [node for node in profile.nodes
+                      if node["kind"] == "omp" and node["name"] not in ("parallel", "idle")]
+        around = {profile.nodes[node["parent"]]["name"] for node in constructs}
+        check_equal(around, {"parallel"}, f"what constructs lie in, libomp {library or 14}")
+        barriers = sum(node["count"] for node in constructs if node["name"] == "implicit barrier")
+        check_equal(barriers, 2 * (4 + 1), "threads at the barriers of four constructs and the region")
+        # libomp tells sections of gcc's as a loop over their numbers.
+        loops = sorted((node["count"], node["iterations"]) for node in constructs
+                       if node["name"].startswith("for"))
+        check_equal(loops, [(2, 2)] + [(2, 100)] * 3, "sections and loops")
+        check_equal([node["count"] for node in constructs if node["name"] == "critical"], [2],
+                    "the critical section")
+
+
 COPIED = """#include <stdio.h>
 #include <time.h>
 int main(void) {
