@@ -1,9 +1,10 @@
 #include "runtime/kernel_counters.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "runtime/counter_files.h"
 #include "runtime/kernel_events.h"
 
 namespace dwell {
@@ -17,25 +18,15 @@ struct Chosen {
 Chosen g_chosen[kMetricLimit];
 int g_events = 0;
 
-// One thread's descriptors, the group's leader first. The program may close what it did not open,
-// and have the number for a file of its own, which must be neither read nor closed: the kernel
-// tells a counter by its id, and other files have none.
+// One thread's, the group's leader first.
 struct KernelSet {
-    int descriptor[kMetricLimit];
-    uint64_t id[kMetricLimit];
+    CounterFile counter[kMetricLimit];
     int count;
 };
 
-bool is_ours(const KernelSet& set, int i) {
-    uint64_t id = 0;
-    return ioctl(set.descriptor[i], PERF_EVENT_IOC_ID, &id) == 0 && id == set.id[i];
-}
-
 void close_set(void* opened) {
     auto* set = static_cast<KernelSet*>(opened);
-    for (int i = set->count - 1; i >= 0; --i) {
-        if (is_ours(*set, i)) close(set->descriptor[i]);
-    }
+    for (int i = set->count - 1; i >= 0; --i) close_counter(set->counter[i]);
     free(set);
 }
 
@@ -43,25 +34,28 @@ void* open_set() {
     auto* set = static_cast<KernelSet*>(calloc(1, sizeof(KernelSet)));
     if (set == nullptr) return nullptr;
     for (int i = 0; i < g_events; ++i) {
-        const int leader = i != 0 ? set->descriptor[0] : -1;
-        const int opened = open_kernel_event(*g_chosen[i].event, g_chosen[i].in_kernel, leader);
-        if (opened < 0 || ioctl(opened, PERF_EVENT_IOC_ID, &set->id[i]) != 0) {
-            if (opened >= 0) close(opened);
+        const int leader = i != 0 ? set->counter[0].descriptor : -1;
+        CounterFile* counter = &set->counter[i];
+        counter->descriptor = open_kernel_event(*g_chosen[i].event, g_chosen[i].in_kernel, leader);
+        if (counter->descriptor < 0) {
             close_set(set);
             return nullptr;
         }
-        set->descriptor[i] = opened;
+        read_counter_id(counter->descriptor, &counter->id);
         set->count = i + 1;
     }
     return set;
 }
 
+// Not by read(), at which the thread may be cancelled.
 bool read_set(void* opened, uint64_t* values) {
     const auto* set = static_cast<const KernelSet*>(opened);
     uint64_t group[1 + kMetricLimit] = {};
-    if (!is_ours(*set, 0)) return false;
-    const auto bytes = static_cast<ssize_t>((1 + static_cast<size_t>(set->count)) * sizeof(*group));
-    if (read(set->descriptor[0], group, sizeof(group)) != bytes) return false;
+    if (!is_still_there(set->counter[0])) return false;
+    const long bytes = syscall(SYS_read, set->counter[0].descriptor, group, sizeof(group));
+    if (bytes != static_cast<long>((1 + static_cast<size_t>(set->count)) * sizeof(*group))) {
+        return false;
+    }
     for (int i = 0; i < set->count; ++i) values[i] = group[1 + i];
     return true;
 }

@@ -1,11 +1,14 @@
-// Where counts come from (metrics.h): which of the events that were asked for work here, with PAPI
-// or, where that counts none of them, without it; and PAPI's set of them for each thread.
+// Where counts come from (metrics.h): which of the events that were asked for work here, without
+// PAPI when the kernel counts them all itself, else with it; and PAPI's set of them for each
+// thread.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/blocks.h"
+#include "runtime/counter_files.h"
 #include "runtime/job_name.h"
 #include "runtime/kernel_counters.h"
 #include "runtime/kernel_events.h"
@@ -22,6 +25,7 @@ char g_name[kMetricLimit][256];        // as asked for,
 char g_event[kMetricLimit][256 + 16];  // and as PAPI is told
 bool g_multiplexed = false;
 CounterSource g_counters{};
+pthread_mutex_t g_opening = PTHREAD_MUTEX_INITIALIZER;  // of PAPI's sets
 
 // What `default` stands for: of each group the first that works; the second list where none of the
 // first does.
@@ -50,31 +54,70 @@ void destroy(int set) {
     g_papi.destroy_eventset(&set);
 }
 
-// The set's number, plus one.
-void* open_set() {
-    int set = Papi::kNoSet;
-    if (g_papi.create_eventset(&set) != Papi::kOk) return nullptr;
-    if (fill(set) != Papi::kOk) {
-        destroy(set);
-        return nullptr;
+// A thread's set of PAPI's, and the counters in it: PAPI reads, resets and closes their descriptors
+// without a look at whose they have become.
+struct PapiSet {
+    static constexpr int kMostCounters = 64;  // a preset may be the sum of several
+    int number;
+    int count;
+    CounterFile counters[kMostCounters];
+
+    bool is_whole() const {
+        for (int i = 0; i < count; ++i) {
+            if (!is_still_there(counters[i])) return false;
+        }
+        return true;
     }
-    return reinterpret_cast<void*>(static_cast<intptr_t>(set) + 1);
+};
+
+// With g_opening held: the counters of one thread are not to be taken for another's.
+bool open_set(PapiSet* set) {
+    const uint64_t before = newest_counter_id();
+    if (before == 0) return false;
+    set->number = Papi::kNoSet;
+    if (g_papi.create_eventset(&set->number) != Papi::kOk) return false;
+    if (fill(set->number) == Papi::kOk) {
+        set->count = find_counters_after(before, set->counters, PapiSet::kMostCounters);
+        if (set->count > 0 && set->count <= PapiSet::kMostCounters) return true;
+        long long counted[kMetricLimit] = {};
+        g_papi.stop(set->number, counted);
+    }
+    destroy(set->number);
+    return false;
 }
 
-int number_of(void* set) { return static_cast<int>(reinterpret_cast<intptr_t>(set) - 1); }
+void* open_set() {
+    auto* set = static_cast<PapiSet*>(calloc(1, sizeof(PapiSet)));
+    if (set == nullptr) return nullptr;
+    pthread_mutex_lock(&g_opening);
+    const bool opened = open_set(set);
+    pthread_mutex_unlock(&g_opening);
+    if (opened) return set;
+    free(set);
+    return nullptr;
+}
 
-bool read_set(void* set, uint64_t* values) {
+bool read_set(void* opened, uint64_t* values) {
+    const auto* set = static_cast<const PapiSet*>(opened);
     long long counted[kMetricLimit] = {};
-    if (g_papi.read(number_of(set), counted) != Papi::kOk) return false;
+    if (!set->is_whole() || g_papi.read(set->number, counted) != Papi::kOk) return false;
     for (int i = 0; i < g_events; ++i) values[i] = static_cast<uint64_t>(counted[i]);
     return true;
 }
 
-void close_set(void* set) {
-    long long counted[kMetricLimit] = {};
-    g_papi.stop(number_of(set), counted);
-    destroy(number_of(set));
-    g_papi.unregister_thread();
+// Of a set that is not whole PAPI is not to touch anything again: what is left of it is closed
+// here.
+void close_set(void* opened) {
+    auto* set = static_cast<PapiSet*>(opened);
+    if (set->is_whole()) {
+        long long counted[kMetricLimit] = {};
+        g_papi.stop(set->number, counted);
+        destroy(set->number);
+        g_papi.unregister_thread();
+    } else {
+        for (int i = 0; i < set->count; ++i) close_counter(set->counters[i]);
+    }
+    free(set);
 }
 
 bool all_work() {
@@ -176,6 +219,25 @@ void add_listed(const char* list, const Adder& adder, char* missing, size_t size
     }
 }
 
+// The kernel has each name of the list; what `default` stands for may be more.
+bool is_all_of_kernel(const char* list) {
+    char names[sizeof(Options::metrics)];
+    snprintf(names, sizeof(names), "%s", list);
+    char* rest = nullptr;
+    for (char* name = strtok_r(names, ",", &rest); name != nullptr;
+         name = strtok_r(nullptr, ",", &rest)) {
+        if (find_kernel_event(name) == nullptr) return false;
+    }
+    return true;
+}
+// As is each event that PAPI counts here, if it counts any.
+bool is_all_of_kernel() {
+    for (int i = 0; i < g_events; ++i) {
+        if (find_kernel_event(g_name[i]) == nullptr) return false;
+    }
+    return true;
+}
+
 bool says_it() { return launcher_rank() <= 0 && !g_process.options.quiet; }
 
 void say_missing(const char* missing, bool any, bool has_papi) {
@@ -211,18 +273,20 @@ void open_metrics(Thread* thread) {
         if (says_it()) warn("no metrics: the program uses PAPI itself; the rest works");
         return;
     }
-    const bool has_papi = open_papi();
+    const bool has_papi = !is_all_of_kernel(list) && open_papi();
     char missing[sizeof(Options::metrics)] = {};
     if (has_papi) add_listed(list, kPapi, missing, sizeof(missing));
     g_counters = {g_events, open_set, read_set, close_set};
-    if (g_events == 0) {
+    if (is_all_of_kernel()) {
+        g_events = 0;
+        g_multiplexed = false;
         add_listed(list, kKernel, missing, sizeof(missing));
         g_counters = kernel_source();
     }
     FileHeader* header = g_process.header;
     if (*missing != '\0') {
         header->metrics_missing = write_text(thread, missing, strlen(missing));
-        say_missing(missing, g_events != 0, has_papi);
+        say_missing(missing, g_events != 0, has_papi || is_all_of_kernel(list));
     } else if (g_events == 0 && says_it()) {
         warn(
             "nothing can be counted here, not even by the kernel (kernel.perf_event_paranoid above "

@@ -1,6 +1,7 @@
 """Counts of PAPI at places of the tree: against the arithmetic of programs/metrics.c and what
 getrusage tells the program itself. Software events; hardware counters where there are any."""
 
+import os
 import re
 
 from harness import (DWELL, Profile, case, check, check_equal, execute, kept_records, main, mpirun,
@@ -210,6 +211,27 @@ def forked():
     """A child's counts are not its parent's."""
     counts = counted("fork", ranks=1)
     between(counts.total("child", FAULTS), 0, 1000, "of a block in which a child had 4000")
+
+
+@case
+def files_of_the_program():
+    """A program that closes descriptors it did not open and reuses their numbers has its files as
+    it left them, also at the end of its threads and of itself: nothing reads, so the offset stays.
+    Counted by the kernel, and by PAPI, which an event of its own spelling needs."""
+    skip_unless(works(FAULTS), "perf::PAGE-FAULTS cannot be counted here")
+    with open(scratch("file"), "wb") as file:
+        file.write(bytes(100_000))
+    for metrics in (FAULTS, f"{FAULTS}:u=1,perf::TASK-CLOCK"):
+        for how in ("closefrom", "loop", "dup2"):
+            out = scratch(f"{how}-{metrics}")
+            with open(scratch("file"), "rb") as file:
+                run = execute([DWELL, "run", "-o", out, "--metrics", metrics,
+                               program("files_reused"), how], stdin=file)
+                check_equal((run.code, run.stdout), (0, "untouched\n"), how + run.describe())
+                offset = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+                check_equal(offset, 0, f"offset after {how}, {metrics}")
+            names = [m["name"] for m in Profile(out, run).json["metrics"]["counted"]]
+            check_equal(names, metrics.split(","), "metrics")
 
 
 @case

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <thread>
 
+#include "runtime/counter_files.h"
 #include "runtime/kernel_events.h"
 #include "tests/unit/probe_harness.h"
 
@@ -103,6 +104,30 @@ TEST_F(KernelCounters, FilesOfTheProgramInTheirPlaceAreLeftAlone) {
     char text[32];
     EXPECT_EQ(read(number, text, sizeof(text)), 32) << "the program's bytes were read";
     for (const int end : {number, ends[0], ends[1]}) close(end);
+}
+
+TEST_F(KernelCounters, AreFoundByTheirIds) {
+    CounterFile found[8];
+    const uint64_t before = newest_counter_id();
+    ASSERT_NE(before, 0u);
+    EXPECT_EQ(find_counters_after(before, found, 8), 0);
+    void* set = source_.open();
+    ASSERT_NE(set, nullptr);
+    ASSERT_EQ(find_counters_after(before, found, 8), 2);
+    EXPECT_EQ(find_counters_after(newest_counter_id(), found + 2, 6), 0);
+    EXPECT_EQ(find_counters_after(before, found + 2, 1), 2) << "more than there is room for";
+    for (const CounterFile& counter : {found[0], found[1]}) {
+        EXPECT_GT(counter.id, before);
+        EXPECT_TRUE(is_still_there(counter));
+    }
+    // Another counter under its number is not it.
+    const CounterFile first = found[0];
+    ASSERT_EQ(dup2(found[1].descriptor, first.descriptor), first.descriptor);
+    EXPECT_FALSE(is_still_there(first));
+    close_counter(first);
+    EXPECT_NE(fcntl(first.descriptor, F_GETFD), -1);
+    source_.close(set);
+    close(first.descriptor);
 }
 
 }  // namespace
