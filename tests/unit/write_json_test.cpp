@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -211,11 +212,14 @@ void expect_keys(const Json& value, const Json& described, const Json& root,
     }
 }
 
-TEST(WriteJson, KeysAreThoseOfTheSchema) {
+Json profile_schema() {
     const auto folder = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
     std::ifstream file(folder / "docs" / "profile.schema.json");
-    ASSERT_TRUE(file);
-    const Json schema = Json::parse(file);
+    return Json::parse(file);
+}
+
+TEST(WriteJson, KeysAreThoseOfTheSchema) {
+    const Json schema = profile_schema();
     for (const Profile& profile :
          {samples::halo_profile(), samples::hostile_profile(), samples::large_profile(),
           samples::serial_profile(), samples::probed_profile(), samples::grid_profile(),
@@ -224,6 +228,28 @@ TEST(WriteJson, KeysAreThoseOfTheSchema) {
           samples::with_metrics(samples::halo_profile())}) {
         expect_keys(Json::parse(write_profile_json(profile)), schema, schema, "");
     }
+}
+
+// Figures that are zero may be left out, so no sample shows all there can be: here is none zero.
+TEST(WriteJson, EveryFigureIsInTheSchema) {
+    Totals all{};
+    static_assert(sizeof(all) % sizeof(uint64_t) == 0);
+    std::fill_n(reinterpret_cast<uint64_t*>(&all), sizeof(all) / sizeof(uint64_t), 7);
+    Profile profile = samples::with_metrics(samples::with_usage(samples::halo_profile()));
+    ASSERT_GT(std::min(profile.rows.size(), profile.peers.size()), 1u);
+    profile.nodes[1].totals = profile.rows[1].totals = all;
+    profile.nodes[1].phase = {true, 1, 2, 3, 4};
+    profile.nodes[1].io_file = "file";
+    profile.rows[1].computation_ns = 7;
+    profile.peers[0].min_ns = 7;
+    const Json written = Json::parse(write_profile_json(profile));
+    expect_keys(written, profile_schema(), profile_schema(), "");
+    // As many as the structure has: none is forgotten here, or written under no name.
+    size_t figures = 0;
+    for (const auto& [key, value] : written["rows"][1].items()) {
+        figures += value.is_array() ? value.size() : 1;
+    }
+    EXPECT_EQ(figures, sizeof(all) / sizeof(uint64_t) + 4) << written["rows"][1];
 }
 
 TEST(WriteJson, BytesThatAreNotUtf8DoNotStopIt) {
