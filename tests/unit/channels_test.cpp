@@ -488,5 +488,31 @@ TEST_F(Channels, TwoProcesses) {
     munmap(sent, 4096);
 }
 
+// One message in kFenceEvery has a fence, and tells by an eighth of what it waited what the others
+// wait for their entries. Here no fence waits as long as one is said to cost without waiting.
+TEST_F(ChannelPair, WhatAnEntryWaitsForIsTakenFromTheFencedOnes) {
+    const uint64_t fence_cost_ticks = g_process.fence_cost_ticks;
+    g_process.fence_cost_ticks = UINT64_MAX;
+    a_.drain_ticks = 8'000'000;
+    uint64_t expected = a_.drain_ticks;
+    for (uint32_t id = 1; id <= 4 * kFenceEvery; ++id) {
+        send(id, 5);
+        receive(5);
+        const uint64_t before = now_ticks();
+        const uint64_t begins = time_of_writing(&a_);
+        const uint64_t after = now_ticks();
+        if (id % kFenceEvery == 0) {
+            EXPECT_GE(begins, before);
+            EXPECT_LE(begins, after);
+            expected = expected * 7 / 8;
+        } else {
+            EXPECT_GE(begins, before + expected);
+            EXPECT_LE(begins, after + expected);
+        }
+        EXPECT_EQ(a_.drain_ticks, expected);
+    }
+    g_process.fence_cost_ticks = fence_cost_ticks;
+}
+
 }  // namespace
 }  // namespace dwell
