@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <omp-tools.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <utility>
@@ -389,9 +390,28 @@ void mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const 
     const OmpConstruct construct = construct_of_mutex(kind);
     if (construct != OmpConstruct::kNone) dwell::omp_begin(construct, address(codeptr));
 }
+
+// libomp (14 to 19, kmp_csupport.cpp, __kmpc_end_critical) tells that a critical section was left
+// with what it keeps for its first thread, number 0, and crashes where that thread has ended. This
+// is the one that started it. So it is asked for these ends only where that is the process's first
+// thread, which does not end before the process, and no longer when that one leaves by
+// pthread_exit().
+std::atomic<bool> g_releases_are_told{false};
+bool is_first_thread() { return gettid() == getpid(); }
+
+bool is_held(OmpConstruct construct) {
+    if (is_lock(construct)) return false;
+    if (g_releases_are_told.load(std::memory_order_relaxed)) return true;
+    uint32_t* const flags = &dwell::g_process.header->flags;
+    if ((__atomic_load_n(flags, __ATOMIC_RELAXED) & dwell::kFileNoHolds) == 0) {
+        __atomic_fetch_or(flags, uint32_t{dwell::kFileNoHolds}, __ATOMIC_RELAXED);
+    }
+    return false;
+}
+
 void mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
     const OmpConstruct construct = construct_of_mutex(kind);
-    if (construct != OmpConstruct::kNone) dwell::omp_got(construct, !is_lock(construct));
+    if (construct != OmpConstruct::kNone) dwell::omp_got(construct, is_held(construct));
 }
 void mutex_released(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
     const OmpConstruct construct = construct_of_mutex(kind);
@@ -465,7 +485,12 @@ void target_data(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*, omp
     }
 }
 
-void thread_end(ompt_data_t*) { dwell::omp_thread_end(); }
+void thread_end(ompt_data_t*) {
+    if (is_first_thread() && g_releases_are_told.exchange(false)) {
+        g_set(ompt_callback_mutex_released, nullptr);
+    }
+    dwell::omp_thread_end();
+}
 
 int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
     g_set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
@@ -491,7 +516,10 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
     on(ompt_callback_masked, masked);
     on(ompt_callback_mutex_acquire, mutex_acquire);
     on(ompt_callback_mutex_acquired, mutex_acquired);
-    on(ompt_callback_mutex_released, mutex_released);
+    if (is_first_thread()) {
+        g_releases_are_told.store(true);
+        on(ompt_callback_mutex_released, mutex_released);
+    }
     on(ompt_callback_nest_lock, nest_lock);
     on(ompt_callback_task_create, task_create);
     on(ompt_callback_task_schedule, task_schedule);

@@ -401,6 +401,7 @@ enum FileFlags : uint32_t {
     kFileSitesOff = 2048,  // the run's enabling profile switched sites off or had them only counted
     kFileMultiplexed = 4096,  // more metrics than counters: each was counted a part of the time
     kFileExchanged = 8192,    // OpenMP of libgomp was seen through libomp (dwell run --omp ompt)
+    kFileNoHolds = 16384,     // how long critical sections and the like were held was not told
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

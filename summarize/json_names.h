@@ -45,7 +45,7 @@ constexpr std::array<BitName, 12> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
                                                   {kLabelMoreFiles, "more_files"}}};
-constexpr std::array<BitName, 14> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 15> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
                                                      {kFileSerial, "serial"},
@@ -58,7 +58,8 @@ constexpr std::array<BitName, 14> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileGomp, "libgomp"},
                                                      {kFileSitesOff, "sites_off"},
                                                      {kFileMultiplexed, "multiplexed"},
-                                                     {kFileExchanged, "omp_exchanged"}}};
+                                                     {kFileExchanged, "omp_exchanged"},
+                                                     {kFileNoHolds, "omp_no_holds"}}};
 constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},

@@ -511,6 +511,11 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_flag(kFileExchanged,
                    "OpenMP ran on libomp in the place of libgomp (--omp ompt): times of regions, "
                    "loops and tasks are those of another runtime");
+    notes.add_flag(
+        kFileNoHolds,
+        "OpenMP was started by another thread than the program's first one: libomp could "
+        "not be asked how long critical, ordered and atomic constructs are held, and their "
+        "time is the waiting for them alone");
     notes.add_flag(kFileSitesOff,
                    "an enabling profile of the run switched sites off or has them only counted: "
                    "those that are off are not shown, and their time is part of what is around "

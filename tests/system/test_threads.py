@@ -4,6 +4,7 @@ threads and their names, forks around regions of OpenMP, OpenMP that comes after
 import os
 
 from harness import DWELL, SOURCES, case, check, check_equal, execute, main, profiled
+from test_openmp import nodes_at
 from test_openmp_gcc import built, same, totals
 
 WRAPPERS = os.environ.get("SYSTEST_WRAPPERS", ".")
@@ -278,6 +279,45 @@ def libgomp_after_mpi_init():
 def libomp_after_mpi_init():
     """A library that brings libomp in when MPI runs already."""
     check_after_mpi_init("clang")
+
+
+@case
+def omp_starter_ends():
+    """Three threads, one after the other, each with a region of its own; the first of them starts
+    libomp. Critical sections do not crash once it has ended, and what they show is the waiting."""
+    target = built("starters.c", """
+#include <pthread.h>
+#include <stdio.h>
+static long count;
+static void* body(void* none) {
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp critical
+        count++;
+    }
+    return none;
+}
+int main(void) {
+    pthread_t thread;
+    for (int i = 0; i < 3; i++) {
+        pthread_create(&thread, NULL, body, NULL);
+        pthread_join(thread, NULL);
+    }
+    printf("%ld\\n", count);
+    return 5;
+}
+""", "clang", *FLAGS, "-pthread")
+    newer = os.environ.get("SYSTEST_NEWER_LIBOMP", "")
+    libraries = [""] + ([newer] if os.path.exists(os.path.join(newer, "libomp.so.5")) else [])
+    for number, library in enumerate(libraries):
+        profile = same([target], name=f"out{number}", env={"LD_LIBRARY_PATH": library})
+        check_equal(profile.run.stdout, f"{3 * 2}\n", "output")
+        criticals = [node for _, node in nodes_at(profile, "critical")]
+        check_equal(sum(node["count"] for node in criticals), 3 * 2, "critical sections")
+        for node in criticals:
+            check_equal(node.get("omp_wait_ns", 0), node["time_ns"], "their time is waiting")
+        check("omp_no_holds" in profile.ranks[0]["flags"], profile.ranks[0]["flags"])
+        check(any("are held" in note for note in profile.json["notes"]), profile.json["notes"])
 
 
 if __name__ == "__main__":
