@@ -435,7 +435,8 @@ void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only)
     while (thread->on.top != own) {
         ProbeEntry* const entry = thread->on.top;
         if (blocks_only && (entry->row & kRowBlock) == 0) {
-            close_entry(thread, now, true);
+            // gcc tells no end of a single construct of OpenMP's.
+            close_entry(thread, now, (entry->row & kRowOmp) == 0);
             entry->row = 0;
         } else {
             suspend_entry(thread, now);

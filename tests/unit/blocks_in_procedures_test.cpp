@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <setjmp.h>
 
+#include "runtime/omp_adapter.h"
 #include "runtime/site_table.h"
 #include "tests/unit/blocks_harness.h"
 
@@ -71,6 +72,24 @@ TEST_F(Blocks, OutliveTheProcedureThatTheyBeganIn) {
     EXPECT_EQ(after->count, 0u);
     EXPECT_GE(after->ticks, 9'000u);
     EXPECT_GE(out->ticks, start->ticks + carried->ticks + after->ticks);
+}
+
+// The end of a single construct of gcc's is not told: that of the code around it is it.
+TEST_F(Blocks, ConstructsOfOpenMpEndWithTheirProcedure) {
+    const Procedure code;
+    uint64_t slot = 0x9000;
+    code.probe(dwell_enter, &slot);
+    omp_begin(OmpConstruct::kSingle, 0x9100);
+    code.probe(dwell_leave, &slot);
+    EXPECT_EQ(t_thread->record->probe_depth, depth_);
+    omp_end(OmpConstruct::kSingle);  // told late, it ends nothing
+    const Node* own = procedure_under(nullptr, 0x9000);
+    ASSERT_NE(own, nullptr);
+    const Node* single = child_of_kind(own, SiteKind::kOpenMp);
+    ASSERT_NE(single, nullptr);
+    EXPECT_EQ(single->count, 1u);
+    EXPECT_EQ(cell_at<OmpPart>(single->part)->abandoned, 0u);
+    EXPECT_EQ(own->part == 0 ? 0 : part_of(own)->abandoned, 0u);
 }
 
 // As for (...) dwell_phase_next(...); dwell_phase_end(); in code with probes.
