@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -53,13 +54,23 @@ void close_counter(const CounterFile& counter) {
     if (is_still_there(counter)) syscall(SYS_close, counter.descriptor);
 }
 
+bool leaves_room(int descriptor) {
+    constexpr rlim_t kLeast = 16;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+    const rlim_t reserve = limit.rlim_cur / 4 > kLeast ? limit.rlim_cur / 4 : kLeast;
+    return static_cast<rlim_t>(descriptor) + reserve < limit.rlim_cur;
+}
+
 uint64_t newest_counter_id() {
     const int opened = open_kernel_event({"", PERF_COUNT_SW_DUMMY}, false, -1);
     if (opened < 0) return 0;
     uint64_t id = 0;
     read_counter_id(opened, &id);
     syscall(SYS_close, opened);
-    return id;
+    if (leaves_room(opened)) return id;
+    errno = EMFILE;
+    return 0;
 }
 
 int find_counters_after(uint64_t id, CounterFile* found, int most) {

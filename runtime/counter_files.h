@@ -21,8 +21,13 @@ bool read_counter_id(int descriptor, uint64_t* id);
 bool is_still_there(const CounterFile& counter);
 void close_counter(const CounterFile& counter);  // if it is still there
 
+// A descriptor with that number leaves the program enough others: it may come to open many files,
+// and a thread takes one for each metric. A quarter of its limit, and no fewer than 16.
+bool leaves_room(int descriptor);
+
 // The id that the newest counter of the machine has: all that are opened from now on have larger
-// ones (a number that the kernel counts up). 0 with errno when no counter can be opened.
+// ones (a number that the kernel counts up). 0 with errno when no counter can be opened, EMFILE when
+// that would not leave room.
 uint64_t newest_counter_id();
 // The process's counters that are newer. How many there are, of which `most` are put into `found`;
 // -1 when that is not known. Opens a file of /proc.

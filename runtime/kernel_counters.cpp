@@ -1,5 +1,6 @@
 #include "runtime/kernel_counters.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,6 +31,12 @@ void close_set(void* opened) {
     free(set);
 }
 
+void* give_up(KernelSet* set, int error) {
+    close_set(set);
+    errno = error;
+    return nullptr;
+}
+
 void* open_set() {
     auto* set = static_cast<KernelSet*>(calloc(1, sizeof(KernelSet)));
     if (set == nullptr) return nullptr;
@@ -37,12 +44,10 @@ void* open_set() {
         const int leader = i != 0 ? set->counter[0].descriptor : -1;
         CounterFile* counter = &set->counter[i];
         counter->descriptor = open_kernel_event(*g_chosen[i].event, g_chosen[i].in_kernel, leader);
-        if (counter->descriptor < 0) {
-            close_set(set);
-            return nullptr;
-        }
+        if (counter->descriptor < 0) return give_up(set, errno);
         read_counter_id(counter->descriptor, &counter->id);
         set->count = i + 1;
+        if (!leaves_room(counter->descriptor)) return give_up(set, EMFILE);
     }
     return set;
 }

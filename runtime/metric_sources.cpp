@@ -1,6 +1,7 @@
 // Where counts come from (metrics.h): which of the events that were asked for work here, without
 // PAPI when the kernel counts them all itself, else with it; and PAPI's set of them for each
 // thread.
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -68,6 +69,12 @@ struct PapiSet {
         }
         return true;
     }
+    bool leaves_room() const {
+        for (int i = 0; i < count; ++i) {
+            if (!dwell::leaves_room(counters[i].descriptor)) return false;
+        }
+        return true;
+    }
 };
 
 // With g_opening held: the counters of one thread are not to be taken for another's.
@@ -78,9 +85,14 @@ bool open_set(PapiSet* set) {
     if (g_papi.create_eventset(&set->number) != Papi::kOk) return false;
     if (fill(set->number) == Papi::kOk) {
         set->count = find_counters_after(before, set->counters, PapiSet::kMostCounters);
-        if (set->count > 0 && set->count <= PapiSet::kMostCounters) return true;
+        const bool known = set->count > 0 && set->count <= PapiSet::kMostCounters;
+        const bool has_room = !known || set->leaves_room();
+        if (known && has_room) return true;
         long long counted[kMetricLimit] = {};
         g_papi.stop(set->number, counted);
+        destroy(set->number);
+        errno = has_room ? 0 : EMFILE;
+        return false;
     }
     destroy(set->number);
     return false;
@@ -271,6 +283,15 @@ void open_metrics(Thread* thread) {
     // The program's own sets would not count beside dwell's.
     if (Papi::open(RTLD_LAZY | RTLD_NOLOAD) != nullptr) {
         if (says_it()) warn("no metrics: the program uses PAPI itself; the rest works");
+        return;
+    }
+    if (newest_counter_id() == 0 && errno == EMFILE) {
+        g_process.header->metrics_no_room += 1;
+        if (says_it()) {
+            warn(
+                "no metrics: of the descriptors that the program may have (ulimit -n) a quarter, 16 "
+                "at least, is to stay free; the rest works");
+        }
         return;
     }
     const bool has_papi = !is_all_of_kernel(list) && open_papi();

@@ -15,7 +15,8 @@ struct MetricSlot {
 };
 
 struct ThreadMetrics {
-    void* set;
+    void* set;                    // null: nothing is counted (any more)
+    void* lost;                   // what is left of a set in which the program closed counters
     uint64_t last[kMetricLimit];  // as read last
     uint64_t paused_ticks;        // of the live page, as last seen
     CellIndex at;                 // innermost open node of a probe after the last reading
@@ -43,6 +44,17 @@ constexpr uint32_t kFreeThreads = 64;
 std::atomic<uint32_t> g_threads{0};
 std::atomic<uint64_t> g_start_ticks{0};
 
+// The set is closed when the thread ends: here it may be a signal handler's.
+void lose_set(ThreadMetrics* metrics) {
+    metrics->lost = metrics->set;
+    metrics->set = nullptr;
+    FileHeader* header = g_process.header;
+    uint64_t never = 0;
+    __atomic_compare_exchange_n(&header->metrics_lost_ticks, &never, now_ticks(), false,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->metrics_lost, 1, __ATOMIC_RELAXED);
+}
+
 // The calling thread, and it counts.
 bool is_usable(const Thread* thread) {
     return thread->metrics != nullptr && thread->metrics->set != nullptr && thread == t_thread;
@@ -55,7 +67,7 @@ bool read(ThreadMetrics* metrics, uint64_t* values) {
     const int saved_errno = errno;
     const bool good = g_source->read(metrics->set, values);
     errno = saved_errno;
-    if (!good) metrics->set = nullptr;
+    if (!good) lose_set(metrics);
     return good;
 }
 
@@ -266,9 +278,14 @@ bool begin(Thread* thread) {
     const bool is_new = thread->metrics == nullptr;
     if (is_new && !make_metrics(thread)) return false;
     ThreadMetrics* metrics = thread->metrics;
+    errno = 0;
     metrics->set = g_source->open();
+    const bool no_room = metrics->set == nullptr && errno == EMFILE;
     errno = saved_errno;
     if (metrics->set == nullptr) {
+        FileHeader* header = g_process.header;
+        __atomic_fetch_add(no_room ? &header->metrics_no_room : &header->metrics_unwatched, 1,
+                           __ATOMIC_RELAXED);
         if (is_new) drop_metrics(thread);
         return false;
     }
@@ -330,11 +347,12 @@ void start_metrics(Thread* thread) {
     const uint64_t spent = g_start_ticks.load(std::memory_order_relaxed);
     const bool free = g_threads.fetch_add(1, std::memory_order_relaxed) < kFreeThreads;
     const bool cheap = free || spent * kReadShare <= start - g_process.start_ticks;
-    if (!cheap || !begin(thread)) {
+    if (!cheap) {
         if (thread->metrics != nullptr) thread->metrics->set = nullptr;
         __atomic_fetch_add(&g_process.header->metrics_unwatched, 1, __ATOMIC_RELAXED);
         return;
     }
+    if (!begin(thread)) return;
     begin_to_count(thread);
     g_start_ticks.fetch_add(now_ticks() - start, std::memory_order_relaxed);
 }
@@ -345,16 +363,20 @@ void put_back_metrics(Thread* thread, uint64_t virt) {
 }
 
 void end_metrics(Thread* thread) {
-    if (!is_usable(thread)) return;
     const uint64_t start = now_ticks();
     ThreadMetrics* metrics = thread->metrics;
-    settle_at(thread, thread->on.top->node);
-    count_time(thread);
+    if (is_usable(thread)) {
+        settle_at(thread, thread->on.top->node);
+        count_time(thread);
+    }
+    if (metrics == nullptr || thread != t_thread) return;
     const Busy busy;
     const int saved_errno = errno;
-    if (metrics->set != nullptr) g_source->close(metrics->set);
+    for (void** set : {&metrics->set, &metrics->lost}) {
+        if (*set != nullptr) g_source->close(*set);
+        *set = nullptr;
+    }
     errno = saved_errno;
-    metrics->set = nullptr;
     g_start_ticks.fetch_add(now_ticks() - start, std::memory_order_relaxed);
 }
 

@@ -25,9 +25,11 @@ constexpr uint64_t kFreeReads = 1000;  // of a thread, which take some milliseco
 // What counts: PAPI, or what a test puts in its place.
 struct CounterSource {
     int count;
-    void* (*open)();  // counting begins for the calling thread; null when that cannot be
-    bool (*read)(void* set, uint64_t* values);
-    void (*close)(void* set);
+    // Counting begins for the calling thread; null when that cannot be, with errno, EMFILE when it
+    // would leave the program too few descriptors.
+    void* (*open)();
+    bool (*read)(void* set, uint64_t* values);  // false: the set is lost
+    void (*close)(void* set);                   // what there is of it
 };
 
 // Opens PAPI for what the options ask for, and begins to count for `thread`, the calling one. What

@@ -467,7 +467,10 @@ struct FileHeader {
     uint32_t metrics_unwatched;   // threads whose metrics were not read, as they came too fast
     uint64_t metric_ticks;        // what it costs to read them once
     uint64_t metric_least_ticks;  // nodes that last less, in the mean, are not read
-    uint64_t unused[3];
+    uint64_t metrics_lost_ticks;  // when the program first closed counters that it had not opened
+    uint32_t metrics_lost;        // threads whose counters it closed: they count no more
+    uint32_t metrics_no_room;     // threads not counted, as few descriptors would have been left
+    uint64_t unused[1];
 };
 constexpr uint32_t kHeaderCells = 19;
 

@@ -405,6 +405,12 @@ void Join::add_counts() {
         for (const MergedCounts& row : from_.count_rows) into_->count_rows.push(mapped(row));
     }
     into_->metrics_unwatched += from_.metrics_unwatched;
+    into_->metrics_lost += from_.metrics_lost;
+    const uint64_t lost_ns = from_.metrics_lost_ns;
+    if (lost_ns != 0 && (into_->metrics_lost_ns == 0 || lost_ns < into_->metrics_lost_ns)) {
+        into_->metrics_lost_ns = lost_ns;
+    }
+    into_->metrics_no_room += from_.metrics_no_room;
     into_->metrics_left_out += from_.metrics_left_out;
     into_->metric_read_ns = std::max(into_->metric_read_ns, from_.metric_read_ns);
     into_->metric_least_ns = std::max(into_->metric_least_ns, from_.metric_least_ns);

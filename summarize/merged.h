@@ -20,7 +20,7 @@
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 7;
+constexpr uint32_t kMergedVersion = 8;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -278,6 +278,9 @@ struct MergedHeader {
     uint32_t metrics;
     uint32_t metrics_unwatched;
     uint64_t metrics_left_out;
+    uint64_t metrics_lost_ns;
+    uint32_t metrics_lost;
+    uint32_t metrics_no_room;
     uint64_t metric_read_ns;
     uint64_t metric_least_ns;
     uint64_t text_bytes;
@@ -308,9 +311,12 @@ struct Merged {
     GrowArray<MergedCounts> counts;      // sums over ranks, each node once
     GrowArray<MergedCounts> count_rows;  // of one thread of one rank; dropped when `rows` are
     uint32_t metrics_unwatched = 0;      // threads that were not counted
-    uint64_t metrics_left_out = 0;       // entries, as readings had taken their share of the time
-    uint64_t metric_read_ns = 0;         // what a reading costs, on the rank where that is most
-    uint64_t metric_least_ns = 0;        // nodes that last less are not read; likewise
+    uint32_t metrics_lost = 0;           // threads whose counters the program closed,
+    uint64_t metrics_lost_ns = 0;   // on the rank where that was first, after its start; 0: none
+    uint32_t metrics_no_room = 0;   // threads not counted, as few descriptors were left
+    uint64_t metrics_left_out = 0;  // entries, as readings had taken their share of the time
+    uint64_t metric_read_ns = 0;    // what a reading costs, on the rank where that is most
+    uint64_t metric_least_ns = 0;   // nodes that last less are not read; likewise
     GrowArray<char> text;  // zero-terminated strings, each once; offset 0 is the empty string
     RankList ranks;
 };

@@ -180,6 +180,9 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
     header.count_rows = merged.count_rows.size();
     header.metrics_unwatched = merged.metrics_unwatched;
     header.metrics_left_out = merged.metrics_left_out;
+    header.metrics_lost = merged.metrics_lost;
+    header.metrics_lost_ns = merged.metrics_lost_ns;
+    header.metrics_no_room = merged.metrics_no_room;
     header.metric_read_ns = merged.metric_read_ns;
     header.metric_least_ns = merged.metric_least_ns;
     header.text_bytes = merged.text.size();
@@ -236,6 +239,9 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
     memcpy(merged.job, header.job, sizeof(merged.job));
     merged.metrics_unwatched = header.metrics_unwatched;
     merged.metrics_left_out = header.metrics_left_out;
+    merged.metrics_lost = header.metrics_lost;
+    merged.metrics_lost_ns = header.metrics_lost_ns;
+    merged.metrics_no_room = header.metrics_no_room;
     merged.metric_read_ns = header.metric_read_ns;
     merged.metric_least_ns = header.metric_least_ns;
     GrowArray<char> last_rank;

@@ -32,6 +32,9 @@ class CountsBuilder {
             used_.push_back(i);
         }
         metrics.unwatched_threads = merged_.metrics_unwatched;
+        metrics.lost_threads = merged_.metrics_lost;
+        metrics.lost_ns = merged_.metrics_lost_ns;
+        metrics.no_room_threads = merged_.metrics_no_room;
         metrics.left_out = merged_.metrics_left_out;
         metrics.read_ns = merged_.metric_read_ns;
         metrics.least_ns = merged_.metric_least_ns;

@@ -245,7 +245,10 @@ struct ProfileCounts {
 struct ProfileMetrics {
     std::vector<std::string> names;
     std::vector<std::string> missing;  // asked for, and not to be had on some rank
-    uint64_t unwatched_threads = 0;    // that were not counted
+    uint64_t unwatched_threads = 0;    // that were not counted, as they came too fast,
+    uint64_t no_room_threads = 0;      // as their counters would have left few descriptors,
+    uint64_t lost_threads = 0;         // any more, as the program closed their counters,
+    uint64_t lost_ns = 0;              // the first at that time after its process' start
     uint64_t left_out = 0;  // entries of nodes that were not read, to keep to 1 % of the time
     uint64_t read_ns = 0;   // what a reading costs
     uint64_t least_ns = 0;  // nodes that last less, in the mean, are not read

@@ -466,6 +466,20 @@ class Notes {
             add(fmt::format("{} thread{} came too fast to be counted: metrics lack them",
                             metrics.unwatched_threads, plural(metrics.unwatched_threads)));
         }
+        if (metrics.no_room_threads != 0) {
+            add(fmt::format(
+                "{} thread{} not counted: of the descriptors that the program may have (ulimit -n) "
+                "a quarter, 16 at least, is to stay free. Metrics lack {}",
+                metrics.no_room_threads, metrics.no_room_threads == 1 ? " was" : "s were",
+                metrics.no_room_threads == 1 ? "it" : "them"));
+        }
+        if (metrics.lost_threads != 0) {
+            add(
+                fmt::format("the program closed the counters of {} thread{}, first {:.3f} s after "
+                            "its start: metrics lack what they would have counted from then on",
+                            metrics.lost_threads, plural(metrics.lost_threads),
+                            static_cast<double>(metrics.lost_ns) * 1e-9));
+        }
         if (metrics.left_out != 0) {
             add(
                 fmt::format("to keep readings of metrics below 1 % of the time {} entr{} of places "

@@ -403,6 +403,9 @@ void read_metrics(ObjectReader* reader, std::string* error, ProfileMetrics* metr
     for (MetricName& metric : names) metrics->names.push_back(std::move(metric.name));
     inner.take_list("missing", &metrics->missing);
     inner.take("unwatched_threads", &metrics->unwatched_threads);
+    inner.take("no_room_threads", &metrics->no_room_threads);
+    inner.take("lost_threads", &metrics->lost_threads);
+    inner.take("lost_ns", &metrics->lost_ns);
     inner.take("left_out", &metrics->left_out);
     inner.take("read_ns", &metrics->read_ns);
     inner.take("least_ns", &metrics->least_ns);

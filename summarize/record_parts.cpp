@@ -274,6 +274,11 @@ bool RecordReader::read_metrics() {
         return false;
     }
     out_->metrics_unwatched = header_.metrics_unwatched;
+    out_->metrics_lost = header_.metrics_lost;
+    out_->metrics_no_room = header_.metrics_no_room;
+    if (header_.metrics_lost != 0 && header_.metrics_lost_ticks > header_.start_ticks) {
+        out_->metrics_lost_ns = ns(header_.metrics_lost_ticks - header_.start_ticks);
+    }
     out_->metric_read_ns = ns(header_.metric_ticks);
     out_->metric_least_ns = ns(header_.metric_least_ticks);
     CountTable sums(&out_->counts);

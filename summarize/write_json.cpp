@@ -294,6 +294,9 @@ Json metrics_json(const ProfileMetrics& metrics) {
     return {{"counted", std::move(names)},
             {"missing", metrics.missing},
             {"unwatched_threads", metrics.unwatched_threads},
+            {"no_room_threads", metrics.no_room_threads},
+            {"lost_threads", metrics.lost_threads},
+            {"lost_ns", metrics.lost_ns},
             {"left_out", metrics.left_out},
             {"read_ns", metrics.read_ns},
             {"least_ns", metrics.least_ns}};
@@ -377,7 +380,7 @@ std::string write_profile_json(const Profile& profile) {
     out += ",\n";
     append_list(&out, "left_out", profile.sites.left_out, left_out_json);
     const ProfileMetrics& metrics = profile.metrics;
-    if (!metrics.names.empty() || !metrics.missing.empty()) {
+    if (!metrics.names.empty() || !metrics.missing.empty() || metrics.no_room_threads != 0) {
         out += ",\n  \"metrics\": ";
         out += metrics_json(metrics).dump(-1, ' ', false, Json::error_handler_t::replace) + ",\n";
         append_list(&out, "metric_counts", metrics.nodes, counts_json);

@@ -230,8 +230,30 @@ def files_of_the_program():
                 check_equal((run.code, run.stdout), (0, "untouched\n"), how + run.describe())
                 offset = os.lseek(file.fileno(), 0, os.SEEK_CUR)
                 check_equal(offset, 0, f"offset after {how}, {metrics}")
-            names = [m["name"] for m in Profile(out, run).json["metrics"]["counted"]]
+            profile = Profile(out, run).json
+            names = [m["name"] for m in profile["metrics"]["counted"]]
             check_equal(names, metrics.split(","), "metrics")
+            # What is not counted from then on is told.
+            check_equal(profile["metrics"]["lost_threads"], 2, f"threads that count no more, {how}")
+            check(0 < profile["metrics"]["lost_ns"] <= profile["ranks"][0]["real_ns"], "when")
+            check(any("closed the counters of 2 threads" in note for note in profile["notes"]),
+                  f"no note of it: {profile['notes']}")
+
+
+@case
+def descriptors_stay_free():
+    """A program that may have 18 descriptors keeps 16 for itself: it runs without metrics, and a
+    line and a note say why."""
+    skip_unless(works(FAULTS), "perf::PAGE-FAULTS cannot be counted here")
+    out = scratch("out")
+    run = execute(["sh", "-c", 'ulimit -n 18; exec "$@"', "sh", DWELL, "run", "-o", out,
+                   "--metrics", FAULTS, program("io_serial"), scratch("data")])
+    check_equal(run.code, 0, "exit code" + run.describe())
+    check("no metrics" in run.stderr and "ulimit -n" in run.stderr,
+          "no line says why" + run.describe())
+    profile = Profile(out, run).json
+    check_equal(profile["metrics"]["no_room_threads"], 1, "threads that were not counted")
+    check(any("ulimit -n" in note for note in profile["notes"]), f"no note: {profile['notes']}")
 
 
 @case

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "runtime/counter_files.h"
 #include "runtime/kernel_events.h"
@@ -104,6 +106,37 @@ TEST_F(KernelCounters, FilesOfTheProgramInTheirPlaceAreLeftAlone) {
     char text[32];
     EXPECT_EQ(read(number, text, sizeof(text)), 32) << "the program's bytes were read";
     for (const int end : {number, ends[0], ends[1]}) close(end);
+}
+
+// Of 40 descriptors 16 stay free, of 400 a hundred: the set that would take more is not opened.
+TEST_F(KernelCounters, LeaveDescriptorsToTheProgram) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const auto limit_to = [&before](rlim_t most) {
+        const rlimit limit{most, before.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    };
+    limit_to(40);
+    EXPECT_TRUE(leaves_room(23));
+    EXPECT_FALSE(leaves_room(24));
+    std::vector<void*> sets;
+    int last = 0;
+    while (void* set = source_.open()) {
+        sets.push_back(set);
+        last = dup(STDERR_FILENO);
+        close(last);
+        ASSERT_LE(last, 24);
+    }
+    EXPECT_EQ(errno, EMFILE);
+    EXPECT_GE(last, 23);
+    const int next = dup(STDERR_FILENO);
+    EXPECT_EQ(next, last) << "the set that was not opened keeps descriptors";
+    close(next);
+    for (void* set : sets) source_.close(set);
+    limit_to(400);
+    EXPECT_TRUE(leaves_room(299));
+    EXPECT_FALSE(leaves_room(300));
+    limit_to(before.rlim_cur);
 }
 
 TEST_F(KernelCounters, AreFoundByTheirIds) {

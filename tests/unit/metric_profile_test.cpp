@@ -125,6 +125,35 @@ TEST(MetricProfile, MissingMetricsAreNamed) {
     EXPECT_EQ(text.find("were not read"), std::string::npos);
 }
 
+// Rank 0 loses two threads' counters a quarter of a second after its start, rank 1 one after half
+// of one; rank 2 loses none.
+TEST(MetricProfile, CountersThatTheProgramClosedAreTold) {
+    std::vector<RecordFile> files;
+    for (int rank = 0; rank < 3; ++rank) {
+        RecordFile file = record(rank, "A", 10, 3);
+        FileHeader& header = file.header();
+        header.metrics_lost = static_cast<uint32_t>(2 - rank);
+        if (rank < 2) {
+            header.metrics_lost_ticks =
+                header.start_ticks + header.ticks_per_second / (rank == 0 ? 4 : 2);
+        }
+        header.metrics_no_room = 4;
+        files.push_back(file);
+    }
+    const Merged merged = merged_of(files);
+    GrowArray<char> bytes;
+    ASSERT_TRUE(serialize(merged, &bytes));
+    Merged read;
+    ASSERT_TRUE(deserialize(bytes.data(), bytes.size(), &read));
+    const Profile profile = build_profile(read);
+    EXPECT_EQ(profile.metrics.lost_threads, 3u);
+    EXPECT_EQ(profile.metrics.lost_ns, 250'000'000u);
+    EXPECT_EQ(profile.metrics.no_room_threads, 12u);
+    const std::string text = write_text_report(profile, {});
+    EXPECT_NE(text.find("closed the counters of 3 threads, first 0.250 s"), std::string::npos);
+    EXPECT_NE(text.find("12 threads were not counted"), std::string::npos);
+}
+
 TEST(MetricProfile, EntriesLeftOutAreTold) {
     RecordFile one = record(0, "A", 10, 3);
     one.at<MetricPart>(one.last_thread().first_metric).left_out = 40;
@@ -156,6 +185,9 @@ TEST(MetricProfile, JsonComesBack) {
     EXPECT_EQ(read->metrics.names, profile.metrics.names);
     EXPECT_EQ(read->metrics.missing, profile.metrics.missing);
     EXPECT_EQ(read->metrics.unwatched_threads, 2u);
+    EXPECT_EQ(read->metrics.no_room_threads, 5u);
+    EXPECT_EQ(read->metrics.lost_threads, 1u);
+    EXPECT_EQ(read->metrics.lost_ns, 1'250'000'000u);
     EXPECT_EQ(read->metrics.left_out, 30u);
     EXPECT_EQ(read->metrics.read_ns, 400u);
     EXPECT_EQ(read->metrics.least_ns, 180'000u);

@@ -2,6 +2,7 @@
 // arithmetic. A reading itself counts kReading, which is to be taken out.
 #include "runtime/metrics.h"
 
+#include <errno.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,7 +23,15 @@ int g_opened = 0;
 int g_closed = 0;
 bool g_fails = false;
 
-void* open_set() { return &g_counted[g_opened++ % kSets]; }
+int g_open_error = 0;
+
+void* open_set() {
+    if (g_open_error != 0) {
+        errno = g_open_error;
+        return nullptr;
+    }
+    return &g_counted[g_opened++ % kSets];
+}
 bool read_set(void* set, uint64_t* values) {
     if (g_fails) return false;
     auto* counted = static_cast<uint64_t*>(set);
@@ -393,6 +402,8 @@ TEST_F(Metrics, DwellsOwnWorkDoesNotCount) {
 
 TEST_F(Metrics, ASourceThatFailsIsNotAskedAgain) {
     BlockName* name = block("fails");
+    const uint32_t lost = g_process.header->metrics_lost;
+    const int closed = g_closed;
     begin_block(name);
     count(1);
     g_fails = true;
@@ -404,6 +415,27 @@ TEST_F(Metrics, ASourceThatFailsIsNotAskedAgain) {
     EXPECT_EQ(counts(name).values[0], 0u);
     const Node* node = cell_at<Node>(cell_at<Node>(t_thread->record->root)->first_child);
     EXPECT_NE(node, nullptr);  // times go on
+    // It is told, once, and what is left of it is closed at the end.
+    EXPECT_EQ(g_process.header->metrics_lost, lost + 1);
+    EXPECT_NE(g_process.header->metrics_lost_ticks, 0u);
+    EXPECT_EQ(g_closed, closed);
+    end_metrics(t_thread);
+    EXPECT_EQ(g_closed, closed + 1);
+}
+
+TEST_F(Metrics, ThreadsThatWouldTakeTheLastDescriptorsAreTold) {
+    FileHeader* header = g_process.header;
+    const uint32_t unwatched = header->metrics_unwatched;
+    for (const int error : {EMFILE, ENOMEM}) {
+        g_open_error = error;
+        std::thread([] {
+            begin_block(block("not counted"));
+            end_block(block("not counted"));
+        }).join();
+    }
+    g_open_error = 0;
+    EXPECT_EQ(header->metrics_no_room, 1u);
+    EXPECT_EQ(header->metrics_unwatched, unwatched + 1);
 }
 
 TEST_F(Metrics, ThreadsHaveTheirOwn) {

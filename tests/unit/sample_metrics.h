@@ -15,6 +15,9 @@ inline Profile with_metrics(Profile profile) {
     metrics.read_ns = 400;
     metrics.least_ns = 180'000;
     metrics.unwatched_threads = 2;
+    metrics.no_room_threads = 5;
+    metrics.lost_threads = 1;
+    metrics.lost_ns = 1'250'000'000;
     metrics.left_out = 30;
     const std::vector<uint64_t> none(3, 0);
     std::vector<ProfileCounts> sums;
