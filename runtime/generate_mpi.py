@@ -580,14 +580,14 @@ def calls_source(functions):
 
 # What io_wrappers.cpp interposes.
 IO_FUNCTIONS = """
-__fgets_chk __fgets_unlocked_chk __fprintf_chk __fread_chk __fread_unlocked_chk __getdelim
-__open64_2 __open_2 __openat64_2 __openat_2 __pread64_chk __pread_chk __printf_chk __read_chk
-__vfprintf_chk __vprintf_chk close close_range closedir closefrom creat creat64 dup2 dup3 fclose
-fdatasync fdopen fflush fflush_unlocked fgets fgets_unlocked fopen fopen64 fprintf fputs
-fputs_unlocked fread fread_unlocked freopen freopen64 fseek fseeko fseeko64 fsync fwrite
-fwrite_unlocked getdelim getline open open64 openat openat64 pclose pread pread64 preadv preadv2
-preadv64 preadv64v2 printf puts pwrite pwrite64 pwritev pwritev2 pwritev64 pwritev64v2 read readv
-vfprintf vprintf write writev
+__dprintf_chk __fgets_chk __fgets_unlocked_chk __fprintf_chk __fread_chk __fread_unlocked_chk
+__getdelim __open64_2 __open_2 __openat64_2 __openat_2 __pread64_chk __pread_chk __printf_chk
+__read_chk __vdprintf_chk __vfprintf_chk __vprintf_chk close close_range closedir closefrom creat
+creat64 dprintf dup2 dup3 fclose fdatasync fdopen fflush fflush_unlocked fgets fgets_unlocked fopen
+fopen64 fprintf fputs fputs_unlocked fread fread_unlocked freopen freopen64 fseek fseeko fseeko64
+fsync fwrite fwrite_unlocked getdelim getline open open64 openat openat64 pclose pread pread64
+preadv preadv2 preadv64 preadv64v2 printf puts pwrite pwrite64 pwritev pwritev2 pwritev64
+pwritev64v2 read readv vdprintf vfprintf vprintf write writev
 """.split()
 
 

@@ -10,6 +10,7 @@ const IoCallInfo kIoCalls[kIoCallCount] = {
     {"fclose", -202},  {"fread", -251},     {"fgets", -251},  {"fwrite", -221},  {"fputs", -221},
     {"fprintf", -221}, {"vfprintf", -221},  {"fflush", -392}, {"fseek", -393},   {"fseeko", -393},
     {"getline", -251}, {"getdelim", -251},  {"printf", -221}, {"vprintf", -221}, {"puts", -221},
+    {"dprintf", -221}, {"vdprintf", -221},
 };
 
 }  // namespace dwell

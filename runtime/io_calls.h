@@ -45,6 +45,8 @@ enum class IoCall : uint16_t {
     kPrintf,
     kVprintf,
     kPuts,
+    kDprintf,
+    kVdprintf,
     kCount,
 };
 constexpr int kIoCallCount = static_cast<int>(IoCall::kCount);

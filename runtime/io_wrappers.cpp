@@ -47,7 +47,7 @@ namespace {
     see(__fgets_unlocked_chk) see(fwrite) see(fwrite_unlocked) see(fputs) see(fputs_unlocked) \
     see(vfprintf) see(__vfprintf_chk) see(fflush) see(fflush_unlocked) see(fseek) see(fseeko) \
     see(fseeko64) see(getline) see(getdelim) see(__getdelim) see(vprintf) see(__vprintf_chk) \
-    see(puts) see(pclose) see(closedir)
+    see(puts) see(vdprintf) see(__vdprintf_chk) see(pclose) see(closedir)
 // clang-format on
 
 enum Next : int {
@@ -239,6 +239,8 @@ int __fprintf_chk(FILE* stream, int flag, const char* format, ...);
 int __vfprintf_chk(FILE* stream, int flag, const char* format, va_list arguments);
 int __printf_chk(int flag, const char* format, ...);
 int __vprintf_chk(int flag, const char* format, va_list arguments);
+int __dprintf_chk(int file, int flag, const char* format, ...);
+int __vdprintf_chk(int file, int flag, const char* format, va_list arguments);
 
 // The mode is taken whether it was given or not, as the C library does for the flags that need it.
 #define OPENS(name)                                                                           \
@@ -581,6 +583,32 @@ DWELL_EXPORT int __printf_chk(int flag, const char* format, ...) {
     va_start(arguments, format);
     const int result = print(IoCall::kPrintf, DWELL_FRAME(), stdout,
                              [&] { return next(flag, format, arguments); });
+    va_end(arguments);
+    return result;
+}
+DWELL_EXPORT int vdprintf(int file, const char* format, va_list arguments) {
+    return on_file<Moves::kWrites>(IoCall::kVdprintf, DWELL_FRAME(), NEXT(vdprintf), file, format,
+                                   arguments);
+}
+DWELL_EXPORT int __vdprintf_chk(int file, int flag, const char* format, va_list arguments) {
+    return on_file<Moves::kWrites>(IoCall::kVdprintf, DWELL_FRAME(), NEXT(__vdprintf_chk), file,
+                                   flag, format, arguments);
+}
+DWELL_EXPORT int dprintf(int file, const char* format, ...) {
+    const auto next = NEXT(vdprintf);
+    va_list arguments;
+    va_start(arguments, format);
+    const int result =
+        on_file<Moves::kWrites>(IoCall::kDprintf, DWELL_FRAME(), next, file, format, arguments);
+    va_end(arguments);
+    return result;
+}
+DWELL_EXPORT int __dprintf_chk(int file, int flag, const char* format, ...) {
+    const auto next = NEXT(__vdprintf_chk);
+    va_list arguments;
+    va_start(arguments, format);
+    const int result = on_file<Moves::kWrites>(IoCall::kDprintf, DWELL_FRAME(), next, file, flag,
+                                               format, arguments);
     va_end(arguments);
     return result;
 }

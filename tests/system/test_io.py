@@ -76,7 +76,7 @@ def every_form():
     with open(os.path.join(profile.directory, "stats.picl"), encoding="ascii") as picl:
         lines = [line.split() for line in picl]
     names = {"-221": ("write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite", "fputs",
-                      "fprintf", "vfprintf", "printf", "vprintf", "puts"),
+                      "fprintf", "vfprintf", "printf", "vprintf", "puts", "dprintf", "vdprintf"),
              "-251": ("read", "pread", "readv", "preadv", "preadv2", "fread", "fgets",
                       "getline", "getdelim"),
              "-201": ("open", "openat", "creat", "fopen", "fdopen", "freopen"),

@@ -47,6 +47,14 @@ static int print_list(FILE* file, const char* format, ...) {
     return bytes;
 }
 
+static int print_list_to(int file, const char* format, ...) {
+    va_list list;
+    va_start(list, format);
+    const int bytes = vdprintf(file, format, list); /* io: vdprintf 1 0 8 */
+    va_end(list);
+    return bytes;
+}
+
 static void descriptors(const char* path, const char* folder) {
     struct iovec parts[2] = {{buffer, 60}, {buffer + 100, 40}};
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600); /* io: open 1 0 0 */
@@ -76,6 +84,10 @@ static void descriptors(const char* path, const char* folder) {
     CHECK(preadv64v2(file, parts, 2, 0, 0) == 100); /* io: preadv2 1 100 0 */
     CHECK(pread(file, buffer, k100, 850) == 50);    /* io: pread 1 50 0 */
     CHECK(pread(file, buffer, k100, 5000) == 0);    /* io: pread 1 0 0 */
+    for (int i = 0; i < kThree; ++i) {
+        CHECK(dprintf(file, "%04d\n", kThree) == 5); /* io: dprintf 3 0 15 */
+    }
+    CHECK(print_list_to(file, "%07d\n", kThree) == 8);
     /* Another name of the same file, and one that is taken over from a socket. */
     int pair[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
