@@ -1,13 +1,16 @@
 #include "runtime/io_records.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/file_names.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/records.h"
@@ -19,16 +22,7 @@ uint32_t g_descriptors[kDescriptorLimit];
 namespace {
 
 constexpr uint32_t kFilesPerNode = 8;  // told apart; more are counted together
-constexpr uint32_t kNameSlots = 1024;  // of different files of a process
-constexpr uint32_t kMostNames = kNameSlots * 3 / 4;
 constexpr size_t kLongestName_bytes = 1023;
-
-struct FileName {
-    uint64_t hash;
-    CellIndex cell;
-};
-FileName g_names[kNameSlots];  // with SlowLock held
-uint32_t g_name_count = 0;
 
 uintptr_t proof_of(const IoStatement* statement) {
     return reinterpret_cast<uintptr_t>(statement) ^ kProof;
@@ -67,48 +61,6 @@ class SlowWork {
     uint64_t start_ticks_;
 };
 
-uint64_t hash_of_name(const char* name, size_t bytes) {
-    uint64_t hash = 0xcbf29ce484222325ull;
-    for (size_t i = 0; i < bytes; ++i) {
-        hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x100000001b3ull;
-    }
-    return hash | 1;
-}
-
-// Where the name's record is, or belongs. With SlowLock held.
-FileName* slot_of_name(uint64_t hash) {
-    uint32_t at = static_cast<uint32_t>(hash >> 32) % kNameSlots;
-    while (g_names[at].hash != 0 && g_names[at].hash != hash) at = (at + 1) % kNameSlots;
-    return &g_names[at];
-}
-
-CellIndex record_of_name(uint64_t hash) {
-    const SlowLock lock;
-    return slot_of_name(hash)->cell;
-}
-
-// kFileUnnamed when there is no room.
-CellIndex write_name(Thread* thread, uint64_t hash, const char* name, size_t bytes) {
-    if (g_name_count >= kMostNames || should_fold()) return kFileUnnamed;
-    const size_t whole = offsetof(TextRecord, text) + bytes + 1;
-    const CellIndex cell =
-        take_cells(thread, static_cast<uint32_t>((whole + kCellBytes - 1) / kCellBytes));
-    if (cell == 0) return kFileUnnamed;
-    auto* record = cell_at<TextRecord>(cell);
-    record->bytes = static_cast<uint32_t>(bytes);
-    char* const start = reinterpret_cast<char*>(record) + offsetof(TextRecord, text);
-    memcpy(start, name, bytes);
-    start[bytes] = '\0';
-    const SlowLock lock;
-    record->next = g_process.header->first_text;
-    __atomic_store_n(&g_process.header->first_text, cell, __ATOMIC_RELEASE);
-    FileName* slot = slot_of_name(hash);  // another thread may have been faster
-    if (slot->hash != 0) return slot->cell;
-    *slot = {hash, cell};
-    g_name_count += 1;
-    return cell;
-}
-
 CellIndex name_of_descriptor(Thread* thread, int file) {
     char link[32];
     static_assert(sizeof("/proc/self/fd/") + 10 < sizeof(link));
@@ -124,35 +76,57 @@ CellIndex name_of_descriptor(Thread* thread, int file) {
     char name[kLongestName_bytes + 1];
     const ssize_t bytes = readlink(link, name, kLongestName_bytes);
     if (bytes <= 0) return kFileUnnamed;
-    const auto size = static_cast<size_t>(bytes);
-    const uint64_t hash = hash_of_name(name, size);
-    const CellIndex known = record_of_name(hash);
-    return known != 0 ? known : write_name(thread, hash, name, size);
+    const CellIndex record = record_of_name(thread, name, static_cast<size_t>(bytes));
+    return record != 0 ? record : kFileUnnamed;
 }
 
 // Files, and devices but for the standard streams: those are the launcher's.
-bool is_recorded(int file) {
-    struct stat about;
-    if (fstat(file, &about) != 0) return false;
+bool is_recorded(int file, const struct stat& about) {
     if (S_ISREG(about.st_mode)) return true;
     const bool device = S_ISBLK(about.st_mode) || S_ISCHR(about.st_mode);
     return device && file > STDERR_FILENO;
 }
 
+// Of a file and the way to it, by which it was found once: 0 when that way is not known.
+uint64_t hash_of_way(const char* path, const struct stat& about) {
+    char folder[kLongestName_bytes + 1];
+    uint64_t hash = hash_bytes(path, strnlen(path, PATH_MAX), kHashStart);
+    if (*path != '/') {
+        const long bytes = syscall(SYS_getcwd, folder, sizeof(folder));
+        if (bytes <= 0) return 0;
+        hash = hash_bytes(folder, static_cast<size_t>(bytes), hash);
+    }
+    hash = hash_bytes(&about.st_dev, sizeof(about.st_dev), hash);
+    return hash_bytes(&about.st_ino, sizeof(about.st_ino), hash) | 1;
+}
+
+// What the link of the descriptor says takes the kernel longer than all the rest together. A file
+// that is opened again the same way has its name from there.
+CellIndex name_of_file(Thread* thread, int file, const char* path, const struct stat& about) {
+    const uint64_t hash = path != nullptr ? hash_of_way(path, about) : 0;
+    KnownFile* known = &thread->known_files[(hash >> 32) % kKnownFiles];
+    if (hash != 0 && known->way == hash) return known->name;
+    const CellIndex name = name_of_descriptor(thread, file);
+    if (hash != 0 && name != kFileUnnamed) *known = {hash, name};
+    return name;
+}
+
 // What the descriptor is, learnt once. A child after vfork has other files but shares this memory:
 // nothing is kept for it.
-DWELL_COLD uint32_t learn_descriptor(Thread* thread, int file) {
+DWELL_COLD uint32_t learn_descriptor(Thread* thread, int file, const char* path) {
     const SlowWork work(thread);
     if (getpid() != g_process.header->pid) return kFileOff;
-    const uint32_t learnt = is_recorded(file) ? name_of_descriptor(thread, file) : kFileOff;
+    struct stat about;
+    const bool recorded = fstat(file, &about) == 0 && is_recorded(file, about);
+    const uint32_t learnt = recorded ? name_of_file(thread, file, path, about) : kFileOff;
     __atomic_store_n(&g_descriptors[file], learnt, __ATOMIC_RELAXED);
     return learnt;
 }
 
-uint32_t file_of(Thread* thread, int file) {
+uint32_t file_of(Thread* thread, int file, const char* path) {
     if (file < 0 || file >= kDescriptorLimit) return kFileOff;
     const uint32_t known = __atomic_load_n(&g_descriptors[file], __ATOMIC_RELAXED);
-    return known != 0 ? known : learn_descriptor(thread, file);
+    return known != 0 ? known : learn_descriptor(thread, file, path);
 }
 
 // A path that was not remembered. On a stack of its own a signal handler has no room for the
@@ -217,7 +191,7 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
     if (thread->open != nullptr || is_inside(thread->io, frame)) return false;
     uint32_t name = 0;
     if (file != kNoDescriptor) {
-        name = file_of(thread, file);
+        name = file_of(thread, file, nullptr);
         if (name == kFileOff) return false;
     }
     if (thread->epoch != g_live->epoch) [[unlikely]] {
@@ -271,7 +245,7 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
     close_statement(statement);
 }
 
-void end_opening(IoStatement* statement, int file) {
+void end_opening(IoStatement* statement, int file, const char* path) {
     Thread* thread = statement->thread;
     if (thread->io != statement) return;
     if (file < 0) {
@@ -280,7 +254,7 @@ void end_opening(IoStatement* statement, int file) {
     }
     const uint64_t before = now_ticks();
     forget_descriptor(file);
-    statement->file = file_of(thread, file);
+    statement->file = file_of(thread, file, path);
     // What it took to look is not the program's, and no part of the statement.
     statement->start_ticks += now_ticks() - before;
     if (statement->file == kFileOff) {

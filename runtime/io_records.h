@@ -68,7 +68,8 @@ DWELL_BODY bool begin_io(IoStatement* statement, IoCall call, const Frame* frame
 // Books the call. Both keep errno.
 void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes, bool failed);
 // The call made the descriptor `file`, or failed with -1. That of a socket or pipe is not booked.
-void end_opening(IoStatement* statement, int file);
+// `path` is what the program named it by, from the current directory on, or null.
+void end_opening(IoStatement* statement, int file, const char* path);
 
 // Measures what recording costs, on `thread`, which has records of no one, with its path at
 // `entry`.

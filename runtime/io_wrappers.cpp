@@ -103,12 +103,12 @@ DWELL_BODY auto on_file(IoCall call, const Frame* frame, Function next, int file
 
 // A call that makes a descriptor.
 template <typename Call>
-DWELL_BODY int opened(IoCall call, const Frame* frame, Call make) {
+DWELL_BODY int opened(IoCall call, const Frame* frame, const char* path, Call make) {
     IoStatement statement;
     const bool recorded = begin_io(&statement, call, frame, kNoDescriptor);
     const int file = make();
     if (recorded) [[unlikely]] {
-        end_opening(&statement, file);
+        end_opening(&statement, file, path);
     } else {
         forget_descriptor(file);
     }
@@ -116,13 +116,13 @@ DWELL_BODY int opened(IoCall call, const Frame* frame, Call make) {
 }
 
 template <typename Call>
-DWELL_BODY FILE* opened_stream(IoCall call, const Frame* frame, Call make) {
+DWELL_BODY FILE* opened_stream(IoCall call, const Frame* frame, const char* path, Call make) {
     IoStatement statement;
     const bool recorded = begin_io(&statement, call, frame, kNoDescriptor);
     FILE* stream = make();
     const int file = stream != nullptr ? stream->_fileno : -1;
     if (recorded) [[unlikely]] {
-        end_opening(&statement, file);
+        end_opening(&statement, file, path);
     } else {
         forget_descriptor(file);
     }
@@ -243,53 +243,56 @@ int __dprintf_chk(int file, int flag, const char* format, ...);
 int __vdprintf_chk(int file, int flag, const char* format, va_list arguments);
 
 // The mode is taken whether it was given or not, as the C library does for the flags that need it.
-#define OPENS(name)                                                                           \
-    DWELL_EXPORT int name(const char* path, int flags, ...) {                                 \
-        va_list arguments;                                                                    \
-        va_start(arguments, flags);                                                           \
-        const auto mode = va_arg(arguments, mode_t);                                          \
-        va_end(arguments);                                                                    \
-        const auto next = NEXT(name);                                                         \
-        return opened(IoCall::kOpen, DWELL_FRAME(), [=] { return next(path, flags, mode); }); \
+#define OPENS(name)                                             \
+    DWELL_EXPORT int name(const char* path, int flags, ...) {   \
+        va_list arguments;                                      \
+        va_start(arguments, flags);                             \
+        const auto mode = va_arg(arguments, mode_t);            \
+        va_end(arguments);                                      \
+        const auto next = NEXT(name);                           \
+        return opened(IoCall::kOpen, DWELL_FRAME(), path,       \
+                      [=] { return next(path, flags, mode); }); \
     }
 OPENS(open)
 OPENS(open64)
-#define OPENS_AT(name)                                                    \
-    DWELL_EXPORT int name(int folder, const char* path, int flags, ...) { \
-        va_list arguments;                                                \
-        va_start(arguments, flags);                                       \
-        const auto mode = va_arg(arguments, mode_t);                      \
-        va_end(arguments);                                                \
-        const auto next = NEXT(name);                                     \
-        return opened(IoCall::kOpenat, DWELL_FRAME(),                     \
-                      [=] { return next(folder, path, flags, mode); });   \
+#define OPENS_AT(name)                                                                     \
+    DWELL_EXPORT int name(int folder, const char* path, int flags, ...) {                  \
+        va_list arguments;                                                                 \
+        va_start(arguments, flags);                                                        \
+        const auto mode = va_arg(arguments, mode_t);                                       \
+        va_end(arguments);                                                                 \
+        const auto next = NEXT(name);                                                      \
+        return opened(IoCall::kOpenat, DWELL_FRAME(), folder == AT_FDCWD ? path : nullptr, \
+                      [=] { return next(folder, path, flags, mode); });                    \
     }
 OPENS_AT(openat)
 OPENS_AT(openat64)
 
 DWELL_EXPORT int creat(const char* path, mode_t mode) {
     const auto next = NEXT(creat);
-    return opened(IoCall::kCreat, DWELL_FRAME(), [=] { return next(path, mode); });
+    return opened(IoCall::kCreat, DWELL_FRAME(), path, [=] { return next(path, mode); });
 }
 DWELL_EXPORT int creat64(const char* path, mode_t mode) {
     const auto next = NEXT(creat64);
-    return opened(IoCall::kCreat, DWELL_FRAME(), [=] { return next(path, mode); });
+    return opened(IoCall::kCreat, DWELL_FRAME(), path, [=] { return next(path, mode); });
 }
 DWELL_EXPORT int __open_2(const char* path, int flags) {
     const auto next = NEXT(__open_2);
-    return opened(IoCall::kOpen, DWELL_FRAME(), [=] { return next(path, flags); });
+    return opened(IoCall::kOpen, DWELL_FRAME(), path, [=] { return next(path, flags); });
 }
 DWELL_EXPORT int __open64_2(const char* path, int flags) {
     const auto next = NEXT(__open64_2);
-    return opened(IoCall::kOpen, DWELL_FRAME(), [=] { return next(path, flags); });
+    return opened(IoCall::kOpen, DWELL_FRAME(), path, [=] { return next(path, flags); });
 }
 DWELL_EXPORT int __openat_2(int folder, const char* path, int flags) {
     const auto next = NEXT(__openat_2);
-    return opened(IoCall::kOpenat, DWELL_FRAME(), [=] { return next(folder, path, flags); });
+    return opened(IoCall::kOpenat, DWELL_FRAME(), folder == AT_FDCWD ? path : nullptr,
+                  [=] { return next(folder, path, flags); });
 }
 DWELL_EXPORT int __openat64_2(int folder, const char* path, int flags) {
     const auto next = NEXT(__openat64_2);
-    return opened(IoCall::kOpenat, DWELL_FRAME(), [=] { return next(folder, path, flags); });
+    return opened(IoCall::kOpenat, DWELL_FRAME(), folder == AT_FDCWD ? path : nullptr,
+                  [=] { return next(folder, path, flags); });
 }
 
 // The number may be given to another file as soon as the call is under way.
@@ -424,11 +427,11 @@ DWELL_EXPORT int fdatasync(int file) {
 
 DWELL_EXPORT FILE* fopen(const char* path, const char* mode) {
     const auto next = NEXT(fopen);
-    return opened_stream(IoCall::kFopen, DWELL_FRAME(), [=] { return next(path, mode); });
+    return opened_stream(IoCall::kFopen, DWELL_FRAME(), path, [=] { return next(path, mode); });
 }
 DWELL_EXPORT FILE* fopen64(const char* path, const char* mode) {
     const auto next = NEXT(fopen64);
-    return opened_stream(IoCall::kFopen, DWELL_FRAME(), [=] { return next(path, mode); });
+    return opened_stream(IoCall::kFopen, DWELL_FRAME(), path, [=] { return next(path, mode); });
 }
 // The descriptor stays what it is.
 DWELL_EXPORT FILE* fdopen(int file, const char* mode) noexcept {
@@ -444,7 +447,7 @@ DWELL_EXPORT FILE* fdopen(int file, const char* mode) noexcept {
     DWELL_EXPORT FILE* name(const char* path, const char* mode, FILE* stream) { \
         const auto next = NEXT(name);                                           \
         if (stream != nullptr) forget_descriptor(stream->_fileno);              \
-        return opened_stream(IoCall::kFreopen, DWELL_FRAME(),                   \
+        return opened_stream(IoCall::kFreopen, DWELL_FRAME(), path,             \
                              [=] { return next(path, mode, stream); });         \
     }
 REOPENS(freopen)

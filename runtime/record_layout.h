@@ -470,7 +470,7 @@ struct FileHeader {
     uint64_t metrics_lost_ticks;  // when the program first closed counters that it had not opened
     uint32_t metrics_lost;        // threads whose counters it closed: they count no more
     uint32_t metrics_no_room;     // threads not counted, as few descriptors would have been left
-    uint64_t unused[1];
+    uint64_t files_unnamed;       // times that a file was met for whose name there was no room
 };
 constexpr uint32_t kHeaderCells = 19;
 

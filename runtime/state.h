@@ -88,6 +88,11 @@ struct alignas(64) PathEntry {  // five cache lines; the first two serve short p
 };
 constexpr int kPathEntries = 512;
 
+struct KnownFile {
+    uint64_t way;    // a hash: where it lies, and by which path it was opened
+    CellIndex name;  // TextRecord
+};
+
 struct KnownPath {  // one path by its addresses: the second look-up
     uint64_t hash;  // 0 = free
     CellIndex node;
@@ -97,6 +102,7 @@ struct KnownPath {  // one path by its addresses: the second look-up
     bool foreign;
     bool met_anchor;  // the walk outwards found the anchor's frame
 };
+constexpr int kKnownFiles = 256;  // by the way to them; see io_records.cpp
 constexpr int kKnownPaths = 32768;
 
 // How a probe gets from the innermost open node to its own: to a child; back to the same node or
@@ -282,6 +288,7 @@ struct alignas(64) Thread {
     uint64_t code_retry_ticks;  // real ticks when what is only counted is timed again
     uint32_t code_rests;        // times that it was
     OmpThread omp;
+    KnownFile known_files[kKnownFiles];
     IoStatement* io;         // under way, or null; see io_records.h
     bool vforked;            // this is the child that borrows its parent's memory
     size_t ring_bytes;       // a power of two

@@ -134,6 +134,7 @@ void ProfileBuilder::add_ranks() {
         rank.samples_in_calls = from.samples_in_calls;
         rank.samples_lost = from.samples_lost;
         rank.folded_paths = from.folded_paths;
+        rank.files_unnamed = from.files_unnamed;
         rank.dropped = from.dropped;
         rank.guessed = from.guessed;
         rank.clock_errors = from.clock_errors;

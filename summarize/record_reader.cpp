@@ -303,6 +303,7 @@ bool RecordReader::add_rank() {
     rank.flags = header_.flags;
     rank.exit_code = header_.exit_code;
     rank.sample_hz = header_.sample_hz;
+    rank.files_unnamed = header_.files_unnamed;
     rank.callpath_depth = header_.callpath_depth;
     // Without MPI_Finalize the observation ends with the last finished call: what came after it, up
     // to the end of the process, belongs to no statement.

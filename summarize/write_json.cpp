@@ -117,6 +117,7 @@ Json rank_without_usage(const ProfileRank& rank) {
             {"samples_in_calls", rank.samples_in_calls},
             {"samples_lost", rank.samples_lost},
             {"folded_paths", rank.folded_paths},
+            {"files_unnamed", rank.files_unnamed},
             {"dropped", rank.dropped},
             {"guessed", rank.guessed},
             {"clock_errors", rank.clock_errors},

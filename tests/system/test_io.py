@@ -180,6 +180,21 @@ def without_mpi():
 
 
 @case
+def names():
+    """Each file has its name, however many there were before, and whatever path it was opened by."""
+    out = scratch("out")
+    run = execute([DWELL, "run", "--io", "on", "-o", out, program("io_names"), folder()])
+    check_equal(run.code, 0, "exit code" + run.describe())
+    profile = Profile(out, run)
+    for marker, want in (("one", "one/data"), ("two", "two/data"), ("renamed", "two/other")):
+        line = marked_line(source("programs/io_names.c"), marker)
+        got = [node.get("io_file") for node in profile.nodes
+               if node["name"] == "write" and node["line"] == line]
+        check_equal(got, [os.path.join(os.path.realpath(folder()), want)], f"file of @{marker}")
+    check_equal(profile.ranks[0]["files_unnamed"], 0, "files without a name")
+
+
+@case
 def not_observed():
     """I/O alone makes no process an observed one: its output is as without, nothing is left."""
     before = shm_leftovers()

@@ -455,6 +455,7 @@ TEST(BuildProfile, Notes) {
     records.rank(5, [](MergedRank* rank) {
         rank->flags = kFileNoUnwinder | kFileNoSampling;
         rank->folded_paths = 8;
+        rank->files_unnamed = 5;
     });
     records.rank(6, [](MergedRank* rank) { rank->samples_lost = 9; });
     Totals polls = totals(9, 90);
@@ -475,6 +476,7 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "6 choices on 1 rank between messages took what came: receives"));
     EXPECT_TRUE(has_note(profile, "7 choices on 1 rank between messages took what came: what"));
     EXPECT_TRUE(has_note(profile, "8 calls on 1 rank are booked without their call path"));
+    EXPECT_TRUE(has_note(profile, "5 opened files on 1 rank are nameless"));
     EXPECT_TRUE(has_note(profile, "9 samples on 1 rank were lost"));
     EXPECT_TRUE(has_note(profile, "rank 3 did not reach MPI_Finalize"));
     EXPECT_TRUE(has_note(profile, "rank 4 called MPI_Abort"));
@@ -483,7 +485,7 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "8 calls of MPI_Iprobe, MPI_Test repeated an unsuccessful one"));
     EXPECT_TRUE(
         has_note(profile, "waiting for ranks that are not included counts as MPI transfer"));
-    EXPECT_EQ(profile.notes.size(), 17u);  // and the module that is gone
+    EXPECT_EQ(profile.notes.size(), 18u);  // and the module that is gone
 }
 
 TEST(BuildProfile, FewOfManyRanks) {

@@ -32,6 +32,7 @@ std::string text_of(const MergedRank& r) {
                                  r.samples_in_calls,
                                  r.samples_lost,
                                  r.folded_paths,
+                                 r.files_unnamed,
                                  r.dropped,
                                  r.guessed,
                                  r.clock_errors,
@@ -117,10 +118,10 @@ MergedRank any_rank(std::mt19937_64* random, const Names& names) {
     for (uint64_t* field :
          {&r.real_ns,          &r.intrusion_ns,    &r.own_ns,         &r.injected_ns,
           &r.paused_ns,        &r.call_cost_ns_q8, &r.record_bytes,   &r.samples,
-          &r.samples_in_calls, &r.samples_lost,    &r.folded_paths,   &r.dropped,
-          &r.guessed,          &r.clock_errors,    &r.threads_served, &r.probes,
-          &r.probes_missed,    &r.probes_dropped,  &r.order_kept,     &r.order_far,
-          &r.order_posted,     &r.order_unknown,   &r.clock_bound_ns}) {
+          &r.samples_in_calls, &r.samples_lost,    &r.folded_paths,   &r.files_unnamed,
+          &r.dropped,          &r.guessed,         &r.clock_errors,   &r.threads_served,
+          &r.probes,           &r.probes_missed,   &r.probes_dropped, &r.order_kept,
+          &r.order_far,        &r.order_posted,    &r.order_unknown,  &r.clock_bound_ns}) {
         *field = any_number(random);
     }
     for (uint64_t* field :
@@ -271,16 +272,16 @@ TEST(RankList, HostileEntriesAreRefused) {
     const std::string endless(10, '\xff');
     const std::string most = std::string(9, '\xff');
     for (const std::string& entry :
-         {endless, most + "\x02", std::string("\x80\x80\x80\x80\x80\x80\x80\x04", 8),
+         {endless, most + "\x02", std::string("\x80\x80\x80\x80\x80\x80\x80\x08", 8),
           "\x01" + endless, "\x01" + most + "\x02",
-          std::string("\x80\x80\x80\x80\x80\x80\x40", 7) + most + "\x01",
-          std::string("\x80\x80\x80\x80\x80\x80\x40\x02"
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x01", 8) + most + "\x01",
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x01\x02"
                       "ab",
-                      10),
-          std::string("\x80\x80\x80\x80\x80\x80\x40\x02"
-                      "abc",
                       11),
-          std::string("\x80\x80\x80\x80\x80\x80\x40", 7), std::string("\x80", 1)}) {
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x01\x02"
+                      "abc",
+                      12),
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x01", 8), std::string("\x80", 1)}) {
         RankList list;
         EXPECT_FALSE(adopt(&list, 1, entry, entry));
         ASSERT_TRUE(adopt(&list, 1, entry, std::string(1, '\0')));
@@ -297,9 +298,9 @@ TEST(RankList, HostileEntriesAreRefused) {
     EXPECT_TRUE(adopt(&list, 1, "\x10" + most + "\x01", "\x10" + most + "\x01"));
     EXPECT_TRUE(list.is_readable());
     const std::string named(
-        "\x80\x80\x80\x80\x80\x80\x40\x02"
+        "\x80\x80\x80\x80\x80\x80\x80\x01\x02"
         "ab\0",
-        11);
+        12);
     EXPECT_TRUE(adopt(&list, 1, named, named));
     EXPECT_EQ(texts_of(list).at(0).substr(texts_of(list).at(0).size() - 5), " ab  ");
 }

@@ -1,0 +1,61 @@
+// Names of files: each once, any number of them, and what has no room is counted.
+#include "runtime/file_names.h"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/observed_process.h"
+
+namespace dwell {
+namespace {
+
+using FileNames = ObservedProcess;
+
+CellIndex cell_of(const std::string& name) {
+    return record_of_name(t_thread, name.data(), name.size());
+}
+std::string text_of(CellIndex cell) {
+    const auto* record = cell_at<TextRecord>(cell);
+    return {reinterpret_cast<const char*>(record) + offsetof(TextRecord, text), record->bytes};
+}
+
+TEST_F(FileNames, EachOnceHoweverMany) {
+    constexpr int kNames = 5000;  // the table grows twice
+    std::vector<CellIndex> cells;
+    for (int i = 0; i < kNames; ++i) {
+        cells.push_back(cell_of("/folder/file " + std::to_string(i)));
+        ASSERT_NE(cells.back(), 0u);
+    }
+    for (int i = 0; i < kNames; ++i) {
+        const std::string name = "/folder/file " + std::to_string(i);
+        ASSERT_EQ(cell_of(name), cells[static_cast<size_t>(i)]);
+        ASSERT_EQ(text_of(cells[static_cast<size_t>(i)]), name);
+    }
+    EXPECT_EQ(g_process.header->files_unnamed, 0u);
+}
+
+TEST_F(FileNames, ThreadsShareThem) {
+    const std::string name = "/shared by threads";
+    CellIndex cells[2] = {};
+    std::thread other([&] {
+        attach_thread();
+        cells[0] = cell_of(name);
+    });
+    cells[1] = cell_of(name);
+    other.join();
+    EXPECT_EQ(cells[0], cells[1]);
+}
+
+TEST_F(FileNames, WhatHasNoRoomIsCounted) {
+    const CellIndex known = cell_of("/known");
+    g_process.header->flags |= kFileFull;
+    EXPECT_EQ(cell_of("/no room"), 0u);
+    EXPECT_EQ(cell_of("/known"), known);
+    g_process.header->flags &= ~uint32_t{kFileFull};
+    EXPECT_EQ(g_process.header->files_unnamed, 1u);
+    EXPECT_NE(cell_of("/no room"), 0u);
+}
+
+}  // namespace
+}  // namespace dwell
