@@ -14,6 +14,7 @@ DWELL_CALL_DATA Channel** g_channels = nullptr;
 Channel* g_first_channel = nullptr;
 DWELL_CALL_DATA uint32_t g_channel_count = 0;
 Channel g_no_channel;
+DWELL_CALL_DATA uint32_t g_doubts = 0;
 
 namespace {
 
@@ -64,32 +65,46 @@ DWELL_COLD void add_lost(Channel* channel, uint32_t comm, int tag, int32_t count
         lost->count += count;
         return;
     }
-    if (channel->lost_count >= (count > 0 ? kGivenUp : kLost)) return;
+    if (channel->lost_count >= (count > 0 ? kGivenUp : kLost)) {
+        if (count < 0) channel->ahead += 1;
+        return;
+    }
     channel->lost[channel->lost_count++] = {comm, tag, count};
+}
+
+template <typename Count>
+uint64_t take_from(Count* count, uint64_t wanted) {
+    const uint64_t taken = earlier(wanted, static_cast<uint64_t>(*count));
+    *count -= static_cast<Count>(taken);
+    return taken;
 }
 
 // The receiver comes to a gap for the first time: some of its messages may have been received.
 DWELL_COLD void meet_gap(Channel* channel, Gap* gap) {
     if (gap->met != 0) return;
     gap->met = 1;
+    const bool forgiven = is_before(channel->accounted, channel->forgiven);
     channel->accounted += static_cast<uint32_t>(gap->others);
-    for (const Missing& missing : gap->missing) {
+    for (Missing& missing : gap->missing) {
         channel->accounted += static_cast<uint32_t>(missing.count);
+        if (forgiven) missing.count = 0;
     }
+    if (forgiven) gap->others = 0;
     for (uint32_t i = channel->lost_count; i-- > 0;) {
         Missing& lost = channel->lost[i];
         if (lost.count > 0) continue;
-        auto received = static_cast<uint32_t>(-lost.count);
+        auto received = static_cast<uint64_t>(-lost.count);
         for (Missing& missing : gap->missing) {
             if (missing.comm != lost.comm || missing.tag != lost.tag) continue;
-            const auto here = static_cast<uint32_t>(missing.count);
-            const uint32_t both = received < here ? received : here;
-            missing.count -= static_cast<int32_t>(both);
-            received -= both;
+            received -= take_from(&missing.count, received);
         }
-        gap->others -= received < gap->others ? received : gap->others;
+        take_from(&gap->others, received);
         lost = channel->lost[--channel->lost_count];
     }
+    uint64_t ahead = channel->ahead;
+    channel->ahead = 0;
+    ahead -= take_from(&gap->others, ahead);
+    for (Missing& missing : gap->missing) ahead -= take_from(&missing.count, ahead);
 }
 
 // A message that stays unreceived while a ring full of later ones is received gives up its entry,
@@ -109,23 +124,58 @@ void give_up_oldest(Channel* channel) {
     }
 }
 
+// All up to that number.
+void give_up_entries(Channel* channel, uint64_t number) {
+    while (channel->low < number) {
+        ChannelEntry* entry = entry_at(channel->in, channel->low + 1);
+        if (is_gap(entry)) meet_gap(channel, as_gap(entry));
+        mark_taken(channel, channel->low + 1);
+    }
+}
+
+uint64_t last_written(const Channel* channel) {
+    uint64_t last = channel->low;
+    while (last < channel->low + kRingEntries && written_entry(channel->in, last + 1) != nullptr) {
+        ++last;
+    }
+    return last;
+}
+
 // After a pause: what was sent before it ended may have been received meanwhile.
-void fall_into_step(Channel* channel) {
-    if (channel->paused_ticks == g_live->paused_ticks) return;
-    channel->paused_ticks = g_live->paused_ticks;
-    channel->in_step = false;
-    channel->posted_count = 0;
-    channel->lost_count = 0;
+void give_up_paused(Channel* channel) {
+    channel->posted_count = channel->freed_count = 0;
     for (uint32_t i = 0; i < kRingEntries; ++i) {
         ChannelEntry* entry = written_entry(channel->in, channel->low + 1);
         if (entry == nullptr) return;
-        if (is_gap(entry)) {
-            meet_gap(channel, as_gap(entry));
-        } else if (entry->said.at.real >= g_live->resumed_ticks) {
-            return;
-        }
-        mark_taken(channel, channel->low + 1);
+        if (!is_gap(entry) && entry->said.at.real >= g_live->resumed_ticks) return;
+        give_up_entries(channel, channel->low + 1);
     }
+}
+
+// Messages may have been received without being seen.
+DWELL_COLD void fall_out_of_step(Channel* channel, uint32_t doubts) {
+    const bool paused = channel->paused_ticks != g_live->paused_ticks;
+    channel->paused_ticks = g_live->paused_ticks;
+    channel->doubts = doubts;
+    channel->in_step = false;
+    channel->lost_count = channel->ahead = 0;
+    channel->forgiven = __atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE);
+    if (paused) give_up_paused(channel);
+    const uint64_t last = last_written(channel);
+    for (uint64_t number = channel->low + 1; number <= last; ++number) {
+        ChannelEntry* entry = entry_at(channel->in, number);
+        if (is_gap(entry)) meet_gap(channel, as_gap(entry));
+    }
+    // The next receive's may be among those without an entry.
+    if (channel->forgiven != channel->accounted) give_up_entries(channel, last);
+    channel->suspect = last;
+}
+
+void fall_into_step(Channel* channel) {
+    const uint32_t doubts = __atomic_load_n(&g_doubts, __ATOMIC_RELAXED);
+    if (channel->paused_ticks == g_live->paused_ticks && channel->doubts == doubts) [[likely]]
+        return;
+    fall_out_of_step(channel, doubts);
 }
 
 // Where the message is that a receive got: MPI gives a message to the receive posted first that it
@@ -141,6 +191,8 @@ class Search {
 
     // The entry, or null: then missing() may tell where the message was counted instead.
     ChannelEntry* find() {
+        if (!channel_->in_step) [[unlikely]]
+            return find_newest();
         if (channel_->lost_count != 0) [[unlikely]] {
             if (is_among(channel_->lost, channel_->lost_count)) return nullptr;
         }
@@ -171,6 +223,16 @@ class Search {
     }
 
   private:
+    DWELL_COLD ChannelEntry* find_newest() {
+        for (uint64_t number = last_written(channel_); number > channel_->low; --number) {
+            ChannelEntry* entry = entry_at(channel_->in, number);
+            if (is_taken(channel_, number) || entry->comm != comm_) continue;
+            if (entry->tag != tag_ && tag_ != MPI_ANY_TAG) continue;
+            number_ = number;
+            return entry;
+        }
+        return nullptr;
+    }
     // A receive posted before takes such a message.
     bool is_claimed(uint32_t comm, int tag) {
         for (uint32_t i = 0; i < before_; ++i) {
@@ -279,8 +341,36 @@ void remove_posted(Channel* channel, uint32_t ticket) {
     uint32_t i = 0;
     while (i < channel->posted_count && channel->posted[i].ticket != ticket) ++i;
     if (i == channel->posted_count) return;
+    if (channel->posted[i].freed) channel->freed_count -= 1;
     channel->posted_count -= 1;
     for (; i < channel->posted_count; ++i) channel->posted[i] = channel->posted[i + 1];
+}
+
+// Receives that were freed take what has come for them.
+DWELL_COLD void take_freed(Channel* channel) {
+    for (uint32_t i = 0; i < channel->posted_count;) {
+        const Posted posted = channel->posted[i];
+        Search search(channel, posted.comm, posted.tag, posted.ticket);
+        const bool found = posted.freed && channel->in_step && search.find() != nullptr;
+        if (!found && !search.is_missing()) {
+            ++i;
+            continue;
+        }
+        remove_posted(channel, posted.ticket);
+        if (found) {
+            channel->received += 1;
+            mark_taken(channel, search.number());
+        } else {
+            take_without(channel, &search, posted.comm, posted.tag);
+        }
+        give_up_oldest(channel);
+    }
+}
+
+void get_ready(Channel* channel) {
+    fall_into_step(channel);
+    if (channel->freed_count != 0) [[unlikely]]
+        take_freed(channel);
 }
 
 }  // namespace
@@ -337,8 +427,7 @@ Channel* find_channel(Thread* thread, uint32_t peer) {
                 // To itself: what it says is what it hears.
                 made->in = &rings[own < peer || own == peer ? 1 : 0];
                 if (own == peer) made->in = made->out;
-                made->paused_ticks = g_live->paused_ticks;
-                made->in_step = true;
+                made->in_step = true;  // if nothing was paused until now
                 made->next = g_first_channel;
                 __atomic_store_n(&g_first_channel, made, __ATOMIC_RELEASE);
             }
@@ -420,11 +509,11 @@ uint32_t post(Channel* channel, uint32_t comm, int tag) {
     const ChannelLock lock(channel);
     if (!lock.held()) return 0;
     if (channel->far != nullptr) return post_far(channel->far, comm, tag);
+    get_ready(channel);
     if (channel->posted_count == kPosted) return 0;
-    fall_into_step(channel);
     channel->next_ticket += 1;
     if (channel->next_ticket == 0) channel->next_ticket = 1;
-    channel->posted[channel->posted_count++] = {comm, tag, channel->next_ticket};
+    channel->posted[channel->posted_count++] = {comm, tag, channel->next_ticket, false};
     return channel->next_ticket;
 }
 
@@ -433,18 +522,30 @@ void unpost(Channel* channel, uint32_t ticket) {
     if (lock.held()) remove_posted(channel, ticket);
 }
 
+void leave_posted(Channel* channel, uint32_t ticket) {
+    const ChannelLock lock(channel);
+    if (!lock.held()) return;
+    for (uint32_t i = 0; i < channel->posted_count; ++i) {
+        if (channel->posted[i].ticket != ticket) continue;
+        channel->posted[i].freed = true;
+        channel->freed_count += 1;
+        return;
+    }
+    doubt_entries();
+}
+
 ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t ticket) {
     if (channel->far != nullptr) return nullptr;
     const ChannelLock lock(channel);
     if (!lock.held()) return nullptr;
-    fall_into_step(channel);
+    get_ready(channel);
     return Search(channel, comm, tag, ticket).find();
 }
 
 bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* said, bool* guessed) {
     const ChannelLock lock(channel);
     if (!lock.held()) return false;
-    fall_into_step(channel);
+    get_ready(channel);
     Search search(channel, comm, tag, ticket);
     const ChannelEntry* entry = search.find();
     remove_posted(channel, ticket);
@@ -456,13 +557,15 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* sai
     }
     *said = entry->said;
     const uint32_t order = order_of(entry);
-    if (channel->in_step) {
+    if (channel->in_step) [[likely]] {
         channel->received += 1;
+        mark_taken(channel, search.number());
     } else {
         channel->received = order;
         channel->in_step = true;
+        give_up_entries(channel, later(search.number(), channel->suspect));
+        return true;
     }
-    mark_taken(channel, search.number());
     // All before it are taken, and what comes after it cannot be too old: the sender's next entry
     // is left alone, which it is about to write.
     if (channel->taken == 0 && !is_order_before(order + kRingEntries, channel->received)) [[likely]]

@@ -10,6 +10,12 @@
 // messages of which communicator and tag are missing at its place, as soon as there is room for
 // one: so each later receive finds its own entry again.
 //
+// When receives may have gone by unseen (a pause, an error that does not tell whether the message
+// was taken), the entries that are there may be those of messages received already. The next
+// receive then takes the newest that fits, and all that were there are given up. From then on an
+// entry may at worst be that of a message sent later than the receive's own: one that is there
+// already, so that the receive did not wait. An older one would hide a wait.
+//
 // A sender that may wait for its receiver asks for an answer: the receiver writes into the entry
 // when it entered its receive.
 //
@@ -79,6 +85,7 @@ struct Posted {
     uint32_t comm;
     int32_t tag;
     uint32_t ticket;  // 0 = free
+    bool freed;       // nobody will say when it is complete
 };
 constexpr int kPosted = 24;
 constexpr int kTravelClasses = 32;
@@ -94,6 +101,7 @@ struct Channel {
     uint64_t written;      // entries: numbers go on beyond the 32 bits that an entry holds
     uint64_t debt_told;    // how much of this rank's waiting it has heard of (waits.h)
     uint64_t low;          // all entries of `in` up to this number are taken
+    uint64_t suspect;      // out of step: the last entry whose message may have been received
     Gap gap;               // messages to it that have no entry, and no gap tells so yet
     uint32_t sent;         // messages to it
     uint32_t taken_seen;   // of out->taken
@@ -104,9 +112,13 @@ struct Channel {
     uint32_t next_ticket;
     uint32_t drain_ticks;  // what MPI's next locked instruction waits for an entry that was written
     uint32_t posted_count;
-    uint32_t accounted;  // of in->dropped: told by gaps
+    uint32_t freed_count;  // of posted_count
+    uint32_t accounted;    // of in->dropped: told by gaps
+    uint32_t forgiven;     // of in->dropped: may have been received already
     uint32_t lost_count;
+    uint32_t ahead;  // messages received before their gap came that `lost` has no room for
     uint64_t paused_ticks;  // of the live page when the channel was last in step
+    uint32_t doubts;        // and of g_doubts
     bool in_step;           // `received` counts like the sender
     std::atomic<uint32_t> lock;
     Posted posted[kPosted];  // in the order of posting
@@ -184,8 +196,14 @@ bool answer_of(const Announced& announced, Moment* answer);
 
 // A receive is posted; the ticket of its turn, 0 when there are too many.
 uint32_t post(Channel* channel, uint32_t comm, int tag);
-// It was cancelled or freed; to a rank of the node.
+// It was cancelled; from a rank of the node.
 void unpost(Channel* channel, uint32_t ticket);
+// It was freed: it takes its message when that comes.
+void leave_posted(Channel* channel, uint32_t ticket);
+
+// How often a receive may have taken a message without being seen.
+extern uint32_t g_doubts __attribute__((visibility("hidden")));
+inline void doubt_entries() { __atomic_fetch_add(&g_doubts, 1, __ATOMIC_RELAXED); }
 
 // The entry of the message that a receive gets, when it is there. `ticket` 0: it was not posted
 // before. A tag of MPI_ANY_TAG is one that is not known yet.

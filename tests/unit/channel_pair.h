@@ -38,6 +38,7 @@ class ChannelPair : public testing::Test {
         channel->out = &rings_[side];
         channel->in = &rings_[1 - side];
         channel->in_step = true;
+        channel->doubts = g_doubts;
     }
 
     // a sends message `id`; it begins at tick `at`.
