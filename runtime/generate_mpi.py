@@ -344,7 +344,8 @@ def telling_lines(function):
         tag = "sendtag" if function.has("sendtag") else "tag"
         before.append(f"const Told told = tell_send(call, {get('peer')}, {tag}, comm, {datatype}, "
                       f"{count}, {send_mode(function)});")
-        after.append("untell(told);")
+        if get("class") == "send":
+            after.append("untell(told);")
     # A receive lets MPI move on what is sent, and so do those that only start one.
     if function.name in ("Recv", "Irecv", "Sendrecv", "Sendrecv_replace"):
         tag = "recvtag" if function.has("recvtag") else "tag"
@@ -426,7 +427,8 @@ def untimed_test(function):
             f"        MPI_Status own[{own}];",
             f"        MPI_Status* const used = {statuses} == MPI_STATUS_IGNORE ? own : {statuses};",
             f"        const int result = next({function.arguments(**{statuses: 'used'})});",
-            f"        const bool done = result == MPI_SUCCESS && *{flag} != 0;",
+            f"        const bool done = result == MPI_SUCCESS ? *{flag} != 0 : "
+            "says_completed(result);",
             "        if (result == MPI_SUCCESS && !done) [[likely]]",
             "            end_poll(call);",
             "        else",
@@ -456,6 +458,19 @@ def status_lines():
     return ["    MPI_Status own_status;",
             "    MPI_Status* const used_status = "
             "status == MPI_STATUS_IGNORE ? &own_status : status;"]
+
+
+def failure_line(function):
+    """What to book after the call returned an error."""
+    get, cls = function.get, function.get("class")
+    if cls == "send_receive":
+        return (f"book_failed_send_receive(call, result, {get('peer')}, "
+                f"{bytes_expression(function, get('sent'))}, comm, source, used_status, told);")
+    if cls == "receive" and get("received"):
+        comm, source = (("message_comm", "MPI_ANY_SOURCE") if get("message")
+                        else (function.named("MPI_Comm"), "source"))
+        return f"book_failed_receive(call, result, {comm}, {source}, used_status);"
+    return "book_failed(call);"
 
 
 def body(function):
@@ -490,6 +505,8 @@ def body(function):
         lines += ["    leave(call);", "    return result;", "}"]
         return lines
     before, after = telling_lines(function)
+    if get("ends") == "request":
+        before.append("free_request(call, request);")
     if not get("flag"):
         if name in ORDERED:
             before.append("const int from = source_for(call, source, tag, comm, false);")
@@ -505,8 +522,8 @@ def body(function):
     if get("flag"):
         failed = ("kRecvBlocked, true" if get("class") == "probe" else "kSendReady, false")
         lines.append(f"        if (*{get('flag')} == 0) remember_poll(call, {failed}, nullptr, 0);")
-    lines += ["    } else {", *("        " + line for line in after), "        book_failed(call);",
-              "    }", "    leave(call);"]
+    lines += ["    } else {", *("        " + line for line in after),
+              "        " + failure_line(function), "    }", "    leave(call);"]
     if get("grid"):
         lines.append(f"    if (result == MPI_SUCCESS) meet_grid(*{get('grid')});")
     lines += ["    return result;", "}"]

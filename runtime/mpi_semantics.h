@@ -129,6 +129,23 @@ inline void book_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm comm
     book_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
 }
 
+inline void book_failed_receive(Call* call, int error, MPI_Comm comm, int source,
+                                const MPI_Status* status) {
+    book_failed(call);
+    settle_failed_receive(call, error, comm, source, status);
+}
+
+// When it was the receive that failed, the message of the send has gone.
+inline void book_failed_send_receive(Call* call, int error, int dest, uint64_t sent, MPI_Comm comm,
+                                     int source, const MPI_Status* status, const Told& told) {
+    book_failed_receive(call, error, comm, source, status);
+    if (after_error(error) != AfterError::kTaken) {
+        untell(told);
+    } else if (dest != MPI_PROC_NULL) {
+        book_message(call, peer_of(call->thread, comm, dest), sent, 0, 0);
+    }
+}
+
 // No message moves in a probe; its partner's record gets the time.
 inline void book_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status* status,
                        bool immediate) {
@@ -185,6 +202,16 @@ void book_start(Call* call, int count, const MPI_Request* requests);
 void remember_message(Call* call, MPI_Message message, MPI_Comm comm);
 // The communicator of a matched message that the call is about to use up.
 MPI_Comm take_message(Call* call, const MPI_Message* message);
+
+// What MPI says of a request that the call completed: the status has it when others failed
+// (MPI-3.1 3.7.5).
+inline int error_in(const MPI_Status& status, int result) {
+    return result == MPI_ERR_IN_STATUS ? status.MPI_ERROR : result;
+}
+// Of a call that failed: whether it completed requests nevertheless, and says which.
+inline bool says_completed(int result) {
+    return result == MPI_ERR_IN_STATUS || after_error(result) == AfterError::kTaken;
+}
 
 // Each stamps and makes the call and books what it completed. Returns
 // what MPI returned.

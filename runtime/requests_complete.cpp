@@ -66,10 +66,22 @@ void book_arrival(Call* call, const Request& request, const MPI_Status* status, 
     }
 }
 
-// Books one request that the call completed.
-void book_completed(Call* call, const Before& before, const MPI_Status* status, uint64_t ticks,
-                    Completed* completed) {
-    if (before.handle == g_mpi.request_null) return;
+void end_request(const Before& before) {
+    if (before.found.copy.persistent) {
+        set_active(before.found, false);
+    } else {
+        drop_request(before.found);
+    }
+}
+
+// Books one request that the call completed, with an error or without.
+void book_completed(Call* call, const Before& before, const MPI_Status* status, int error,
+                    uint64_t ticks, Completed* completed) {
+    if (before.handle == g_mpi.request_null || error == MPI_ERR_PENDING) return;
+    if (error != MPI_SUCCESS) {
+        if (before.is_active()) end_request(before);
+        return;
+    }
     if (before.handle == g_mpi.request_empty) {  // complete when it started; which one is not known
         completed->count[kSendReady] += 1;
         return;
@@ -77,6 +89,7 @@ void book_completed(Call* call, const Before& before, const MPI_Status* status, 
     if (before.found.entry == nullptr) {
         call->thread->record->guessed += 1;
         completed->count[kSendReady] += 1;
+        doubt_entries();  // it may have been a receive
         return;
     }
     const Request& request = before.found.copy;
@@ -84,19 +97,32 @@ void book_completed(Call* call, const Before& before, const MPI_Status* status, 
     const bool send = request.kind == kSendRequest;
     completed->count[(send ? kSendReady : kRecvReady) + (before.ready ? 0 : 1)] += 1;
     book_arrival(call, request, status, ticks);
-    if (request.persistent) {
-        set_active(before.found, false);
-    } else {
-        drop_request(before.found);
-    }
+    end_request(before);
 }
 
 void book_blocked(Call* call, bool blocked) {
     if (blocked) call->part->blocked_ticks += call->ticks;
 }
 
-void add_completed(Waiting* waiting, const Before& before, const MPI_Status* status) {
-    if (!before.is_active()) return;
+// Whether a request that failed took its message.
+DWELL_COLD bool takes_message(const Request& request, int error) {
+    if (request.kind != kReceiveRequest) return false;
+    if (after_error(error) == AfterError::kTaken) return true;
+    give_up_request(request);
+    doubt_receives();
+    return false;
+}
+
+// The call failed. True when it says which requests it completed.
+DWELL_COLD bool book_failed_completion(Call* call, int result) {
+    book_failed(call);
+    if (says_completed(result)) return true;
+    if (after_error(result) == AfterError::kUnknown) doubt_receives();
+    return false;
+}
+
+void add_completed(Waiting* waiting, const Before& before, const MPI_Status* status, int error) {
+    if (!before.is_active() || error == MPI_ERR_PENDING) return;
     const Request& request = before.found.copy;
     uint32_t peer = request.peer;
     if (g_process.preserve_order) [[unlikely]] {
@@ -106,6 +132,7 @@ void add_completed(Waiting* waiting, const Before& before, const MPI_Status* sta
             return;
         }
     }
+    if (error != MPI_SUCCESS && !takes_message(request, error)) return;
     if (request.kind == kReceiveRequest) {
         if (status->_cancelled != 0 || status->MPI_SOURCE < 0) {
             give_up_request(request);
@@ -193,14 +220,14 @@ class Several {
 // What the call waited for among the requests that it completed. False when that is not known.
 // `found`: its senders' times say that all its messages were there when it began.
 bool settle_requests(Call* call, Several& several, const int* indices, int count,
-                     const MPI_Status* statuses, bool blocked, bool* found = nullptr) {
+                     const MPI_Status* statuses, int result, bool blocked, bool* found = nullptr) {
     if (!waits_are_open()) return false;
     const MeasuredWork work(call, count);
     Waiting waiting(call);
     for (int i = 0; i < count; ++i) {
         const int which = indices != nullptr ? indices[i] : i;
         if (which < 0 || which >= several.count()) continue;
-        add_completed(&waiting, several[which], &statuses[i]);
+        add_completed(&waiting, several[which], &statuses[i], error_in(statuses[i], result));
     }
     const bool known = waiting.settle(call, blocked);
     if (found != nullptr) *found = waiting.found_all();
@@ -221,14 +248,15 @@ uint64_t share(const Call* call, int receives) {
 }
 
 void book_indices(Call* call, Several& several, const int* indices, int count,
-                  const MPI_Status* statuses) {
+                  const MPI_Status* statuses, int result) {
     const MeasuredWork work(call, count);
     Completed completed;
     const uint64_t ticks = share(call, several.receives_among(indices, count));
     for (int i = 0; i < count; ++i) {
         const int which = indices != nullptr ? indices[i] : i;
         if (which < 0 || which >= several.count()) continue;
-        book_completed(call, several[which], &statuses[i], ticks, &completed);
+        book_completed(call, several[which], &statuses[i], error_in(statuses[i], result), ticks,
+                       &completed);
     }
     completed.book(call);
 }
@@ -256,11 +284,12 @@ bool mark_ready(Several& several) {
 }
 
 // What could not be looked at took no longer than as many messages that are found.
-bool took_found_messages(const Call* call, Several& several, const MPI_Status* statuses) {
+bool took_found_messages(const Call* call, Several& several, const MPI_Status* statuses,
+                         int result) {
     uint64_t bytes = 0;
     uint64_t messages = 0;
     for (int i = 0; i < several.count(); ++i) {
-        if (!several[i].is_active()) continue;
+        if (!several[i].is_active() || error_in(statuses[i], result) != MPI_SUCCESS) continue;
         if (several[i].found.copy.kind == kReceiveRequest) bytes += bytes_of(&statuses[i]);
         ++messages;
     }
@@ -333,22 +362,19 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, M
         before.ready = delivery == Delivery::kAtOnce;
     }
     stop(call);
-    if (result != MPI_SUCCESS) {
-        book_failed(call);
-        return result;
-    }
+    if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return result;
     if (!g_tests_first && delivery == Delivery::kNone) {
         before.ready = took_found_message(call, bytes_of(used));
     }
     bool known = false;
     if (waits_are_open()) {
         Waiting waiting(call);
-        add_completed(&waiting, before, used);
+        add_completed(&waiting, before, used, result);
         known = waiting.settle(call, !before.ready);
         if (!g_tests_first && waiting.found_all()) before.ready = true;
     }
     Completed completed;
-    book_completed(call, before, used, call->ticks, &completed);
+    book_completed(call, before, used, result, call->ticks, &completed);
     completed.book(call);
     book_blocked(call, !before.ready && !known);
     return result;
@@ -390,19 +416,16 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
         blocked = true;
     }
     stop(call);
-    if (result != MPI_SUCCESS) {
-        book_failed(call);
-        return result;
-    }
-    if (!looks && !holds) blocked = !took_found_messages(call, several, used);
+    if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return result;
+    if (!looks && !holds) blocked = !took_found_messages(call, several, used, result);
     bool found = false;
     const bool known =
-        settle_requests(call, several, nullptr, several.count(), used, blocked, &found);
+        settle_requests(call, several, nullptr, several.count(), used, result, blocked, &found);
     if (!looks && !holds) {
         blocked = blocked && !found;
         mark_all(several, !blocked);
     }
-    book_indices(call, several, nullptr, several.count(), used);
+    book_indices(call, several, nullptr, several.count(), used, result);
     book_blocked(call, blocked && !known);
     return result;
 }
@@ -431,14 +454,11 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
         result = next(count, requests, index, used);
     }
     stop(call);
-    if (result != MPI_SUCCESS) {
-        book_failed(call);
-        return result;
-    }
+    if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return result;
     const int done = *index == MPI_UNDEFINED ? 0 : 1;
     count_left_to_mpi(call, picked, done);
-    const bool known = settle_requests(call, several, index, done, used, flag == 0);
-    book_indices(call, several, index, done, used);
+    const bool known = settle_requests(call, several, index, done, used, result, flag == 0);
+    book_indices(call, several, index, done, used, result);
     book_blocked(call, flag == 0 && !known);
     return result;
 }
@@ -468,14 +488,11 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
         result = next(count, requests, completed, indices, used);
     }
     stop(call);
-    if (result != MPI_SUCCESS) {
-        book_failed(call);
-        return result;
-    }
+    if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return result;
     const int done = *completed == MPI_UNDEFINED ? 0 : *completed;
     count_left_to_mpi(call, picked, done);
-    const bool known = settle_requests(call, several, indices, done, used, blocked);
-    book_indices(call, several, indices, done, used);
+    const bool known = settle_requests(call, several, indices, done, used, result, blocked);
+    book_indices(call, several, indices, done, used, result);
     book_blocked(call, blocked && !known);
     return result;
 }
@@ -514,11 +531,10 @@ void book_incomplete(Call* call, Several& several) {
 // first ones.
 void book_tested(Call* call, Several& several, int result, bool done, const int* indices, int count,
                  const MPI_Status* statuses) {
-    if (result != MPI_SUCCESS) {
-        book_failed(call);
-    } else if (done) {
-        settle_requests(call, several, indices, count, statuses, false);
-        book_indices(call, several, indices, count, statuses);
+    if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return;
+    if (done) {
+        settle_requests(call, several, indices, count, statuses, result, false);
+        book_indices(call, several, indices, count, statuses, result);
     } else {
         book_incomplete(call, several);
     }
@@ -550,7 +566,7 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
     } else {
         result = next(request, flag, used);
     }
-    const bool done = result == MPI_SUCCESS && *flag != 0;
+    const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
     if (delivery != Delivery::kNone && done) result = give_status(several[0].handle, result, used);
     stop(call);
     book_tested(call, several, result, done, nullptr, several.count(), used);
@@ -564,7 +580,7 @@ int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Re
     if (several.count() == 0) used = statuses;
     start(call);
     const int result = next(count, requests, flag, used);
-    const bool done = result == MPI_SUCCESS && *flag != 0;
+    const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
     stop(call);
     book_tested(call, several, result, done, nullptr, several.count(), used);
     return result;
@@ -591,7 +607,7 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
     } else {
         result = next(count, requests, index, flag, used);
     }
-    const bool done = result == MPI_SUCCESS && *flag != 0;
+    const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
     stop(call);
     const int found = done && *index != MPI_UNDEFINED ? 1 : 0;
     count_left_to_mpi(call, picked, found);
@@ -614,7 +630,7 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
     } else {
         result = next(count, requests, completed, indices, used);
     }
-    const bool done = result == MPI_SUCCESS && *completed != 0;
+    const bool done = result == MPI_SUCCESS ? *completed != 0 : says_completed(result);
     stop(call);
     const int found = done && *completed != MPI_UNDEFINED ? *completed : 0;
     count_left_to_mpi(call, picked, found);

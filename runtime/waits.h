@@ -170,6 +170,9 @@ bool settle_send(Call* call, const Told& told, uint64_t bytes, bool blocked);
 bool settle_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status, bool* blocked);
 bool settle_send_receive(Call* call, const Told& told, uint64_t sent, MPI_Comm comm, int source,
                          const MPI_Status* status, bool* blocked);
+// One that failed.
+void settle_failed_receive(Call* call, int error, MPI_Comm comm, int source,
+                           const MPI_Status* status);
 // A probe that waits: its message is left where it is.
 bool settle_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blocked);
 
@@ -191,11 +194,20 @@ void tell_start(Call* call, int count, const MPI_Request* requests);
 void untell_start(int count, const MPI_Request* requests);
 // A wait for it begins.
 void meet_request(Call* call, const Request& request);
-// It is complete.
+// It is complete, perhaps with an error.
 void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
                     const MPI_Status* status);
 // It never will be.
 void give_up_request(const Request& request);
+
+// What a receive that failed did with its message: one that was too long was taken, as far as there
+// was room (MPI-3.1 3.2.4); with arguments that MPI refuses nothing was done.
+enum class AfterError { kTaken, kUntouched, kUnknown };
+AfterError after_error(int error);
+// It is not known whether a receive took a message, or of whom.
+void doubt_receives();
+// The program frees a request. Before MPI_Request_free.
+void free_request(Call* call, const MPI_Request* request);
 
 }  // namespace dwell
 

@@ -275,6 +275,17 @@ bool settle_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* sta
     return settle_received(call, &waiting, blocked);
 }
 
+void settle_failed_receive(Call* call, int error, MPI_Comm comm, int source,
+                           const MPI_Status* status) {
+    if (source == MPI_PROC_NULL) return;
+    const AfterError after = after_error(error);
+    if (after == AfterError::kUnknown) doubt_receives();
+    if (after != AfterError::kTaken) return;
+    const uint64_t bytes = bytes_of(status);
+    bool blocked = !took_found_message(call, bytes);
+    if (!settle_receive(call, comm, source, status, &blocked) && blocked) add_blocked(call, bytes);
+}
+
 bool settle_send_receive(Call* call, const Told& told, uint64_t sent, MPI_Comm comm, int source,
                          const MPI_Status* status, bool* blocked) {
     if (!waits_are_open()) return false;
@@ -389,6 +400,88 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
     if (channel == &g_no_channel) channel = nullptr;
     add_received(waiting, {channel, peer, request.comm}, status->MPI_TAG, request.ticket,
                  bytes_of(status));
+}
+
+AfterError after_error(int error) {
+    switch (error) {
+        case MPI_ERR_TRUNCATE:
+            return AfterError::kTaken;
+        case MPI_ERR_BUFFER:
+        case MPI_ERR_COUNT:
+        case MPI_ERR_TYPE:
+        case MPI_ERR_TAG:
+        case MPI_ERR_COMM:
+        case MPI_ERR_RANK:
+        case MPI_ERR_REQUEST:
+        case MPI_ERR_ARG:
+            return AfterError::kUntouched;
+        default:
+            return AfterError::kUnknown;
+    }
+}
+
+void doubt_receives() {
+    doubt_entries();
+    g_far_uncounted = true;
+}
+
+namespace {
+
+// A message that no call will wait for any more.
+void forget_received(const Way& way, int tag, uint32_t ticket) {
+    if (way.channel->far == nullptr) {
+        hear_on(way, tag, ticket);
+        return;
+    }
+    const ChannelLock lock(way.channel);
+    if (!lock.held()) return;
+    Moment said;
+    take_far(way.channel->far, way.comm, tag,
+             count_received(way.channel->far, way.comm, tag, ticket), &said);
+}
+
+// A receive that nobody will ask about any more, and whose message has yet to come.
+void leave_request(Channel* channel, uint32_t ticket) {
+    if (channel->far == nullptr) {
+        leave_posted(channel, ticket);
+    } else if (ticket == 0) {
+        unpost_far(channel->far);
+    }
+}
+
+}  // namespace
+
+void free_request(Call* call, const MPI_Request* place) {
+    if (!waits_are_open() || place == nullptr) return;
+    const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(*place));
+    const Request& request = found.copy;
+    if (found.entry == nullptr || request.kind != kReceiveRequest || !request.active) return;
+    const uint64_t start_ticks = now_ticks();
+    int flag = 0;
+    MPI_Status status;
+    const int result = g_mpi.Request_get_status(*place, &flag, &status);
+    Channel* channel = nullptr;
+    if (result == MPI_SUCCESS && flag != 0) {
+        const bool came = status._cancelled == 0 && status.MPI_SOURCE >= 0;
+        uint32_t peer = request.peer;
+        if (came && peer == kNoPeer) peer = peer_in(request.ranks, status.MPI_SOURCE);
+        if (came && request.comm != 0) channel = channel_with(call->thread, peer);
+        if (channel != nullptr) {
+            const Way way{channel, peer, request.comm};
+            forget_received(way, status.MPI_TAG, request.ticket);
+        } else if (!came) {
+            give_up_request(request);
+        }
+    } else {
+        channel = channel_with(call->thread, request.peer);
+        if (request.peer == kNoPeer) {
+            doubt_receives();
+        } else if (channel != nullptr) {
+            leave_request(channel, request.ticket);
+        }
+    }
+    call->thread->slow_ticks += now_ticks() - start_ticks;
+    start(call);
 }
 
 void give_up_request(const Request& request) {

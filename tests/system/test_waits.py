@@ -137,6 +137,60 @@ def shown():
         check(re.search(part, report.stdout), f"no '{part}' in" + report.describe())
 
 
+UNSEEN = source("programs/unseen_receives.c")
+
+
+def check_unseen(mode, guessed):
+    """After receives that are hard to see the waits are those that the program measured. `guessed`:
+    of how many calls it is not certain whose message they got."""
+    told = scratch("told")
+    profile = profiled([program("unseen_receives"), told, mode], 2, name=mode)
+    node = profile.at(UNSEEN, "late", "MPI_Recv")
+    waited_s = float(open(told).read())
+    skip_unless(waited_s > 0.05, f"the machine is too busy: waited {waited_s:.3f} s only")
+    check_near(node.raw["sync_ns"] / 1e9, waited_s, 0.02, SLACK_S, f"sync delay after {mode}")
+    check_equal(node.raw["blocked_ns"], node.raw["sync_ns"], "nothing is estimated")
+    check_equal(node.raw.get("unknown_waits", 0), 0, "waits of which nothing is known")
+    check(node.raw.get("guessed_waits", 0) <= guessed, f"guessed: {node.raw}")
+    profile.check_conservation()
+    return profile
+
+
+@case
+def failed_receives():
+    """A message that was too long has been received. The bytes count of what succeeded in the same
+    call: 100 in each of 10 calls at a line."""
+    profile = check_unseen("too_long", 0)
+    for marker, name in (("waitall", "MPI_Waitall"), ("testall", "MPI_Testall")):
+        node = profile.at(UNSEEN, marker, name)
+        check_equal((node.failed, node.received), (10, 1000),
+                    f"failed calls and bytes at @{marker}")
+
+
+@case
+def freed_receives():
+    """Receives that are freed before their messages come: they take them nevertheless."""
+    check_unseen("freed", 0)
+
+
+@case
+def receives_seen_and_freed():
+    """Receives that are freed after MPI_Request_get_status has said that they are complete."""
+    check_unseen("seen_and_freed", 0)
+
+
+@case
+def paused_receives():
+    """Also where the two ranks exchange their first message in the pause."""
+    check_unseen("paused", 1)
+
+
+@case
+def receives_posted_in_a_pause():
+    """Receives that are waited for after a pause in which they were posted."""
+    check_unseen("posted_paused", 1)
+
+
 @case
 def switched_off():
     """With --wait off nothing is known: the same waiting is estimated, and the report says so."""
