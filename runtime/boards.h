@@ -61,7 +61,8 @@ struct Board {
     uint32_t page;
     uint32_t own;        // place
     uint32_t users;      // the communicator, requests
-    uint64_t debt_told;  // as in Channel, and
+    uint64_t debt_told;  // as in Channel: all members have heard of it,
+    uint64_t root_told;  // roots of reductions and gathers; and
     uint32_t work_told;
     uint32_t members;  // of the communicator, wherever they are;
     uint32_t others;   // of these in the other group of an inter-communicator

@@ -100,6 +100,8 @@ struct Channel {
     Ring* in;
     uint64_t written;      // entries: numbers go on beyond the 32 bits that an entry holds
     uint64_t debt_told;    // how much of this rank's waiting it has heard of (waits.h)
+    uint64_t debt_heard;   // how much this rank had waited when it heard of that one last,
+    uint64_t heard_at;     // and when that was: the end of the call, in real ticks
     uint64_t low;          // all entries of `in` up to this number are taken
     uint64_t suspect;      // out of step: the last entry whose message may have been received
     Gap gap;               // messages to it that have no entry, and no gap tells so yet

@@ -13,7 +13,7 @@ namespace {
 
 // A collective as its request, or the call itself, knows it.
 struct Entered {
-    const Board* board;
+    Board* board;
     MpiCall call;
     uint32_t number;
     Role role;
@@ -121,6 +121,59 @@ void add_members(const Entered& entered, const Givers& givers, Latest* latest) {
     }
 }
 
+bool is_root(const Board& board, int root) {
+    return board.inter ? root == MPI_ROOT : root == board.rank;
+}
+
+// Does anybody depend on the caller?
+bool is_heard(const Board& board, Meets rule, int root) {
+    if (rule == Meets::kRoot) return is_root(board, root);
+    return rule != Meets::kToRoot || !is_root(board, root);
+}
+
+// How much of this rank's waiting the members have heard of.
+uint64_t* told_to(const Entered& entered) {
+    const bool alone = entered.board->slots == nullptr;
+    return alone ? &entered.far->debt_told : &entered.board->debt_told;
+}
+
+// How late the caller was itself when it entered, as far as the members did not know of it.
+Debt own_debt(const Entered& entered, const Thread& thread) {
+    const Board& board = *entered.board;
+    const bool is_told = is_heard(board, entered.role.rule, entered.role.root);
+    if (board.slots == nullptr || !is_told) return debt_since(thread.blame, *told_to(entered));
+    Moment said;
+    const BoardSlot* slot = slot_at(&board, entered.number % kGenerations, board.own);
+    const auto call = static_cast<uint32_t>(entered.call);
+    if (read_slot(slot, entered.number, call, &said) != Said::kThis) return {kNoPeer, 0, 0};
+    return {said.cause_peer, said.cause_path, ticks_of(said.debt)};
+}
+
+// What the one that came last was made late by may have made the caller as late.
+void compare_debts(const Entered& entered, Latest* latest) {
+    if (!latest->is_debtor()) return;
+    const Blame& blame = latest->waiting().thread()->blame;
+    const Debt own = own_debt(entered, *latest->waiting().thread());
+    const uint64_t common = latest->leave_out_common(own);
+    // All members have heard it now.
+    if (common != 0 && entered.role.rule == Meets::kRoot) {
+        *told_to(entered) = blame.owed_ticks - (own.ticks - common);
+    }
+}
+
+bool waits_for_all(const Entered& entered, const Givers& givers) {
+    const Meets rule = entered.role.rule;
+    return givers.all() &&
+           (rule == Meets::kEverybody || (rule == Meets::kAll && !entered.role.inter));
+}
+
+// Who is as late as the caller after it.
+Level level_after(const Entered& entered, const Givers& givers) {
+    if (waits_for_all(entered, givers)) return {told_to(entered), true};
+    if (entered.role.rule == Meets::kRoot) return {told_to(entered), false};
+    return {};
+}
+
 void add_partners(const Entered& entered, const Givers& givers, Waiting* waiting) {
     const Meets rule = entered.role.rule;
     Latest latest(waiting, rule == Meets::kMay);
@@ -131,7 +184,8 @@ void add_partners(const Entered& entered, const Givers& givers, Waiting* waiting
     }
     if (rule == Meets::kSome) latest.add_unknown();
     if (rule == Meets::kMay) waiting->add_open();
-    latest.finish();
+    compare_debts(entered, &latest);
+    latest.finish(level_after(entered, givers));
 }
 
 void know_sources(Call* call, const Meeting& meeting, Meets rule) {
@@ -139,16 +193,6 @@ void know_sources(Call* call, const Meeting& meeting, Meets rule) {
     const MeasuredLook look(call);
     read_neighbours(reinterpret_cast<MPI_Comm>(meeting.name->handle), meeting.board->rank,
                     &meeting.board->sources, &meeting.board->targets);
-}
-
-bool is_root(const Board& board, int root) {
-    return board.inter ? root == MPI_ROOT : root == board.rank;
-}
-
-// Does anybody depend on the caller?
-bool is_heard(const Board& board, Meets rule, int root) {
-    if (rule == Meets::kRoot) return is_root(board, root);
-    return rule != Meets::kToRoot || !is_root(board, root);
 }
 
 // Which of the counts are not 0, as bits; false when there are too many.
@@ -175,6 +219,16 @@ bool is_told(MpiCall call, Meets rule) {
            rule != Meets::kObserved;
 }
 
+// Of a reduction or gather only the root hears: the others have not been told.
+void tell_debt(Thread* thread, Board* board, Meets rule, Moment* said) {
+    if (rule != Meets::kToRoot) {
+        add_debt(thread, &board->debt_told, said);
+        return;
+    }
+    board->root_told = later(board->root_told, board->debt_told);
+    add_debt(thread, &board->root_told, said);
+}
+
 // On the board of what the members have in common.
 Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int root) {
     Meeting meeting{name, nullptr, number, ++name->collectives, false};
@@ -195,7 +249,7 @@ Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int 
     const bool heard = is_heard(*board, rule, root);
     if (heard) begin_round(call, &board->work_told);
     Moment said = moment_of(call);
-    if (heard) add_debt(call->thread, &board->debt_told, &said);
+    if (heard) tell_debt(call->thread, board, rule, &said);
     said.at.real = now_ticks();
     write_slot(slot_at(board, meeting.number % kGenerations, board->own), meeting.number,
                static_cast<uint32_t>(number), said);
@@ -265,15 +319,15 @@ FarMembers* far_members(Call* call, const Meeting& meeting, Meets rule) {
     return name->far_state == FarState::kKnown ? name->far : nullptr;
 }
 
-void settle_on(const Board& board, Call* call, const Meeting& meeting, const Depends& depends,
+void settle_on(Board* board, Call* call, const Meeting& meeting, const Depends& depends,
                FarMembers* far, Waiting* waiting) {
-    add_partners({&board, meeting.call, meeting.number, role_on(board, depends.rule, depends.root),
+    add_partners({board, meeting.call, meeting.number, role_on(*board, depends.rule, depends.root),
                   far, call->index},
                  {depends.counts, UINT64_MAX}, waiting);
     settle(call, waiting);
     const bool with_all = depends.counts == nullptr &&
                           (depends.rule == Meets::kAll || depends.rule == Meets::kEverybody);
-    if (with_all && board.is_world) forget_debt(call->thread, call->end_ticks);
+    if (with_all && board->is_world) forget_debt(call->thread, call->end_ticks);
 }
 
 }  // namespace
@@ -285,9 +339,9 @@ void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends) 
     FarMembers* far = far_members(call, meeting, depends.rule);
     if (meeting.board != nullptr) {
         know_sources(call, meeting, depends.rule);
-        settle_on(*meeting.board, call, meeting, depends, far, &waiting);
+        settle_on(meeting.board, call, meeting, depends, far, &waiting);
     } else if (far != nullptr) {
-        settle_on(far->alone, call, meeting, depends, far, &waiting);
+        settle_on(&far->alone, call, meeting, depends, far, &waiting);
     } else {
         waiting.add_unknown();
         settle(call, &waiting);
@@ -323,9 +377,9 @@ void add_meeting_to(Waiting* waiting, const Request& request) {
         waiting->add_unknown();
         return;
     }
-    const Board& board = request.board != nullptr ? *request.board : far->alone;
+    Board* board = request.board != nullptr ? request.board : &far->alone;
     add_partners(
-        {&board, request.call, request.number, role_on(board, request.meets, request.root), far},
+        {board, request.call, request.number, role_on(*board, request.meets, request.root), far},
         {nullptr, request.givers}, waiting);
 }
 

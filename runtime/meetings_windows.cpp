@@ -79,6 +79,9 @@ void add_epoch(const EpochCall& told, Epoch epoch, bool all_came, Waiting* waiti
         latest.add_far(heard);
         if (heard.count < heard.partners) latest.add_unknown();
     }
+    const uint64_t debt_told = told.board != nullptr ? board.debt_told : far->debt_told;
+    if (latest.is_debtor())
+        latest.leave_out_common(debt_since(waiting->thread()->blame, debt_told));
     latest.finish();
 }
 
@@ -227,6 +230,9 @@ void settle_lock(Call* call, const LockCall& lock) {
         const uint32_t places = places_of(lock.board);
         for (uint32_t place = 0; place < places; ++place) {
             if (place != lock.board->own) add_releases(lock, place, call->start_ticks, &latest);
+        }
+        if (latest.is_debtor()) {
+            latest.leave_out_common(debt_since(call->thread->blame, lock.board->debt_told));
         }
         latest.finish();
     }

@@ -171,7 +171,8 @@ struct Blame {
     uint32_t round;
     uint64_t work_since;  // real ticks: it has not computed longer than since then
     uint64_t owed_ticks;  // all that it ever waited: who heard of so much hears only of what is new
-    uint64_t last_ticks;  // its last waiting for that cause
+    uint64_t last_ticks;  // its last waiting for that cause,
+    uint64_t taken_at;    // and the end of that: real ticks
     bool debt_is_told;    // to somebody
 };
 constexpr uint32_t kCauseSlots = 512;

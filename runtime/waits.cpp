@@ -108,10 +108,12 @@ struct Causes {
     uint64_t unknown;
 };
 
-// Nobody made others wait for longer with a computation than that lasted.
+// Nobody made others wait for longer with a computation than that lasted; nor itself (waits.h).
 Causes causes_of(const Moment& said, uint64_t ticks) {
     Causes causes{};
-    if (said.cause_peer != kNoPeer) causes.passed = earlier(ticks, ticks_of(said.debt));
+    const bool is_cause = said.cause_peer == static_cast<uint32_t>(g_process.header->rank);
+    if (said.cause_peer != kNoPeer && !is_cause)
+        causes.passed = earlier(ticks, ticks_of(said.debt));
     const uint64_t rest = ticks - causes.passed;
     causes.direct = said.work != 0 ? earlier(rest, ticks_of(said.work)) : rest;
     causes.unknown = rest - causes.direct;
@@ -133,8 +135,8 @@ void make_up(Blame* blame, uint64_t ticks, uint64_t now) {
 // It is late now because of what made it wait, by as much more as it was before if that was the
 // same; unless it was little against what nobody has heard of, or against the last waiting. False:
 // it was.
-bool take_debt(Thread* thread, uint32_t cause_peer, uint32_t cause_path, uint64_t ticks) {
-    Blame* blame = &thread->blame;
+bool take_debt(const Call* call, uint32_t cause_peer, uint32_t cause_path, uint64_t ticks) {
+    Blame* blame = &call->thread->blame;
     blame->owed_ticks += ticks;
     if (cause_peer != blame->cause_peer || cause_path != blame->cause_path) {
         if (ticks * 4 < (blame->debt_is_told ? blame->last_ticks : blame->debt_ticks)) return false;
@@ -142,6 +144,7 @@ bool take_debt(Thread* thread, uint32_t cause_peer, uint32_t cause_path, uint64_
     }
     blame->debt_ticks += ticks;
     blame->last_ticks = ticks;
+    blame->taken_at = call->end_ticks;
     blame->cause_peer = cause_peer;
     blame->cause_path = cause_path;
     blame->debt_is_told = false;
@@ -151,7 +154,7 @@ bool take_debt(Thread* thread, uint32_t cause_peer, uint32_t cause_path, uint64_
 // It waited, but for whom is not known.
 void take_unknown_debt(Call* call, uint64_t ticks) {
     make_up(&call->thread->blame, ticks, call->end_ticks);
-    take_debt(call->thread, kNoPeer, 0, ticks);
+    take_debt(call, kNoPeer, 0, ticks);
 }
 
 void book_causes(Thread* thread, uint32_t peer, const Moment& said, const Causes& causes) {
@@ -160,6 +163,12 @@ void book_causes(Thread* thread, uint32_t peer, const Moment& said, const Causes
     if (causes.unknown == 0) return;
     thread->record->rest_cause_ticks += causes.unknown;
     thread->record->rest_cause_count += 1;
+}
+
+// Null: nothing was ever said to that rank, or heard from it.
+Channel* known_channel(uint32_t peer) {
+    Channel* channel = peer < g_channel_count ? g_channels[peer] : nullptr;
+    return channel != &g_no_channel ? channel : nullptr;
 }
 
 // The computation since the thread's last call is not booked yet.
@@ -216,15 +225,27 @@ Moment moment_of(Call* call) {
     return {{call->start_ticks, call->start_virtual}, blame.path, kNoPeer, 0, 0, short_ticks(work)};
 }
 
+Debt debt_since(const Blame& blame, uint64_t told) {
+    return {blame.cause_peer, blame.cause_path, earlier(blame.debt_ticks, blame.owed_ticks - told)};
+}
+
 void add_debt(Thread* thread, uint64_t* told, Moment* said) {
     Blame* blame = &thread->blame;
-    const uint64_t news = blame->owed_ticks - *told;
-    if (blame->debt_ticks == 0 || news == 0) return;
+    const Debt news = debt_since(*blame, *told);
+    if (news.ticks == 0) return;
     *told = blame->owed_ticks;
     blame->debt_is_told = true;
-    said->cause_peer = blame->cause_peer;
-    said->cause_path = blame->cause_path;
-    said->debt = short_ticks(earlier(blame->debt_ticks, news));
+    said->cause_peer = news.cause_peer;
+    said->cause_path = news.cause_path;
+    said->debt = short_ticks(news.ticks);
+}
+
+uint64_t leave_out_common(const Debt& own, Moment* said) {
+    if (said->cause_peer != own.cause_peer || said->cause_path != own.cause_path) return 0;
+    const uint64_t debt = ticks_of(said->debt);
+    const uint64_t common = earlier(debt, own.ticks);
+    said->debt = short_ticks(debt - common);
+    return common;
 }
 
 void forget_debt(Thread* thread, uint64_t now) {
@@ -236,7 +257,8 @@ void forget_debt(Thread* thread, uint64_t now) {
     blame->debt_ticks = 0;
 }
 
-void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks) {
+void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks,
+               const Level& level) {
     if (ticks == 0) return;
     Thread* thread = call->thread;
     WaitPart* part = wait_part(call);
@@ -262,51 +284,70 @@ void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uin
     }
     book_causes(thread, peer, said, causes);
     make_up(&thread->blame, ticks, call->end_ticks);
+    const bool passed_on = causes.passed * 2 >= ticks;
     bool owes = false;
-    if (causes.passed * 2 >= ticks) {
-        owes = take_debt(thread, said.cause_peer, said.cause_path, ticks);
+    if (passed_on) {
+        owes = take_debt(call, said.cause_peer, said.cause_path, ticks);
     } else if (causes.unknown * 2 >= ticks) {
-        owes = take_debt(thread, kNoPeer, 0, ticks);
+        owes = take_debt(call, kNoPeer, 0, ticks);
     } else {
-        owes = take_debt(thread, peer, said.path, ticks);
+        owes = take_debt(call, peer, said.path, ticks);
     }
-    if (!owes) return;
+    const uint64_t owed_ticks = thread->blame.owed_ticks;
+    if (level.told != nullptr && (level.all || passed_on)) *level.told = owed_ticks;
     // Who was waited for is as late as this thread is now.
-    Channel* channel = peer < g_channel_count ? g_channels[peer] : nullptr;
-    if (channel != nullptr && channel != &g_no_channel) {
-        channel->debt_told = thread->blame.owed_ticks;
-    }
+    Channel* channel = known_channel(peer);
+    if (channel == nullptr) return;
+    if (owes) channel->debt_told = owed_ticks;
+    if (kind == WaitKind::kLateSender) channel->debt_heard = owed_ticks;
 }
 
 uint64_t Waiting::travelled(const Moment& said, uint64_t travel) const {
     return said.at.virt + earlier(travel, beyond(left_, said.at.real));
 }
 
-void Waiting::consider(uint64_t arrival, WaitKind kind, uint32_t peer, const Moment& said) {
+void Waiting::consider(uint64_t arrival, const Partner& partner) {
     // A receiver may come after the send's end: MPI took the message out in another call before.
-    if (said.at.real > ended_ && kind != WaitKind::kLateReceiver) clock_error_ = true;
+    if (partner.said.at.real > ended_ && partner.kind != WaitKind::kLateReceiver) {
+        clock_error_ = true;
+    }
     if (arrival < arrival_) return;
     arrival_ = arrival;
-    decisive_ = {said, peer, kind};
+    decisive_ = partner;
+}
+
+// What its sender said, as far as this thread has not been made as late since it heard that last.
+Moment Waiting::heard_from(Channel* channel, const Moment& said) const {
+    const Blame& blame = thread_->blame;
+    Moment heard = said;
+    if (blame.taken_at > channel->heard_at) {
+        leave_out_common(debt_since(blame, channel->debt_heard), &heard);
+    }
+    channel->heard_at = ended_;
+    channel->debt_heard = blame.owed_ticks;
+    return heard;
 }
 
 void Waiting::add_message(Channel* channel, uint32_t peer, uint64_t bytes, const Moment& said) {
     const uint64_t found = found_cost_ticks(bytes);
     const uint32_t least = channel->travel[travel_class(bytes)];
-    consider(travelled(said, least != 0 ? least : found), WaitKind::kLateSender, peer, said);
+    const Partner sender{heard_from(channel, said), peer, WaitKind::kLateSender, {}};
+    consider(travelled(said, least != 0 ? least : found), sender);
     until_ = later(until_, said.at.real + beyond(least, found));
     found_ticks_ += found;
     messages_ += 1;
     if (last_channel_ != nullptr && said.at.real < last_.said.at.real) return;
-    last_ = {said, peer, WaitKind::kLateSender};
+    last_ = sender;
     last_channel_ = channel;
     last_bytes_ = bytes;
 }
 
-void Waiting::add_meeting(WaitKind kind, uint32_t peer, const Moment& said) {
+void Waiting::add_meeting(WaitKind kind, uint32_t peer, const Moment& said, const Level& level) {
+    Channel* channel = kind == WaitKind::kLateSender ? known_channel(peer) : nullptr;
     meetings_ += 1;
     until_ = later(until_, said.at.real);
-    consider(meeting_ending(entered_, left_, said.at).virt, kind, peer, said);
+    consider(meeting_ending(entered_, left_, said.at).virt,
+             {channel != nullptr ? heard_from(channel, said) : said, peer, kind, level});
 }
 
 void Waiting::add_estimated(Channel* channel, uint32_t peer, uint64_t bytes) {
@@ -326,7 +367,8 @@ bool Waiting::estimate() {
     const uint64_t arrival = left_ - later(lost, entered_.real - entered_.virt);
     const Instant sent{left_ - travel, arrival - travel};
     until_ = later(until_, left_ - earlier(travel, found_cost_ticks(estimated_bytes_)));
-    consider(arrival, WaitKind::kLateSender, estimated_peer_, {sent, far.last.path, kNoPeer, 0, 0});
+    consider(arrival,
+             {{sent, far.last.path, kNoPeer, 0, 0}, estimated_peer_, WaitKind::kLateSender, {}});
     return true;
 }
 
@@ -372,12 +414,12 @@ bool Waiting::settle_times(Call* call, bool blocked) {
             note_travel(last_channel_->far, travel_class(last_bytes_),
                         static_cast<uint32_t>(travel));
         }
-        consider(travelled(last_.said, travel), last_.kind, last_.peer, last_.said);
+        consider(travelled(last_.said, travel), last_);
     }
     const uint64_t end = earlier(later(virt, arrival_), left_);
     const Ending ending = ending_at(entered_, end, decisive_.said.at.virt);
     call->ticks = ending.virt - entered_.virt;
-    book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, ending.sync);
+    book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, ending.sync, decisive_.level);
     if (unknown_ != 0) take_unknown_debt(call, beyond(elapsed, ending.sync));
     if (open_ && ending.sync != 0 && call->part->wait != 0) {
         cell_at<WaitPart>(call->part->wait)->estimated += 1;

@@ -10,6 +10,19 @@
 // cause is not known. Each partner hears of each waiting once: after that the partner is late as
 // well, and what it waits then is the sender's own doing.
 //
+// A debt makes its hearer wait only as far as the hearer is not as late itself for the same reason.
+// * Who is the cause is: its computation held up itself first. Had it taken no time, hearer and
+//   partner would both have been there earlier by as much, and the hearer would have waited as
+//   long.
+// * So is who waited for the same cause since it heard of the partner last. Where a rank made two
+//   others wait 3 and 2 ms, and the first of these makes the second one wait 3 ms then, that one
+//   would have waited 2 ms without the cause: 1 ms is passed on, 2 ms are the first one's own
+//   doing.
+// * Whom it waited for, and who heard of the same debt at the same time, is: they are not told
+// again.
+//   After a broadcast these are the members, after what waits for all members all of them, whatever
+//   made them late, after a reduction or gather the root alone.
+//
 // All of this is the calling thread's own, but for what channels.h shares. Not signal-safe.
 #ifndef DWELL_RUNTIME_WAITS_H_
 #define DWELL_RUNTIME_WAITS_H_
@@ -36,8 +49,27 @@ void begin_round(Call* call, uint32_t* told);
 // After start(); sets call->start_virtual.
 Moment moment_of(Call* call);
 
+// How late a thread is because of its own waiting for one cause.
+struct Debt {
+    uint32_t cause_peer;
+    uint32_t cause_path;
+    uint64_t ticks;
+};
+// As far as it is new to those who have heard of `told`.
+Debt debt_since(const Blame& blame, uint64_t told);
 // Adds the debt as far as they have not heard of it: `told` is what they have.
 void add_debt(Thread* thread, uint64_t* told, Moment* said);
+
+// What a partner said is left with what the hearer is not late by itself, for the same reason.
+// Returns the rest.
+uint64_t leave_out_common(const Debt& own, Moment* said);
+
+// Who else is as late after a collective that waited: `told` is what they have heard of this
+// thread's waiting. All of them, whatever made them late; or those who heard the same debt.
+struct Level {
+    uint64_t* told = nullptr;
+    bool all = false;
+};
 
 // What a call waited for, gathered from all that it completed.
 class Waiting {
@@ -54,7 +86,7 @@ class Waiting {
     // A message of `bytes` from `peer` was received.
     void add_message(Channel* channel, uint32_t peer, uint64_t bytes, const Moment& said);
     // The call could not end before `peer` was there: said.at is when it came.
-    void add_meeting(WaitKind kind, uint32_t peer, const Moment& said);
+    void add_meeting(WaitKind kind, uint32_t peer, const Moment& said, const Level& level = {});
     // A message from another host, which did not say when it was sent.
     void add_estimated(Channel* channel, uint32_t peer, uint64_t bytes);
     // A partner's time is not known; or it may be that of another message.
@@ -92,8 +124,10 @@ class Waiting {
         Moment said;
         uint32_t peer;
         WaitKind kind;
+        Level level;
     };
-    void consider(uint64_t arrival, WaitKind kind, uint32_t peer, const Moment& said);
+    void consider(uint64_t arrival, const Partner& partner);
+    Moment heard_from(Channel* channel, const Moment& said) const;
     uint64_t travelled(const Moment& said, uint64_t travel) const;
 
     bool settle_times(Call* call, bool blocked);
@@ -124,7 +158,8 @@ class Waiting {
 
 // A statement's waiting for `peer`, `ticks` long: its node's, the partner's, the cause's, and the
 // thread's own debt. Waiting::settle does this; collectives that are settled elsewhere as well.
-void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks);
+void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks,
+               const Level& level = {});
 
 // All ranks left a collective of the whole world together: nobody is late any more.
 void forget_debt(Thread* thread, uint64_t now);

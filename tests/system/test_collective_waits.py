@@ -1,7 +1,7 @@
 """Waiting of known length in collectives, as test_known_waits.py has it for messages between two ranks."""
 
-from harness import (case, check_equal, check_near, main, profiled, program, repeated, scratch,
-                     source)
+from harness import (case, check_equal, check_near, main, marked_line, profiled, program, repeated,
+                     scratch, source)
 from test_known_waits import ALLOWED_S, TIMES, index_of, partners_of, stamps
 
 # Who is late, and whether the other one waits for it.
@@ -57,6 +57,38 @@ def check_written(profile, file, late, early):
     check_equal(node.get("unknown_waits", 0), 0, "not known at @write")
     named = [note for note in profile.json["notes"] if "MPI_File_write_at_all need not" in note]
     check_equal(len(named), 1 if waited else 0, "notes of MPI_File_write_at_all")
+
+
+# Of operations that take several lines.
+MARKS = {"root": ["root_bcast", "root_reduce"]}
+
+
+@case
+def in_turn():
+    """Where ranks are late in turn, whatever they call, each is the cause of what the others waited
+    for it, and nothing is passed on: nobody waits because of its own computation."""
+    for ranks in (2, 3):
+        repeated(lambda: check_in_turn(ranks))
+
+
+def check_in_turn(ranks):
+    told = scratch(f"told.{ranks}")
+    profile = profiled([program("late_in_turn"), told], ranks, name=f"late_in_turn.{ranks}")
+    file = source("programs/late_in_turn.c")
+    waited = {}
+    with open(told, encoding="utf-8") as stream:
+        for name, late, seconds in (line.split() for line in stream):
+            waited[name, int(late)] = float(seconds)
+    check_equal(len(waited), 12 if ranks == 2 else 9, "operations and late ranks")
+    for (name, late), seconds in waited.items():
+        lines = [marked_line(file, mark) for mark in MARKS.get(name, [name])]
+        ours = [partner for partner in profile.json["partners"]
+                if partner["peer_rank"] == late and profile.nodes[partner["node"]]["line"] in lines]
+        allowed = 30 * (ranks - 1) * ALLOWED_S
+        check_near(sum(p["time_ns"] for p in ours) / 1e9, seconds, 0.05, allowed,
+                   f"seconds waited for {late} at @{name} of {ranks}")
+        check_near(sum(p.get("passed_on_ns", 0) for p in ours) / 1e9, 0.0, 0, 0.05 * seconds,
+                   f"passed on by {late} at @{name} of {ranks}")
 
 
 @case

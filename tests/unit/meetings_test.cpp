@@ -276,7 +276,110 @@ TEST_F(Meetings, DebtIsToldOnceAndToThoseWhoHearIt) {
     EXPECT_EQ(debt_told(Meets::kRoot, 1), 0u);    // nobody reads what this rank says
     EXPECT_EQ(debt_told(Meets::kToRoot, 0), 0u);  // likewise
     EXPECT_EQ(debt_told(Meets::kToRoot, 1), 512u);
-    EXPECT_EQ(debt_told(Meets::kAll, 0), 0u);  // all have heard of it
+    EXPECT_EQ(debt_told(Meets::kToRoot, 1), 0u);  // the root has heard of it
+    EXPECT_EQ(debt_told(Meets::kAll, 0), 512u);   // but nobody else
+    EXPECT_EQ(debt_told(Meets::kAll, 0), 0u);
+    EXPECT_EQ(debt_told(Meets::kToRoot, 1), 0u);
+}
+
+// Rank 3 made rank 1 wait 3 units, and the one that settles 2; that one then waits 3 units for
+// rank 1.
+class Debts : public Meetings {
+  protected:
+    static constexpr uint64_t kUnit = uint64_t{1} << kDebtShift;
+    static constexpr uint32_t kPath = 55;
+
+    void SetUp() override {
+        Meetings::SetUp();
+        if (IsSkipped()) return;
+        own_ = member(0);
+        for (int rank = 1; rank < kRanks; ++rank) says(member(rank), 9'000, kLost);
+        g_process.header->rank = 100;
+        say(joined[1], kEntered + 3 * kUnit, cause_);
+    }
+    static void say(const CommName& name, uint64_t real, const Debt& debt) {
+        const Board* board = name.board;
+        write_slot(
+            slot_at(board, 1, board->own), 1, static_cast<uint32_t>(kCall),
+            {{real, real - kLost}, 77, debt.cause_peer, debt.cause_path, short_ticks(debt.ticks)});
+    }
+    // Of the 3 units, how many are passed on; the caller is late by `own` itself, of which the
+    // members have heard of `told` before.
+    uint64_t passed_on(const Depends& depends, const Debt& own, uint64_t told = 0,
+                       bool request = false) {
+        Call call;
+        Request content{};
+        begin_at_virtual(&call);
+        Blame* blame = &t_thread->blame;
+        *blame = {};
+        blame->cause_peer = own.cause_peer;
+        blame->cause_path = own.cause_path;
+        blame->debt_ticks = blame->owed_ticks = own.ticks;
+        own_->board->debt_told = told;
+        const Meeting meeting{own_, own_->board, kCall, 1, false};
+        if (request) {
+            remember_meeting(&call, meeting, depends, &content);
+            Waiting waiting(&call);
+            add_meeting_to(&waiting, content);
+            waiting.settle(&call, false);
+            release_board(content.board);
+        } else {
+            settle_meeting(&call, meeting, depends);
+        }
+        const uint64_t passed = cell_at<WaitPart>(call.part->wait)->passed_on_ticks;
+        EXPECT_EQ(figures(&call).sync, 3 * kUnit);
+        return passed / kUnit;
+    }
+    uint64_t untold() const { return t_thread->blame.owed_ticks - own_->board->debt_told; }
+
+    CommName* own_ = nullptr;
+    Debt cause_{103, kPath, 3 * kUnit};
+};
+
+TEST_F(Debts, ArePassedOnAsFarAsTheHearerIsNotAsLate) {
+    const Depends on_root{Meets::kRoot, 1, nullptr};
+    const Debt two{103, kPath, 2 * kUnit};
+    EXPECT_EQ(passed_on(on_root, {}), 3u);
+    EXPECT_EQ(untold(), 0u);  // all heard the root's
+    EXPECT_EQ(passed_on(on_root, two), 1u);
+    EXPECT_EQ(untold(), 3 * kUnit);  // what the root caused itself; the two have been told
+    // All know that they had been made late before.
+    EXPECT_EQ(passed_on(on_root, two, 2 * kUnit), 3u);
+    // Another computation of rank 3, or another rank.
+    EXPECT_EQ(passed_on(on_root, {103, kPath + 1, 2 * kUnit}), 3u);
+    EXPECT_EQ(passed_on(on_root, {102, kPath, 2 * kUnit}), 3u);
+}
+
+TEST_F(Debts, OfTheHearersOwnComputationAreNotPassedOn) {
+    const Depends on_root{Meets::kRoot, 1, nullptr};
+    say(joined[1], kEntered + 3 * kUnit, {100, kPath, 3 * kUnit});
+    for (const bool request : {false, true}) {
+        EXPECT_EQ(passed_on(on_root, {}, 0, request), 0u);
+        EXPECT_EQ(passed_on(kOnAll, {}, 0, request), 0u);
+        EXPECT_EQ(t_thread->blame.cause_peer, 101u);  // it is late because of rank 1 now
+    }
+}
+
+TEST_F(Debts, AreLevelAfterWhatWaitsForAll) {
+    const Debt two{103, kPath, 2 * kUnit};
+    for (const bool request : {false, true}) {
+        say(*own_, kEntered, two);  // as it told on entering
+        EXPECT_EQ(passed_on(kOnAll, two, 2 * kUnit, request), 1u);
+        EXPECT_EQ(untold(), 0u);
+        say(*own_, kEntered, {kNoPeer, 0, 0});
+        EXPECT_EQ(passed_on(kOnAll, two, 2 * kUnit, request), 3u);
+    }
+    // Who waits for some does not know of the others.
+    own_->board->sources = {1, true, {1}};
+    say(*own_, kEntered, {kNoPeer, 0, 0});
+    EXPECT_EQ(passed_on({Meets::kSources, 0, nullptr}, {}), 3u);
+    EXPECT_EQ(untold(), 3 * kUnit);
+}
+
+TEST_F(Debts, OfAReductionAreNotKnownToOthersThanTheRoot) {
+    const Depends to_root{Meets::kToRoot, 0, nullptr};
+    EXPECT_EQ(passed_on(to_root, {}), 3u);
+    EXPECT_EQ(untold(), 3 * kUnit);
 }
 
 TEST_F(Meetings, AloneNobodyIsMet) {

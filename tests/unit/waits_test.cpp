@@ -93,6 +93,18 @@ TEST_F(Waits, NobodyCausedMoreThanItComputed) {
     EXPECT_EQ(t_thread->blame.debt_ticks, 10 * kUnit);
 }
 
+// Had its own computation taken no time, the partner and itself would both have come earlier.
+TEST_F(Waits, NobodyIsMadeToWaitByItself) {
+    g_process.header->rank = 9;
+    wait(WaitKind::kLateSender, 3, said(77, 9, 99, 40, 7), 10 * kUnit);
+    g_process.header->rank = 0;
+    EXPECT_EQ(waited().passed_on_ticks, 0u);
+    EXPECT_EQ(cause(9, 99), nullptr);
+    EXPECT_EQ(cause(3, 77)->direct_ticks, 7 * kUnit);  // as far as the partner computed
+    EXPECT_EQ(t_thread->record->rest_cause_ticks, 3 * kUnit);
+    EXPECT_EQ(t_thread->blame.cause_peer, 3u);
+}
+
 // Many short waits for the same make as late as one long one, until somebody has heard of it.
 TEST_F(Waits, ForTheSameAddUp) {
     for (int i = 0; i < 10; ++i) wait(WaitKind::kLateSender, 3, said(77), 20 * kUnit);
@@ -179,33 +191,38 @@ TEST_F(Waits, PartnersBeyondTheMostAreOneRest) {
 // seems to say.
 class Receives : public Waits {
   protected:
-    static constexpr uint64_t kBegin = 1'000'000;
+    static constexpr uint64_t kStep = 1'000'000;  // from call to call
     uint64_t receive(int64_t since, bool blocked) {
-        return settled(blocked, [this, since](Waiting* waiting) {
-            waiting->add_message(&channel_, 3, 8, said_at(since));
+        return settled(blocked, [this, said = said_at(since)](Waiting* waiting) {
+            waiting->add_message(&channel_, 3, 8, said);
         });
     }
     // The same of a send that had to meet its receiver, which came then.
     uint64_t send(int64_t since) {
-        return settled(true, [since](Waiting* waiting) {
-            waiting->add_meeting(WaitKind::kLateReceiver, 3, said_at(since));
+        return settled(true, [said = said_at(since)](Waiting* waiting) {
+            waiting->add_meeting(WaitKind::kLateReceiver, 3, said);
         });
     }
-    static Moment said_at(int64_t since) {
-        const uint64_t real = kBegin + static_cast<uint64_t>(since);
+    Moment said_at(int64_t since) const {
+        const uint64_t real = begin_ + kStep + static_cast<uint64_t>(since);
         return {{real, real - 250}, 77, kNoPeer, 0, 0};
     }
     template <typename Add>
     uint64_t settled(bool blocked, Add add) {
+        return settled_within(400, blocked, add);
+    }
+    template <typename Add>
+    uint64_t settled_within(uint64_t ticks, bool blocked, Add add) {
         Call call;
         EXPECT_TRUE(begin(&call, MpiCall::kRecv, 16));
         g_process.call_cost_ticks = 0;
         t_thread->record->intrusion_ticks = 0;
         t_thread->slow_ticks = 0;
-        t_thread->last_ticks = kBegin;
-        call.start_ticks = kBegin;
-        call.end_ticks = kBegin + 400;
-        call.ticks = 400;
+        begin_ += kStep;
+        t_thread->last_ticks = begin_;
+        call.start_ticks = begin_;
+        call.end_ticks = begin_ + ticks;
+        call.ticks = ticks;
         call.slow_ticks = 0;
         Waiting waiting(&call);
         add(&waiting);
@@ -217,6 +234,7 @@ class Receives : public Waits {
         return call.ticks;
     }
     Channel channel_{};
+    uint64_t begin_ = 0;  // of the last call
     uint64_t measured_ = 0;
     bool found_ = false;
 };
@@ -246,12 +264,44 @@ TEST_F(Receives, OfMessagesThatWereSentLaterAreClockErrors) {
     EXPECT_EQ(errors, 1u);
 }
 
+// Rank 9 makes this rank and rank 3 wait, and rank 3 makes this rank wait then: only as far as
+// rank 3 waited longer is that passed on.
+TEST_F(Receives, OnlyWhatTheSenderIsLateBeyondTheReceiverIsPassedOn) {
+    constexpr uint64_t kLong = 20 * kUnit;
+    const auto from_9 = [&](int64_t units) {
+        Moment moment = said_at(units * static_cast<int64_t>(kUnit));
+        moment.at.virt = moment.at.real;
+        moment.path = 99;
+        settled_within(kLong, true, [&](Waiting* waiting) {
+            waiting->add_meeting(WaitKind::kCollective, 9, moment);
+        });
+    };
+    const auto passed_on_by_3 = [&](int64_t units, uint16_t debt) {
+        const uint64_t before = waited().passed_on_ticks;
+        Moment moment = said_at(units * static_cast<int64_t>(kUnit));
+        moment.at.virt = moment.at.real;
+        moment.cause_peer = 9;
+        moment.cause_path = 99;
+        moment.debt = debt;
+        settled_within(kLong, true,
+                       [&](Waiting* waiting) { waiting->add_message(&channel_, 3, 8, moment); });
+        return (waited().passed_on_ticks - before) / kUnit;
+    };
+    from_9(2);
+    EXPECT_EQ(passed_on_by_3(3, 3), 1u);
+    from_9(5);
+    EXPECT_EQ(passed_on_by_3(3, 3), 0u);
+    // What was heard before is not new: this rank waited for nobody but rank 3 since.
+    EXPECT_EQ(passed_on_by_3(3, 3), 3u);
+    EXPECT_EQ(passed_on_by_3(4, 4), 4u);
+}
+
 TEST_F(Receives, MeasureWhatSettlingCosts) {
     const uint64_t before = now_ticks();
     receive(100, false);
     EXPECT_GE(measured_,
-              before - (kBegin + 400));  // counted from the end of the call, here long ago
-    EXPECT_LE(measured_, now_ticks() - (kBegin + 400));
+              before - (begin_ + 400));  // counted from the end of the call, here long ago
+    EXPECT_LE(measured_, now_ticks() - (begin_ + 400));
 }
 
 TEST_F(Waits, CausesBeyondTheMostAreCounted) {
