@@ -102,9 +102,9 @@ struct GompCall {
     const Frame* frame;  // null: not that of a call at `address`
     bool observed;
 };
-DWELL_BODY GompCall gomp_call(const Frame* frame, GompEntry entry) {
-    GompCall call{g_gomp_runtime.load(std::memory_order_relaxed), frame->return_address, frame,
-                  false};
+DWELL_BODY GompCall gomp_call(const Frame* frame, GompEntry entry,
+                              const std::atomic<GompRuntime*>& serves = g_gomp_runtime) {
+    GompCall call{serves.load(std::memory_order_relaxed), frame->return_address, frame, false};
     if (is_end_of_code(call.address)) [[unlikely]] {
         call.address = t_gomp.address;
         call.frame = nullptr;

@@ -1,6 +1,7 @@
 // See gomp.h. Worksharing: loops of the schedules that the runtime deals out, and sections. Static
 // loops are dealt out by the program's own code; of them nothing is seen but the barrier behind.
 #include "runtime/gomp.h"
+#include "runtime/omp_calibration.h"
 
 namespace dwell {
 
@@ -34,6 +35,15 @@ DWELL_BODY bool begin_loop(const GompCall& call, OmpConstruct construct, Number 
     return some;
 }
 
+template <typename Number>
+DWELL_BODY bool next_chunk(const GompCall& call, bool (*next)(Number*, Number*), Number* begin,
+                           Number* end) {
+    if (!call.observed) return next(begin, end);
+    const bool some = next(begin, end);
+    if (some) tell_chunk(uint64_t(*begin), uint64_t(*end));
+    return some;
+}
+
 DWELL_BODY void end_loop() {
     if (!t_gomp.in_loop) return;
     t_gomp.in_loop = false;
@@ -55,7 +65,43 @@ constexpr OmpConstruct construct_of_schedule(long schedule) {
     }
 }
 
+using NextChunk = bool (*)(long*, long*);
+
+__attribute__((noinline)) bool one_chunk(long* begin, long* end) {
+    *begin = 0;
+    *end = 1;
+    asm volatile("" ::: "memory");
+    return true;
+}
+
+// As a function that the program calls, of a runtime that only `serves` here.
+__attribute__((noinline)) bool one_chunk_told(const std::atomic<GompRuntime*>& serves, long* begin,
+                                              long* end) {
+    const GompCall call = gomp_call(DWELL_FRAME(), kGomp_loop_dynamic_next, serves);
+    return next_chunk(call, gomp_next<NextChunk>(call, kGomp_loop_dynamic_next), begin, end);
+}
+
 }  // namespace
+
+void calibrate_gomp_loops(Thread* thread, Node* node) {
+    static GompRuntime runtime;
+    runtime.observed = true;
+    runtime.next[kGomp_loop_dynamic_next].store(reinterpret_cast<void*>(one_chunk));
+    const std::atomic<GompRuntime*> serves{&runtime};
+    const GompCode around = t_gomp;
+    t_gomp = GompCode{};
+    t_gomp.in_loop = true;
+    t_gomp.increment = 1;
+    long begin = 0;
+    long end = 0;
+    omp_loop_begin(OmpConstruct::kDynamicLoop, kCalibrated, 0);
+    const uint64_t bare = least_ticks(thread, node, [&] { one_chunk(&begin, &end); }).all;
+    const uint64_t told =
+        least_ticks(thread, node, [&] { one_chunk_told(serves, &begin, &end); }).all;
+    omp_end(OmpConstruct::kDynamicLoop);
+    t_gomp = around;
+    g_process.gomp_more.chunk = beyond(told, bare + g_process.omp.chunk);
+}
 
 }  // namespace dwell
 
@@ -69,10 +115,7 @@ using Ull = unsigned long long;
 #define NEXT_CHUNK(name, Number)                                       \
     DWELL_EXPORT bool GOMP_##name##_next(Number* begin, Number* end) { \
         DWELL_GOMP_CALL(name##_next);                                  \
-        if (!call.observed) return next(begin, end);                   \
-        const bool some = next(begin, end);                            \
-        if (some) tell_chunk(uint64_t(*begin), uint64_t(*end));        \
-        return some;                                                   \
+        return next_chunk(call, next, begin, end);                     \
     }
 #define LOOP(schedule, construct)                                                               \
     DWELL_EXPORT bool GOMP_loop_##schedule##_start(long first, long last, long increment,       \

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "runtime/gomp.h"
+#include "runtime/omp_calibration.h"
 
 namespace dwell {
 
@@ -99,7 +100,63 @@ __attribute__((noinline)) void with_data(TaskHead* head, bool copied, size_t byt
     make(place);
 }
 
+using NewTask = void (*)(void (*)(void*), void*, void (*)(void*, void*), long, long, bool, unsigned,
+                         void**, int, void*);
+
+// `call` is observed.
+DWELL_BODY void make_task(const GompCall& call, NewTask next, void (*code)(void*), void* data,
+                          void (*copy)(void*, void*), long bytes, long align, bool deferred,
+                          unsigned flags, void** depend, int priority, void* detach) {
+    constexpr unsigned kDetach = 1 << 13;
+    const uint64_t mark = omp_task_created(address_of_code(code));
+    const auto size = static_cast<size_t>(bytes);
+    if ((flags & kDetach) != 0 || size > kMostData || static_cast<size_t>(align) > kMostData) {
+        return next(code, data, copy, bytes, align, deferred, flags, depend, priority, detach);
+    }
+    TaskHead head = head_of(call, code, data, copy, align);
+    head.mark = mark;
+    const size_t offset = head.offset;
+    with_data(&head, deferred, size, static_cast<size_t>(align), [=](TaskHead* all) {
+        next(run_task, all, copy != nullptr ? copy_task : nullptr, static_cast<long>(offset + size),
+             align > 16 ? align : 16, deferred, flags, depend, priority, detach);
+    });
+}
+
+// A runtime that executes a task at once.
+__attribute__((noinline)) void at_once(void (*code)(void*), void* data, void (*)(void*, void*),
+                                       long, long, bool, unsigned, void**, int, void*) {
+    code(data);
+}
+__attribute__((noinline)) void do_nothing(void*) { asm volatile("" ::: "memory"); }
+__attribute__((noinline)) void at_once_told(const std::atomic<GompRuntime*>& serves, void* data) {
+    const GompCall call = gomp_call(DWELL_FRAME(), kGomp_task, serves);
+    make_task(call, gomp_next<NewTask>(call, kGomp_task), do_nothing, data, nullptr, sizeof(void*),
+              sizeof(void*), true, 0, nullptr, 0, nullptr);
+}
+
 }  // namespace
+
+void calibrate_gomp_tasks(Thread* thread, Node* node) {
+    static GompRuntime runtime;
+    runtime.observed = true;
+    runtime.next[kGomp_task].store(reinterpret_cast<void*>(at_once));
+    const std::atomic<GompRuntime*> serves{&runtime};
+    const GompCode around = t_gomp;
+    t_gomp = GompCode{};
+    void* data = nullptr;
+    const uint64_t row = omp_row(OmpConstruct::kTask, address_of_code(do_nothing));
+    know_calibrated(thread, row, node);
+    const uint64_t bare =
+        least_ticks(thread, node, [&] {
+            at_once(do_nothing, &data, nullptr, 0, 0, true, 0, nullptr, 0, nullptr);
+        }).all;
+    const StepTicks told = least_ticks(thread, node, [&] { at_once_told(serves, &data); });
+    t_gomp = around;
+    const OmpCosts& known = g_process.omp;
+    const uint64_t all = beyond(told.all, bare + known.pair + known.created);
+    g_process.gomp_more.task_inner = told.inner;
+    g_process.gomp_more.task = beyond(all, known.task + known.task_inner + told.inner);
+}
 
 }  // namespace dwell
 
@@ -113,24 +170,13 @@ extern "C" {
 DWELL_EXPORT void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes,
                             long align, bool deferred, unsigned flags, void** depend, int priority,
                             void* detach) {
-    constexpr unsigned kDetach = 1 << 13;
     DWELL_GOMP_CALL(task);
     if (!call.observed) {
         t_gomp_request.task = address_of_code(code);
         return next(code, data, copy, bytes, align, deferred, flags, depend, priority, detach);
     }
-    const uint64_t mark = omp_task_created(address_of_code(code));
-    const auto size = static_cast<size_t>(bytes);
-    if ((flags & kDetach) != 0 || size > kMostData || static_cast<size_t>(align) > kMostData) {
-        return next(code, data, copy, bytes, align, deferred, flags, depend, priority, detach);
-    }
-    TaskHead head = head_of(call, code, data, copy, align);
-    head.mark = mark;
-    const size_t offset = head.offset;
-    with_data(&head, deferred, size, static_cast<size_t>(align), [=](TaskHead* all) {
-        next(run_task, all, copy != nullptr ? copy_task : nullptr, static_cast<long>(offset + size),
-             align > 16 ? align : 16, deferred, flags, depend, priority, detach);
-    });
+    make_task(call, next, code, data, copy, bytes, align, deferred, flags, depend, priority,
+              detach);
 }
 
 #define TASKLOOP(name, Number)                                                                 \

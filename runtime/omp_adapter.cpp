@@ -295,6 +295,7 @@ void omp_join(OmpTeam* team) {
             if (met != 0) omp_part(top->node)->overhead_ticks += beyond(now, met);
         }
         close_construct(&step, OmpConstruct::kParallel);
+        lose(step, g_process.omp.region);
         fetch_next_team(thread);
         end_step(&step);
     }
@@ -369,6 +370,7 @@ void omp_implicit_end() {
         OmpLevel* const level = omp_level(step.thread);
         idle = level != nullptr && level->index != 0 && omp.depth == 1;
         if (level != nullptr && level->index != 0) end_as_other(&step, level);
+        if (level != nullptr && level->index == 0) lose(step, g_process.omp.region_inner);
         omp.depth -= 1;
     }
     Thread* const thread = step.thread;
@@ -426,6 +428,7 @@ void omp_chunk(uint64_t iterations) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
     add_chunks(step.thread, {iterations, iterations != 0 ? 1u : 0u});
+    lose(step, g_process.omp.chunk);
     end_step(&step);
 }
 
@@ -556,9 +559,10 @@ void omp_got(OmpConstruct construct, bool held) {
     const ProbeEntry* const top = step.thread->on.top;
     const bool is_open = !has_unopened(step.thread) && top_is(step.thread, construct);
     if (is_open && is_booked(top) && (top->flags & kEntryUntimed) == 0) {
-        const uint64_t since = top->entry_virtual + g_process.block_inner_ticks;
+        const uint64_t since = top->entry_virtual + g_process.omp.inner;
         omp_part(top->node)->wait_ticks += beyond(now_virtual(step), since);
     }
+    lose(step, g_process.omp.got);
     end_step(&step);
 }
 

@@ -104,7 +104,7 @@ DWELL_COLD uint64_t book_otherwise(Thread* thread, const ProbeEntry* entry, uint
         return 0;
     }
     const uint64_t took = stopped ? entry->entry_virtual : beyond(end, entry->entry_virtual);
-    const uint64_t ticks = beyond(took, g_process.block_inner_ticks);
+    const uint64_t ticks = beyond(took, g_process.omp.inner);
     node->ticks += ticks;
     add_extremes(node, ticks);
     if ((entry->flags & kEntryHolds) != 0) add_to_copies(thread, entry->node, ticks);
@@ -156,7 +156,7 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
     node->site.open -= 1;
     uint64_t ticks = 0;
     if ((top->flags & ~kEntryRead) == 0) [[likely]] {
-        const uint64_t begin = top->entry_virtual + g_process.block_inner_ticks;
+        const uint64_t begin = top->entry_virtual + g_process.omp.inner;
         ticks = end > begin ? end - begin : 0;
         node->ticks += ticks;
         if (ticks < node->min_ticks) node->min_ticks = ticks;
@@ -168,7 +168,7 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
         read_at_close(thread, ticks);
     thread->on.top -= 1;
     *thread->on.depth -= 1;
-    thread->slow_ticks += g_process.block_cost_ticks;
+    thread->slow_ticks += g_process.omp.pair;
     return ticks;
 }
 

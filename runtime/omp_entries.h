@@ -180,6 +180,11 @@ inline bool wake(Thread* thread) {
     return thread->omp.parked.exchange(0, std::memory_order_acquire) != 0;
 }
 
+// Dwell's own part of an event takes so long, unless the step's whole time is intrusion.
+inline void lose(const OmpStep& step, uint64_t ticks) {
+    if (!step.slow) step.thread->slow_ticks += ticks;
+}
+
 // Real ticks of the thread without pauses.
 inline uint64_t unpaused(const Thread* thread, uint64_t now) {
     return now - thread->record->paused_ticks;

@@ -89,11 +89,13 @@ void end_task(OmpStep* step, uint64_t* mark, bool finished) {
     ProbeEntry* const own = thread->on.base + (*mark & kLowBits);
     *mark = (*mark & ~(kBegun | kLowBits)) | (step->now & kLowBits);
     if (own > thread->on.top || !is_row_of(own->row, OmpConstruct::kTask)) return;
+    lose(*step, g_process.omp.task_inner);
     const uint64_t end = now_virtual(*step);
     while (thread->on.top > own) close_omp(thread, end);
     const bool booked = is_booked(own);
     const CellIndex node = own->node;
     close_omp(thread, end);
+    lose(*step, g_process.omp.task);
     if (!booked) return;
     if (!finished) cell_at<Node>(node)->count -= 1;
     run_on(thread, end);
@@ -120,6 +122,7 @@ uint64_t omp_task_created(uint64_t address) {
             level->team->has_tasks.store(true, std::memory_order_relaxed);
         }
         now = step.now;
+        lose(step, g_process.omp.created);
         end_step(&step);
     }
     return number << kSiteShift | (now & kLowBits);

@@ -1,6 +1,7 @@
 // What a pair of probes costs, measured before the first one (DESIGN 4, local rule).
 #include "runtime/blocks.h"
 #include "runtime/calibration.h"
+#include "runtime/omp_calibration.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
 
@@ -31,10 +32,12 @@ inline void call_probe(void (*probe)(), const SiteRow* row, const uint64_t* slot
 }  // namespace
 
 void calibrate_probes(Thread* thread) {
-    const CellIndex child = take_cells(thread, 2);
+    const CellIndex child = take_cells(thread, 4);
     if (child == 0) return;
     Node* node = cell_at<Node>(child);
     node->part = child + 1;
+    Node* const other = cell_at<Node>(child + 2);
+    other->part = child + 3;
     ProbeEntry entries[4] = {};
     entries[0] = {UINT64_MAX, 0, 0, thread->record->root, 0};
     thread->on = {entries, entries, entries + 3, 0, UINT64_MAX, &thread->depth_elsewhere};
@@ -60,6 +63,7 @@ void calibrate_probes(Thread* thread) {
     g_site.level = kLevelCount;
     g_process.probe_count_ticks = least_ticks(thread, node, pair).all;
     calibrate_blocks(thread, child);
+    calibrate_omp(thread, node, other);
 }
 
 #else

@@ -203,8 +203,8 @@ struct OmpThread {
     // Set while the thread does nothing until OpenMP has work for it again. Who sets it back may
     // close the thread's entries: the thread itself, or who ends the observation.
     std::atomic<uint32_t> parked;
-    bool has_parked;  // the thread did so itself
-    bool is_leaving;  // a region, whose end it will tell late (omp_leave_region)
+    bool has_parked;    // the thread did so itself
+    bool is_leaving;    // a region, whose end it will tell late (omp_leave_region)
     uint32_t unopened;  // constructs under way that found no room for an entry
 };
 
@@ -310,6 +310,21 @@ struct alignas(64) Thread {
     uint32_t cause_count;
 };
 
+// What dwell's part of OpenMP's events takes (omp_calibration.cpp). Of libgomp's programs it is
+// that of the functions that are called in libgomp's place, too.
+struct OmpCosts {
+    uint64_t
+        pair;  // a construct's beginning and end, and what of it lies between their time stamps
+    uint64_t inner;
+    uint64_t got;           // of a critical section and the like
+    uint64_t chunk;         // of a loop
+    uint64_t created;       // a task
+    uint64_t task;          // one that is executed, beside the pair, and what of it
+    uint64_t task_inner;    // lies between the time stamps
+    uint64_t region;        // beside its own pair and that of its last barrier, on the thread that
+    uint64_t region_inner;  // forks it, and what of it lies between the time stamps
+};
+
 // What every call reads comes first, on one cache line.
 struct alignas(64) Process {
     char* cells = nullptr;           // the mapped record file
@@ -332,7 +347,9 @@ struct alignas(64) Process {
     uint64_t poll_spacing_ticks = UINT64_MAX;  // polls that lie further apart are timed
     uint64_t block_cost_ticks = 0;             // the same of a block's beginning and end
     uint64_t block_inner_ticks = 0;
-    uint64_t mark_cost_ticks = 0;              // of a marker
+    uint64_t mark_cost_ticks = 0;  // of a marker
+    OmpCosts omp{};
+    OmpCosts gomp_more{};                      // of libgomp's programs, beside that
     uint64_t io_cost_ticks = 0;                // of an I/O statement, outside of its time stamps
     uint64_t io_inner_ticks = 0;               // between them
     uint64_t inject_ticks = 0;                 // delay of every probe, for tests (injection.h)

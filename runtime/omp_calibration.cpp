@@ -1,0 +1,73 @@
+// What the adapter takes for each event of OpenMP, measured before the first one (DESIGN 4, local
+// rule). What threads take that did not fork a region, at its beginning and end, is not: the others
+// wait for none of that, and it is small beside the waking of a thread.
+#include "runtime/omp_calibration.h"
+
+namespace dwell {
+
+void calibrate_omp(Thread* thread, Node* node, Node* other) {
+    OmpCosts& costs = g_process.omp;
+    costs = OmpCosts{};
+    constexpr OmpConstruct kOne = OmpConstruct::kCritical;
+    for (const OmpConstruct construct :
+         {kOne, OmpConstruct::kParallel, OmpConstruct::kDynamicLoop, OmpConstruct::kTask}) {
+        know_calibrated(thread, omp_row(construct, kCalibrated), node);
+    }
+    const auto ticks = [=](auto step) { return least_ticks(thread, node, step); };
+    const StepTicks pair = ticks([] {
+        omp_begin(kOne, kCalibrated);
+        omp_end(kOne);
+    });
+    costs.pair = pair.all;
+    costs.inner = pair.inner;
+    const uint64_t got = ticks([] {
+                             omp_begin(kOne, kCalibrated);
+                             omp_got(kOne, true);
+                             omp_end(kOne);
+                         }).all;
+    omp_loop_begin(OmpConstruct::kDynamicLoop, kCalibrated, 0);
+    const uint64_t chunk = ticks([] { omp_chunk(1); }).all;
+    omp_end(OmpConstruct::kDynamicLoop);
+    const uint64_t created = ticks([] { omp_task_created(kCalibrated); }).all;
+    const StepTicks task = ticks([] {
+        uint64_t none = 0;
+        uint64_t mark = omp_task_created(kCalibrated);
+        omp_task_switch(&none, false, &mark);
+        omp_task_switch(&mark, true, &none);
+    });
+    // The last barrier lies in the region.
+    const uint64_t row = omp_row(OmpConstruct::kImplicitBarrier, kCalibrated);
+    const CellIndex region = index_of(node);
+    thread->known_children[known_child_slot(row, 0, region)] = {
+        row, 0, region, index_of(other), 0, ProbeWay::kDown};
+    const StepTicks forked = ticks([] {
+        OmpTeam* const team = omp_fork(kCalibrated, nullptr);
+        omp_implicit_begin(team, 0, 1);
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, kCalibrated, true);
+        omp_barrier_end();
+        omp_implicit_end();
+        omp_join(team);
+    });
+    costs.got = beyond(got, pair.all);
+    costs.chunk = chunk;
+    costs.created = created;
+    costs.task_inner = task.inner;
+    costs.task = beyond(task.all, pair.all + created + task.inner);
+    costs.region_inner = forked.inner;
+    costs.region = beyond(forked.all, 2 * pair.all + forked.inner);
+    g_process.gomp_more = OmpCosts{};
+    if (calibrate_gomp_loops != nullptr) calibrate_gomp_loops(thread, node);
+    if (calibrate_gomp_tasks != nullptr) calibrate_gomp_tasks(thread, node);
+    if (g_gomp_code_frame != nullptr) add_gomp_costs();
+}
+
+void add_gomp_costs() {
+    OmpCosts& costs = g_process.omp;
+    OmpCosts& more = g_process.gomp_more;
+    costs.chunk += more.chunk;
+    costs.task += more.task;
+    costs.task_inner += more.task_inner;
+    more = OmpCosts{};
+}
+
+}  // namespace dwell

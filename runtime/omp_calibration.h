@@ -1,0 +1,33 @@
+// What the parts of the calibration of OpenMP share, and what they work on: records of no one.
+#ifndef DWELL_RUNTIME_OMP_CALIBRATION_H_
+#define DWELL_RUNTIME_OMP_CALIBRATION_H_
+
+#include "runtime/calibration.h"
+#include "runtime/omp_entries.h"
+
+namespace dwell {
+
+constexpr uint64_t kCalibrated = 1;  // the address of all constructs
+
+// `row` leads from the thread's root to `node`.
+inline void know_calibrated(Thread* thread, uint64_t row, const Node* node) {
+    const CellIndex root = thread->record->root;
+    thread->known_children[known_child_slot(row, 0, root)] = {
+        row, 0, root, index_of(node), 0, ProbeWay::kDown};
+}
+
+// Measures g_process.omp and gomp_more, on the calling thread, which has records of no one
+// (calibrate_probes): `node` and `other` have their second line.
+void calibrate_omp(Thread* thread, Node* node, Node* other);
+
+// gomp_more, of which they are part where there are functions in libgomp's place (gomp.h).
+__attribute__((weak)) void calibrate_gomp_loops(Thread* thread, Node* node);
+__attribute__((weak)) void calibrate_gomp_tasks(Thread* thread, Node* node);
+
+// Once libgomp is observed, and where it is already when the costs are measured: its programs' are
+// added. In a process with both runtimes they hold for libomp's constructs, too.
+void add_gomp_costs();
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_OMP_CALIBRATION_H_

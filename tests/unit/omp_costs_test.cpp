@@ -1,0 +1,107 @@
+// What dwell takes for events of OpenMP is measured, and taken out of the time around them
+// (DESIGN 4, local rule). The sums are arithmetic of costs that the test makes up.
+#include "tests/unit/openmp_process.h"
+
+namespace dwell {
+
+namespace {
+
+class OmpCostsTaken : public OpenMp {
+  protected:
+    void SetUp() override {
+        OpenMp::SetUp();
+        if (!g_process.use_tsc) GTEST_SKIP() << "every step is slow without a time stamp counter";
+        g_process.omp = OmpCosts{.pair = 1,
+                                 .inner = 0,
+                                 .got = 10,
+                                 .chunk = 100,
+                                 .created = 1'000,
+                                 .task = 10'000,
+                                 .task_inner = 100'000,
+                                 .region = 1'000'000,
+                                 .region_inner = 10'000'000};
+    }
+    void TearDown() override {
+        g_process.omp = OmpCosts{};
+        OpenMp::TearDown();
+    }
+    // What `step` adds, once its nodes are known.
+    template <typename Step>
+    static uint64_t taken(Step step) {
+        step();
+        const uint64_t before = t_thread->slow_ticks;
+        step();
+        return t_thread->slow_ticks - before;
+    }
+};
+
+TEST_F(OmpCostsTaken, OfEachEvent) {
+    constexpr OmpConstruct kCritical = OmpConstruct::kCritical;
+    EXPECT_EQ(taken([] {
+                  omp_begin(kCritical, place(1));
+                  omp_end(kCritical);
+              }),
+              1u);
+    EXPECT_EQ(taken([] {
+                  omp_begin(kCritical, place(1));
+                  omp_got(kCritical, true);
+                  omp_end(kCritical);
+              }),
+              11u);
+    EXPECT_EQ(taken([] {
+                  omp_loop_begin(OmpConstruct::kDynamicLoop, place(2), 0);
+                  for (int i = 0; i < 7; ++i) omp_chunk(1);
+                  omp_end(OmpConstruct::kDynamicLoop);
+              }),
+              701u);
+    EXPECT_EQ(taken([] {
+                  uint64_t none = 0;
+                  uint64_t mark = omp_task_created(place(3));
+                  omp_task_switch(&none, false, &mark);
+                  omp_task_switch(&mark, true, &none);
+              }),
+              111'001u);
+}
+
+TEST_F(OmpCostsTaken, OfARegionWithinItAndAroundIt) {
+    constexpr uint64_t kWithin = 10'000'001;  // the barrier's pair, too
+    const auto region = [] {
+        OmpTeam* const team = omp_fork(place(4), nullptr);
+        omp_implicit_begin(team, 0, 1);
+        spin(2 * kWithin);
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(4), true);
+        omp_barrier_end();
+        omp_implicit_end();
+        omp_join(team);
+    };
+    region();
+    const Node* node = child(root(t_thread), OmpConstruct::kParallel, place(4));
+    ASSERT_NE(node, nullptr);
+    const uint64_t ticks_before = node->ticks;
+    const uint64_t slow_before = t_thread->slow_ticks;
+    const uint64_t begin = now_ticks();
+    region();
+    const uint64_t passed = now_ticks() - begin;
+    // At a barrier what a thread lost may turn out to be lost by some ticks more or less.
+    EXPECT_NEAR(static_cast<double>(t_thread->slow_ticks - slow_before), 11'000'002.0, 1e5);
+    EXPECT_LE(node->ticks - ticks_before, passed - 10'000'000);
+}
+
+TEST_F(OmpCostsTaken, AreMeasuredOnRecordsOfNoOne) {
+    const uint64_t probes = t_thread->record->probes;
+    Thread* const thread = t_thread;
+    calibrate();
+    EXPECT_EQ(t_thread, thread);
+    EXPECT_EQ(t_thread->record->probes, probes);
+    const OmpCosts& costs = g_process.omp;
+    for (const uint64_t cost : {costs.pair, costs.chunk, costs.created, costs.task, costs.region}) {
+        EXPECT_GT(cost, 0u);
+        EXPECT_LT(cost, 10'000'000u);
+    }
+    EXPECT_LE(costs.inner, costs.pair);
+    g_process.call_cost_ticks = g_process.inner_cost_ticks = 0;
+}
+
+}  // namespace
+
+}  // namespace dwell
