@@ -343,6 +343,7 @@ struct alignas(64) Process {
     uint64_t probe_inner_ticks = 0;            // between their time stamps
     uint64_t probe_count_ticks = 0;            // of an entry that is only counted
     uint64_t poll_cost_ticks = 0;              // of an untimed poll
+    uint64_t poll_inner_ticks = UINT64_MAX;    // between the time stamps of a timed one
     uint64_t untimed_cost_ticks = 0;           // of booking untimed polls, however many
     uint64_t poll_spacing_ticks = UINT64_MAX;  // polls that lie further apart are timed
     uint64_t block_cost_ticks = 0;             // the same of a block's beginning and end

@@ -1,7 +1,8 @@
 """Polls that are not timed one by one: the program counts its own calls, and the profile must have
 the same numbers, split into those that found something and those that did not."""
 
-from harness import Profile, case, check, check_equal, check_near, main, program, run_observed, scratch, source
+from harness import (Profile, case, check, check_equal, check_near, main, program, repeated,
+                     run_observed, run_plain, scratch, source)
 
 R = 20  # rounds of each form in the programs
 C_SOURCE = source("programs/polls.c")
@@ -99,6 +100,26 @@ def polls_that_compute():
     for form in ("test", "testany", "testall", "testsome", "send", "iprobe", "improbe"):
         node = check_form(profile.at(C_SOURCE, form, FUNCTIONS[form]), form, told)
         check_equal(node.raw["untimed"], 0, f"{form}: untimed calls")
+
+
+@case
+def empty_loops():
+    """Polls with nothing between them take as long as without dwell, and what they take longer is
+    dwell's own cost: neither is computation."""
+    file = source("programs/empty_polls.c")
+
+    def attempt():
+        plain_ns = float(run_plain([program("empty_polls")], 1).stdout)
+        run = run_observed([program("empty_polls")], 1, scratch("out"))
+        profile = Profile(scratch("out"), run)
+        node = profile.at(file, "poll", "MPI_Testsome")
+        poll_ns = node.time_ns / node.count
+        check_near(poll_ns, plain_ns, 0.3, 0.5, "ns of a poll")
+        with_cost_ns = poll_ns + profile.ranks[0]["own_ns"] / node.count
+        observed_ns = float(run.stdout)
+        check(with_cost_ns > 0.8 * observed_ns,
+              f"{with_cost_ns:.1f} ns a poll with dwell's cost, but it takes {observed_ns} ns")
+    repeated(attempt)
 
 
 if __name__ == "__main__":
