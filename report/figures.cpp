@@ -156,17 +156,36 @@ std::optional<Peak> peak(const std::vector<RankFigures>& ranks, uint64_t RankFig
 
 namespace {
 
+bool is_in_system_header(const std::string& file) {
+    return file.find("/usr/include/") != std::string::npos ||
+           file.find("/include/c++/") != std::string::npos || file.starts_with("usr/include/");
+}
+
+// The node itself when nothing around it is the program's.
+uint32_t place_in_program(const Profile& profile, uint32_t node) {
+    for (uint32_t at = node; at != kNoNode; at = profile.nodes[at].parent) {
+        const bool is_statement = at == node || profile.nodes[at].kind == SiteKind::kCall;
+        if (is_statement && !is_in_system_header(profile.nodes[at].file)) return at;
+    }
+    return node;
+}
+
 std::vector<CommLine> lines_of_kind(const Profile& profile, SiteKind kind) {
     std::map<LineKey, CommLine> by_key;
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
         if (profile.nodes[i].kind != kind) continue;
-        CommLine& line = by_key[line_key(profile, i)];
+        const uint32_t place = kind == SiteKind::kIo ? place_in_program(profile, i) : i;
+        LineKey key = line_key(profile, place);
+        std::get<0>(key) = profile.nodes[i].name;
+        CommLine& line = by_key[key];
         if (line.nodes.empty()) {
             line.node = i;
+            line.place = place;
             line.setup = is_setup(profile.nodes[i]);
             line.totals.min_ns = UINT64_MAX;
         } else if (profile.nodes[i].totals.time_ns > profile.nodes[line.node].totals.time_ns) {
             line.node = i;
+            line.place = place;
         }
         line.nodes.push_back(i);
         add_totals(&line.totals, profile.nodes[i].totals);

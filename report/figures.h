@@ -78,7 +78,8 @@ struct HeaviestPairs {
 
 // A communication statement over all call paths that reach it.
 struct CommLine {
-    uint32_t node = 0;  // the costliest of its nodes
+    uint32_t node = 0;   // the costliest of its nodes
+    uint32_t place = 0;  // where that stands: itself, or a call of the program around it
     bool setup = false;
     std::vector<uint32_t> nodes;
     Totals totals{};
@@ -86,7 +87,8 @@ struct CommLine {
 };
 // Communication before set-up, longest time first.
 std::vector<CommLine> comm_lines(const Profile& profile);
-// I/O statements, likewise.
+// I/O statements, likewise. One in the code of a library's header, which the compiler put into the
+// program (a stream of C++, a checked form of the C library), stands where the program calls that.
 std::vector<CommLine> io_lines(const Profile& profile);
 HeaviestPairs heaviest_pairs(const Profile& profile, const CommLine& line, bool utf8, size_t limit);
 

@@ -66,7 +66,7 @@ void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* c
         const std::string worst =
             several ? worst_text(places, line.worst, mean_ns, utf8) : std::string();
         const int room = canvas->width() - identity.width() - display_width(worst) - 2;
-        identity.add(identity_text(profile, line.node, room, utf8), Tone::kName);
+        identity.add(identity_text(profile, line.node, line.place, room, utf8), Tone::kName);
         put_with_worst(&identity, worst, line.worst, mean_ns, canvas);
 
         Line figures;
@@ -116,7 +116,8 @@ void draw_io_list(const Profile& profile, size_t limit, Canvas* canvas) {
         line.add(pad_left(count_text(totals.count), 8));
         line.add(pad_left(bytes_or_nothing(totals.bytes_received), 9));
         line.add(pad_left(bytes_or_nothing(totals.bytes_sent), 9)).add("  ");
-        line.add(identity_text(profile, lines[i].node, canvas->width() - line.width(), utf8),
+        line.add(identity_text(profile, lines[i].node, lines[i].place,
+                               canvas->width() - line.width(), utf8),
                  Tone::kName);
         canvas->put(line);
     }

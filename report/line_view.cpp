@@ -179,12 +179,17 @@ void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
 }  // namespace
 
 std::string identity_text(const Profile& profile, uint32_t node, int room, bool utf8) {
+    return identity_text(profile, node, node, room, utf8);
+}
+
+std::string identity_text(const Profile& profile, uint32_t node, uint32_t place, int room,
+                          bool utf8) {
     if (node == kNoNode) return "start";
     const std::string name = printable(profile.nodes[node].name, utf8);
     const int name_room = std::min(display_width(name), room / 2);
-    const std::string place =
-        cut_place(place_text(profile.nodes[node], utf8), room - name_room - 1, utf8);
-    return cut_middle((place.empty() ? "" : place + " ") + name, room, utf8);
+    const std::string where =
+        cut_place(place_text(profile.nodes[place], utf8), room - name_room - 1, utf8);
+    return cut_middle((where.empty() ? "" : where + " ") + name, room, utf8);
 }
 
 void put_heads(const std::vector<Column>& columns, int indent, Canvas* canvas) {

@@ -76,6 +76,9 @@ void draw_clocks(const Profile& profile, Canvas* canvas);
 
 // "heat.c:88 MPI_Recv", or "start" without a node, cut to `room`.
 std::string identity_text(const Profile& profile, uint32_t node, int room, bool utf8);
+// The name of `node`, where `place` stands.
+std::string identity_text(const Profile& profile, uint32_t node, uint32_t place, int room,
+                          bool utf8);
 
 struct Column {
     const char* name;

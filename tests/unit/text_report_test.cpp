@@ -115,6 +115,24 @@ TEST(TextReport, InputAndOutput) {
     EXPECT_EQ(write_text_report(samples::halo_profile(), options).find("I/O"), std::string::npos);
 }
 
+// The code of a library's header, which the compiler put into the program, is no place of its own:
+// what it reads and writes stands where the program calls it.
+TEST(TextReport, InputAndOutputStandInTheProgram) {
+    samples::Builder b(1, "streams");
+    const uint32_t main = b.proc("main", "streams.cpp", 3, 0);
+    for (const char* inserted : {"operator<<(double)", "operator<<(int)"}) {
+        const uint32_t call = b.add(SiteKind::kCall, inserted, "streams.cpp", 7, main);
+        const uint32_t header = b.proc(inserted, "/usr/include/c++/12/ostream", 220, call);
+        const uint32_t write =
+            b.add(SiteKind::kIo, "writev", "/usr/include/c++/12/ostream", 221, header);
+        b.calls(write, 0, {4, 1000 * samples::kMs, 0, 400, 0, 500 * samples::kMs});
+    }
+    b.compute(main, 0, 1000 * samples::kMs);
+    const std::string report = write_text_report(b.finish(), {});
+    EXPECT_NE(report.find("Costliest I/O lines (1 of 1)"), std::string::npos) << report;
+    EXPECT_NE(report.find("streams.cpp:7 writev"), std::string::npos) << report;
+}
+
 TEST(TextReport, NamesLineAndRankThatCost) {
     const Profile profile = samples::halo_profile();
     const std::string report = write_text_report(profile, {});
