@@ -7,6 +7,7 @@
 
 #include "runtime/counter_files.h"
 #include "runtime/kernel_events.h"
+#include "runtime/usage.h"
 
 namespace dwell {
 
@@ -61,6 +62,7 @@ bool read_set(void* opened, uint64_t* values) {
     if (bytes != static_cast<long>((1 + static_cast<size_t>(set->count)) * sizeof(*group))) {
         return false;
     }
+    add_own_read(static_cast<uint64_t>(bytes));
     for (int i = 0; i < set->count; ++i) values[i] = group[1 + i];
     return true;
 }

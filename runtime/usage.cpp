@@ -175,12 +175,21 @@ void note_usage_at_times(uint64_t now_ticks) {
     if (now_ticks > last && now_ticks - last > header->ticks_per_second) note_usage();
 }
 
-OwnWork::OwnWork() : before_(take_reading(true)) {}
+void add_own_read(uint64_t bytes) {
+    add_own(&ProcessUsage::read_bytes, bytes);
+    add_own(&ProcessUsage::reads, 1);
+}
+
+OwnWork::OwnWork() : before_(take_reading(true)), own_before_(g_own) {}
 
 OwnWork::~OwnWork() {
     const UsageReading now = take_reading(true);
     for (const auto figure : kCounts) {
-        add_own(figure, less(now.usage.*figure, before_.usage.*figure));
+        uint64_t more = less(now.usage.*figure, before_.usage.*figure);
+        const bool is_read = figure == &ProcessUsage::reads || figure == &ProcessUsage::read_bytes;
+        // What was read of counters meanwhile is known as dwell's already.
+        if (is_read) more = less(more, less(g_own.*figure, own_before_.*figure));
+        add_own(figure, more);
     }
     add_own_reads(now);  // those of the first reading are part of the difference
 }

@@ -32,6 +32,9 @@ void note_last_usage(uint64_t end_ticks);
 // leaves figures that are hardly older than its last call.
 void note_usage_at_times(uint64_t now_ticks);
 
+// A file that dwell read, by one call, and the program did not.
+void add_own_read(uint64_t bytes);
+
 // What its thread does while it lives is dwell's own, and does not count. For long work only.
 class OwnWork {
   public:
@@ -42,6 +45,7 @@ class OwnWork {
 
   private:
     UsageReading before_;
+    ProcessUsage own_before_;
 };
 
 }  // namespace dwell

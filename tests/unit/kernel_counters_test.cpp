@@ -9,10 +9,12 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/counter_files.h"
 #include "runtime/kernel_events.h"
+#include "runtime/usage.h"
 #include "tests/unit/probe_harness.h"
 
 namespace dwell {
@@ -106,6 +108,33 @@ TEST_F(KernelCounters, FilesOfTheProgramInTheirPlaceAreLeftAlone) {
     char text[32];
     EXPECT_EQ(read(number, text, sizeof(text)), 32) << "the program's bytes were read";
     for (const int end : {number, ends[0], ends[1]}) close(end);
+}
+
+// A thousand readings of dwell's own, one of them in what is its own work anyway, and the program's
+// ten of a file.
+TEST_F(KernelCounters, ReadingThemIsNotTheProgramsInput) {
+    FileHeader header{};
+    FileHeader* const before = std::exchange(g_process.header, &header);
+    void* set = source_.open();
+    ASSERT_NE(set, nullptr);
+    const int zero = open("/dev/zero", O_RDONLY);
+    ASSERT_GE(zero, 0);
+    reset_usage();
+    uint64_t values[kMetricLimit] = {};
+    {
+        const OwnWork work;
+        ASSERT_TRUE(source_.read(set, values));
+    }
+    for (int i = 0; i < 999; ++i) ASSERT_TRUE(source_.read(set, values));
+    char bytes[100];
+    for (int i = 0; i < 10; ++i) ASSERT_EQ(read(zero, bytes, sizeof(bytes)), 100);
+    note_usage();
+    close(zero);
+    source_.close(set);
+    g_process.header = before;
+    if ((header.flags & kFileNoBytes) != 0) GTEST_SKIP() << "/proc/self/io cannot be read";
+    EXPECT_EQ(header.usage.reads, 10u);
+    EXPECT_EQ(header.usage.read_bytes, 1000u);
 }
 
 // Of 40 descriptors 16 stay free, of 400 a hundred: the set that would take more is not opened.
