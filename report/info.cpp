@@ -98,6 +98,18 @@ Finding find_papi(Papi* papi) {
             ""};
 }
 
+// What happens in the kernel alone is told to fewer users than what the program's own code causes.
+std::string advice_for(const char* event) {
+    constexpr const char* kSetting = "/proc/sys/kernel/perf_event_paranoid";
+    const int highest = happens_in_kernel(event) == InKernel::kOnly ? 1 : 2;
+    int level = 0;
+    if (std::ifstream(kSetting) >> level && level > highest) {
+        return fmt::format("lower {} to {}, or have CAP_PERFMON", kSetting, highest);
+    }
+    return "perf_event_open is refused: in a container allow it (CAP_PERFMON, or a seccomp "
+           "profile)";
+}
+
 // With PAPI or, for events of the kernel, without it.
 std::vector<Finding> find_metrics() {
     Papi papi{};
@@ -107,7 +119,7 @@ std::vector<Finding> find_metrics() {
         const bool works = (findings[0].good && papi.try_event(event) == Papi::kOk) ||
                            try_kernel_event(*find_kernel_event(event), &in_kernel);
         findings.push_back({std::string("  ") + event, works, works ? "works" : "cannot be counted",
-                            works ? "" : "lower /proc/sys/kernel/perf_event_paranoid to 2"});
+                            works ? "" : advice_for(event)});
     }
     if (!findings[0].good) return findings;
     for (const char* event : {"PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_FP_OPS"}) {

@@ -28,7 +28,8 @@ bool g_multiplexed = false;
 CounterSource g_counters{};
 pthread_mutex_t g_opening = PTHREAD_MUTEX_INITIALIZER;  // of PAPI's sets
 
-// What `default` stands for: of each group the first that works; the second list where none of the
+constexpr char kDefault[] = "default";
+// What it stands for: of each group the first that works; the second list where none of the
 // first does.
 constexpr const char* kHardware[][2] = {{"PAPI_TOT_CYC", nullptr},
                                         {"PAPI_TOT_INS", nullptr},
@@ -223,8 +224,9 @@ void add_listed(const char* list, const Adder& adder, char* missing, size_t size
     char* rest = nullptr;
     for (char* name = strtok_r(names, ",", &rest); name != nullptr;
          name = strtok_r(nullptr, ",", &rest)) {
-        if (strcmp(name, "default") == 0) {
+        if (strcmp(name, kDefault) == 0) {
             adder.add_defaults();
+            if (g_events == 0) append_line(missing, size, kDefault);
         } else if (!adder.add(name)) {
             append_line(missing, size, name);
         }
@@ -250,7 +252,44 @@ bool is_all_of_kernel() {
     return true;
 }
 
-bool says_it() { return launcher_rank() <= 0 && !g_process.options.quiet; }
+bool says_it() { return launcher_rank() <= 0; }
+
+// Whether a line of `missing` is an event like that.
+template <typename Is>
+bool is_any(const char* missing, Is is) {
+    char names[sizeof(Options::metrics)];
+    snprintf(names, sizeof(names), "%s", missing);
+    char* rest = nullptr;
+    for (char* name = strtok_r(names, "\n", &rest); name != nullptr;
+         name = strtok_r(nullptr, "\n", &rest)) {
+        if (is(name)) return true;
+    }
+    return false;
+}
+
+// The strictest of what would help.
+const char* what_it_takes(const char* missing, bool has_papi) {
+    const auto is_of_hardware = [](const char* name) {
+        return strcmp(name, kDefault) != 0 && find_kernel_event(name) == nullptr;
+    };
+    const auto is_in_kernel = [](const char* name) {
+        return happens_in_kernel(name) == InKernel::kOnly;
+    };
+    if (is_any(missing, is_of_hardware)) {
+        return has_papi
+                   ? "hardware counters need a processor, or virtual machine, that has them and "
+                     "that PAPI knows; else kernel.perf_event_paranoid of 2 or less, and in a "
+                     "container leave for perf_event_open (CAP_PERFMON, or a seccomp profile "
+                     "that allows it)"
+                   : "libpapi was not found (libpapi7.0)";
+    }
+    if (is_any(missing, is_in_kernel)) {
+        return "what happens in the kernel alone needs kernel.perf_event_paranoid of 1 or less or "
+               "CAP_PERFMON, and in a container a seccomp profile that allows perf_event_open";
+    }
+    return "it needs kernel.perf_event_paranoid of 2 or less or CAP_PERFMON, and in a container a "
+           "seccomp profile that allows perf_event_open";
+}
 
 void say_missing(const char* missing, bool any, bool has_papi) {
     if (!says_it()) return;
@@ -260,12 +299,7 @@ void say_missing(const char* missing, bool any, bool has_papi) {
         if (*at == '\n') *at = ' ';
     }
     warn("cannot count %s here%s: %s", line, any ? ", the rest is counted" : ", and nothing else",
-         has_papi
-             ? "hardware counters need a processor, or virtual machine, that has them and that "
-               "PAPI knows; else kernel.perf_event_paranoid of 2 or less (1 for switches), and "
-               "in a container leave for perf_event_open (CAP_PERFMON, or a seccomp profile "
-               "that allows it)"
-             : "libpapi was not found (libpapi7.0)");
+         what_it_takes(missing, has_papi));
 }
 
 bool open_papi() {
@@ -289,7 +323,8 @@ void open_metrics(Thread* thread) {
         g_process.header->metrics_no_room += 1;
         if (says_it()) {
             warn(
-                "no metrics: of the descriptors that the program may have (ulimit -n) a quarter, 16 "
+                "no metrics: of the descriptors that the program may have (ulimit -n) a quarter, "
+                "16 "
                 "at least, is to stay free; the rest works");
         }
         return;
@@ -307,11 +342,7 @@ void open_metrics(Thread* thread) {
     FileHeader* header = g_process.header;
     if (*missing != '\0') {
         header->metrics_missing = write_text(thread, missing, strlen(missing));
-        say_missing(missing, g_events != 0, has_papi || is_all_of_kernel(list));
-    } else if (g_events == 0 && says_it()) {
-        warn(
-            "nothing can be counted here, not even by the kernel (kernel.perf_event_paranoid above "
-            "2, or a container without perf_event_open): no metrics, the rest works");
+        say_missing(missing, g_events != 0, has_papi);
     }
     if (g_events == 0) return;
     if (g_multiplexed) {

@@ -5,7 +5,7 @@ import os
 import re
 
 from harness import (DWELL, Profile, case, check, check_equal, execute, kept_records, main, mpirun,
-                     program, recover, run_observed, scratch, skip_unless)
+                     program, recover, run_observed, scratch, skip_unless, source)
 
 FAULTS, SWITCHES = "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"
 TOUCHED = 3000
@@ -294,6 +294,34 @@ def not_on_this_machine():
     for word in (counters[0], "perf_event_paranoid", "CAP_PERFMON", "container"):
         check(word in said[0], f"{word} is not in: {said[0]}")
     check(any(counters[0] in note for note in counts.profile.json["notes"]), "no note")
+
+
+@case
+def refused():
+    """Where the kernel refuses all counters a line and a note say so, with --quiet too, and no advice
+    is what is done already."""
+    refusing = ["python3", "-B", source("refused.py")]
+    probe = execute([*refusing, "true"])
+    skip_unless(probe.code == 0, "no seccomp filter can be set here")
+    for asked, is_missing in (("default", ["default"]), (FAULTS, [FAULTS])):
+        out = scratch(f"out-{asked}")
+        run = execute([*refusing, DWELL, "run", "-q", "-o", out, "--metrics", asked,
+                       program("io_serial"), scratch("data")])
+        check_equal(run.code, 0, "exit code" + run.describe())
+        said = [line for line in run.stderr.splitlines() if "cannot count" in line]
+        check_equal(len(said), 1, "lines on stderr" + run.describe())
+        check(asked in said[0] and "perf_event_open" in said[0] and "processor" not in said[0],
+              f"not the reason: {said[0]}")
+        profile = Profile(out, run).json
+        check_equal(profile["metrics"]["missing"], is_missing, "metrics that could not be counted")
+        check(any(asked in note for note in profile["notes"]), f"no note: {profile['notes']}")
+    told = execute([*refusing, DWELL, "info"]).stdout
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+        level = int(file.read())
+    lines = told.splitlines()
+    at = next(i for i, line in enumerate(lines) if FAULTS in line)
+    advice = " ".join(lines[at:at + 3])
+    check(("perf_event_open is refused" in advice) == (level <= 2), f"level {level}: {advice}")
 
 
 def papi_knows(event):
