@@ -26,8 +26,8 @@ void close_counter(const CounterFile& counter);  // if it is still there
 bool leaves_room(int descriptor);
 
 // The id that the newest counter of the machine has: all that are opened from now on have larger
-// ones (a number that the kernel counts up). 0 with errno when no counter can be opened, EMFILE when
-// that would not leave room.
+// ones (a number that the kernel counts up). 0 with errno when no counter can be opened, EMFILE
+// when that would not leave room.
 uint64_t newest_counter_id();
 // The process's counters that are newer. How many there are, of which `most` are put into `found`;
 // -1 when that is not known. Opens a file of /proc.

@@ -14,7 +14,7 @@ EXPORTED = re.compile(r"^(P?MPI_[A-Z]\w+|dwell_[a-z]\w*|dlclose|kokkosp_[a-z]\w*
 OTHER = {"fork", "vfork", "_exit", "_Exit", "ompt_start_tool"}
 # What reads and writes files (runtime/generate_mpi.py).
 IO = re.compile(r"^(__)?(open|openat|creat|close|dup[23]|p?(read|write)v?(64)?(v2|2)?|f(data)?sync"
-                r"|f(open|dopen|reopen|close|read|gets|write|puts|printf|flush|seeko?)|v?f?printf"
+                r"|f(open|dopen|reopen|close|read|gets|write|puts|printf|flush|seeko?)|v?[fd]?printf"
                 r"|(__)?get(line|delim)|puts|pclose|closedir|close_?(range|from))"
                 r"(64)?(_unlocked)?(_2|_chk)?$")
 
