@@ -84,7 +84,7 @@ __attribute__((noinline)) bool one_chunk_told(const std::atomic<GompRuntime*>& s
 }  // namespace
 
 void calibrate_gomp_loops(Thread* thread, Node* node) {
-    static GompRuntime runtime;
+    constinit static GompRuntime runtime{};
     runtime.observed = true;
     runtime.next[kGomp_loop_dynamic_next].store(reinterpret_cast<void*>(one_chunk));
     const std::atomic<GompRuntime*> serves{&runtime};

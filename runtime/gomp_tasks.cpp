@@ -137,7 +137,7 @@ __attribute__((noinline)) void at_once_told(const std::atomic<GompRuntime*>& ser
 }  // namespace
 
 void calibrate_gomp_tasks(Thread* thread, Node* node) {
-    static GompRuntime runtime;
+    constinit static GompRuntime runtime{};
     runtime.observed = true;
     runtime.next[kGomp_task].store(reinterpret_cast<void*>(at_once));
     const std::atomic<GompRuntime*> serves{&runtime};
