@@ -83,18 +83,19 @@ TEST_F(OmpRecursion, WhatLiesBetweenIsNotTimedMeanwhile) {
 
 TEST_F(OmpRecursion, OtherThreadGoesBackToWhatItOnlyHasCopied) {
     Worker second;
-    uint64_t passed = 0;
+    uint64_t passed = 0;  // until the last one came to the end
     serial(place(5), [&] {
         OmpTeam* const team = omp_fork(place(6), nullptr);
         omp_implicit_begin(team, 0, 2);
+        uint64_t begin = 0;
         second([&] {
-            const uint64_t begin = now_ticks();
+            begin = now_ticks();
             omp_implicit_begin(team, 1, 2);
             serial(place(5), [] { spin(kPiece); });
             omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(6), true);
-            passed = now_ticks() - begin;
         });
         omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(6), true);
+        passed = now_ticks() - begin;
         omp_barrier_end();
         omp_implicit_end();
         omp_join(team);
