@@ -118,7 +118,7 @@ struct Channel {
     uint32_t accounted;    // of in->dropped: told by gaps
     uint32_t forgiven;     // of in->dropped: may have been received already
     uint32_t lost_count;
-    uint32_t ahead;  // messages received before their gap came that `lost` has no room for
+    uint32_t ahead;         // messages received before their gap came that `lost` has no room for
     uint64_t paused_ticks;  // of the live page when the channel was last in step
     uint32_t doubts;        // and of g_doubts
     bool in_step;           // `received` counts like the sender
