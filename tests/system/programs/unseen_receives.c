@@ -8,7 +8,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kBefore = 100, kLate = 20, kLate_us = 5000, kTag = 5, kGoodTag = 6, kGood = 100 };
+enum {
+    kBefore = 100,
+    kFreed = 20,
+    kLate = 20,
+    kLate_us = 5000,
+    kTag = 5,
+    kGoodTag = 6,
+    kGood = 100
+};
 
 static double now(void) {
     struct timespec time;
@@ -80,7 +88,8 @@ static void before(int rank, int i) {
         } else {
             receive_too_long(how);
         }
-    } else if (is("freed")) {  // of both ranks, pending
+    } else if (is("freed")) {  // of both ranks, pending; no more than dwell keeps turns for
+        if (i >= kFreed) return;
         MPI_Irecv(data, 8, MPI_CHAR, 1 - rank, kTag, MPI_COMM_WORLD, &request);
         MPI_Request_free(&request);
         MPI_Send(other, 8, MPI_CHAR, 1 - rank, kTag, MPI_COMM_WORLD);
