@@ -76,12 +76,12 @@ uint64_t found_cost_ticks(uint64_t bytes) {
                                                 static_cast<double>(g_ticks_per_mib) * 0x1p-20);
 }
 
-bool took_found_messages(const Call* call, uint64_t messages, uint64_t bytes) {
+uint64_t most_found_ticks(const Call* call, uint64_t messages, uint64_t bytes) {
     const uint64_t computed = call->start_ticks - call->thread->last_ticks;
     uint64_t slack = computed < g_most_slack_ticks ? computed : g_most_slack_ticks;
     if (slack < g_least_slack_ticks) slack = g_least_slack_ticks;
     const uint64_t others = messages > 1 ? (messages - 1) * g_base_ticks : 0;
-    return call->ticks <= kTolerance * (found_cost_ticks(bytes) + others) + slack;
+    return kTolerance * (found_cost_ticks(bytes) + others) + slack;
 }
 
 }  // namespace dwell

@@ -150,8 +150,8 @@ def side(function, text, buffer):
     return plain
 
 
-def collective_lines(function):
-    comm, lines = function.named("MPI_Comm"), []
+def moved_by(function):
+    """Bytes that the caller of a collective sends and receives."""
     sent, received = "0", "0"
     for key, value in function.properties.items():
         base, _, condition = key.partition("@")
@@ -166,10 +166,27 @@ def collective_lines(function):
             sent = expression
         else:
             received = expression
-    if function.get("root"):
-        lines.append(f"const Place place = place_of({comm}, {function.get('root')});")
-    lines.append(f"book_collective(call, {sent}, {received});")
-    return lines
+    return sent, received
+
+
+def gives_alone(function):
+    """May one who depends on nobody wait until others take what it gives?"""
+    return meets_at_once(function) and function.get("meets").partition(":")[0] in (
+        "root", "to_root", "upto")
+
+
+def place_lines(function):
+    """The caller's place among the members, where the root's is another one."""
+    if not function.get("root"):
+        return []
+    return [f"const Place place = place_of({function.named('MPI_Comm')}, {function.get('root')});"]
+
+
+def collective_lines(function):
+    sent, received = moved_by(function)
+    if gives_alone(function):  # meeting_lines() has both
+        return [f"book_collective(call, sent, {received});"]
+    return [*place_lines(function), f"book_collective(call, {sent}, {received});"]
 
 
 def success_lines(function):
@@ -261,7 +278,11 @@ def meeting_lines(function):
     if function.get("locks"):
         return ["settle_lock(call, lock);"]
     if meets_at_once(function):
-        return [f"settle_meeting(call, meeting, {depends(function)});"]
+        if not gives_alone(function):
+            return [f"settle_meeting(call, meeting, {depends(function)});"]
+        given = "for_each_member(meeting, sent)" if function.name.startswith("Scatter") else "sent"
+        return [*place_lines(function), f"const uint64_t sent = {moved_by(function)[0]};",
+                f"settle_meeting(call, meeting, {depends(function)}, {given});"]
     return []
 
 

@@ -1,5 +1,6 @@
 #include "runtime/meetings.h"
 
+#include "runtime/eager_limits.h"
 #include "runtime/latest.h"
 #include "runtime/mpi_calls.h"
 #include "runtime/mpi_semantics.h"
@@ -219,7 +220,7 @@ bool is_told(MpiCall call, Meets rule) {
            rule != Meets::kObserved;
 }
 
-// Of a reduction or gather only the root hears: the others have not been told.
+// Of a reduction or gather the root alone hears: the others have not been told.
 void tell_debt(Thread* thread, Board* board, Meets rule, Moment* said) {
     if (rule != Meets::kToRoot) {
         add_debt(thread, &board->debt_told, said);
@@ -249,7 +250,11 @@ Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int 
     const bool heard = is_heard(*board, rule, root);
     if (heard) begin_round(call, &board->work_told);
     Moment said = moment_of(call);
-    if (heard) tell_debt(call->thread, board, rule, &said);
+    if (heard) {
+        tell_debt(call->thread, board, rule, &said);
+    } else {
+        show_debt(debt_since(call->thread->blame, board->debt_told), &said);
+    }
     said.at.real = now_ticks();
     write_slot(slot_at(board, meeting.number % kGenerations, board->own), meeting.number,
                static_cast<uint32_t>(number), said);
@@ -319,11 +324,60 @@ FarMembers* far_members(Call* call, const Meeting& meeting, Meets rule) {
     return name->far_state == FarState::kKnown ? name->far : nullptr;
 }
 
+// The collective rule knows who cannot go on without the caller's data. MPI may also keep the
+// caller until others take it: Open MPI leaves a message where it is, but for the shortest, until
+// its receiver comes. So where a call took long, those who depend on the caller came meanwhile. In
+// a tree it gives to some of them alone, which are not known here: of several it is taken to have
+// waited for the last that came, if it left as soon as a call like this takes; that is an estimate.
+void add_takers(const Entered& entered, const Call* call, uint64_t bytes, Waiting* waiting) {
+    const Board& board = *entered.board;
+    const uint32_t places = places_of(&board);
+    const uint64_t usual = most_found_ticks(call, places, places * bytes);
+    if (board.slots == nullptr || call->ticks <= usual) return;
+    Moment last{};
+    uint32_t peer = kNoPeer;
+    for (uint32_t place = 0; place < places; ++place) {
+        const BoardMember& member = board.places[place];
+        if (place == board.own || !is_awaited_by(entered.role, member.place)) continue;
+        Moment said;
+        const BoardSlot* slot = slot_at(&board, entered.number % kGenerations, place);
+        const auto number = static_cast<uint32_t>(entered.call);
+        if (read_slot(slot, entered.number, number, &said) != Said::kThis) continue;
+        if (said.at.real > waiting->left() || said.at.real <= last.at.real) continue;
+        last = said;
+        peer = member.peer;
+    }
+    if (last.at.real <= waiting->entered().real) return;
+    if (board.members > 2) {
+        if (waiting->left() - last.at.real > usual) return;
+        waiting->add_open();
+    }
+    leave_out_common(own_debt(entered, *call->thread), &last);
+    waiting->add_meeting(WaitKind::kLateTaker, peer, last);
+}
+
+bool gives_alone(const Board& board, const Depends& depends) {
+    switch (depends.rule) {
+        case Meets::kRoot:
+            return is_root(board, depends.root);
+        case Meets::kToRoot:
+            return !is_root(board, depends.root);
+        case Meets::kUpTo:
+            return true;
+        default:
+            return false;
+    }
+}
+
 void settle_on(Board* board, Call* call, const Meeting& meeting, const Depends& depends,
-               FarMembers* far, Waiting* waiting) {
-    add_partners({board, meeting.call, meeting.number, role_on(*board, depends.rule, depends.root),
-                  far, call->index},
-                 {depends.counts, UINT64_MAX}, waiting);
+               uint64_t given, FarMembers* far, Waiting* waiting) {
+    const Entered entered{
+        board, meeting.call, meeting.number, role_on(*board, depends.rule, depends.root),
+        far,   call->index};
+    add_partners(entered, {depends.counts, UINT64_MAX}, waiting);
+    if (given > g_eager_limits.copied && gives_alone(*board, depends)) {
+        add_takers(entered, call, given, waiting);
+    }
     settle(call, waiting);
     const bool with_all = depends.counts == nullptr &&
                           (depends.rule == Meets::kAll || depends.rule == Meets::kEverybody);
@@ -332,16 +386,16 @@ void settle_on(Board* board, Call* call, const Meeting& meeting, const Depends& 
 
 }  // namespace
 
-void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends) {
+void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends, uint64_t given) {
     if (!waits_are_open()) return;
     if (meeting.name != nullptr && meeting.name->members < 2) return;
     Waiting waiting(call);
     FarMembers* far = far_members(call, meeting, depends.rule);
     if (meeting.board != nullptr) {
         know_sources(call, meeting, depends.rule);
-        settle_on(meeting.board, call, meeting, depends, far, &waiting);
+        settle_on(meeting.board, call, meeting, depends, given, far, &waiting);
     } else if (far != nullptr) {
-        settle_on(&far->alone, call, meeting, depends, far, &waiting);
+        settle_on(&far->alone, call, meeting, depends, given, far, &waiting);
     } else {
         waiting.add_unknown();
         settle(call, &waiting);

@@ -49,8 +49,13 @@ void untell_meeting(const Meeting& meeting, int result);
 // It succeeded, but nobody was told: it is not recorded.
 void pass_meeting(uintptr_t handle);
 
-// It is complete: sets the call's virtual duration.
-void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends);
+// It is complete: sets the call's virtual duration. `given`: bytes that the caller gave to each of
+// those who depend on it, where it depends on none of them itself.
+void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends, uint64_t given = 0);
+// The bytes for each member of what is scattered.
+inline uint64_t for_each_member(const Meeting& meeting, uint64_t bytes) {
+    return meeting.name != nullptr ? bytes / later(meeting.name->members, 1) : 0;
+}
 
 // The making of a communicator by the members of a group alone: they meet on the board of what they
 // make, which take_board() hands over to that.

@@ -71,7 +71,10 @@ inline void book_failed(Call* call) { call->part->failed += 1; }
 // Ticks that a receive of `bytes` takes when its message is waiting. See found_cost.cpp.
 uint64_t found_cost_ticks(uint64_t bytes);
 // Before leave(): the computation before the call tells how cold the caches are.
-bool took_found_messages(const Call* call, uint64_t messages, uint64_t bytes);
+uint64_t most_found_ticks(const Call* call, uint64_t messages, uint64_t bytes);
+inline bool took_found_messages(const Call* call, uint64_t messages, uint64_t bytes) {
+    return call->ticks <= most_found_ticks(call, messages, bytes);
+}
 inline bool took_found_message(const Call* call, uint64_t bytes) {
     return took_found_messages(call, 1, bytes);
 }

@@ -235,9 +235,14 @@ void add_debt(Thread* thread, uint64_t* told, Moment* said) {
     if (news.ticks == 0) return;
     *told = blame->owed_ticks;
     blame->debt_is_told = true;
-    said->cause_peer = news.cause_peer;
-    said->cause_path = news.cause_path;
-    said->debt = short_ticks(news.ticks);
+    show_debt(news, said);
+}
+
+void show_debt(const Debt& debt, Moment* said) {
+    if (debt.ticks == 0) return;
+    said->cause_peer = debt.cause_peer;
+    said->cause_path = debt.cause_path;
+    said->debt = short_ticks(debt.ticks);
 }
 
 uint64_t leave_out_common(const Debt& own, Moment* said) {
@@ -269,9 +274,10 @@ void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uin
     const Causes causes = causes_of(said, ticks);
     call->part->sync_ticks += ticks;
     part->passed_on_ticks += causes.passed;
-    if (kind != WaitKind::kCollective) book_peer_wait(call, peer, ticks);
+    const bool taken = kind == WaitKind::kLateTaker;
+    if (kind != WaitKind::kCollective && !taken) book_peer_wait(call, peer, ticks);
     if (kind == WaitKind::kLateSender) part->late_sender_ticks += ticks;
-    if (kind == WaitKind::kLateReceiver) part->late_receiver_ticks += ticks;
+    if (kind == WaitKind::kLateReceiver || taken) part->late_receiver_ticks += ticks;
     PartnerRecord* partner = find_partner(call, part, peer, said.path);
     if (partner != nullptr) {
         partner->count += 1;

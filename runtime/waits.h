@@ -34,7 +34,8 @@
 
 namespace dwell {
 
-enum class WaitKind : uint8_t { kLateSender, kLateReceiver, kCollective };
+// kLateTaker: of what a collective gives, as kLateReceiver of a message.
+enum class WaitKind : uint8_t { kLateSender, kLateReceiver, kCollective, kLateTaker };
 
 // In MPI_Init: before the observed ranks meet, and after that. Without effect when the user wants
 // none, or is alone on the node.
@@ -59,6 +60,8 @@ struct Debt {
 Debt debt_since(const Blame& blame, uint64_t told);
 // Adds the debt as far as they have not heard of it: `told` is what they have.
 void add_debt(Thread* thread, uint64_t* told, Moment* said);
+// The same without telling it: who may not look hears of it later.
+void show_debt(const Debt& debt, Moment* said);
 
 // What a partner said is left with what the hearer is not late by itself, for the same reason.
 // Returns the rest.

@@ -204,10 +204,13 @@ class Notes {
         uint64_t estimated = 0;
         std::map<std::string, uint64_t> open;  // MPI leaves it open whether they wait
         uint64_t meetings = 0;                 // collectives with ranks on other hosts
+        uint64_t givers = 0;                   // those that wait until what they give is taken
         for (const ProfileNode& node : profile_.nodes) {
             if (node.kind != SiteKind::kCommunication) continue;
             if (node.totals.estimated_waits != 0 && node.name.starts_with("MPI_File_")) {
                 open[node.name] += node.totals.estimated_waits;
+            } else if (node.totals.late_receiver_ns != 0 && is_collective(node)) {
+                givers += node.totals.estimated_waits;
             } else if (node.totals.estimated_waits != 0 && is_collective(node)) {
                 meetings += node.totals.estimated_waits;
             } else {
@@ -241,6 +244,12 @@ class Notes {
                 fmt::format("{} message{} from other hosts came without {} time: what it is was "
                             "taken from earlier ones",
                             estimated, plural(estimated), estimated == 1 ? "its" : "their"));
+        }
+        if (givers != 0) {
+            add(fmt::format(
+                "{} collective call{} gave something to several ranks and ended when one "
+                "of them had come: taken to have waited for that one",
+                givers, plural(givers)));
         }
         if (meetings != 0) {
             add(

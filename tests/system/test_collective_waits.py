@@ -15,6 +15,9 @@ COLLECTIVES = {
     "create_group": ("MPI_Comm_create_group", 0, True), "lock": ("MPI_Win_lock", 0, True),
     "open": ("MPI_File_open", 0, True), "close": ("MPI_File_close", 0, True),
     "finalize": ("MPI_Finalize", 0, True),
+    "bcast_large": ("MPI_Bcast", 1, True), "scatter_large": ("MPI_Scatter", 1, True),
+    "gather_large": ("MPI_Gather", 0, True), "reduce_large": ("MPI_Reduce", 0, True),
+    "scan_large": ("MPI_Scan", 1, True),
     "bcast_by_early": ("MPI_Bcast", 1, False), "reduce_to_late": ("MPI_Reduce", 0, False),
     "scan_after": ("MPI_Scan", 1, False)}
 
@@ -33,6 +36,9 @@ def check_collectives():
     ranks = [stamps(f"{told}.{rank}") for rank in (0, 1)]
     for name, (call, late, waits) in COLLECTIVES.items():
         both = list(zip(ranks[1 - late][name], ranks[late][name]))
+        ends = ranks[1 - late].get(f"{name}_left")
+        if ends is not None:
+            both = [(first, min(second, end)) for (first, second), end in zip(both, ends)]
         waited = sum(max(0.0, second - first) for first, second in both) if waits else 0.0
         # A late rank may turn out to be the earlier one where others disturb the machine.
         other_way = sum(max(0.0, first - second) for first, second in both)

@@ -193,6 +193,96 @@ TEST_F(Meetings, RootedOnes) {
     }
 }
 
+// MPI may keep who gives something until it is taken.
+class Givers : public Meetings {
+  protected:
+    static constexpr uint64_t kLarge = 4000;
+    // Ranks come at these times, and the call ends at `left`; how long it waited, for whom, and
+    // whether that is an estimate.
+    struct Given {
+        uint64_t sync;
+        uint32_t peer;
+        uint32_t estimated;
+    };
+    Given gives(const std::vector<uint64_t>& reals, int rank, const Depends& depends,
+                uint64_t bytes, uint64_t left) {
+        for (const auto& [key, name] : joined) release_board(name.board);
+        joined.clear();
+        const auto ranks = static_cast<int>(reals.size());
+        for (int other = 0; other < ranks; ++other) {
+            CommName* name = member(other);
+            name->board->members = static_cast<uint32_t>(ranks);
+            says(name, reals[static_cast<size_t>(other)], kLost);
+        }
+        Call call;
+        begin_at_virtual(&call);
+        call.end_ticks = left;
+        call.ticks = left - kEntered;
+        CommName* own = &joined[rank];
+        settle_meeting(&call, {own, own->board, kCall, 1, false}, depends, bytes);
+        const uint32_t estimated =
+            call.part->wait != 0 ? cell_at<WaitPart>(call.part->wait)->estimated : 0;
+        const uint64_t late_receiver =
+            call.part->wait != 0 ? cell_at<WaitPart>(call.part->wait)->late_receiver_ticks : 0;
+        const Settled settled = figures(&call);
+        EXPECT_EQ(settled.unknown, 0u);
+        EXPECT_EQ(settled.sync, late_receiver);
+        return {settled.sync, settled.peer, estimated};
+    }
+};
+
+constexpr Depends kOnRank0{Meets::kRoot, 0, nullptr};
+constexpr uint64_t kLateTicks = 10'000'000;
+
+TEST_F(Givers, WaitForWhoTakes) {
+    const uint64_t came = kEntered + kLateTicks;
+    const uint64_t left = came + 5'000;
+    const Depends to_rank_1{Meets::kToRoot, 1, nullptr};
+    const Depends on_lower{Meets::kUpTo, 0, nullptr};
+    for (const Depends& depends : {kOnRank0, to_rank_1, on_lower}) {
+        const Given given = gives({kEntered, came}, 0, depends, kLarge, left);
+        EXPECT_EQ(given.sync, kLateTicks);
+        EXPECT_EQ(given.peer, 101u);
+        EXPECT_EQ(given.estimated, 0u);
+        // A short message is copied. Who came before did not make it wait, nor who came after it
+        // was over.
+        EXPECT_EQ(gives({kEntered, came}, 0, depends, 256, left).sync, 0u);
+        EXPECT_EQ(gives({kEntered, kEntered - 1}, 0, depends, kLarge, left).sync, 0u);
+        EXPECT_EQ(gives({kEntered, left + 1}, 0, depends, kLarge, left).sync, 0u);
+    }
+    // Who gives nothing to the late one.
+    EXPECT_EQ(gives({came, kEntered}, 1, on_lower, kLarge, came - 1).sync, 0u);
+}
+
+// What a call takes when all are there has not been measured here: it is nothing.
+TEST_F(Givers, OfSeveralWaitForTheLastThatCame) {
+    const uint64_t came = kEntered + kLateTicks;
+    const Given given = gives({kEntered, came - 9, came, came + 9}, 0, kOnRank0, kLarge, came);
+    EXPECT_EQ(given.sync, kLateTicks);
+    EXPECT_EQ(given.peer, 102u);
+    EXPECT_EQ(given.estimated, 1u);
+    // It went on when that one had come: not for that reason.
+    EXPECT_EQ(gives({kEntered, came - 9, came, came}, 0, kOnRank0, kLarge, came + 9).sync, 0u);
+    // To a gather's root each gives by itself, and not to others that are late.
+    const Depends to_rank_1{Meets::kToRoot, 1, nullptr};
+    EXPECT_EQ(gives({kEntered, came, came - 9, 9'000}, 0, to_rank_1, kLarge, came).peer, 101u);
+    EXPECT_EQ(gives({kEntered, 9'000, came, 9'000}, 0, to_rank_1, kLarge, came).sync, 0u);
+}
+
+// What it lost by being observed the late one gives to who waits for it.
+TEST_F(Givers, TakeOverTheTakersIntrusion) {
+    const uint64_t came = kEntered + kLateTicks;
+    Given given = gives({kEntered, came}, 0, kOnRank0, kLarge, came + 5'000);
+    EXPECT_EQ(given.sync, kLateTicks);
+    Call call;
+    says(&joined[1], came, kLost + 1'000'000);
+    begin_at_virtual(&call);
+    call.end_ticks = came + 5'000;
+    call.ticks = kLateTicks + 5'000;
+    settle_meeting(&call, {&joined[0], joined[0].board, kCall, 1, false}, kOnRank0, kLarge);
+    EXPECT_EQ(figures(&call).ticks, kLateTicks + 5'000 - 1'000'000);
+}
+
 TEST_F(Meetings, ScansWaitForLowerRanks) {
     const uint64_t reals[] = {11'000, 15'000, 13'000, 19'000};
     for (int rank = 0; rank < kRanks; ++rank) says(member(rank), reals[rank], kLost);
@@ -273,8 +363,9 @@ TEST_F(Meetings, DebtIsToldOnceAndToThoseWhoHearIt) {
         figures(&call);
         return said.debt;
     };
-    EXPECT_EQ(debt_told(Meets::kRoot, 1), 0u);    // nobody reads what this rank says
-    EXPECT_EQ(debt_told(Meets::kToRoot, 0), 0u);  // likewise
+    // Who may look at what this rank says has not been told.
+    EXPECT_EQ(debt_told(Meets::kRoot, 1), 512u);
+    EXPECT_EQ(debt_told(Meets::kToRoot, 0), 512u);
     EXPECT_EQ(debt_told(Meets::kToRoot, 1), 512u);
     EXPECT_EQ(debt_told(Meets::kToRoot, 1), 0u);  // the root has heard of it
     EXPECT_EQ(debt_told(Meets::kAll, 0), 512u);   // but nobody else

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { kTimes = 100, kLate_us = 3000 };
+enum { kTimes = 100, kLate_us = 3000, kLarge = 500 };
+#define OF(buffer) buffer, kLarge, MPI_DOUBLE
 static FILE* told;
 static int rank;
 static int last;
@@ -25,8 +26,11 @@ static void come(int late, const char* name) {
     fprintf(told, "%s %lld\n", name, now_ns());
 }
 
+static void left(const char* name) { fprintf(told, "%s_left %lld\n", name, now_ns()); }
+
 static void one_round(void) {
     MPI_Comm world = MPI_COMM_WORLD, comm;
+    static double large[2 * kLarge], taken[2 * kLarge];
     double one[2] = {1, 2}, sum[4] = {0};
     MPI_Request request;
     come(0, "barrier"), MPI_Barrier(world);                                       /* @barrier */
@@ -48,6 +52,17 @@ static void one_round(void) {
     come(0, "reduce_to_late"),
         MPI_Reduce(one, sum, 1, MPI_DOUBLE, MPI_SUM, 0, world);               /* @reduce_to_late */
     come(1, "scan_after"), MPI_Scan(one, sum, 1, MPI_DOUBLE, MPI_SUM, world); /* @scan_after */
+    /* What is large is given when it is taken, but perhaps by the barrier before. */
+    come(1, "bcast_large"), MPI_Bcast(OF(large), 0, world); /* @bcast_large */
+    left("bcast_large");
+    come(1, "scatter_large"), MPI_Scatter(OF(large), OF(taken), 0, world); /* @scatter_large */
+    left("scatter_large");
+    come(0, "gather_large"), MPI_Gather(OF(large), OF(taken), 0, world); /* @gather_large */
+    left("gather_large");
+    come(0, "reduce_large"), MPI_Reduce(large, OF(taken), MPI_SUM, 0, world); /* @reduce_large */
+    left("reduce_large");
+    come(1, "scan_large"), MPI_Scan(large, OF(taken), MPI_SUM, world); /* @scan_large */
+    left("scan_large");
     MPI_Barrier(world);
     MPI_Iallreduce(one, sum, 1, MPI_DOUBLE, MPI_SUM, world, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
