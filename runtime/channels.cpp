@@ -13,6 +13,7 @@ namespace dwell {
 DWELL_CALL_DATA Channel** g_channels = nullptr;
 Channel* g_first_channel = nullptr;
 DWELL_CALL_DATA uint32_t g_channel_count = 0;
+DWELL_CALL_DATA ArrivalLine* g_own_arrivals = nullptr;
 Channel g_no_channel;
 DWELL_CALL_DATA uint32_t g_doubts = 0;
 
@@ -40,8 +41,23 @@ ChannelEntry* written_entry(Ring* ring, uint64_t number) {
 bool is_gap(const ChannelEntry* entry) { return entry->comm == kGapEntry; }
 Gap* as_gap(ChannelEntry* entry) { return reinterpret_cast<Gap*>(entry); }
 
+bool may_be_out_of_step(const Channel* channel) {
+    return channel->paused_ticks != g_live->paused_ticks ||
+           channel->doubts != __atomic_load_n(&g_doubts, __ATOMIC_RELAXED);
+}
+
+// Its next receive gets the first entry of its kind that is there or will be.
+bool is_plain(const Channel* channel) {
+    return channel->in_step && channel->taken == 0 && channel->lost_count == 0 &&
+           channel->posted_count == 0 && channel->ahead == 0 && !may_be_out_of_step(channel);
+}
+
 bool is_taken(const Channel* channel, uint64_t number) {
     return number <= channel->low || (channel->taken >> (number - channel->low - 1) & 1) != 0;
+}
+
+void publish_taken(Channel* channel) {
+    __atomic_store_n(&channel->in->taken, static_cast<uint32_t>(channel->low), __ATOMIC_RELEASE);
 }
 
 void mark_taken(Channel* channel, uint64_t number) {
@@ -49,10 +65,7 @@ void mark_taken(Channel* channel, uint64_t number) {
     while ((channel->taken & 1) != 0) {
         channel->taken >>= 1;
         channel->low += 1;
-        if (channel->low % kPublishEvery == 0) {
-            __atomic_store_n(&channel->in->taken, static_cast<uint32_t>(channel->low),
-                             __ATOMIC_RELEASE);
-        }
+        if (channel->low % kPublishEvery == 0) publish_taken(channel);
     }
 }
 
@@ -172,10 +185,8 @@ DWELL_COLD void fall_out_of_step(Channel* channel, uint32_t doubts) {
 }
 
 void fall_into_step(Channel* channel) {
-    const uint32_t doubts = __atomic_load_n(&g_doubts, __ATOMIC_RELAXED);
-    if (channel->paused_ticks == g_live->paused_ticks && channel->doubts == doubts) [[likely]]
-        return;
-    fall_out_of_step(channel, doubts);
+    if (may_be_out_of_step(channel)) [[unlikely]]
+        fall_out_of_step(channel, __atomic_load_n(&g_doubts, __ATOMIC_RELAXED));
 }
 
 // Where the message is that a receive got: MPI gives a message to the receive posted first that it
@@ -332,8 +343,20 @@ DWELL_COLD bool write_gap(Channel* channel) {
     channel->gap.number = entry->number;  // until all else is written
     *as_gap(entry) = channel->gap;
     channel->gap = Gap{};
+    channel->row.count = 0;
     __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
     return true;
+}
+
+DWELL_COLD void take_unread(Channel* channel, uint32_t comm, int tag) {
+    Search search(channel, comm, tag, 0);
+    if (search.find() != nullptr) {
+        channel->received += 1;
+        mark_taken(channel, search.number());
+    } else {
+        take_without(channel, &search, comm, tag);
+    }
+    give_up_oldest(channel);
 }
 
 void remove_posted(Channel* channel, uint32_t ticket) {
@@ -367,7 +390,25 @@ DWELL_COLD void take_freed(Channel* channel) {
     }
 }
 
+// All that was received without a look at its entry is taken. Where the next entry tells that those
+// before it are of one kind they are not looked at now either.
+void catch_up(Channel* channel) {
+    const Missing unread = channel->unread;
+    channel->unread.count = 0;
+    const ChannelEntry* next =
+        written_entry(channel->in, channel->low + static_cast<uint32_t>(unread.count) + 1);
+    if (next != nullptr && (next->order & kInRow) != 0 && next->comm == unread.comm &&
+        next->tag == unread.tag) {
+        channel->low += static_cast<uint32_t>(unread.count);
+        channel->received += static_cast<uint32_t>(unread.count);
+        publish_taken(channel);
+        return;
+    }
+    for (int32_t i = 0; i < unread.count; ++i) take_unread(channel, unread.comm, unread.tag);
+}
+
 void get_ready(Channel* channel) {
+    if (channel->unread.count != 0) catch_up(channel);
     fall_into_step(channel);
     if (channel->freed_count != 0) [[unlikely]]
         take_freed(channel);
@@ -428,6 +469,8 @@ Channel* find_channel(Thread* thread, uint32_t peer) {
                 made->in = &rings[own < peer || own == peer ? 1 : 0];
                 if (own == peer) made->in = made->out;
                 made->in_step = true;  // if nothing was paused until now
+                made->arrivals = find_arrivals(peer);
+                if (g_own_arrivals == nullptr) g_own_arrivals = find_arrivals(own);
                 made->next = g_first_channel;
                 __atomic_store_n(&g_first_channel, made, __ATOMIC_RELEASE);
             }
@@ -446,6 +489,20 @@ Channel* find_channel(Thread* thread, uint32_t peer) {
     return made != &g_no_channel ? made : nullptr;
 }
 
+namespace {
+
+// One more entry of this kind is written. True when kUnread such came just before.
+bool continues_row(Channel* channel, uint32_t comm, int tag) {
+    Missing* row = &channel->row;
+    if (row->comm != comm || row->tag != tag) *row = {comm, tag, 0};
+    if (row->count == static_cast<int32_t>(kUnread)) [[likely]]
+        return true;
+    row->count += 1;
+    return false;
+}
+
+}  // namespace
+
 Announced announce(Channel* channel, const Moment& said, uint32_t comm, int tag,
                    bool wants_answer) {
     const ChannelLock lock(channel);
@@ -462,7 +519,9 @@ Announced announce(Channel* channel, const Moment& said, uint32_t comm, int tag,
     entry->said = said;
     entry->comm = comm;
     entry->tag = tag;
-    entry->order = channel->sent << kOrderShift | (wants_answer ? uint32_t{kWantsAnswer} : 0);
+    const bool in_row = continues_row(channel, comm, tag);
+    entry->order = channel->sent << kOrderShift | (wants_answer ? uint32_t{kWantsAnswer} : 0) |
+                   (in_row ? uint32_t{kInRow} : 0);
     __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
     if (wants_answer) __atomic_store_n(&channel->out->asked, number, __ATOMIC_RELEASE);
     // The next one: its receiver had it last, and the message would come behind its fetching.
@@ -489,6 +548,7 @@ void withdraw(Channel* channel, const Announced& announced) {
         channel->far->silent = true;
         return;
     }
+    channel->row.count = 0;
     if (announced.entry == nullptr || announced.entry->number != announced.number) return;
     __atomic_store_n(&announced.entry->comm, kDeadEntry, __ATOMIC_RELAXED);
 }
@@ -497,11 +557,7 @@ bool answer_of(const Announced& announced, Moment* answer) {
     const ChannelEntry* entry = announced.entry;
     if (entry == nullptr || entry->number != announced.number) return false;
     if ((__atomic_load_n(&entry->order, __ATOMIC_ACQUIRE) & kAnswered) == 0) return false;
-    *answer = Moment{};
-    answer->at.real = entry->answer_real;
-    answer->at.virt = entry->answer_real - (uint64_t{entry->answer_lost} << kAnswerShift);
-    answer->path = entry->answer_path;
-    answer->cause_peer = kNoPeer;
+    *answer = moment_of_arrival(entry->answer);
     return true;
 }
 
@@ -542,6 +598,17 @@ ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t tick
     return Search(channel, comm, tag, ticket).find();
 }
 
+bool leave_unread(Channel* channel, uint32_t comm, int tag) {
+    Missing* unread = &channel->unread;
+    if (unread->count == 0) *unread = {comm, tag, 0};
+    if (!is_plain(channel) || unread->comm != comm || unread->tag != tag ||
+        unread->count == static_cast<int32_t>(kUnread)) {
+        return false;
+    }
+    unread->count += 1;
+    return true;
+}
+
 bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* said, bool* guessed) {
     const ChannelLock lock(channel);
     if (!lock.held()) return false;
@@ -575,9 +642,7 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* sai
 }
 
 void answer(ChannelEntry* entry, const Moment& said) {
-    entry->answer_real = said.at.real;
-    entry->answer_lost = static_cast<uint32_t>((said.at.real - said.at.virt) >> kAnswerShift);
-    entry->answer_path = said.path;
+    entry->answer = arrival_of(said);
     __atomic_fetch_or(&entry->order, uint32_t{kAnswered}, __ATOMIC_RELEASE);
 }
 

@@ -16,8 +16,9 @@
 // entry may at worst be that of a message sent later than the receive's own: one that is there
 // already, so that the receive did not wait. An older one would hide a wait.
 //
-// A sender that may wait for its receiver asks for an answer: the receiver writes into the entry
-// when it entered its receive.
+// A sender that has to meet its receiver asks for an answer: the receiver writes into the entry
+// when it entered its receive. Of messages that it may leave to MPI receivers tell unasked
+// (arrivals.h).
 //
 // Threads: a channel is locked by its two processes each for itself, and only where MPI allows
 // several threads at a time. Not signal-safe.
@@ -26,7 +27,7 @@
 
 #include <stddef.h>
 
-#include "runtime/exchange.h"
+#include "runtime/arrivals.h"
 #include "runtime/state.h"
 
 namespace dwell {
@@ -37,15 +38,14 @@ struct alignas(64) ChannelEntry {
     uint32_t comm;  // name of the communicator (comm_names.h), kDeadEntry or kGapEntry
     int32_t tag;
     uint32_t number;  // of the entry, from 1: it is valid when this is the one expected
-    uint32_t order;   // of the message among all from this sender to this receiver, times 4, and
+    uint32_t order;   // of the message among all from this sender to this receiver, times 8, and
                       // ChannelFlags
-    uint64_t answer_real;  // when the receiver came, if it was asked and has answered
-    uint32_t answer_lost;  // real less virtual time of that, in units of 1 << kAnswerShift ticks
-    uint32_t answer_path;  // what it had been doing
+    Arrival answer;   // when the receiver came, if it was asked and has answered
 };
-enum ChannelFlags : uint32_t { kWantsAnswer = 1, kAnswered = 2 };
-constexpr int kOrderShift = 2;
-constexpr int kAnswerShift = 6;
+// kInRow: the kUnread entries before it are of the same communicator and tag.
+enum ChannelFlags : uint32_t { kWantsAnswer = 1, kAnswered = 2, kInRow = 4 };
+constexpr int kOrderShift = 3;
+constexpr uint32_t kUnread = 6;
 constexpr uint32_t kDeadEntry = 0xffffffffu;  // the send failed
 constexpr uint32_t kGapEntry = 0xfffffffeu;
 constexpr uint32_t kRingEntries = 31;
@@ -98,11 +98,12 @@ struct Channel {
     FarChannel* far;  // to another host (far_channels.h); null: by the rings
     Ring* out;
     Ring* in;
-    uint64_t written;      // entries: numbers go on beyond the 32 bits that an entry holds
-    uint64_t debt_told;    // how much of this rank's waiting it has heard of (waits.h)
-    uint64_t debt_heard;   // how much this rank had waited when it heard of that one last,
-    uint64_t heard_at;     // and when that was: the end of the call, in real ticks
-    uint64_t low;          // all entries of `in` up to this number are taken
+    const ArrivalLine* arrivals;  // the other one's, or null
+    uint64_t written;             // entries: numbers go on beyond the 32 bits that an entry holds
+    uint64_t debt_told;           // how much of this rank's waiting it has heard of (waits.h)
+    uint64_t debt_heard;          // how much this rank had waited when it heard of that one last,
+    uint64_t heard_at;            // and when that was: the end of the call, in real ticks
+    uint64_t low;                 // all entries of `in` up to this number are taken
     uint64_t suspect;      // out of step: the last entry whose message may have been received
     Gap gap;               // messages to it that have no entry, and no gap tells so yet
     uint32_t sent;         // messages to it
@@ -123,6 +124,9 @@ struct Channel {
     uint32_t doubts;        // and of g_doubts
     bool in_step;           // `received` counts like the sender
     std::atomic<uint32_t> lock;
+    Missing unread;          // messages received whose entries were not looked at: see leave_unread
+    Missing row;             // the last entries written were so many of one kind
+    uint32_t usual_send;     // ticks of a send that may wait, while its receiver was there
     Posted posted[kPosted];  // in the order of posting
     // Messages from it whose entries were given up; less than nothing: received, while the gap that
     // will tell of them is not there yet.
@@ -140,6 +144,8 @@ extern Channel** g_channels
 extern Channel* g_first_channel __attribute__((visibility("hidden")));
 extern uint32_t g_channel_count __attribute__((visibility("hidden")));
 extern Channel g_no_channel __attribute__((visibility("hidden")));
+// This process's own; null: there is no channel to a rank of the node yet, or no room.
+extern ArrivalLine* g_own_arrivals __attribute__((visibility("hidden")));
 
 // In MPI_Init: the table of channels. False when there is no memory.
 bool open_channels(uint32_t world_size);
@@ -211,6 +217,12 @@ inline void doubt_entries() { __atomic_fetch_add(&g_doubts, 1, __ATOMIC_RELAXED)
 // before. A tag of MPI_ANY_TAG is one that is not known yet.
 ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t ticket);
 
+// The same when what its sender said is of no interest: the entry is not looked at, which leaves
+// its line to the sender. False, without effect: take() is to be called instead, as for every
+// message after kUnread such. For receives that were not posted before; not where several threads
+// may be in MPI at a time.
+bool leave_unread(Channel* channel, uint32_t comm, int tag);
+
 // The receive is complete: what its sender said; false when that is not known. `guessed` is set
 // when it may have been about another message.
 bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* said, bool* guessed);
@@ -221,7 +233,7 @@ inline ChannelEntry* entry_at(Ring* ring, uint64_t number) {
 
 // The entry that its next message will have, most likely.
 inline const void* next_entry(const Channel* channel) {
-    return entry_at(channel->in, channel->low + 1);
+    return entry_at(channel->in, channel->low + static_cast<uint32_t>(channel->unread.count) + 1);
 }
 
 // Whether an entry from it may want an answer that is not taken yet. Asked before a receive looks

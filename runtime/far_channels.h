@@ -72,13 +72,13 @@ struct FarChannel {
 };
 
 // In letters: the question that one asks or answers, 0 for none.
-inline uint32_t question_of(const ChannelEntry& letter) { return letter.answer_path; }
+inline uint32_t question_of(const ChannelEntry& letter) { return letter.answer.path; }
 inline uint32_t next_question(FarChannel* far) {
     if (++far->questions == 0) far->questions = 1;
     return far->questions;
 }
 inline void set_question(ChannelEntry* letter, uint32_t question) {
-    letter->answer_path = question;
+    letter->answer.path = question;
 }
 
 // A message is about to be sent: what its time has to say of it goes into the entry. False: nothing

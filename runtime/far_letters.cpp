@@ -26,10 +26,10 @@ constexpr uint32_t kNoteLetter = kGapEntry;
 
 // On the way a letter has the times of the reference clock. Fields that answers use on a node hold
 // when the next one may come, and how many letters of the other direction have arrived.
-void set_next(ChannelEntry* letter, uint64_t reference) { letter->answer_real = reference; }
-uint64_t next_of(const ChannelEntry& letter) { return letter.answer_real; }
-void set_received(ChannelEntry* letter, uint32_t count) { letter->answer_lost = count; }
-uint32_t received_of(const ChannelEntry& letter) { return letter.answer_lost; }
+void set_next(ChannelEntry* letter, uint64_t reference) { letter->answer.real = reference; }
+uint64_t next_of(const ChannelEntry& letter) { return letter.answer.real; }
+void set_received(ChannelEntry* letter, uint32_t count) { letter->answer.lost = count; }
+uint32_t received_of(const ChannelEntry& letter) { return letter.answer.lost; }
 
 Moment to_reference(Moment said) {
     said.at = {g_clock.to_reference(said.at.real), g_clock.to_reference(said.at.virt)};
@@ -47,19 +47,19 @@ ChannelEntry letter_with(const FarNote& note) {
     letter.tag = static_cast<int32_t>(uint32_t{note.loss} << 24 | uint32_t{note.shift} << 16 |
                                       uint32_t{note.call});
     letter.order = note.number;
-    letter.answer_real = note.id;
-    letter.answer_path = note.telling;
+    letter.answer.real = note.id;
+    letter.answer.path = note.telling;
     return letter;
 }
 FarNote note_in(const ChannelEntry& letter) {
     const auto both = static_cast<uint32_t>(letter.tag);
     return {to_own(letter.said),
-            letter.answer_real,
+            letter.answer.real,
             letter.order,
             static_cast<uint16_t>(both),
             static_cast<uint8_t>(both >> 16),
             static_cast<uint8_t>(both >> 24),
-            letter.answer_path};
+            letter.answer.path};
 }
 
 struct Outgoing {

@@ -198,6 +198,7 @@ void finish_opening_waits() {
     if (open_channels(static_cast<uint32_t>(g_process.header->world_size))) {
         g_process.header->flags |= kFileWaits;
     }
+    open_message_waits();
     if (far) open_far_meetings();
 }
 
@@ -425,6 +426,7 @@ bool Waiting::settle_times(Call* call, bool blocked) {
     const uint64_t end = earlier(later(virt, arrival_), left_);
     const Ending ending = ending_at(entered_, end, decisive_.said.at.virt);
     call->ticks = ending.virt - entered_.virt;
+    sync_ = ending.sync;
     book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, ending.sync, decisive_.level);
     if (unknown_ != 0) take_unknown_debt(call, beyond(elapsed, ending.sync));
     if (open_ && ending.sync != 0 && call->part->wait != 0) {

@@ -41,6 +41,8 @@ enum class WaitKind : uint8_t { kLateSender, kLateReceiver, kCollective, kLateTa
 // none, or is alone on the node.
 void open_waits(int world_size);
 void finish_opening_waits();
+// Of these the messages between ranks (waits_messages.cpp).
+void open_message_waits();
 
 // Somebody is told of the thread's work again: from now on only what it did since the last time
 // counts. `told` is the round that they heard of last. After start(), before moment_of().
@@ -117,6 +119,8 @@ class Waiting {
     }
     // Its senders' times say that all its messages were there when it began, however long it took:
     // with caches that have forgotten MPI, tens of microseconds.
+    // After settle(): what it waited.
+    uint64_t sync() const { return sync_; }
     bool found_all() const {
         return messages_ != 0 && meetings_ + unknown_ + guessed_ == 0 &&
                estimated_channel_ == nullptr && until_ == entered_.real;
@@ -146,6 +150,7 @@ class Waiting {
     Partner last_;        // of the messages, the one that was sent last: with last_channel_
     Channel* last_channel_ = nullptr;
     uint64_t last_bytes_;
+    uint64_t sync_ = 0;
     uint64_t found_ticks_ = 0;  // what its messages cost when they are there
     uint32_t messages_ = 0;
     uint32_t meetings_ = 0;

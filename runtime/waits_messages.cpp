@@ -1,13 +1,17 @@
 // The wait analysis of messages between two ranks: what wrappers and requests say and hear.
 #include "runtime/eager_limits.h"
 #include "runtime/far_letters.h"
+#include "runtime/late_receivers.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/order.h"
+#include "runtime/series.h"
 #include "runtime/waits.h"
 
 namespace dwell {
 
 namespace {
+
+DWELL_CALL_DATA Series g_series;
 
 constexpr int kMostAnswered = 64;  // channels that a receive from any source looks at
 
@@ -72,16 +76,6 @@ void add_received(Waiting* waiting, const Way& way, int tag, uint32_t ticket, ui
     add_heard(waiting, hear_on(way, tag, ticket), bytes);
 }
 
-// A send that had to meet its receiver. No answer: the receiver was there before.
-void add_sent(Waiting* waiting, const Announced& announced, uint32_t peer) {
-    Moment answer;
-    if (announced.entry == nullptr) {
-        waiting->add_unknown();
-    } else if (answer_of(announced, &answer)) {
-        waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
-    }
-}
-
 // Its receiver is on another host, and has said when it came, if the letter about the message asked
 // for that.
 __attribute__((noinline)) void add_sent_far(Waiting* waiting, Channel* channel, uint32_t question,
@@ -114,25 +108,21 @@ __attribute__((noinline)) uint32_t say_far(Call* call, const Way& way, int tag, 
     return question_of(entry);
 }
 
-Announced say(Call* call, const Way& way, int tag, bool meets) {
+Announced say(Call* call, const Way& way, int tag, SendMode mode, uint64_t bytes) {
+    const bool meets = is_meeting(way.channel, mode, bytes);
     if (way.channel->far != nullptr) {
         return {nullptr, say_far(call, way, tag, meets)};
     }
+    const bool asks = meets && asks_in_entry(mode, bytes);
     begin_round(call, &way.channel->work_told);
     Moment said = moment_of(call);
     add_debt(call->thread, &way.channel->debt_told, &said);
     said.at.real = now_ticks();
-    const Announced announced = announce(way.channel, said, way.comm, tag, meets);
+    const Announced announced = announce(way.channel, said, way.comm, tag, asks);
     begin_work(call, time_of_writing(way.channel));
     if (g_process.preserve_order) [[unlikely]]
         wake(call, way.peer, way.comm, tag);
     return announced;
-}
-
-// Whether the send may wait for its receiver.
-bool is_meeting(const Channel* channel, SendMode mode, uint64_t bytes) {
-    const uint64_t limit = channel->far != nullptr ? g_eager_limits.hosts : g_eager_limits.copied;
-    return mode == kSynchronousSend || (mode == kStandardSend && bytes > limit);
 }
 
 // Its receiver is on another host.
@@ -150,8 +140,10 @@ bool had_to_meet(const Told& told, uint64_t bytes) {
 void add_told(Waiting* waiting, const Told& told) {
     if (told.channel->far != nullptr) {
         add_sent_far(waiting, told.channel, told.announced.number, told.peer);
+    } else if (asks_in_entry(told.mode, told.bytes)) {
+        add_asked(waiting, told.announced, told.peer);
     } else {
-        add_sent(waiting, told.announced, told.peer);
+        add_kept(waiting, told.channel, told.peer);
     }
 }
 
@@ -221,16 +213,22 @@ void meet_any(Call* call, int tag, MPI_Comm comm) {
 
 }  // namespace
 
+void open_message_waits() {
+    g_series.open(g_process.header->ticks_per_second);
+    open_late_receivers(g_process.header->ticks_per_second);
+}
+
 Told tell(Call* call, int dest, int tag, MPI_Comm comm, MPI_Datatype type, int count,
           SendMode mode) {
     const Way way = look_up(call, comm, dest);
     if (way.channel == nullptr) return {};
     const uint64_t bytes = known_bytes(call->thread, type, count);
-    const bool meets = is_meeting(way.channel, mode, bytes);
-    return {say(call, way, tag, meets), way.channel, way.peer, way.comm, bytes, mode, meets};
+    return {say(call, way, tag, mode, bytes),    way.channel, way.peer, way.comm, bytes, mode,
+            is_meeting(way.channel, mode, bytes)};
 }
 
 void meet(Call* call, int source, int tag, MPI_Comm comm) {
+    say_arrival(call);
     if (source < 0) {
         if (g_process.preserve_order) {
             say_waiting(call);
@@ -245,19 +243,35 @@ void meet(Call* call, int source, int tag, MPI_Comm comm) {
         say_receiving(call, way.peer, way.comm, tag, 0);
         begin_work(call, now_ticks());
     }
-    if (way.channel->far == nullptr) call->ahead = next_entry(way.channel);
+    if (way.channel->far == nullptr && !g_series.is_on(way.channel)) {
+        call->ahead = next_entry(way.channel);
+    }
     answer_waiting(call, way, tag, 0);
 }
 
 bool settle_send(Call* call, const Told& told, uint64_t bytes, bool blocked) {
     if (told.channel == nullptr) return false;
     if (!had_to_meet(told, bytes) || !blocked) return true;
+    const bool may_be_kept = told.channel->far == nullptr && !asks_in_entry(told.mode, told.bytes);
+    if (may_be_kept && took_usual_send(told.channel, call->ticks)) return true;
     Waiting waiting(call);
     add_told(&waiting, told);
-    return waiting.settle(call, blocked);
+    const bool known = waiting.settle(call, blocked);
+    if (may_be_kept && waiting.sync() == 0) learn_usual_send(told.channel, call->ticks);
+    return known;
 }
 
 namespace {
+
+// One of a series whose entry was not looked at.
+void settle_unread(Call* call, uint32_t peer, bool* blocked) {
+    uint64_t sync = 0;
+    g_series.pass(call->end_ticks, &call->ticks, &sync);
+    if (sync == 0) *blocked = false;
+    book_wait(call, WaitKind::kLateSender, peer, g_series.said(), sync);
+    call->thread->slow_ticks = call->slow_ticks + settled_ticks() - call->end_ticks;
+}
+
 bool settle_received(Call* call, Waiting* waiting, bool* blocked) {
     const bool known = waiting->settle(call, *blocked);
     if (waiting->found_all()) *blocked = false;
@@ -269,10 +283,28 @@ bool settle_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* sta
                     bool* blocked) {
     if (!waits_are_open()) return false;
     if (source == MPI_PROC_NULL || status->MPI_SOURCE < 0) return true;
+    const Way way = way_to(call->thread, comm, status->MPI_SOURCE);
+    const SeriesKind kind{way.channel, call->part, way.comm, status->MPI_TAG};
+    if (g_series.may_go_on(kind, call->start_ticks, call->end_ticks) &&
+        leave_unread(way.channel, way.comm, status->MPI_TAG)) {
+        settle_unread(call, way.peer, blocked);
+        return true;
+    }
+    const uint64_t bytes = bytes_of(status);
     Waiting waiting(call);
-    add_received(&waiting, way_to(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG, 0,
-                 bytes_of(status));
-    return settle_received(call, &waiting, blocked);
+    if (way.channel == nullptr || way.channel->far != nullptr || g_process.concurrent ||
+        g_process.preserve_order || bytes > g_eager_limits.node) {
+        add_received(&waiting, way, status->MPI_TAG, 0, bytes);
+        return settle_received(call, &waiting, blocked);
+    }
+    const Heard heard = hear_on(way, status->MPI_TAG, 0);
+    add_heard(&waiting, heard, bytes);
+    const bool known = settle_received(call, &waiting, blocked);
+    if (known && !heard.guessed) {
+        g_series.look(kind, heard.said, call->start_ticks, call->end_ticks, call->ticks,
+                      waiting.sync());
+    }
+    return known;
 }
 
 void settle_failed_receive(Call* call, int error, MPI_Comm comm, int source,
@@ -350,9 +382,8 @@ void tell_start(Call* call, int count, const MPI_Request* requests) {
         Channel* channel = channel_with(call->thread, request.peer);
         if (request.comm == 0 || channel == nullptr) continue;
         if (request.kind == kSendRequest) {
-            const Announced announced =
-                say(call, {channel, request.peer, request.comm}, request.tag,
-                    is_meeting(channel, request.mode, request.bytes));
+            const Announced announced = say(call, {channel, request.peer, request.comm},
+                                            request.tag, request.mode, request.bytes);
             set_message(found, announced.entry, announced.number);
         } else if (request.kind == kReceiveRequest) {
             const uint32_t ticket = post(channel, request.comm, request.tag);
@@ -373,6 +404,7 @@ void meet_request(Call* call, const Request& request) {
     if (request.kind != kReceiveRequest || request.ticket == 0 || request.peer == kNoPeer) return;
     Channel* channel = channel_with(call->thread, request.peer);
     if (channel == nullptr) return;
+    say_arrival(call);
     if (channel->far == nullptr) call->ahead = next_entry(channel);
     answer_waiting(call, {channel, request.peer, request.comm}, request.tag, request.ticket);
 }
@@ -381,7 +413,11 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
                     const MPI_Status* status) {
     if (request.kind == kSendRequest) {
         if (request.entry != nullptr && request.peer != kNoPeer) {
-            add_sent(waiting, {request.entry, request.number}, request.peer);
+            if (asks_in_entry(request.mode, request.bytes)) {
+                add_asked(waiting, {request.entry, request.number}, request.peer);
+            } else {
+                add_kept(waiting, g_channels[request.peer], request.peer);
+            }
         } else if (is_far_meeting(request)) {
             add_sent_far(waiting, g_channels[request.peer], request.number, request.peer);
         }

@@ -142,10 +142,10 @@ TEST_F(Channels, AnAnswerReachesTheSenderThatAskedForIt) {
     entry = find_entry(&b_, kWorld, 6, 0);
     ASSERT_NE(entry, nullptr);
     ASSERT_TRUE(wants_answer(entry));
-    answer(entry, {{5000, 5000 - (3u << kAnswerShift)}, 44, kNoPeer, 0, 0});
+    answer(entry, {{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0});
     ASSERT_TRUE(answer_of(asks, &answered));
     EXPECT_EQ(answered.at.real, 5000u);
-    EXPECT_EQ(answered.at.virt, 5000u - (3u << kAnswerShift));
+    EXPECT_EQ(answered.at.virt, 5000u - (3u << kLostShift));
     EXPECT_EQ(answered.path, 44u);
     answer(entry, {{6000, 6000}, 45, kNoPeer, 0, 0});  // a later one replaces it
     ASSERT_TRUE(answer_of(asks, &answered));

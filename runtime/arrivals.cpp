@@ -1,0 +1,55 @@
+#include "runtime/arrivals.h"
+
+#include "runtime/path_hash.h"
+#include "runtime/shared_words.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr uint64_t kArrivalKey = 0x61727269;
+constexpr uint32_t kLinesOfPage = kExchangePage / sizeof(ArrivalLine);
+
+}  // namespace
+
+ArrivalLine* find_arrivals(uint32_t world_rank) {
+    void* page = find_or_make_pages(mix_path(kArrivalKey, world_rank / kLinesOfPage), 1);
+    return page != nullptr ? static_cast<ArrivalLine*>(page) + world_rank % kLinesOfPage : nullptr;
+}
+
+void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent) {
+    uint64_t version = __atomic_load_n(&line->version, __ATOMIC_RELAXED);
+    if (concurrent) [[unlikely]] {
+        // Who comes second leaves it to the first: that one came at about the same time.
+        if ((version & 1) != 0 ||
+            !__atomic_compare_exchange_n(&line->version, &version, version + 1, false,
+                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            return;
+        }
+    } else {
+        __atomic_store_n(&line->version, version + 1, __ATOMIC_RELAXED);
+    }
+    write_words(&line->last[version / 2 % kArrivals], arrival);
+    __atomic_store_n(&line->version, version + 2, __ATOMIC_RELEASE);
+}
+
+bool last_arrival(const ArrivalLine* line, uint64_t until, Arrival* arrival) {
+    constexpr int kTries = 4;
+    for (int i = 0; i < kTries; ++i) {
+        const uint64_t version = __atomic_load_n(&line->version, __ATOMIC_ACQUIRE);
+        Arrival copies[kArrivals];
+        for (uint32_t k = 0; k < kArrivals; ++k) read_words(&line->last[k], &copies[k]);
+        if ((version & 1) != 0 || version != __atomic_load_n(&line->version, __ATOMIC_RELAXED)) {
+            continue;
+        }
+        const uint64_t written = version / 2;
+        for (uint64_t back = 1; back <= kArrivals && back <= written; ++back) {
+            *arrival = copies[(written - back) % kArrivals];
+            if (arrival->real < until) return true;
+        }
+        return false;
+    }
+    return false;
+}
+
+}  // namespace dwell

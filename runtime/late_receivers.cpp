@@ -1,0 +1,74 @@
+#include "runtime/late_receivers.h"
+
+#include "runtime/eager_limits.h"
+
+namespace dwell {
+
+namespace {
+
+// From which on others may notice that they waited for a receive: then what the thread did since
+// its last call is what it did since it told of itself last.
+constexpr uint64_t kNoticed_ns = 10'000;
+DWELL_CALL_DATA uint64_t g_noticed_ticks = 0;
+// What took longer was kept by something else that is not known.
+constexpr uint64_t kMostUsual_ns = 4000;
+DWELL_CALL_DATA uint64_t g_most_usual_ticks = 0;
+
+}  // namespace
+
+void open_late_receivers(uint64_t ticks_per_second) {
+    g_noticed_ticks = kNoticed_ns * ticks_per_second / 1'000'000'000u;
+    g_most_usual_ticks = kMostUsual_ns * ticks_per_second / 1'000'000'000u;
+}
+
+bool is_meeting(const Channel* channel, SendMode mode, uint64_t bytes) {
+    const uint64_t limit = channel->far != nullptr ? g_eager_limits.hosts : g_eager_limits.copied;
+    return mode == kSynchronousSend || (mode == kStandardSend && bytes > limit);
+}
+
+bool asks_in_entry(SendMode mode, uint64_t bytes) {
+    return mode == kSynchronousSend || bytes > g_eager_limits.node;
+}
+
+void say_arrival(Call* call) {
+    if (g_own_arrivals == nullptr) return;
+    if (call->start_ticks - call->thread->last_ticks > g_noticed_ticks) [[unlikely]]
+        begin_round(call, &call->thread->blame.arrivals_told);
+    write_arrival(g_own_arrivals, arrival_of(moment_of(call)), g_process.concurrent);
+    begin_work(call, now_ticks());
+}
+
+// No answer: the receiver was there before.
+void add_asked(Waiting* waiting, const Announced& announced, uint32_t peer) {
+    Moment answer;
+    if (announced.entry == nullptr) {
+        waiting->add_unknown();
+    } else if (answer_of(announced, &answer)) {
+        waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
+    }
+}
+
+void add_kept(Waiting* waiting, const Channel* channel, uint32_t peer) {
+    Arrival arrival;
+    if (channel->arrivals == nullptr) {
+        waiting->add_unknown();
+    } else if (last_arrival(channel->arrivals, waiting->left(), &arrival) &&
+               arrival.real > waiting->entered().real) {
+        waiting->add_meeting(WaitKind::kLateReceiver, peer, moment_of_arrival(arrival));
+    }
+}
+
+bool took_usual_send(Channel* channel, uint64_t ticks) {
+    uint32_t* usual = &channel->usual_send;
+    if (ticks > *usual + *usual / 2) return false;
+    *usual -= *usual / 256;
+    return true;
+}
+
+void learn_usual_send(Channel* channel, uint64_t ticks) {
+    if (ticks > g_most_usual_ticks) return;
+    channel->usual_send = static_cast<uint32_t>(
+        channel->usual_send == 0 ? ticks : (3 * uint64_t{channel->usual_send} + ticks) / 4);
+}
+
+}  // namespace dwell
