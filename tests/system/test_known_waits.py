@@ -20,7 +20,8 @@ ALLOWED_S = 100e-6  # a call, or 2 %
 LATE_SENDER = {"recv": "MPI_Recv", "recv_large": "MPI_Recv", "recv_any": "MPI_Recv",
                "wait_recv": "MPI_Wait", "waitall": "MPI_Waitall", "sendrecv": "MPI_Sendrecv",
                "found": "MPI_Recv", "wait_persistent": "MPI_Wait"}
-LATE_RECEIVER = {"ssend": "MPI_Ssend", "send_large": "MPI_Send", "wait_issend": "MPI_Wait"}
+LATE_RECEIVER = {"ssend": "MPI_Ssend", "send_kept": "MPI_Send", "wait_kept": "MPI_Wait",
+                 "send_large": "MPI_Send", "wait_issend": "MPI_Wait"}
 
 
 def stamps(path):

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { kTimes = 100, kLate_us = 3000, kLarge = 200000 };
+enum { kTimes = 100, kLate_us = 3000, kKept = 1280, kLarge = 200000 };
 static FILE* told;
 static int rank, size;
 static char out[kLarge], in[kLarge], other[kLarge];
@@ -69,6 +69,19 @@ static void one_round(void) {
         be_late("ssend"), receive(8);
     else
         stamp("ssend"), MPI_Ssend(out, 8, MPI_BYTE, 1, 3, world); /* @ssend */
+    meet(); /* one that MPI may leave where it is until the receiver takes it */
+    if (!first)
+        be_late("send_kept"), receive(kKept);
+    else
+        stamp("send_kept"), MPI_Send(out, kKept, MPI_BYTE, 1, 3, world); /* @send_kept */
+    meet();
+    if (!first) {
+        be_late("wait_kept"), receive(kKept);
+    } else {
+        MPI_Isend(out, kKept, MPI_BYTE, 1, 3, world, requests);
+        stamp("wait_kept");
+        MPI_Wait(requests, MPI_STATUS_IGNORE); /* @wait_kept */
+    }
     meet();
     if (!first)
         be_late("send_large"), receive(kLarge);

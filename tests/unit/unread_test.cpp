@@ -1,0 +1,334 @@
+// Entries that receivers leave unread (channels.h), what one of a series is taken to be like
+// (series.h), and when receivers say that they came (arrivals.h).
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <random>
+#include <thread>
+
+#include "runtime/late_receivers.h"
+#include "runtime/series.h"
+#include "tests/unit/channel_pair.h"
+
+namespace dwell {
+namespace {
+
+class Unread : public ChannelPair {
+  protected:
+    void exchange(uint32_t first, uint32_t last) {
+        for (uint32_t id = first; id <= last; ++id) {
+            send(id, 5);
+            ASSERT_EQ(receive(5), id);
+        }
+    }
+};
+
+TEST_F(Unread, TheNextThatIsReadIsItsOwn) {
+    uint32_t id = 0;
+    for (uint32_t round = 0; round < 200; ++round) {
+        for (uint32_t k = 0; k < round % (kUnread + 1); ++k) {
+            send(++id, 5);
+            EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+        }
+        send(++id, 5);
+        EXPECT_EQ(receive(5), id);
+        EXPECT_EQ(b_.received, id);
+    }
+}
+
+TEST_F(Unread, NoMoreThanAFewAtATime) {
+    for (uint32_t k = 0; k < kUnread; ++k) {
+        send(k + 1, 5);
+        EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    }
+    send(kUnread + 1, 5);
+    EXPECT_FALSE(leave_unread(&b_, kWorld, 5));
+    EXPECT_EQ(receive(5), kUnread + 1);
+    send(kUnread + 2, 5);
+    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    EXPECT_FALSE(leave_unread(&b_, kWorld, 6));
+    EXPECT_FALSE(leave_unread(&b_, kOther, 5));
+}
+
+// The sender tells where entries of another kind lie between: then they are looked at one by one.
+TEST_F(Unread, AmongMessagesOfOtherTags) {
+    exchange(1, 20);
+    send(21, 5);
+    send(22, 6);
+    send(23, 5);
+    send(24, 5);
+    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));  // 21
+    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));  // 23
+    EXPECT_EQ(receive(5), 24u);
+    EXPECT_EQ(receive(6), 22u);
+    exchange(25, 60);
+}
+
+TEST_F(Unread, ProbesAndPostedReceivesFindTheRightOne) {
+    exchange(1, 20);
+    send(21, 5);
+    send(22, 5);
+    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    const ChannelEntry* entry = find_entry(&b_, kWorld, 5, 0);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_EQ(entry->said.path, 22u);
+    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    const uint32_t ticket = post(&b_, kWorld, 5);
+    send(23, 5);
+    send(24, 5);
+    // The posted one's is 23: which of them comes next is not known without a look.
+    EXPECT_FALSE(leave_unread(&b_, kWorld, 5));
+    EXPECT_EQ(receive(5), 24u);
+    EXPECT_EQ(receive(5, kWorld, ticket), 23u);
+}
+
+TEST_F(Unread, NotWhereTheChannelMayBeOutOfStep) {
+    exchange(1, 20);
+    send(21, 5);
+    doubt_entries();
+    EXPECT_FALSE(leave_unread(&b_, kWorld, 5));
+    EXPECT_EQ(receive(5), 21u);
+    EXPECT_TRUE(guessed_);
+    send(22, 5);
+    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    live_.paused_ticks += 1;
+    send(23, 5);
+    EXPECT_FALSE(leave_unread(&b_, kWorld, 5));
+}
+
+TEST_F(Unread, AFailedSendIsNotCountedAmongThem) {
+    exchange(1, 20);
+    send(21, 5);
+    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    withdraw(&a_, send(9999, 5));
+    send(22, 5);
+    send(23, 5);
+    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    EXPECT_EQ(receive(5), 23u);
+}
+
+// Messages received in the order of sending by tag, some of them unread. With a ring that has room
+// all that are looked at are known, and none is ever taken for another.
+TEST_F(Unread, RandomMessages) {
+    for (uint64_t seed = 1; seed <= 200; ++seed) {
+        start_anew();
+        std::mt19937_64 random(seed);
+        const size_t most_open = seed % 2 == 0 ? 4 : 60;
+        std::deque<uint32_t> open[2];
+        uint32_t id = 0;
+        int known = 0;
+        int unread = 0;
+        for (int step = 0; step < 5000; ++step) {
+            const int tag = random() % 32 == 0 ? 1 : 0;
+            const uint32_t oldest = std::min(open[0].empty() ? id : open[0].front(),
+                                             open[1].empty() ? id : open[1].front());
+            const bool has_room = most_open == 60 || id - oldest < 12;
+            if (random() % 2 == 0 && has_room && open[0].size() + open[1].size() < most_open) {
+                send(++id, tag);
+                open[tag].push_back(id);
+                continue;
+            }
+            if (open[tag].empty()) continue;
+            const uint32_t own = open[tag].front();
+            open[tag].pop_front();
+            if (random() % 4 != 0 && leave_unread(&b_, kWorld, tag)) {
+                ++unread;
+                continue;
+            }
+            const uint32_t got = receive(tag);
+            ASSERT_TRUE(got == own || (got == 0 && most_open > 4))
+                << got << " for " << own << ", seed " << seed << ", step " << step;
+            known += got != 0;
+        }
+        EXPECT_GT(known, most_open > 4 ? 20 : 500) << seed;
+        if (most_open == 4) {
+            EXPECT_GT(unread, 500) << seed;
+        }
+    }
+}
+
+class InSeries : public testing::Test {
+  protected:
+    static constexpr uint64_t kRate = 1'000'000'000;  // ticks are nanoseconds; 2000 are quick
+    void SetUp() override { series_.open(kRate); }
+    // The next message's call takes `real` and begins `gap` after the last; looked at, `virt` of it
+    // are virtual time and `sync` waiting. True when it need not be looked at.
+    bool next(uint64_t real, uint64_t virt, uint64_t sync, uint64_t gap = 100) {
+        const uint64_t start = now_ + gap;
+        now_ = start + real;
+        if (series_.may_go_on(kind_, start, now_)) {
+            ticks_ = real;
+            series_.pass(now_, &ticks_, &sync_);
+            sum_ += ticks_;
+            sync_sum_ += sync_;
+            return true;
+        }
+        series_.look(kind_, Moment{}, start, now_, virt, sync);
+        sum_ += virt;
+        sync_sum_ += sync;
+        return false;
+    }
+    Channel channels_[2]{};
+    CommPart parts_[2]{};
+    SeriesKind kind_{&channels_[0], &parts_[0], 1, 5};
+    Series series_;
+    uint64_t now_ = 1'000'000;
+    uint64_t ticks_ = 0;
+    uint64_t sync_ = 0;
+    uint64_t sum_ = 0;
+    uint64_t sync_sum_ = 0;
+};
+
+TEST_F(InSeries, EverySeventhIsLookedAt) {
+    int looked_at = 0;
+    for (int i = 0; i < 702; ++i) looked_at += !next(500, 400, 150);
+    EXPECT_EQ(looked_at, 2 + 100);
+    EXPECT_EQ(sum_, 702u * 400);
+    EXPECT_EQ(sync_sum_, 702u * 150);
+}
+
+// What the sender said brings the clock to the true time, however wrong it was: each takes its part
+// of that from then on. Here each takes 400 in truth, and the first two looked like 100.
+TEST_F(InSeries, WhatIsMissingIsMadeUpAndLearned) {
+    next(500, 100, 0);
+    next(500, 100, 0);
+    uint64_t truth = 200;
+    for (int i = 0; i < 700; ++i) {
+        truth += 400;
+        const uint64_t missing = truth - sum_;
+        next(500, missing, 0);
+    }
+    EXPECT_LE(truth - sum_, 6u * 400);
+    EXPECT_TRUE(next(500, 0, 0));
+    EXPECT_NEAR(static_cast<double>(ticks_), 400, 4);
+}
+
+TEST_F(InSeries, NoneTakesLongerThanItsCall) {
+    next(500, 400, 300);
+    next(500, 400, 300);
+    ASSERT_TRUE(next(120, 0, 0));
+    EXPECT_EQ(ticks_, 120u);
+    EXPECT_EQ(sync_, 120u);
+}
+
+TEST_F(InSeries, EndsWithALongCallAGapOrAnotherKind) {
+    const auto begin = [this] {
+        next(500, 400, 0, 5000);
+        next(500, 400, 0);
+        EXPECT_TRUE(next(500, 400, 0));
+    };
+    begin();
+    EXPECT_FALSE(next(2001, 400, 0));
+    begin();
+    EXPECT_FALSE(next(500, 400, 0, 2001));
+    for (int which = 0; which < 4; ++which) {
+        begin();
+        const SeriesKind other{&channels_[which == 0], &parts_[which == 1], which == 2 ? 2u : 1u,
+                               which == 3 ? 6 : 5};
+        EXPECT_FALSE(series_.may_go_on(other, now_ + 100, now_ + 200)) << which;
+        EXPECT_TRUE(series_.may_go_on(kind_, now_ + 100, now_ + 200)) << which;
+    }
+}
+
+class Arrivals : public testing::Test {
+  protected:
+    void come(uint64_t real) {
+        write_arrival(&line_, {real, static_cast<uint32_t>(real), static_cast<uint32_t>(real + 7)},
+                      false);
+    }
+    // 0: not known.
+    uint64_t before(uint64_t until) {
+        Arrival arrival;
+        return last_arrival(&line_, until, &arrival) ? arrival.real : 0;
+    }
+    ArrivalLine line_{};
+};
+
+TEST_F(Arrivals, TheLastOneBeforeTheEndCounts) {
+    EXPECT_EQ(before(1000), 0u);
+    come(100);
+    EXPECT_EQ(before(1000), 100u);
+    EXPECT_EQ(before(100), 0u);
+    come(200);
+    come(300);
+    EXPECT_EQ(before(1000), 300u);
+    EXPECT_EQ(before(300), 200u);
+    EXPECT_EQ(before(150), 100u);
+    come(400);  // the first is forgotten
+    EXPECT_EQ(before(150), 0u);
+    EXPECT_EQ(before(400), 300u);
+}
+
+TEST_F(Arrivals, TellVirtualTimeAndPath) {
+    const Moment said{{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0};
+    write_arrival(&line_, arrival_of(said), false);
+    Arrival arrival;
+    ASSERT_TRUE(last_arrival(&line_, UINT64_MAX, &arrival));
+    const Moment heard = moment_of_arrival(arrival);
+    EXPECT_EQ(heard.at.real, 5000u);
+    EXPECT_EQ(heard.at.virt, 5000u - (3u << kLostShift));
+    EXPECT_EQ(heard.path, 44u);
+    EXPECT_EQ(heard.cause_peer, kNoPeer);
+}
+
+TEST_F(Arrivals, ALineThatIsBeingWrittenSaysNothing) {
+    come(100);
+    line_.version += 1;
+    EXPECT_EQ(before(1000), 0u);
+    write_arrival(&line_, {200, 0, 0}, true);  // another thread's: left to the first one
+    line_.version += 1;
+    EXPECT_EQ(line_.version, 4u);
+}
+
+TEST_F(Arrivals, AreWholeWhileOthersAreWritten) {
+    std::atomic<bool> stop{false};
+    std::thread writer([&] {
+        for (uint64_t real = 1; !stop.load(std::memory_order_relaxed); ++real) come(real);
+    });
+    uint64_t last = 0;
+    int known = 0;
+    for (int i = 0; i < 200'000; ++i) {
+        Arrival arrival;
+        if (!last_arrival(&line_, UINT64_MAX, &arrival)) continue;
+        ++known;
+        EXPECT_GE(arrival.real, last);
+        EXPECT_EQ(arrival.lost, static_cast<uint32_t>(arrival.real));
+        EXPECT_EQ(arrival.path, static_cast<uint32_t>(arrival.real + 7));
+        last = arrival.real;
+    }
+    stop.store(true);
+    writer.join();
+    EXPECT_GT(known, 0);
+}
+
+class UsualSends : public testing::Test {
+  protected:
+    void SetUp() override { open_late_receivers(1'000'000'000); }  // ticks are nanoseconds
+    Channel channel_{};
+};
+
+TEST_F(UsualSends, AreKnownOnceTheReceiverWasThere) {
+    EXPECT_FALSE(took_usual_send(&channel_, 1000));
+    learn_usual_send(&channel_, 1000);
+    EXPECT_TRUE(took_usual_send(&channel_, 1400));
+    EXPECT_FALSE(took_usual_send(&channel_, 1600));
+}
+
+TEST_F(UsualSends, WhatTookLongForAnotherReasonIsNotLearned) {
+    learn_usual_send(&channel_, 50'000'000);
+    EXPECT_FALSE(took_usual_send(&channel_, 1000));
+}
+
+TEST_F(UsualSends, AreLookedAtAgainNowAndThen) {
+    learn_usual_send(&channel_, 1000);
+    int unseen = 0;
+    while (took_usual_send(&channel_, 1000)) {
+        ASSERT_LT(++unseen, 1000);
+    }
+    EXPECT_GT(unseen, 50);
+}
+
+}  // namespace
+}  // namespace dwell
