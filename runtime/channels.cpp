@@ -13,7 +13,6 @@ namespace dwell {
 DWELL_CALL_DATA Channel** g_channels = nullptr;
 Channel* g_first_channel = nullptr;
 DWELL_CALL_DATA uint32_t g_channel_count = 0;
-DWELL_CALL_DATA ArrivalLine* g_own_arrivals = nullptr;
 Channel g_no_channel;
 DWELL_CALL_DATA uint32_t g_doubts = 0;
 
@@ -470,7 +469,6 @@ Channel* find_channel(Thread* thread, uint32_t peer) {
                 if (own == peer) made->in = made->out;
                 made->in_step = true;  // if nothing was paused until now
                 made->arrivals = find_arrivals(peer);
-                if (g_own_arrivals == nullptr) g_own_arrivals = find_arrivals(own);
                 made->next = g_first_channel;
                 __atomic_store_n(&g_first_channel, made, __ATOMIC_RELEASE);
             }

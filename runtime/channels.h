@@ -144,8 +144,6 @@ extern Channel** g_channels
 extern Channel* g_first_channel __attribute__((visibility("hidden")));
 extern uint32_t g_channel_count __attribute__((visibility("hidden")));
 extern Channel g_no_channel __attribute__((visibility("hidden")));
-// This process's own; null: there is no channel to a rank of the node yet, or no room.
-extern ArrivalLine* g_own_arrivals __attribute__((visibility("hidden")));
 
 // In MPI_Init: the table of channels. False when there is no memory.
 bool open_channels(uint32_t world_size);

@@ -13,12 +13,16 @@ DWELL_CALL_DATA uint64_t g_noticed_ticks = 0;
 // What took longer was kept by something else that is not known.
 constexpr uint64_t kMostUsual_ns = 4000;
 DWELL_CALL_DATA uint64_t g_most_usual_ticks = 0;
+DWELL_CALL_DATA ArrivalLine* g_own_arrivals = nullptr;  // null: no exchange, or no room
 
 }  // namespace
 
 void open_late_receivers(uint64_t ticks_per_second) {
     g_noticed_ticks = kNoticed_ns * ticks_per_second / 1'000'000'000u;
     g_most_usual_ticks = kMostUsual_ns * ticks_per_second / 1'000'000'000u;
+    if (exchange_is_open()) {
+        g_own_arrivals = find_arrivals(static_cast<uint32_t>(g_process.header->rank));
+    }
 }
 
 bool is_meeting(const Channel* channel, SendMode mode, uint64_t bytes) {
