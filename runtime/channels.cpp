@@ -1,12 +1,14 @@
 #include "runtime/channels.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "runtime/far_letters.h"
 #include "runtime/mpi_api.h"
 #include "runtime/path_hash.h"
 #include "runtime/shared_words.h"
+#include "runtime/turns.h"
 
 namespace dwell {
 
@@ -24,8 +26,6 @@ constexpr uint32_t kPublishEvery = 8;   // entries that the receiver frees at on
 
 uint32_t order_of(const ChannelEntry* entry) { return entry->order >> kOrderShift; }
 
-// a comes before b, where both wrap around.
-bool is_before(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
 bool is_order_before(uint32_t a, uint32_t b) {
     return is_before(a << kOrderShift, b << kOrderShift);
 }
@@ -48,7 +48,8 @@ bool may_be_out_of_step(const Channel* channel) {
 // Its next receive gets the first entry of its kind that is there or will be.
 bool is_plain(const Channel* channel) {
     return channel->in_step && channel->taken == 0 && channel->lost_count == 0 &&
-           channel->posted_count == 0 && channel->ahead == 0 && !may_be_out_of_step(channel);
+           channel->posted_count == 0 && channel->placeless == 0 && channel->ahead == 0 &&
+           !may_be_out_of_step(channel);
 }
 
 bool is_taken(const Channel* channel, uint64_t number) {
@@ -155,7 +156,7 @@ uint64_t last_written(const Channel* channel) {
 
 // After a pause: what was sent before it ended may have been received meanwhile.
 void give_up_paused(Channel* channel) {
-    channel->posted_count = channel->freed_count = 0;
+    keep_freed(channel);
     for (uint32_t i = 0; i < kRingEntries; ++i) {
         ChannelEntry* entry = written_entry(channel->in, channel->low + 1);
         if (entry == nullptr) return;
@@ -173,6 +174,7 @@ DWELL_COLD void fall_out_of_step(Channel* channel, uint32_t doubts) {
     channel->lost_count = channel->ahead = 0;
     channel->forgiven = __atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE);
     if (paused) give_up_paused(channel);
+    add_freed_anywhere(channel);
     const uint64_t last = last_written(channel);
     for (uint64_t number = channel->low + 1; number <= last; ++number) {
         ChannelEntry* entry = entry_at(channel->in, number);
@@ -197,6 +199,8 @@ class Search {
         while (before_ < channel->posted_count && channel->posted[before_].ticket != ticket) {
             ++before_;
         }
+        if (channel->freed_count != 0) [[unlikely]]
+            memset(claims_, 0, sizeof claims_);
     }
 
     // The entry, or null: then missing() may tell where the message was counted instead.
@@ -222,6 +226,21 @@ class Search {
         }
         return nullptr;
     }
+    // Where it is not certain that the entry that was found is the own one: the newest, or null
+    // when the own one may be missing.
+    DWELL_COLD ChannelEntry* newest_instead() {
+        const uint64_t number = number_;
+        if (number == 0 || may_be_missing()) return nullptr;
+        ChannelEntry* newest = find_newest();
+        number_ = number;
+        return newest;
+    }
+    // Receives without a place may be before it.
+    bool is_uncertain(uint32_t ticket) const {
+        return channel_->placeless != 0 && before_ == channel_->posted_count &&
+               (ticket == 0 || ticket != channel_->placeless_next);
+    }
+    uint32_t before() const { return before_; }
     uint64_t number() const { return number_; }
     bool is_missing() const { return missing_ != nullptr || others_ != nullptr; }
     void take_missing() {
@@ -233,6 +252,20 @@ class Search {
     }
 
   private:
+    bool may_be_missing() {
+        const uint64_t last = last_written(channel_);
+        for (uint64_t number = channel_->low + 1; number <= last; ++number) {
+            ChannelEntry* entry = entry_at(channel_->in, number);
+            if (is_taken(channel_, number) || !is_gap(entry)) continue;
+            Gap* gap = as_gap(entry);
+            meet_gap(channel_, gap);
+            if (gap->others != 0) return true;
+            for (const Missing& missing : gap->missing) {
+                if (missing.count != 0 && missing.comm == comm_ && missing.tag == tag_) return true;
+            }
+        }
+        return __atomic_load_n(&channel_->in->dropped, __ATOMIC_ACQUIRE) != channel_->accounted;
+    }
     DWELL_COLD ChannelEntry* find_newest() {
         for (uint64_t number = last_written(channel_); number > channel_->low; --number) {
             ChannelEntry* entry = entry_at(channel_->in, number);
@@ -249,7 +282,7 @@ class Search {
             const Posted& posted = channel_->posted[i];
             if ((claimed_ >> i & 1) != 0 || posted.comm != comm) continue;
             if (posted.tag != tag && posted.tag != MPI_ANY_TAG) continue;
-            claimed_ |= 1u << i;
+            if (posted.freed < 2 || ++claims_[i] == posted.freed) claimed_ |= 1u << i;
             return true;
         }
         return false;
@@ -280,8 +313,9 @@ class Search {
     Channel* channel_;
     uint32_t comm_;
     int tag_;
-    uint32_t before_ = 0;   // receives posted before
-    uint32_t claimed_ = 0;  // bit k: of posted k there is a message
+    uint32_t before_ = 0;       // receives posted before
+    uint32_t claimed_ = 0;      // bit k: of posted k there is a message
+    uint32_t claims_[kPosted];  // of those that are several, how many: only where some are freed
     uint64_t number_ = 0;
     Missing* missing_ = nullptr;
     uint64_t* others_ = nullptr;
@@ -298,8 +332,9 @@ DWELL_COLD void take_without(Channel* channel, Search* search, uint32_t comm, in
         }
     } else if (__atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE) != channel->accounted) {
         add_lost(channel, comm, tag, -1);
-    } else {
-        return;  // nobody told of it
+    } else {  // nobody told of it
+        forget_served(channel, search->before(), comm, tag);
+        return;
     }
     channel->received += 1;
 }
@@ -362,10 +397,11 @@ void remove_posted(Channel* channel, uint32_t ticket) {
     if (ticket == 0) return;
     uint32_t i = 0;
     while (i < channel->posted_count && channel->posted[i].ticket != ticket) ++i;
-    if (i == channel->posted_count) return;
-    if (channel->posted[i].freed) channel->freed_count -= 1;
-    channel->posted_count -= 1;
-    for (; i < channel->posted_count; ++i) channel->posted[i] = channel->posted[i + 1];
+    if (i == channel->posted_count) [[unlikely]] {
+        remove_placeless(channel, ticket);
+        return;
+    }
+    remove_place(channel, i);
 }
 
 // Receives that were freed take what has come for them.
@@ -373,7 +409,7 @@ DWELL_COLD void take_freed(Channel* channel) {
     for (uint32_t i = 0; i < channel->posted_count;) {
         const Posted posted = channel->posted[i];
         Search search(channel, posted.comm, posted.tag, posted.ticket);
-        const bool found = posted.freed && channel->in_step && search.find() != nullptr;
+        const bool found = posted.freed != 0 && channel->in_step && search.find() != nullptr;
         if (!found && !search.is_missing()) {
             ++i;
             continue;
@@ -564,11 +600,14 @@ uint32_t post(Channel* channel, uint32_t comm, int tag) {
     if (!lock.held()) return 0;
     if (channel->far != nullptr) return post_far(channel->far, comm, tag);
     get_ready(channel);
-    if (channel->posted_count == kPosted) return 0;
-    channel->next_ticket += 1;
-    if (channel->next_ticket == 0) channel->next_ticket = 1;
-    channel->posted[channel->posted_count++] = {comm, tag, channel->next_ticket, false};
-    return channel->next_ticket;
+    const uint32_t ticket = ticket_after(channel->last_ticket);
+    channel->last_ticket = ticket;
+    if (channel->posted_count == kPosted || channel->placeless != 0) [[unlikely]] {
+        add_placeless(channel, ticket);
+    } else {
+        channel->posted[channel->posted_count++] = {comm, tag, ticket, 0};
+    }
+    return ticket;
 }
 
 void unpost(Channel* channel, uint32_t ticket) {
@@ -576,16 +615,10 @@ void unpost(Channel* channel, uint32_t ticket) {
     if (lock.held()) remove_posted(channel, ticket);
 }
 
-void leave_posted(Channel* channel, uint32_t ticket) {
+bool is_turn_known(Channel* channel, uint32_t ticket) {
+    if (channel->far != nullptr) return true;
     const ChannelLock lock(channel);
-    if (!lock.held()) return;
-    for (uint32_t i = 0; i < channel->posted_count; ++i) {
-        if (channel->posted[i].ticket != ticket) continue;
-        channel->posted[i].freed = true;
-        channel->freed_count += 1;
-        return;
-    }
-    doubt_entries();
+    return lock.held() && !Search(channel, 0, 0, ticket).is_uncertain(ticket);
 }
 
 ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t ticket) {
@@ -593,7 +626,9 @@ ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t tick
     const ChannelLock lock(channel);
     if (!lock.held()) return nullptr;
     get_ready(channel);
-    return Search(channel, comm, tag, ticket).find();
+    Search search(channel, comm, tag, ticket);
+    ChannelEntry* entry = search.find();
+    return search.is_uncertain(ticket) ? search.newest_instead() : entry;
 }
 
 bool leave_unread(Channel* channel, uint32_t comm, int tag) {
@@ -613,15 +648,22 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* sai
     get_ready(channel);
     Search search(channel, comm, tag, ticket);
     const ChannelEntry* entry = search.find();
+    const bool uncertain = search.is_uncertain(ticket);
     remove_posted(channel, ticket);
-    *guessed = !channel->in_step;
+    *guessed = !channel->in_step || uncertain;
+    if (uncertain) [[unlikely]]
+        channel->placeless_next = 0;
     if (entry == nullptr) {
         take_without(channel, &search, comm, tag);
         give_up_oldest(channel);
         return false;
     }
-    *said = entry->said;
     const uint32_t order = order_of(entry);
+    if (uncertain) [[unlikely]]
+        entry = search.newest_instead();
+    const bool known = entry != nullptr;
+    if (known) [[likely]]
+        *said = entry->said;
     if (channel->in_step) [[likely]] {
         channel->received += 1;
         mark_taken(channel, search.number());
@@ -629,14 +671,15 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* sai
         channel->received = order;
         channel->in_step = true;
         give_up_entries(channel, later(search.number(), channel->suspect));
-        return true;
+        forget_served(channel, search.before(), comm, tag);
+        return known;
     }
     // All before it are taken, and what comes after it cannot be too old: the sender's next entry
     // is left alone, which it is about to write.
     if (channel->taken == 0 && !is_order_before(order + kRingEntries, channel->received)) [[likely]]
-        return true;
+        return known;
     give_up_oldest(channel);
-    return true;
+    return known;
 }
 
 void answer(ChannelEntry* entry, const Moment& said) {

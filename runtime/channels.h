@@ -16,6 +16,14 @@
 // entry may at worst be that of a message sent later than the receive's own: one that is there
 // already, so that the receive did not wait. An older one would hide a wait.
 //
+// Of so many receives the turns are kept (kPosted); freed ones of one kind count as one. Those
+// posted while there is no place, and all after them, come after those that have one, and their
+// order is that of their tickets: the one posted first still has the oldest entry that fits. What
+// another one of them gets, or a receive that is posted later, is not known while there are such.
+// Then an entry is used up as always, which keeps the entries in step as all of them are used up in
+// the end, but the newest that fits tells the time: the receive's own, or that of a message sent
+// later. Freed ones among them may get their messages at any time, so that this goes on.
+//
 // A sender that has to meet its receiver asks for an answer: the receiver writes into the entry
 // when it entered its receive. Of messages that it may leave to MPI receivers tell unasked
 // (arrivals.h).
@@ -85,7 +93,7 @@ struct Posted {
     uint32_t comm;
     int32_t tag;
     uint32_t ticket;  // 0 = free
-    bool freed;       // nobody will say when it is complete
+    uint32_t freed;   // of so many nobody will say when they are complete; 0: it was not freed
 };
 constexpr int kPosted = 24;
 constexpr int kTravelClasses = 32;
@@ -112,12 +120,17 @@ struct Channel {
     uint32_t answer_told;  // the same in answers: one round of the program has both
     uint32_t received;     // messages from it
     uint32_t taken;        // bit k: entry low + 1 + k is
-    uint32_t next_ticket;
+    uint32_t last_ticket;
     uint32_t drain_ticks;  // what MPI's next locked instruction waits for an entry that was written
     uint32_t posted_count;
-    uint32_t freed_count;  // of posted_count
-    uint32_t accounted;    // of in->dropped: told by gaps
-    uint32_t forgiven;     // of in->dropped: may have been received already
+    uint32_t freed_count;      // of posted_count
+    uint32_t placeless;        // receives that are not complete and not among `posted`:
+    uint32_t placeless_freed;  // of these nobody will say when they are
+    uint32_t placeless_first;  // ticket of the first
+    uint32_t placeless_next;   // of the one posted first; 0: that is not known any more
+    uint32_t freed_anywhere;   // of g_freed_anywhere
+    uint32_t accounted;        // of in->dropped: told by gaps
+    uint32_t forgiven;         // of in->dropped: may have been received already
     uint32_t lost_count;
     uint32_t ahead;         // messages received before their gap came that `lost` has no room for
     uint64_t paused_ticks;  // of the live page when the channel was last in step
@@ -200,19 +213,24 @@ void withdraw(Channel* channel, const Announced& announced);
 // When the receiver came, and what it had been doing; false: it has not answered.
 bool answer_of(const Announced& announced, Moment* answer);
 
-// A receive is posted; the ticket of its turn, 0 when there are too many.
+// A receive is posted; the ticket of its turn, 0 when another thread has the channel.
 uint32_t post(Channel* channel, uint32_t comm, int tag);
 // It was cancelled; from a rank of the node.
 void unpost(Channel* channel, uint32_t ticket);
 // It was freed: it takes its message when that comes.
-void leave_posted(Channel* channel, uint32_t ticket);
+void leave_posted(Channel* channel, uint32_t ticket, uint32_t comm, int tag);
+// Whether the entry of a receive is certain: no receive without a place may be before it.
+bool is_turn_known(Channel* channel, uint32_t ticket);
 
 // How often a receive may have taken a message without being seen.
 extern uint32_t g_doubts __attribute__((visibility("hidden")));
 inline void doubt_entries() { __atomic_fetch_add(&g_doubts, 1, __ATOMIC_RELAXED); }
+// A receive from any source was freed: it may take a message at any time, and nobody says whose.
+extern uint32_t g_freed_anywhere __attribute__((visibility("hidden")));
+void leave_posted_anywhere();
 
 // The entry of the message that a receive gets, when it is there. `ticket` 0: it was not posted
-// before. A tag of MPI_ANY_TAG is one that is not known yet.
+// before. A tag of MPI_ANY_TAG is one that is not known yet. Where it is not certain, the newest.
 ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t ticket);
 
 // The same when what its sender said is of no interest: the entry is not looked at, which leaves
@@ -244,6 +262,11 @@ inline bool may_want_answer(const Channel* channel) {
 // Tells the sender when its receiver came; a later answer replaces an earlier one.
 inline bool wants_answer(const ChannelEntry* entry) { return (entry->order & kWantsAnswer) != 0; }
 void answer(ChannelEntry* entry, const Moment& said);
+
+// What find_entry() found for a receive that was not posted before may be another message's.
+inline bool is_guessing(const Channel* channel) {
+    return !channel->in_step || channel->placeless != 0;
+}
 
 }  // namespace dwell
 

@@ -352,7 +352,8 @@ void say_meeting(Call* call, const CommName& name, uint32_t number, Meets rule, 
 
 void say_request(Call* call, const Request& request) {
     const bool named = request.kind == kReceiveRequest && request.peer != kNoPeer &&
-                       request.comm != 0 && request.ticket != 0;
+                       request.comm != 0 && request.ticket != 0 &&
+                       is_turn_known(g_channels[request.peer], request.ticket);
     if (named) {
         say_receiving(call, request.peer, request.comm, request.tag, request.ticket);
     } else {

@@ -93,6 +93,7 @@ Fill RequestChoice::fill_one(int which) {
     Channel* channel = channel_with(call_->thread, request.peer);
     if (channel == nullptr || channel->far != nullptr) return Fill::kFar;
     if (request.comm == 0 || request.ticket == 0) return Fill::kUnknown;
+    if (!is_turn_known(channel, request.ticket)) return Fill::kUnknown;
     option->peer = request.peer;
     option->comm = request.comm;
     option->ticket = request.ticket;

@@ -343,6 +343,7 @@ bool settle_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blo
     if (entry == nullptr) {
         waiting.add_unknown();
     } else {
+        if (is_guessing(way.channel)) waiting.add_guessed();
         waiting.add_message(way.channel, way.peer, 0, entry->said);
     }
     return settle_received(call, &waiting, blocked);
@@ -477,10 +478,10 @@ void forget_received(const Way& way, int tag, uint32_t ticket) {
 }
 
 // A receive that nobody will ask about any more, and whose message has yet to come.
-void leave_request(Channel* channel, uint32_t ticket) {
+void leave_request(Channel* channel, const Request& request) {
     if (channel->far == nullptr) {
-        leave_posted(channel, ticket);
-    } else if (ticket == 0) {
+        leave_posted(channel, request.ticket, request.comm, request.tag);
+    } else if (request.ticket == 0) {
         unpost_far(channel->far);
     }
 }
@@ -511,9 +512,10 @@ void free_request(Call* call, const MPI_Request* place) {
     } else {
         channel = channel_with(call->thread, request.peer);
         if (request.peer == kNoPeer) {
-            doubt_receives();
+            leave_posted_anywhere();
+            g_far_uncounted = true;
         } else if (channel != nullptr) {
-            leave_request(channel, request.ticket);
+            leave_request(channel, request);
         }
     }
     call->thread->slow_ticks += now_ticks() - start_ticks;

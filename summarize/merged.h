@@ -38,7 +38,7 @@ struct Totals {
     uint64_t late_receiver_ns;  // of sync_ns
     uint64_t passed_on_ns;      // of sync_ns: the partner itself had been made to wait
     uint64_t unknown_waits;     // calls that may have waited for partners whose times are not known
-    uint64_t guessed_waits;     // messages that were taken for the oldest of several
+    uint64_t guessed_waits;     // messages that could have been one of several
     uint64_t estimated_waits;   // between nodes, without a sample
     uint64_t bytes_sent;        // I/O nodes: written, and read
     uint64_t bytes_received;

@@ -258,8 +258,9 @@ class Notes {
                             meetings, plural(meetings)));
         }
         if (guessed != 0) {
-            add(fmt::format("{} message{} could have been one of several: taken for the oldest",
-                            guessed, plural(guessed)));
+            add(fmt::format(
+                "{} message{} could have been one of several: when it was sent is a guess", guessed,
+                plural(guessed)));
         }
     }
 

@@ -39,6 +39,7 @@ class ChannelPair : public testing::Test {
         channel->in = &rings_[1 - side];
         channel->in_step = true;
         channel->doubts = g_doubts;
+        channel->freed_anywhere = g_freed_anywhere;
     }
 
     // a sends message `id`; it begins at tick `at`.

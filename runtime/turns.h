@@ -1,0 +1,44 @@
+// The turns of the receives of a channel that have no place among those that are kept, and of those
+// that were freed (channels.h). With the channel locked. Not signal-safe.
+#ifndef DWELL_RUNTIME_TURNS_H_
+#define DWELL_RUNTIME_TURNS_H_
+
+#include "runtime/channels.h"
+
+namespace dwell {
+
+// a comes before b, where both wrap around.
+inline bool is_before(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
+
+inline uint32_t ticket_after(uint32_t ticket) { return ticket != UINT32_MAX ? ticket + 1 : 1; }
+
+// A receive is posted that gets no place.
+DWELL_COLD void add_placeless(Channel* channel, uint32_t ticket);
+// One with this ticket, if there is such, is complete or was cancelled.
+DWELL_COLD void remove_placeless(Channel* channel, uint32_t ticket);
+
+// The receive in that place is complete; of several that were freed, one.
+inline void remove_place(Channel* channel, uint32_t place) {
+    uint32_t* freed = &channel->posted[place].freed;
+    if (*freed != 0) {
+        *freed -= 1;
+        if (*freed != 0) return;
+        channel->freed_count -= 1;
+    }
+    channel->posted_count -= 1;
+    for (uint32_t i = place; i < channel->posted_count; ++i) {
+        channel->posted[i] = channel->posted[i + 1];
+    }
+}
+
+// After a pause: all others may be complete.
+DWELL_COLD void keep_freed(Channel* channel);
+// Receives from any source that were freed since this was called last.
+DWELL_COLD void add_freed_anywhere(Channel* channel);
+// A receive is complete: those freed and posted before it, of the first `before` places, are that
+// may take the same message.
+DWELL_COLD void forget_served(Channel* channel, uint32_t before, uint32_t comm, int tag);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_TURNS_H_
