@@ -343,7 +343,7 @@ def telling_lines(function):
     requests = {"one": "1, request", "all": "count, array_of_requests"}.get(get("starts"))
     if requests:
         return [f"if (waits_are_open()) tell_start(call, {requests});"], [
-            f"if (waits_are_open()) untell_start({requests});"]
+            f"if (waits_are_open()) untell_start(call, {requests});"]
     before, after = [], []
     if get("meets") in EPOCHS:
         return [f"const EpochCall told = tell_epoch(call, Epoch::{EPOCHS[get('meets')]}, win);"], []

@@ -234,7 +234,7 @@ void add_heard(Waiting* waiting, const Heard& heard, uint64_t bytes);
 void post_request(Call* call, Request* content, MPI_Comm comm, int source, int tag);
 // A persistent one's, and a persistent send's message. Before MPI_Start.
 void tell_start(Call* call, int count, const MPI_Request* requests);
-void untell_start(int count, const MPI_Request* requests);
+void untell_start(Call* call, int count, const MPI_Request* requests);
 // A wait for it begins.
 void meet_request(Call* call, const Request& request);
 // It is complete, perhaps with an error.

@@ -375,13 +375,24 @@ void post_request(Call* call, Request* content, MPI_Comm comm, int source, int t
     if (channel != nullptr) content->ticket = post(channel, content->comm, tag);
 }
 
+namespace {
+
+// The channel of a request that MPI_Start tells of; null: of this one it does not.
+Channel* channel_to_start(Thread* thread, const FoundRequest& found) {
+    const Request& request = found.copy;
+    if (found.entry == nullptr || !request.persistent || request.peer == kNoPeer) return nullptr;
+    return request.comm != 0 ? channel_with(thread, request.peer) : nullptr;
+}
+
+}  // namespace
+
 void tell_start(Call* call, int count, const MPI_Request* requests) {
+    if (requests == nullptr) return;  // MPI refuses it
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
-        if (found.entry == nullptr || found.copy.peer == kNoPeer) continue;
         const Request& request = found.copy;
-        Channel* channel = channel_with(call->thread, request.peer);
-        if (request.comm == 0 || channel == nullptr) continue;
+        Channel* channel = channel_to_start(call->thread, found);
+        if (channel == nullptr) continue;
         if (request.kind == kSendRequest) {
             const Announced announced = say(call, {channel, request.peer, request.comm},
                                             request.tag, request.mode, request.bytes);
@@ -394,10 +405,19 @@ void tell_start(Call* call, int count, const MPI_Request* requests) {
     }
 }
 
-void untell_start(int count, const MPI_Request* requests) {
+void untell_start(Call* call, int count, const MPI_Request* requests) {
+    if (requests == nullptr) return;
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
-        if (found.entry != nullptr) give_up_request(found.copy);
+        const Request& request = found.copy;
+        Channel* channel = channel_to_start(call->thread, found);
+        if (channel != nullptr && request.kind == kSendRequest) {
+            withdraw(channel, {request.entry, request.number});
+        } else if (found.entry != nullptr && request.persistent) {
+            give_up_request(request);
+            // MPI does not say which of several it has started.
+            if (count > 1 && request.kind == kReceiveRequest) doubt_receives();
+        }
     }
 }
 

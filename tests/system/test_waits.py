@@ -180,6 +180,12 @@ def receives_seen_and_freed():
 
 
 @case
+def failed_starts():
+    """Persistent sends of which MPI_Startall started none: there were no such messages."""
+    check_unseen("failed_start", 0)
+
+
+@case
 def paused_receives():
     """Also where the two ranks exchange their first message in the pause."""
     check_unseen("paused", 1)

@@ -1,5 +1,5 @@
-// Rank 1 receives kBefore messages of rank 0 in a way that argv[2] names, of which a receive's
-// success says nothing to who watches. Then it waits kLate times for rank 0, which sends kLate_us
+// Rank 1 receives kBefore messages of rank 0 in a way that argv[2] names, where success or failure
+// says nothing to who watches. Then it waits kLate times for rank 0, which sends kLate_us
 // late; how many seconds that were, by the clock that both ranks have in common, goes to argv[1].
 #include <mpi.h>
 #include <stdio.h>
@@ -8,14 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    kBefore = 100,
-    kLate = 20,
-    kLate_us = 5000,
-    kTag = 5,
-    kGoodTag = 6,
-    kGood = 100
-};
+enum { kBefore = 100, kLate = 20, kLate_us = 5000, kTag = 5, kGoodTag = 6, kGood = 100 };
 
 static double now(void) {
     struct timespec time;
@@ -76,6 +69,19 @@ static void receive_too_long(int how) {
     if (code != MPI_ERR_TRUNCATE) fail("too long");
 }
 
+// A persistent send that MPI does not start as one beside it is no persistent request; then it
+// does.
+static void fail_to_start(void) {
+    char data[8] = "";
+    MPI_Request requests[2];
+    MPI_Send_init(data, 8, MPI_CHAR, 1, kTag, MPI_COMM_WORLD, requests);
+    MPI_Isend(data, 8, MPI_CHAR, 1, kGoodTag, MPI_COMM_WORLD, requests + 1);
+    if (MPI_Startall(2, requests) == MPI_SUCCESS) fail("MPI_Startall");
+    MPI_Start(requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Request_free(requests);
+}
+
 static void before(int rank, int i) {
     char data[8] = "", other[8] = "";
     MPI_Request request;
@@ -91,12 +97,17 @@ static void before(int rank, int i) {
         MPI_Irecv(data, 8, MPI_CHAR, 1 - rank, kTag, MPI_COMM_WORLD, &request);
         MPI_Request_free(&request);
         MPI_Send(other, 8, MPI_CHAR, 1 - rank, kTag, MPI_COMM_WORLD);
+    } else if (rank == 0 && is("failed_start")) {
+        fail_to_start();
     } else if (rank == 0) {
         MPI_Send(data, 8, MPI_CHAR, 1, kTag, MPI_COMM_WORLD);
     } else if (is("seen_and_freed")) {
         MPI_Irecv(data, 8, MPI_CHAR, 0, kTag, MPI_COMM_WORLD, &request);
         while (!flag) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
         MPI_Request_free(&request);
+    } else if (is("failed_start")) {
+        MPI_Recv(data, 8, MPI_CHAR, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(data, 8, MPI_CHAR, 0, kGoodTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (is("paused")) {
         if (i == 0) MPI_Pcontrol(0);
         MPI_Recv(data, 8, MPI_CHAR, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
