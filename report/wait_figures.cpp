@@ -14,6 +14,8 @@
 namespace dwell {
 namespace {
 
+constexpr double kAlmostAll = 0.95;  // of a computation's delay: one rank's alone
+
 // Calls of one kind of waiting, by what their names hold.
 struct KindOfCall {
     const char* part;
@@ -165,7 +167,10 @@ Partners partners_of(const Profile& profile, const CommLine& line, size_t limit)
     return partners;
 }
 
-std::vector<CauseLine> cause_lines(const Profile& profile) {
+namespace {
+
+// The ranks of each computation are compared by `part`.
+std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& profile) {
     const Computations computations(profile);
     std::map<ComputationKey, CauseLine> by_key;
     std::map<std::pair<ComputationKey, uint32_t>, uint64_t> of_rank;
@@ -177,14 +182,23 @@ std::vector<CauseLine> cause_lines(const Profile& profile) {
         line.count += cause.count;
         line.time_ns += cause.time_ns;
         line.passed_on_ns += cause.passed_on_ns;
-        if (cause.peer == kNoPeer) continue;
-        const uint64_t so_far = of_rank[{key, cause.peer}] += cause.time_ns;
+        if (cause.*part == 0) continue;
+        if (cause.peer == kNoPeer) {
+            line.more = true;
+            continue;
+        }
+        const auto [rank, is_first] = of_rank.try_emplace({key, cause.peer}, 0);
+        if (is_first) line.others += 1;
+        const uint64_t so_far = rank->second += cause.*part;
         if (so_far <= line.peer_ns) continue;
         line.peer = cause.peer;
         line.peer_ns = so_far;
     }
     std::vector<CauseLine> lines;
-    for (auto& [key, line] : by_key) lines.push_back(std::move(line));
+    for (auto& [key, line] : by_key) {
+        if (line.others != 0) line.others -= 1;  // but for `peer`
+        lines.push_back(std::move(line));
+    }
     std::stable_sort(lines.begin(), lines.end(), [](const CauseLine& a, const CauseLine& b) {
         const bool a_known = a.computation.interval != kNoNode;
         const bool b_known = b.computation.interval != kNoNode;
@@ -194,16 +208,33 @@ std::vector<CauseLine> cause_lines(const Profile& profile) {
     return lines;
 }
 
+}  // namespace
+
+std::vector<CauseLine> cause_lines(const Profile& profile) {
+    return lines_by(&ProfileCause::time_ns, profile);
+}
+
 std::optional<CauseLine> main_passed_on(const Profile& profile) {
     std::optional<CauseLine> most;
     uint64_t all_ns = 0;
-    for (CauseLine& line : cause_lines(profile)) {
+    for (CauseLine& line : lines_by(&ProfileCause::passed_on_ns, profile)) {
         all_ns += line.passed_on_ns;
         if (line.computation.interval == kNoNode || line.passed_on_ns == 0) continue;
         if (!most || line.passed_on_ns > most->passed_on_ns) most = std::move(line);
     }
     if (most && 2 * most->passed_on_ns <= all_ns) most.reset();
     return most;
+}
+
+std::string culprits_text(const CauseLine& line, uint64_t whole_ns) {
+    std::string text = rank_text(line.peer);
+    const auto peer_ns = static_cast<double>(line.peer_ns);
+    const auto all_ns = static_cast<double>(whole_ns);
+    const bool alone = peer_ns >= kAlmostAll * all_ns;
+    if (line.peer == kNoPeer || alone) return text;
+    text += fmt::format(" ({}) and ", share_text(peer_ns, all_ns));
+    if (line.more) return text + "others";
+    return text + fmt::format("{} other{}", line.others, line.others == 1 ? "" : "s");
 }
 
 std::string rank_text(uint32_t peer) {

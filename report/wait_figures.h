@@ -57,6 +57,8 @@ struct CauseLine {
     Computation computation;
     uint32_t peer = kNoPeer;  // the rank that did so longest; kNoPeer: not known
     uint64_t peer_ns = 0;
+    size_t others = 0;  // ranks that did so as well
+    bool more = false;  // and still others, of which is not known which and how many
     uint64_t count = 0;
     uint64_t time_ns = 0;
     uint64_t passed_on_ns = 0;
@@ -64,8 +66,13 @@ struct CauseLine {
 // Longest first; what is not known which computation it was last.
 std::vector<CauseLine> cause_lines(const Profile& profile);
 
-// What most of the waiting that ranks passed on goes back to, where one cause has most of it.
+// What most of the waiting that ranks passed on goes back to, where one cause has most of it: its
+// ranks by what of theirs was passed on.
 std::optional<CauseLine> main_passed_on(const Profile& profile);
+
+// "rank 3", "rank 3 (60 %) and 2 others": whose computation it was, of whose `whole_ns` the ranks
+// of the line have their parts.
+std::string culprits_text(const CauseLine& line, uint64_t whole_ns);
 
 // "rank 3", "rank 2 of world 1".
 std::string rank_text(uint32_t peer);

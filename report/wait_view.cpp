@@ -13,7 +13,6 @@ namespace {
 constexpr size_t kPartners = 4;            // of a line, beside the rest
 constexpr double kNotablePartner = 0.2;    // of a line's sync delay
 constexpr double kNotableSync = 0.01;      // of all time: worth a sentence
-constexpr double kAlmostAll = 0.95;        // of a computation's delay: one rank's alone
 constexpr double kLeastCause = 0.001;      // of the sync delay: worth a line
 constexpr double kNotableEstimate = 0.01;  // of a line's sync delay
 constexpr int kLeastOwner = 16;            // columns of what a rank was in
@@ -125,14 +124,7 @@ void draw_cause(const Profile& profile, const CauseLine& cause, int number, doub
     const auto time_ns = static_cast<double>(cause.time_ns);
     const double ranks = rank_count(profile);
     const auto passed_on_ns = static_cast<double>(cause.passed_on_ns);
-    std::string who = "other ranks";
-    if (cause.peer != kNoPeer) {
-        who = rank_text(cause.peer);
-        const auto peer_ns = static_cast<double>(cause.peer_ns);
-        if (peer_ns < kAlmostAll * time_ns) {
-            who += fmt::format(" ({}) and others", share_text(peer_ns, time_ns));
-        }
-    }
+    const std::string who = culprits_text(cause, cause.time_ns);
     Line figures;
     figures.add(pad_left(fmt::format("{}", number), 2) + "  ", Tone::kDim);
     figures.add(pad_left(share_text(time_ns, all_ns), 7), Tone::kName);
@@ -187,7 +179,8 @@ std::string wait_headline(const Profile& profile, const CommLine& line, bool utf
         const std::optional<CauseLine> root = main_passed_on(profile);
         if (!root) return text;
         return text + "; what is passed on comes mostly from " +
-               doing_text(profile, rank_text(root->peer), root->computation, utf8);
+               doing_text(profile, culprits_text(*root, root->passed_on_ns), root->computation,
+                          utf8);
     }
     return text + "for " + doing_text(profile, rank_text(first.peer), first.doing, utf8);
 }
@@ -224,11 +217,11 @@ void draw_main_cause(const Profile& profile, Canvas* canvas) {
     const CauseLine& first = causes[0];
     uint64_t all_ns = 0;
     for (const CauseLine& cause : causes) all_ns += cause.time_ns;
-    std::string text =
-        fmt::format("Made others wait longest: {}: {} a rank, {} of the known sync delay",
-                    doing_text(profile, rank_text(first.peer), first.computation, utf8),
-                    time_text(static_cast<double>(first.time_ns) / rank_count(profile), utf8),
-                    share_text(static_cast<double>(first.time_ns), static_cast<double>(all_ns)));
+    std::string text = fmt::format(
+        "Made others wait longest: {}: {} a rank, {} of the known sync delay",
+        doing_text(profile, culprits_text(first, first.time_ns), first.computation, utf8),
+        time_text(static_cast<double>(first.time_ns) / rank_count(profile), utf8),
+        share_text(static_cast<double>(first.time_ns), static_cast<double>(all_ns)));
     const Waited waited = all_waiting(profile);
     if (static_cast<double>(waited.estimated_ns) >=
         kNotableEstimate * static_cast<double>(waited.all_ns)) {

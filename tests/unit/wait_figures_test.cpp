@@ -124,7 +124,41 @@ TEST(WaitFigures, CausesOverRanks) {
     EXPECT_EQ(causes[1].time_ns, (450 + 70) * kMs);  // by ranks 1 and 2
     EXPECT_EQ(causes[1].peer, 1u);
     EXPECT_EQ(causes[1].peer_ns, 450 * kMs);
+    EXPECT_EQ(causes[1].others, 1u);
+    EXPECT_EQ(culprits_text(causes[1], causes[1].time_ns), "rank 1 (86.5 %) and 1 other");
     EXPECT_EQ(causes[3].computation.interval, kNoNode);  // last, whatever its time
+}
+
+// Ranks 5 and 6 are made to do for 11.97 s each what rank 0 does for twice as long. Of what is
+// passed on rank 6 has 11.8 s, rank 0 5.9.
+TEST(WaitFigures, ACauseOfSeveralRanksNamesOneAndCountsTheOthers) {
+    Profile profile = samples::chain_profile();
+    ProfileCause cause = profile.causes[0];
+    for (uint32_t rank : {5, 6}) {
+        cause.peer = rank;
+        cause.time_ns = 11'970 * kMs;
+        cause.passed_on_ns = rank == 6 ? 11'800 * kMs : 0;
+        profile.causes.push_back(cause);
+    }
+    profile.causes[0].time_ns = 2 * 11'970 * kMs;
+    profile.sync_ns += 3 * 11'970 * kMs;
+    const std::vector<CauseLine> causes = cause_lines(profile);
+    EXPECT_EQ(causes[0].others, 2u);
+    EXPECT_EQ(culprits_text(causes[0], causes[0].time_ns), "rank 0 (50.0 %) and 2 others");
+    const std::optional<CauseLine> root = main_passed_on(profile);
+    ASSERT_TRUE(root);
+    EXPECT_EQ(culprits_text(*root, root->passed_on_ns), "rank 6 (66.7 %) and 1 other");
+    std::string words;
+    std::istringstream report(write_text_report(profile, {}));
+    for (std::string word; report >> word;) words += (words.empty() ? "" : " ") + word;
+    EXPECT_NE(words.find("Made others wait longest: rank 0 (50.0 %) and 2 others in main"),
+              std::string::npos)
+        << words;
+    // What was too little to be kept apart is of ranks that nobody can tell.
+    cause.peer = kNoPeer;
+    profile.causes.push_back(cause);
+    EXPECT_EQ(culprits_text(cause_lines(profile)[0], 4 * 11'970 * kMs),
+              "rank 0 (50.0 %) and others");
 }
 
 TEST(WaitFigures, ReportSaysWhatIsEstimated) {
