@@ -242,7 +242,8 @@ int run_command(const RunOptions& given) {
     std::string trouble = target.unobservable;
     OmpExchange exchange;
     if (options.omp == kExchangeOmp) {
-        if (trouble.empty()) exchange = plan_omp_exchange(target.path);
+        // What is not found is told when it cannot be started.
+        if (trouble.empty() && !target.path.empty()) exchange = plan_omp_exchange(target.path);
         if (!exchange.obstacle.empty()) {
             say("the OpenMP runtime is not exchanged: " + exchange.obstacle);
         }

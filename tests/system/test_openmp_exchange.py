@@ -244,7 +244,8 @@ end program
 
 @case
 def nothing_to_exchange():
-    """A program without libgomp, a script, a program that does not exist: as without the option."""
+    """A program without libgomp, a script, a file of neither kind: as without the option, and a line
+    names it. A program that does not exist or may not be executed: one line says that, no other."""
     done = execute([DWELL, "run", "-o", scratch("out"), *EXCHANGE, program("plain"), "4"])
     check_equal((done.code, done.stdout), (4, "plain\n"), "program" + done.describe())
     stays(done, "libgomp.so.1")
@@ -256,8 +257,20 @@ def nothing_to_exchange():
     with open(scratch("ran"), encoding="utf-8") as file:
         check_equal((done.code, file.read()), (5, "ran\n"), "script" + done.describe())
     stays(done, "libgomp.so.1")
+    text = scratch("text")
+    with open(text, "w", encoding="utf-8") as file:
+        file.write("exit 6\n")
+    os.chmod(text, 0o755)
+    done = execute([DWELL, "run", "-o", scratch("out3"), *EXCHANGE, text])
+    check_equal(done.code, 6, "neither program nor script" + done.describe())
+    stays(done, text, "libgomp.so.1")
     done = execute([DWELL, "run", *EXCHANGE, scratch("none")])
-    check_equal(done.code, 127, "not found" + done.describe())
+    check_equal((done.code, done.stderr), (127, f"dwell: {scratch('none')}: not found\n"),
+                "not found" + done.describe())
+    os.chmod(text, 0o644)
+    done = execute([DWELL, "run", *EXCHANGE, text])
+    check_equal((done.code, done.stderr), (126, f"dwell: {text}: Permission denied\n"),
+                "not executable" + done.describe())
 
 
 @case
