@@ -123,6 +123,7 @@ void tell_outer_page(StatusPage* outer, const StatusPage* inner) {
                            int(status_read(&inner->observed)));
     }
     if (status_read(&inner->message_done) != 0) status_message(outer, inner->message);
+    if (status_read(&inner->said_why) != 0) status_said_why(outer);
 }
 
 // Every job that the page knows; true when records were kept.
@@ -155,7 +156,8 @@ void explain_silence(const StatusPage* page, const RunOptions& options, const Ta
                      const std::string& trouble, int wait_status) {
     const std::string& program = options.command.front();
     if (status_read(&page->message_done) != 0) return say(page->message);
-    if (!trouble.empty()) return;  // said before the start
+    // Before the start, or by the process itself.
+    if (!trouble.empty() || status_read(&page->said_why) != 0) return;
     if (target.launcher) {
         return say(program +
                    " started no MPI program that could be observed on this node (statically "
@@ -276,7 +278,9 @@ int run_command(const RunOptions& given) {
         if (!is_observed(page)) explain_silence(page, options, target, trouble, end.wait_status);
         explain_missing(page, target, kept);
         const bool serial = !is_observed(page) && may_be_serial;
-        if (serial && status_read(&page->message_done) == 0) {
+        const bool refused =
+            status_read(&page->message_done) != 0 || status_read(&page->said_why) != 0;
+        if (serial && !refused) {
             sampler.write_profile(options);
         }
     }

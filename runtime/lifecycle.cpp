@@ -61,6 +61,7 @@ bool options_are_good() {
         const bool good =
             read_options(&g_process.options) && read_enabling_profile(g_process.options.enable);
         g_options_read = good ? Asked::kGood : Asked::kBad;
+        if (!good) status_said_why(g_status);
     }
     return g_options_read == Asked::kGood;
 }

@@ -39,6 +39,7 @@ struct StatusPage {
     uint32_t jobs;            // entries taken in `job`; may pass kStatusJobs
     uint32_t message_taken;   // 1: `message` is being written or done
     uint32_t message_done;    // 1: `message` may be read
+    uint32_t said_why;        // 1: a process said on stderr why it is not observed
     char message[kStatusMessageBytes];  // why nothing was observed, without newline
     struct Job {
         uint32_t done;
@@ -129,6 +130,11 @@ inline void status_message(StatusPage* page, const char* text) {
     }
     page->message[used] = '\0';
     __atomic_store_n(&page->message_done, 1u, __ATOMIC_RELEASE);
+}
+
+// This process is not observed, and a line on stderr has said why.
+inline void status_said_why(StatusPage* page) {
+    if (page != nullptr) __atomic_store_n(&page->said_why, 1u, __ATOMIC_RELEASE);
 }
 
 }  // namespace dwell

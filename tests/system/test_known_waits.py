@@ -173,6 +173,22 @@ def bad_values():
         check(lines and all("runs unobserved" in line for line in lines), run.describe())
 
 
+@case
+def bad_value_under_run():
+    """`dwell run` adds no other reason to that line, and writes no profile."""
+    rank = [program("stages"), "pingpong", "10"]
+    launcher = ["mpirun", "-n", "2", "--bind-to", "none"]
+    observed = [DWELL, "run", "-o", scratch("out")]
+    for argv in ([*observed, *launcher, *rank], [*launcher, *observed, *rank],
+                 [*observed, DWELL, "run", *launcher, *rank], [*observed, program("openmp_gcc")]):
+        run = execute(argv, 2, env={"DWELL_INJECT_NS": "3 ns"})
+        check(run.code in (0, 3), "exit code" + run.describe())
+        lines = [line for line in run.stderr.splitlines() if line.startswith("dwell:")]
+        check(lines and all("DWELL_INJECT_NS=3 ns is neither" in line for line in lines),
+              "lines" + run.describe())
+        check(not os.path.exists(scratch("out")), "a profile" + run.describe())
+
+
 LONG_S, SHORT_S, ROUNDS = 0.004, 0.0005, 50  # late_ring.c
 
 
