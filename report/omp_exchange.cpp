@@ -12,12 +12,14 @@
 
 #include "report/launch.h"
 #include "report/rescue.h"
+#include "runtime/ompt_setting.h"
 
 namespace dwell {
 namespace {
 
 constexpr std::string_view kLibomp = "libomp.so.5";
 constexpr std::string_view kLibgomp = "libgomp.so.1";
+constexpr std::string_view kLibdwell = "libdwell.so";
 
 struct PipeCloser {
     void operator()(FILE* pipe) const { pclose(pipe); }
@@ -49,6 +51,7 @@ class Bindings {
         const std::string_view from = between(line, "binding file ", " [");
         const std::string_view to = between(line, "] to ", " [");
         const std::string_view name = between(line, "symbol `", "'");
+        if (name == "ompt_start_tool" && is_file_named(from, kLibomp)) start_tool_ = to;
         if (name.substr(0, 5) != "GOMP_" && name.substr(0, 4) != "omp_") return;
         if (is_file_named(to, kLibomp)) taken_over_ = true;
         if (!is_file_named(to, kLibgomp) || is_file_named(from, kLibgomp) || !left_.empty()) return;
@@ -61,6 +64,10 @@ class Bindings {
         if (!has_libgomp_) return {"", program + " is not linked with " + std::string(kLibgomp)};
         if (libomp_.empty()) return {"", std::string(kLibomp) + " is not installed"};
         if (!left_.empty()) return {"", libomp_ + " does not define " + left_};
+        if (!start_tool_.empty() && !is_file_named(start_tool_, kLibomp) &&
+            !is_file_named(start_tool_, kLibdwell)) {
+            return {"", "libomp would tell another tool of its constructs, that of " + start_tool_};
+        }
         if (!taken_over_) return {"", program + " calls nothing of OpenMP"};
         return {libomp_, ""};
     }
@@ -70,11 +77,16 @@ class Bindings {
     bool has_libgomp_ = false;
     bool taken_over_ = false;  // something is bound to libomp
     std::string left_;         // the first that is not
+    std::string start_tool_;   // whose ompt_start_tool() libomp calls, without dwell
 };
 
 }  // namespace
 
 OmpExchange plan_omp_exchange(const std::string& program) {
+    if (const char* const off = ompt_switched_off()) {
+        return {"",
+                "OMP_TOOL=" + std::string(off) + " keeps libomp from telling of its constructs"};
+    }
     // What cannot be read might be statically linked, and would run.
     if (access(program.c_str(), R_OK) != 0) return {"", program + " cannot be read"};
     const char* before = getenv("LD_PRELOAD");

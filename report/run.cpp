@@ -124,6 +124,7 @@ void tell_outer_page(StatusPage* outer, const StatusPage* inner) {
     }
     if (status_read(&inner->message_done) != 0) status_message(outer, inner->message);
     if (status_read(&inner->said_why) != 0) status_said_why(outer);
+    status_omp_unseen(outer, status_read(&inner->omp_unseen));
 }
 
 // Every job that the page knows; true when records were kept.
@@ -281,7 +282,7 @@ int run_command(const RunOptions& given) {
         const bool refused =
             status_read(&page->message_done) != 0 || status_read(&page->said_why) != 0;
         if (serial && !refused) {
-            sampler.write_profile(options);
+            sampler.write_profile(options, status_read(&page->omp_unseen));
         }
     }
     end_like(end.wait_status);

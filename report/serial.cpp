@@ -269,7 +269,7 @@ std::map<SerialSampler::Place, uint64_t> SerialSampler::count_places() const {
     return places;
 }
 
-bool SerialSampler::build_records(const RunOptions& options, Merged* merged) {
+bool SerialSampler::build_records(const RunOptions& options, uint32_t flags, Merged* merged) {
     const uint64_t time_ns = uint64_t(end_ns_ - start_ns_);
     const int rank = launcher_rank();
     merged->world_size = 1;
@@ -287,7 +287,7 @@ bool SerialSampler::build_records(const RunOptions& options, Merged* merged) {
     about.program = program.c_str();
     about.command = command.c_str();
     about.state = uint32_t(FileState::kExited);
-    about.flags = kFileSerial | (start_error_ != 0 ? uint32_t(kFileNoSampling) : 0u);
+    about.flags = flags | kFileSerial | (start_error_ != 0 ? uint32_t(kFileNoSampling) : 0u);
     about.threads = 1;
     about.threads_served = 1;
     about.sample_hz = uint32_t(start_error_ == 0 ? hz_ : 0);
@@ -319,11 +319,11 @@ bool SerialSampler::build_records(const RunOptions& options, Merged* merged) {
     return good;
 }
 
-void SerialSampler::write_profile(const RunOptions& options) {
+void SerialSampler::write_profile(const RunOptions& options, uint32_t flags) {
     drain();
     stop();
     Merged merged;
-    if (!build_records(options, &merged)) return say("no memory for the profile");
+    if (!build_records(options, flags, &merged)) return say("no memory for the profile");
     const Outcome written = write_outputs(merged, options.out, options.quiet);
     if (!written) say(written.error());
 }

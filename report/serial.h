@@ -32,11 +32,11 @@ class SerialSampler {
     // Ends sampling and forgets: the program turned out to use MPI.
     void stop();
 
-    // The records of the run: one rank, one program node, samples as its children. False when
-    // memory ran out.
-    bool build_records(const RunOptions& options, Merged* merged);
+    // The records of the run: one rank, one program node, samples as its children; `flags` are more
+    // of the rank's FileFlags. False when memory ran out.
+    bool build_records(const RunOptions& options, uint32_t flags, Merged* merged);
     // Writes the profile of the ended program.
-    void write_profile(const RunOptions& options);
+    void write_profile(const RunOptions& options, uint32_t flags);
 
   private:
     struct Ring {

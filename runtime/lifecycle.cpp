@@ -20,6 +20,7 @@
 #include "runtime/metrics.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/omp_adapter.h"
+#include "runtime/ompt.h"
 #include "runtime/order.h"
 #include "runtime/out_directory.h"
 #include "runtime/polls.h"
@@ -334,10 +335,14 @@ void resume() {
     resume_metrics(t_thread);
 }
 
+uint32_t unseen_omp() { return ompt_obstacle != nullptr ? ompt_obstacle() : 0; }
+
 void detach_process(FileState state) {
     if (g_live->on == 0) return;
     close_order();
     resume();
+    // MPI_Abort() may be called by a handler of a signal, which does not ask the loader.
+    if (state != FileState::kAborted) g_process.header->flags |= unseen_omp();
     if (t_thread != nullptr && t_thread->epoch != g_live->epoch) take_notice(t_thread);
     const uint64_t now = now_ticks();
     end_omp(now);
@@ -546,7 +551,10 @@ void finish_serial() {
 
 // The end of a process that never reached MPI_Finalize. Threads may still be running.
 __attribute__((destructor)) void note_exit() {
-    if (g_live->on == 0) return;
+    if (g_live->on == 0) {
+        if (!g_attached && g_status != nullptr) status_omp_unseen(g_status, unseen_omp());
+        return;
+    }
     if (!g_mpi_entered && launcher_rank() < 0) {
         finish_serial();
         return;

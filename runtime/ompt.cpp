@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <omp-tools.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +16,8 @@
 #include "runtime/find_symbol.h"
 #include "runtime/gomp.h"
 #include "runtime/omp_adapter.h"
+#include "runtime/ompt.h"
+#include "runtime/ompt_setting.h"
 
 using dwell::OmpConstruct;
 
@@ -533,7 +536,33 @@ void finalize(ompt_data_t*) {}
 
 ompt_start_tool_result_t g_tool = {initialize, finalize, {0}};
 
+// By the names that LLVM and Intel give it.
+int match_libomp(dl_phdr_info* object, size_t, void*) {
+    const char* const slash = strrchr(object->dlpi_name, '/');
+    const char* const name = slash != nullptr ? slash + 1 : object->dlpi_name;
+    for (const char* known : {"libomp.so", "libiomp5.so"}) {
+        if (strncmp(name, known, strlen(known)) == 0) return 1;
+    }
+    return 0;
+}
+
 }  // namespace
+
+namespace dwell {
+
+uint32_t ompt_obstacle() {
+    if (g_set != nullptr || dl_iterate_phdr(match_libomp, nullptr) == 0) return 0;
+    find_code(&g_dwell, reinterpret_cast<const void*>(initialize));
+    uint32_t obstacle = 0;
+    if (ompt_switched_off() != nullptr) {
+        obstacle = kFileOmptOff;
+    } else if (!is_in(g_dwell, address(dlsym(RTLD_DEFAULT, "ompt_start_tool")))) {
+        obstacle = kFileOtherTool;
+    }
+    return obstacle != 0 && may_observe_omp() ? obstacle : 0;
+}
+
+}  // namespace dwell
 
 // Where dwell does not want to know, the next tool is asked, as if dwell were not there.
 extern "C" DWELL_EXPORT ompt_start_tool_result_t* ompt_start_tool(unsigned version,

@@ -402,6 +402,8 @@ enum FileFlags : uint32_t {
     kFileMultiplexed = 4096,  // more metrics than counters: each was counted a part of the time
     kFileExchanged = 8192,    // OpenMP of libgomp was seen through libomp (dwell run --omp ompt)
     kFileNoHolds = 16384,     // how long critical sections and the like were held was not told
+    kFileOmptOff = 32768,     // OMP_TOOL kept libomp from telling of its constructs
+    kFileOtherTool = 65536,   // libomp told another tool of OMPT, which came before dwell
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

@@ -40,6 +40,7 @@ struct StatusPage {
     uint32_t message_taken;   // 1: `message` is being written or done
     uint32_t message_done;    // 1: `message` may be read
     uint32_t said_why;        // 1: a process said on stderr why it is not observed
+    uint32_t omp_unseen;      // FileFlags: why a process was not observed by its libomp
     char message[kStatusMessageBytes];  // why nothing was observed, without newline
     struct Job {
         uint32_t done;
@@ -135,6 +136,11 @@ inline void status_message(StatusPage* page, const char* text) {
 // This process is not observed, and a line on stderr has said why.
 inline void status_said_why(StatusPage* page) {
     if (page != nullptr) __atomic_store_n(&page->said_why, 1u, __ATOMIC_RELEASE);
+}
+
+// This process ends and was not observed, though it might have been by its libomp (ompt.h).
+inline void status_omp_unseen(StatusPage* page, uint32_t obstacle) {
+    if (page != nullptr) __atomic_fetch_or(&page->omp_unseen, obstacle, __ATOMIC_RELAXED);
 }
 
 }  // namespace dwell

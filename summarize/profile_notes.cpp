@@ -535,6 +535,13 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_flag(kFileExchanged,
                    "OpenMP ran on libomp in the place of libgomp (--omp ompt): times of regions, "
                    "loops and tasks are those of another runtime");
+    notes.add_flag(kFileOmptOff,
+                   "LLVM's OpenMP runtime (libomp) was loaded and OMP_TOOL, which is set, keeps it "
+                   "from telling dwell of its constructs: none of them is shown (unset OMP_TOOL)");
+    notes.add_flag(
+        kFileOtherTool,
+        "LLVM's OpenMP runtime (libomp) was loaded and tells another tool of OMPT, whose "
+        "ompt_start_tool comes before dwell's: none of its constructs is shown");
     notes.add_flag(
         kFileNoHolds,
         "OpenMP was started by another thread than the program's first one: libomp could "

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from harness import (DWELL, Profile, case, check, check_equal, check_near, execute, main,
-                     marked_line, profiled, program, repeated, scratch, skip_unless, source)
+                     marked_line, mpirun, profiled, program, repeated, scratch, skip_unless, source)
 
 SOURCE = source("programs/openmp.c")
 # What the programs are called: test_openmp_gcc.py runs these cases with gcc's, test_openmp_newer.py
@@ -277,6 +277,76 @@ def compiled(name, text, *command):
                           capture_output=True, text=True)
     check_equal(done.returncode, 0, done.stderr)
     return scratch(name)
+
+
+TOOL = """
+#include <stdio.h>
+static int begin(void* lookup, int device, void* data) {
+    (void)lookup, (void)device, (void)data;
+    puts("tool");
+    return 1;
+}
+static void end(void* data) { (void)data; }
+static struct {  // ompt_start_tool_result_t
+    int (*begin)(void*, int, void*);
+    void (*end)(void*);
+    unsigned long long data;
+} tool = {begin, end, 0};
+void* ompt_start_tool(unsigned version, const char* runtime) {
+    (void)version, (void)runtime;
+    return &tool;
+}
+int main(void) {
+    int sum = 0;
+#pragma omp parallel num_threads(2) reduction(+:sum)
+    sum++;
+    printf("%d\\n", sum);
+    return 3;
+}
+"""
+
+
+def unseen(done, out, flag, words):
+    """The profile has one note of libomp, its flag, and no construct."""
+    profile = Profile(out, done)
+    told = [note for note in profile.json["notes"] if "libomp" in note]
+    check(len(told) == 1 and all(word in told[0] for word in words), f"notes {told}")
+    check_equal([rank["flags"].count(flag) for rank in profile.ranks], [1] * len(profile.ranks),
+                "flags")
+    check_equal([n for n in profile.nodes if n["kind"] == "omp"], [], "constructs")
+
+
+@case
+def tool_off():
+    """OMP_TOOL=disabled: a note says why nothing is seen, without MPI and with it; not with --omp off,
+    nor where there is no libomp, nor with OMP_TOOL=enabled."""
+    off = {"OMP_TOOL": "Disabled"}
+    done = execute([DWELL, "run", "-o", scratch("off"), program("openmp"), "tasks"], env=off)
+    check_equal((done.code, done.stdout), (3, "done\n"), "program" + done.describe())
+    unseen(done, scratch("off"), "omp_tool_off", ["OMP_TOOL"])
+    if shutil.which("mpirun"):
+        done = execute([*mpirun(2), DWELL, "run", "-o", scratch("mpi"), program("openmp_mpi")], 2,
+                       env=off)
+        unseen(done, scratch("mpi"), "omp_tool_off", ["OMP_TOOL"])
+    for name, what, options, env in (("unwanted", "openmp", ("--omp", "off"), off),
+                                     ("without", "plain", (), off),
+                                     ("on", "openmp", (), {"OMP_TOOL": "enabled"})):
+        out = scratch(name)
+        done = execute([DWELL, "run", "-o", out, *options, program(what), "4"], env=env)
+        notes = Profile(out, done).json["notes"]
+        check_equal([note for note in notes if "OMP_TOOL" in note], [], f"notes of {name}")
+
+
+@case
+def tool_of_the_program():
+    """A program that is a tool of OMPT itself is told, and a note says that dwell is not."""
+    with open(scratch("tool.c"), "w", encoding="utf-8") as file:
+        file.write(TOOL)
+    built = execute(["clang", "-g", "-fopenmp", scratch("tool.c"), "-o", scratch("tool")])
+    skip_unless(built.code == 0, "clang builds no tool: " + built.stderr[-300:])
+    done = execute([DWELL, "run", "-o", scratch("out"), scratch("tool")])
+    check_equal((done.code, done.stdout), (3, "tool\n2\n"), "program" + done.describe())
+    unseen(done, scratch("out"), "omp_other_tool", ["another tool"])
 
 
 @case

@@ -243,6 +243,23 @@ end program
 
 
 @case
+def nothing_told():
+    """Where libomp would tell dwell nothing the program stays on libgomp, and its constructs are seen:
+    OMP_TOOL=disabled, and a program with a tool of its own."""
+    skip_without_libomp()
+    tool = built("tool.c", test_openmp.TOOL, "gcc", "-g", "-rdynamic", "-fopenmp")
+    for name, argv, env, word in (("off", [program("openmp_gcc"), "tasks"],
+                                   {"OMP_TOOL": "disabled"}, "OMP_TOOL=disabled"),
+                                  ("own", [tool], {}, "another tool")):
+        done = execute([DWELL, "run", "-o", scratch(name), *EXCHANGE, *argv], env=env)
+        check_equal(done.code, 3, "exit code" + done.describe())
+        stays(done, word)
+        profile = Profile(scratch(name), done)
+        check("libgomp" in profile.ranks[0]["flags"], f"flags {profile.ranks[0]['flags']}")
+        check(nodes_at(profile, "parallel"), "no region is seen")
+
+
+@case
 def nothing_to_exchange():
     """A program without libgomp, a script, a file of neither kind: as without the option, and a line
     names it. A program that does not exist or may not be executed: one line says that, no other."""

@@ -1,0 +1,16 @@
+// Whether libomp tells dwell of OpenMP (ompt.cpp).
+#ifndef DWELL_RUNTIME_OMPT_H_
+#define DWELL_RUNTIME_OMPT_H_
+
+#include <stdint.h>
+
+namespace dwell {
+
+// What keeps a libomp in the process from telling dwell of its constructs, though that would like
+// to know: kFileOmptOff or kFileOtherTool; 0: nothing, or there is no libomp. Asks the loader: not
+// signal-safe. Null where dwell was built without OMPT.
+__attribute__((weak)) uint32_t ompt_obstacle();
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_OMPT_H_

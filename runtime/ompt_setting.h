@@ -1,0 +1,22 @@
+// The variable that switches OMPT off in every OpenMP runtime (OpenMP 5.2, 21.3.1).
+#ifndef DWELL_RUNTIME_OMPT_SETTING_H_
+#define DWELL_RUNTIME_OMPT_SETTING_H_
+
+#include <stdlib.h>
+#include <strings.h>
+
+namespace dwell {
+
+// Its value when it lets no tool be told; null when it does not. libomp takes what is neither
+// enabled nor disabled for the latter.
+inline const char* ompt_switched_off() {
+    const char* const setting = getenv("OMP_TOOL");
+    if (setting == nullptr || *setting == '\0' || strcasecmp(setting, "enabled") == 0) {
+        return nullptr;
+    }
+    return setting;
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_OMPT_SETTING_H_
