@@ -79,6 +79,8 @@ static_assert(sizeof(Gap) == sizeof(ChannelEntry) &&
               offsetof(Gap, number) == offsetof(ChannelEntry, number) &&
               offsetof(Gap, order) == offsetof(ChannelEntry, order));
 
+inline Gap* as_gap(ChannelEntry* entry) { return reinterpret_cast<Gap*>(entry); }
+
 struct Ring {
     uint32_t taken;    // by the receiver: all entries up to this number may be written over
     uint32_t dropped;  // by the sender: messages without an entry

@@ -289,9 +289,12 @@ TEST_F(Arrivals, AreWholeWhileOthersAreWritten) {
     });
     uint64_t last = 0;
     int known = 0;
-    for (int i = 0; i < 200'000; ++i) {
+    while (known < 20'000) {
         Arrival arrival;
-        if (!last_arrival(&line_, UINT64_MAX, &arrival)) continue;
+        if (!last_arrival(&line_, UINT64_MAX, &arrival)) {
+            std::this_thread::yield();
+            continue;
+        }
         ++known;
         EXPECT_GE(arrival.real, last);
         EXPECT_EQ(arrival.lost, static_cast<uint32_t>(arrival.real));
@@ -300,7 +303,6 @@ TEST_F(Arrivals, AreWholeWhileOthersAreWritten) {
     }
     stop.store(true);
     writer.join();
-    EXPECT_GT(known, 0);
 }
 
 class UsualSends : public testing::Test {

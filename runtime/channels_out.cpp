@@ -1,0 +1,125 @@
+// The sender's side of channels.h: entries, gaps for those that found no room, answers.
+#include "runtime/channels.h"
+#include "runtime/far_letters.h"
+#include "runtime/shared_words.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr uint64_t kMostAtFirst = 256;  // ticks that the first entry may wait
+
+ChannelEntry* write_entry(Channel* channel, uint32_t* number) {
+    const uint64_t next = channel->written + 1;
+    if (static_cast<uint32_t>(next) - channel->taken_seen > kRingEntries) [[unlikely]] {
+        channel->taken_seen = __atomic_load_n(&channel->out->taken, __ATOMIC_ACQUIRE);
+        if (static_cast<uint32_t>(next) - channel->taken_seen > kRingEntries) return nullptr;
+    }
+    channel->written = next;
+    *number = static_cast<uint32_t>(next);
+    return entry_at(channel->out, next);
+}
+
+DWELL_COLD void drop(Channel* channel, uint32_t comm, int tag) {
+    Gap* gap = &channel->gap;
+    gap->comm = kGapEntry;
+    Missing* found = nullptr;
+    for (Missing& missing : gap->missing) {
+        if (missing.count == 0) missing = {comm, tag, 0};
+        if (missing.comm != comm || missing.tag != tag) continue;
+        found = &missing;
+        break;
+    }
+    if (found != nullptr && found->count != INT32_MAX) {
+        found->count += 1;
+    } else {
+        gap->others += 1;
+    }
+    __atomic_store_n(&channel->out->dropped, channel->out->dropped + 1, __ATOMIC_RELEASE);
+}
+
+// There is room again: what was dropped before comes first. False when there is none after that.
+DWELL_COLD bool write_gap(Channel* channel) {
+    uint32_t number = 0;
+    ChannelEntry* entry = write_entry(channel, &number);
+    if (entry == nullptr) return false;
+    channel->gap.order = (channel->sent - 1) << kOrderShift;
+    channel->gap.number = entry->number;  // until all else is written
+    *as_gap(entry) = channel->gap;
+    channel->gap = Gap{};
+    channel->row.count = 0;
+    __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
+    return true;
+}
+
+// One more entry of this kind is written. True when kUnread such came just before.
+bool continues_row(Channel* channel, uint32_t comm, int tag) {
+    Missing* row = &channel->row;
+    if (row->comm != comm || row->tag != tag) *row = {comm, tag, 0};
+    if (row->count == static_cast<int32_t>(kUnread)) [[likely]]
+        return true;
+    row->count += 1;
+    return false;
+}
+
+}  // namespace
+
+Announced announce(Channel* channel, const Moment& said, uint32_t comm, int tag,
+                   bool wants_answer) {
+    const ChannelLock lock(channel);
+    if (!lock.held()) return {nullptr, 0};
+    channel->sent += 1;
+    ChannelEntry* entry = nullptr;
+    uint32_t number = 0;
+    if (channel->gap.comm == 0 || write_gap(channel)) [[likely]]
+        entry = write_entry(channel, &number);
+    if (entry == nullptr) [[unlikely]] {
+        drop(channel, comm, tag);
+        return {nullptr, 0};
+    }
+    entry->said = said;
+    entry->comm = comm;
+    entry->tag = tag;
+    const bool in_row = continues_row(channel, comm, tag);
+    entry->order = channel->sent << kOrderShift | (wants_answer ? uint32_t{kWantsAnswer} : 0) |
+                   (in_row ? uint32_t{kInRow} : 0);
+    __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
+    if (wants_answer) __atomic_store_n(&channel->out->asked, number, __ATOMIC_RELEASE);
+    // The next one: its receiver had it last, and the message would come behind its fetching.
+    fetch_to_write(entry_at(channel->out, channel->written + 1));
+    return {entry, number};
+}
+
+uint64_t time_of_writing(Channel* channel) {
+    const uint64_t now = now_ticks();
+    if (channel->written % kFenceEvery != 0) [[likely]]
+        return now + channel->drain_ticks;
+    full_fence();
+    const uint64_t fenced = now_ticks();
+    const uint64_t most =
+        2 * uint64_t{channel->drain_ticks} + kMostAtFirst;  // an interrupt is none
+    const uint64_t sample = earlier(beyond(fenced - now, g_process.fence_cost_ticks), most);
+    channel->drain_ticks = static_cast<uint32_t>((7 * uint64_t{channel->drain_ticks} + sample) / 8);
+    return fenced;
+}
+
+void withdraw(Channel* channel, const Announced& announced) {
+    const ChannelLock lock(channel);
+    if (channel->far != nullptr) {
+        channel->far->silent = true;
+        return;
+    }
+    channel->row.count = 0;
+    if (announced.entry == nullptr || announced.entry->number != announced.number) return;
+    __atomic_store_n(&announced.entry->comm, kDeadEntry, __ATOMIC_RELAXED);
+}
+
+bool answer_of(const Announced& announced, Moment* answer) {
+    const ChannelEntry* entry = announced.entry;
+    if (entry == nullptr || entry->number != announced.number) return false;
+    if ((__atomic_load_n(&entry->order, __ATOMIC_ACQUIRE) & kAnswered) == 0) return false;
+    *answer = moment_of_arrival(entry->answer);
+    return true;
+}
+
+}  // namespace dwell
