@@ -7,7 +7,6 @@
 #include "runtime/far_letters.h"
 #include "runtime/mpi_api.h"
 #include "runtime/path_hash.h"
-#include "runtime/shared_words.h"
 #include "runtime/turns.h"
 
 namespace dwell {

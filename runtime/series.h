@@ -62,7 +62,7 @@ class Series {
 
   private:
     // How long a call, and the time between two, may be.
-    static constexpr uint64_t kQuick_ns = 2000;
+    static constexpr uint64_t kQuick_ns = 5000;
 
     bool is_of(const SeriesKind& kind, uint64_t start, uint64_t end) const {
         return kind == kind_ && beyond(start, end_) <= quick_ && beyond(end, start) <= quick_;
