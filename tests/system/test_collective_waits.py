@@ -1,6 +1,6 @@
 """Waiting of known length in collectives, as test_known_waits.py has it for messages between two ranks."""
 
-from harness import (case, check_equal, check_near, main, marked_line, profiled, program, repeated,
+from harness import (Skip, case, check, check_equal, check_near, main, marked_line, profiled, program, repeated,
                      scratch, source)
 from test_known_waits import ALLOWED_S, TIMES, index_of, partners_of, stamps
 
@@ -74,10 +74,18 @@ def in_turn():
     """Where ranks are late in turn, whatever they call, each is the cause of what the others waited
     for it, and nothing is passed on: nobody waits because of its own computation."""
     for ranks in (2, 3):
-        repeated(lambda: check_in_turn(ranks))
+        passed_on = []  # of each run
+        try:
+            repeated(lambda: check_in_turn(ranks, passed_on))
+        except Skip:
+            # Between two nobody can pass anything on. A third one that loses its processor may make
+            # both late, but not always in the same place.
+            wrong = set.union(*passed_on) if ranks == 2 else set.intersection(*passed_on)
+            check(not wrong, f"passed on in {len(passed_on)} runs of {ranks} ranks: {wrong}")
+            raise
 
 
-def check_in_turn(ranks):
+def check_in_turn(ranks, passed_on):
     told = scratch(f"told.{ranks}")
     profile = profiled([program("late_in_turn"), told], ranks, name=f"late_in_turn.{ranks}")
     file = source("programs/late_in_turn.c")
@@ -86,15 +94,20 @@ def check_in_turn(ranks):
         for name, late, seconds in (line.split() for line in stream):
             waited[name, int(late)] = float(seconds)
     check_equal(len(waited), 12 if ranks == 2 else 9, "operations and late ranks")
+    passed_on.append(set())
+    ours = {}
     for (name, late), seconds in waited.items():
         lines = [marked_line(file, mark) for mark in MARKS.get(name, [name])]
-        ours = [partner for partner in profile.json["partners"]
-                if partner["peer_rank"] == late and profile.nodes[partner["node"]]["line"] in lines]
+        ours[name, late] = [partner for partner in profile.json["partners"]
+                            if partner["peer_rank"] == late and
+                            profile.nodes[partner["node"]]["line"] in lines]
+        if sum(p.get("passed_on_ns", 0) for p in ours[name, late]) / 1e9 > 0.05 * seconds:
+            passed_on[-1].add((name, late))
+    for (name, late), seconds in waited.items():
         allowed = 30 * (ranks - 1) * ALLOWED_S
-        check_near(sum(p["time_ns"] for p in ours) / 1e9, seconds, 0.05, allowed,
+        check_near(sum(p["time_ns"] for p in ours[name, late]) / 1e9, seconds, 0.05, allowed,
                    f"seconds waited for {late} at @{name} of {ranks}")
-        check_near(sum(p.get("passed_on_ns", 0) for p in ours) / 1e9, 0.0, 0, 0.05 * seconds,
-                   f"passed on by {late} at @{name} of {ranks}")
+    check_equal(passed_on[-1], set(), f"passed on, and by whom, of {ranks}")
 
 
 @case
