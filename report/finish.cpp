@@ -163,6 +163,16 @@ std::string shelter_merged(const Merged& merged, const std::string& directory) {
     return shelter;
 }
 
+// Where the profile of recovered records goes if nobody says: where the run was to write it, which
+// is where records of a run with -o are kept. Empty: the default of every run.
+std::string place_of_run(const std::string& directory, const Merged& merged) {
+    if (!profile_of_shelter(directory).empty()) return {};
+    char records[4096];
+    std::error_code error;
+    const bool known = record_directory(records, sizeof records, merged.job);
+    return known && fs::equivalent(records, directory, error) ? "" : directory;
+}
+
 }  // namespace
 
 Outcome write_outputs(Merged& merged, const std::string& out_directory, bool quiet) {
@@ -209,7 +219,9 @@ int recover_command(const FinishOptions& options) {
         say(options.directory + " holds no records that can be read");
         return 1;
     }
-    const Outcome written = write_outputs(merged, options.out, options.quiet);
+    const std::string out =
+        options.out.empty() ? place_of_run(options.directory, merged) : options.out;
+    const Outcome written = write_outputs(merged, out, options.quiet);
     if (!written) say(written.error() + "; the records stay in " + options.directory);
     return written && complete ? 0 : 1;
 }

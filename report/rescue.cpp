@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string_view>
 
 #include "report/output.h"
 #include "runtime/job_name.h"
@@ -27,6 +28,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMarker = "told";
 constexpr const char* kFilePrefix = "rank.";
+constexpr std::string_view kProfilePrefix = "dwell-";
+constexpr std::string_view kShelterSuffix = ".records";
 
 std::optional<unsigned long> rank_in_name(const std::string& name) {
     const size_t prefix = std::char_traits<char>::length(kFilePrefix);
@@ -183,8 +186,18 @@ std::string run_name(const std::string& program, const std::string& job) {
     return std::string(*plain == '\0' ? "program" : plain) + "-" + job;
 }
 
+std::string profile_of_shelter(const std::string& directory) {
+    const std::string name = (fs::path(directory) / "").parent_path().filename().string();
+    const size_t fixed = kProfilePrefix.size() + kShelterSuffix.size();
+    if (name.size() <= fixed || name.compare(0, kProfilePrefix.size(), kProfilePrefix) != 0) {
+        return {};
+    }
+    const size_t end = name.size() - kShelterSuffix.size();
+    return name.compare(end, std::string::npos, kShelterSuffix) == 0 ? name.substr(0, end) : "";
+}
+
 std::string choose_record_shelter(const std::string& out_directory, const std::string& run) {
-    const std::string name = "dwell-" + run + ".records";
+    const std::string name = std::string(kProfilePrefix) + run + std::string(kShelterSuffix);
     const char* temporary = getenv("TMPDIR");
     std::vector<std::string> candidates;
     if (!out_directory.empty()) candidates.push_back(out_directory);

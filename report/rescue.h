@@ -29,6 +29,10 @@ struct Rescue {
 // moved and where it still is. True when records were kept.
 bool rescue_records(const Rescue& rescue);
 
+// Whether `directory` was made to keep the records of a run, and nothing else: then
+// "dwell-<program>-<job>", where the profile of that run goes; else empty.
+std::string profile_of_shelter(const std::string& directory);
+
 // Where records of this run are kept: the first of out_directory (or ./dwell-<run>.records),
 // $TMPDIR and /tmp that can be written, as an absolute path. Empty when none can.
 std::string choose_record_shelter(const std::string& out_directory, const std::string& run);

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "report/output.h"
+#include "report/rescue.h"
 #include "report/site_query.h"
 #include "report/text_report.h"
 #include "summarize/read_json.h"
@@ -46,6 +47,21 @@ std::optional<fs::path> newest_profile() {
     return newest;
 }
 
+// What `dwell recover` made of the records that `source` was made for, at the default place; not
+// when they are `newer`.
+std::optional<fs::path> recovered_profile(const std::string& source, fs::file_time_type newer) {
+    const std::string name = profile_of_shelter(source);
+    if (name.empty()) return std::nullopt;
+    std::error_code error;
+    for (const fs::path& around :
+         {(fs::path(source) / "").parent_path().parent_path(), fs::path()}) {
+        const fs::path profile = around / name / kProfileFile;
+        const fs::file_time_type made = fs::last_write_time(profile, error);
+        if (!error && made >= newer) return profile;
+    }
+    return std::nullopt;
+}
+
 tl::expected<fs::path, std::string> find_profile(const std::string& source) {
     if (source.empty()) {
         if (const auto newest = newest_profile()) return *newest;
@@ -61,7 +77,12 @@ tl::expected<fs::path, std::string> find_profile(const std::string& source) {
         const std::string name = entry.path().filename().string();
         if (name != "merged" && name.compare(0, 5, "rank.") != 0) continue;
         const std::string remedy = "; type: dwell recover " + source;
-        if (!found) return tl::make_unexpected(source + " holds records, no profile" + remedy);
+        if (!found) {
+            if (auto made_later = recovered_profile(source, fs::last_write_time(entry, error))) {
+                return *made_later;
+            }
+            return tl::make_unexpected(source + " holds records, no profile" + remedy);
+        }
         if (fs::last_write_time(entry, error) > made) {
             say(source + " also holds records of a later run, which are not in what is shown" +
                 remedy);

@@ -278,6 +278,33 @@ def crash_after_a_profile():
 
 
 @case
+def recovered_where_it_belongs():
+    """Without -o the profile of recovered records is where the run was to write it: beside them after a
+    run with -o, in dwell-PROGRAM-JOB after another one. The report finds it by the place of the
+    records, and advises nothing more."""
+    out = scratch("out")
+    run_observed([program("dies"), "kill", scratch("said")], 2, out)
+    run = execute([*mpirun(2), DWELL, "run", program("dies"), "kill", scratch("said")], 2,
+                  cwd=scratch())
+    shelter = kept_records(run)
+    check(shelter.endswith(".records"), f"records in {shelter}")
+    for records, profile in ((out, out), (shelter, shelter[:-len(".records")])):
+        before = execute([DWELL, "report", records], cwd=scratch())
+        check("dwell recover" in before.stderr, "nothing is advised" + before.describe())
+        made = execute([DWELL, "recover", records + "/"], cwd=scratch())
+        check_equal(made.code, 0, "exit code of recover" + made.describe())
+        check(os.path.exists(os.path.join(profile, "profile.json")), f"no profile in {profile}")
+        after = execute([DWELL, "report", records], cwd=scratch())
+        check_equal((after.code, after.stderr), (0, ""), "report" + after.describe())
+        check("MPI_Sendrecv" in after.stdout, "the report" + after.describe())
+        names = sorted(name for name in os.listdir(records) if name.startswith("rank."))
+        check_equal(names, ["rank.0", "rank.1"], "records, which stay")
+    kept = [name for name in os.listdir(scratch()) if name.startswith("dwell-")]
+    check_equal(sorted(kept), sorted(os.path.basename(name) for name in
+                                     (shelter, shelter[:-len(".records")])), "directories")
+
+
+@case
 def recover_without_records():
     """A directory without records: exit 1 and a line."""
     os.mkdir(scratch("empty"))
