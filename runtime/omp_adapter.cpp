@@ -250,11 +250,9 @@ DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* fra
     Thread* const thread = step.thread;
     const uint64_t row = omp_row(OmpConstruct::kParallel, address);
     const CellIndex node = step.records ? forked_node(&step, row, address, frame, of_code) : 0;
-    const bool is_recursion = thread->omp.depth != 0 && node != 0 &&
-                              (cell_at<Node>(node)->site.flags & kNodeFolded) == 0 &&
-                              is_on_path(node, thread->on.top->node);
+    const bool may_recurse = thread->omp.depth != 0 && node != 0;
     const ProbeEntry* const entry =
-        is_recursion ? push_recursion(&step, node, row) : push_omp(&step, node, row);
+        may_recurse ? push_elsewhere(&step, node, row) : push_omp(&step, node, row);
     if (entry == nullptr) thread->omp.unopened += 1;
     const bool booked = entry != nullptr && node != 0;
     if (node != 0) omp_part(node)->created += 1;

@@ -113,6 +113,12 @@ inline const char* omp_construct_name(uint16_t number) {
     return "omp";
 }
 
+// What a procedure may call itself in, so that one lies in the other on one thread.
+inline bool may_hold_itself(OmpConstruct construct) {
+    return construct == OmpConstruct::kParallel || construct == OmpConstruct::kTaskgroup ||
+           construct == OmpConstruct::kMasked;
+}
+
 inline bool is_omp_loop(uint16_t number) {
     return number >= static_cast<uint16_t>(OmpConstruct::kLoop) &&
            number <= static_cast<uint16_t>(OmpConstruct::kOtherLoop);

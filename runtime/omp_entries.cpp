@@ -48,7 +48,7 @@ CellIndex make_omp_node(OmpStep* step, CellIndex parent, uint64_t row) {
     site.kind = SiteKind::kOpenMp;
     site.call = static_cast<uint16_t>((row & ~kRowOmp) >> kRowCallShift);
     FoundNode found{0, ProbeWay::kBack};
-    if (is_row_of(row, OmpConstruct::kParallel) && !should_fold()) {
+    if (may_hold_itself(static_cast<OmpConstruct>(site.call)) && !should_fold()) {
         found.node = node_on_path(parent, site);
     }
     if (found.node == 0) found = find_node(thread, parent, site, nullptr);
@@ -136,6 +136,13 @@ ProbeEntry* push_recursion(OmpStep* step, CellIndex index, uint64_t row) {
     if (step->slow) entry->entry_virtual = now_virtual(*step);
     stop_between(thread->on.base, entry, entry->entry_virtual);
     return entry;
+}
+
+ProbeEntry* push_elsewhere(OmpStep* step, CellIndex index, uint64_t row) {
+    const bool is_shared = (cell_at<Node>(index)->site.flags & kNodeFolded) != 0;
+    return is_shared || !is_on_path(index, step->thread->on.top->node)
+               ? push_omp(step, index, row)
+               : push_recursion(step, index, row);
 }
 
 void add_to_copies(const Thread* thread, CellIndex node, uint64_t ticks) {

@@ -123,19 +123,25 @@ inline ProbeEntry* push_omp(OmpStep* step, CellIndex node, uint64_t row, uint64_
         entry->entry_virtual = now_virtual(*step);
     return entry;
 }
-inline ProbeEntry* open_omp(OmpStep* step, uint64_t row) {
-    const CellIndex parent = step->thread->on.top->node;
-    ProbeEntry* const entry = push_omp(step, step->records ? omp_node(step, parent, row) : 0, row);
-    if (entry == nullptr) [[unlikely]]
-        step->thread->omp.unopened += 1;
-    return entry;
-}
 
 // True for a node that `from` is, or lies under.
 bool is_on_path(CellIndex node, CellIndex from);
 // As push_omp() for a node that the innermost entry lies under: time goes back to it. What lies
 // between is not timed meanwhile, and the node itself only where it is not open already.
 DWELL_COLD ProbeEntry* push_recursion(OmpStep* step, CellIndex node, uint64_t row);
+// The same where it may as well be one that all paths share.
+DWELL_COLD ProbeEntry* push_elsewhere(OmpStep* step, CellIndex node, uint64_t row);
+
+inline ProbeEntry* open_omp(OmpStep* step, uint64_t row) {
+    const CellIndex parent = step->thread->on.top->node;
+    const CellIndex node = step->records ? omp_node(step, parent, row) : 0;
+    const bool is_child = node == 0 || cell_at<Node>(node)->parent == parent;
+    ProbeEntry* const entry =
+        is_child ? push_omp(step, node, row) : push_elsewhere(step, node, row);
+    if (entry == nullptr) [[unlikely]]
+        step->thread->omp.unopened += 1;
+    return entry;
+}
 
 // What was copied around a region takes as long as the region on this thread: no child is longer
 // than its parent.

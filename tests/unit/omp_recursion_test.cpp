@@ -22,6 +22,12 @@ class OmpRecursion : public OpenMp {
         omp_implicit_end();
         omp_join(team);
     }
+    template <typename Work>
+    static void within(OmpConstruct construct, uint64_t address, Work work) {
+        omp_begin(construct, address);
+        work();
+        omp_end(construct);
+    }
     static void deep(uint64_t address, int levels) {
         if (levels == 0) return;
         serial(address, [=] {
@@ -79,6 +85,57 @@ TEST_F(OmpRecursion, WhatLiesBetweenIsNotTimedMeanwhile) {
     const Node* between = child(sections, OmpConstruct::kParallel, place(4));
     ASSERT_NE(between, nullptr);
     EXPECT_LE(between->ticks, sections->ticks);
+}
+
+TEST_F(OmpRecursion, GroupAndMaskedInThemselvesFold) {
+    uint64_t outside = 0;
+    const uint64_t begin = now_ticks();
+    within(OmpConstruct::kTaskgroup, place(14), [&] {
+        within(OmpConstruct::kMasked, place(15), [&] {
+            within(OmpConstruct::kTaskgroup, place(14), [&] {
+                const uint64_t since = now_ticks();
+                spin(kPiece);
+                outside += now_ticks() - since;
+                within(OmpConstruct::kMasked, place(15), [] {
+                    within(OmpConstruct::kTaskgroup, place(14), nothing);
+                    spin(kPiece);
+                });
+            });
+        });
+    });
+    const uint64_t passed = now_ticks() - begin;
+    const Node* group = child(root(t_thread), OmpConstruct::kTaskgroup, place(14));
+    ASSERT_NE(group, nullptr);
+    EXPECT_EQ(group->count, 3u);
+    EXPECT_EQ(part(group).untimed, 2u);
+    EXPECT_GE(group->ticks, 2 * kPiece);
+    EXPECT_LE(group->ticks, passed);
+    EXPECT_EQ(child(group, OmpConstruct::kTaskgroup, place(14)), nullptr);
+    const Node* masked = child(group, OmpConstruct::kMasked, place(15));
+    ASSERT_NE(masked, nullptr);
+    EXPECT_EQ(masked->count, 2u);
+    EXPECT_EQ(part(masked).untimed, 0u);
+    EXPECT_GE(masked->ticks, kPiece);
+    EXPECT_LE(masked->ticks, passed - outside);
+    EXPECT_EQ(masked->first_child, 0u);
+}
+
+TEST_F(OmpRecursion, GroupInItselfOnAThreadThatOnlyHasCopiedIt) {
+    Worker second;
+    within(OmpConstruct::kTaskgroup, place(16), [&] {
+        region(second, place(17), nothing,
+               [] { within(OmpConstruct::kTaskgroup, place(16), [] { spin(kPiece); }); });
+    });
+    leave(second);
+    const Node* copy = child(root(thread_of(second)), OmpConstruct::kTaskgroup, place(16));
+    ASSERT_NE(copy, nullptr);
+    EXPECT_EQ(copy->count, 1u);
+    EXPECT_EQ(part(copy).untimed, 0u);
+    EXPECT_GE(copy->ticks, kPiece);
+    const Node* inner = child(copy, OmpConstruct::kParallel, place(17));
+    ASSERT_NE(inner, nullptr);
+    EXPECT_EQ(child(inner, OmpConstruct::kTaskgroup, place(16)), nullptr);
+    EXPECT_LE(inner->ticks, copy->ticks - kPiece);
 }
 
 TEST_F(OmpRecursion, OtherThreadGoesBackToWhatItOnlyHasCopied) {
