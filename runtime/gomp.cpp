@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "runtime/find_symbol.h"
-#include "runtime/omp_calibration.h"
 
 namespace dwell {
 
@@ -101,10 +100,7 @@ GompRuntime* runtime_of(void* definition, void* scope) {
     made->scope = scope;
     if (library != nullptr) find_symbol(library, "omp_get_num_threads", &made->num_threads);
     made->observed = observed && made->num_threads != nullptr;
-    if (made->observed) {
-        g_gomp_code_frame = code_frame;
-        add_gomp_costs();
-    }
+    if (made->observed) g_gomp_code_frame = code_frame;
     if (made->observed && starts) {
         __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileGomp}, __ATOMIC_RELAXED);
     }

@@ -10,13 +10,14 @@ namespace {
 // Both ends as the runtime gives them, the second one not included.
 DWELL_BODY void tell_chunk(uint64_t begin, uint64_t end) {
     if (!t_gomp.in_loop) return;
+    const OmpCosts& more = g_process.gomp_more;
     const auto increment = static_cast<uint64_t>(t_gomp.increment);
     if (increment == 1) {
-        omp_chunk(end - begin);
+        omp_chunk(end - begin, more);
     } else if (t_gomp.increment > 0) {
-        omp_chunk((end - begin + increment - 1) / increment);
+        omp_chunk((end - begin + increment - 1) / increment, more);
     } else if (t_gomp.increment < 0) {
-        omp_chunk((begin - end - increment - 1) / (0 - increment));
+        omp_chunk((begin - end - increment - 1) / (0 - increment), more);
     }
 }
 

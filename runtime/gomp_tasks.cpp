@@ -78,7 +78,7 @@ DWELL_GOMP_CODE void run_task(void* of) {
               .after_single = false};
     head->code(data);
     t_gomp = around;
-    omp_task_switch(&mark, true, prior);
+    omp_task_switch(&mark, true, prior, g_process.gomp_more);
 }
 
 // Gives `make` the head and, behind it, what the runtime may copy with it. Not inlined: who

@@ -422,11 +422,11 @@ void omp_loop_begin(OmpConstruct construct, uint64_t address, uint64_t iteration
     end_step(&step);
 }
 
-void omp_chunk(uint64_t iterations) {
+void omp_chunk(uint64_t iterations, const OmpCosts& more) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
     add_chunks(step.thread, {iterations, iterations != 0 ? 1u : 0u});
-    lose(step, g_process.omp.chunk);
+    lose(step, g_process.omp.chunk + more.chunk);
     end_step(&step);
 }
 

@@ -58,9 +58,13 @@ uint64_t omp_region_address();
 void omp_begin(OmpConstruct construct, uint64_t address);
 void omp_end(OmpConstruct construct);
 
+// What telling of an event takes beside what is done here, as `more` where that is known, is taken
+// out with it.
+inline constexpr OmpCosts kNoOmpCosts{};
+
 // `iterations` of the whole loop.
 void omp_loop_begin(OmpConstruct construct, uint64_t address, uint64_t iterations);
-void omp_chunk(uint64_t iterations);
+void omp_chunk(uint64_t iterations, const OmpCosts& more = kNoOmpCosts);
 // All of the thread's chunks, where those of a loop of `iterations` are dealt out in turn, and its
 // first one would hold `chunk` if the loop were long enough. A schedule of one chunk for each
 // thread is the same, as long as these are of equal length but for one iteration.
@@ -91,7 +95,8 @@ uint64_t omp_taskloop_address();
 // Explicit tasks. The runtime keeps a mark for each, 0 for implicit ones.
 uint64_t omp_task_created(uint64_t address);
 // The thread leaves a task for another one.
-void omp_task_switch(uint64_t* prior, bool finished, uint64_t* next);
+void omp_task_switch(uint64_t* prior, bool finished, uint64_t* next,
+                     const OmpCosts& more = kNoOmpCosts);
 
 // For callpath.cpp: what g_omp_code_frame tells, where that is what the innermost entry stands for.
 uint64_t omp_code_frame(const Thread* thread);

@@ -58,16 +58,6 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
     g_process.gomp_more = OmpCosts{};
     if (calibrate_gomp_loops != nullptr) calibrate_gomp_loops(thread, node);
     if (calibrate_gomp_tasks != nullptr) calibrate_gomp_tasks(thread, node);
-    if (g_gomp_code_frame != nullptr) add_gomp_costs();
-}
-
-void add_gomp_costs() {
-    OmpCosts& costs = g_process.omp;
-    OmpCosts& more = g_process.gomp_more;
-    costs.chunk += more.chunk;
-    costs.task += more.task;
-    costs.task_inner += more.task_inner;
-    more = OmpCosts{};
 }
 
 }  // namespace dwell

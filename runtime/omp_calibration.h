@@ -20,13 +20,9 @@ inline void know_calibrated(Thread* thread, uint64_t row, const Node* node) {
 // (calibrate_probes): `node` and `other` have their second line.
 void calibrate_omp(Thread* thread, Node* node, Node* other);
 
-// gomp_more, of which they are part where there are functions in libgomp's place (gomp.h).
+// gomp_more, for the events that functions in libgomp's place tell, where there are any (gomp.h).
 __attribute__((weak)) void calibrate_gomp_loops(Thread* thread, Node* node);
 __attribute__((weak)) void calibrate_gomp_tasks(Thread* thread, Node* node);
-
-// Once libgomp is observed, and where it is already when the costs are measured: its programs' are
-// added. In a process with both runtimes they hold for libomp's constructs, too.
-void add_gomp_costs();
 
 }  // namespace dwell
 

@@ -84,18 +84,18 @@ void begin_task(OmpStep* step, uint64_t* mark) {
 }
 
 // `finished`: or else it goes on later, perhaps on another thread.
-void end_task(OmpStep* step, uint64_t* mark, bool finished) {
+void end_task(OmpStep* step, uint64_t* mark, bool finished, const OmpCosts& more) {
     Thread* const thread = step->thread;
     ProbeEntry* const own = thread->on.base + (*mark & kLowBits);
     *mark = (*mark & ~(kBegun | kLowBits)) | (step->now & kLowBits);
     if (own > thread->on.top || !is_row_of(own->row, OmpConstruct::kTask)) return;
-    lose(*step, g_process.omp.task_inner);
+    lose(*step, g_process.omp.task_inner + more.task_inner);
     const uint64_t end = now_virtual(*step);
     while (thread->on.top > own) close_omp(thread, end);
     const bool booked = is_booked(own);
     const CellIndex node = own->node;
     close_omp(thread, end);
-    lose(*step, g_process.omp.task);
+    lose(*step, g_process.omp.task + more.task);
     if (!booked) return;
     if (!finished) cell_at<Node>(node)->count -= 1;
     run_on(thread, end);
@@ -128,7 +128,7 @@ uint64_t omp_task_created(uint64_t address) {
     return number << kSiteShift | (now & kLowBits);
 }
 
-void omp_task_switch(uint64_t* prior, bool finished, uint64_t* next) {
+void omp_task_switch(uint64_t* prior, bool finished, uint64_t* next, const OmpCosts& more) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), true)) return;
     Thread* const thread = step.thread;
@@ -139,7 +139,7 @@ void omp_task_switch(uint64_t* prior, bool finished, uint64_t* next) {
     }
     const bool begins = *next != 0 && (*next & kBegun) == 0;
     // A task that is left for a new one stays open around it: the thread comes back to it.
-    if ((*prior & kBegun) != 0 && (finished || !begins)) end_task(&step, prior, finished);
+    if ((*prior & kBegun) != 0 && (finished || !begins)) end_task(&step, prior, finished, more);
     if (begins) begin_task(&step, next);
     const OmpLevel* const level = omp_level(thread);
     const bool rests = level != nullptr && level->at_last && level->index != 0 &&

@@ -63,6 +63,36 @@ TEST_F(OmpCostsTaken, OfEachEvent) {
               111'001u);
 }
 
+TEST_F(OmpCostsTaken, OfWhatTellsOfAnEventBesideThat) {
+    constexpr OmpCosts kMore{.pair = 0,
+                             .inner = 0,
+                             .got = 0,
+                             .chunk = 2,
+                             .created = 0,
+                             .task = 20,
+                             .task_inner = 200,
+                             .region = 0,
+                             .region_inner = 0};
+    EXPECT_EQ(taken([=] {
+                  omp_loop_begin(OmpConstruct::kDynamicLoop, place(5), 0);
+                  omp_chunk(1, kMore);
+                  omp_chunk(1);
+                  omp_end(OmpConstruct::kDynamicLoop);
+              }),
+              203u);
+    const auto task = [](const OmpCosts& more) {
+        uint64_t none = 0;
+        uint64_t mark = omp_task_created(place(6));
+        omp_task_switch(&none, false, &mark, more);
+        omp_task_switch(&mark, true, &none, more);
+    };
+    EXPECT_EQ(taken([=] {
+                  task(kMore);
+                  task(kNoOmpCosts);
+              }),
+              222'222u);
+}
+
 TEST_F(OmpCostsTaken, OfARegionWithinItAndAroundIt) {
     constexpr uint64_t kWithin = 10'000'001;  // the barrier's pair, too
     const auto region = [] {
