@@ -6,6 +6,7 @@
 #include "runtime/io_records.h"
 #include "runtime/lifecycle.h"
 #include "runtime/mpi_semantics.h"
+#include "runtime/omp_calibration.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/sampling.h"
@@ -20,7 +21,7 @@ namespace {
 class RecordsOfNoOne {
   public:
     explicit RecordsOfNoOne(const Frame* frame) : real_thread_(t_thread) {
-        static CellIndex cells = 0;
+        constinit static thread_local CellIndex cells = 0;
         if (real_thread_ == nullptr) return;
         if (cells == 0) cells = take_cells(real_thread_, kCells);
         if (cells == 0) return;
@@ -124,6 +125,12 @@ void calibrate() {
     if (g_process.options.io) calibrate_io(t_thread, records.path(), frame);
     calibrate_polls(frame);
     calibrate_probes(t_thread);
+}
+
+void calibrate_openmp() {
+    const Busy busy;
+    const RecordsOfNoOne records(DWELL_FRAME());
+    if (records.are_there()) calibrate_omp_on(t_thread);
 }
 
 void calibrate_messages() {

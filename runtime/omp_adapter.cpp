@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "runtime/lifecycle.h"
+#include "runtime/omp_calibration.h"
 #include "runtime/omp_entries.h"
 #include "runtime/probe_control.h"
 #include "runtime/records.h"
@@ -240,7 +241,9 @@ bool may_observe_omp() { return probes_wanted() && g_process.options.omp != OmpM
 
 bool start_omp() {
     if (!may_observe_omp()) return false;
-    return g_live->on != 0 || attach_for_probe() != nullptr;
+    if (g_live->on == 0 && attach_for_probe() == nullptr) return false;
+    begin_omp_calibration();
+    return true;
 }
 
 namespace {

@@ -3,6 +3,9 @@
 // wait for none of that, and it is small beside the waking of a thread.
 #include "runtime/omp_calibration.h"
 
+#include "runtime/records.h"
+#include "runtime/sampling.h"
+
 namespace dwell {
 
 void calibrate_omp(Thread* thread, Node* node, Node* other) {
@@ -58,6 +61,24 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
     g_process.gomp_more = OmpCosts{};
     if (calibrate_gomp_loops != nullptr) calibrate_gomp_loops(thread, node);
     if (calibrate_gomp_tasks != nullptr) calibrate_gomp_tasks(thread, node);
+}
+
+void begin_omp_calibration() {
+    static std::atomic<bool> begun{false};
+    if (begun.exchange(true)) return;
+    g_omp_uncalibrated.store(true);
+    Thread* const thread = t_thread;
+    if (thread == nullptr || live_ticket() == 0) return;
+    const uint64_t before = now_ticks();
+    calibrate_omp_now(thread);
+    thread->slow_ticks += now_ticks() - before;
+}
+
+void calibrate_omp_now(Thread* thread) {
+    if (live_ticket() == 0 || !g_omp_uncalibrated.exchange(false)) return;
+    const OwnSamples samples(thread);
+    const OwnCounts counts(thread);
+    calibrate_openmp();
 }
 
 }  // namespace dwell

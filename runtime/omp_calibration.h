@@ -16,9 +16,19 @@ inline void know_calibrated(Thread* thread, uint64_t row, const Node* node) {
         row, 0, root, index_of(node), 0, ProbeWay::kDown};
 }
 
-// Measures g_process.omp and gomp_more, on the calling thread, which has records of no one
-// (calibrate_probes): `node` and `other` have their second line.
+// Measures g_process.omp and gomp_more, on the calling thread, which has records of no one: `node`
+// and `other` have their second line.
 void calibrate_omp(Thread* thread, Node* node, Node* other);
+// The same, once `thread` has entries of no one, too.
+void calibrate_omp_on(Thread* thread);
+
+// OpenMP is observed from now on, and its events are calibrated, which takes some milliseconds that
+// programs without OpenMP are spared: now, or as the first events come where the calling thread has
+// no records or the process pauses. Once; some of the thread's slow work.
+void begin_omp_calibration();
+// Whether it is still to be done, and doing it, where recording is on.
+inline std::atomic<bool> g_omp_uncalibrated{false};
+void calibrate_omp_now(Thread* thread);
 
 // gomp_more, for the events that functions in libgomp's place tell, where there are any (gomp.h).
 __attribute__((weak)) void calibrate_gomp_loops(Thread* thread, Node* node);

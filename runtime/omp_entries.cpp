@@ -4,6 +4,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/metrics.h"
+#include "runtime/omp_calibration.h"
 
 namespace dwell {
 
@@ -25,6 +26,7 @@ bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches) {
     const bool settled = settle(thread, frame, step->now);
     if (thread->resets != resets) step->now = now_ticks();  // what was lost before is forgotten
     step->records = live_ticket() != 0;
+    if (g_omp_uncalibrated.load(std::memory_order_relaxed)) calibrate_omp_now(thread);
     step->now = booked_now(step->now);
     if (settled) return true;
     thread->record->probes_dropped += 1;

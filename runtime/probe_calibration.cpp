@@ -29,20 +29,35 @@ inline void call_probe(void (*probe)(), const SiteRow* row, const uint64_t* slot
         : "r10", "r11", "cc", "memory");
 }
 
+// A stack of entries and two nodes for `thread`, which has records of no one.
+class EntriesOfNoOne {
+  public:
+    explicit EntriesOfNoOne(Thread* thread) : first_(take_cells(thread, 4)) {
+        if (first_ == 0) return;
+        node()->part = first_ + 1;
+        other()->part = first_ + 3;
+        entries_[0] = {UINT64_MAX, 0, 0, thread->record->root, 0};
+        thread->on = {entries_, entries_, entries_ + 3, 0, UINT64_MAX, &thread->depth_elsewhere};
+        thread->probe_ticket = g_live->ticket;
+        thread->probe_countdown = UINT32_MAX;
+    }
+    bool are_there() const { return first_ != 0; }
+    CellIndex index() const { return first_; }
+    Node* node() const { return cell_at<Node>(first_); }
+    Node* other() const { return cell_at<Node>(first_ + 2); }
+
+  private:
+    CellIndex first_;
+    ProbeEntry entries_[4] = {};
+};
+
 }  // namespace
 
 void calibrate_probes(Thread* thread) {
-    const CellIndex child = take_cells(thread, 4);
-    if (child == 0) return;
-    Node* node = cell_at<Node>(child);
-    node->part = child + 1;
-    Node* const other = cell_at<Node>(child + 2);
-    other->part = child + 3;
-    ProbeEntry entries[4] = {};
-    entries[0] = {UINT64_MAX, 0, 0, thread->record->root, 0};
-    thread->on = {entries, entries, entries + 3, 0, UINT64_MAX, &thread->depth_elsewhere};
-    thread->probe_ticket = g_live->ticket;
-    thread->probe_countdown = UINT32_MAX;
+    const EntriesOfNoOne entries(thread);
+    if (!entries.are_there()) return;
+    const CellIndex child = entries.index();
+    Node* const node = entries.node();
     g_site.row.kind = SiteKind::kProcedure;
     g_site.row.level = static_cast<int32_t>(reinterpret_cast<const char*>(&g_site.level) -
                                             reinterpret_cast<const char*>(&g_site.row.level));
@@ -63,12 +78,17 @@ void calibrate_probes(Thread* thread) {
     g_site.level = kLevelCount;
     g_process.probe_count_ticks = least_ticks(thread, node, pair).all;
     calibrate_blocks(thread, child);
-    calibrate_omp(thread, node, other);
+}
+
+void calibrate_omp_on(Thread* thread) {
+    const EntriesOfNoOne entries(thread);
+    if (entries.are_there()) calibrate_omp(thread, entries.node(), entries.other());
 }
 
 #else
 
 void calibrate_probes(Thread*) {}
+void calibrate_omp_on(Thread*) {}
 
 #endif
 

@@ -157,6 +157,8 @@ void book_peer_wait(Call* call, uint32_t peer, uint64_t ticks);
 // recorded; and again once MPI and what it tells of ranks and types can be asked, as in a send.
 void calibrate();
 void calibrate_messages();
+// The same of OpenMP's events (omp_calibration.h).
+void calibrate_openmp();
 
 }  // namespace dwell
 

@@ -1,5 +1,6 @@
 // What dwell takes for events of OpenMP is measured, and taken out of the time around them
 // (DESIGN 4, local rule). The sums are arithmetic of costs that the test makes up.
+#include "runtime/omp_calibration.h"
 #include "tests/unit/openmp_process.h"
 
 namespace dwell {
@@ -120,7 +121,7 @@ TEST_F(OmpCostsTaken, OfARegionWithinItAndAroundIt) {
 TEST_F(OmpCostsTaken, AreMeasuredOnRecordsOfNoOne) {
     const uint64_t probes = t_thread->record->probes;
     Thread* const thread = t_thread;
-    calibrate();
+    calibrate_openmp();
     EXPECT_EQ(t_thread, thread);
     EXPECT_EQ(t_thread->record->probes, probes);
     const OmpCosts& costs = g_process.omp;
@@ -129,7 +130,36 @@ TEST_F(OmpCostsTaken, AreMeasuredOnRecordsOfNoOne) {
         EXPECT_LT(cost, 10'000'000u);
     }
     EXPECT_LE(costs.inner, costs.pair);
+}
+
+TEST_F(OmpCostsTaken, AreMeasuredWithTheFirstEventsAlone) {
+    const OmpCosts made_up = g_process.omp;
+    calibrate();
+    EXPECT_EQ(g_process.omp.region_inner, made_up.region_inner) << "before OpenMP came";
     g_process.call_cost_ticks = g_process.inner_cost_ticks = 0;
+    const uint64_t begin = now_ticks();
+    const uint64_t slow = t_thread->slow_ticks;
+    begin_omp_calibration();
+    const uint64_t passed = now_ticks() - begin;
+    EXPECT_NE(g_process.omp.region_inner, made_up.region_inner);
+    EXPECT_LE(t_thread->slow_ticks - slow, passed);
+    EXPECT_GE(t_thread->slow_ticks - slow, passed / 2);
+    g_process.omp = made_up;
+    begin_omp_calibration();
+    EXPECT_EQ(g_process.omp.region_inner, made_up.region_inner) << "again";
+}
+
+TEST_F(OmpCostsTaken, AreMeasuredAfterAPause) {
+    const OmpCosts made_up = g_process.omp;
+    g_omp_uncalibrated.store(true);
+    const uint64_t ticket = std::exchange(g_live->ticket, 0);
+    calibrate_omp_now(t_thread);
+    EXPECT_EQ(g_process.omp.region_inner, made_up.region_inner) << "in the pause";
+    g_live->ticket = ticket + 1;
+    omp_begin(OmpConstruct::kSections, place(8));
+    omp_end(OmpConstruct::kSections);
+    EXPECT_NE(g_process.omp.region_inner, made_up.region_inner);
+    EXPECT_FALSE(g_omp_uncalibrated.load());
 }
 
 }  // namespace
