@@ -127,11 +127,7 @@ TEST_F(OpenMp, TeamsAreUsedAgain) {
         ASSERT_LE(different, 3u);
         omp_implicit_begin(team, 0, 2);
         second([&] {
-            if (t_thread != nullptr && t_thread->omp.depth != 0) {
-                omp_barrier_end();
-                omp_implicit_end();
-            }
-            omp_implicit_begin(team, 1, 2);
+            begin_as_second(team);
             omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
         });
         omp_implicit_end();

@@ -68,6 +68,16 @@ class OpenMp : public ObservedProcess {
         EXPECT_EQ(t_thread->omp.depth, 0u);
     }
 
+    // The calling thread comes to a region of two, after what the runtime tells late of the last
+    // one.
+    static void begin_as_second(OmpTeam* team) {
+        if (t_thread != nullptr && t_thread->omp.depth != 0) {
+            omp_barrier_end();
+            omp_implicit_end();
+        }
+        omp_implicit_begin(team, 1, 2);
+    }
+
     // A region of two threads, which `second` is the other one of; it stands at the last barrier
     // afterwards.
     static void region(Worker& second, uint64_t address, const std::function<void()>& first_works,
@@ -75,12 +85,7 @@ class OpenMp : public ObservedProcess {
         OmpTeam* const team = omp_fork(address, nullptr);
         omp_implicit_begin(team, 0, 2);
         second([&] {
-            // What the runtime tells late.
-            if (t_thread != nullptr && t_thread->omp.depth != 0) {
-                omp_barrier_end();
-                omp_implicit_end();
-            }
-            omp_implicit_begin(team, 1, 2);
+            begin_as_second(team);
             second_works();
             omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
         });
