@@ -1,0 +1,158 @@
+// Tables of the text report that lines of their own fill: the operating system's figures, I/O, and
+// the partners of communication.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "report/figures.h"
+#include "report/text_report.h"
+#include "tests/unit/sample_profiles.h"
+
+namespace dwell {
+namespace {
+
+TEST(TextReportTables, FiguresOfTheOperatingSystem) {
+    TextOptions options;
+    const auto has = [&options](const Profile& profile, const std::string& text) {
+        return write_text_report(profile, options).find(text) != std::string::npos;
+    };
+    Profile profile = samples::halo_profile();
+    options.per_rank = true;
+    EXPECT_FALSE(has(profile, "Peak memory"));
+    EXPECT_FALSE(has(profile, "Operating system"));
+    profile = samples::with_usage(std::move(profile));
+    // (1 + 2 + 3) / 3 million bytes, 1.91 MiB; three are 2.86.
+    EXPECT_TRUE(
+        has(profile,
+            "  Peak memory: 1.91 MiB a rank, most on rank 2: 2.86 MiB, 1.50 times the mean; 5 "
+            "pages"));
+    EXPECT_TRUE(has(profile, "all on rank 2."));
+    EXPECT_TRUE(has(profile, "Operating system"));
+    EXPECT_TRUE(has(profile, "     2  3.00 s  300 ms 2.86 MiB    3005      5       33      3"));
+    EXPECT_TRUE(has(profile, "     3  not known"));
+    EXPECT_FALSE(has(profile, "did not reach their end"));
+    profile.ranks[0].state = FileState::kRunning;
+    profile.ranks[0].usage_ns = profile.ranks[0].real_ns - 500'000'000;
+    EXPECT_TRUE(has(profile, "known up to 500 ms before"));
+    for (ProfileRank& rank : profile.ranks) rank.usage.peak_memory_bytes = 1 << 20;
+    for (ProfileRank& rank : profile.ranks) rank.usage.major_faults = 0;
+    EXPECT_TRUE(has(profile, "  Peak memory: 1.00 MiB a rank.\n"));
+}
+
+TEST(TextReportTables, InputAndOutput) {
+    const Profile profile = samples::io_profile();
+    TextOptions options;
+    options.per_rank = true;
+    const std::string report = write_text_report(profile, options);
+    const auto has = [&report](const std::string& text) {
+        return report.find(text) != std::string::npos;
+    };
+    // 5 s of 20 on two ranks; rank 1 has four of them.
+    EXPECT_TRUE(has("  I/O             2.50 s   25.0 %"));
+    EXPECT_TRUE(has("4.00 s      1     1.60"));
+    EXPECT_TRUE(has("reader.c:7 write"));
+    EXPECT_TRUE(has("rank 1: 3.00 s, 1.50x mean"));
+    EXPECT_TRUE(has("      out.dat and others\n"));
+    EXPECT_TRUE(has("      in.dat\n"));
+    EXPECT_NE(write_summary(profile, options, "").find("costliest I/O lines (2 of 2)"),
+              std::string::npos);
+    EXPECT_EQ(write_text_report(samples::halo_profile(), options).find("I/O"), std::string::npos);
+}
+
+// The code of a library's header, which the compiler put into the program, is no place of its own:
+// what it reads and writes stands where the program calls it.
+TEST(TextReportTables, InputAndOutputStandInTheProgram) {
+    samples::Builder b(1, "streams");
+    const uint32_t main = b.proc("main", "streams.cpp", 3, 0);
+    for (const char* inserted : {"operator<<(double)", "operator<<(int)"}) {
+        const uint32_t call = b.add(SiteKind::kCall, inserted, "streams.cpp", 7, main);
+        const uint32_t header = b.proc(inserted, "/usr/include/c++/12/ostream", 220, call);
+        const uint32_t write =
+            b.add(SiteKind::kIo, "writev", "/usr/include/c++/12/ostream", 221, header);
+        b.calls(write, 0, {4, 1000 * samples::kMs, 0, 400, 0, 500 * samples::kMs});
+    }
+    b.compute(main, 0, 1000 * samples::kMs);
+    const std::string report = write_text_report(b.finish(), {});
+    EXPECT_NE(report.find("Costliest I/O lines (1 of 1)"), std::string::npos) << report;
+    EXPECT_NE(report.find("streams.cpp:7 writev"), std::string::npos) << report;
+}
+
+// Polls mostly find nothing, and then there is no partner whose time it was.
+TEST(TextReportTables, PartnersOfPollsAreWeighedByBytes) {
+    Profile profile = samples::halo_profile();
+    const auto text = [&] {
+        TextOptions options;
+        options.width = 200;
+        return write_text_report(profile, options);
+    };
+    EXPECT_NE(text().find("partners by time: "), std::string::npos);
+    uint64_t bytes = 0;
+    for (ProfilePeer& peer : profile.peers) {
+        peer.time_ns = 1;
+        bytes += peer.bytes_sent + peer.bytes_received;
+    }
+    ASSERT_NE(bytes, 0u);
+    EXPECT_NE(text().find("partners by bytes: "), std::string::npos);
+    EXPECT_EQ(text().find("partners by time: "), std::string::npos);
+    for (ProfilePeer& peer : profile.peers) peer.bytes_sent = peer.bytes_received = 0;
+    EXPECT_NE(text().find("partners by messages: "), std::string::npos);
+    EXPECT_EQ(text().find(" 0 %"), std::string::npos);
+}
+
+// The heaviest pairs of one communication line that has these records.
+std::vector<PairShare> pairs_of(const char* call, const std::vector<ProfilePeer>& peers,
+                                uint64_t time_ns) {
+    samples::Builder b(4, "pairs");
+    const uint32_t node = b.comm(call, "pairs.c", 7, b.proc("main", "pairs.c", 1, 0));
+    b.calls(node, 0, {1, time_ns, 0, 0, 0, time_ns, 0, 0, 0});
+    b.profile().peers = peers;
+    for (ProfilePeer& peer : b.profile().peers) peer.node = node;
+    const Profile profile = b.finish();
+    return heaviest_pairs(profile, comm_lines(profile)[0], true, 8).pairs;
+}
+
+std::string text_of(const std::vector<PairShare>& pairs) {
+    std::ostringstream text;
+    for (const PairShare& pair : pairs) {
+        text << pair.text << " " << std::lround(1000 * pair.share) << ";";
+    }
+    return text.str();
+}
+
+// node, rank, partner, count, time, sync, sent, received, shortest, longest
+TEST(TextReportTables, APairOfRanksStandsOnce) {
+    // Rank 0 sends to 1 (10 ns), which receives it (40 ns), and sends itself (50 ns of 100).
+    EXPECT_EQ(text_of(pairs_of("MPI_Waitall",
+                               {{0, 0, 1, 1, 10, 0, 800, 0, 1, 1},
+                                {0, 1, 0, 1, 40, 0, 0, 800, 1, 1},
+                                {0, 1, 2, 1, 50, 0, 800, 0, 1, 1}},
+                               100)),
+              "0→1 500;1→2 500;");
+    // One record with both directions: the two cannot be told apart in any of the pair's.
+    EXPECT_EQ(text_of(pairs_of("MPI_Sendrecv",
+                               {{0, 1, 0, 2, 30, 0, 8, 8, 1, 1},
+                                {0, 0, 1, 1, 20, 0, 8, 0, 1, 1},
+                                {0, 2, 0, 2, 50, 0, 8, 8, 1, 1}},
+                               100)),
+              "0↔1 500;0↔2 500;");
+    // Messages without bytes: the call tells what they were.
+    EXPECT_EQ(text_of(pairs_of("MPI_Recv", {{0, 3, 1, 1, 60, 0, 0, 0, 1, 1}}, 100)), "1→3 600;");
+    EXPECT_EQ(text_of(pairs_of("MPI_Send", {{0, 3, 1, 1, 60, 0, 0, 0, 1, 1}}, 100)), "3→1 600;");
+    EXPECT_EQ(text_of(pairs_of("MPI_Wait", {{0, 3, 1, 1, 60, 0, 0, 0, 1, 1}}, 100)), "1↔3 600;");
+    // By bytes, where time tells nothing: what both sides saw is one message, so 1000 from 0 to 1,
+    // as many from 2 to 3 of which only 3 tells, 500 with itself, and 2 x 250 of both directions.
+    EXPECT_EQ(text_of(pairs_of("MPI_Waitall",
+                               {{0, 0, 1, 1, 0, 0, 1000, 0, 1, 1},
+                                {0, 1, 0, 1, 0, 0, 0, 1000, 1, 1},
+                                {0, 3, 2, 1, 0, 0, 0, 1000, 1, 1},
+                                {0, 2, 2, 1, 0, 0, 500, 0, 1, 1},
+                                {0, 2, 2, 1, 0, 0, 0, 500, 1, 1},
+                                {0, 1, 3, 2, 0, 0, 250, 250, 1, 1},
+                                {0, 3, 1, 2, 0, 0, 250, 250, 1, 1}},
+                               1'000'000)),
+              "0→1 333;2→3 333;1↔3 167;2→2 167;");
+}
+
+}  // namespace
+}  // namespace dwell
