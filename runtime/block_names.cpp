@@ -66,8 +66,11 @@ CellIndex write_text(Thread* thread, const char* text, size_t bytes) {
     char* const start = reinterpret_cast<char*>(record) + offsetof(TextRecord, text);
     memcpy(start, text, bytes);
     start[bytes] = '\0';
-    record->next = g_process.header->first_text;
-    __atomic_store_n(&g_process.header->first_text, cell, __ATOMIC_RELEASE);
+    CellIndex* const first = &g_process.header->first_text;
+    record->next = __atomic_load_n(first, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(first, &record->next, cell, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
     return cell;
 }
 

@@ -45,8 +45,7 @@ class NamesLock {
 // As it is kept: one line, not too long, and never empty.
 GivenName clean_name(GivenName name);
 
-// Writes a text to the record file; 0 when there is no room. With NamesLock, or before there are
-// other threads.
+// Writes a text to the record file; 0 when there is no room. Any threads may at a time.
 CellIndex write_text(Thread* thread, const char* text, size_t bytes);
 
 // The BlockName for a block or marker; null when there is no room for another name, or the process

@@ -1,9 +1,9 @@
 #include "runtime/file_names.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/blocks.h"
 #include "runtime/callpath.h"
 
 namespace dwell {
@@ -67,18 +67,9 @@ bool make_room() {
 
 CellIndex write_name(Thread* thread, uint64_t hash, const char* name, size_t bytes) {
     if (should_fold()) return 0;
-    const size_t whole = offsetof(TextRecord, text) + bytes + 1;
-    const CellIndex cell =
-        take_cells(thread, static_cast<uint32_t>((whole + kCellBytes - 1) / kCellBytes));
+    const CellIndex cell = write_text(thread, name, bytes);
     if (cell == 0) return 0;
-    auto* record = cell_at<TextRecord>(cell);
-    record->bytes = static_cast<uint32_t>(bytes);
-    char* const start = reinterpret_cast<char*>(record) + offsetof(TextRecord, text);
-    memcpy(start, name, bytes);
-    start[bytes] = '\0';
     const SlowLock lock;
-    record->next = g_process.header->first_text;
-    __atomic_store_n(&g_process.header->first_text, cell, __ATOMIC_RELEASE);
     const CellIndex faster = known_cell(hash);  // another thread's
     if (faster != 0) return faster;
     if (!make_room()) return 0;

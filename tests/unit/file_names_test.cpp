@@ -1,10 +1,12 @@
 // Names of files: each once, any number of them, and what has no room is counted.
 #include "runtime/file_names.h"
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "runtime/blocks.h"
 #include "tests/unit/observed_process.h"
 
 namespace dwell {
@@ -45,6 +47,33 @@ TEST_F(FileNames, ThreadsShareThem) {
     cells[1] = cell_of(name);
     other.join();
     EXPECT_EQ(cells[0], cells[1]);
+}
+
+TEST_F(FileNames, NoneIsLostBesideOtherTexts) {
+    constexpr int kEach = 20'000;
+    const auto linked = [] {
+        int texts = 0;
+        for (CellIndex at = g_process.header->first_text; at != 0;
+             at = cell_at<TextRecord>(at)->next) {
+            ++texts;
+        }
+        return texts;
+    };
+    const int before = linked();
+    std::atomic<int> ready{0};
+    const auto meet = [&ready] {
+        for (++ready; ready != 2;) {
+        }
+    };
+    std::thread other([&] {
+        attach_thread();
+        meet();
+        for (int i = 0; i < kEach; ++i) write_text(t_thread, "block", 5);
+    });
+    meet();
+    for (int i = 0; i < kEach; ++i) ASSERT_NE(cell_of("/beside " + std::to_string(i)), 0u);
+    other.join();
+    EXPECT_EQ(linked() - before, 2 * kEach);
 }
 
 TEST_F(FileNames, WhatHasNoRoomIsCounted) {
