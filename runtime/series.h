@@ -39,6 +39,8 @@ class Series {
         sync_ = ((messages - 1) * sync_ + sync) / messages;
         kind_ = kind;
         said_ = said;
+        said_.cause_peer = kNoPeer;
+        said_.debt = 0;
         end_ = end;
         unseen_ = 0;
         left_ = goes_on ? kUnread : 0;
@@ -57,7 +59,7 @@ class Series {
     }
     // Whether the next of this channel is likely to go unseen.
     bool is_on(const Channel* channel) const { return left_ != 0 && kind_.channel == channel; }
-    // What the sender of the last that was looked at said.
+    // What the sender of the last that was looked at said; nobody hears of its debt twice.
     const Moment& said() const { return said_; }
 
   private:

@@ -285,12 +285,13 @@ bool settle_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* sta
     if (source == MPI_PROC_NULL || status->MPI_SOURCE < 0) return true;
     const Way way = way_to(call->thread, comm, status->MPI_SOURCE);
     const SeriesKind kind{way.channel, call->part, way.comm, status->MPI_TAG};
-    if (g_series.may_go_on(kind, call->start_ticks, call->end_ticks) &&
+    const uint64_t bytes = bytes_of(status);
+    if (bytes <= g_eager_limits.node &&
+        g_series.may_go_on(kind, call->start_ticks, call->end_ticks) &&
         leave_unread(way.channel, way.comm, status->MPI_TAG)) {
         settle_unread(call, way.peer, blocked);
         return true;
     }
-    const uint64_t bytes = bytes_of(status);
     Waiting waiting(call);
     if (way.channel == nullptr || way.channel->far != nullptr || g_process.concurrent ||
         g_process.preserve_order || bytes > g_eager_limits.node) {

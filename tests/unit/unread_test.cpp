@@ -205,6 +205,14 @@ TEST_F(InSeries, WhatIsMissingIsMadeUpAndLearned) {
     EXPECT_NEAR(static_cast<double>(ticks_), 400, 4);
 }
 
+TEST_F(InSeries, TheDebtOfTheOneThatWasLookedAtIsNotHeardAgain) {
+    series_.look(kind_, {{5000, 4000}, 44, 3, 45, short_ticks(1 << 20), 7}, 5000, 5500, 500, 0);
+    EXPECT_EQ(series_.said().path, 44u);
+    EXPECT_EQ(series_.said().at.virt, 4000u);
+    EXPECT_EQ(series_.said().cause_peer, kNoPeer);
+    EXPECT_EQ(series_.said().debt, 0);
+}
+
 TEST_F(InSeries, NoneTakesLongerThanItsCall) {
     next(500, 400, 300);
     next(500, 400, 300);
