@@ -33,7 +33,7 @@ void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent) {
     __atomic_store_n(&line->version, version + 2, __ATOMIC_RELEASE);
 }
 
-bool last_arrival(const ArrivalLine* line, uint64_t until, Arrival* arrival) {
+bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answer* came) {
     constexpr int kTries = 4;
     for (int i = 0; i < kTries; ++i) {
         const uint64_t version = __atomic_load_n(&line->version, __ATOMIC_ACQUIRE);
@@ -42,10 +42,12 @@ bool last_arrival(const ArrivalLine* line, uint64_t until, Arrival* arrival) {
         if ((version & 1) != 0 || version != __atomic_load_n(&line->version, __ATOMIC_RELAXED)) {
             continue;
         }
-        const uint64_t written = version / 2;
-        for (uint64_t back = 1; back <= kArrivals && back <= written; ++back) {
-            *arrival = copies[(written - back) % kArrivals];
-            if (arrival->real < until) return true;
+        for (const Arrival& arrival : copies) {
+            if (arrival.away > since || arrival.came.real <= since || arrival.came.real >= until) {
+                continue;
+            }
+            *came = arrival.came;
+            return true;
         }
         return false;
     }

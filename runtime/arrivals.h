@@ -18,25 +18,31 @@
 
 namespace dwell {
 
-struct Arrival {
+// When a rank came to a receive.
+struct Answer {
     uint64_t real;  // in ticks of the node's clock
     uint32_t lost;  // real less virtual time of that, in units of 1 << kLostShift ticks
     uint32_t path;  // what it had been doing
 };
 constexpr int kLostShift = 6;
-inline Arrival arrival_of(const Moment& said) {
+inline Answer answer_of_moment(const Moment& said) {
     return {said.at.real, static_cast<uint32_t>((said.at.real - said.at.virt) >> kLostShift),
             said.path};
 }
-inline Moment moment_of_arrival(const Arrival& arrival) {
-    return {{arrival.real, arrival.real - (uint64_t{arrival.lost} << kLostShift)},
-            arrival.path,
+inline Moment moment_of_answer(const Answer& answer) {
+    return {{answer.real, answer.real - (uint64_t{answer.lost} << kLostShift)},
+            answer.path,
             kNoPeer,
             0,
             0};
 }
 
-constexpr uint32_t kArrivals = 3;
+struct Arrival {
+    Answer came;
+    uint64_t away;  // real ticks since when it had been in no call of MPI
+};
+
+constexpr uint32_t kArrivals = 2;
 // A cache line.
 struct alignas(64) ArrivalLine {
     uint64_t version;  // how many were written, times 2; odd while one is
@@ -50,8 +56,10 @@ ArrivalLine* find_arrivals(uint32_t world_rank);
 // Several threads of the process may do so at a time if `concurrent`.
 void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent);
 
-// The last arrival before the real time `until`; false when none is there or it is being written.
-bool last_arrival(const ArrivalLine* line, uint64_t until, Arrival* arrival);
+// The arrival that ended the time in which the rank was in no call of MPI, when somebody began at
+// the real time `since` to wait for it, until `until`; false when it was in one, when it came later
+// or others have come since, or while the line is being written.
+bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answer* came);
 
 }  // namespace dwell
 

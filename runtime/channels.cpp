@@ -565,7 +565,7 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* sai
 }
 
 void answer(ChannelEntry* entry, const Moment& said) {
-    entry->answer = arrival_of(said);
+    entry->answer = answer_of_moment(said);
     __atomic_fetch_or(&entry->order, uint32_t{kAnswered}, __ATOMIC_RELEASE);
 }
 

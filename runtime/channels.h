@@ -48,7 +48,7 @@ struct alignas(64) ChannelEntry {
     uint32_t number;  // of the entry, from 1: it is valid when this is the one expected
     uint32_t order;   // of the message among all from this sender to this receiver, times 8, and
                       // ChannelFlags
-    Arrival answer;   // when the receiver came, if it was asked and has answered
+    Answer answer;    // when the receiver came, if it was asked and has answered
 };
 // kInRow: the kUnread entries before it are of the same communicator and tag.
 enum ChannelFlags : uint32_t { kWantsAnswer = 1, kAnswered = 2, kInRow = 4 };

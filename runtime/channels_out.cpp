@@ -118,7 +118,7 @@ bool answer_of(const Announced& announced, Moment* answer) {
     const ChannelEntry* entry = announced.entry;
     if (entry == nullptr || entry->number != announced.number) return false;
     if ((__atomic_load_n(&entry->order, __ATOMIC_ACQUIRE) & kAnswered) == 0) return false;
-    *answer = moment_of_arrival(entry->answer);
+    *answer = moment_of_answer(entry->answer);
     return true;
 }
 

@@ -371,6 +371,8 @@ def telling_lines(function):
     if function.name in ("Recv", "Irecv", "Sendrecv", "Sendrecv_replace"):
         tag = "recvtag" if function.has("recvtag") else "tag"
         before.append(f"meet_senders(call, source, {tag}, comm);")
+    if function.name in ("Probe", "Mprobe"):
+        before.append("say_late_arrival(call);")
     if get("message") and get("class") == "receive":
         before.append("meet_senders(call, MPI_ANY_SOURCE, MPI_ANY_TAG, message_comm);")
     return before, after

@@ -38,8 +38,14 @@ void say_arrival(Call* call) {
     if (g_own_arrivals == nullptr) return;
     if (call->start_ticks - call->thread->last_ticks > g_noticed_ticks) [[unlikely]]
         begin_round(call, &call->thread->blame.arrivals_told);
-    write_arrival(g_own_arrivals, arrival_of(moment_of(call)), g_process.concurrent);
+    write_arrival(g_own_arrivals, {answer_of_moment(moment_of(call)), call->thread->last_ticks},
+                  g_process.concurrent);
     begin_work(call, now_ticks());
+}
+
+void say_late_arrival(Call* call) {
+    if (call->start_ticks - call->thread->last_ticks > g_noticed_ticks) [[unlikely]]
+        say_arrival(call);
 }
 
 // No answer: the receiver was there before.
@@ -53,12 +59,11 @@ void add_asked(Waiting* waiting, const Announced& announced, uint32_t peer) {
 }
 
 void add_kept(Waiting* waiting, const Channel* channel, uint32_t peer) {
-    Arrival arrival;
+    Answer came;
     if (channel->arrivals == nullptr) {
         waiting->add_unknown();
-    } else if (last_arrival(channel->arrivals, waiting->left(), &arrival) &&
-               arrival.real > waiting->entered().real) {
-        waiting->add_meeting(WaitKind::kLateReceiver, peer, moment_of_arrival(arrival));
+    } else if (arrival_after(channel->arrivals, waiting->entered().real, waiting->left(), &came)) {
+        waiting->add_meeting(WaitKind::kLateReceiver, peer, moment_of_answer(came));
     }
 }
 

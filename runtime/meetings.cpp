@@ -234,6 +234,7 @@ void tell_debt(Thread* thread, Board* board, Meets rule, Moment* said) {
 Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int root) {
     Meeting meeting{name, nullptr, number, ++name->collectives, false};
     if (name->members < 2) return meeting;
+    say_late_arrival(call);
     if (g_process.preserve_order) [[unlikely]] {
         say_meeting(call, *name, meeting.number, rule, root,
                     kMpiCalls[static_cast<int>(number)].waits);

@@ -170,7 +170,7 @@ struct Blame {
     uint32_t recent_path;
     uint32_t round;
     uint32_t arrivals_told;  // the round of the last arrival (arrivals.h)
-    uint64_t work_since;  // real ticks: it has not computed longer than since then
+    uint64_t work_since;     // real ticks: it has not computed longer than since then
     uint64_t owed_ticks;  // all that it ever waited: who heard of so much hears only of what is new
     uint64_t last_ticks;  // its last waiting for that cause,
     uint64_t taken_at;    // and the end of that: real ticks

@@ -313,11 +313,12 @@ uint64_t Waiting::travelled(const Moment& said, uint64_t travel) const {
     return said.at.virt + earlier(travel, beyond(left_, said.at.real));
 }
 
-void Waiting::consider(uint64_t arrival, const Partner& partner) {
+void Waiting::check_clock(WaitKind kind, const Moment& said) {
     // A receiver may come after the send's end: MPI took the message out in another call before.
-    if (partner.said.at.real > ended_ && partner.kind != WaitKind::kLateReceiver) {
-        clock_error_ = true;
-    }
+    if (said.at.real > ended_ && kind != WaitKind::kLateReceiver) clock_error_ = true;
+}
+
+void Waiting::consider(uint64_t arrival, const Partner& partner) {
     if (arrival < arrival_) return;
     arrival_ = arrival;
     decisive_ = partner;
@@ -339,6 +340,7 @@ void Waiting::add_message(Channel* channel, uint32_t peer, uint64_t bytes, const
     const uint64_t found = found_cost_ticks(bytes);
     const uint32_t least = channel->travel[travel_class(bytes)];
     const Partner sender{heard_from(channel, said), peer, WaitKind::kLateSender, {}};
+    check_clock(sender.kind, said);
     consider(travelled(said, least != 0 ? least : found), sender);
     until_ = later(until_, said.at.real + beyond(least, found));
     found_ticks_ += found;
@@ -351,10 +353,14 @@ void Waiting::add_message(Channel* channel, uint32_t peer, uint64_t bytes, const
 
 void Waiting::add_meeting(WaitKind kind, uint32_t peer, const Moment& said, const Level& level) {
     Channel* channel = kind == WaitKind::kLateSender ? known_channel(peer) : nullptr;
-    meetings_ += 1;
+    check_clock(kind, said);
     until_ = later(until_, said.at.real);
-    consider(meeting_ending(entered_, left_, said.at).virt,
-             {channel != nullptr ? heard_from(channel, said) : said, peer, kind, level});
+    const bool is_latest = !meets_ || said.at.virt > latest_.said.at.virt;
+    const Partner partner{channel != nullptr ? heard_from(channel, said) : said, peer, kind, level};
+    if (is_latest) latest_ = partner;
+    met_ = later(met_, said.at.real);
+    meets_ = true;
+    meetings_ += 1;
 }
 
 void Waiting::add_estimated(Channel* channel, uint32_t peer, uint64_t bytes) {
@@ -410,8 +416,13 @@ bool Waiting::settle_times(Call* call, bool blocked) {
         const uint64_t worked = beyond(left_, later(until_, entered_.real));
         virt += earlier(later(worked, found_ticks_), elapsed);
     }
-    // Its receiver was there before the message was sent.
-    if (last_channel_ != nullptr && last_.said.at.real >= entered_.real) {
+    // What comes after the last of all partners takes as long as it took, whoever that was.
+    if (meets_) {
+        const Instant met{until_, latest_.said.at.virt};
+        consider(meeting_ending(entered_, left_, met).virt, latest_);
+    }
+    // Its receiver was there before the message was sent, and waited for nobody after that.
+    if (last_channel_ != nullptr && last_.said.at.real >= later(entered_.real, met_)) {
         uint32_t* least = &last_channel_->travel[travel_class(last_bytes_)];
         const uint64_t travel = beyond(left_, last_.said.at.real);
         if (travel < UINT32_MAX && (*least == 0 || travel < *least)) {

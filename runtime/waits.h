@@ -134,6 +134,7 @@ class Waiting {
         Level level;
     };
     void consider(uint64_t arrival, const Partner& partner);
+    void check_clock(WaitKind kind, const Moment& said);
     Moment heard_from(Channel* channel, const Moment& said) const;
     uint64_t travelled(const Moment& said, uint64_t travel) const;
 
@@ -147,6 +148,7 @@ class Waiting {
     uint64_t until_;    // the real time until which it certainly waited
     uint64_t arrival_;  // the latest, on the virtual clock
     Partner decisive_{};  // whose it is
+    Partner latest_;      // of the meetings, on the virtual clock: with meets_
     Partner last_;        // of the messages, the one that was sent last: with last_channel_
     Channel* last_channel_ = nullptr;
     uint64_t last_bytes_;
@@ -160,6 +162,8 @@ class Waiting {
     Channel* estimated_channel_ = nullptr;  // of the last estimated message, and with it these
     uint32_t estimated_peer_;
     uint64_t estimated_bytes_;
+    bool meets_ = false;
+    uint64_t met_ = 0;  // the real time of the last of the meetings
     bool clock_error_ = false;
     bool open_ = false;
 };
@@ -205,6 +209,10 @@ void meet(Call* call, int source, int tag, MPI_Comm comm);
 inline void meet_senders(Call* call, int source, int tag, MPI_Comm comm) {
     if (waits_are_open() && source != MPI_PROC_NULL) meet(call, source, tag, comm);
 }
+
+// Before another call in which MPI makes progress: what senders left to it is taken then. After
+// start().
+void say_late_arrival(Call* call);
 
 // The call is complete: sets its virtual duration. True when all that it may have waited for is
 // known; where not, its blocking is estimated from its duration. `blocked`, what that duration

@@ -423,6 +423,7 @@ void untell_start(Call* call, int count, const MPI_Request* requests) {
 }
 
 void meet_request(Call* call, const Request& request) {
+    if (request.kind != kReceiveRequest) say_late_arrival(call);
     if (request.kind != kReceiveRequest || request.ticket == 0 || request.peer == kNoPeer) return;
     Channel* channel = channel_with(call->thread, request.peer);
     if (channel == nullptr) return;

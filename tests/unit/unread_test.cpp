@@ -242,39 +242,42 @@ TEST_F(InSeries, EndsWithALongCallAGapOrAnotherKind) {
 
 class Arrivals : public testing::Test {
   protected:
-    void come(uint64_t real) {
-        write_arrival(&line_, {real, static_cast<uint32_t>(real), static_cast<uint32_t>(real + 7)},
+    void come(uint64_t real, uint64_t away) {
+        write_arrival(&line_,
+                      {{real, static_cast<uint32_t>(real), static_cast<uint32_t>(real + 7)}, away},
                       false);
     }
-    // 0: not known.
-    uint64_t before(uint64_t until) {
-        Arrival arrival;
-        return last_arrival(&line_, until, &arrival) ? arrival.real : 0;
+    // 0: nobody who waits from `since` to `until` waited for it.
+    uint64_t after(uint64_t since, uint64_t until) {
+        Answer came;
+        return arrival_after(&line_, since, until, &came) ? came.real : 0;
     }
     ArrivalLine line_{};
 };
 
-TEST_F(Arrivals, TheLastOneBeforeTheEndCounts) {
-    EXPECT_EQ(before(1000), 0u);
-    come(100);
-    EXPECT_EQ(before(1000), 100u);
-    EXPECT_EQ(before(100), 0u);
-    come(200);
-    come(300);
-    EXPECT_EQ(before(1000), 300u);
-    EXPECT_EQ(before(300), 200u);
-    EXPECT_EQ(before(150), 100u);
-    come(400);  // the first is forgotten
-    EXPECT_EQ(before(150), 0u);
-    EXPECT_EQ(before(400), 300u);
+TEST_F(Arrivals, WhoWasAwayMadeOthersWait) {
+    EXPECT_EQ(after(50, 1000), 0u);
+    come(100, 20);  // it was in no call from 20 to 100
+    EXPECT_EQ(after(50, 1000), 100u);
+    EXPECT_EQ(after(19, 1000), 0u);  // it was in one when they began to wait
+    EXPECT_EQ(after(20, 1000), 100u);
+    EXPECT_EQ(after(100, 1000), 0u);
+    EXPECT_EQ(after(50, 100), 0u);  // it came when they had gone
+    come(300, 150);
+    EXPECT_EQ(after(50, 1000), 100u);
+    EXPECT_EQ(after(160, 1000), 300u);
+    EXPECT_EQ(after(120, 1000), 0u);  // it was in the call that began at 100
+    come(500, 400);
+    EXPECT_EQ(after(50, 1000), 0u);  // the first is forgotten
+    EXPECT_EQ(after(160, 1000), 300u);
 }
 
 TEST_F(Arrivals, TellVirtualTimeAndPath) {
     const Moment said{{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0};
-    write_arrival(&line_, arrival_of(said), false);
-    Arrival arrival;
-    ASSERT_TRUE(last_arrival(&line_, UINT64_MAX, &arrival));
-    const Moment heard = moment_of_arrival(arrival);
+    write_arrival(&line_, {answer_of_moment(said), 4000}, false);
+    Answer came;
+    ASSERT_TRUE(arrival_after(&line_, 4500, 6000, &came));
+    const Moment heard = moment_of_answer(came);
     EXPECT_EQ(heard.at.real, 5000u);
     EXPECT_EQ(heard.at.virt, 5000u - (3u << kLostShift));
     EXPECT_EQ(heard.path, 44u);
@@ -282,10 +285,10 @@ TEST_F(Arrivals, TellVirtualTimeAndPath) {
 }
 
 TEST_F(Arrivals, ALineThatIsBeingWrittenSaysNothing) {
-    come(100);
+    come(100, 0);
     line_.version += 1;
-    EXPECT_EQ(before(1000), 0u);
-    write_arrival(&line_, {200, 0, 0}, true);  // another thread's: left to the first one
+    EXPECT_EQ(after(50, 1000), 0u);
+    write_arrival(&line_, {}, true);  // another thread's: left to the first one
     line_.version += 1;
     EXPECT_EQ(line_.version, 4u);
 }
@@ -293,21 +296,18 @@ TEST_F(Arrivals, ALineThatIsBeingWrittenSaysNothing) {
 TEST_F(Arrivals, AreWholeWhileOthersAreWritten) {
     std::atomic<bool> stop{false};
     std::thread writer([&] {
-        for (uint64_t real = 1; !stop.load(std::memory_order_relaxed); ++real) come(real);
+        for (uint64_t real = 1; !stop.load(std::memory_order_relaxed); ++real) come(real, 0);
     });
-    uint64_t last = 0;
     int known = 0;
     while (known < 20'000) {
-        Arrival arrival;
-        if (!last_arrival(&line_, UINT64_MAX, &arrival)) {
+        Answer came;
+        if (!arrival_after(&line_, 0, UINT64_MAX, &came)) {
             std::this_thread::yield();
             continue;
         }
         ++known;
-        EXPECT_GE(arrival.real, last);
-        EXPECT_EQ(arrival.lost, static_cast<uint32_t>(arrival.real));
-        EXPECT_EQ(arrival.path, static_cast<uint32_t>(arrival.real + 7));
-        last = arrival.real;
+        EXPECT_EQ(came.lost, static_cast<uint32_t>(came.real));
+        EXPECT_EQ(came.path, static_cast<uint32_t>(came.real + 7));
     }
     stop.store(true);
     writer.join();

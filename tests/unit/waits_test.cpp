@@ -233,6 +233,7 @@ class Receives : public Waits {
         leave(&call);
         return call.ticks;
     }
+    uint64_t call_sync() { return node_at(16) != nullptr ? part().sync_ticks : 0; }
     Channel channel_{};
     uint64_t begin_ = 0;  // of the last call
     uint64_t measured_ = 0;
@@ -262,6 +263,40 @@ TEST_F(Receives, OfMessagesThatWereSentLaterAreClockErrors) {
     EXPECT_EQ(send(100), 300u);  // it came at -150 on the virtual clock, and the rest is MPI's
     send(900);
     EXPECT_EQ(errors, 1u);
+}
+
+// A call that waits for several ranks waits until the last of them came, in whatever order they are
+// looked at: until 300 for rank 5, of 400 ticks.
+TEST_F(Receives, ForSeveralWaitForTheLast) {
+    const auto at = [this](int64_t since) {
+        Moment said = said_at(since);
+        said.at.virt = said.at.real;
+        return said;
+    };
+    for (const bool forward : {true, false}) {
+        for (int kind = 0; kind < 3; ++kind) {
+            const uint64_t before = call_sync();
+            const Moment early = at(100);
+            const Moment late = at(300);
+            const uint64_t ticks = settled(true, [&](Waiting* waiting) {
+                for (int k = 0; k < 2; ++k) {
+                    const bool last = (k == 1) == forward;
+                    const Moment& said = last ? late : early;
+                    const uint32_t peer = last ? 5 : 3;
+                    if (kind == 0 || (kind == 1) == last) {
+                        waiting->add_meeting(WaitKind::kLateReceiver, peer, said);
+                    } else {
+                        waiting->add_message(&channel_, peer, 8, said);
+                    }
+                }
+            });
+            EXPECT_EQ(ticks, 400u);
+            EXPECT_EQ(call_sync() - before, 300u) << forward << kind;
+        }
+    }
+    ASSERT_NE(partner(5, 77), nullptr);
+    EXPECT_EQ(partner(5, 77)->ticks, 6 * 300u);
+    EXPECT_EQ(partner(3, 77), nullptr);
 }
 
 // Rank 9 makes this rank and rank 3 wait, and rank 3 makes this rank wait then: only as far as
