@@ -1,8 +1,8 @@
 // Messages that one statement receives from one rank in quick succession. The receiver looks at the
 // entry of every seventh only (channels.h, leave_unread); the others are taken to be like those: of
 // the virtual time between two that are looked at, each has the same part, if its call took so
-// long. So the receiver's virtual clock is that of the last message that was looked at, and what it
-// may be wrong by until the next one are some hundred nanoseconds.
+// long. Where they are not alike the receiver's virtual clock is wrong until the next one that is
+// looked at, by no more than the calls between took: at most kUnread times kQuick_ns.
 //
 // Why: an entry that is read goes to the receiver's processor and has to come back before the
 // sender can use it again. Each time that makes a stream of messages of 1280 bytes 25 ns longer

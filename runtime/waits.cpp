@@ -355,11 +355,10 @@ void Waiting::add_meeting(WaitKind kind, uint32_t peer, const Moment& said, cons
     Channel* channel = kind == WaitKind::kLateSender ? known_channel(peer) : nullptr;
     check_clock(kind, said);
     until_ = later(until_, said.at.real);
-    const bool is_latest = !meets_ || said.at.virt > latest_.said.at.virt;
+    const bool is_latest = met_ == 0 || said.at.virt > latest_.said.at.virt;
     const Partner partner{channel != nullptr ? heard_from(channel, said) : said, peer, kind, level};
     if (is_latest) latest_ = partner;
     met_ = later(met_, said.at.real);
-    meets_ = true;
     meetings_ += 1;
 }
 
@@ -417,7 +416,7 @@ bool Waiting::settle_times(Call* call, bool blocked) {
         virt += earlier(later(worked, found_ticks_), elapsed);
     }
     // What comes after the last of all partners takes as long as it took, whoever that was.
-    if (meets_) {
+    if (met_ != 0) {
         const Instant met{until_, latest_.said.at.virt};
         consider(meeting_ending(entered_, left_, met).virt, latest_);
     }

@@ -148,7 +148,8 @@ class Waiting {
     uint64_t until_;    // the real time until which it certainly waited
     uint64_t arrival_;  // the latest, on the virtual clock
     Partner decisive_{};  // whose it is
-    Partner latest_;      // of the meetings, on the virtual clock: with meets_
+    Partner latest_;      // of the meetings, on the virtual clock
+    uint64_t met_ = 0;    // the real time of the last of them; 0: there are none
     Partner last_;        // of the messages, the one that was sent last: with last_channel_
     Channel* last_channel_ = nullptr;
     uint64_t last_bytes_;
@@ -162,8 +163,6 @@ class Waiting {
     Channel* estimated_channel_ = nullptr;  // of the last estimated message, and with it these
     uint32_t estimated_peer_;
     uint64_t estimated_bytes_;
-    bool meets_ = false;
-    uint64_t met_ = 0;  // the real time of the last of the meetings
     bool clock_error_ = false;
     bool open_ = false;
 };
