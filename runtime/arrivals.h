@@ -53,6 +53,14 @@ static_assert(sizeof(ArrivalLine) == 64);
 // The line of a world rank of this node, null when there is no room. Slow: system calls.
 ArrivalLine* find_arrivals(uint32_t world_rank);
 
+// Whether the arrival that was written last was at the real time `real`: a call that completes many
+// requests comes once. By the process that the line is of.
+inline bool is_last_arrival(const ArrivalLine& line, uint64_t real) {
+    const uint64_t written = __atomic_load_n(&line.version, __ATOMIC_RELAXED) / 2;
+    return written != 0 && __atomic_load_n(&line.last[(written - 1) % kArrivals].came.real,
+                                           __ATOMIC_RELAXED) == real;
+}
+
 // Several threads of the process may do so at a time if `concurrent`.
 void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent);
 

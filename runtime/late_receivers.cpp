@@ -35,7 +35,7 @@ bool asks_in_entry(SendMode mode, uint64_t bytes) {
 }
 
 void say_arrival(Call* call) {
-    if (g_own_arrivals == nullptr) return;
+    if (g_own_arrivals == nullptr || is_last_arrival(*g_own_arrivals, call->start_ticks)) return;
     if (call->start_ticks - call->thread->last_ticks > g_noticed_ticks) [[unlikely]]
         begin_round(call, &call->thread->blame.arrivals_told);
     write_arrival(g_own_arrivals, {answer_of_moment(moment_of(call)), call->thread->last_ticks},

@@ -117,10 +117,10 @@ class Waiting {
         thread_->slow_ticks = call->slow_ticks + settled_ticks() - call->end_ticks;
         return known;
     }
-    // Its senders' times say that all its messages were there when it began, however long it took:
-    // with caches that have forgotten MPI, tens of microseconds.
     // After settle(): what it waited.
     uint64_t sync() const { return sync_; }
+    // Its senders' times say that all its messages were there when it began, however long it took:
+    // with caches that have forgotten MPI, tens of microseconds.
     bool found_all() const {
         return messages_ != 0 && meetings_ + unknown_ + guessed_ == 0 &&
                estimated_channel_ == nullptr && until_ == entered_.real;

@@ -257,13 +257,16 @@ class Arrivals : public testing::Test {
 
 TEST_F(Arrivals, WhoWasAwayMadeOthersWait) {
     EXPECT_EQ(after(50, 1000), 0u);
+    EXPECT_FALSE(is_last_arrival(line_, 0));
     come(100, 20);  // it was in no call from 20 to 100
+    EXPECT_TRUE(is_last_arrival(line_, 100));
     EXPECT_EQ(after(50, 1000), 100u);
     EXPECT_EQ(after(19, 1000), 0u);  // it was in one when they began to wait
     EXPECT_EQ(after(20, 1000), 100u);
     EXPECT_EQ(after(100, 1000), 0u);
     EXPECT_EQ(after(50, 100), 0u);  // it came when they had gone
     come(300, 150);
+    EXPECT_FALSE(is_last_arrival(line_, 100));
     EXPECT_EQ(after(50, 1000), 100u);
     EXPECT_EQ(after(160, 1000), 300u);
     EXPECT_EQ(after(120, 1000), 0u);  // it was in the call that began at 100
