@@ -1,34 +1,22 @@
-// MPI_Init, MPI_Finalize, MPI_Abort, MPI_Pcontrol, and the end of a process without them.
+// MPI_Init, MPI_Finalize, MPI_Abort, MPI_Pcontrol, and the end of a process without them: what is
+// observed begins, pauses and ends here (how a process is attached: attach.cpp).
 #include "runtime/lifecycle.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <sched.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
+#include "runtime/attach.h"
 #include "runtime/eager_limits.h"
 #include "runtime/far_clocks.h"
 #include "runtime/far_end.h"
 #include "runtime/far_letters.h"
 #include "runtime/init_meeting.h"
 #include "runtime/injection.h"
-#include "runtime/io_wrappers.h"
 #include "runtime/metrics.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/ompt.h"
 #include "runtime/order.h"
-#include "runtime/out_directory.h"
 #include "runtime/polls.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
-#include "runtime/record_directory.h"
-#include "runtime/sampling.h"
-#include "runtime/status_page.h"
 #include "runtime/usage.h"
 #include "runtime/waits.h"
 
@@ -36,257 +24,8 @@ namespace dwell {
 
 namespace {
 
-StatusPage* g_status = nullptr;
-bool g_attached = false;  // a record file was made
 bool g_finalized = false;
 bool g_mpi_entered = false;  // MPI_Init was called
-pid_t g_own_pid = 0;
-enum class Asked { kNot, kGood, kBad } g_options_read = Asked::kNot;
-
-__attribute__((constructor)) void note_start() {
-    if (g_own_pid != 0) return;  // an instrumented library's constructor came first
-    g_own_pid = getpid();
-    g_process.use_tsc = has_invariant_tsc();
-    g_process.start_ticks = now_ticks();
-    g_process.start_mono_ns = monotonic_ns();
-    g_process.start_unix_ns = unix_ns();
-    begin_usage();
-    find_io_functions();
-    g_status = open_status_page();
-    status_loaded(g_status);
-    find_vector_registers();
-}
-
-bool options_are_good() {
-    if (g_options_read == Asked::kNot) {
-        const bool good =
-            read_options(&g_process.options) && read_enabling_profile(g_process.options.enable);
-        g_options_read = good ? Asked::kGood : Asked::kBad;
-        if (!good) status_said_why(g_status);
-    }
-    return g_options_read == Asked::kGood;
-}
-
-void refresh_ticket() {
-    static uint64_t tickets = 0;
-    const bool on = g_live->on != 0 && g_live->paused == 0;
-    __atomic_store_n(&g_live->ticket, on ? ++tickets : 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&g_live->io, on && g_process.options.io ? 1u : 0u, __ATOMIC_RELEASE);
-}
-
-void not_observed(const char* why) {
-    char text[kStatusMessageBytes];
-    snprintf(text, sizeof(text), "%s", why);
-    if (g_status != nullptr) {
-        status_message(g_status, text);
-    } else {
-        warn("not observed: %s", text);
-    }
-}
-
-bool make_live_page() {
-    void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return false;
-    if (madvise(page, 4096, MADV_WIPEONFORK) != 0) return false;
-    g_live = static_cast<LivePage*>(page);
-    return true;
-}
-
-// `text` holds zero-terminated arguments; they are joined by spaces. Dots stand for what does not
-// fit: the front of a long program path, so that its name is seen, and the last arguments.
-void join_arguments(const char* text, size_t bytes, char* out, size_t size) {
-    constexpr char kDots[] = "...";
-    constexpr size_t kDotBytes = sizeof(kDots) - 1;
-    const size_t longest_path = size / 2;
-    const size_t path = strnlen(text, bytes);
-    size_t used = 0;
-    if (path > longest_path) {
-        memcpy(out, kDots, kDotBytes);
-        used = kDotBytes;
-        text += path - longest_path;
-        bytes -= path - longest_path;
-    }
-    const size_t room = size - 1 - used;
-    size_t taken = bytes;
-    if (bytes > room) {
-        taken = room - kDotBytes;
-        while (taken > 0 && (text[taken] & 0xc0) == 0x80) --taken;  // inside a UTF-8 character
-    }
-    for (size_t i = 0; i < taken; ++i) out[used++] = text[i] == '\0' ? ' ' : text[i];
-    if (taken < bytes) {
-        memcpy(out + used, kDots, kDotBytes);
-        used += kDotBytes;
-    }
-    out[used] = '\0';
-}
-
-void read_command_line(FileHeader* header) {
-    char path[4096];
-    const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    if (length > 0) {
-        path[length] = '\0';
-        const size_t room = sizeof(header->program) - 1;
-        const size_t have = static_cast<size_t>(length);
-        memcpy(header->program, have > room ? path + have - room : path,
-               (have > room ? room : have) + 1);
-    }
-    FILE* file = fopen("/proc/self/cmdline", "re");
-    if (file == nullptr) return;
-    char text[PATH_MAX + sizeof(header->command)];
-    const size_t bytes = fread(text, 1, sizeof(text), file);
-    fclose(file);
-    if (bytes != 0) join_arguments(text, bytes - 1, header->command, sizeof(header->command));
-}
-
-// Ticks per second from the two clocks since the start, of which at least so much has passed;
-// refined at the end of MPI_Init and of the run. A base of kRateBase_ns gives some parts in 10^5.
-constexpr uint64_t kRateBase_ns = 2'000'000;
-void set_tick_rate(uint64_t base_ns) {
-    FileHeader* header = g_process.header;
-    if (!g_process.use_tsc) {
-        header->ticks_per_second = 1'000'000'000u;
-        return;
-    }
-    uint64_t elapsed_ns = monotonic_ns() - g_process.start_mono_ns;
-    while (elapsed_ns < base_ns) elapsed_ns = monotonic_ns() - g_process.start_mono_ns;
-    const uint64_t ticks = now_ticks() - g_process.start_ticks;
-    header->ticks_per_second =
-        static_cast<uint64_t>(static_cast<double>(ticks) * 1e9 / static_cast<double>(elapsed_ns));
-}
-
-void fill_header(int rank) {
-    FileHeader* header = g_process.header;
-    header->header_cells = kHeaderCells;
-    header->pid = getpid();
-    header->uid = getuid();
-    header->rank = rank < 0 ? 0 : rank;
-    header->world_size = 1;
-    header->node_rank = -1;
-    header->start_ticks = g_process.start_ticks;
-    header->start_unix_ns = g_process.start_unix_ns;
-    header->callpath_depth = g_process.options.callpath_depth;
-    choose_sampling();
-    header->sample_hz = g_process.options.sample_hz;
-    header->peer_limit = g_process.options.peer_limit;
-    header->call_cost_ticks = g_process.call_cost_ticks;
-    if (profile_reduced_sites()) header->flags |= kFileSitesOff;
-    gethostname(header->host, sizeof(header->host) - 1);
-    const char* job = strrchr(g_process.record_dir, '/');
-    // "/dwell-<uid>-<job>": the name after the second dash.
-    job = job != nullptr ? strchr(job + 7, '-') : nullptr;
-    if (job != nullptr) snprintf(header->job, sizeof(header->job), "%s", job + 1);
-    read_command_line(header);
-    set_tick_rate(1000);  // who is killed inside MPI_Init leaves a file that can be read
-    header->state = FileState::kRunning;
-    header->version = kRecordLayoutVersion;
-    __atomic_store_n(&header->magic, kRecordMagic, __ATOMIC_RELEASE);
-}
-
-// `dwell run` has looked itself, before it started anything.
-void check_out_directory() {
-    const char* out = g_process.options.out;
-    if (g_status != nullptr || *out == '\0' || launcher_rank() > 0) return;
-    const int error = directory_obstacle(out);
-    if (error != 0) warn("no profile can be written to %s: %s", out, strerror(error));
-}
-
-// One thread makes the process observed; others that come to dwell meanwhile wait for it, for some
-// milliseconds: not a signal handler that interrupts it, and not for ever, as it may itself wait
-// for the loader, which the other may hold. The child of a fork does not wait for a thread of its
-// parent.
-constexpr uint64_t kLongestAttaching_ns = 1'000'000'000;
-std::atomic<pid_t> g_attacher{0};
-bool begin_attaching() {
-    const auto own = static_cast<pid_t>(syscall(SYS_gettid));
-    const uint64_t since = monotonic_ns();
-    for (pid_t other = 0; !g_attacher.compare_exchange_strong(other, own); other = 0) {
-        if (getpid() != g_own_pid) {
-            g_attacher.store(own);
-            return true;
-        }
-        if (other == own || monotonic_ns() - since > kLongestAttaching_ns) return false;
-        sched_yield();
-    }
-    return true;
-}
-void end_attaching() { g_attacher.store(0); }
-
-// Before MPI_Init, or at the first probe of a program that may have no MPI. False: the program runs
-// unobserved, and one line has said why.
-bool attach_process(bool with_mpi) {
-    const OwnWork own;
-    const uint64_t start = now_ticks();
-    const char* why = nullptr;
-    char text[kStatusMessageBytes];
-    if (with_mpi && !load_mpi(&why)) {
-        not_observed(why);
-        return false;
-    }
-    if (!options_are_good()) return false;
-    check_out_directory();
-    note_start_directory();
-    const bool unwinder = load_unwinder();
-    if (!unwinder) g_process.options.callpath_depth = 1;
-    if (!make_record_directory(g_process.record_dir, sizeof(g_process.record_dir), text,
-                               sizeof(text))) {
-        not_observed(text);
-        return false;
-    }
-    const int rank = launcher_rank();
-    char* path = g_process.record_path;
-    snprintf(path, sizeof(g_process.record_path), "%s/rank.%d", g_process.record_dir,
-             rank < 0 ? 0 : rank);
-    if (!create_record_file(path, g_process.options.memory_mib)) {
-        if (errno == EEXIST) {
-            const size_t used = strlen(path);
-            snprintf(path + used, sizeof(g_process.record_path) - used, ".%ld",
-                     static_cast<long>(getpid()));
-        }
-        if (!create_record_file(path, g_process.options.memory_mib)) {
-            snprintf(text, sizeof(text), "cannot make the record file %.150s: %s", path,
-                     strerror(errno));
-            not_observed(text);
-            rmdir(g_process.record_dir);
-            return false;
-        }
-    }
-    fill_header(rank);
-    if (!unwinder) g_process.header->flags |= kFileNoUnwinder;
-    if (!make_live_page()) {
-        not_observed("the kernel lacks MADV_WIPEONFORK (Linux 4.14)");
-        unlink(path);
-        return false;
-    }
-    g_process.with_mpi = with_mpi;
-    if (with_mpi) choose_tests_first();
-    if (g_process.options.inject[0] != '\0') {
-        set_tick_rate(kRateBase_ns);
-        set_injection(rank < 0 ? 0 : rank);
-    }
-    Thread* thread = attach_thread();
-    if (thread == nullptr) {
-        not_observed("no room for records in the record directory");
-        unlink(path);
-        rmdir(g_process.record_dir);
-        return false;
-    }
-    // The first thread's computation begins with the process.
-    thread->record->start_ticks = g_process.start_ticks;
-    thread->last_ticks = g_process.start_ticks;
-    thread->attached_ticks = start;
-    open_metrics(thread);
-    // From here on other threads record as well.
-    g_live->on = 1;
-    refresh_ticket();
-    {
-        const OwnSamples samples(thread);
-        const OwnCounts counts(thread);
-        calibrate();
-    }
-    g_attached = true;
-    if (with_mpi) announce_observed();
-    return true;
-}
 
 void after_init() {
     FileHeader* header = g_process.header;
@@ -312,7 +51,7 @@ void after_init() {
     relate_clocks();
     finish_opening_waits();
     open_order();
-    status_mpi_started(g_status, header->job, size, observed);
+    status_mpi_started(status_page(), header->job, size, observed);
 }
 
 void pause() {
@@ -360,33 +99,6 @@ void detach_process(FileState state) {
     set_tick_rate(kRateBase_ns);
     g_process.header->state = state;
     detach_threads();
-}
-
-// MPI_Init in a process that probes attached. False: MPI stays unobserved.
-bool add_mpi() {
-    const char* why = nullptr;
-    if (g_live->on == 0) return false;
-    if (!load_mpi(&why)) {
-        warn("MPI is not observed: %s", why);
-        return false;
-    }
-    g_process.with_mpi = true;
-    choose_tests_first();
-    announce_observed();
-    if (t_thread == nullptr) attach_thread();
-    if (t_thread != nullptr) start_sampling(t_thread);
-    return true;
-}
-
-// MPI_Init: whether it is observed.
-bool observe_mpi() {
-    if (!begin_attaching()) {
-        not_observed("another thread was about to begin with observing the process");
-        return false;
-    }
-    const bool observed = g_attached ? add_mpi() : attach_process(true);
-    end_attaching();
-    return observed;
 }
 
 // After MPI_Init: below MPI_THREAD_MULTIPLE the program keeps its threads from calling MPI at the
@@ -490,7 +202,7 @@ int finalize(EntryForm form, const Frame* frame) {
     merge_observed();
     const int result = next();
     close_record_file();
-    status_mpi_finalized(g_status);
+    status_mpi_finalized(status_page());
     return result;
 }
 
@@ -552,7 +264,8 @@ void finish_serial() {
 // The end of a process that never reached MPI_Finalize. Threads may still be running.
 __attribute__((destructor)) void note_exit() {
     if (g_live->on == 0) {
-        if (!g_attached && g_status != nullptr) status_omp_unseen(g_status, unseen_omp());
+        if (!was_attached() && status_page() != nullptr)
+            status_omp_unseen(status_page(), unseen_omp());
         return;
     }
     if (!g_mpi_entered && launcher_rank() < 0) {
@@ -560,7 +273,7 @@ __attribute__((destructor)) void note_exit() {
         return;
     }
     detach_process(FileState::kExited);
-    if (g_status == nullptr) keep_record_file();
+    if (status_page() == nullptr) keep_record_file();
 }
 
 }  // namespace
@@ -571,37 +284,6 @@ void pause_recording() {
 
 void resume_recording() {
     if (g_live->on != 0) resume();
-}
-
-bool probes_wanted() {
-    note_start();
-    if (g_attached) return g_live->on != 0;
-    return g_own_pid == getpid() && options_are_good();
-}
-
-Thread* attach_for_probe() {
-    if (g_live->on != 0) return live_ticket() != 0 ? attach_thread() : nullptr;
-    if (!probes_wanted()) {
-        tell_observed();
-        return nullptr;
-    }
-    const uint64_t before = now_ticks();
-    if (!begin_attaching()) return nullptr;
-    // Unless another thread was first.
-    const bool begins = !g_attached && probes_wanted();
-    const bool attached = begins && attach_process(false);
-    tell_observed();
-    if (attached) {
-        note_usage();
-        status_probed(g_status, g_process.header->job);
-    } else if (begins) {
-        g_options_read = Asked::kBad;  // not again
-        switch_sites(false);
-    }
-    end_attaching();
-    if (!attached) return live_ticket() != 0 ? attach_thread() : nullptr;
-    t_thread->slow_ticks += now_ticks() - before;
-    return t_thread;
 }
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// What lifecycle.cpp says in the whole library: here every process is observed.
+// What attach.cpp says in the whole library: here every process is observed.
 #include "runtime/probe_control.h"
 
 namespace dwell {

@@ -13,7 +13,7 @@ SiteTable g_table;
 bool g_wanted = true;
 int g_attachments = 0;
 
-// What lifecycle.cpp says in a whole library.
+// What attach.cpp says in a whole library.
 bool probes_wanted() { return g_wanted; }
 Thread* attach_for_probe() {
     __atomic_fetch_add(&g_attachments, 1, __ATOMIC_RELAXED);
