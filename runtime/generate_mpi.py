@@ -618,7 +618,7 @@ def calls_source(functions):
     return "\n".join(lines)
 
 
-# What io_wrappers.cpp interposes.
+# What io_wrappers.cpp and io_streams.cpp interpose.
 IO_FUNCTIONS = """
 __dprintf_chk __fgets_chk __fgets_unlocked_chk __fprintf_chk __fread_chk __fread_unlocked_chk
 __getdelim __open64_2 __open_2 __openat64_2 __openat_2 __pread64_chk __pread_chk __printf_chk

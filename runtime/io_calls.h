@@ -1,5 +1,5 @@
 // What dwell knows of each function of the C library that reads or writes files (DESIGN 1, nodes of
-// kind io). For every room; the wrappers are in io_wrappers.cpp.
+// kind io). For every room; the wrappers are in io_wrappers.cpp and io_streams.cpp.
 #ifndef DWELL_RUNTIME_IO_CALLS_H_
 #define DWELL_RUNTIME_IO_CALLS_H_
 

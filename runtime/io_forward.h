@@ -1,0 +1,85 @@
+// What the wrappers of I/O functions stand on: the next definition of each function, and the way of
+// a call around it. For io_wrappers.cpp and io_streams.cpp, which alone are compiled so that the C
+// library's headers define nothing that is wrapped.
+//
+// All of this may run in a signal handler, keeps errno where the call set it, and costs a load and
+// a test while no I/O is recorded.
+#ifndef DWELL_RUNTIME_IO_FORWARD_H_
+#define DWELL_RUNTIME_IO_FORWARD_H_
+
+#include <stdio.h>
+
+#include "runtime/io_records.h"
+
+#undef fread_unlocked
+#undef fwrite_unlocked
+#undef fgets_unlocked
+#undef fputs_unlocked
+
+namespace dwell {
+
+// The next definition of each, by the name of the symbol. They are looked up when the library is
+// loaded: later a signal handler may be the first to call one, where dlsym() must not be, and the
+// text of dlerror(), which it frees, may be what is to be written. A constructor that runs earlier
+// looks them up itself.
+// clang-format off
+#define DWELL_IO(see) \
+    see(open) see(open64) see(openat) see(openat64) see(creat) see(creat64) see(close) \
+    see(dup2) see(dup3) see(read) see(pread) see(pread64) see(readv) see(preadv) see(preadv64) \
+    see(preadv2) see(preadv64v2) see(write) see(pwrite) see(pwrite64) see(writev) see(pwritev) \
+    see(pwritev64) see(pwritev2) see(pwritev64v2) see(fsync) see(fdatasync) see(close_range) \
+    see(closefrom) see(__open_2) see(__open64_2) see(__openat_2) see(__openat64_2) \
+    see(__read_chk) see(__pread_chk) see(__pread64_chk) see(fopen) see(fopen64) see(fdopen) \
+    see(freopen) see(freopen64) see(fclose) see(fread) see(fread_unlocked) see(__fread_chk) \
+    see(__fread_unlocked_chk) see(fgets) see(fgets_unlocked) see(__fgets_chk) \
+    see(__fgets_unlocked_chk) see(fwrite) see(fwrite_unlocked) see(fputs) see(fputs_unlocked) \
+    see(vfprintf) see(__vfprintf_chk) see(fflush) see(fflush_unlocked) see(fseek) see(fseeko) \
+    see(fseeko64) see(getline) see(getdelim) see(__getdelim) see(vprintf) see(__vprintf_chk) \
+    see(puts) see(vdprintf) see(__vdprintf_chk) see(pclose) see(closedir)
+// clang-format on
+
+enum Next : int {
+#define DWELL_NUMBER(name) kNext_##name,
+    DWELL_IO(DWELL_NUMBER) kNextCount,
+#undef DWELL_NUMBER
+};
+
+extern void* g_next_io[kNextCount] __attribute__((visibility("hidden")));
+
+// Finds and keeps that of the number; null where the C library has none.
+DWELL_COLD void* look_up_io(int number);
+
+template <typename Function>
+DWELL_BODY Function next_io(Next number) {
+    void* next = __atomic_load_n(&g_next_io[number], __ATOMIC_RELAXED);
+    if (next == nullptr) [[unlikely]]
+        next = look_up_io(number);
+    return reinterpret_cast<Function>(next);
+}
+
+#define NEXT(name) next_io<decltype(&name)>(kNext_##name)
+
+enum class Moves { kReads, kWrites, kNothing };
+
+// What the C library knows of a stream: -1 and less for one in memory.
+DWELL_BODY int descriptor_of(const FILE* stream) {
+    return stream != nullptr && stream->_fileno >= 0 ? stream->_fileno : kDescriptorLimit;
+}
+
+// A call on a descriptor whose result is what it moved, or -1.
+template <Moves kMoves, typename Function, typename... Arguments>
+DWELL_BODY auto on_file(IoCall call, const Frame* frame, Function next, int file,
+                        Arguments... arguments) {
+    IoStatement statement;
+    if (!begin_io(&statement, call, frame, file)) [[likely]]
+        return next(file, arguments...);
+    const auto result = next(file, arguments...);
+    const uint64_t bytes = kMoves != Moves::kNothing && result > 0 ? uint64_t(result) : 0;
+    end_io(&statement, kMoves == Moves::kReads ? bytes : 0, kMoves == Moves::kWrites ? bytes : 0,
+           result < 0);
+    return result;
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_IO_FORWARD_H_
