@@ -1,6 +1,6 @@
 // Source probes: entering and leaving procedures, loops and blocks (DESIGN 3, 4; the convention is
 // in site_table.h). The fast way, in probe_entries.cpp, is taken by a thread on its usual stack
-// along a path that it knows; all else comes to probes.cpp.
+// along a path that it knows; all else comes to probes.cpp and probe_stacks.cpp.
 //
 // Each thread has a stack of open entries, in its record. An entry names its frame by the address
 // of the procedure's return address: frames below the one that a probe stands in are gone, however
@@ -246,7 +246,7 @@ inline void pop_called(Thread* thread, uint64_t now) {
     end_change(thread);
 }
 
-// Their slow way, in probes.cpp.
+// Their slow way, in probes.cpp and probe_stacks.cpp.
 
 // Slow work of a probe: nothing else of dwell runs meanwhile, errno stays, the time is intrusion.
 class SlowProbe {
@@ -311,6 +311,16 @@ void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& f
 // time is split there, and an entry counts where it began. With `blocks_only` the rest is gone.
 void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only);
 
+// Ends the innermost entry. An abandoned one was left without a probe; its time ends when that is
+// noticed.
+void close_entry(Thread* thread, uint64_t now, bool abandoned);
+
+// Takes the innermost entry away, to be opened elsewhere: its node keeps the time so far, and the
+// one it began in counts it. OpenMP's constructs count where they end.
+void suspend_entry(Thread* thread, uint64_t now);
+// Opens what was suspended as entry `suspended` below the one that is the innermost now.
+void resume_entry(Thread* thread, const ProbeEntry* suspended, uint64_t now);
+
 // Entries of sites that control has switched off end when that was: their leave will not come. The
 // thread that switched does so at once, others at their next probe. Not on stacks that the thread
 // is not on: what is open there ends when its frame is found gone.
@@ -326,7 +336,7 @@ void start_probes(Thread* thread);
 void end_probes(Thread* thread, uint64_t now, bool abandoned);
 void reset_probes(Thread* thread, uint64_t now);
 
-// The same for a statement's wrapper; see callpath.h.
+// open_node() for a statement's wrapper; see callpath.h.
 inline CellIndex anchor_of(Thread* thread, const Frame* frame) {
     const uint64_t slot = frame->stack_pointer() - sizeof(uint64_t);
     if (thread->on.top->frame > slot && lies_on(thread->on, slot)) [[likely]]

@@ -1,0 +1,219 @@
+// The stacks that a thread runs on, its own and those of coroutines, and what is open on each:
+// where a probe's frame lies, what changes when the thread goes from one to another, and how all of
+// them begin and end (DESIGN 3, the stack of open nodes).
+#include <pthread.h>
+
+#include "runtime/probe_control.h"
+#include "runtime/probes.h"
+#include "runtime/records.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr uint32_t kOtherStackEntries = 64;
+// A stack that no one told us about is taken to reach this far around the frames seen on it.
+constexpr uint64_t kStackGuess = 16 * 1024;
+constexpr uint64_t kLargeFrame = 32 * 1024;
+
+bool make_stack(Thread* thread, ProbeStack* stack, uint32_t entries) {
+    constexpr auto kEntryBytes = static_cast<uint32_t>(sizeof(ProbeEntry) + sizeof(MovedEntry));
+    const CellIndex cells = take_cells(thread, entries * kEntryBytes / kCellBytes);
+    if (cells == 0) return false;
+    stack->base = cell_at<ProbeEntry>(cells);
+    stack->limit = stack->base + entries - 1;
+    stack->top = stack->base;
+    stack->depth = &thread->depth_elsewhere;
+    *stack->base = {UINT64_MAX, 0, 0, thread->record->root, 0};
+    return true;
+}
+
+void place_stack(ProbeStack* stack, uint64_t low, uint64_t bytes) {
+    stack->low = low;
+    stack->bytes = bytes;
+    stack->base->frame = low + bytes;
+}
+
+void find_own_stack(ProbeStack* stack) {
+    pthread_attr_t attributes;
+    place_stack(stack, 0, UINT64_MAX);
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+    void* low = nullptr;
+    size_t bytes = 0;
+    if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
+        place_stack(stack, reinterpret_cast<uint64_t>(low), bytes);
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+// The number of the stack that `frame` lies on, as far as is known; or else -1.
+int known_stack(const Thread* thread, uint64_t frame) {
+    for (int i = 0; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
+        if (lies_on(thread->stacks[i], frame)) return i;
+    }
+    return -1;
+}
+
+// The same, or a new one; -1 when there are too many.
+int stack_of(Thread* thread, uint64_t frame) {
+    const int known = known_stack(thread, frame);
+    if (known >= 0) return known;
+    for (int i = 1; i < kProbeStacks; ++i) {
+        ProbeStack& stack = thread->stacks[i];
+        // One on which nothing is open any more serves the next.
+        if (stack.base != nullptr && stack.top != stack.base) continue;
+        if (stack.base == nullptr && !make_stack(thread, &stack, kOtherStackEntries)) return -1;
+        place_stack(&stack, frame - kStackGuess, 2 * kStackGuess);
+        return i;
+    }
+    return -1;
+}
+
+// True when `node` is `outer` or lies under it.
+bool lies_under(CellIndex node, CellIndex outer) {
+    while (node != outer && node != 0) node = cell_at<Node>(node)->parent;
+    return node == outer;
+}
+
+// Time stops for what is open on other stacks than the one that the thread is on, and runs on for
+// what is open there. That of the thread's own stack always runs, and so does what lies around the
+// node that is open now: it resumed this stack.
+void stop_other_stacks(Thread* thread, uint64_t now) {
+    const uint64_t now_virtual = virtual_ticks(thread, now);
+    for (uint32_t i = 1; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
+        const bool here = i == thread->on_number;
+        const ProbeStack& stack = here ? thread->on : thread->stacks[i];
+        for (ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
+            const bool away = (entry->flags & kEntryAway) != 0;
+            if (here || lies_under(thread->on.top->node, entry->node)) {
+                if (!away) continue;
+                entry->flags &= ~uint32_t{kEntryAway};
+                if ((entry->flags & kEntryStopped) != 0) continue;
+                entry->flags &= kEntryRead;
+            } else {
+                if (away) continue;
+                if ((entry->flags & kEntryStopped) != 0) entry->flags |= kEntryAway;
+                if ((entry->flags & ~kEntryRead) != 0) continue;
+                entry->flags |= kEntryUntimed | kEntryAway;
+            }
+            entry->entry_virtual = now_virtual - entry->entry_virtual;
+        }
+    }
+}
+
+bool make_own_stack(Thread* thread) {
+    ProbeStack* own = &thread->stacks[0];
+    if (own->base != nullptr) return true;
+    if (!make_stack(thread, own, kProbeStackEntries)) return false;
+    own->depth = &thread->record->probe_depth;
+    find_own_stack(own);
+    thread->record->probe_stack = index_of(own->base);
+    thread->record->probe_stack_entries = kProbeStackEntries;
+    thread->on = *own;
+    thread->on_number = 0;
+    return true;
+}
+
+// What a stack of someone's own that begins at `frame` hangs under: not under what another
+// coroutine has open, which goes on by itself, but under what the thread's own stack has. A frame
+// not far below the ones seen is taken for a large one of the same stack, called there.
+CellIndex node_around(const Thread* thread, uint64_t frame) {
+    const ProbeStack& before = thread->on;
+    const bool same = frame < before.low && before.low - frame < kLargeFrame;
+    return thread->on_number == 0 || same ? before.top->node : thread->stacks[0].top->node;
+}
+
+// What the stack that the thread is on hung under is over, but another procedure resumed it: all
+// that is open on it goes on there.
+void hang_elsewhere(Thread* thread, CellIndex around, uint64_t now) {
+    ProbeEntry* const base = thread->on.base;
+    const CellIndex old = base->node;
+    if (old == thread->record->root || cell_at<Node>(old)->site.open != 0) return;
+    ProbeEntry* const end = thread->on.top + 1;
+    while (thread->on.top != base) suspend_entry(thread, now);
+    base->node = around;
+    for (ProbeEntry* at = base + 1; at != end; ++at) resume_entry(thread, at, now);
+}
+
+// Calls work() with each of the thread's stacks in `on`; the one that it is on stays.
+template <typename Work>
+void for_each_stack(Thread* thread, Work work) {
+    if (thread->stacks[0].base == nullptr) return;
+    thread->stacks[thread->on_number] = thread->on;
+    for (ProbeStack& stack : thread->stacks) {
+        if (stack.base == nullptr) continue;
+        thread->on = stack;
+        work();
+        stack = thread->on;
+    }
+    thread->on = thread->stacks[thread->on_number];
+}
+
+}  // namespace
+
+bool change_stack(Thread* thread, uint64_t frame, uint64_t now) {
+    if (!make_own_stack(thread)) return false;
+    if (lies_on(thread->on, frame)) return true;
+    thread->stacks[thread->on_number] = thread->on;
+    const CellIndex around = node_around(thread, frame);
+    const int number = stack_of(thread, frame);
+    if (number < 0) return false;
+    thread->on = thread->stacks[number];
+    thread->on_number = static_cast<uint32_t>(number);
+    if (number != 0 && thread->on.top == thread->on.base) thread->on.base->node = around;
+    thread->record->stack_switches += 1;
+    stop_other_stacks(thread, now);
+    if (number != 0) hang_elsewhere(thread, around, now);
+    return true;
+}
+
+CellIndex open_node(Thread* thread, uint64_t frame) {
+    if (thread->stacks[0].base == nullptr || known_stack(thread, frame) < 0) {
+        return thread->on.top->node;
+    }
+    SlowProbe work(thread);
+    // The slot holds the return address of the one who asks: a procedure that had it is gone, too.
+    if (change_stack(thread, frame, work.start())) drop_gone(thread, frame + 1, work.start());
+    return thread->on.top->node;
+}
+
+void start_probes(Thread* thread) {
+    for (ProbeStack& stack : thread->stacks) stack.top = stack.base;
+    thread->no_probes = {UINT64_MAX, 0, 0, thread->record->root, 0};
+    // Full, so that the first probe comes the slow way, and around every frame.
+    ProbeEntry* none = &thread->no_probes;
+    thread->on = {none, none, none, 0, UINT64_MAX, &thread->depth_elsewhere};
+    thread->on_number = 0;
+    if (thread->stacks[0].base != nullptr) {
+        find_own_stack(&thread->stacks[0]);
+        thread->on = thread->stacks[0];
+    }
+    thread->record->probe_depth = thread->depth_elsewhere = 0;
+    start_control(thread);
+    thread->probe_ticket = kNoTicket;
+    thread->vforked = false;
+}
+
+void end_probes(Thread* thread, uint64_t now, bool abandoned) {
+    for_each_stack(thread, [=] {
+        while (thread->on.top != thread->on.base) close_entry(thread, now, abandoned);
+    });
+    thread->record->intrusion_ticks += thread->slow_ticks;
+    thread->record->own_ticks += thread->slow_ticks;
+    thread->slow_ticks = 0;
+}
+
+void reset_probes(Thread* thread, uint64_t now) {
+    const uint64_t begin = virtual_ticks(thread, now);
+    for_each_stack(thread, [=] {
+        for (ProbeEntry* entry = thread->on.base + 1; entry <= thread->on.top; ++entry) {
+            const bool stopped = (entry->flags & (kEntryStopped | kEntryAway)) != 0;
+            entry->entry_virtual = stopped ? 0 : begin;
+            if ((entry->row & kRowUnbooked) != 0) continue;
+            counting_node(thread->on, entry)->count += 1;
+            if ((entry->row & kRowMoved) != 0) moved_entry(thread->on, entry)->ticks = 0;
+        }
+    });
+}
+
+}  // namespace dwell
