@@ -10,6 +10,7 @@
 #include "runtime/order.h"
 #include "runtime/order_requests.h"
 #include "runtime/polls.h"
+#include "runtime/several_requests.h"
 
 namespace dwell {
 
@@ -19,8 +20,6 @@ DWELL_CALL_DATA bool g_tests_first = false;
 
 // Waits for more requests than this do not ask which of them were ready.
 constexpr int kMaxReadyChecks = 64;
-
-uintptr_t as_handle(MPI_Request request) { return reinterpret_cast<uintptr_t>(request); }
 
 // What the completed requests of one call were, for the event types.
 struct Completed {
@@ -42,14 +41,6 @@ struct Completed {
         call->histogram->event_ticks[timed] += call->ticks;
     }
 };
-
-Before look_at(MPI_Request handle) {
-    Before before{handle, {}, true};
-    if (handle != g_mpi.request_null && handle != g_mpi.request_empty) {
-        before.found = find_request(as_handle(handle));
-    }
-    return before;
-}
 
 // The bytes that a completed request brought, under the partner that its status names.
 void book_arrival(Call* call, const Request& request, const MPI_Status* status, uint64_t ticks) {
@@ -142,80 +133,6 @@ void add_completed(Waiting* waiting, const Before& before, const MPI_Status* sta
     }
     add_request_to(waiting, request, peer, status);
 }
-
-// The calibrated cost of a call covers a few requests; the work for many is measured.
-class MeasuredWork {
-  public:
-    MeasuredWork(Call* call, int requests)
-        : thread_(requests > kCalibratedRequests ? call->thread : nullptr),
-          start_(thread_ != nullptr ? now_ticks() : 0) {}
-    ~MeasuredWork() {
-        if (thread_ != nullptr) thread_->slow_ticks += now_ticks() - start_;
-    }
-    MeasuredWork(const MeasuredWork&) = delete;
-    MeasuredWork& operator=(const MeasuredWork&) = delete;
-
-  private:
-    static constexpr int kCalibratedRequests = 4;
-    Thread* thread_;
-    uint64_t start_;
-};
-
-// Room for what a call on many requests needs: look-ups before, statuses when the program wants
-// none. On the stack while they are few. An untimed poll's look-ups are those of the timed one.
-class Several {
-  public:
-    explicit Several(Poll* poll) : before_(poll->before), count_(poll->requests) {}
-    Several(Call* call, int count, const MPI_Request* requests, bool own_statuses) {
-        count_ = count > 0 && requests != nullptr ? count : 0;
-        const size_t entries = static_cast<size_t>(count_);
-        const size_t pick_bytes = g_process.preserve_order ? kPickBytes : 0;
-        const size_t wanted =
-            entries * (sizeof(Before) + (own_statuses ? sizeof(MPI_Status) : 0) + pick_bytes);
-        void* memory = wanted <= sizeof(local_) ? local_ : scratch_of(call->thread, wanted);
-        if (memory == nullptr) {
-            call->thread->record->dropped += 1;
-            count_ = 0;
-            return;
-        }
-        before_ = static_cast<Before*>(memory);
-        if (own_statuses) statuses_ = reinterpret_cast<MPI_Status*>(before_ + count_);
-        if (pick_bytes != 0)
-            pick_room_ = static_cast<char*>(memory) + wanted - entries * pick_bytes;
-        const MeasuredWork work(call, count_);
-        for (int i = 0; i < count_; ++i) before_[i] = look_at(requests[i]);
-    }
-    int count() const { return count_; }
-    Before& operator[](int i) { return before_[i]; }
-    MPI_Status* statuses() const { return statuses_; }
-    const Before* all() const { return before_; }
-    void* pick_room() const { return pick_room_; }
-
-    // The first request that is one: what an unsuccessful test is booked as.
-    const Before* first() const {
-        for (int i = 0; i < count_; ++i) {
-            if (before_[i].handle != g_mpi.request_null) return &before_[i];
-        }
-        return nullptr;
-    }
-    int receives_among(const int* indices, int count) const {
-        int receives = 0;
-        for (int i = 0; i < count; ++i) {
-            const Before& before = before_[indices != nullptr ? indices[i] : i];
-            if (before.is_active() && before.found.copy.kind == kReceiveRequest) {
-                ++receives;
-            }
-        }
-        return receives;
-    }
-
-  private:
-    alignas(16) char local_[1024];
-    Before* before_ = nullptr;
-    MPI_Status* statuses_ = nullptr;
-    void* pick_room_ = nullptr;
-    int count_ = 0;
-};
 
 // What the call waited for among the requests that it completed. False when that is not known.
 // `found`: its senders' times say that all its messages were there when it began.
