@@ -1,0 +1,481 @@
+"""The MPI_ and PMPI_ entry points in C++ from the functions of mpi_calls.table, for generate_mpi.py:
+what a wrapper does before, around and after the call that it passes on.
+"""
+import re
+
+from mpi_table import fail
+
+SPLIT = 4  # translation units for the wrappers, so that they compile side by side
+
+
+def bytes_expression(function, text):
+    """C++ expression for a byte count of the table, e.g. 'sum(recvcounts)*recvtype'."""
+    comm = function.named("MPI_Comm")
+    match = re.match(r"^(sum|sum_in|sum_out)\((\w+),(\w+)\)$", text)
+    if match:
+        return f"sum_w(call, {span(match[1], comm)}, {match[2]}, {match[3]})"
+    factors = text.split("*")
+    match = re.match(r"^(sum|sum_local|sum_in|sum_out|own)\((\w+)\)$", factors[0])
+    if match and match[1] == "own":
+        count = f"own_count({comm}, {match[2]})"
+    elif match:
+        count = f"sum_counts({span(match[1], comm)}, {match[2]})"
+    else:
+        count = f"as_count({factors[0]})"
+    result = f"{count} * type_bytes(call, {factors[1]})"
+    for factor in factors[2:]:
+        result += " * " + {"size": f"comm_span({comm})", "local": f"comm_size({comm})",
+                           "in": f"neighbors_in({comm})", "out": f"neighbors_out({comm})"}[factor]
+    return result
+
+
+def span(kind, comm):
+    return {"sum": f"comm_span({comm})", "sum_local": f"comm_size({comm})",
+            "sum_in": f"neighbors_in({comm})", "sum_out": f"neighbors_out({comm})"}[kind]
+
+
+# With MPI_IN_PLACE the send arguments are not significant: the receive side tells what is sent.
+IN_PLACE = {
+    "sendcount*sendtype": {"Gather": "recvcount*recvtype", "Igather": "recvcount*recvtype",
+                           "Gatherv": "own(recvcounts)*recvtype",
+                           "Igatherv": "own(recvcounts)*recvtype",
+                           "Allgather": "recvcount*recvtype", "Iallgather": "recvcount*recvtype",
+                           "Allgatherv": "own(recvcounts)*recvtype",
+                           "Iallgatherv": "own(recvcounts)*recvtype"},
+    "sendcount*sendtype*size": {"Alltoall": "recvcount*recvtype*size",
+                                "Ialltoall": "recvcount*recvtype*size"},
+    "sum(sendcounts)*sendtype": {"Alltoallv": "sum(recvcounts)*recvtype",
+                                 "Ialltoallv": "sum(recvcounts)*recvtype"},
+    "sum(sendcounts,sendtypes)": {"Alltoallw": "sum(recvcounts,recvtypes)",
+                                  "Ialltoallw": "sum(recvcounts,recvtypes)"},
+    "recvcount*recvtype": {"Scatter": "sendcount*sendtype", "Iscatter": "sendcount*sendtype",
+                           "Scatterv": "own(sendcounts)*sendtype",
+                           "Iscatterv": "own(sendcounts)*sendtype"},
+}
+
+
+def side(function, text, buffer):
+    plain = bytes_expression(function, text)
+    other = IN_PLACE.get(text, {}).get(function.name)
+    if other and function.has(buffer):
+        return f"({buffer} == MPI_IN_PLACE ? {bytes_expression(function, other)} : {plain})"
+    return plain
+
+
+def moved_by(function):
+    """Bytes that the caller of a collective sends and receives."""
+    sent, received = "0", "0"
+    for key, value in function.properties.items():
+        base, _, condition = key.partition("@")
+        if base not in ("sent", "received"):
+            continue
+        buffer = "sendbuf" if base == "sent" else "recvbuf"
+        expression = side(function, value, buffer)
+        if function.get("root"):
+            role = {"": "contributes", "root": "is_root", "other": "is_other"}[condition]
+            expression = f"({role}(place) ? {expression} : 0)"
+        if base == "sent":
+            sent = expression
+        else:
+            received = expression
+    return sent, received
+
+
+def gives_alone(function):
+    """May one who depends on nobody wait until others take what it gives?"""
+    return meets_at_once(function) and function.get("meets").partition(":")[0] in (
+        "root", "to_root", "upto")
+
+
+def place_lines(function):
+    """The caller's place among the members, where the root's is another one."""
+    if not function.get("root"):
+        return []
+    return [f"const Place place = place_of({function.named('MPI_Comm')}, {function.get('root')});"]
+
+
+def collective_lines(function):
+    sent, received = moved_by(function)
+    if gives_alone(function):  # meeting_lines() has both
+        return [f"book_collective(call, sent, {received});"]
+    return [*place_lines(function), f"book_collective(call, {sent}, {received});"]
+
+
+def success_lines(function):
+    """What to book after the call returned MPI_SUCCESS."""
+    get, lines = function.get, []
+    comm, cls = function.named("MPI_Comm"), function.get("class")
+    sent = get("sent")
+    lines += meeting_lines(function)
+    if cls == "collective":
+        lines += collective_lines(function)
+    elif cls == "send" and get("peer") and sent:
+        blocking = "false" if get("start") else "true"
+        lines.append(f"book_send(call, {get('peer')}, comm, {bytes_expression(function, sent)}, "
+                     f"{blocking}, told);")
+    elif cls == "send_receive":
+        lines.append(f"book_send_receive(call, {get('peer')}, "
+                     f"{bytes_expression(function, sent)}, comm, source, used_status, told);")
+    elif cls == "receive" and get("received"):
+        source = "MPI_ANY_SOURCE" if get("message") else "source"
+        lines.append(f"book_receive(call, {'message_comm' if get('message') else comm}, {source}, "
+                     "used_status);")
+    elif cls == "probe":
+        flag = f"*{get('flag')} != 0" if get("flag") else "true"
+        lines.append(f"book_probe(call, {comm}, {flag}, used_status, "
+                     f"{'true' if get('flag') else 'false'});")
+        if function.has("message"):
+            lines.append(f"if ({flag}) remember_message(call, *message, {comm});")
+    elif cls == "rma" and get("target"):
+        lines.append(f"book_rma(call, win, {get('target')}, "
+                     f"{bytes_expression(function, sent) if sent else '0'}, "
+                     + (bytes_expression(function, get("received")) if get("received") else "0")
+                     + ");")
+    elif cls == "file" and (get("sent") or get("received")):
+        lines.append(f"book_file(call, {'true' if sent else 'false'}, used_status);")
+    else:
+        lines.append(f"book_plain(call, {function.first_event_slot()});")
+    lines += request_lines(function)
+    if get("ends"):
+        lines.append(FORGETS.get(get("ends")) or {"type": "forget_types();"}[get("ends")])
+    lines += naming_lines(function, ", meeting.take_board()" if get("meets") == "members" else "")
+    if get("world"):
+        lines.append(f"meet_world(*{get('world')});")
+    return lines
+
+
+RULES = {"all": "kAll", "everybody": "kEverybody", "some": "kSome", "root": "kRoot",
+         "to_root": "kToRoot", "upto": "kUpTo", "sources": "kSources", "may": "kMay"}
+EPOCHS = {"post": "kPost", "start": "kStart", "complete": "kComplete", "wait": "kWait"}
+
+
+def meeting_handle(function):
+    """The communicator, window or file that the members of a collective have in common."""
+    if function.get("ends") in FORGETS:
+        return "ended"
+    handle = (function.named("MPI_Comm") or function.named("MPI_Win")
+              or function.named("MPI_File"))
+    return f"reinterpret_cast<uintptr_t>({handle})"
+
+
+def rule_of(function):
+    rule = function.get("meets").partition(":")[0]
+    if rule not in RULES:
+        fail(f"{function.where}: MPI_{function.name} meets nobody that is known: {rule}")
+    return f"Meets::{RULES[rule]}"
+
+
+def depends(function):
+    counts = function.get("meets").partition(":")[2]
+    return f"{{{rule_of(function)}, {function.get('root') or '0'}, {counts or 'nullptr'}}}"
+
+
+def epoch_arguments(function):
+    group = "group" if function.has("group") else "MPI_Group{}"
+    return f"Epoch::{EPOCHS[function.get('meets')]}, win, {group}"
+
+
+def meets_at_once(function):
+    meets = function.get("meets")
+    return meets and meets not in EPOCHS and meets != "members" and not function.get("start")
+
+
+def meeting_lines(function):
+    """What a collective that is complete waited for."""
+    meets = function.get("meets")
+    if meets in EPOCHS:
+        return [f"settle_epoch(call, told, {epoch_arguments(function)});"]
+    if meets == "members":
+        return ["meeting.settle(call);"]
+    if function.get("locks"):
+        return ["settle_lock(call, lock);"]
+    if meets_at_once(function):
+        if not gives_alone(function):
+            return [f"settle_meeting(call, meeting, {depends(function)});"]
+        given = "for_each_member(meeting, sent)" if function.name.startswith("Scatter") else "sent"
+        return [*place_lines(function), f"const uint64_t sent = {moved_by(function)[0]};",
+                f"settle_meeting(call, meeting, {depends(function)}, {given});"]
+    return []
+
+
+def naming_lines(function, board=""):
+    made, comm = function.get("makes"), function.named("MPI_Comm")
+    if not made:
+        return []
+    if function.get("made_by") == "members":
+        return [f"name_made_by_members({comm}, {made}, tag{board});"]
+    return [f"name_made({comm}, {made});"]
+
+
+def request_lines(function):
+    get, lines = function.get, []
+    if get("start"):
+        kind = {"send": "kSendRequest", "receive": "kReceiveRequest",
+                "collective": "kCollectiveRequest", "rma": "kRmaRequest",
+                "file_read": "kFileReadRequest", "file_write": "kFileWriteRequest",
+                "file_all_read": "kFileReadRequest",
+                "file_all_write": "kFileWriteRequest",
+                "general": "kGeneralRequest"}[get("start")]
+        if get("start") == "send":
+            lines.append("follow_send(call, *request, told);")
+        elif get("start") == "receive":
+            comm, source, tag = (("message_comm", "MPI_ANY_SOURCE", "MPI_ANY_TAG")
+                                 if get("message") else ("comm", get("peer"), "tag"))
+            lines.append(f"follow_receive(call, *request, {comm}, {source}, {tag});")
+        elif get("meets"):
+            lines.append(f"follow_meeting(call, *request, meeting, {depends(function)});")
+        else:
+            meets = "kUnknown" if get("start").startswith("file_all") else "kNobody"
+            lines.append(f"follow_request(call, *request, {kind}, Meets::{meets});")
+    if get("persistent"):
+        kind = {"send": "kSendRequest", "receive": "kReceiveRequest"}[get("persistent")]
+        carries = bytes_expression(function, get("carries")) if get("carries") else "0"
+        lines.append(f"follow_persistent(call, *request, {kind}, comm, {get('peer')}, tag, "
+                     f"{carries}, {send_mode(function)});")
+        if get("persistent") == "receive":
+            lines.append("if (g_process.preserve_order && source == MPI_ANY_SOURCE) [[unlikely]]")
+            lines.append("    remember_wildcard(*request, buf, count, datatype, tag, comm);")
+    if get("starts") == "one":
+        lines.append("book_start(call, 1, request);")
+    if get("starts") == "all":
+        lines.append("book_start(call, count, array_of_requests);")
+    return lines
+
+
+def send_mode(function):
+    if re.match(r"I?ssend|Ssend_init", function.name, re.IGNORECASE):
+        return "kSynchronousSend"
+    return "kBufferedSend" if re.match(r"I?bsend|Bsend_init", function.name,
+                                       re.IGNORECASE) else "kStandardSend"
+
+
+def telling_lines(function):
+    """What partners on this node are told before the call, and what is taken back if it fails."""
+    get = function.get
+    requests = {"one": "1, request", "all": "count, array_of_requests"}.get(get("starts"))
+    if requests:
+        return [f"if (waits_are_open()) tell_start(call, {requests});"], [
+            f"if (waits_are_open()) untell_start(call, {requests});"]
+    before, after = [], []
+    if get("meets") in EPOCHS:
+        return [f"const EpochCall told = tell_epoch(call, Epoch::{EPOCHS[get('meets')]}, win);"], []
+    if get("locks"):
+        target = "rank" if function.has("rank") else "kAllTargets"
+        exclusive = "lock_type == MPI_LOCK_EXCLUSIVE" if function.has("lock_type") else "false"
+        before.append(f"const LockCall lock = tell_lock(call, Locking::k{get('locks').title()}, "
+                      f"win, {target}, {exclusive});")
+    if get("meets") == "members":
+        before.append("MembersMeeting meeting(call, comm, group, tag);")
+        after.append("release_board(meeting.take_board());")
+    elif get("meets"):
+        before.append(f"const Meeting meeting = tell_meeting(call, MpiCall::k{function.name}, "
+                      f"{meeting_handle(function)}, {rule_of(function)}, "
+                      f"{function.get('root') or '0'});")
+        after.append("untell_meeting(meeting, result);")
+    if get("sent") and get("peer") and get("class") in ("send", "send_receive"):
+        count, datatype = get("sent").split("*")
+        tag = "sendtag" if function.has("sendtag") else "tag"
+        before.append(f"const Told told = tell_send(call, {get('peer')}, {tag}, comm, {datatype}, "
+                      f"{count}, {send_mode(function)});")
+        if get("class") == "send":
+            after.append("untell(told);")
+    # A receive lets MPI move on what is sent, and so do those that only start one.
+    if function.name in ("Recv", "Irecv", "Sendrecv", "Sendrecv_replace"):
+        tag = "recvtag" if function.has("recvtag") else "tag"
+        before.append(f"meet_senders(call, source, {tag}, comm);")
+    if function.name in ("Probe", "Mprobe"):
+        before.append("say_late_arrival(call);")
+    if get("message") and get("class") == "receive":
+        before.append("meet_senders(call, MPI_ANY_SOURCE, MPI_ANY_TAG, message_comm);")
+    return before, after
+
+
+# Handles whose end is noticed also when the call itself is not recorded, as are collectives and
+# what they make.
+FORGETS = {"comm": "forget_comm(ended);", "request": "forget_request(ended);",
+           "win": "forget_window(ended);", "file": "forget_name(ended);"}
+
+
+def passed_lines(function, ended):
+    """The way of a call that is not recorded."""
+    call = f"passed_on(call, next)({function.arguments()})"
+    noticed = [FORGETS[function.get("ends")]] if ended else []
+    if function.get("meets") in EPOCHS and function.has("group"):
+        noticed.insert(0, f"pass_epoch({epoch_arguments(function)});")
+    elif function.get("meets") and function.get("meets") not in (*EPOCHS, "members"):
+        noticed.insert(0, f"pass_meeting({meeting_handle(function)});")
+    noticed += naming_lines(function)
+    if function.get("completes") is not None:
+        noticed += retiring_lines(function.name, "passed")
+    if not noticed:
+        return [f"        return {call};"]
+    return [f"        const int passed = {call};", "        if (passed == MPI_SUCCESS) {",
+            *("            " + line for line in noticed), "        }", "        return passed;"]
+
+
+# What may have several senders to choose from (order.h).
+ORDERED = ("Recv", "Probe", "Mprobe", "Iprobe", "Improbe")
+
+# Whose receives may be held back (held_receives.h), and by what.
+HOLDING = {"Irecv": "post_receive", "Start": "start_request"}
+
+# Of each wait: the array of requests, the completed ones of it (array of indices or null) and how
+# many.
+WAITS = {
+    "Wait": ("request", "nullptr", "1"),
+    "Waitall": ("array_of_requests", "nullptr", "count"),
+    "Waitany": ("array_of_requests", "index", "*index != MPI_UNDEFINED ? 1 : 0"),
+    "Waitsome": ("array_of_requests", "array_of_indices",
+                 "*outcount != MPI_UNDEFINED ? *outcount : 0"),
+}
+
+# Of each test: number of requests and their array, what tells success, the completed ones (array
+# of indices or null, and their number), and the statuses.
+TESTS = {
+    "Test": ("1", "request", "flag", "nullptr", "1", "status"),
+    "Testall": ("count", "array_of_requests", "flag", "nullptr", "count", "array_of_statuses"),
+    "Testany": ("count", "array_of_requests", "flag", "index",
+                "done && *index != MPI_UNDEFINED ? 1 : 0", "status"),
+    "Testsome": ("incount", "array_of_requests", "outcount", "array_of_indices",
+                 "done && *outcount != MPI_UNDEFINED ? *outcount : 0", "array_of_statuses"),
+}
+
+
+def retiring_lines(name, result):
+    """After a call that completes requests: their handles."""
+    if name in WAITS:
+        requests, indices, completed = WAITS[name]
+        done = f"{result} == MPI_SUCCESS"
+    else:
+        _, requests, flag, indices, completed, _ = TESTS[name]
+        done = f"{result} == MPI_SUCCESS && *{flag} != 0"
+        completed = completed.removeprefix("done && ")
+    return [f"if (g_process.preserve_order && {done}) [[unlikely]]",
+            f"    retire_held({requests}, {indices}, {completed});"]
+
+
+def untimed_test(function):
+    """The way of a test that repeats an unsuccessful one."""
+    count, requests, flag, indices, completed, statuses = TESTS[function.name]
+    own = "kPollRequests" if statuses == "array_of_statuses" else "1"
+    return [f"    if (begin_poll(call, MpiCall::k{function.name}, frame, {count}, {requests})) {{",
+            f"        MPI_Status own[{own}];",
+            f"        MPI_Status* const used = {statuses} == MPI_STATUS_IGNORE ? own : {statuses};",
+            f"        const int result = next({function.arguments(**{statuses: 'used'})});",
+            f"        const bool done = result == MPI_SUCCESS ? *{flag} != 0 : "
+            "says_completed(result);",
+            "        if (result == MPI_SUCCESS && !done) [[likely]]",
+            "            end_poll(call);",
+            "        else",
+            f"            finish_poll(call, result, done, {indices}, {completed}, used);",
+            "        return result;", "    }"]
+
+
+def probe_lines(function, arguments):
+    """The way of a call with a flag, untimed or not."""
+    name, flag = function.name, function.get("flag")
+    return [f"    const bool untimed = begin_poll(call, MpiCall::k{name}, frame, 0, nullptr);",
+            f"    if (!untimed && !enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
+            *passed_lines(function, None), "    }",
+            *(status_lines() if function.get("peer") == "status" else []),
+            "    if (!untimed) start(call);",
+            *(["    const int from = untimed ? source : source_for(call, source, tag, comm, true);",
+               f"    const int result = from == kNoSource ? found_none({flag}) : next({arguments});"]
+              if name in ORDERED else [f"    const int result = next({arguments});"]),
+            f"    if (untimed && result == MPI_SUCCESS && *{flag} == 0) [[likely]] {{",
+            "        end_poll(call);", "        return result;", "    }",
+            "    if (untimed) {",
+            "        stop_poll(call);", "        estimate_poll(call, 0);",
+            "    } else {", "        stop(call);", "    }"]
+
+
+def status_lines():
+    return ["    MPI_Status own_status;",
+            "    MPI_Status* const used_status = "
+            "status == MPI_STATUS_IGNORE ? &own_status : status;"]
+
+
+def failure_line(function):
+    """What to book after the call returned an error."""
+    get, cls = function.get, function.get("class")
+    if cls == "send_receive":
+        return (f"book_failed_send_receive(call, result, {get('peer')}, "
+                f"{bytes_expression(function, get('sent'))}, comm, source, used_status, told);")
+    if cls == "receive" and get("received"):
+        comm, source = (("message_comm", "MPI_ANY_SOURCE") if get("message")
+                        else (function.named("MPI_Comm"), "source"))
+        return f"book_failed_receive(call, result, {comm}, {source}, used_status);"
+    return "book_failed(call);"
+
+
+def body(function):
+    """The inline body shared by MPI_X and PMPI_X."""
+    name, get = function.name, function.get
+    uses_status = any(get(k) == "status" for k in ("peer", "sent", "received"))
+    replaced = {"status": "used_status"} if uses_status else {}
+    if name in ORDERED:
+        replaced["source"] = "from"
+    arguments = function.arguments(**replaced)
+    ended = function.parameters[0].name if get("ends") in FORGETS else None
+    lines = [f"DWELL_BODY int body_{name}(EntryForm form, const Frame* frame"
+             + "".join(f", {p.text}" for p in function.parameters) + ") {",
+             f"    const auto next = next_of<decltype(&PMPI_{name})>(form, MpiCall::k{name});",
+             "    Call state;",
+             "    Call* const call = &state;",
+             *([f"    const uintptr_t ended = handle_in({ended});"] if ended else [])]
+    if get("flag"):
+        lines += probe_lines(function, arguments)
+    else:
+        if name in TESTS:
+            lines += untimed_test(function)
+        lines += [f"    if (!enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
+                  *passed_lines(function, ended), "    }"]
+        if uses_status:
+            lines += status_lines()
+    if get("message"):
+        lines.append("    const MPI_Comm message_comm = take_message(call, message);")
+    if get("completes") is not None:
+        lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")
+        lines += ["    " + line for line in retiring_lines(name, "result")]
+        lines += ["    leave(call);", "    return result;", "}"]
+        return lines
+    before, after = telling_lines(function)
+    if get("ends") == "request":
+        before.append("free_request(call, request);")
+    if not get("flag"):
+        if name in ORDERED:
+            before.append("const int from = source_for(call, source, tag, comm, false);")
+        made = f"next({arguments})"
+        if name in HOLDING:
+            made = f"g_process.preserve_order ? {HOLDING[name]}(call, next, {arguments}) : {made}"
+        lines += ["    start(call);", *("    " + line for line in before),
+                  f"    const int result = {made};",
+                  *(["    look_ahead(meeting);"] if meets_at_once(function) else []),
+                  "    stop(call);"]
+    lines.append("    if (result == MPI_SUCCESS) [[likely]] {")
+    lines += ["        " + line for line in success_lines(function)]
+    if get("flag"):
+        failed = ("kRecvBlocked, true" if get("class") == "probe" else "kSendReady, false")
+        lines.append(f"        if (*{get('flag')} == 0) remember_poll(call, {failed}, nullptr, 0);")
+    lines += ["    } else {", *("        " + line for line in after),
+              "        " + failure_line(function), "    }", "    leave(call);"]
+    if get("grid"):
+        lines.append(f"    if (result == MPI_SUCCESS) meet_grid(*{get('grid')});")
+    lines += ["    return result;", "}"]
+    return lines
+
+
+def wrappers(functions, part):
+    lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/grids.h"',
+             '#include "runtime/mpi_semantics.h"', '#include "runtime/order.h"',
+             '#include "runtime/polls.h"', "", "using namespace dwell;", ""]
+    for function in functions:
+        if function.get("special") or function.number % SPLIT != part:
+            continue
+        lines += ["namespace {", ""] + body(function) + ["", "}  // namespace", ""]
+        for prefix, form in (("MPI", "kMpiForm"), ("PMPI", "kPmpiForm")):
+            passed = "".join(f", {p.name}" for p in function.parameters)
+            lines += [f'extern "C" DWELL_EXPORT int {prefix}_{function.name}'
+                      f"({function.declaration()}) {{",
+                      f"    return body_{function.name}({form}, DWELL_FRAME(){passed});", "}", ""]
+    return "\n".join(lines)
