@@ -240,7 +240,7 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
     } else {
         part->elsewhere += 1;
     }
-    thread->io_ticks += ticks;
+    thread->booked_ticks += ticks;
     thread->slow_ticks += g_process.io_cost_ticks + (elapsed - ticks);
     close_statement(statement);
 }
@@ -280,9 +280,9 @@ void calibrate_io(Thread* thread, PathEntry* entry, const Frame* frame) {
         for (int i = 0; i < kCalls; ++i) {
             IoStatement statement;
             if (!begin_observed_io(&statement, IoCall::kRead, frame, kNoFile)) continue;
-            const uint64_t before = thread->io_ticks;
+            const uint64_t before = thread->booked_ticks;
             end_io(&statement, 1, 0, false);
-            inner += thread->io_ticks - before;
+            inner += thread->booked_ticks - before;
         }
         const uint64_t outer = now_ticks() - begin - inner;
         if (inner < best_inner) best_inner = inner;

@@ -3,7 +3,7 @@
 //
 // The time of an I/O statement lies inside the computation between two communication statements, or
 // inside what a probe watches; it is taken from that computation when the next call is booked
-// (Thread::io_ticks). Everything here may run in a signal handler: what it would interrupt of
+// (Thread::booked_ticks). Everything here may run in a signal handler: what it would interrupt of
 // dwell's own makes it pass the call on, unrecorded.
 #ifndef DWELL_RUNTIME_IO_RECORDS_H_
 #define DWELL_RUNTIME_IO_RECORDS_H_

@@ -26,7 +26,8 @@ bool g_omp_tells_chunks = false;
 namespace {
 
 // From now on the thread's virtual time at the real time `now` is `virt`. What it takes over counts
-// as slow work, so that it is no computation; what it loses again first comes from that.
+// as slow work, so that it is no computation. What it loses again first comes from slow work, and
+// then from older intrusion: so much more virtual time than real lies behind the last call.
 void set_virtual(Thread* thread, uint64_t now, uint64_t virt) {
     const uint64_t before = virtual_ticks(thread, now);
     if (before >= virt) {
@@ -36,8 +37,9 @@ void set_virtual(Thread* thread, uint64_t now, uint64_t virt) {
     uint64_t less = virt - before;
     const uint64_t of_slow = earlier(less, thread->slow_ticks);
     thread->slow_ticks -= of_slow;
-    less -= of_slow;
-    thread->record->intrusion_ticks -= earlier(less, thread->record->intrusion_ticks);
+    const uint64_t of_older = earlier(less - of_slow, thread->record->intrusion_ticks);
+    thread->record->intrusion_ticks -= of_older;
+    thread->booked_ticks -= of_older;
 }
 
 // The parallel region's node in the tree of a thread that did not fork it: under copies of what it
@@ -135,6 +137,7 @@ void end_idle(Thread* thread, uint64_t virt) {
     node->min_ticks = earlier(node->min_ticks, ticks);
     node->max_ticks = later(node->max_ticks, ticks);
     omp_part(omp.idle)->wait_ticks += ticks;
+    thread->booked_ticks += ticks;
 }
 
 // The innermost entry is that of a region which the thread did not fork; it has left it.

@@ -99,7 +99,8 @@ void reset_thread(Thread* thread) {
     record->probes = record->probes_missed = record->probes_dropped = record->stack_switches = 0;
     thread->last = 0;
     thread->last_ticks = now;
-    thread->slow_ticks = thread->io_ticks = 0;
+    thread->slow_ticks = thread->booked_ticks = 0;
+    thread->omp.idle_since = now;
     reset_probes(thread, now);
     reset_metrics(thread);
     forget_untimed(thread);
@@ -298,15 +299,16 @@ void leave(Call* call) {
     const CellIndex interval = interval_to(thread, call->index);
     const uint64_t lost = lost_before(call);
     const bool untimed = call->poll != nullptr;
-    // What was read and written meanwhile has nodes of its own, but makes partners wait as well.
+    // What has nodes of its own makes partners wait as well.
     const uint64_t apart = call->start_ticks - thread->last_ticks;
-    const uint64_t io = thread->io_ticks < apart ? thread->io_ticks : apart;
-    const uint64_t since = apart - io;
+    const uint64_t rest = apart - thread->booked_ticks;
+    const uint64_t since = static_cast<int64_t>(rest) > 0 ? rest : 0;
     const uint64_t computed = since > lost ? since - lost : 0;
-    thread->io_ticks = 0;
+    thread->booked_ticks = 0;
     if (interval != 0) [[likely]] {
         add_duration(cell_at<Node>(interval), computed, untimed || call->after_untimed);
-        if (computed + io > thread->blame.recent_ticks) note_work(call, interval, computed + io);
+        const uint64_t work = computed + (apart - since);
+        if (work > thread->blame.recent_ticks) note_work(call, interval, work);
     } else {
         record->dropped += 1;
     }

@@ -266,7 +266,10 @@ struct alignas(64) Thread {
     uint32_t probe_countdown;  // until control looks at the costs again
     uint32_t probe_window;     // what it started from
 
-    uint64_t io_ticks;  // of I/O statements since last_ticks: not computation
+    // Since last_ticks, of what has nodes of its own: not computation. I/O statements, and idle
+    // time between two regions of OpenMP. Less what the thread got back of older intrusion, by
+    // which it may be less than nothing.
+    uint64_t booked_ticks;
     Blame blame;
     uint64_t probe_lost_ticks;  // by probes since control looked last, beside its countdown's pairs
     uint64_t control_ticks;     // real ticks when it did

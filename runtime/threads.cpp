@@ -172,7 +172,7 @@ Thread* attach_thread() {
     thread->omp.has_parked = false;
     thread->omp.is_leaving = false;
     thread->last = 0;
-    thread->slow_ticks = thread->io_ticks = 0;
+    thread->slow_ticks = thread->booked_ticks = 0;
     thread->epoch = seen_epoch();
     thread->resets = g_live->resets;
     if (!fresh && thread->unloads != g_live->unloads) forget_paths(thread);

@@ -65,6 +65,11 @@ def by_thread(profile, index, key):
     return {row["thread"]: row.get(key, 0) for row in profile.rows if row["node"] == index}
 
 
+def by_rank_and_thread(profile, index):
+    return {(row["rank"], row["thread"]): row["time_ns"] for row in profile.rows
+            if row["node"] == index}
+
+
 @case
 def triangle():
     """Work, waiting and imbalance of a static loop with a triangular load, in 10 regions."""
@@ -212,6 +217,25 @@ def hybrid():
             waits[key] = row.get("omp_wait_ns", 0)
     # Thread 0 comes later by what it waits in MPI.
     check(waits[1, 0] + waits[1, 1] > 20e6, f"threads of rank 1 wait {waits} ns")
+
+
+@case
+def idle_workers():
+    """Threads that call MPI in regions and are idle in between: their idle time is no computation."""
+    profile = profiled([program(BUILD + "_idle")], 2)
+    check_parts(profile)
+    file = source("programs/openmp_idle.c")
+    exchange = profile.at(file, "exchange", "MPI_Sendrecv")
+    check_equal(exchange.count, 80, "messages from inside the regions")
+    index = next(i for i, node in enumerate(profile.nodes)
+                 if node["kind"] == "proc" and node["name"] == "main")
+    own = {(row["rank"], row["thread"]): row.get("computation_ns", 0) for row in profile.rows
+           if row["node"] == index}
+    idle_index, _ = node_at(profile, "idle")
+    for rank in (0, 1):
+        check_slept(by_rank_and_thread(profile, idle_index)[rank, 1], 133, "idle time of a worker")
+        check_slept(own[rank, 0], 140, "outside of regions, thread 0")
+        check(own.get((rank, 1), 0) < 15e6, f"a worker computes outside of regions: {own}")
 
 
 @case
