@@ -26,12 +26,17 @@ bool g_omp_tells_chunks = false;
 namespace {
 
 // From now on the thread's virtual time at the real time `now` is `virt`. What it takes over counts
-// as slow work, so that it is no computation. What it loses again first comes from slow work, and
-// then from older intrusion: so much more virtual time than real lies behind the last call.
+// as slow work, so that it is no computation, as far as it can be of the time since the last call:
+// that one would give back what is more. What it loses again first comes from slow work, and then
+// from older intrusion: so much more virtual time than real lies behind that call.
 void set_virtual(Thread* thread, uint64_t now, uint64_t virt) {
     const uint64_t before = virtual_ticks(thread, now);
     if (before >= virt) {
-        thread->slow_ticks += before - virt;
+        const uint64_t more = before - virt;
+        const uint64_t since = beyond(now, thread->last_ticks);
+        const uint64_t slow = earlier(more, beyond(since, thread->slow_ticks));
+        thread->slow_ticks += slow;
+        thread->record->intrusion_ticks += more - slow;
         return;
     }
     uint64_t less = virt - before;

@@ -221,7 +221,8 @@ def hybrid():
 
 @case
 def idle_workers():
-    """Threads that call MPI in regions and are idle in between: their idle time is no computation."""
+    """Threads that call MPI in regions and are idle in between: their idle time is no computation,
+    and what it takes to observe them is none of their first region's time."""
     profile = profiled([program(BUILD + "_idle")], 2)
     check_parts(profile)
     file = source("programs/openmp_idle.c")
@@ -235,7 +236,15 @@ def idle_workers():
     for rank in (0, 1):
         check_slept(by_rank_and_thread(profile, idle_index)[rank, 1], 133, "idle time of a worker")
         check_slept(own[rank, 0], 140, "outside of regions, thread 0")
+        check(own[rank, 0] > 138e6, f"of thread 0's 140 ms outside of regions {own[rank, 0]} ns")
         check(own.get((rank, 1), 0) < 15e6, f"a worker computes outside of regions: {own}")
+    first = [i for i in profile.intervals if i["from"] is None and
+             profile.nodes[i["to"]]["name"] == "MPI_Sendrecv"]
+    check_equal([i["count"] for i in first], [2], "ways to the workers' first calls")
+    check_slept(first[0]["time_ns"], 4, "work of both before their first call")
+    region_index, _ = node_at(profile, "parallel", "step", file)
+    for thread, ns in by_rank_and_thread(profile, region_index).items():
+        check(ns >= 98e6, f"{thread} works 100 ms in regions, got {ns}")
 
 
 @case

@@ -6,10 +6,17 @@ namespace dwell {
 
 namespace {
 
+constexpr uint64_t kHuge = 100 * kLong;  // ticks that nobody spends, only the virtual clock does
+
 // A call from a place of its own; the calling thread's interval before it, which it is the only
 // one of, or null.
 class OpenMpCalls : public OpenMp {
   protected:
+    // The first thread has lost a lot before it forks for the first time.
+    static void SetUpTestSuite() {
+        OpenMp::SetUpTestSuite();
+        t_thread->record->intrusion_ticks = kHuge;
+    }
     void SetUp() override {
         OpenMp::SetUp();
         g_process.free_threads = nullptr;  // the second one is new in each test
@@ -60,6 +67,33 @@ TEST_F(OpenMpCalls, IdleTimeIsNoComputation) {
     EXPECT_GE(interval->ticks, kLong * 9 / 10);
     // Both are parts of the time from the one call to the other, which may begin a little earlier.
     EXPECT_LE(interval->ticks + idle, span + kLong);
+}
+
+TEST_F(OpenMpCalls, ANewThreadKeepsTheIntrusionThatItTookOver) {
+    Worker second;
+    region(second, place(2), nothing, [] { call_from(48); });
+    leave(second);
+    const Thread* const thread = thread_of(second);
+    EXPECT_GE(thread->record->intrusion_ticks + thread->slow_ticks, kHuge * 9 / 10);
+    const Node* const theirs = child(root(thread), OmpConstruct::kParallel, place(2));
+    ASSERT_NE(theirs, nullptr);
+    EXPECT_LT(theirs->ticks, kHuge / 2);
+}
+
+TEST_F(OpenMpCalls, AttachingAThreadIsNoTimeOfItsRegion) {
+    Worker second;
+    const uint64_t before = now_ticks();
+    const Node* interval = nullptr;
+    region(second, place(3), nothing, [&] {
+        EXPECT_GE(t_thread->last_ticks, before);
+        EXPECT_LE(t_thread->last_ticks, t_thread->attached_ticks);
+        EXPECT_LE(t_thread->slow_ticks, now_ticks() - t_thread->last_ticks);
+        spin(kLong);
+        interval = call_from(64);
+    });
+    leave(second);
+    ASSERT_NE(interval, nullptr);
+    EXPECT_GE(interval->ticks, kLong * 9 / 10);
 }
 
 // A thread loses time, and would have waited at a barrier for as long without that.
