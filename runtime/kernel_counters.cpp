@@ -50,6 +50,7 @@ void* open_set() {
         set->count = i + 1;
         if (!leaves_room(counter->descriptor)) return give_up(set, EMFILE);
     }
+    if (!start_kernel_group(set->counter[0].descriptor)) return give_up(set, errno);
     return set;
 }
 

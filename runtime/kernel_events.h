@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,8 +57,9 @@ inline InKernel happens_in_kernel(const char* name) {
     return strstr(event, "FAULTS") != nullptr ? InKernel::kAlso : InKernel::kNo;
 }
 
-// Begins to count for the calling thread, as one of the group of the descriptor `leader`, or as a
-// leader (-1). The descriptor; -1 with errno when that cannot be. Async-signal-safe.
+// Of the calling thread, as one of the group of the descriptor `leader`, or as a leader (-1), whose
+// group counts once it is started. The descriptor; -1 with errno when that cannot be.
+// Async-signal-safe.
 inline int open_kernel_event(const KernelEvent& event, bool in_kernel, int leader) {
     perf_event_attr attributes{};
     attributes.type = PERF_TYPE_SOFTWARE;
@@ -66,8 +68,17 @@ inline int open_kernel_event(const KernelEvent& event, bool in_kernel, int leade
     attributes.read_format = PERF_FORMAT_GROUP;
     attributes.exclude_kernel = in_kernel ? 0 : 1;
     attributes.exclude_hv = 1;
+    if (leader < 0) attributes.disabled = 1;
     return static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, leader,
                                     static_cast<unsigned long>(PERF_FLAG_FD_CLOEXEC)));
+}
+
+// All of a leader's group count from now on. False with errno when they do not. Async-signal-safe.
+//
+// An event that joins a group which counts already need not count before the thread's next time
+// slice: Linux 6.18 lost up to 4 ms of a task's clock so, and one time in 200 all of it (measured).
+inline bool start_kernel_group(int leader) {
+    return ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == 0;
 }
 
 // Whether it can be counted, and where: `in_kernel` is what open_kernel_event() takes.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -89,6 +90,27 @@ TEST_F(KernelCounters, CountWhatTheThreadDoes) {
     }
     EXPECT_GT(after[1], before[1]);
     source_.close(set);
+}
+
+// The processor time of the thread itself is the measure.
+TEST_F(KernelCounters, AllCountFromTheBeginning) {
+    const auto processor_ns = [] {
+        timespec time{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 +
+               static_cast<uint64_t>(time.tv_nsec);
+    };
+    for (int attempt = 0; attempt < 20; ++attempt) {
+        void* set = source_.open();
+        ASSERT_NE(set, nullptr);
+        const uint64_t begin = processor_ns();
+        uint64_t end = begin;
+        while (end < begin + 1'000'000) end = processor_ns();
+        uint64_t values[kMetricLimit] = {};
+        EXPECT_TRUE(source_.read(set, values));
+        EXPECT_GE(values[1], (end - begin) * 9 / 10);
+        source_.close(set);
+    }
 }
 
 TEST_F(KernelCounters, FilesOfTheProgramInTheirPlaceAreLeftAlone) {
