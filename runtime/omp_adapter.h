@@ -80,9 +80,14 @@ void omp_barrier_end();
 void omp_barrier_taken_back();
 void omp_wait_end(OmpConstruct construct);
 
-// A lock or the like is waited for, from omp_begin() on, and got. `held`: the construct goes on
-// until omp_end().
+// A critical section or the like is waited for, from omp_begin() on, and got. `held`: the construct
+// goes on until omp_end().
 void omp_got(OmpConstruct construct, bool held);
+
+// A lock is waited for or tried, and got, which the runtime tells before anything else of the
+// thread's. One that is not got leaves nothing.
+void omp_lock_wanted(OmpConstruct construct, uint64_t address);
+void omp_lock_got(OmpConstruct construct);
 
 // Bytes moved to or from a device by the innermost construct, if that is one for devices.
 void omp_moved(uint64_t to_device, uint64_t from_device);

@@ -12,8 +12,8 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
     OmpCosts& costs = g_process.omp;
     costs = OmpCosts{};
     constexpr OmpConstruct kOne = OmpConstruct::kCritical;
-    for (const OmpConstruct construct :
-         {kOne, OmpConstruct::kParallel, OmpConstruct::kDynamicLoop, OmpConstruct::kTask}) {
+    for (const OmpConstruct construct : {kOne, OmpConstruct::kParallel, OmpConstruct::kDynamicLoop,
+                                         OmpConstruct::kTask, OmpConstruct::kLock}) {
         know_calibrated(thread, omp_row(construct, kCalibrated), node);
     }
     const auto ticks = [=](auto step) { return least_ticks(thread, node, step); };
@@ -28,6 +28,11 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
                              omp_got(kOne, true);
                              omp_end(kOne);
                          }).all;
+    const uint64_t wanted = ticks([] { omp_lock_wanted(OmpConstruct::kLock, kCalibrated); }).all;
+    const StepTicks lock = ticks([] {
+        omp_lock_wanted(OmpConstruct::kLock, kCalibrated);
+        omp_lock_got(OmpConstruct::kLock);
+    });
     omp_loop_begin(OmpConstruct::kDynamicLoop, kCalibrated, 0);
     const uint64_t chunk = ticks([] { omp_chunk(1); }).all;
     omp_end(OmpConstruct::kDynamicLoop);
@@ -52,6 +57,9 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
         omp_join(team);
     });
     costs.got = beyond(got, pair.all);
+    costs.lock_wanted = wanted;
+    costs.lock = beyond(lock.all, wanted);
+    costs.lock_inner = lock.inner;
     costs.chunk = chunk;
     costs.created = created;
     costs.task_inner = task.inner;

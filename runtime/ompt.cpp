@@ -368,7 +368,7 @@ void masked(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
     }
 }
 
-// Tries for a lock may fail without a word, and take no time: they are no construct.
+// Tries for a lock take no time: they are no construct where they are told as such.
 OmpConstruct construct_of_mutex(ompt_mutex_t kind) {
     switch (kind) {
         case ompt_mutex_lock:
@@ -391,7 +391,11 @@ bool is_lock(OmpConstruct construct) {
 
 void mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const void* codeptr) {
     const OmpConstruct construct = construct_of_mutex(kind);
-    if (construct != OmpConstruct::kNone) dwell::omp_begin(construct, address(codeptr));
+    if (is_lock(construct)) {
+        dwell::omp_lock_wanted(construct, address(codeptr));
+    } else if (construct != OmpConstruct::kNone) {
+        dwell::omp_begin(construct, address(codeptr));
+    }
 }
 
 // libomp (14 to 19, kmp_csupport.cpp, __kmpc_end_critical) tells that a critical section was left
@@ -402,8 +406,7 @@ void mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const 
 std::atomic<bool> g_releases_are_told{false};
 bool is_first_thread() { return gettid() == getpid(); }
 
-bool is_held(OmpConstruct construct) {
-    if (is_lock(construct)) return false;
+bool is_held() {
     if (g_releases_are_told.load(std::memory_order_relaxed)) return true;
     uint32_t* const flags = &dwell::g_process.header->flags;
     if ((__atomic_load_n(flags, __ATOMIC_RELAXED) & dwell::kFileNoHolds) == 0) {
@@ -414,7 +417,11 @@ bool is_held(OmpConstruct construct) {
 
 void mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
     const OmpConstruct construct = construct_of_mutex(kind);
-    if (construct != OmpConstruct::kNone) dwell::omp_got(construct, is_held(construct));
+    if (is_lock(construct)) {
+        dwell::omp_lock_got(construct);
+    } else if (construct != OmpConstruct::kNone) {
+        dwell::omp_got(construct, is_held());
+    }
 }
 void mutex_released(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
     const OmpConstruct construct = construct_of_mutex(kind);
@@ -422,7 +429,7 @@ void mutex_released(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
 }
 // A lock that the thread holds already is got again.
 void nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t, const void*) {
-    if (endpoint == ompt_scope_begin) dwell::omp_got(OmpConstruct::kNestLock, false);
+    if (endpoint == ompt_scope_begin) dwell::omp_lock_got(OmpConstruct::kNestLock);
 }
 
 void task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* task, int flags, int,

@@ -101,6 +101,7 @@ void reset_thread(Thread* thread) {
     thread->last_ticks = now;
     thread->slow_ticks = thread->booked_ticks = 0;
     thread->omp.idle_since = now;
+    thread->omp.wanted_row = 0;
     reset_probes(thread, now);
     reset_metrics(thread);
     forget_untimed(thread);

@@ -207,6 +207,9 @@ struct OmpThread {
     bool has_parked;    // the thread did so itself
     bool is_leaving;    // a region, whose end it will tell late (omp_leave_region)
     uint32_t unopened;  // constructs under way that found no room for an entry
+    // The lock that the thread wants, or wanted in vain: its row, 0: none; see omp_locks.cpp.
+    uint64_t wanted_row;
+    uint64_t wanted_since;  // virtual
 };
 
 struct SampleRing;
@@ -321,6 +324,9 @@ struct OmpCosts {
         pair;  // a construct's beginning and end, and what of it lies between their time stamps
     uint64_t inner;
     uint64_t got;           // of a critical section and the like
+    uint64_t lock_wanted;   // a lock, be it got or not; beside that one
+    uint64_t lock;          // that is got, and what of it
+    uint64_t lock_inner;    // lies between the time stamps
     uint64_t chunk;         // of a loop
     uint64_t created;       // a task
     uint64_t task;          // one that is executed, beside the pair, and what of it

@@ -171,6 +171,7 @@ Thread* attach_thread() {
     thread->omp.unopened = 0;
     thread->omp.has_parked = false;
     thread->omp.is_leaving = false;
+    thread->omp.wanted_row = 0;
     thread->last = 0;
     thread->slow_ticks = thread->booked_ticks = 0;
     thread->epoch = seen_epoch();

@@ -13,6 +13,8 @@ SOURCE = source("programs/openmp.c")
 # What the programs are called: test_openmp_gcc.py runs these cases with gcc's, test_openmp_newer.py
 # on another runtime.
 BUILD = "openmp"
+# Whether tries for a lock that succeed are told as locks.
+TRIES_ARE_LOCKS = True
 
 
 def run(what, *options, name="out", env=None):
@@ -260,6 +262,34 @@ def intrusion():
         _, region = node_at(profile, "parallel", "late")
         check_slept(region["time_ns"], 80, "the region on both threads")
     repeated(attempt)
+
+
+@case
+def locks():
+    """Locks count where they are got, and tries that fail leave nothing, whatever comes after."""
+    out = scratch("out")
+    done = execute([DWELL, "run", "-o", out, program("openmp_locks")])
+    check_equal((done.code, done.stdout), (0, "1021 8\n"), "program" + done.describe())
+    profile = Profile(out, done)
+    profile.check_conservation()
+    check_parts(profile)
+    file = source("programs/openmp_locks.c")
+    want = {("lock", "taken"): 1, ("lock", "shared"): 20, ("nest lock", "nest"): 1,
+            ("nest lock", "again"): 1, ("lock", "in_vain"): 0, ("lock", "in_vain_inside"): 0}
+    if TRIES_ARE_LOCKS:
+        want |= {("lock", "tried"): 5, ("nest lock", "tried_again"): 1}
+    got = {key: sum(n["count"] for _, n in nodes_at(profile, *key, file)) for key in want}
+    check_equal(got, want, "counts")
+    told = [n for n in profile.nodes if n["name"] in ("lock", "nest lock")]
+    check_equal(sum(n["count"] for n in told), sum(want.values()), "locks")
+    check_equal([n["children"] for n in told], [[]] * len(told), "what lies in locks")
+    check_equal([n.get("omp_wait_ns", 0) for n in told], [n["time_ns"] for n in told], "waiting")
+    index, region = node_at(profile, "parallel", "region", file)
+    check_equal((region["created"], region["count"]), (10, 20), "regions")
+    check_equal(profile.path(index)[1:], ["main", "parallel"], "where they hang")
+    _, shared = node_at(profile, "lock", "shared", file)
+    check_equal(shared["parent"], index, "where the lock of the region hangs")
+    check_slept(shared["omp_wait_ns"], 20, "waiting for the lock")
 
 
 @case

@@ -275,12 +275,12 @@ TEST_F(OpenMp, RegionLastsAsLongAsTasksInItsLastBarrier) {
 }
 
 TEST_F(OpenMp, LocksNeedNotNest) {
-    omp_begin(OmpConstruct::kLock, place(13));
-    omp_got(OmpConstruct::kLock, false);
+    omp_lock_wanted(OmpConstruct::kLock, place(13));
+    omp_lock_got(OmpConstruct::kLock);
     omp_begin(OmpConstruct::kCritical, place(14));
-    omp_begin(OmpConstruct::kLock, place(15));
+    omp_lock_wanted(OmpConstruct::kLock, place(15));
     spin(kLong);
-    omp_got(OmpConstruct::kLock, false);
+    omp_lock_got(OmpConstruct::kLock);
     omp_got(OmpConstruct::kCritical, true);  // told in another order: nothing to be seen of it
     omp_end(OmpConstruct::kCritical);
     const Node* critical = child(root(t_thread), OmpConstruct::kCritical, place(14));
@@ -288,6 +288,51 @@ TEST_F(OpenMp, LocksNeedNotNest) {
     ASSERT_NE(lock, nullptr);
     EXPECT_GE(part(lock).wait_ticks, kLong * 9 / 10);
     EXPECT_EQ(child(root(t_thread), OmpConstruct::kLock, place(13))->count, 1u);
+}
+
+TEST_F(OpenMp, LocksThatAreNotGotLeaveNothing) {
+    constexpr OmpConstruct kLock = OmpConstruct::kLock;
+    constexpr OmpConstruct kNestLock = OmpConstruct::kNestLock;
+    const uint64_t depth = t_thread->record->probe_depth;
+    for (int i = 0; i < 1000; ++i) omp_lock_wanted(kLock, place(70));
+    spin(kLong);
+    omp_lock_got(kNestLock);  // another one
+    omp_lock_wanted(kNestLock, place(71));
+    omp_lock_wanted(kLock, place(72));
+    omp_lock_got(kLock);
+    omp_lock_got(kLock);  // wanted once
+    omp_begin(OmpConstruct::kCritical, place(73));
+    omp_end(OmpConstruct::kCritical);
+    EXPECT_EQ(t_thread->record->probe_depth, depth);
+    EXPECT_EQ(child(root(t_thread), kLock, place(70)), nullptr);
+    EXPECT_EQ(child(root(t_thread), kNestLock, place(71)), nullptr);
+    EXPECT_NE(child(root(t_thread), OmpConstruct::kCritical, place(73)), nullptr);
+    const Node* const lock = child(root(t_thread), kLock, place(72));
+    ASSERT_NE(lock, nullptr);
+    EXPECT_EQ(lock->count, 1u);
+    EXPECT_LT(lock->ticks, kLong);
+    EXPECT_EQ(part(lock).wait_ticks, lock->ticks);
+}
+
+TEST_F(OpenMp, LocksWantedBeforeAPauseCountUntilIt) {
+    constexpr OmpConstruct kLock = OmpConstruct::kLock;
+    const uint64_t begin = now_ticks();
+    omp_lock_wanted(kLock, place(74));
+    spin(kLong);
+    g_page.ticket = 0;
+    g_page.paused = 1;
+    g_page.pause_start = now_ticks();
+    spin(2 * kLong);
+    omp_lock_got(kLock);
+    omp_lock_wanted(kLock, place(75));
+    g_page.paused = 0;
+    g_page.ticket = 2;
+    omp_lock_got(kLock);
+    const Node* const lock = child(root(t_thread), kLock, place(74));
+    ASSERT_NE(lock, nullptr);
+    EXPECT_GE(lock->ticks, kLong * 9 / 10);
+    EXPECT_LE(lock->ticks, g_page.pause_start - begin);
+    EXPECT_EQ(child(root(t_thread), kLock, place(75)), nullptr);
 }
 
 TEST_F(OpenMp, LoopsHoldIterationsAndChunks) {

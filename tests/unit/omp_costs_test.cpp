@@ -15,6 +15,9 @@ class OmpCostsTaken : public OpenMp {
         g_process.omp = OmpCosts{.pair = 1,
                                  .inner = 0,
                                  .got = 10,
+                                 .lock_wanted = 2,
+                                 .lock = 20,
+                                 .lock_inner = 0,
                                  .chunk = 100,
                                  .created = 1'000,
                                  .task = 10'000,
@@ -50,6 +53,11 @@ TEST_F(OmpCostsTaken, OfEachEvent) {
               }),
               11u);
     EXPECT_EQ(taken([] {
+                  for (int i = 0; i < 3; ++i) omp_lock_wanted(OmpConstruct::kLock, place(9));
+                  omp_lock_got(OmpConstruct::kLock);
+              }),
+              26u);
+    EXPECT_EQ(taken([] {
                   omp_loop_begin(OmpConstruct::kDynamicLoop, place(2), 0);
                   for (int i = 0; i < 7; ++i) omp_chunk(1);
                   omp_end(OmpConstruct::kDynamicLoop);
@@ -68,6 +76,9 @@ TEST_F(OmpCostsTaken, OfWhatTellsOfAnEventBesideThat) {
     constexpr OmpCosts kMore{.pair = 0,
                              .inner = 0,
                              .got = 0,
+                             .lock_wanted = 0,
+                             .lock = 0,
+                             .lock_inner = 0,
                              .chunk = 2,
                              .created = 0,
                              .task = 20,
@@ -125,7 +136,8 @@ TEST_F(OmpCostsTaken, AreMeasuredOnRecordsOfNoOne) {
     EXPECT_EQ(t_thread, thread);
     EXPECT_EQ(t_thread->record->probes, probes);
     const OmpCosts& costs = g_process.omp;
-    for (const uint64_t cost : {costs.pair, costs.chunk, costs.created, costs.task, costs.region}) {
+    for (const uint64_t cost :
+         {costs.pair, costs.lock_wanted, costs.chunk, costs.created, costs.task, costs.region}) {
         EXPECT_GT(cost, 0u);
         EXPECT_LT(cost, 10'000'000u);
     }
