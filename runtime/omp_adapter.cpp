@@ -189,7 +189,10 @@ void begin_as_first(OmpStep* step, OmpLevel* level) {
 void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     Thread* const thread = step->thread;
     const uint64_t since = unpaused(thread, step->now) - team->fork.real;
+    const uint64_t booked = thread->booked_ticks;
     set_virtual(thread, step->now, team->fork.virt + since);
+    // What the thread that had this record before lost is not given back to a new one.
+    if (!thread->omp.is_idle) thread->booked_ticks = booked;
     if (step->slow) put_back_metrics(thread, now_virtual(*step));
     end_idle(thread, now_virtual(*step));
     const CellIndex node = step->records ? copied_region(step, team) : 0;

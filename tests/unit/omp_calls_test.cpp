@@ -80,6 +80,24 @@ TEST_F(OpenMpCalls, ANewThreadKeepsTheIntrusionThatItTookOver) {
     EXPECT_LT(theirs->ticks, kHuge / 2);
 }
 
+TEST_F(OpenMpCalls, ANewThreadIsNotGivenBackWhatTheOneBeforeItLost) {
+    const Thread* first = nullptr;
+    {
+        Worker second;
+        region(second, place(5), nothing, nothing);
+        leave(second);
+        first = thread_of(second);
+        second([] { t_thread->record->intrusion_ticks += kHuge; });
+    }
+    Worker second;
+    const Node* interval = nullptr;
+    region(second, place(5), nothing, [&interval] { interval = call_from(112); });
+    leave(second);
+    ASSERT_EQ(thread_of(second), first) << "it has another record";
+    ASSERT_NE(interval, nullptr);
+    EXPECT_LT(interval->ticks, kHuge / 2);
+}
+
 TEST_F(OpenMpCalls, AttachingAThreadIsNoTimeOfItsRegion) {
     Worker second;
     const uint64_t before = now_ticks();
