@@ -15,7 +15,8 @@ from mpi_wrappers import SPLIT, wrappers
 
 def numbers_header(functions):
     lines = ["// Made by generate_mpi.py from mpi_calls.table.",
-             "#ifndef DWELL_MPI_CALL_NUMBERS_H_", "#define DWELL_MPI_CALL_NUMBERS_H_", "#include <stdint.h>", "namespace dwell {",
+             "#ifndef DWELL_MPI_CALL_NUMBERS_H_", "#define DWELL_MPI_CALL_NUMBERS_H_",
+             "#include <stdint.h>", "namespace dwell {",
              "// NOLINTBEGIN(readability-identifier-naming): named like the MPI functions",
              "enum class MpiCall : uint16_t {", "    kNone = 0,"]
     lines += [f"    k{f.name} = {f.number}," for f in functions]
@@ -41,7 +42,8 @@ EVENT_NAMES = {  # the events that several functions share, or that one function
 
 def calls_source(functions):
     lines = ["// Made by generate_mpi.py from mpi_calls.table.",
-             '#include "runtime/mpi_calls.h"', "", "namespace dwell {", "", "const MpiCallInfo kMpiCalls[] = {",
+             '#include "runtime/mpi_calls.h"', "", "namespace dwell {", "",
+             "const MpiCallInfo kMpiCalls[] = {",
              '    {"", CallClass::kNone, {0, 0, 0, 0}, false, false},']
     names = dict(EVENT_NAMES)
     for function in functions:

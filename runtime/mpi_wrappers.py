@@ -1,5 +1,5 @@
-"""The MPI_ and PMPI_ entry points in C++ from the functions of mpi_calls.table, for generate_mpi.py:
-what a wrapper does before, around and after the call that it passes on.
+"""The MPI_ and PMPI_ entry points in C++, from the functions of mpi_calls.table: what a wrapper does
+before, around and after the call that it passes on. For generate_mpi.py.
 """
 import re
 
@@ -380,7 +380,8 @@ def probe_lines(function, arguments):
             *(status_lines() if function.get("peer") == "status" else []),
             "    if (!untimed) start(call);",
             *(["    const int from = untimed ? source : source_for(call, source, tag, comm, true);",
-               f"    const int result = from == kNoSource ? found_none({flag}) : next({arguments});"]
+               "    const int result = "
+               f"from == kNoSource ? found_none({flag}) : next({arguments});"]
               if name in ORDERED else [f"    const int result = next({arguments});"]),
             f"    if (untimed && result == MPI_SUCCESS && *{flag} == 0) [[likely]] {{",
             "        end_poll(call);", "        return result;", "    }",

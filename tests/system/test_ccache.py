@@ -4,8 +4,8 @@ import os
 import shutil
 
 from harness import case, check, check_equal, execute, main, scratch, skip_unless
-from test_wrappers import (C, PROBES, has_probes, probes_called, sources, usable, with_path, wrapper,
-                           write)
+from wrapping import (C, PROBES, has_probes, probes_called, sources, usable, with_path, wrapper,
+                      write)
 
 
 @case

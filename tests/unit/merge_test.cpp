@@ -1,7 +1,6 @@
 // Joining merged records: sums by hand, any order and shape of the reduction gives the same
-// figures, damaged messages are refused, the row limit, and every allocation that may fail.
+// figures, damaged messages are refused, and the row limit.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <array>
 #include <memory>
@@ -11,97 +10,13 @@
 #include "summarize/merged.h"
 #include "tests/unit/merged_view.h"
 #include "tests/unit/synthetic_records.h"
-
-// The linker sends the allocations of everything under test here (-Wl,--wrap).
-namespace {
-bool watching = false;
-long allocations_left = 0;  // while watching: the one after these fails, as do all later ones
-long blocks = 0;            // allocated and not freed while watching
-
-bool allocation_fails() { return watching && allocations_left-- <= 0; }
-}  // namespace
-
-extern "C" {
-void* __real_malloc(size_t bytes);
-void* __real_calloc(size_t count, size_t bytes);
-void* __real_realloc(void* block, size_t bytes);
-void __real_free(void* block);
-
-void* __wrap_malloc(size_t bytes) {
-    if (allocation_fails()) return nullptr;
-    if (watching) blocks++;
-    return __real_malloc(bytes);
-}
-// Compilers make one call of malloc and memset.
-void* __wrap_calloc(size_t count, size_t bytes) {
-    if (allocation_fails()) return nullptr;
-    if (watching) blocks++;
-    return __real_calloc(count, bytes);
-}
-void* __wrap_realloc(void* block, size_t bytes) {
-    if (allocation_fails()) return nullptr;
-    if (watching && block == nullptr) blocks++;
-    return __real_realloc(block, bytes);
-}
-void __wrap_free(void* block) {
-    if (watching && block != nullptr) blocks--;
-    __real_free(block);
-}
-}
+#include "tests/unit/two_ranks.h"
 
 namespace dwell {
 namespace {
 
-const std::string kBuildId = "abcdefghij0123456789";
-
-Merged read(const RecordFile& file) {
-    Merged merged;
-    EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
-    return merged;
-}
-
 std::string comm(const char* name, const std::string& module, int offset) {
     return "/5#" + std::to_string(call_number(name)) + " " + module + ":" + std::to_string(offset);
-}
-
-// Rank 0 has two threads in recv, rank 1 one; rank 1 knows its modules under other numbers and
-// addresses, in the other order, and has a node more.
-RecordFile first_rank() {
-    RecordFile file(0, 2);
-    file.add_module(1, "/bin/app", kBuildId, 0x1000);
-    file.add_module(2, "/lib/plain.so", "", 0x7000);
-    const uint64_t times[] = {100, 30};
-    for (uint32_t thread = 0; thread < 2; thread++) {
-        const CellIndex root = file.add_thread(thread, {1, 1000, 1000, 1000});
-        strcpy(file.last_thread().name, thread == 0 ? "app" : "helper");
-        const CellIndex call = file.add_call(root, 2, 0x40, {1, 500, 500, 500});
-        const CellIndex recv =
-            file.add_communication(call, 1, 0x50, "MPI_Recv", {2, times[thread], 10, 20});
-        file.part(recv).bytes_received = 8;
-        file.part(recv).blocked_ticks = 5;
-        file.histogram(recv).messages[4] = 2;
-        file.add_peer(recv, 1, {2, times[thread], 10, 20}, 0, 8);
-        file.add_interval(recv, 0, root, {1, 7, 7, 7});
-    }
-    return file;
-}
-
-RecordFile second_rank() {
-    RecordFile file(1, 2);
-    file.add_module(1, "/lib/plain.so", "", 0x9000);
-    file.add_module(2, "/bin/app", kBuildId, 0x3000);
-    const CellIndex root = file.add_thread(0, {1, 800, 800, 800});
-    strcpy(file.last_thread().name, "other");
-    file.last_thread().threads_served = 3;
-    const CellIndex extra = file.add_communication(root, 2, 0x99, "MPI_Send", {1, 6, 6, 6});
-    const CellIndex call = file.add_call(root, 1, 0x40, {1, 300, 300, 300});
-    const CellIndex recv = file.add_communication(call, 2, 0x50, "MPI_Recv", {1, 150, 150, 150});
-    file.part(recv).bytes_received = 16;
-    file.histogram(recv).messages[5] = 1;
-    file.add_peer(recv, 0, {1, 150, 150, 150}, 0, 16);
-    file.add_interval(recv, extra, call, {1, 9, 9, 9});
-    file.add_interval(recv, 0, root, {1, 2, 2, 2});
-    return file;
 }
 
 TEST(Merge, TwoRanksThreeThreadsByHand) {
@@ -587,66 +502,6 @@ TEST(MergeBytes, DamagedMessagesNeverHarm) {
     }
     EXPECT_GT(taken, 1'000);
     EXPECT_GT(taken, refused * 2);
-}
-
-// Runs `step` with only `allowed` allocations; what it left allocated is in `blocks`.
-template <typename Step>
-bool with_allocations(long allowed, Step step) {
-    blocks = 0;
-    allocations_left = allowed;
-    watching = true;
-    const bool done = step();
-    watching = false;
-    return done;
-}
-
-TEST(MergeMemory, EveryAllocationMayFail) {
-    const RecordFile first = first_rank();
-    const RecordFile second = second_rank();
-    for (const uint32_t row_limit : {0u, 3u, kDefaultRowLimit}) {
-        long allowed = 0;
-        const auto whole = [&] {
-            Merged merged, other, received;
-            GrowArray<char> bytes;
-            merged.row_limit = row_limit;
-            return add_record_file(&merged, first.data(), first.bytes()) &&
-                   add_record_file(&other, second.data(), second.bytes()) &&
-                   serialize(other, &bytes) && deserialize(bytes.data(), bytes.size(), &received) &&
-                   join(&merged, std::move(received));
-        };
-        // Giving memory back may fail without harm, so success may come before the last allocation.
-        for (; !with_allocations(allowed, whole); allowed++) {
-            ASSERT_EQ(blocks, 0) << allowed;
-            ASSERT_LT(allowed, 10'000);
-        }
-        EXPECT_EQ(blocks, 0);
-        EXPECT_GT(allowed, 50);
-    }
-}
-
-TEST(MergeMemory, AFailedStepLeavesTheResultAsItWas) {
-    const RecordFile second = second_rank();
-    for (const uint32_t row_limit : {0u, kDefaultRowLimit}) {
-        for (const bool from_file : {false, true}) {
-            Merged merged, other = read(second);
-            merged.row_limit = row_limit;
-            const RecordFile first = first_rank();
-            ASSERT_TRUE(add_record_file(&merged, first.data(), first.bytes()));
-            const std::string before = bytes_of(merged);
-            int failures = 0;
-            const auto step = [&] {
-                return from_file ? add_record_file(&merged, second.data(), second.bytes())
-                                 : join(&merged, std::move(other));
-            };
-            while (!with_allocations(failures, step)) {
-                ASSERT_EQ(bytes_of(merged), before) << failures;
-                ASSERT_LT(failures++, 10'000);
-            }
-            EXPECT_GT(failures, 5);
-            EXPECT_EQ(merged.ranks.size(), 2u);
-            EXPECT_TRUE(is_well_formed(merged));
-        }
-    }
 }
 
 }  // namespace
