@@ -144,10 +144,7 @@ TEST(Merge, TheFileWithMostBytesNamesAnIoNode) {
         EXPECT_EQ(node.other_files, 1u);
         EXPECT_EQ(node.totals.bytes_sent, 300u);
         EXPECT_GE(node.file_bytes, 100u);
-        GrowArray<char> bytes;
-        Merged back;
-        ASSERT_TRUE(serialize(merged, &bytes));
-        ASSERT_TRUE(deserialize(bytes.data(), bytes.size(), &back));
+        const Merged back = sent(merged);
         EXPECT_STREQ(back.text.data() + back.nodes[1].file, "/shared");
     }
 }
@@ -221,11 +218,8 @@ Merged binomial(int first, int count, int world_size, uint32_t row_limit) {
     int lower = 1;
     while (lower * 2 < count) lower *= 2;
     Merged merged = binomial(first, lower, world_size, row_limit);
-    const std::string bytes =
-        bytes_of(binomial(first + lower, count - lower, world_size, row_limit));
-    Merged received;
-    EXPECT_TRUE(deserialize(bytes.data(), bytes.size(), &received));
-    EXPECT_TRUE(join(&merged, std::move(received)));
+    const Merged other = binomial(first + lower, count - lower, world_size, row_limit);
+    EXPECT_TRUE(join(&merged, sent(other)));
     return merged;
 }
 

@@ -3,6 +3,8 @@
 #ifndef DWELL_TESTS_UNIT_MERGED_VIEW_H_
 #define DWELL_TESTS_UNIT_MERGED_VIEW_H_
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <string>
 #include <tuple>
@@ -134,6 +136,14 @@ inline std::string bytes_of(const Merged& merged) {
     GrowArray<char> out;
     if (!serialize(merged, &out)) return "out of memory";
     return std::string(out.data(), out.size());
+}
+
+// As another rank has it, to which it was sent.
+inline Merged sent(const Merged& merged) {
+    const std::string bytes = bytes_of(merged);
+    Merged received;
+    EXPECT_TRUE(deserialize(bytes.data(), bytes.size(), &received));
+    return received;
 }
 
 // What comes in through deserialize has passed every check of an index.

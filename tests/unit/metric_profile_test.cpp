@@ -12,6 +12,7 @@
 #include "summarize/write_csv.h"
 #include "summarize/write_json.h"
 #include "summarize/write_picl.h"
+#include "tests/unit/merged_view.h"
 #include "tests/unit/sample_metrics.h"
 #include "tests/unit/synthetic_records.h"
 
@@ -101,12 +102,8 @@ TEST(MetricProfile, RowsGoOverTheLimitAndSumsStay) {
 
 TEST(MetricProfile, TravelsBetweenRanks) {
     const Merged merged = merged_of({record(0, "A\nB", 10, 3), record(1, "A\nB", 1, 30)});
-    GrowArray<char> bytes;
-    ASSERT_TRUE(serialize(merged, &bytes));
-    Merged read;
-    ASSERT_TRUE(deserialize(bytes.data(), bytes.size(), &read));
     const Profile one = build_profile(merged);
-    const Profile two = build_profile(read);
+    const Profile two = build_profile(sent(merged));
     EXPECT_EQ(one.metrics.names, two.metrics.names);
     EXPECT_TRUE(same(one.metrics.nodes, two.metrics.nodes));
     EXPECT_TRUE(same(one.metrics.rows, two.metrics.rows));
@@ -140,12 +137,7 @@ TEST(MetricProfile, CountersThatTheProgramClosedAreTold) {
         header.metrics_no_room = 4;
         files.push_back(file);
     }
-    const Merged merged = merged_of(files);
-    GrowArray<char> bytes;
-    ASSERT_TRUE(serialize(merged, &bytes));
-    Merged read;
-    ASSERT_TRUE(deserialize(bytes.data(), bytes.size(), &read));
-    const Profile profile = build_profile(read);
+    const Profile profile = build_profile(sent(merged_of(files)));
     EXPECT_EQ(profile.metrics.lost_threads, 3u);
     EXPECT_EQ(profile.metrics.lost_ns, 250'000'000u);
     EXPECT_EQ(profile.metrics.no_room_threads, 12u);
@@ -159,12 +151,7 @@ TEST(MetricProfile, EntriesLeftOutAreTold) {
     one.at<MetricPart>(one.last_thread().first_metric).left_out = 40;
     RecordFile two = record(1, "A", 10, 3);
     two.at<MetricPart>(two.last_thread().first_metric).left_out = 2;
-    const Merged merged = merged_of({one, two});
-    GrowArray<char> bytes;
-    ASSERT_TRUE(serialize(merged, &bytes));
-    Merged read;
-    ASSERT_TRUE(deserialize(bytes.data(), bytes.size(), &read));
-    const Profile profile = build_profile(read);
+    const Profile profile = build_profile(sent(merged_of({one, two})));
     EXPECT_EQ(profile.metrics.left_out, 42u);
     EXPECT_NE(write_text_report(profile, {}).find("42 entries of places were not"),
               std::string::npos);

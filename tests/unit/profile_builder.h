@@ -15,18 +15,12 @@
 #include "runtime/mpi_calls.h"
 #include "runtime/omp_constructs.h"
 #include "summarize/profile.h"
+#include "tests/unit/call_numbers.h"
 
 namespace dwell::samples {
 
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kSecond = 1'000'000'000;
-
-inline uint16_t call_number(const std::string& name) {
-    for (int i = 1; i < kMpiCallCount; ++i) {
-        if (name == kMpiCalls[i].name) return static_cast<uint16_t>(i);
-    }
-    return 0;
-}
 
 // What one thread of one rank did at one communication node.
 struct Calls {

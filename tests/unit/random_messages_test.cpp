@@ -72,8 +72,31 @@ struct Model {
     }
 };
 
+// One course of messages.
+struct Course {
+    uint64_t seed;
+    std::mt19937_64 random{seed};
+    Model model{};
+    uint32_t id = 0;  // of the last message
+    int known = 0;    // receives that had their own entry
+};
+
 class RandomMessages : public ChannelPair {
   protected:
+    // `take_step` 5000 times in each of 200 courses, and check() at the end of each.
+    template <typename Step, typename Check>
+    void take_courses(Step take_step, Check check) {
+        for (uint64_t seed = 1; seed <= 200; ++seed) {
+            start_anew();
+            Course course{seed};
+            for (int step = 0; step < 5000; ++step) {
+                take_step(&course);
+                if (HasFatalFailure()) FAIL() << "seed " << seed << " step " << step;
+            }
+            check(course);
+        }
+    }
+
     // At most so many messages are not yet complete, and none gets much older than others.
     void run(uint64_t seed, size_t most_open, uint32_t oldest, bool all_known) {
         std::mt19937_64 random(seed);
@@ -134,74 +157,65 @@ TEST_F(RandomMessages, AreNeverTakenForOthersWhenItHasNone) {
 // More receives at a time than have places, some of which are freed: an entry that is another's is
 // said to be a guess, and is not older than the own one.
 TEST_F(RandomMessages, AreNotTakenForOthersInSilenceHoweverManyArePosted) {
-    for (uint64_t seed = 1; seed <= 200; ++seed) {
-        start_anew();
-        std::mt19937_64 random(seed);
-        Model model;
-        uint32_t id = 0;
-        int known = 0;
-        for (int step = 0; step < 5000; ++step) {
-            const uint64_t what = random() % 8;
-            const int tag = static_cast<int>(random() % 3);
-            if (what < 3 && model.unexpected.size() + model.matched() < 8) {
-                send(++id, tag);
-                model.arrive({id, kWorld, tag});
-            } else if (what < 6 && model.posted.size() < 40) {
-                const int wanted = random() % 8 == 0 ? MPI_ANY_TAG : tag;
-                model.post({kWorld, wanted, post(&b_, kWorld, wanted), {0, 0, 0}});
-            } else if (what == 6 && model.matched() != 0) {
-                const Model::Receive done = model.complete_one(random());
-                const uint32_t got = receive(done.matched.tag, done.comm, done.ticket);
-                if (got == 0) continue;
-                known += !guessed_;
-                ASSERT_TRUE(guessed_ ? got >= done.matched.id : got == done.matched.id)
-                    << "seed " << seed << " step " << step << ": " << got << " for "
-                    << done.matched.id;
-            } else if (what == 7 && seed % 4 == 0 && random() % 16 == 0 && !model.posted.empty()) {
-                Model::Receive* freed = &model.posted[random() % model.posted.size()];
-                if (freed->matched.id != 0) continue;
-                leave_posted(&b_, freed->ticket, freed->comm, freed->tag);
-                freed->freed = true;
-            }
-            std::erase_if(model.posted, [](const Model::Receive& receive) {
-                return receive.freed && receive.matched.id != 0;
-            });
+    const auto take_step = [this](Course* course) {
+        auto& [seed, random, model, id, known] = *course;
+        const uint64_t what = random() % 8;
+        const int tag = static_cast<int>(random() % 3);
+        if (what < 3 && model.unexpected.size() + model.matched() < 8) {
+            send(++id, tag);
+            model.arrive({id, kWorld, tag});
+        } else if (what < 6 && model.posted.size() < 40) {
+            const int wanted = random() % 8 == 0 ? MPI_ANY_TAG : tag;
+            model.post({kWorld, wanted, post(&b_, kWorld, wanted), {0, 0, 0}});
+        } else if (what == 6 && model.matched() != 0) {
+            const Model::Receive done = model.complete_one(random());
+            const uint32_t got = receive(done.matched.tag, done.comm, done.ticket);
+            if (got == 0) return;
+            known += !guessed_;
+            ASSERT_TRUE(guessed_ ? got >= done.matched.id : got == done.matched.id)
+                << got << " for " << done.matched.id;
+        } else if (what == 7 && seed % 4 == 0 && random() % 16 == 0 && !model.posted.empty()) {
+            Model::Receive* freed = &model.posted[random() % model.posted.size()];
+            if (freed->matched.id != 0) return;
+            leave_posted(&b_, freed->ticket, freed->comm, freed->tag);
+            freed->freed = true;
         }
-        EXPECT_GT(known, seed % 4 == 0 ? 0 : 20) << "seed " << seed;
-    }
+        std::erase_if(model.posted, [](const Model::Receive& receive) {
+            return receive.freed && receive.matched.id != 0;
+        });
+    };
+    take_courses(take_step, [](const Course& course) {
+        EXPECT_GT(course.known, course.seed % 4 == 0 ? 0 : 20) << "seed " << course.seed;
+    });
 }
 
 // With receives that are not seen, and some of which nobody knows, a receive has its own entry,
 // none, or that of a later message that was sent before the receive ended.
 TEST_F(RandomMessages, AreNeverTakenForEarlierOnes) {
-    for (uint64_t seed = 1; seed <= 200; ++seed) {
-        start_anew();
-        std::mt19937_64 random(seed);
-        Model model;
-        uint32_t id = 0;
-        int known = 0;
-        for (int step = 0; step < 5000; ++step) {
-            const int tag = static_cast<int>(random() % 2);
-            if (random() % 2 == 0 && model.unexpected.size() < (seed % 2 == 0 ? 8 : 50)) {
-                send(++id, tag);
-                model.arrive({id, kWorld, tag});
-                continue;
-            }
-            const auto at = std::find_if(model.unexpected.begin(), model.unexpected.end(),
-                                         [=](const auto& message) { return message.tag == tag; });
-            if (at == model.unexpected.end()) continue;
-            const uint32_t own = at->id;
-            model.unexpected.erase(at);
-            if (random() % 50 == 0) {
-                doubt_entries();
-                continue;
-            }
-            const uint32_t got = receive(tag);
-            ASSERT_TRUE(got == 0 || got >= own) << "seed " << seed << " step " << step;
-            known += got == own;
+    const auto take_step = [this](Course* course) {
+        auto& [seed, random, model, id, known] = *course;
+        const int tag = static_cast<int>(random() % 2);
+        if (random() % 2 == 0 && model.unexpected.size() < (seed % 2 == 0 ? 8 : 50)) {
+            send(++id, tag);
+            model.arrive({id, kWorld, tag});
+            return;
         }
-        EXPECT_GT(known, 100);
-    }
+        const auto at = std::find_if(model.unexpected.begin(), model.unexpected.end(),
+                                     [=](const auto& message) { return message.tag == tag; });
+        if (at == model.unexpected.end()) return;
+        const uint32_t own = at->id;
+        model.unexpected.erase(at);
+        if (random() % 50 == 0) {
+            doubt_entries();
+            return;
+        }
+        const uint32_t got = receive(tag);
+        ASSERT_TRUE(got == 0 || got >= own) << got << " for " << own;
+        known += got == own;
+    };
+    take_courses(take_step, [](const Course& course) {
+        EXPECT_GT(course.known, 100) << "seed " << course.seed;
+    });
 }
 
 }  // namespace

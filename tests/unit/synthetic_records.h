@@ -13,17 +13,10 @@
 #include <vector>
 
 #include "runtime/io_calls.h"
-#include "runtime/mpi_calls.h"
 #include "runtime/record_layout.h"
+#include "tests/unit/call_numbers.h"
 
 namespace dwell {
-
-inline uint16_t call_number(const char* name) {
-    for (int i = 1; i < kMpiCallCount; i++) {
-        if (strcmp(kMpiCalls[i].name, name) == 0) return static_cast<uint16_t>(i);
-    }
-    return 0;
-}
 
 struct Figures {
     uint64_t count = 1;

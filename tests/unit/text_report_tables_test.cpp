@@ -100,57 +100,57 @@ TEST(TextReportTables, PartnersOfPollsAreWeighedByBytes) {
     EXPECT_EQ(text().find(" 0 %"), std::string::npos);
 }
 
-// The heaviest pairs of one communication line that has these records.
-std::vector<PairShare> pairs_of(const char* call, const std::vector<ProfilePeer>& peers,
-                                uint64_t time_ns) {
+// What one rank knows of one partner at a communication line.
+struct OfPartner {
+    uint32_t rank;
+    uint32_t partner;
+    uint64_t messages;
+    uint64_t time_ns;
+    uint64_t sent_bytes;
+    uint64_t received_bytes;
+};
+
+// The heaviest pairs of a line that has these records and took `time_ns`, with their shares in
+// thousandths.
+std::string pairs_of(const char* call, uint64_t time_ns, const std::vector<OfPartner>& records) {
     samples::Builder b(4, "pairs");
     const uint32_t node = b.comm(call, "pairs.c", 7, b.proc("main", "pairs.c", 1, 0));
     b.calls(node, 0, {1, time_ns, 0, 0, 0, time_ns, 0, 0, 0});
-    b.profile().peers = peers;
-    for (ProfilePeer& peer : b.profile().peers) peer.node = node;
+    for (const OfPartner& of : records) {
+        b.profile().peers.push_back({node, of.rank, of.partner, of.messages, of.time_ns, 0,
+                                     of.sent_bytes, of.received_bytes, 1, 1});
+    }
     const Profile profile = b.finish();
-    return heaviest_pairs(profile, comm_lines(profile)[0], true, 8).pairs;
-}
-
-std::string text_of(const std::vector<PairShare>& pairs) {
     std::ostringstream text;
-    for (const PairShare& pair : pairs) {
+    for (const PairShare& pair : heaviest_pairs(profile, comm_lines(profile)[0], true, 8).pairs) {
         text << pair.text << " " << std::lround(1000 * pair.share) << ";";
     }
     return text.str();
 }
 
-// node, rank, partner, count, time, sync, sent, received, shortest, longest
 TEST(TextReportTables, APairOfRanksStandsOnce) {
     // Rank 0 sends to 1 (10 ns), which receives it (40 ns), and sends itself (50 ns of 100).
-    EXPECT_EQ(text_of(pairs_of("MPI_Waitall",
-                               {{0, 0, 1, 1, 10, 0, 800, 0, 1, 1},
-                                {0, 1, 0, 1, 40, 0, 0, 800, 1, 1},
-                                {0, 1, 2, 1, 50, 0, 800, 0, 1, 1}},
-                               100)),
+    EXPECT_EQ(pairs_of("MPI_Waitall", 100,
+                       {{0, 1, 1, 10, 800, 0}, {1, 0, 1, 40, 0, 800}, {1, 2, 1, 50, 800, 0}}),
               "0→1 500;1→2 500;");
     // One record with both directions: the two cannot be told apart in any of the pair's.
-    EXPECT_EQ(text_of(pairs_of("MPI_Sendrecv",
-                               {{0, 1, 0, 2, 30, 0, 8, 8, 1, 1},
-                                {0, 0, 1, 1, 20, 0, 8, 0, 1, 1},
-                                {0, 2, 0, 2, 50, 0, 8, 8, 1, 1}},
-                               100)),
+    EXPECT_EQ(pairs_of("MPI_Sendrecv", 100,
+                       {{1, 0, 2, 30, 8, 8}, {0, 1, 1, 20, 8, 0}, {2, 0, 2, 50, 8, 8}}),
               "0↔1 500;0↔2 500;");
     // Messages without bytes: the call tells what they were.
-    EXPECT_EQ(text_of(pairs_of("MPI_Recv", {{0, 3, 1, 1, 60, 0, 0, 0, 1, 1}}, 100)), "1→3 600;");
-    EXPECT_EQ(text_of(pairs_of("MPI_Send", {{0, 3, 1, 1, 60, 0, 0, 0, 1, 1}}, 100)), "3→1 600;");
-    EXPECT_EQ(text_of(pairs_of("MPI_Wait", {{0, 3, 1, 1, 60, 0, 0, 0, 1, 1}}, 100)), "1↔3 600;");
+    EXPECT_EQ(pairs_of("MPI_Recv", 100, {{3, 1, 1, 60, 0, 0}}), "1→3 600;");
+    EXPECT_EQ(pairs_of("MPI_Send", 100, {{3, 1, 1, 60, 0, 0}}), "3→1 600;");
+    EXPECT_EQ(pairs_of("MPI_Wait", 100, {{3, 1, 1, 60, 0, 0}}), "1↔3 600;");
     // By bytes, where time tells nothing: what both sides saw is one message, so 1000 from 0 to 1,
     // as many from 2 to 3 of which only 3 tells, 500 with itself, and 2 x 250 of both directions.
-    EXPECT_EQ(text_of(pairs_of("MPI_Waitall",
-                               {{0, 0, 1, 1, 0, 0, 1000, 0, 1, 1},
-                                {0, 1, 0, 1, 0, 0, 0, 1000, 1, 1},
-                                {0, 3, 2, 1, 0, 0, 0, 1000, 1, 1},
-                                {0, 2, 2, 1, 0, 0, 500, 0, 1, 1},
-                                {0, 2, 2, 1, 0, 0, 0, 500, 1, 1},
-                                {0, 1, 3, 2, 0, 0, 250, 250, 1, 1},
-                                {0, 3, 1, 2, 0, 0, 250, 250, 1, 1}},
-                               1'000'000)),
+    EXPECT_EQ(pairs_of("MPI_Waitall", 1'000'000,
+                       {{0, 1, 1, 0, 1000, 0},
+                        {1, 0, 1, 0, 0, 1000},
+                        {3, 2, 1, 0, 0, 1000},
+                        {2, 2, 1, 0, 500, 0},
+                        {2, 2, 1, 0, 0, 500},
+                        {1, 3, 2, 0, 250, 250},
+                        {3, 1, 2, 0, 250, 250}}),
               "0→1 333;2→3 333;1↔3 167;2→2 167;");
 }
 

@@ -40,14 +40,14 @@ TEST(WaitFigures, KindsFollowFromTheCall) {
                                                       {"MPI_Neighbor_alltoall", "wait at N to N"},
                                                       {"MPI_Comm_split", "wait for partners"}};
     for (const auto& [call, kind] : kinds) {
-        const auto found = wait_kinds(samples::call_number(call), totals);
+        const auto found = wait_kinds(call_number(call), totals);
         ASSERT_EQ(found.size(), 1u) << call;
         EXPECT_EQ(found[0].name, kind) << call;
         EXPECT_EQ(found[0].time_ns, 100u);
     }
     totals.late_sender_ns = 30;
     totals.late_receiver_ns = 70;  // nothing is left for a collective
-    const auto both = wait_kinds(samples::call_number("MPI_Sendrecv"), totals);
+    const auto both = wait_kinds(call_number("MPI_Sendrecv"), totals);
     ASSERT_EQ(both.size(), 2u);
     EXPECT_EQ(both[0].name, "late receiver");
     EXPECT_EQ(both[1].name, "late sender");
