@@ -1,12 +1,15 @@
-// When a rank came to its last receives, for those on its node who may have had to wait for that
-// (DESIGN 4, late receivers).
+// An arrival: a rank comes to a call in which MPI takes what was sent to it, a receive or a wait
+// for one, or after some time in no call of MPI any other. The last arrivals of a rank are written
+// down for those on its node whose sends may have had to wait for them (DESIGN 4, the mirror image
+// of the message rule; late_receivers.h). The virtual arrival of DESIGN 4 is another thing, a
+// message's.
 //
 // A message of more than 256 bytes, up to what is sent ahead, lies in the sender's memory until the
 // receiver takes it out of there, in any call in which MPI makes progress: its send waits for that.
-// Such messages are many and short, so the receiver tells of itself without being asked, in a line
-// of its own that others read only after a send that took long: a receive costs one store to memory
-// that is at hand. (With a question in each entry that each receive looked for, a stream of 1280
-// bytes took 24 ns longer for each message, and 180 between processors that share no cache.)
+// Such messages are many and short, so the receiver tells of its arrivals without being asked, in a
+// line of its own that others read only after a send that took long: a receive costs one store to
+// memory that is at hand. (With a question in each entry that each receive looked for, a stream of
+// 1280 bytes took 24 ns longer for each message, and 180 between processors that share no cache.)
 //
 // One writes and others read at any time; a line that is being written says nothing. Of several
 // threads one writes. Not signal-safe.
@@ -18,13 +21,16 @@
 
 namespace dwell {
 
-// When a rank came to a receive.
+// When a rank came to a receive, as it answers or tells unasked.
 struct Answer {
     uint64_t real;  // in ticks of the node's clock
     uint32_t lost;  // real less virtual time of that, in units of 1 << kLostShift ticks
     uint32_t path;  // what it had been doing
 };
 constexpr int kLostShift = 6;
+
+// From and to what the wait analysis works with. An answer has no debt and no cause, and its
+// virtual time is up to 63 ticks too late. Pure; any thread.
 inline Answer answer_of_moment(const Moment& said) {
     return {said.at.real, static_cast<uint32_t>((said.at.real - said.at.virt) >> kLostShift),
             said.path};
@@ -50,23 +56,26 @@ struct alignas(64) ArrivalLine {
 };
 static_assert(sizeof(ArrivalLine) == 64);
 
-// The line of a world rank of this node, null when there is no room. Slow: system calls.
+// The line of a world rank of this node, null when there is no room. It stays where it is to the
+// end of the process. Any thread, with the exchange open; slow, by system calls.
 ArrivalLine* find_arrivals(uint32_t world_rank);
 
-// Whether the arrival that was written last was at the real time `real`: a call that completes many
-// requests comes once. By the process that the line is of.
+// Whether the arrival that was written last was at the real time `real`, in ticks: a call that
+// completes many requests comes once. By the process that the line is of.
 inline bool is_last_arrival(const ArrivalLine& line, uint64_t real) {
     const uint64_t written = __atomic_load_n(&line.version, __ATOMIC_RELAXED) / 2;
     return written != 0 && __atomic_load_n(&line.last[(written - 1) % kArrivals].came.real,
                                            __ATOMIC_RELAXED) == real;
 }
 
-// Several threads of the process may do so at a time if `concurrent`.
+// By the process that the line is of; without waiting. Several of its threads may do so at a time
+// if `concurrent`: then one that meets another leaves it to that one.
 void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent);
 
 // The arrival that ended the time in which the rank was in no call of MPI, when somebody began at
-// the real time `since` to wait for it, until `until`; false when it was in one, when it came later
-// or others have come since, or while the line is being written.
+// the real time `since`, in ticks, to wait for it, until `until`. False, and `came` as it was: when
+// it was in one, when it came later, when kArrivals others have come since, or while the line is
+// being written. Any thread of the node; without waiting.
 bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answer* came);
 
 }  // namespace dwell

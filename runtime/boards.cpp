@@ -18,7 +18,7 @@ constexpr uint32_t kAreaPages = 5;
 constexpr uint32_t kAreaBuckets = 4096;
 constexpr uint32_t kSizeClasses = 16;  // boards of 1, 2, 4 ... pages
 constexpr uint32_t kMostPages = 1u << 14;
-constexpr int kMaxTurns = 1 << 16;
+constexpr int kMaxTries = 1 << 16;
 
 // In the exchange. Boards are named by their first page; 0: none.
 struct BoardArea {
@@ -47,7 +47,7 @@ bool find_area() {
 class AreaLock {
   public:
     AreaLock() {
-        for (int turn = 0; turn < kMaxTurns && !g_area_failed; ++turn) {
+        for (int i = 0; i < kMaxTries && !g_area_failed; ++i) {
             if (__atomic_exchange_n(&g_area->lock, 1, __ATOMIC_ACQUIRE) == 0) {
                 held_ = true;
                 return;

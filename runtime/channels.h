@@ -4,7 +4,7 @@
 // sender writes an entry before it hands its message to MPI, so that the receiver finds it when the
 // message has come. MPI keeps messages of one sender, communicator and tag in order, and so do the
 // entries: the n-th receive of a tag takes the n-th entry of that tag. Receives take their turn
-// when they are posted.
+// (turns.h) when they are posted.
 //
 // A full ring drops entries. What was dropped is told by a gap, an entry that says how many
 // messages of which communicator and tag are missing at its place, as soon as there is room for
@@ -151,8 +151,7 @@ struct Channel {
 };
 
 // The channel with a world rank, or null: not observed, no room, or on another node while times are
-// told on each node only. The first look at
-// a rank is slow, and counted as such.
+// told on each node only. The first look at a rank is slow, and counted as such.
 DWELL_COLD Channel* find_channel(Thread* thread, uint32_t peer);
 extern Channel** g_channels
     __attribute__((visibility("hidden")));  // by world rank; null: no exchange
@@ -177,7 +176,7 @@ class ChannelLock {
   public:
     explicit ChannelLock(Channel* channel) : channel_(g_process.concurrent ? channel : nullptr) {
         if (channel_ == nullptr) return;
-        for (int turn = 0; turn < 1 << 16; ++turn) {
+        for (int i = 0; i < 1 << 16; ++i) {
             if (channel_->lock.exchange(1, std::memory_order_acquire) == 0) return;
             __builtin_ia32_pause();
         }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kMaxPages = 1u << 16;  // 256 MiB of addresses, of which little is ever reserved
 constexpr uint32_t kSlotsForRank = 64;
-constexpr int kMaxTurns = 1 << 20;  // until another rank that makes pages is given up
+constexpr int kMaxTries = 1 << 20;  // until another rank that makes pages is given up
 
 struct Slot {
     uint64_t key;     // 0 = free
@@ -71,7 +71,7 @@ bool make_directory(uint32_t local_ranks) {
 }
 
 void* pages_of(Slot* slot) {
-    for (int turn = 0; turn < kMaxTurns; ++turn) {
+    for (int i = 0; i < kMaxTries; ++i) {
         const uint32_t page = __atomic_load_n(&slot->page, __ATOMIC_ACQUIRE);
         if (page != 0) return page_at(page);
         if (__atomic_load_n(&slot->failed, __ATOMIC_ACQUIRE) != 0) return nullptr;

@@ -44,7 +44,7 @@ struct FarNote {
     uint64_t id;       // of the communicator
     uint32_t number;   // of the collective, from 1; 0: none
     uint16_t call;     // MpiCall
-    uint8_t shift;     // of its sender's turns (far_turns.h)
+    uint8_t shift;     // of its sender's choice (far_choice.h)
     uint8_t loss;      // what its sender loses to being observed but for telling, of 256 parts
     uint32_t telling;  // ticks that its sender expected to tell for: then it came
 };

@@ -227,7 +227,7 @@ void find_far_members(Thread* thread, CommName* name) {
     bool listed = false;
     if (far != nullptr) {
         far->id = name->id;
-        far->turns = {};
+        far->choice = {};
         far->debt_told = 0;
         far->loss_at = far->lost = 0;
         far->loss = 0;
@@ -284,7 +284,7 @@ void forget_far_members(FarMembers* far) {
 
 bool tell_far(Call* call, CommName* name, const FarCall& enters) {
     FarMembers* far = name->far;
-    if (!is_chosen(enters.number, far->turns.shift)) return false;
+    if (!is_chosen(enters.number, far->choice.shift)) return false;
     uint32_t listeners = 0;
     for (uint32_t i = 0; i < far->count; ++i) {
         if (is_awaited_by(enters.role, far->members[i].place)) ++listeners;
@@ -292,15 +292,15 @@ bool tell_far(Call* call, CommName* name, const FarCall& enters) {
     if (listeners == 0) return false;
     const uint64_t begin = now_ticks();
     const uint64_t cost = letter_cost();
-    take_turn(&far->turns, enters.number, begin, kSpacing * cost * (name->members - 1),
-              is_dear(begin));
+    count_chosen(&far->choice, enters.number, begin, kSpacing * cost * (name->members - 1),
+                 is_dear(begin));
     begin_round(call, &far->work_told);
     const uint64_t telling = earlier(cost * listeners, UINT32_MAX);
     FarNote note{moment_of(call),
                  far->id,
                  enters.number,
                  static_cast<uint16_t>(enters.call),
-                 static_cast<uint8_t>(far->turns.shift),
+                 static_cast<uint8_t>(far->choice.shift),
                  look_at_loss(*call->thread, begin, far),
                  static_cast<uint32_t>(telling)};
     add_debt(call->thread, &far->debt_told, &note.said);
@@ -323,7 +323,7 @@ void untell_far(const FarMembers* far, uint32_t number) {
     note.id = far->id;
     note.number = number;
     note.call = kRejected;
-    note.shift = static_cast<uint8_t>(far->turns.shift);
+    note.shift = static_cast<uint8_t>(far->choice.shift);
     for (uint32_t i = 0; i < far->count; ++i) {
         const Channel* channel = channel_with(t_thread, far->members[i].peer);
         if (channel != nullptr) spend(send_note(channel->far, note));
@@ -359,7 +359,7 @@ void count_epoch(FarMembers* far, Epoch epoch, const FewRanks& partners) {
 
 void tell_epoch_far(Call* call, FarMembers* far, Epoch epoch, const Moment& entered) {
     const OfEpoch own{*far, epoch};
-    const uint32_t shift = far->turns.shift;
+    const uint32_t shift = far->choice.shift;
     uint32_t listeners = 0;
     far->epochs += 1;
     for (uint32_t i = 0; i < far->count; ++i) {
@@ -369,15 +369,15 @@ void tell_epoch_far(Call* call, FarMembers* far, Epoch epoch, const Moment& ente
     if (listeners == 0) return;
     const uint64_t begin = now_ticks();
     const uint64_t cost = letter_cost() * listeners;
-    take_turn(&far->turns, far->turns.last_number + far->epochs, begin, kSpacing * cost,
-              is_dear(begin));
+    count_chosen(&far->choice, far->choice.last_number + far->epochs, begin, kSpacing * cost,
+                 is_dear(begin));
     far->epochs = 0;
     const bool posts = epoch == Epoch::kPost;  // told when it is over
     FarNote note{entered,
                  far->id,
                  0,
                  static_cast<uint16_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete),
-                 static_cast<uint8_t>(far->turns.shift),
+                 static_cast<uint8_t>(far->choice.shift),
                  look_at_loss(*call->thread, begin, far),
                  posts ? 0 : static_cast<uint32_t>(earlier(cost, UINT32_MAX))};
     add_debt(call->thread, &far->debt_told, &note.said);

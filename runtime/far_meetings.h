@@ -9,7 +9,7 @@
 // when it was. So no collective synchronises more than without dwell.
 //
 // All members count the collectives of a communicator alike, and choose the same ones to tell of
-// (far_turns.h), so that it costs each at most some 3 % of its time. A note says how many its
+// (far_choice.h), so that it costs each at most some 3 % of its time. A note says how many its
 // sender chooses: others look for notes only where all will have told.
 //
 // A rank that has more than kMostFar others on other hosts tells nobody: each note would need a
@@ -21,8 +21,8 @@
 
 #include "runtime/boards.h"
 #include "runtime/comm_names.h"
+#include "runtime/far_choice.h"
 #include "runtime/far_letters.h"
-#include "runtime/far_turns.h"
 #include "runtime/records.h"
 #include "runtime/roles.h"
 
@@ -45,7 +45,7 @@ struct FarMember {
 struct FarMembers {
     uint64_t id;
     FarMembers* next;  // with the same hash, or also free
-    FarTurns turns;
+    FarChoice choice;
     uint64_t debt_told;  // how much of this rank's waiting they have heard of (waits.h),
     uint32_t work_told;  // and the round of computation
     uint64_t loss_at;    // when the rank's own loss was looked at last, and what it was then,

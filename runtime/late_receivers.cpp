@@ -10,7 +10,7 @@ namespace {
 // its last call is what it did since it told of itself last.
 constexpr uint64_t kNoticed_ns = 10'000;
 DWELL_CALL_DATA uint64_t g_noticed_ticks = 0;
-// What took longer was kept by something else that is not known.
+// What took longer was held up by something else that is not known.
 constexpr uint64_t kMostUsual_ns = 4000;
 DWELL_CALL_DATA uint64_t g_most_usual_ticks = 0;
 DWELL_CALL_DATA ArrivalLine* g_own_arrivals = nullptr;  // null: no exchange, or no room

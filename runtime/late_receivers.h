@@ -1,7 +1,13 @@
-// Sends that may wait for their receivers, and how these say when they came: in the message's entry
-// where the send asks for that (channels.h), of shorter messages in a line of their own
-// (arrivals.h). The calling thread's own, but for what channels.h and arrivals.h share. Not
-// signal-safe.
+// Sends that may wait for their receivers, and how these say when they came (DESIGN 4, the mirror
+// image of the message rule).
+//
+// An asked send asks in its message's entry (channels.h): of a message that is not sent ahead, or a
+// synchronous one. A kept send asks nobody: MPI may keep it until the receiver takes the message
+// out of the sender's memory, and that one tells of its arrivals unasked (arrivals.h). Which of the
+// two a send is follows from its mode and its bytes.
+//
+// The calling thread's own, but for what channels.h and arrivals.h share. No locks, and system
+// calls in open_late_receivers() alone. Not signal-safe.
 #ifndef DWELL_RUNTIME_LATE_RECEIVERS_H_
 #define DWELL_RUNTIME_LATE_RECEIVERS_H_
 
@@ -9,27 +15,33 @@
 
 namespace dwell {
 
-// In MPI_Init.
+// In MPI_Init, by its thread, when the exchange is open. Without an exchange, or room in it, this
+// rank tells of no arrival, and kept sends to it are estimated.
 void open_late_receivers(uint64_t ticks_per_second);
 
-// Whether the send may wait for its receiver. `bytes` UINT64_MAX: it is not known how many.
+// Whether the send of so many bytes may wait for its receiver: it is an asked or a kept one, or one
+// to another host that asks in a letter. `bytes` UINT64_MAX: it is not known how many, and it may.
 bool is_meeting(const Channel* channel, SendMode mode, uint64_t bytes);
-// Of those whether it asks; for ranks of one node.
+// Of those to ranks of the node: an asked send, or else a kept one.
 bool asks_in_entry(SendMode mode, uint64_t bytes);
 
-// For those whom this thread keeps until it receives. After start().
+// The call lets MPI take messages of kept sends: tells of this rank's arrival, once a call. After
+// start(), before MPI's own work; what it costs is left out of the call.
 void say_arrival(Call* call);
 
-// A send to a rank of the node is over that had to meet its receiver.
+// An asked send to a rank of the node, `peer`, is over: adds when the receiver came, if it came
+// after the send. An entry that was dropped makes the call unknown. After stop(), before settle().
 void add_asked(Waiting* waiting, const Announced& announced, uint32_t peer);
-// One that may have: it waited if the receiver came meanwhile.
+// A kept send: it waited if the receiver had been in no call of MPI when it began, and came
+// meanwhile. Without the receiver's arrivals the call is unknown.
 void add_kept(Waiting* waiting, const Channel* channel, uint32_t peer);
 
-// Whether such a send took no longer than they do while the receiver is there: then nobody looks
-// when that came. Now and then it is looked at all the same, so that it is seen when they become
-// shorter.
+// Whether a kept send of `ticks` took no longer than they do while the receiver is there: then
+// nobody looks when that came, which would fetch its line. Now and then it is looked at all the
+// same, so that it is seen when they become shorter. What is usual is an estimate: of several
+// threads one may undo what another has learnt.
 bool took_usual_send(Channel* channel, uint64_t ticks);
-// It took so long, and its receiver was there.
+// It took so many ticks, and its receiver was there. Some microseconds at most are usual.
 void learn_usual_send(Channel* channel, uint64_t ticks);
 
 }  // namespace dwell

@@ -224,7 +224,7 @@ void estimate_poll(Call* call, uint64_t bytes) {
 // beginning of the next one do, as in a loop that does nothing else. Without that it would be 6 ns
 // in place of 9 to 11.
 void calibrate_polls(const Frame* frame) {
-    constexpr int kTurns = 20;
+    constexpr int kCalls = 20;
     constexpr int kRounds = 40;
     Thread* thread = t_thread;
     uint64_t best_inner = UINT64_MAX;
@@ -234,7 +234,7 @@ void calibrate_polls(const Frame* frame) {
         for (int round = 0; round < kRounds; ++round) {
             uint64_t inner = 0;
             const uint64_t begin = now_ticks();
-            for (int turn = 0; turn < kTurns; ++turn) {
+            for (int i = 0; i < kCalls; ++i) {
                 Call call;
                 if (!enter(&call, MpiCall::kSend, frame, kMpiForm)) continue;
                 start(&call);
@@ -252,7 +252,7 @@ void calibrate_polls(const Frame* frame) {
             best = earlier(best, now_ticks() - begin);
             best_inner = earlier(best_inner, inner);
         }
-        return best / kTurns;
+        return best / kCalls;
     };
     const auto cost_of_poll = [&](auto in_place_of_mpi) {
         return beyond(cost_of(kUntimedPolls, in_place_of_mpi), cost_of(1, in_place_of_mpi)) /
@@ -268,7 +268,7 @@ void calibrate_polls(const Frame* frame) {
     const uint64_t one = cost_of(1, nothing);
     const uint64_t known =
         g_process.call_cost_ticks + g_process.inner_cost_ticks + cost_of_poll(nothing);
-    g_process.poll_inner_ticks = best_inner / kTurns;
+    g_process.poll_inner_ticks = best_inner / kCalls;
     g_process.poll_cost_ticks = beyond(cost_of_poll(finish_loads), fences / kUntimedPolls);
     g_process.untimed_cost_ticks = beyond(one, known);
     if (thread->polls != nullptr) munmap(thread->polls, kPolls * sizeof(Poll));

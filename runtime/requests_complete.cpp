@@ -43,7 +43,7 @@ struct Completed {
 };
 
 // The bytes that a completed request brought, under the partner that its status names.
-void book_arrival(Call* call, const Request& request, const MPI_Status* status, uint64_t ticks) {
+void book_brought(Call* call, const Request& request, const MPI_Status* status, uint64_t ticks) {
     const uint64_t bytes = bytes_of(status);
     if (request.kind == kReceiveRequest) {
         if (status->_cancelled != 0 || status->MPI_SOURCE < 0) return;
@@ -87,7 +87,7 @@ void book_completed(Call* call, const Before& before, const MPI_Status* status, 
     if (!request.active) return;  // an inactive persistent request
     const bool send = request.kind == kSendRequest;
     completed->count[(send ? kSendReady : kRecvReady) + (before.ready ? 0 : 1)] += 1;
-    book_arrival(call, request, status, ticks);
+    book_brought(call, request, status, ticks);
     end_request(before);
 }
 

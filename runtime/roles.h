@@ -1,6 +1,10 @@
 // How one rank takes part in a collective: for whom it waits, and who waits for it (DESIGN 4,
 // collective rule). Pure functions. A member is named by its place: its rank in its group, times 2,
 // and which group of an inter-communicator it is in (CommName::side).
+//
+// A giver is a member whose data others need, a taker one who needs them; in most collectives a
+// member is both. A giver that needs nobody's may have to wait until its takers come
+// (WaitKind::kLateTaker).
 #ifndef DWELL_RUNTIME_ROLES_H_
 #define DWELL_RUNTIME_ROLES_H_
 
@@ -9,8 +13,8 @@
 
 namespace dwell {
 
-// Who has something to give, by rank or by number among the sources: by an array of the program's,
-// or by bits, of which those beyond the 64th are set.
+// The givers, by rank or by number among the sources: those with a count in an array of the
+// program's, or by bits, of which those beyond the 64th are set.
 struct Givers {
     const int* counts;
     uint64_t bits;

@@ -1,8 +1,9 @@
-// Messages that one statement receives from one rank in quick succession. The receiver looks at the
-// entry of every seventh only (channels.h, leave_unread); the others are taken to be like those: of
-// the virtual time between two that are looked at, each has the same part, if its call took so
-// long. Where they are not alike the receiver's virtual clock is wrong until the next one that is
-// looked at, by no more than the calls between took: at most kUnread times kQuick_ns.
+// A series: messages of one communicator and tag that one statement receives from one rank in quick
+// succession. The receiver looks at the entry of every seventh only (channels.h, leave_unread); the
+// others are taken to be like those: of the virtual time between two that are looked at, each has
+// the same part, if its call took so long. Where they are not alike the receiver's virtual clock is
+// wrong until the next one that is looked at, by no more than the calls between took: at most
+// kUnread times kQuick_ns.
 //
 // Why: an entry that is read goes to the receiver's processor and has to come back before the
 // sender can use it again. Each time that makes a stream of messages of 1280 bytes 25 ns longer
@@ -26,8 +27,10 @@ struct SeriesKind {
     bool operator==(const SeriesKind&) const = default;
 };
 
+// The series that the thread is in, if it is in one. Times are ticks; none of this fails.
 class Series {
   public:
+    // In MPI_Init, by its thread. Until then no message belongs to a series.
     void open(uint64_t ticks_per_second) { quick_ = kQuick_ns * ticks_per_second / 1'000'000'000u; }
     // A message whose entry was looked at, with what its sender said, in a call that took `ticks`
     // of virtual time, `sync` of them waiting for its sender, from the real time `start` to `end`.
@@ -45,11 +48,13 @@ class Series {
         unseen_ = 0;
         left_ = goes_on ? kUnread : 0;
     }
-    // Whether the next may go unseen.
+    // Whether the message of the call from the real time `start` to `end` may go unseen, if its
+    // entry says nothing else (leave_unread).
     bool may_go_on(const SeriesKind& kind, uint64_t start, uint64_t end) const {
         return left_ != 0 && is_of(kind, start, end);
     }
-    // It did; sets what it took of the real `ticks`.
+    // It did: of the `ticks` that its call took, sets how many are its part, and in `sync` how many
+    // of these it waited for its sender. Only after may_go_on().
     void pass(uint64_t end, uint64_t* ticks, uint64_t* sync) {
         end_ = end;
         unseen_ += 1;
@@ -57,9 +62,10 @@ class Series {
         *ticks = earlier(*ticks, ticks_);
         *sync = earlier(sync_, *ticks);
     }
-    // Whether the next of this channel is likely to go unseen.
+    // Whether the next of this channel is likely to go unseen: then its entry is not read ahead.
     bool is_on(const Channel* channel) const { return left_ != 0 && kind_.channel == channel; }
-    // What the sender of the last that was looked at said; nobody hears of its debt twice.
+    // What the sender of the last that was looked at said, without its debt, of which nobody hears
+    // twice. Only where may_go_on() was true.
     const Moment& said() const { return said_; }
 
   private:

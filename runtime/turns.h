@@ -1,5 +1,10 @@
-// The turns of the receives of a channel that have no place among those that are kept, and of those
-// that were freed (channels.h). With the channel locked. Not signal-safe.
+// A turn: the place of a receive in the order in which those of one channel were posted, which
+// tells whose entry is its own. Its ticket names it: tickets grow, wrap around, and are never 0. Of
+// kPosted receives the turns are kept, in Channel::posted; here are those that have no place among
+// these, and those that were freed (channels.h).
+//
+// With the channel locked, by any thread of the process. No system calls, and nothing fails: what
+// cannot be known is counted as unknown when a receive asks for its entry. Not signal-safe.
 #ifndef DWELL_RUNTIME_TURNS_H_
 #define DWELL_RUNTIME_TURNS_H_
 
@@ -10,14 +15,15 @@ namespace dwell {
 // a comes before b, where both wrap around.
 inline bool is_before(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
 
+// The next ticket.
 inline uint32_t ticket_after(uint32_t ticket) { return ticket != UINT32_MAX ? ticket + 1 : 1; }
 
-// A receive is posted that gets no place.
+// A receive is posted that gets no place; all posted after it get none either, while it is pending.
 DWELL_COLD void add_placeless(Channel* channel, uint32_t ticket);
 // One with this ticket, if there is such, is complete or was cancelled.
 DWELL_COLD void remove_placeless(Channel* channel, uint32_t ticket);
 
-// The receive in that place is complete; of several that were freed, one.
+// The receive in that place, below posted_count, is complete; of several that were freed, one.
 inline void remove_place(Channel* channel, uint32_t place) {
     uint32_t* freed = &channel->posted[place].freed;
     if (*freed != 0) {
@@ -31,9 +37,11 @@ inline void remove_place(Channel* channel, uint32_t place) {
     }
 }
 
-// After a pause: all others may be complete.
+// After a pause only those that were freed are known to be pending, and of all others it is said
+// that they are complete.
 DWELL_COLD void keep_freed(Channel* channel);
-// Receives from any source that were freed since this was called last.
+// Counts receives from any source that were freed since this was called last for the channel: each
+// may take a message from it, so they have no place and never get one.
 DWELL_COLD void add_freed_anywhere(Channel* channel);
 // A receive is complete: those freed and posted before it, of the first `before` places, are that
 // may take the same message.

@@ -34,7 +34,7 @@
 
 namespace dwell {
 
-// kLateTaker: of what a collective gives, as kLateReceiver of a message.
+// kLateTaker: of what a giver gives in a collective (roles.h), as kLateReceiver of a message.
 enum class WaitKind : uint8_t { kLateSender, kLateReceiver, kCollective, kLateTaker };
 
 // In MPI_Init: before the observed ranks meet, and after that. Without effect when the user wants

@@ -10,7 +10,7 @@
 
 namespace dwell {
 
-TEST(FarTurns, WhatOneChoosesAllWithASmallerShiftChoose) {
+TEST(FarChoice, WhatOneChoosesAllWithASmallerShiftChoose) {
     for (uint32_t number = 1; number <= 100'000; ++number) {
         for (uint32_t shift = 1; shift <= 12; ++shift) {
             if (is_chosen(number, shift)) {
@@ -21,7 +21,7 @@ TEST(FarTurns, WhatOneChoosesAllWithASmallerShiftChoose) {
 }
 
 // A loop of several collectives has each of them at numbers of one remainder.
-TEST(FarTurns, NoStatementOfALoopIsLeftOut) {
+TEST(FarChoice, NoStatementOfALoopIsLeftOut) {
     constexpr uint32_t kNumbers = 240'000;
     for (uint32_t statements : {2u, 3u, 4u, 8u}) {
         for (uint32_t shift : {1u, 3u, 6u}) {
@@ -38,16 +38,16 @@ TEST(FarTurns, NoStatementOfALoopIsLeftOut) {
 // A member for whom telling is as dear as `spacing` says, and a call every 1000 ticks.
 std::vector<uint32_t> told_by(uint64_t spacing, uint32_t calls) {
     std::vector<uint32_t> told;
-    FarTurns turns{};
+    FarChoice choice{};
     for (uint32_t number = 1; number <= calls; ++number) {
-        if (!is_chosen(number, turns.shift)) continue;
-        take_turn(&turns, number, number * 1000, spacing, false);
+        if (!is_chosen(number, choice.shift)) continue;
+        count_chosen(&choice, number, number * 1000, spacing, false);
         told.push_back(number);
     }
     return told;
 }
 
-TEST(FarTurns, NoMoreThanTheSpacingAllows) {
+TEST(FarChoice, NoMoreThanTheSpacingAllows) {
     constexpr uint32_t kCalls = 200'000;
     for (uint64_t spacing : {uint64_t{500}, uint64_t{5'000}, uint64_t{70'000}}) {
         const auto count = static_cast<double>(told_by(spacing, kCalls).size());
@@ -58,18 +58,18 @@ TEST(FarTurns, NoMoreThanTheSpacingAllows) {
 }
 
 // Two that follow each other at once, and then a long time none: all can be told of.
-TEST(FarTurns, PairsAreToldOf) {
-    FarTurns turns{};
+TEST(FarChoice, PairsAreToldOf) {
+    FarChoice choice{};
     uint32_t told = 0;
     for (uint32_t number = 1; number <= 1000; ++number) {
-        if (!is_chosen(number, turns.shift)) continue;
-        take_turn(&turns, number, number / 2 * 20'000 + number % 2 * 100, 5'000, false);
+        if (!is_chosen(number, choice.shift)) continue;
+        count_chosen(&choice, number, number / 2 * 20'000 + number % 2 * 100, 5'000, false);
         ++told;
     }
     EXPECT_GE(told, 950u);
 }
 
-TEST(FarTurns, MembersWithOtherCostsTellOfTheSameOnes) {
+TEST(FarChoice, MembersWithOtherCostsTellOfTheSameOnes) {
     const std::vector<uint32_t> cheap = told_by(4'000, 100'000);
     const std::vector<uint32_t> dear = told_by(60'000, 100'000);
     ASSERT_GT(dear.size(), 50u);
@@ -81,15 +81,15 @@ TEST(FarTurns, MembersWithOtherCostsTellOfTheSameOnes) {
     EXPECT_GE(both, dear.size() * 95 / 100);
 }
 
-TEST(FarTurns, FewerWhenAllOfItIsTooDear) {
-    FarTurns turns{};
-    for (uint32_t i = 1; i <= kAlwaysTold; ++i) take_turn(&turns, i, i * 1'000'000, 10, true);
-    EXPECT_EQ(turns.shift, 0u);
-    take_turn(&turns, 10, 10'000'000, 10, true);
-    EXPECT_EQ(turns.shift, 1u);
-    turns.told = kGladlyTold;
-    take_turn(&turns, 20, 20'000'000, 10, false);
-    EXPECT_EQ(turns.shift, 0u);
+TEST(FarChoice, FewerWhenAllOfItIsTooDear) {
+    FarChoice choice{};
+    for (uint32_t i = 1; i <= kAlwaysTold; ++i) count_chosen(&choice, i, i * 1'000'000, 10, true);
+    EXPECT_EQ(choice.shift, 0u);
+    count_chosen(&choice, 10, 10'000'000, 10, true);
+    EXPECT_EQ(choice.shift, 1u);
+    choice.told = kGladlyTold;
+    count_chosen(&choice, 20, 20'000'000, 10, false);
+    EXPECT_EQ(choice.shift, 0u);
 }
 
 // Rank 0 of four, each on a host of its own, enters at kEntered and leaves at kLeft.

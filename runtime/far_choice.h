@@ -6,8 +6,8 @@
 // and a reduction gives it no way to ask. So each chooses a part of 1 / 2^shift of them, by bits
 // mixed from their numbers: what one chooses with a shift, all with a smaller one choose as well,
 // and what comes every second or third time in a loop is chosen as often as anything else.
-#ifndef DWELL_RUNTIME_FAR_TURNS_H_
-#define DWELL_RUNTIME_FAR_TURNS_H_
+#ifndef DWELL_RUNTIME_FAR_CHOICE_H_
+#define DWELL_RUNTIME_FAR_CHOICE_H_
 
 #include <stdint.h>
 
@@ -19,12 +19,13 @@ namespace dwell {
 constexpr uint32_t kMostShift = 24;
 constexpr uint32_t kAlwaysTold = 4;   // the first so many, whatever they cost
 constexpr uint32_t kGladlyTold = 32;  // unless all telling together takes too much
+
 inline bool is_chosen(uint32_t number, uint32_t shift) {
     const uint64_t mixed = mix_path(mix_path(kRootPath, number), number);
     return (mixed >> 32 & ((uint64_t{1} << shift) - 1)) == 0;
 }
 
-struct FarTurns {
+struct FarChoice {
     uint32_t shift;
     uint32_t told;  // so far
     uint32_t last_number;
@@ -35,27 +36,28 @@ struct FarTurns {
 // The chosen collective `number` begins at `now`; there should be `spacing` ticks between two.
 // `dear`: all telling together has taken too much of the run. How many are chosen from this one on
 // follows from how fast they have come of late.
-inline void take_turn(FarTurns* turns, uint32_t number, uint64_t now, uint64_t spacing, bool dear) {
-    const uint64_t passed = beyond(now, turns->last);
-    const uint32_t calls = number - turns->last_number;
-    turns->last = now;
-    turns->last_number = number;
-    turns->told += 1;
-    if (calls != 0 && turns->told != 1) {
+inline void count_chosen(FarChoice* choice, uint32_t number, uint64_t now, uint64_t spacing,
+                         bool dear) {
+    const uint64_t passed = beyond(now, choice->last);
+    const uint32_t calls = number - choice->last_number;
+    choice->last = now;
+    choice->last_number = number;
+    choice->told += 1;
+    if (calls != 0 && choice->told != 1) {
         const uint64_t newest = passed / calls;
-        turns->each = turns->each == 0 ? newest : turns->each - turns->each / 4 + newest / 4;
+        choice->each = choice->each == 0 ? newest : choice->each - choice->each / 4 + newest / 4;
     }
-    if (turns->told <= (dear ? kAlwaysTold : kGladlyTold) || calls == 0) return;
-    const uint64_t each = turns->each;
+    if (choice->told <= (dear ? kAlwaysTold : kGladlyTold) || calls == 0) return;
+    const uint64_t each = choice->each;
     if (dear) {
-        if (turns->shift < kMostShift) turns->shift += 1;
-    } else if (turns->shift != 0 && each << (turns->shift - 1) >= spacing + spacing / 4) {
-        turns->shift -= 1;
+        if (choice->shift < kMostShift) choice->shift += 1;
+    } else if (choice->shift != 0 && each << (choice->shift - 1) >= spacing + spacing / 4) {
+        choice->shift -= 1;
     } else {
-        while (turns->shift < kMostShift && each << turns->shift < spacing) turns->shift += 1;
+        while (choice->shift < kMostShift && each << choice->shift < spacing) choice->shift += 1;
     }
 }
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FAR_TURNS_H_
+#endif  // DWELL_RUNTIME_FAR_CHOICE_H_
