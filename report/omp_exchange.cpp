@@ -5,8 +5,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string_view>
 
@@ -96,11 +98,12 @@ OmpExchange plan_omp_exchange(const std::string& program) {
                                 std::string("LD_BIND_NOW=1 LD_DEBUG=bindings LD_PRELOAD=") +
                                 shell_word(preload) + " " + shell_word(program) + " 2>&1";
     const std::unique_ptr<FILE, PipeCloser> pipe(popen(command.c_str(), "r"));
+    if (!pipe) return {"", std::string("the loader cannot be asked: ") + strerror(errno)};
     Bindings bindings;
     char* line = nullptr;
     size_t room = 0;
     ssize_t bytes = 0;
-    while (pipe && (bytes = getline(&line, &room, pipe.get())) > 0) {
+    while ((bytes = getline(&line, &room, pipe.get())) > 0) {
         bindings.take({line, static_cast<size_t>(bytes)});
     }
     free(line);

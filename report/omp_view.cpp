@@ -34,7 +34,7 @@ struct OmpLine {
 using LineKey = std::tuple<std::string, std::string, int>;
 using ThreadKey = std::pair<uint32_t, uint32_t>;  // rank, thread
 
-// Time without what lies in another node of the same line.
+// Whether the node lies in another one of the same line, whose time holds its own.
 bool lies_in_same(const Profile& profile, uint32_t index) {
     const ProfileNode& node = profile.nodes[index];
     for (uint32_t at = node.parent; at != kNoNode; at = profile.nodes[at].parent) {

@@ -86,8 +86,7 @@ class Notes {
                             missing == 1 ? "is" : "are", first_ranks(first_missing, missing)));
         }
         add("waiting for ranks that are not included counts as MPI transfer where nothing tells "
-            "how "
-            "long it was");
+            "how long it was");
     }
 
     void add_unfinished_ranks() {
