@@ -39,6 +39,8 @@ class MeasuredWork {
 
 // Room for what a call on many requests needs: look-ups before, statuses when the program wants
 // none. On the stack while they are few. An untimed poll's look-ups are those of the timed one.
+// Without memory there are none, and the call is counted as dropped; indices that MPI gives lie
+// beyond all of them then.
 class Several {
   public:
     explicit Several(Poll* poll) : before_(poll->before), count_(poll->requests) {}
@@ -77,7 +79,9 @@ class Several {
     int receives_among(const int* indices, int count) const {
         int receives = 0;
         for (int i = 0; i < count; ++i) {
-            const Before& before = before_[indices != nullptr ? indices[i] : i];
+            const int which = indices != nullptr ? indices[i] : i;
+            if (which < 0 || which >= count_) continue;
+            const Before& before = before_[which];
             if (before.is_active() && before.found.copy.kind == kReceiveRequest) {
                 ++receives;
             }
