@@ -82,7 +82,8 @@ void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* c
 
         std::string more = file_of(profile, line, utf8);
         if (totals.failed != 0) {
-            more += fmt::format("{}{} calls failed", more.empty() ? "" : "; ", totals.failed);
+            more += fmt::format("{}{} call{} failed", more.empty() ? "" : "; ", totals.failed,
+                                totals.failed == 1 ? "" : "s");
         }
         if (more.empty()) continue;
         canvas->paragraph(std::string(kNumberWidth + 2, ' ') + more, kNumberWidth + 2, Tone::kDim);

@@ -265,12 +265,13 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
 
         std::string partners = pairs_text(profile, comm, utf8);
         if (totals.failed != 0) {
-            partners +=
-                fmt::format("{}{} calls failed", partners.empty() ? "" : "; ", totals.failed);
+            partners += fmt::format("{}{} call{} failed", partners.empty() ? "" : "; ",
+                                    totals.failed, totals.failed == 1 ? "" : "s");
         }
         if (totals.untimed != 0) {
-            partners += fmt::format("{}{} calls not timed one by one", partners.empty() ? "" : "; ",
-                                    totals.untimed);
+            partners +=
+                fmt::format("{}{} call{} not timed one by one", partners.empty() ? "" : "; ",
+                            totals.untimed, totals.untimed == 1 ? "" : "s");
         }
         if (!partners.empty()) {
             canvas->paragraph(std::string(kNumberWidth + 2, ' ') + partners, kNumberWidth + 2,

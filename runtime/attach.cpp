@@ -246,6 +246,7 @@ bool attach_process(bool with_mpi) {
     if (!make_live_page()) {
         not_observed("the kernel lacks MADV_WIPEONFORK (Linux 4.14)");
         unlink(path);
+        rmdir(g_process.record_dir);
         return false;
     }
     g_process.with_mpi = with_mpi;

@@ -39,11 +39,6 @@ struct Wanted {
     uint8_t build_id_bytes;
 };
 
-const char* base_name(const char* path) {
-    const char* slash = strrchr(path, '/');
-    return slash != nullptr ? slash + 1 : path;
-}
-
 bool is_own(const char* path) { return strncmp(base_name(path), "libdwell", 8) == 0; }
 
 bool is_glue(const char* path) {

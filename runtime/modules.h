@@ -3,9 +3,17 @@
 #ifndef DWELL_RUNTIME_MODULES_H_
 #define DWELL_RUNTIME_MODULES_H_
 
+#include <string.h>
+
 #include "runtime/state.h"
 
 namespace dwell {
+
+// The last element of a path.
+inline const char* base_name(const char* path) {
+    const char* slash = strrchr(path, '/');
+    return slash != nullptr ? slash + 1 : path;
+}
 
 struct ModulePlace {
     uint16_t module;  // ModuleRecord::number, 0 = in no known module

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/modules.h"
 #include "runtime/mpi_calls.h"
 
 namespace dwell {
@@ -13,11 +14,6 @@ DWELL_CALL_DATA MpiApi g_mpi;
 void* g_next[2][kMpiCallNumbers];
 
 namespace {
-
-const char* base_name(const char* path) {
-    const char* slash = strrchr(path, '/');
-    return slash != nullptr ? slash + 1 : path;
-}
 
 struct LibrarySearch {
     char path[1024];

@@ -9,16 +9,12 @@
 #include "runtime/clone_names.h"
 #include "runtime/mpi_calls.h"
 #include "runtime/omp_constructs.h"
+#include "summarize/source_paths.h"
 #include "summarize/statement_names.h"
 #include "summarize/symbol_names.h"
 
 namespace dwell {
 namespace {
-
-std::string_view base_name(std::string_view path) {
-    const size_t slash = path.rfind('/');
-    return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> beginnings) {
     return std::any_of(beginnings.begin(), beginnings.end(),

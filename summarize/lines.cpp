@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "summarize/debug_info.h"
+#include "summarize/source_paths.h"
 #include "summarize/symbol_names.h"
 #include "summarize/tail_calls.h"
 #include "summarize/vdso.h"
@@ -16,15 +17,10 @@
 namespace dwell {
 namespace {
 
-std::string base_name(const std::string& path) {
-    const size_t slash = path.rfind('/');
-    return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
-std::string plus_offset(const std::string& name, uint64_t offset) {
+std::string plus_offset(std::string_view name, uint64_t offset) {
     char text[24];
     std::snprintf(text, sizeof text, "+0x%" PRIx64, offset);
-    return name + text;
+    return std::string(name) + text;
 }
 
 // "solver::step(int)" without its parameters, so that a place stays short.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "summarize/source_paths.h"
 #include "summarize/symbol_names.h"
 
 namespace dwell {
@@ -14,11 +15,6 @@ std::string hex(uint64_t number) {
     char text[24];
     std::snprintf(text, sizeof text, "0x%" PRIx64, number);
     return text;
-}
-
-std::string base_name(const std::string& path) {
-    const size_t slash = path.rfind('/');
-    return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
 }  // namespace
@@ -40,8 +36,8 @@ void ProbeSites::describe_nothing(const MergedNode& node, ProbeSite* site) {
     const bool known = node.module < tables_.size();
     site->labels |= kLabelNoLine;
     if (known) lines_->resolve(node.module, node.offset);  // opens it, so that notes can say why
-    site->file =
-        known ? base_name(lines_->path(node.module)) + "+" + hex(node.offset) : hex(node.offset);
+    site->file = known ? std::string(base_name(lines_->path(node.module))) + "+" + hex(node.offset)
+                       : hex(node.offset);
     if (known) site->module = lines_->path(node.module);
     site->source.function = site->file;
     site->name = node.kind == static_cast<uint8_t>(SiteKind::kLoop) ? "loop" : site->file;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "summarize/profile.h"
+#include "summarize/source_paths.h"
 
 namespace dwell {
 
@@ -94,11 +95,6 @@ inline bool has_probes(const Profile& profile) {
 inline bool has_source_probes(const Profile& profile) {
     return std::any_of(profile.nodes.begin(), profile.nodes.end(),
                        [](const ProfileNode& node) { return is_probed(node) && !is_openmp(node); });
-}
-
-inline std::string_view base_name(std::string_view path) {
-    const size_t slash = path.rfind('/');
-    return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 }  // namespace dwell

@@ -7,6 +7,12 @@
 
 namespace dwell {
 
+// The last element of a path.
+inline std::string_view base_name(std::string_view path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
 // `path` below `folder` (unless absolute, or the folder is empty), without the "." and empty
 // elements that build systems leave in paths.
 inline std::string tidy_path(std::string_view path, std::string_view folder) {
