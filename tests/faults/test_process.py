@@ -4,9 +4,8 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
-from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, profiled,  # noqa: E402
-                     program, run_observed, run_plain, same_result, scratch, source,
-                     verify_expectations)
+from harness import (Profile, case, check, check_equal, main, profiled, program,  # noqa: E402
+                     run_observed, run_plain, same_result, scratch, verify_expectations)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

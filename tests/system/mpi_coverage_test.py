@@ -5,13 +5,11 @@ The list below follows the chapters of the MPI-3.1 standard; it shares nothing w
 """
 
 import collections
-import os
 import re
 import shutil
 import subprocess
 
-from harness import (LIBRARY, case, check, check_equal, execute, main, profiled, run_plain, scratch,
-                     skip_unless)
+from harness import LIBRARY, case, check, check_equal, execute, main, profiled, scratch, skip_unless
 
 FUNCTIONS = """
 Send Bsend Ssend Rsend Isend Ibsend Issend Irsend Send_init Bsend_init Ssend_init Rsend_init

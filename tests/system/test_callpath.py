@@ -1,10 +1,9 @@
 """Call paths and lines: which node a call is booked on, and what that node is called."""
 
-import os
 import re
 
-from harness import (Profile, case, check, check_equal, execute, main, marked_line, profiled,
-                     program, scratch, skip_unless, source)
+from harness import (case, check, check_equal, execute, main, marked_line, profiled, program,
+                     scratch, skip_unless, source)
 
 
 def chains(*options):

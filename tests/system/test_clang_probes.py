@@ -8,8 +8,8 @@ import subprocess
 
 import probing
 from harness import case, check, check_equal, main, scratch, skip_unless
-from probing import (Answers, Table, check_landings, check_rows, check_seen, plain_name, recorded,
-                     run, write, write_library_and_user)
+from probing import (Table, check_landings, check_rows, check_seen, plain_name, recorded, run,
+                     write, write_library_and_user)
 
 PLUGIN = os.environ.get("SYSTEST_CLANG_PLUGIN", "")
 GCC_PLUGIN = os.environ.get("SYSTEST_GCC_PLUGIN", "")

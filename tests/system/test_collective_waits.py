@@ -2,7 +2,7 @@
 
 from harness import (Skip, case, check, check_equal, check_near, main, marked_line, profiled, program, repeated,
                      scratch, source)
-from test_known_waits import ALLOWED_S, TIMES, index_of, partners_of, stamps
+from test_known_waits import ALLOWED_S, index_of, partners_of, stamps
 
 # Who is late, and whether the other one waits for it.
 COLLECTIVES = {

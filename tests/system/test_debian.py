@@ -8,8 +8,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import inputs  # noqa: E402
-from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, run_observed,  # noqa: E402
-                     run_plain, same_result, scratch, skip_unless, source)
+from harness import (Profile, case, check, check_equal, execute, main, run_observed,  # noqa: E402
+                     run_plain, same_result, scratch, skip_unless)
 
 
 def needs(name):
@@ -33,11 +33,6 @@ def compared(argv, ranks, normalise, wanted, cwd=None):
         for node in profile.comm(name):
             check(node.sent == 0 or node.peers, f"bytes without a peer: {node}")
     return profile
-
-
-def numbers_blanked(stdout):
-    """What a program prints, without the figures that are times of this run."""
-    return re.sub(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?", "#", stdout)
 
 
 @case

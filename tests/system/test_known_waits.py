@@ -10,9 +10,8 @@ import io
 import os
 import re
 
-from harness import (DWELL, Profile, case, check, check_equal, check_near, execute, main,
-                     marked_line, profiled, program, repeated, run_observed, run_plain, scratch,
-                     source)
+from harness import (DWELL, Profile, case, check, check_equal, check_near, execute, main, profiled,
+                     program, repeated, run_observed, run_plain, scratch, source)
 
 TIMES = 100
 ALLOWED_S = 100e-6  # a call, or 2 %

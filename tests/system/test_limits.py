@@ -1,6 +1,5 @@
 """Bounds on memory, peers, rows and waiting: what does not fit is folded, counted and said."""
 
-import os
 
 from harness import (DWELL, Profile, case, check, check_equal, execute, kept_records, main, profiled,
                      program, recover, run_observed, run_plain, same_result, scratch)

@@ -136,10 +136,10 @@ def counts():
 
 @case
 def waiting():
-    """Waiting at barriers, for critical sections and of tasks; idle time between regions."""
+    """Waiting at barriers and for critical sections; idle time between regions."""
     def attempt():
         profile = run(["barriers"])
-        index, barrier = node_at(profile, "barrier", "barrier")
+        index, _ = node_at(profile, "barrier", "barrier")
         wait = by_thread(profile, index, "omp_wait_ns")
         check_slept(by_thread(profile, index, "time_ns")[1], 100, "thread 1 at the barriers")
         # libgomp's threads sleep where processors are shared: who wakes late is late next time.
@@ -255,7 +255,7 @@ def intrusion():
     def attempt():
         profile = run(["late"], env={"DWELL_INJECT_NS": "2000000"})
         check(profile.ranks[0]["real_ns"] > 150e6, "the delays were not made")
-        index, barrier = node_at(profile, "barrier", "late_barrier")
+        index, _ = node_at(profile, "barrier", "late_barrier")
         wait = by_thread(profile, index, "omp_wait_ns")
         check(wait[0] < 15e6, f"thread 0 waits {wait[0] / 1e6} ms for what is dwell's own")
         check_slept(wait[1], 40, "thread 1 waits for thread 0")

@@ -2,9 +2,8 @@
 
 import os
 
-from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, environment, execute, main,
-                     mpirun, profiled, program, run_observed, run_plain, same_result, scratch,
-                     source)
+from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, mpirun,
+                     profiled, program, run_plain, same_result, scratch, source)
 
 ROUNDS = 10
 
