@@ -98,7 +98,7 @@ void detach_process(FileState state) {
     if (t_thread != nullptr && t_thread->untimed_polls != 0) book_untimed(t_thread, now);
     set_tick_rate(kRateBase_ns);
     g_process.header->state = state;
-    detach_threads();
+    detach_threads(now, state == FileState::kFinalized);
 }
 
 // After MPI_Init: below MPI_THREAD_MULTIPLE the program keeps its threads from calling MPI at the

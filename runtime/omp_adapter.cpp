@@ -531,17 +531,30 @@ uint64_t omp_code_frame(const Thread* thread) {
     return 0;
 }
 
-void end_omp_of(Thread* thread, uint64_t now) {
-    if (thread->omp.parked.exchange(0, std::memory_order_acquire) == 0) return;
+namespace {
+
+// Closes what the thread has open if it is parked: false where it is not.
+bool close_parked(Thread* thread) {
+    if (thread->omp.parked.exchange(0, std::memory_order_acquire) == 0) return false;
     if (thread->epoch != g_live->epoch) take_notice(thread);
     OmpLevel* const level = omp_level(thread);
     if (level != nullptr) finish_region(thread, level);
-    end_idle(thread, virtual_ticks(thread, now));
+    return true;
+}
+
+}  // namespace
+
+void end_omp_of(Thread* thread, uint64_t now) {
+    if (close_parked(thread)) end_idle(thread, virtual_ticks(thread, now));
 }
 
 void end_omp(uint64_t now) {
+    const Thread* const own = t_thread;
     for (Thread* thread = g_process.threads.load(); thread != nullptr; thread = thread->next) {
-        end_omp_of(thread, now);
+        if (!close_parked(thread) || !thread->omp.is_idle) continue;
+        // As at a fork: what the thread that it waited for has lost delayed nobody.
+        if (own != nullptr) set_virtual(thread, now, virtual_ticks(own, now));
+        end_idle(thread, virtual_ticks(thread, now));
     }
 }
 

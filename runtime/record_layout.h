@@ -31,7 +31,7 @@ namespace dwell {
 using CellIndex = uint32_t;
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 7;
+constexpr uint32_t kRecordLayoutVersion = 8;
 constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
@@ -325,6 +325,7 @@ struct OpenEntry {
     uint32_t reserved;
     uint64_t entry_ticks;  // real ticks
 };
+constexpr uint64_t kNotReadable = UINT64_MAX;  // ThreadRecord::end_virtual
 struct ThreadRecord {
     uint32_t number;  // 0, 1, 2 … in order of appearance
     int32_t tid;
@@ -362,6 +363,11 @@ struct ThreadRecord {
     uint64_t order_far;       // that took what came: a sender may be on another node;
     uint64_t order_posted;    // that MPI itself gave a message, and choices among requests;
     uint64_t order_unknown;   // what some sender did was not known
+    // Of a thread that was still running when another one ended the observation, which wrote this:
+    // the virtual time then, at which what it has open ends. kNotReadable where the thread was in
+    // the middle of a probe; 0: it ended, or nobody could say.
+    uint64_t end_virtual;
+    uint64_t late_ticks;  // then: its intrusion and own cost that are not in those above yet
     OpenEntry open[kOpenStackDepth];
 };
 constexpr uint32_t kThreadCells = (sizeof(ThreadRecord) + kCellBytes - 1) / kCellBytes;

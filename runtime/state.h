@@ -463,7 +463,9 @@ void close_record_file();
 
 // threads.cpp
 Thread* attach_thread();  // the calling thread's state, made when needed; null: cannot be observed
-void detach_threads();
+// The observation ended `now`. With `books` what other threads have open ends with it: they may run
+// on, and are only looked at.
+void detach_threads(uint64_t now, bool books);
 // At least `bytes` of memory of the thread's own, until its next use; null when there is none.
 void* scratch_of(Thread* thread, size_t bytes);
 

@@ -197,6 +197,31 @@ Thread* attach_thread() {
     return thread;
 }
 
+namespace {
+
+constexpr int kPatience = 1000;  // times that a thread in the middle of a probe is waited for
+
+// Of another thread that may be running: nothing that it writes is written. Probes find recording
+// off since many microseconds, so what is open stays as it is once the thread is out of dwell.
+void note_end(Thread* thread, uint64_t now) {
+    if (thread->open != nullptr || thread->resets != g_live->resets) return;
+    const auto is_at_work = [thread] {
+        asm volatile("" ::: "memory");
+        return static_cast<bool>(thread->in_dwell);
+    };
+    for (int i = 0; i < kPatience && is_at_work(); ++i) sched_yield();
+    ThreadRecord* const record = thread->record;
+    if (is_at_work()) {
+        record->end_virtual = kNotReadable;
+        return;
+    }
+    const uint64_t paused = g_live->paused_ticks - thread->paused_ticks;  // not seen yet
+    record->late_ticks = thread->slow_ticks;
+    record->end_virtual = virtual_ticks(thread, now) - paused;
+}
+
+}  // namespace
+
 void* scratch_of(Thread* thread, size_t bytes) {
     if (bytes <= thread->scratch_bytes) return thread->scratch;
     size_t wanted = 32768;
@@ -210,13 +235,14 @@ void* scratch_of(Thread* thread, size_t bytes) {
     return memory;
 }
 
-void detach_threads() {
+void detach_threads(uint64_t now, bool books) {
     for (Thread* thread = g_process.threads.load(); thread != nullptr; thread = thread->next) {
         stop_sampling(thread);
         if (thread == t_thread) {
             note_own_name(thread->record);
         } else if (thread->record->state != ThreadState::kEnded) {
             note_name_of(thread->record);
+            if (books) note_end(thread, now);
         }
     }
 }

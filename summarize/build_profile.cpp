@@ -151,6 +151,7 @@ void ProfileBuilder::add_ranks() {
         rank.probes = from.probes;
         rank.probes_missed = from.probes_missed;
         rank.probes_dropped = from.probes_dropped;
+        rank.threads_cut = from.threads_cut;
         profile_.ranks.push_back(std::move(rank));
     }
     std::stable_sort(profile_.ranks.begin(), profile_.ranks.end(),

@@ -192,6 +192,7 @@ struct ProfileRank {
     uint64_t probes = 0;
     uint64_t probes_missed = 0;
     uint64_t probes_dropped = 0;
+    uint64_t threads_cut = 0;  // as in MergedRank
 };
 
 struct ProfilePlace {

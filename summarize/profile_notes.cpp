@@ -573,6 +573,9 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
         "interrupted a probe: what they enter is not shown");
     notes.add_count(&ProfileRank::probes_dropped, "probe",
                     "had no room for what they enter: it is not counted");
+    notes.add_count(&ProfileRank::threads_cut, "thread",
+                    "were in the middle of a probe when another one ended the program: of what was "
+                    "open there the time is cut");
     notes.add_untimed_sites();
     notes.add_overruns(overruns);
     notes.add_grids();

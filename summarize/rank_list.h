@@ -49,6 +49,7 @@ struct MergedRank {
     uint64_t probes;  // see ThreadRecord
     uint64_t probes_missed;
     uint64_t probes_dropped;
+    uint64_t threads_cut;     // in the middle of a probe at the end: what they had open has no end
     int64_t clock_offset_ns;  // see FileHeader
     int64_t clock_drift_ns;
     uint64_t clock_bound_ns;

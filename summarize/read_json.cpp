@@ -85,6 +85,7 @@ void read_item(ObjectReader* reader, ProfileRank* rank) {
     reader->take("probes", &rank->probes);
     reader->take("probes_missed", &rank->probes_missed);
     reader->take("probes_dropped", &rank->probes_dropped);
+    reader->take("threads_cut", &rank->threads_cut);
     reader->take("usage_ns", &rank->usage_ns);
     for (const UsageName& known : kUsageNames) {
         reader->take(known.name, &(rank->usage.*known.figure));

@@ -19,6 +19,14 @@ const char* terminated(char (&name)[kBytes]) {
     return name;
 }
 
+// A construct that is nothing but waiting until others come, or are done.
+bool only_waits(const MergedNode& node) {
+    if (!is_openmp(node.kind)) return false;
+    const auto construct = static_cast<OmpConstruct>(node.call);
+    return construct == OmpConstruct::kBarrier || construct == OmpConstruct::kImplicitBarrier ||
+           construct == OmpConstruct::kTaskwait || construct == OmpConstruct::kTaskgroupEnd;
+}
+
 }  // namespace
 
 bool RecordReader::read() {
@@ -113,11 +121,12 @@ void RecordReader::add_thread_figures(const ThreadRecord& thread) {
     figures_.probes += thread.probes;
     figures_.probes_missed += thread.probes_missed;
     figures_.probes_dropped += thread.probes_dropped;
+    figures_.threads_cut += thread.end_virtual == kNotReadable ? 1 : 0;
     last_ticks_ = std::max(last_ticks_, thread.last_ticks);
     if (thread.number < first_thread_) {
         first_thread_ = thread.number;
-        figures_.intrusion_ns = ns(thread.intrusion_ticks);
-        figures_.own_ns = ns(thread.own_ticks);
+        figures_.intrusion_ns = ns(thread.intrusion_ticks + thread.late_ticks);
+        figures_.own_ns = ns(thread.own_ticks + thread.late_ticks);
         figures_.injected_ns = ns(thread.injected_ticks);
         figures_.paused_ns = ns(thread.paused_ticks);
     }
@@ -219,15 +228,17 @@ bool RecordReader::read_name(CellIndex cell, uint64_t* text) {
     return true;
 }
 
-// Procedures and loops that were open when the file was last written: so far they took the time
-// from their entry to the thread's last communication, or to the entry of the last of them.
+// What probes had open when the file was last written: so far it took the time from its entry to
+// the end of the observation, where that is known of the thread, or else to the thread's last
+// communication or the entry of the last of them.
 bool RecordReader::add_open_probes(const ThreadRecord& thread) {
     const uint64_t entries = std::min(thread.probe_depth, thread.probe_stack_entries);
     const uint64_t cells = (entries + 1) * sizeof(ProbeEntry) / kCellBytes + 1;
     if (entries == 0 || !in_file(thread.probe_stack, static_cast<uint32_t>(cells))) return true;
     const char* const stack = file_ + static_cast<size_t>(thread.probe_stack) * kCellBytes;
-    const uint64_t gone = thread.intrusion_ticks + thread.paused_ticks;
+    const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
     uint64_t now = thread.last_ticks > gone ? thread.last_ticks - gone : 0;
+    if (thread.end_virtual != kNotReadable) now = std::max(now, thread.end_virtual);
     for (uint64_t i = entries; i > 0; i--) {
         ProbeEntry entry;
         memcpy(&entry, stack + i * sizeof(ProbeEntry), sizeof(entry));
@@ -240,6 +251,7 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
         Totals totals = empty_totals();
         totals.time_ns = ns(stopped ? entry.entry_virtual : now - entry.entry_virtual);
         MergedNode* node = &out_->nodes[merged];
+        if (only_waits(*node)) totals.omp_wait_ns = totals.time_ns;
         add_totals(&node->totals, totals);
         node->rank_min_ns = node->rank_max_ns = node->totals.time_ns;
         if (!add_row(merged, thread.number, totals)) return false;

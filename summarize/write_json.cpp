@@ -131,7 +131,8 @@ Json rank_without_usage(const ProfileRank& rank) {
             {"threads_served", rank.threads_served},
             {"probes", rank.probes},
             {"probes_missed", rank.probes_missed},
-            {"probes_dropped", rank.probes_dropped}};
+            {"probes_dropped", rank.probes_dropped},
+            {"threads_cut", rank.threads_cut}};
 }
 
 Json rank_json(const ProfileRank& rank) {

@@ -311,6 +311,54 @@ def switched_off():
     check("--omp: 'perhaps' should be on, ompt or off" in bad.stderr, bad.describe())
 
 
+EXIT_SOURCE = """
+#include <omp.h>
+#include <stdlib.h>
+#include <time.h>
+static void spin(double s) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const double end = t.tv_sec + 1e-9 * t.tv_nsec + s;
+    do clock_gettime(CLOCK_MONOTONIC, &t);
+    while (t.tv_sec + 1e-9 * t.tv_nsec < end);
+}
+int main(int argc, char** argv) {
+    const int who = atoi(argv[argc - 1]);
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp barrier
+        if (omp_get_thread_num() == who) {
+            spin(0.05);
+            exit(9);
+        }
+        spin(5);
+    }
+    return 0;
+}
+"""
+
+
+@case
+def exit_in_region():
+    """exit() by any thread of a region: the region lasts until then on all of them, and dwell's
+    start-up is intrusion."""
+    for who in (0, 1):
+        user = compiled("exits", EXIT_SOURCE, "gcc" if "gcc" in BUILD else "clang", "-fopenmp")
+        out = scratch(f"out{who}")
+        done = execute([DWELL, "run", "-o", out, user, str(who)])
+        check_equal(done.code, 9, "exit code" + done.describe())
+        profile = Profile(out, done)
+        profile.check_conservation()
+        check_parts(profile)
+        (index, _), = nodes_at(profile, "parallel")
+        times = by_thread(profile, index, "time_ns")
+        check_equal(len(times), 2, f"threads with the region: {times}")
+        check(min(times.values()) >= 45e6, f"each is in the region for 50 ms at least: {times}")
+        rank, = profile.json["ranks"]
+        check_equal(rank["threads_cut"], 0, "threads in the middle of a probe")
+        check(rank["intrusion_ns"] >= 100_000, f"dwell's start-up takes longer: {rank}")
+
+
 LIBRARY_SOURCE = """
 #include <sys/wait.h>
 #include <unistd.h>

@@ -457,7 +457,10 @@ TEST(BuildProfile, Notes) {
         rank->folded_paths = 8;
         rank->files_unnamed = 5;
     });
-    records.rank(6, [](MergedRank* rank) { rank->samples_lost = 9; });
+    records.rank(6, [](MergedRank* rank) {
+        rank->samples_lost = 9;
+        rank->threads_cut = 1;
+    });
     Totals polls = totals(9, 90);
     polls.untimed = 7;
     const uint32_t gone = records.module("/nonexistent/app");
@@ -485,7 +488,8 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "8 calls of MPI_Iprobe, MPI_Test repeated an unsuccessful one"));
     EXPECT_TRUE(
         has_note(profile, "waiting for ranks that are not included counts as MPI transfer"));
-    EXPECT_EQ(profile.notes.size(), 18u);  // and the module that is gone
+    EXPECT_TRUE(has_note(profile, "1 thread on 1 rank was in the middle of a probe"));
+    EXPECT_EQ(profile.notes.size(), 19u);  // and the module that is gone
 }
 
 TEST(BuildProfile, FewOfManyRanks) {

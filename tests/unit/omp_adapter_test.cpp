@@ -206,6 +206,23 @@ TEST_F(OpenMp, EndOfTheObservationClosesWhoWaits) {
     EXPECT_EQ(idle->ticks, ticks);
 }
 
+TEST_F(OpenMp, IdleEndsAtTheVirtualTimeOfWhoEndsTheObservation) {
+    Worker second;
+    const uint64_t before = now_ticks();
+    region(second, place(9), nothing, nothing);
+    const Node* known = child(root(thread_of(second)), OmpConstruct::kIdle, 0);
+    const uint64_t earlier_ticks = known != nullptr ? known->ticks : 0;
+    spin(2 * kLong);
+    t_thread->slow_ticks += kLong;  // as much of that was work of dwell's
+    const uint64_t end = now_ticks();
+    end_omp(end);
+    const Node* idle = child(root(thread_of(second)), OmpConstruct::kIdle, 0);
+    ASSERT_NE(idle, nullptr);
+    EXPECT_GE(idle->ticks - earlier_ticks, kLong * 9 / 10);
+    EXPECT_LE(idle->ticks - earlier_ticks, end - before - kLong);
+    leave(second);
+}
+
 TEST_F(OpenMp, TasksHangUnderTheRegionAndStopWhatTheyInterrupt) {
     OmpTeam* const team = omp_fork(place(9), nullptr);
     omp_implicit_begin(team, 0, 1);

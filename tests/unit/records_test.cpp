@@ -266,10 +266,41 @@ TEST_F(Records, ThoseThatRunOnHaveTheNameOfTheProcessEnd) {
     while (step != 1) std::this_thread::yield();
     pthread_setname_np(other.native_handle(), "given later");
     pthread_setname_np(pthread_self(), "first one");
-    detach_threads();
+    detach_threads(now_ticks(), false);
     EXPECT_STREQ(g_process.threads.load()->record->name, "given later");
     EXPECT_STREQ(t_thread->record->name, "first one");
     step = 2;
+    other.join();
+    g_process.free_threads = nullptr;
+}
+
+TEST_F(Records, ThoseThatRunOnAreLookedAtAtTheEnd) {
+    std::atomic<int> step{0};
+    std::thread other([&step] {
+        attach_thread();
+        t_thread->record->intrusion_ticks = 300;
+        t_thread->slow_ticks = 40;
+        step = 1;
+        while (step != 2) std::this_thread::yield();
+        t_thread->in_dwell.begin();
+        step = 3;
+        while (step != 4) std::this_thread::yield();
+        t_thread->in_dwell.end();
+    });
+    while (step != 1) std::this_thread::yield();
+    const ThreadRecord* const record = g_process.threads.load()->record;
+    detach_threads(10'000, false);
+    EXPECT_EQ(record->end_virtual, 0u);
+    detach_threads(10'000, true);
+    EXPECT_EQ(record->end_virtual, 10'000u - 300 - 40);
+    EXPECT_EQ(record->late_ticks, 40u);
+    EXPECT_EQ(record->intrusion_ticks, 300u);  // the thread's own
+    step = 2;
+    while (step != 3) std::this_thread::yield();
+    detach_threads(10'000, true);
+    EXPECT_EQ(record->end_virtual, kNotReadable);
+    EXPECT_EQ(t_thread->record->end_virtual, 0u);
+    step = 4;
     other.join();
     g_process.free_threads = nullptr;
 }

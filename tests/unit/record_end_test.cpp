@@ -1,0 +1,79 @@
+// What the records of threads say that were running when another one ended the program.
+#include <gtest/gtest.h>
+
+#include "runtime/omp_constructs.h"
+#include "summarize/merged.h"
+#include "tests/unit/merged_view.h"
+#include "tests/unit/synthetic_records.h"
+
+namespace dwell {
+namespace {
+
+// The second thread ended the program at tick 1000. The first one had entered a region at its
+// virtual tick 300 and a barrier in it at 650. One tick is a nanosecond.
+struct Ended {
+    RecordFile file{0, 1};
+
+    Ended(uint64_t end_virtual, uint64_t late_ticks) {
+        file.header().end_ticks = 1000;
+        file.add_module(1, "/bin/app", "id");
+        const CellIndex root = file.add_thread(0, {});
+        const CellIndex region = add(root, 64, OmpConstruct::kParallel);
+        const CellIndex barrier = add(region, 80, OmpConstruct::kBarrier);
+        file.open_probe(region, 300);
+        file.open_probe(barrier, 650);
+        file.last_thread().intrusion_ticks = 20;
+        file.last_thread().own_ticks = 10;
+        file.last_thread().end_virtual = end_virtual;
+        file.last_thread().late_ticks = late_ticks;
+        file.add_thread(1, {});
+    }
+    CellIndex add(CellIndex parent, uint64_t offset, OmpConstruct construct) {
+        const CellIndex node =
+            file.add_probe(parent, SiteKind::kOpenMp, 1, offset, {1, 0, UINT64_MAX, 0});
+        file.at<Node>(node).site.call = static_cast<uint16_t>(construct);
+        return node;
+    }
+    Merged merged() const {
+        Merged merged;
+        EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+        EXPECT_TRUE(is_well_formed(merged));
+        return merged;
+    }
+};
+
+const Totals& of(const Merged& merged, OmpConstruct construct) {
+    for (const MergedNode& node : merged.nodes) {
+        if (is_openmp(node.kind) && node.call == static_cast<uint16_t>(construct)) {
+            return node.totals;
+        }
+    }
+    return merged.nodes[0].totals;
+}
+
+TEST(RecordEnd, WhatWasOpenEndsWithTheObservation) {
+    const Ended ended(900, 80);
+    const Merged merged = ended.merged();
+    EXPECT_EQ(of(merged, OmpConstruct::kParallel).time_ns, 900u - 300);
+    EXPECT_EQ(of(merged, OmpConstruct::kBarrier).time_ns, 900u - 650);
+    EXPECT_EQ(of(merged, OmpConstruct::kBarrier).omp_wait_ns, 900u - 650);
+    EXPECT_EQ(of(merged, OmpConstruct::kParallel).omp_wait_ns, 0u);
+    MergedRank rank{};
+    ASSERT_TRUE(RankReader(merged.ranks).next(&rank));
+    EXPECT_EQ(rank.intrusion_ns, 100u);
+    EXPECT_EQ(rank.own_ns, 90u);
+    EXPECT_EQ(rank.threads_cut, 0u);
+}
+
+TEST(RecordEnd, WhoWasInTheMiddleOfAProbeIsCounted) {
+    const Ended ended(kNotReadable, 0);
+    const Merged merged = ended.merged();
+    EXPECT_EQ(of(merged, OmpConstruct::kParallel).time_ns, 650u - 300);
+    MergedRank rank{};
+    ASSERT_TRUE(RankReader(merged.ranks).next(&rank));
+    EXPECT_EQ(rank.intrusion_ns, 20u);
+    EXPECT_EQ(rank.threads_cut, 1u);
+}
+
+}  // namespace
+}  // namespace dwell
