@@ -58,10 +58,22 @@ class Wanted {
 // With what is estimated of entries without time.
 uint64_t weight_ns(const Totals& totals) { return totals.time_ns + totals.estimated_ns; }
 
+// Of OpenMP, in the node and all that lies in it.
+uint64_t waits_ns(const Totals& totals) { return totals.omp_wait_ns + totals.omp_idle_ns; }
+
+// In the node itself; computation_ns holds it.
+uint64_t own_wait_ns(const Profile& profile, const ProfileNode& node) {
+    uint64_t inside_ns = 0;
+    for (const uint32_t part : node.children) inside_ns += waits_ns(profile.nodes[part].totals);
+    const uint64_t all_ns = waits_ns(node.totals);
+    return std::min(all_ns - std::min(inside_ns, all_ns), node.computation_ns);
+}
+
 // Sums over the nodes of one site, or of one place as seen from a site.
 struct Sum {
-    uint32_t node = 0;  // one of them
-    uint64_t own_ns = 0;
+    uint32_t node = 0;         // one of them
+    uint64_t own_ns = 0;       // computation
+    uint64_t own_wait_ns = 0;  // of OpenMP, beside that
     Totals totals{};
     uint32_t labels = 0;
 
@@ -72,7 +84,9 @@ struct Sum {
             node = index;
             totals.min_ns = UINT64_MAX;
         }
-        own_ns += from.computation_ns;
+        const uint64_t waits = dwell::own_wait_ns(profile, from);
+        own_ns += from.computation_ns - waits;
+        own_wait_ns += waits;
         labels |= from.labels;
         if (!lies_in_another) totals.time_ns += from.totals.time_ns;
         totals.count += from.totals.count;
@@ -92,7 +106,7 @@ struct Sum {
             }
         }
         totals.volume += from.totals.volume;
-        totals.omp_wait_ns += from.totals.omp_wait_ns;
+        if (!lies_in_another) totals.omp_wait_ns += from.totals.omp_wait_ns;
         totals.omp_start_ns += from.totals.omp_start_ns;
         totals.omp_overhead_ns += from.totals.omp_overhead_ns;
         totals.created += from.totals.created;
@@ -139,10 +153,17 @@ class SiteReport {
         const MpiTimes mpi = mpi_times(profile_);
         std::string text = fmt::format("{}: {}", printable(profile_.nodes[0].name, utf8_),
                                        time(profile_.total_ns));
-        text += fmt::format("; computation {}, MPI transfer {}, sync delay {}, set-up {}",
-                            time(profile_.computation_ns), time(mpi.transfer_ns),
-                            time(mpi.blocked_ns), time(mpi.setup_ns));
+        text += "; computation " + time(profile_.computation_ns);
+        if (!is_serial(profile_)) {
+            text += fmt::format(", MPI transfer {}, sync delay {}, set-up {}",
+                                time(mpi.transfer_ns), time(mpi.blocked_ns), time(mpi.setup_ns));
+        }
+        if (has_openmp(profile_)) {
+            text += fmt::format(", OpenMP wait {}, OpenMP idle {}", time(profile_.omp_wait_ns),
+                                time(profile_.omp_idle_ns));
+        }
         if (profile_.io_ns != 0) text += ", I/O " + time(profile_.io_ns);
+        if (profile_.paused_ns != 0) text += ", paused " + time(profile_.paused_ns);
         if (profile_.ranks.size() > 1) {
             text += fmt::format("; times: mean of {} ranks, counts: sums", profile_.ranks.size());
         }
@@ -176,10 +197,14 @@ class SiteReport {
         }
         std::vector<std::pair<std::string, Sum>> parts;
         for (const auto& [identity, part] : inside) parts.emplace_back(describe(part.node), part);
-        if (!parts.empty() && sum.own_ns != 0) {
+        const std::pair<const char*, uint64_t> own_parts[] = {{"computation here", sum.own_ns},
+                                                              {"waiting here", sum.own_wait_ns}};
+        const bool divided = !parts.empty();
+        for (const auto& [text, ns] : own_parts) {
+            if (!divided || ns == 0) continue;
             Sum own;
-            own.totals.time_ns = sum.own_ns;
-            parts.emplace_back("computation here", own);
+            own.totals.time_ns = ns;
+            parts.emplace_back(text, own);
         }
         draw_list("inside", std::move(parts), sum.totals.time_ns);
     }
@@ -290,13 +315,25 @@ class SiteReport {
     }
 
     void draw_ranks(const std::vector<uint32_t>& nodes) {
+        const auto is_one = [&nodes](uint32_t index) {
+            return std::find(nodes.begin(), nodes.end(), index) != nodes.end();
+        };
         std::map<std::pair<uint32_t, uint32_t>, Sum> threads;
         for (const ProfileRow& row : profile_.rows) {
-            if (std::find(nodes.begin(), nodes.end(), row.node) == nodes.end()) continue;
+            const uint32_t parent = profile_.nodes[row.node].parent;
+            const bool is_inside = parent != kNoNode && is_one(parent);
+            if (!is_inside && !is_one(row.node)) continue;
             Sum& sum = threads[{row.rank, row.thread}];
+            if (is_inside) sum.totals.omp_wait_ns += waits_ns(row.totals);  // not their own
+            if (!is_one(row.node)) continue;
             sum.totals.time_ns += row.totals.time_ns;
             sum.totals.count += row.totals.count;
             sum.own_ns += row.computation_ns;
+            sum.own_wait_ns += waits_ns(row.totals);
+        }
+        for (auto& [who, sum] : threads) {
+            sum.own_wait_ns -= std::min(sum.totals.omp_wait_ns, sum.own_wait_ns);
+            sum.own_ns -= std::min(sum.own_wait_ns, sum.own_ns);
         }
         const GridPlaces places(profile_);
         Line head;

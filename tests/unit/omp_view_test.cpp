@@ -5,6 +5,7 @@
 #include <string>
 
 #include "report/figures.h"
+#include "report/site_query.h"
 #include "report/text_report.h"
 #include "summarize/read_json.h"
 #include "summarize/write_csv.h"
@@ -45,6 +46,36 @@ TEST(OmpView, SummaryHasWaitingIdleAndSerialTime) {
         << text;
     const std::string without = write_summary(samples::halo_profile(), options, "");
     EXPECT_FALSE(has(without, "OpenMP")) << without;
+}
+
+std::string site(const std::string& name, bool per_rank = false) {
+    TextOptions options;
+    options.utf8 = false;
+    options.per_rank = per_rank;
+    options.width = 200;
+    return write_site_report(samples::openmp_profile(), name, options).value();
+}
+
+// 456 + 160 + 100 ms are all of its 716.
+TEST(OmpView, HeadOfASiteAddsUp) {
+    const std::string text = site("triangle.c:20");
+    EXPECT_TRUE(has(text,
+                    "triangle: 716 ms; computation 456 ms, OpenMP wait 160 ms, OpenMP idle "
+                    "100 ms\\."))
+        << text;
+}
+
+TEST(OmpView, WaitingIsNoComputationOfASite) {
+    // Of 162 ms in the barrier 160 are waiting; the region itself takes 4 ms and waits in it.
+    const std::string text = site("triangle.c:20");
+    EXPECT_TRUE(has(text, "160 ms waiting.*own computation 2.00 ms\n")) << text;
+    EXPECT_TRUE(has(text, "own computation 4.00 ms")) << text;
+    EXPECT_TRUE(has(site("idle"), "own computation 0")) << site("idle");
+    // By thread: the barrier's 161 and 1 ms are 1 and 1 without waiting.
+    const std::string ranks = site("triangle.c:20", true);
+    EXPECT_TRUE(has(ranks, "\n +0 +0 +161 ms +1.00 ms +10\n")) << ranks;
+    EXPECT_TRUE(has(ranks, "\n +0 +1 +1.00 ms +1.00 ms +10\n")) << ranks;
+    EXPECT_TRUE(has(ranks, "\n +0 +0 +263 ms +2.00 ms +10\n")) << ranks;
 }
 
 TEST(OmpView, ThreadsHaveRowsWhenAsked) {
