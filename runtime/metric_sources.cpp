@@ -291,15 +291,45 @@ const char* what_it_takes(const char* missing, bool has_papi) {
            "seccomp profile that allows perf_event_open";
 }
 
+// Neither PAPI nor the kernel has an event of that name. Without PAPI it cannot be said.
+bool is_unknown(const char* name) {
+    int code = 0;
+    return strcmp(name, kDefault) != 0 && find_kernel_event(name) == nullptr &&
+           g_papi.event_name_to_code(name, &code) != Papi::kOk;
+}
+
+// The lines of `missing` that are unknown, or those that are not.
+void lines_of(const char* missing, bool unknown, char* lines, size_t size) {
+    *lines = '\0';
+    is_any(missing, [=](const char* name) {
+        if (is_unknown(name) == unknown) append_line(lines, size, name);
+        return false;
+    });
+}
+
 void say_missing(const char* missing, bool any, bool has_papi) {
     if (!says_it()) return;
-    char line[300];
-    snprintf(line, sizeof(line), "%s", missing);
-    for (char* at = line; *at != '\0'; ++at) {
-        if (*at == '\n') *at = ' ';
+    const char* const rest = any ? ", the rest is counted" : ", and nothing else";
+    char unknown[sizeof(Options::metrics)] = {};
+    char known[sizeof(Options::metrics)] = {};
+    if (has_papi) {
+        lines_of(missing, true, unknown, sizeof(unknown));
+        lines_of(missing, false, known, sizeof(known));
+    } else {
+        snprintf(known, sizeof(known), "%s", missing);
     }
-    warn("cannot count %s here%s: %s", line, any ? ", the rest is counted" : ", and nothing else",
-         what_it_takes(missing, has_papi));
+    for (char* const lines : {unknown, known}) {
+        for (char* at = lines; *at != '\0'; ++at) {
+            if (*at == '\n') *at = ' ';
+        }
+    }
+    if (*unknown != '\0') {
+        warn("PAPI knows no event %.300s (papi_avail and papi_native_avail list them)%s", unknown,
+             *known == '\0' ? rest : "");
+    }
+    if (*known != '\0') {
+        warn("cannot count %.300s here%s: %s", known, rest, what_it_takes(missing, has_papi));
+    }
 }
 
 bool open_papi() {

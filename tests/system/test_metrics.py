@@ -6,6 +6,7 @@ import re
 
 from harness import (DWELL, Profile, case, check, check_equal, execute, kept_records, main, mpirun,
                      program, recover, run_observed, scratch, skip_unless, source)
+from record_file import LIBRARY
 
 FAULTS, SWITCHES = "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"
 TOUCHED = 3000
@@ -264,6 +265,20 @@ def descriptors_stay_free():
     profile = Profile(out, run).json
     check_equal(profile["metrics"]["no_room_threads"], 1, "threads that were not counted")
     check(any("ulimit -n" in note for note in profile["notes"]), f"no note: {profile['notes']}")
+
+
+@case
+def made_up_variable():
+    """The same in DWELL_METRICS without `dwell run`: the program runs, and a line says that nobody
+    knows the name instead of what it would take to count it."""
+    skip_unless(works(FAULTS), "PAPI does not work here")
+    run = execute([program("io_serial"), scratch("data")],
+                  env={"LD_PRELOAD": LIBRARY, "DWELL_METRICS": "perf::PAGE-FALTS", "DWELL_QUIET": "1",
+                       "DWELL_OUT": scratch("out")})
+    check_equal(run.code, 0, "exit code" + run.describe())
+    lines = [line for line in run.stderr.splitlines() if "PAGE-FALTS" in line]
+    check_equal(len(lines), 1, "lines" + run.describe())
+    check("knows no event perf::PAGE-FALTS" in lines[0] and "hardware" not in lines[0], lines[0])
 
 
 @case
