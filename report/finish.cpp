@@ -17,6 +17,7 @@
 #include "report/text_report.h"
 #include "runtime/job_name.h"
 #include "summarize/blocked_estimate.h"
+#include "summarize/read_json.h"
 #include "summarize/write_json.h"
 #include "summarize/write_picl.h"
 
@@ -173,6 +174,38 @@ std::string place_of_run(const std::string& directory, const Merged& merged) {
     return known && fs::equivalent(records, directory, error) ? "" : directory;
 }
 
+// Whether `directory` holds the whole profile of another run than `merged` is of.
+bool holds_another_run(const std::string& directory, const Merged& merged) {
+    const auto text = read_whole_file(directory + "/profile.json");
+    if (!text) return false;
+    const auto profile = read_profile_json(*text);
+    if (!profile || profile->ranks.size() < profile->world_size) return false;
+    std::set<int64_t> starts;
+    for (const ProfileRank& rank : profile->ranks) {
+        const bool serial = (rank.flags & kFileSerial) != 0;
+        const bool ended =
+            rank.state == FileState::kFinalized || (serial && rank.state == FileState::kExited);
+        if (!ended) return false;
+        starts.insert(rank.start_unix_ns);
+    }
+    RankReader reader(merged.ranks);
+    for (MergedRank rank{}; reader.next(&rank);) {
+        if (starts.contains(rank.start_unix_ns)) return false;
+    }
+    return true;
+}
+
+// `wanted`, or a directory beside it where that would overwrite the profile of another run.
+std::string place_beside(const std::string& wanted, const Merged& merged) {
+    const std::string taken = wanted.empty() ? "dwell-" + name_of_run(merged) : wanted;
+    if (!holds_another_run(taken, merged)) return wanted;
+    const std::string base = (fs::path(taken) / "").parent_path().string() + "-recovered";
+    std::string beside = base;
+    for (int i = 2; holds_another_run(beside, merged); ++i) beside = base + std::to_string(i);
+    say(taken + " holds the profile of another run, which stays: this one goes to " + beside);
+    return beside;
+}
+
 }  // namespace
 
 Outcome write_outputs(Merged& merged, const std::string& out_directory, bool quiet) {
@@ -219,8 +252,8 @@ int recover_command(const FinishOptions& options) {
         say(options.directory + " holds no records that can be read");
         return 1;
     }
-    const std::string out =
-        options.out.empty() ? place_of_run(options.directory, merged) : options.out;
+    const std::string out = place_beside(
+        options.out.empty() ? place_of_run(options.directory, merged) : options.out, merged);
     const Outcome written = write_outputs(merged, out, options.quiet);
     if (!written) say(written.error() + "; the records stay in " + options.directory);
     return written && complete ? 0 : 1;

@@ -126,6 +126,20 @@ void remove_if_done(const std::string& directory) {
     rmdir(directory.c_str());
 }
 
+// They are of processes that have gone on as other programs, none of which left records.
+bool all_replaced(const std::string& directory, const std::vector<std::string>& names) {
+    std::error_code error;
+    size_t files = 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+        files += entry.path().filename().string().starts_with(kFilePrefix) ? 1 : 0;
+    }
+    return files == names.size() &&
+           std::all_of(names.begin(), names.end(), [&directory](const std::string& name) {
+               const std::optional<FileHeader> header = read_header(directory + "/" + name);
+               return header && (header->flags & kFileReplaced) != 0;
+           });
+}
+
 // Moves `names`; false when one could not be.
 bool move_all(const std::string& from, const std::string& to,
               const std::vector<std::string>& names) {
@@ -225,26 +239,24 @@ bool rescue_records(const Rescue& rescue) {
         return false;
     }
     const std::string from = directory;
+    const bool replaced = all_replaced(from, names);
+    const std::string advice =
+        replaced ? rescue.program +
+                       " went on as another program (exec), whose profile is apart; "
+                       "to see what was counted before type: dwell recover "
+                 : rescue.what_happened +
+                       " before its profile was written; to see what was "
+                       "counted type: dwell recover ";
     const bool speaker = first_to_speak(from);
     const std::string run = run_name(program_of(from + "/" + names.front()), rescue.job);
     const std::string to = choose_record_shelter(rescue.out_directory, run);
     if (to.empty()) {
-        if (speaker) {
-            say(rescue.what_happened +
-                " before its profile was written; to see what was counted type: "
-                "dwell recover " +
-                shell_word(from));
-        }
+        if (speaker) say(advice + shell_word(from));
         return true;
     }
     const bool told = another_host_told(to, rescue.job);
     const bool moved = move_all(from, to, names);
-    if (moved && speaker && !told) {
-        say(rescue.what_happened +
-            " before its profile was written; to see what was counted type: "
-            "dwell recover " +
-            shell_word(to));
-    }
+    if (moved && speaker && !told) say(advice + shell_word(to));
     remove_if_done(from);
     if (moved && speaker && rescue.own_rank >= 0 && !record_files(from).empty()) {
         start_sweeper(from, to);

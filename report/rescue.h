@@ -21,7 +21,8 @@ struct Rescue {
     std::string job;
     int own_rank = -1;          // this process speaks for one rank; -1: for the whole job
     std::string out_directory;  // -o, empty: default in the working directory
-    std::string what_happened;  // for the line: "app was ended by signal 9 (Killed)"
+    std::string program;        // for lines: "app", or "rank 3 (app)"
+    std::string what_happened;  // likewise: "app was ended by signal 9 (Killed)"
 };
 
 // Moves the files of dead processes, also when the parents of other ranks do the same at the same

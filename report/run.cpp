@@ -133,10 +133,9 @@ bool rescue_all(const StatusPage* page, const RunOptions& options, int wait_stat
     rescue.own_rank = launcher_rank();
     rescue.out_directory = options.out;
     const std::string name = std::filesystem::path(options.command.front()).filename().string();
-    rescue.what_happened =
-        (rescue.own_rank < 0 ? name
-                             : "rank " + std::to_string(rescue.own_rank) + " (" + name + ")") +
-        " " + describe_end(wait_status);
+    rescue.program =
+        rescue.own_rank < 0 ? name : "rank " + std::to_string(rescue.own_rank) + " (" + name + ")";
+    rescue.what_happened = rescue.program + " " + describe_end(wait_status);
     bool kept = false;
     const uint32_t jobs = std::min(status_read(&page->jobs), kStatusJobs);
     for (uint32_t i = 0; i < jobs; ++i) {

@@ -42,7 +42,7 @@ struct Job {
     uint64_t samples = 0;
     uint32_t sample_hz = 0;
     uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
-    uint64_t unfinished = 0;
+    uint64_t unfinished = 0, cut_short = 0;  // the latter of programs without MPI
     uint64_t without_sampling = 0, without_unwinder = 0;
     uint64_t probes_dropped = 0, off_entries = 0;
     uint64_t probed = 0, counted = 0, estimated = 0;  // procedures, loops and blocks
@@ -72,6 +72,7 @@ Job job_of(const Profile& profile) {
         job.samples_lost += rank.samples_lost;
         const bool serial = (rank.flags & kFileSerial) != 0;
         job.unfinished += rank.state != FileState::kFinalized && !serial ? 1 : 0;
+        job.cut_short += rank.state == FileState::kRunning && serial ? 1 : 0;
         job.without_sampling += rank.flags & kFileNoSampling ? 1 : 0;
         job.without_unwinder += rank.flags & kFileNoUnwinder ? 1 : 0;
     }
@@ -124,6 +125,10 @@ bool is_above_limit(const Profile& profile, const Job& job) {
 std::string clocks_text(const Profile& profile, const Job& job, bool utf8) {
     const auto real_ns = static_cast<double>(job.real_ns);
     const auto intrusion_ns = static_cast<double>(job.intrusion_ns);
+    // It is in the records from the first MPI call or the program's end on.
+    if (job.cut_short != 0 && job.intrusion_ns == 0) {
+        return "intrusion not known, of " + time_text(real_ns, utf8) + " real time";
+    }
     const double share = real_ns == 0 ? 0 : 100 * intrusion_ns / real_ns;
     const std::string digits =
         share < 10 ? fmt::format("{:.2g}", share) : fmt::format("{:.0f}", share);
@@ -147,6 +152,7 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
         limits.push_back(counted(job.unfinished, "rank", "ranks") +
                          " did not reach the end of MPI_Finalize");
     }
+    if (job.cut_short != 0) limits.emplace_back("the program did not reach its end");
     if (job.dropped != 0) {
         limits.push_back(counted(job.dropped, "call", "calls") + " not counted");
     }

@@ -4,6 +4,7 @@
 #include "runtime/attach.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -173,6 +174,22 @@ void fill_header(int rank) {
     __atomic_store_n(&header->magic, kRecordMagic, __ATOMIC_RELEASE);
 }
 
+// The record file at `path`, which is in the way: where this process made it, it did so as another
+// program, before exec. That one's records are complete as they are.
+void mark_replaced(const char* path) {
+    const int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) return;
+    FileHeader header;
+    const bool read = pread(file, &header, sizeof(header), 0) == sizeof(header);
+    if (read && header.magic == kRecordMagic && header.version == kRecordLayoutVersion &&
+        header.pid == getpid()) {
+        header.flags |= kFileReplaced;
+        const auto place = static_cast<off_t>(offsetof(FileHeader, flags));
+        if (pwrite(file, &header.flags, sizeof(header.flags), place) < 0) errno = 0;
+    }
+    close(file);
+}
+
 // `dwell run` has looked itself, before it started anything.
 void check_out_directory() {
     const char* out = g_process.options.out;
@@ -229,6 +246,7 @@ bool attach_process(bool with_mpi) {
              rank < 0 ? 0 : rank);
     if (!create_record_file(path, g_process.options.memory_mib)) {
         if (errno == EEXIST) {
+            mark_replaced(path);
             const size_t used = strlen(path);
             snprintf(path + used, sizeof(g_process.record_path) - used, ".%ld",
                      static_cast<long>(getpid()));
@@ -250,6 +268,7 @@ bool attach_process(bool with_mpi) {
         return false;
     }
     g_process.with_mpi = with_mpi;
+    if (!with_mpi && rank < 0) g_process.header->flags |= kFileSerial;  // as far as is known now
     if (with_mpi) choose_tests_first();
     if (g_process.options.inject[0] != '\0') {
         set_tick_rate(kRateBase_ns);
@@ -289,6 +308,7 @@ bool add_mpi() {
         return false;
     }
     g_process.with_mpi = true;
+    __atomic_fetch_and(&g_process.header->flags, ~uint32_t{kFileSerial}, __ATOMIC_RELAXED);
     choose_tests_first();
     announce_observed();
     if (t_thread == nullptr) attach_thread();

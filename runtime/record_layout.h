@@ -410,6 +410,7 @@ enum FileFlags : uint32_t {
     kFileNoHolds = 16384,     // how long critical sections and the like were held was not told
     kFileOmptOff = 32768,     // OMP_TOOL kept libomp from telling of its constructs
     kFileOtherTool = 65536,   // libomp told another tool of OMPT, which came before dwell
+    kFileReplaced = 131072,   // the process went on as another program (exec), which wrote this
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

@@ -45,7 +45,7 @@ constexpr std::array<BitName, 12> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
                                                   {kLabelMoreFiles, "more_files"}}};
-constexpr std::array<BitName, 17> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 18> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
                                                      {kFileSerial, "serial"},
@@ -61,7 +61,8 @@ constexpr std::array<BitName, 17> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileExchanged, "omp_exchanged"},
                                                      {kFileNoHolds, "omp_no_holds"},
                                                      {kFileOmptOff, "omp_tool_off"},
-                                                     {kFileOtherTool, "omp_other_tool"}}};
+                                                     {kFileOtherTool, "omp_other_tool"},
+                                                     {kFileReplaced, "replaced"}}};
 constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},

@@ -93,8 +93,12 @@ class Notes {
         std::map<FileState, std::vector<uint32_t>> by_state;
         for (const ProfileRank& rank : profile_.ranks) {
             if (rank.state == FileState::kFinalized) continue;
-            if (rank.state == FileState::kExited && (rank.flags & kFileSerial) != 0) continue;
-            by_state[rank.state].push_back(rank.rank);
+            const bool serial = (rank.flags & kFileSerial) != 0;
+            if (serial && rank.state == FileState::kRunning) {
+                add("the program did not reach its end (killed, crashed, replaced by exec or still "
+                    "running): figures up to what it entered last");
+            }
+            if (!serial) by_state[rank.state].push_back(rank.rank);
         }
         for (const auto& [state, ranks] : by_state) {
             const std::string who = rank_list(ranks);

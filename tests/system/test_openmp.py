@@ -359,6 +359,59 @@ def exit_in_region():
         check(rank["intrusion_ns"] >= 100_000, f"dwell's start-up takes longer: {rank}")
 
 
+CUT_SOURCE = """
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+#pragma omp parallel num_threads(2)
+    usleep(1000);
+    if (strcmp(argv[argc - 1], "exec") == 0) execl(argv[0], argv[0], "plain", (char*)0);
+    if (strcmp(argv[argc - 1], "kill") == 0) raise(SIGKILL);
+    return 6;
+}
+"""
+
+
+def cut_short(what):
+    user = compiled("cut", CUT_SOURCE, "gcc" if "gcc" in BUILD else "clang", "-fopenmp")
+    return execute([DWELL, "run", "-q", "-o", scratch("out"), user, what])
+
+
+@case
+def exec_of_itself():
+    """The profile is that of the program after exec; the records of the one before are kept, and what
+    is made of them does not overwrite it."""
+    done = cut_short("exec")
+    check_equal(done.code, 6, "exit code" + done.describe())
+    check("went on as another program" in done.stderr and "dwell recover" in done.stderr,
+          "what is kept" + done.describe())
+    check("before its profile was written" not in done.stderr, "wrong advice" + done.describe())
+    out = scratch("out")
+    after = Profile(out, done)
+    check(after.json["ranks"][0]["command"].endswith("plain"), "profile after exec")
+    for _ in range(2):
+        made = execute([DWELL, "recover", out])
+        check_equal(made.code, 0, "exit code of recover" + made.describe())
+        check("which stays: this one goes to " + out + "-recovered\n" in made.stderr,
+              "where it is" + made.describe())
+        check_equal(Profile(out, made).json, after.json, "the profile after exec")
+        before = Profile(out + "-recovered", made)
+        check(before.json["ranks"][0]["command"].endswith("exec"), "profile before exec")
+        check_equal(sum(n["created"] for _, n in nodes_at(before, "parallel")), 1, "regions")
+
+
+@case
+def killed():
+    """What is recovered of a program without MPI speaks of none, and knows no intrusion."""
+    done = cut_short("kill")
+    made = execute([DWELL, "recover", scratch("out")])
+    check_equal(made.code, 0, "exit code of recover" + done.describe() + made.describe())
+    text = made.stderr + execute([DWELL, "report", scratch("out")]).stdout
+    check("MPI" not in text, "of MPI" + text)
+    check("intrusion not known" in text and "did not reach its end" in text, text)
+
+
 LIBRARY_SOURCE = """
 #include <sys/wait.h>
 #include <unistd.h>
