@@ -85,6 +85,26 @@ GompRuntime* known_runtime(const void* base) {
     return nullptr;
 }
 
+// A program without memory has at least the one runtime that nearly all have.
+GompRuntime g_spare_runtime;
+std::atomic<bool> g_spare_is_taken{false};
+
+GompRuntime* take_runtime() {
+    void* const memory = mmap(nullptr, sizeof(GompRuntime), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) return static_cast<GompRuntime*>(memory);
+    if (g_spare_is_taken.exchange(true)) no_definition("anything: out of memory");
+    return &g_spare_runtime;
+}
+
+void give_back_runtime(GompRuntime* runtime) {
+    if (runtime != &g_spare_runtime) {
+        munmap(runtime, sizeof(GompRuntime));
+    } else {
+        g_spare_is_taken = false;
+    }
+}
+
 GompRuntime* runtime_of(void* definition, void* scope) {
     const void* const base = base_of(definition);
     if (GompRuntime* const known = known_runtime(base)) return known;
@@ -92,10 +112,7 @@ GompRuntime* runtime_of(void* definition, void* scope) {
     const bool observed = is_libgomp(base, library) && may_observe_omp();
     // Another thread may be about to start, too: who comes while that goes on is not observed yet.
     const bool starts = observed && start_omp();
-    void* const memory = mmap(nullptr, sizeof(GompRuntime), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) no_definition("anything: out of memory");
-    auto* const made = static_cast<GompRuntime*>(memory);
+    GompRuntime* const made = take_runtime();
     made->base = base;
     made->scope = scope;
     if (library != nullptr) find_symbol(library, "omp_get_num_threads", &made->num_threads);
@@ -106,7 +123,7 @@ GompRuntime* runtime_of(void* definition, void* scope) {
     }
     const SlowLock lock;
     if (GompRuntime* const known = known_runtime(base)) {
-        munmap(memory, sizeof(GompRuntime));
+        give_back_runtime(made);
         return known;
     }
     made->following = g_runtimes.load(std::memory_order_relaxed);

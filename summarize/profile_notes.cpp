@@ -556,7 +556,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
                    "them");
     notes.add_flag(kFileFull, "the space for records was used up");
     notes.add_count(&ProfileRank::folded_paths, "call",
-                    "are booked without their call path: no space for new paths");
+                    "without a call path: no space for new paths");
     notes.add_count(&ProfileRank::files_unnamed, "opened file",
                     "are nameless: no space for new names");
     notes.add_count(&ProfileRank::dropped, "call", "are not counted: no space for new statements");

@@ -478,7 +478,7 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "2 choices on 1 rank between messages took what came: some"));
     EXPECT_TRUE(has_note(profile, "6 choices on 1 rank between messages took what came: receives"));
     EXPECT_TRUE(has_note(profile, "7 choices on 1 rank between messages took what came: what"));
-    EXPECT_TRUE(has_note(profile, "8 calls on 1 rank are booked without their call path"));
+    EXPECT_TRUE(has_note(profile, "8 calls on 1 rank without a call path"));
     EXPECT_TRUE(has_note(profile, "5 opened files on 1 rank are nameless"));
     EXPECT_TRUE(has_note(profile, "9 samples on 1 rank were lost"));
     EXPECT_TRUE(has_note(profile, "rank 3 did not reach MPI_Finalize"));
