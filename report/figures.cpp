@@ -272,7 +272,7 @@ static void add_openmp_text(const ProfileNode& node, double ranks, bool utf8,
     const auto add_count = [&](uint64_t count, const char* text) {
         if (count != 0) parts->push_back(count_text(count) + " " + text);
     };
-    const bool region = node.call == static_cast<uint16_t>(OmpConstruct::kParallel);
+    const bool region = is_omp_region(node.call);
     add_count(totals.iterations, "iterations");
     add_count(totals.chunks, "chunks");
     add_count(totals.created, !region ? "created" : totals.created == 1 ? "region" : "regions");

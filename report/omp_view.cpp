@@ -19,6 +19,7 @@ constexpr double kNotableWait = 0.05;   // of all time: worth naming the constru
 bool is_construct(const ProfileNode& node, OmpConstruct construct) {
     return is_openmp(node) && node.call == static_cast<uint16_t>(construct);
 }
+bool is_region(const ProfileNode& node) { return is_openmp(node) && is_omp_region(node.call); }
 
 // A construct over all call paths that reach it.
 struct OmpLine {
@@ -102,7 +103,7 @@ double mean_work_ns(const OmpLine& line) {
 // What is meant to be waiting, or is one thread's at a time, has no balance.
 bool is_shared_work(const ProfileNode& node) {
     const uint16_t call = node.call;
-    return is_omp_loop(call) || call == static_cast<uint16_t>(OmpConstruct::kParallel) ||
+    return is_omp_loop(call) || is_omp_region(call) ||
            call == static_cast<uint16_t>(OmpConstruct::kSections) ||
            call == static_cast<uint16_t>(OmpConstruct::kTask) ||
            call == static_cast<uint16_t>(OmpConstruct::kTaskloop) ||
@@ -137,7 +138,7 @@ void draw_line(const Profile& profile, const OmpLine& line, size_t number, Canva
 
     const double ranks = rank_count(profile);
     const auto time = [&](uint64_t ns) { return time_text(static_cast<double>(ns) / ranks, utf8); };
-    const bool region = is_construct(node, OmpConstruct::kParallel);
+    const bool region = is_region(node);
     Line figures;
     figures.pad_to(kNumberWidth);
     figures.add(pad_left(share_text(static_cast<double>(line.totals.time_ns),
@@ -171,10 +172,10 @@ uint64_t serial_ns(const Profile& profile) {
     uint64_t parallel_ns = 0;
     for (size_t i = 0; i < profile.nodes.size(); ++i) {
         const ProfileNode& node = profile.nodes[i];
-        if (!is_construct(node, OmpConstruct::kParallel)) continue;
+        if (!is_region(node)) continue;
         bool outermost = true;
         for (uint32_t at = node.parent; at != kNoNode; at = profile.nodes[at].parent) {
-            outermost = outermost && !is_construct(profile.nodes[at], OmpConstruct::kParallel);
+            outermost = outermost && !is_region(profile.nodes[at]);
         }
         if (outermost) parallel_ns += own_ns[i] - std::min(own_ns[i], node.totals.omp_wait_ns);
     }
@@ -188,7 +189,7 @@ void draw_omp_headline(const Profile& profile, Canvas* canvas) {
     const bool utf8 = canvas->utf8();
     uint64_t regions = 0;
     for (const ProfileNode& node : profile.nodes) {
-        if (is_construct(node, OmpConstruct::kParallel)) regions += node.totals.created;
+        if (is_region(node)) regions += node.totals.created;
     }
     const uint64_t serial = serial_ns(profile);
     std::string text = fmt::format(
@@ -198,7 +199,7 @@ void draw_omp_headline(const Profile& profile, Canvas* canvas) {
         time_text(static_cast<double>(serial) / rank_count(profile), utf8));
     for (const OmpLine& line : omp_lines(profile)) {
         const ProfileNode& node = profile.nodes[line.node];
-        const bool region = is_construct(node, OmpConstruct::kParallel);
+        const bool region = is_region(node);
         const auto wait_ns = static_cast<double>(line.totals.omp_wait_ns);
         if (!region || wait_ns < kNotableWait * static_cast<double>(profile.total_ns)) continue;
         text += fmt::format(". In the region at {} threads wait {} of their time",

@@ -97,15 +97,15 @@ CellIndex copied_region(OmpStep* step, const OmpTeam* team) {
 
 // The node of a region: along the call path, where that can be told. One that is on the path
 // already stands for itself (DESIGN 3: recursion folds).
-CellIndex forked_node(OmpStep* step, uint64_t row, uint64_t address, const Frame* frame,
+CellIndex forked_node(OmpStep* step, uint64_t row, OmpConstruct construct, const Frame* frame,
                       bool of_code) {
     Thread* const thread = step->thread;
     const CellIndex anchor = thread->on.top->node;
-    if (frame == nullptr || (!of_code && frame->return_address != address)) {
+    if (frame == nullptr || (!of_code && frame->return_address != (row & kRowAddress))) {
         return omp_node(step, anchor, row);
     }
-    const auto number = static_cast<MpiCall>(
-        of_code ? kOmpPath : kOmpCall + static_cast<uint16_t>(OmpConstruct::kParallel));
+    const auto number =
+        static_cast<MpiCall>(of_code ? kOmpPath : kOmpCall + static_cast<uint16_t>(construct));
     CellIndex node = 0;
     const PathEntry* known = remembered_path(thread, frame, number, anchor);
     if (known != nullptr) [[likely]] {
@@ -176,13 +176,14 @@ void finish_region(Thread* thread, OmpLevel* level) {
     close_region(thread, level, virt);
 }
 
-// The thread that forked the region begins to execute it.
+// The thread that forked the region begins to execute it. Without a team it may also be the first
+// one of a team of a league.
 void begin_as_first(OmpStep* step, OmpLevel* level) {
     Thread* const thread = step->thread;
     const ProbeEntry* const top = thread->on.top;
-    if (!top_is(thread, OmpConstruct::kParallel)) return;
+    if (!is_region_row(top->row)) return;
     level->entry = static_cast<uint32_t>(top - thread->on.base);
-    if (!is_booked(top)) return;
+    if (level->team == nullptr || !is_booked(top)) return;
     omp_part(top->node)->overhead_ticks += beyond(now_virtual(*step), top->entry_virtual);
 }
 
@@ -196,7 +197,7 @@ void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     if (step->slow) put_back_metrics(thread, now_virtual(*step));
     end_idle(thread, now_virtual(*step));
     const CellIndex node = step->records ? copied_region(step, team) : 0;
-    const uint64_t row = omp_row(OmpConstruct::kParallel, team->address);
+    const uint64_t row = omp_row(team->construct, team->address);
     const ProbeEntry* const entry = push_omp(step, node, row, now_virtual(*step));
     if (entry != nullptr) level->entry = static_cast<uint32_t>(entry - thread->on.base);
 }
@@ -215,9 +216,11 @@ void end_as_other(OmpStep* step, OmpLevel* level) {
 }
 
 bool is_target_row(uint64_t row) {
-    const uint64_t construct = (row & ~kRowUnbooked & ~kRowOmp) >> kRowCallShift;
-    return (row & kRowOmp) != 0 && is_omp_target(static_cast<uint16_t>(construct));
+    return (row & kRowOmp) != 0 && is_omp_target(construct_of_row(row));
 }
+
+// Its code is one that the OpenMP runtime calls.
+bool is_code_row(uint64_t row) { return is_region_row(row) || is_row_of(row, OmpConstruct::kTask); }
 
 }  // namespace
 
@@ -233,10 +236,10 @@ bool start_omp() {
 namespace {
 
 DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* frame, uint64_t call,
-                                bool of_code) {
+                                OmpConstruct construct, bool of_code) {
     Thread* const thread = step.thread;
-    const uint64_t row = omp_row(OmpConstruct::kParallel, address);
-    const CellIndex node = step.records ? forked_node(&step, row, address, frame, of_code) : 0;
+    const uint64_t row = omp_row(construct, address);
+    const CellIndex node = step.records ? forked_node(&step, row, construct, frame, of_code) : 0;
     const bool may_recurse = thread->omp.depth != 0 && node != 0;
     const ProbeEntry* const entry =
         may_recurse ? push_elsewhere(&step, node, row) : push_omp(&step, node, row);
@@ -246,6 +249,7 @@ DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* fra
     OmpTeam* team = booked ? take_team(thread) : nullptr;
     if (team != nullptr) {
         team->address = address;
+        team->construct = construct;
         team->call = call;
         team->node = node;
         team->fork = goes_on_at(step, entry->entry_virtual);
@@ -256,30 +260,32 @@ DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* fra
 
 }  // namespace
 
-OmpTeam* omp_fork(uint64_t address, const Frame* frame) {
+OmpTeam* omp_fork(uint64_t address, const Frame* frame, OmpConstruct construct) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return nullptr;
-    return fork_region(step, address, frame, address, false);
+    return fork_region(step, address, frame, address, construct, false);
 }
 
 OmpTeam* omp_fork_code(uint64_t address, const Frame* frame, uint64_t call) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return nullptr;
-    return fork_region(step, address, frame, call, true);
+    return fork_region(step, address, frame, call, OmpConstruct::kParallel, true);
 }
 
-void omp_join(OmpTeam* team) {
+void omp_join(OmpTeam* team, OmpConstruct construct) {
     OmpStep step;
     if (begin_step(&step, DWELL_OMP_FRAME(), false)) {
         Thread* const thread = step.thread;
         const ProbeEntry* const top = thread->on.top;
+        const bool forked = top_is(thread, construct) && is_booked(top);
+        if (team == nullptr && forked) team = forked_team(thread, top->node);
         // A region that has a team has an entry.
-        if (team != nullptr && top_is(thread, OmpConstruct::kParallel) && is_booked(top)) {
+        if (team != nullptr && forked) {
             const uint64_t met = team->end_real();
             const uint64_t now = unpaused(thread, step.now);
             if (met != 0) omp_part(top->node)->overhead_ticks += beyond(now, met);
         }
-        close_construct(&step, OmpConstruct::kParallel);
+        close_construct(&step, construct);
         lose(step, g_process.omp.region);
         fetch_next_team(thread);
         end_step(&step);
@@ -315,6 +321,29 @@ uint64_t omp_taskloop_address() {
 uint64_t omp_region_address() {
     const OmpLevel* const level = t_thread != nullptr ? omp_level(t_thread) : nullptr;
     return level != nullptr && level->team != nullptr ? level->team->address : 0;
+}
+
+uint64_t omp_region_call() {
+    const OmpLevel* const level = t_thread != nullptr ? omp_level(t_thread) : nullptr;
+    return level != nullptr && level->team != nullptr ? level->team->call : 0;
+}
+
+uint64_t omp_code_address() {
+    const Thread* const thread = t_thread;
+    if (thread == nullptr || thread->omp.depth == 0) return 0;
+    const ProbeEntry* entry = thread->on.top;
+    while (entry != thread->on.base && !is_code_row(entry->row)) --entry;
+    return entry != thread->on.base ? entry->row & kRowAddress : 0;
+}
+
+uint64_t omp_worksharing_address() {
+    const OmpLevel* const level = t_thread != nullptr ? omp_level(t_thread) : nullptr;
+    return level != nullptr ? level->worksharing : 0;
+}
+
+void omp_pass(uint64_t address) {
+    OmpLevel* const level = t_thread != nullptr ? omp_level(t_thread) : nullptr;
+    if (level != nullptr) level->worksharing = address;
 }
 
 void omp_implicit_begin(OmpTeam* team, uint32_t index, uint32_t size) {
@@ -355,7 +384,10 @@ void omp_implicit_end() {
         OmpLevel* const level = omp_level(step.thread);
         idle = level != nullptr && level->index != 0 && omp.depth == 1;
         if (level != nullptr && level->index != 0) end_as_other(&step, level);
-        if (level != nullptr && level->index == 0) lose(step, g_process.omp.region_inner);
+        if (level != nullptr && level->index == 0) {
+            close_unfinished(&step);
+            lose(step, g_process.omp.region_inner);
+        }
         omp.depth -= 1;
     }
     Thread* const thread = step.thread;
@@ -386,6 +418,7 @@ void omp_thread_end() {
 void omp_begin(OmpConstruct construct, uint64_t address) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return;
+    if (is_omp_worksharing(static_cast<uint16_t>(construct))) begin_worksharing(&step, address);
     open_omp(&step, omp_row(construct, address));
     end_step(&step);
 }
@@ -403,9 +436,11 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
     Thread* const thread = step.thread;
     OmpLevel* const level = omp_level(thread);
     OmpTeam* const team = level != nullptr ? level->team : nullptr;
-    // Before OpenMP 5.1 the last one is known by its address: there is none, or the region's.
-    const bool last = team != nullptr && (at_end || (construct == OmpConstruct::kImplicitBarrier &&
-                                                     (address == 0 || address == team->call)));
+    if (level != nullptr) {
+        close_unfinished(&step);
+        level->worksharing = 0;
+    }
+    const bool last = team != nullptr && at_end;
     const uint32_t slot = last ? kLastBarrier : team != nullptr ? level->passed & 1 : 0;
     if (team != nullptr) team->arrivals[slot].fetch();
     const ProbeEntry* const entry =
@@ -525,8 +560,7 @@ uint64_t omp_code_frame(const Thread* thread) {
     const uint64_t frame = thread->on.top->frame;
     for (const ProbeEntry* at = thread->on.top; at != thread->on.base; --at) {
         if (at->frame != frame) return 0;
-        if (is_row_of(at->row, OmpConstruct::kParallel) || is_row_of(at->row, OmpConstruct::kTask))
-            return inner_code_frame();
+        if (is_code_row(at->row)) return inner_code_frame();
     }
     return 0;
 }

@@ -34,12 +34,14 @@ bool start_omp();
 
 // A region is forked at `address` by the caller, to whom the runtime's function of `frame` returns
 // (null: not known). The team is for omp_join and for all that take part; null when the region is
-// not recorded.
-OmpTeam* omp_fork(uint64_t address, const Frame* frame);
+// not recorded. `construct`: a parallel region, or the league of a teams construct.
+OmpTeam* omp_fork(uint64_t address, const Frame* frame,
+                  OmpConstruct construct = OmpConstruct::kParallel);
 // The same where `address` lies in the code of the region, and that is called from `frame`; `call`
 // is what the runtime may name the region by, 0 for nothing.
 OmpTeam* omp_fork_code(uint64_t address, const Frame* frame, uint64_t call = 0);
-void omp_join(OmpTeam* team);
+// `team` may be null where the runtime does not tell which region ends: it is the innermost one.
+void omp_join(OmpTeam* team, OmpConstruct construct = OmpConstruct::kParallel);
 // The caller begins to execute the region, as number `index` of `size` threads; 0 has forked it.
 void omp_implicit_begin(OmpTeam* team, uint32_t index, uint32_t size);
 void omp_implicit_end();
@@ -53,6 +55,14 @@ void omp_thread_end();
 
 // Of the region that this thread executes, as omp_fork() was given it; 0: of none.
 uint64_t omp_region_address();
+uint64_t omp_region_call();  // where the runtime says that it was forked
+// Of the innermost code that the OpenMP runtime called on this thread, a task's or a region's: as
+// it was created or forked; 0: of none.
+uint64_t omp_code_address();
+// Of the last worksharing construct that this thread came to in its region, if no barrier was
+// since; else 0. It passes one, whose work others do.
+uint64_t omp_worksharing_address();
+void omp_pass(uint64_t address);
 
 // A construct of which nothing beside its time is known.
 void omp_begin(OmpConstruct construct, uint64_t address);
@@ -72,8 +82,8 @@ void omp_static_chunks(uint64_t iterations, uint64_t chunk);
 // Ends the innermost construct if it is a loop, static or of an unknown schedule.
 bool omp_loop_end();
 
-// All threads of the team meet; `at_end`: it is known to be the last barrier of the region. Other
-// waiting: all time in it that no task takes.
+// All threads of the team meet; `at_end`: it is the last barrier of the region. Other waiting: all
+// time in it that no task takes.
 void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end);
 void omp_barrier_end();
 // The barrier that the thread has just begun was none for it.
@@ -97,8 +107,10 @@ bool omp_in_target();
 // Of the innermost construct, if it is a taskloop or a group of tasks; else 0.
 uint64_t omp_taskloop_address();
 
-// Explicit tasks. The runtime keeps a mark for each, 0 for implicit ones.
-uint64_t omp_task_created(uint64_t address);
+// Explicit tasks. The runtime keeps a mark for each, 0 for implicit ones. `splitter`: that of the
+// task that creates this one, if it does nothing but create tasks for the runtime; it is no task of
+// the program's then. Null: it is not known to be one, as where a taskloop is open in it.
+uint64_t omp_task_created(uint64_t address, uint64_t* splitter = nullptr);
 // The thread leaves a task for another one.
 void omp_task_switch(uint64_t* prior, bool finished, uint64_t* next,
                      const OmpCosts& more = kNoOmpCosts);

@@ -40,8 +40,9 @@ enum class OmpConstruct : uint16_t {
     kTargetExitData = 29,   // also where it ends
     kTargetUpdate = 30,
     kTargetCopy = 31,  // asked for by a call, as of omp_target_memcpy
+    kTeams = 32,       // a league of teams, which one thread of each begins to execute
 };
-constexpr int kOmpConstructs = 32;
+constexpr int kOmpConstructs = 33;
 
 inline const char* omp_construct_name(uint16_t number) {
     switch (static_cast<OmpConstruct>(number)) {
@@ -107,6 +108,8 @@ inline const char* omp_construct_name(uint16_t number) {
             return "target update";
         case OmpConstruct::kTargetCopy:
             return "target copy";
+        case OmpConstruct::kTeams:
+            return "teams";
         case OmpConstruct::kNone:
             break;
     }
@@ -122,6 +125,19 @@ inline bool may_hold_itself(OmpConstruct construct) {
 inline bool is_omp_loop(uint16_t number) {
     return number >= static_cast<uint16_t>(OmpConstruct::kLoop) &&
            number <= static_cast<uint16_t>(OmpConstruct::kOtherLoop);
+}
+
+// What threads are forked for.
+inline bool is_omp_region(uint16_t number) {
+    return number == static_cast<uint16_t>(OmpConstruct::kParallel) ||
+           number == static_cast<uint16_t>(OmpConstruct::kTeams);
+}
+
+// None of these holds another one, or a barrier, of the same region.
+inline bool is_omp_worksharing(uint16_t number) {
+    return is_omp_loop(number) || number == static_cast<uint16_t>(OmpConstruct::kSections) ||
+           number == static_cast<uint16_t>(OmpConstruct::kSingle) ||
+           number == static_cast<uint16_t>(OmpConstruct::kWorkshare);
 }
 
 // Of the host's thread, for a device.

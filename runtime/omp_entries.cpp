@@ -202,4 +202,15 @@ bool close_construct(OmpStep* step, OmpConstruct construct) {
     return true;
 }
 
+void close_open_worksharing(OmpStep* step) {
+    Thread* const thread = step->thread;
+    const ProbeEntry* const region = thread->on.base + omp_level(thread)->entry;
+    for (ProbeEntry* entry = thread->on.top; entry > region; --entry) {
+        if ((entry->row & kRowOmp) == 0) continue;
+        if (!is_omp_worksharing(construct_of_row(entry->row))) continue;
+        stamp(step);
+        close_with(thread, entry, step->now, false);
+    }
+}
+
 }  // namespace dwell

@@ -18,6 +18,13 @@ inline bool is_row_of(uint64_t row, OmpConstruct construct) {
     return (row & ~kRowUnbooked & ~kRowAddress) == omp_row(construct, 0);
 }
 
+inline uint16_t construct_of_row(uint64_t row) {
+    return static_cast<uint16_t>((row & (kRowMoved - 1)) >> kRowCallShift);
+}
+inline bool is_region_row(uint64_t row) {
+    return (row & kRowOmp) != 0 && is_omp_region(construct_of_row(row));
+}
+
 inline OmpPart* omp_part(CellIndex node) { return cell_at<OmpPart>(cell_at<Node>(node)->part); }
 
 // Between begin_step() and end_step() the thread's entries may be changed; probes of signal
@@ -209,6 +216,23 @@ inline Instant goes_on_at(const OmpStep& step, uint64_t virt) {
 inline OmpLevel* omp_level(Thread* thread) {
     const uint32_t depth = thread->omp.depth;
     return depth != 0 && depth <= kOmpLevels ? &thread->omp.levels[depth - 1] : nullptr;
+}
+
+// Ends the worksharing constructs of the innermost region that are open: of one that was cancelled
+// the runtime need not tell the end. For where none can be under way.
+DWELL_COLD void close_open_worksharing(OmpStep* step);
+inline void close_unfinished(OmpStep* step) {
+    const Thread* const thread = step->thread;
+    const OmpLevel* const level = omp_level(step->thread);
+    if (level == nullptr || level->entry == 0) return;
+    if (thread->on.top > thread->on.base + level->entry) [[unlikely]]
+        close_open_worksharing(step);
+}
+inline void begin_worksharing(OmpStep* step, uint64_t address) {
+    OmpLevel* const level = omp_level(step->thread);
+    if (level == nullptr) return;
+    close_unfinished(step);
+    level->worksharing = address;
 }
 
 }  // namespace dwell

@@ -37,6 +37,7 @@ void add_chunks(const Thread* thread, const Chunks& more) {
 void omp_loop_begin(OmpConstruct construct, uint64_t address, uint64_t iterations) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return;
+    begin_worksharing(&step, address);
     const ProbeEntry* const entry = open_omp(&step, omp_row(construct, address));
     const OmpLevel* const level = omp_level(step.thread);
     const bool first = level == nullptr || level->index == 0;

@@ -16,7 +16,8 @@ namespace {
 constexpr uint32_t kTaskSites = 1 << 12;
 std::atomic<uint64_t> g_task_sites[kTaskSites];
 
-constexpr uint64_t kBegun = uint64_t{1} << 63;  // its entry is open
+constexpr uint64_t kBegun = uint64_t{1} << 63;   // its entry is open
+constexpr uint64_t kSplits = uint64_t{1} << 62;  // it creates tasks for the runtime
 constexpr int kSiteShift = 48;
 constexpr uint64_t kLowBits = (uint64_t{1} << kSiteShift) - 1;
 constexpr uint64_t kUnknownSite = kTaskSites + 1;  // there are too many
@@ -37,7 +38,7 @@ uint64_t number_of_site(uint64_t address) {
 }
 
 uint64_t row_of_task(uint64_t mark) {
-    const uint64_t number = (mark & ~kBegun) >> kSiteShift;
+    const uint64_t number = (mark & ~(kBegun | kSplits)) >> kSiteShift;
     const uint64_t address =
         number <= kTaskSites ? g_task_sites[number - 1].load(std::memory_order_relaxed) : 0;
     return omp_row(OmpConstruct::kTask, address);
@@ -105,9 +106,21 @@ void end_task(OmpStep* step, uint64_t* mark, bool finished, const OmpCosts& more
     level->team->arrivals[kLastBarrier].tell(goes_on_at(*step, end));
 }
 
+// True for the first task that a splitter creates: that one was counted as created in its place, as
+// it was counted itself when it began.
+bool takes_place_of(const Thread* thread, uint64_t* splitter) {
+    if (splitter == nullptr || (*splitter & kBegun) == 0 || (*splitter & kSplits) != 0)
+        return false;
+    const ProbeEntry* const own = thread->on.base + (*splitter & kLowBits);
+    if (own != thread->on.top || !is_row_of(own->row, OmpConstruct::kTask)) return false;
+    *splitter |= kSplits;
+    if (is_booked(own)) cell_at<Node>(own->node)->count -= 1;
+    return true;
+}
+
 }  // namespace
 
-uint64_t omp_task_created(uint64_t address) {
+uint64_t omp_task_created(uint64_t address, uint64_t* splitter) {
     OmpStep step;
     const uint64_t number = number_of_site(address);
     uint64_t now = read_tsc();
@@ -115,7 +128,8 @@ uint64_t omp_task_created(uint64_t address) {
         Thread* const thread = step.thread;
         const uint64_t row = omp_row(OmpConstruct::kTask, number != kUnknownSite ? address : 0);
         const CellIndex node = step.records ? omp_node(&step, region_entry(thread)->node, row) : 0;
-        if (node != 0) omp_part(node)->created += 1;
+        const bool counted = takes_place_of(thread, splitter);
+        if (node != 0 && !counted) omp_part(node)->created += 1;
         const OmpLevel* const level = omp_level(thread);
         if (level != nullptr && level->team != nullptr &&
             !level->team->has_tasks.load(std::memory_order_relaxed)) {

@@ -47,6 +47,13 @@ OmpTeam* take_team(Thread* thread) {
     return team;
 }
 
+OmpTeam* forked_team(const Thread* thread, CellIndex node) {
+    for (OmpTeam* team : thread->omp.teams) {
+        if (team != nullptr && team->in_use && team->node == node) return team;
+    }
+    return nullptr;
+}
+
 void fetch_other_team(const OmpTeam* team) {
     __builtin_prefetch(&g_teams[static_cast<uint32_t>(team - g_teams) ^ 1]);
 }

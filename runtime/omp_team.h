@@ -9,6 +9,7 @@
 
 #include <atomic>
 
+#include "runtime/omp_constructs.h"
 #include "runtime/shared_words.h"
 #include "runtime/state.h"
 #include "runtime/virtual_clock.h"
@@ -55,8 +56,9 @@ struct alignas(64) OmpTeam {
     CellIndex node;  // of the region, in its tree
     uint32_t size;
     Instant fork;
-    uint64_t expected;  // arrivals[kLastBarrier].left when all have left the region
-    bool in_use;        // until it is joined
+    uint64_t expected;       // arrivals[kLastBarrier].left when all have left the region
+    OmpConstruct construct;  // a region's, or a league's of teams
+    bool in_use;             // until it is joined
     std::atomic<bool> has_tasks;
     OmpArrivals arrivals[3];
 
@@ -78,6 +80,8 @@ struct alignas(64) OmpTeam {
 
 // A team for a region that `thread` forks now; null when too many are in use.
 OmpTeam* take_team(Thread* thread);
+// That of the region at `node` that `thread` forked and did not join; null: none.
+OmpTeam* forked_team(const Thread* thread, CellIndex node);
 // Its next region will come soon; or that of the thread that forked the last one of `team`.
 void fetch_next_team(const Thread* thread);
 void fetch_other_team(const OmpTeam* team);

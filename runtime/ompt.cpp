@@ -17,8 +17,12 @@
 #include "runtime/gomp.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/ompt.h"
+#include "runtime/ompt_places.h"
 #include "runtime/ompt_setting.h"
 
+using dwell::address;
+using dwell::address_in_code;
+using dwell::is_in_runtime;
 using dwell::OmpConstruct;
 
 namespace {
@@ -36,45 +40,12 @@ constexpr int kWorkLoopStatic = 10;
 constexpr int kWorkLoopDynamic = 11;
 constexpr int kWorkLoopGuided = 12;
 constexpr int kWorkLoopOther = 13;
+constexpr int kLeague = 0x40000000;
 constexpr int kDispatchLoopChunk = 3;
 constexpr int kDispatchTaskloopChunk = 4;
 constexpr int kDispatchDistributeChunk = 5;
 
-ompt_get_task_info_t g_task_info = nullptr;
 ompt_set_callback_t g_set = nullptr;
-
-// Where the code of a library lies.
-struct CodeOf {
-    uint64_t address_in_it;
-    uint64_t begin;
-    uint64_t end;
-};
-CodeOf g_runtime{};
-CodeOf g_dwell{};
-
-int match_code(dl_phdr_info* object, size_t, void* library) {
-    auto* const code = static_cast<CodeOf*>(library);
-    const uint64_t wanted = code->address_in_it;
-    for (int i = 0; i < object->dlpi_phnum; ++i) {
-        const ElfW(Phdr)& segment = object->dlpi_phdr[i];
-        const uint64_t begin = object->dlpi_addr + segment.p_vaddr;
-        if (segment.p_type != PT_LOAD || wanted - begin >= segment.p_memsz) continue;
-        code->begin = begin;
-        code->end = begin + segment.p_memsz;
-        return 1;
-    }
-    return 0;
-}
-
-void find_code(CodeOf* code, const void* address_in_it) {
-    code->address_in_it = reinterpret_cast<uint64_t>(address_in_it);
-    dl_iterate_phdr(match_code, code);
-}
-
-bool is_in(const CodeOf& code, uint64_t at) { return at - code.begin < code.end - code.begin; }
-bool is_in_runtime(uint64_t at) { return is_in(g_runtime, at); }
-
-uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 // Marks regions that the runtime forks for itself, to have threads for `target nowait`: what these
 // threads do between two of them is nobody's waiting.
@@ -82,42 +53,51 @@ char g_own_region = 0;
 bool is_own_region(const ompt_data_t* parallel) {
     return parallel != nullptr && parallel->ptr == &g_own_region;
 }
+// Others that are no regions of the program's, but what is told in them is: each team of a league
+// is one of these, which its first thread executes alone.
+char g_region_of_team = 0;
+bool is_of_program(const ompt_data_t* parallel) {
+    return !is_own_region(parallel) && (parallel == nullptr || parallel->ptr != &g_region_of_team);
+}
+// A league that is not recorded, to tell its teams from what a thread of the runtime does first.
+char g_unrecorded_league = 0;
 
 dwell::OmpTeam* team_of(const ompt_data_t* parallel) {
-    if (parallel == nullptr || is_own_region(parallel)) return nullptr;
+    if (parallel == nullptr || !is_of_program(parallel) || parallel->ptr == &g_unrecorded_league) {
+        return nullptr;
+    }
     return static_cast<dwell::OmpTeam*>(parallel->ptr);
 }
 
-uint64_t code_frame() {
-    ompt_data_t* data = nullptr;
-    ompt_data_t* parallel = nullptr;
-    ompt_frame_t* frame = nullptr;
-    int flags = 0;
-    int number = 0;
-    if (g_task_info(0, &flags, &data, &frame, &parallel, &number) != 2 || frame == nullptr) {
-        return 0;
-    }
-    return address(frame->exit_frame.ptr);
+OmpConstruct construct_of_region(int flags) {
+    return (flags & kLeague) != 0 ? OmpConstruct::kTeams : OmpConstruct::kParallel;
 }
 
-// The frame of the runtime's function that the program called, on the stack of the caller of this.
-// Runtimes that have no frame pointer there, or give another address, are found out by what it
-// holds (omp_fork).
-const dwell::Frame* caller_of(const ompt_frame_t* frame) {
-    if (frame == nullptr) return nullptr;
-    const uint64_t at = address(frame->enter_frame.ptr);
-    const uint64_t here = address(__builtin_frame_address(0));
-    constexpr uint64_t kFarthest = 1 << 16;
-    if (at <= here || at - here > kFarthest || at % sizeof(uint64_t) != 0) return nullptr;
-    return static_cast<const dwell::Frame*>(frame->enter_frame.ptr);
+// Forked in place of a return: by the runtime, it seems, but out of the code of a region or task.
+// It stands where that does, inside of the call that its address lies behind: for that no
+// instruction is too short, and a region of the same address would be the same one.
+dwell::OmpTeam* fork_at_end_of_code() {
+    return dwell::omp_fork(dwell::omp_code_address() - 1, nullptr);
 }
 
-void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parallel, unsigned, int,
-                    const void* codeptr) {
-    const dwell::Frame* caller = caller_of(frame);
+void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parallel, unsigned,
+                    int flags, const void* codeptr) {
+    const dwell::Frame* caller = dwell::caller_of(frame);
     const uint64_t code = std::exchange(dwell::t_gomp_request.region, 0);
+    const bool in_code = frame != nullptr && frame->exit_frame.ptr != nullptr;
+    const OmpConstruct construct = construct_of_region(flags);
+    if (construct == OmpConstruct::kTeams) {
+        dwell::OmpTeam* const league = dwell::omp_fork(address(codeptr), caller, construct);
+        parallel->ptr = league != nullptr ? static_cast<void*>(league) : &g_unrecorded_league;
+        return;
+    }
+    if (code == 0 && codeptr == nullptr) {
+        parallel->ptr = &g_region_of_team;
+        return;
+    }
     if (code == 0 && is_in_runtime(address(codeptr))) {
-        parallel->ptr = &g_own_region;
+        const bool at_end = in_code && dwell::omp_code_address() != 0;
+        parallel->ptr = at_end ? static_cast<void*>(fork_at_end_of_code()) : &g_own_region;
         return;
     }
     if (code == 0) {
@@ -128,8 +108,11 @@ void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parall
     parallel->ptr = dwell::omp_fork_code(code, caller, address(codeptr));
 }
 
-void parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void*) {
-    dwell::omp_join(team_of(parallel));
+// The end of a region of gcc's that one thread executes alone is told as that of the team around
+// it.
+void parallel_end(ompt_data_t* parallel, ompt_data_t*, int flags, const void* codeptr) {
+    if (is_own_region(parallel) || (!is_of_program(parallel) && codeptr == nullptr)) return;
+    dwell::omp_join(team_of(parallel), construct_of_region(flags));
 }
 
 // A region may be forked in a single construct of gcc's, which goes on behind it. Two bits for each
@@ -148,9 +131,16 @@ void resume_single() {
     t_singles_around >>= 2;
 }
 
+// An initial task is what a thread of the program's does, or the first one of a team of a league:
+// this has a region when it begins, and the other one when it ends.
+bool is_of_league(ompt_scope_endpoint_t endpoint, const ompt_data_t* parallel) {
+    if (endpoint != ompt_scope_begin) return parallel == nullptr;
+    return parallel != nullptr && parallel->ptr != nullptr;
+}
+
 void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
                    unsigned size, unsigned index, int flags) {
-    if ((flags & ompt_task_initial) != 0) return;
+    if ((flags & ompt_task_initial) != 0 && !is_of_league(endpoint, parallel)) return;
     if (endpoint == ompt_scope_begin) {
         keep_single();
         dwell::omp_implicit_begin(team_of(parallel), index, size);
@@ -197,8 +187,11 @@ uint64_t address_of_taskloop(const void* codeptr) {
     if (!is_in_runtime(at)) return at;
     const uint64_t taskloop = dwell::t_gomp_request.taskloop;
     const uint64_t around = taskloop != 0 ? taskloop : dwell::omp_taskloop_address();
-    return around != 0 ? around : at;
+    return around != 0 ? around : address_in_code(at);
 }
+
+// From where libomp creates the tasks of taskloops, as it tells with a taskloop; 0: nowhere yet.
+std::atomic<uint64_t> g_taskloop_call{0};
 
 // A static loop that has just begun on this thread. libomp tells its beginning and the first chunk
 // from one of its functions where the program computes its chunks itself, and no other chunk; but
@@ -219,6 +212,7 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
         dwell::end_gomp_single();
     }
     if (of_gcc) dwell::t_gomp.after_single = true;
+    if (kind == ompt_work_single_other) dwell::omp_pass(address_in_code(address(codeptr)));
     if (construct == OmpConstruct::kNone) return;
     if (of_gcc) dwell::t_gomp.in_single = true;
     if (endpoint == ompt_scope_end) {
@@ -231,8 +225,11 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
             if (construct == OmpConstruct::kStaticLoop) {
                 t_static_loop = {__builtin_frame_address(0), count};
             }
-            dwell::omp_loop_begin(construct, address(codeptr), count);
+            dwell::omp_loop_begin(construct, address_in_code(address(codeptr)), count);
         } else {
+            if (construct == OmpConstruct::kTaskloop && is_in_runtime(address(codeptr))) {
+                g_taskloop_call.store(address(codeptr), std::memory_order_relaxed);
+            }
             dwell::omp_begin(construct, address_of_taskloop(codeptr));
         }
     }
@@ -258,12 +255,19 @@ void dispatch(ompt_data_t*, ompt_data_t*, ompt_dispatch_t kind, ompt_data_t inst
     }
 }
 
+// The end of a group may be called in place of a return: then it stands where the group does.
+uint64_t address_of_group_end(const void* codeptr) {
+    const uint64_t at = address(codeptr);
+    const uint64_t group = is_in_runtime(at) ? dwell::omp_taskloop_address() : 0;
+    return group != 0 ? group : at;
+}
+
 // Of interest is only where a group of tasks waits: elsewhere all of the region is waiting.
 void sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
                       ompt_data_t*, const void* codeptr) {
     if (kind != ompt_sync_region_taskgroup) return;
     if (endpoint == ompt_scope_begin) {
-        dwell::omp_begin(OmpConstruct::kTaskgroupEnd, address(codeptr));
+        dwell::omp_begin(OmpConstruct::kTaskgroupEnd, address_of_group_end(codeptr));
     } else {
         dwell::omp_wait_end(OmpConstruct::kTaskgroupEnd);
     }
@@ -287,19 +291,30 @@ void gcc_barrier_begin(uint64_t at) {
                              false);
 }
 
-// `of_region`: it may be the last one, which those of gcc's programs come to in the runtime's code.
+// Before OpenMP 5.1 (libomp 14) the last barrier of a region is of no kind of its own. The first
+// thread comes to it where it forked the region, and others from nowhere. But this place may be in
+// the runtime, as that of each barrier that the program called in place of a return: then it is the
+// last one if the thread has left the code of its region.
+bool is_last(uint64_t at) {
+    if (is_in_runtime(at)) return dwell::code_frame() == 0;
+    return at == 0 || at == dwell::omp_region_call();
+}
+
+// `of_region`: it may be the last one, which is known by `at_end` or has to be found out.
 void barrier_begin(bool implicit, bool of_region, bool at_end, const void* codeptr) {
     const uint64_t behind = std::exchange(dwell::t_gomp_request.behind, 0);
     uint64_t at = behind != 0 ? behind : address(codeptr);
     if (std::exchange(dwell::t_gomp_request.barrier, false)) return gcc_barrier_begin(at);
     // Called by GOMP_single_copy_start(), which has to see what that returns.
-    if (is_in(g_dwell, at)) at = dwell::t_gomp.single_address;
+    if (dwell::is_in_dwell(at)) at = dwell::t_gomp.single_address;
     dwell::end_gomp_single();
-    if (implicit && is_in_runtime(at)) {
-        at = of_region && behind == 0 ? 0 : dwell::omp_region_address() + 1;
+    const bool last = at_end || (implicit && of_region && behind == 0 && is_last(at));
+    if (!last && dwell::is_nowhere(at)) {
+        const uint64_t before = implicit ? dwell::omp_worksharing_address() : 0;
+        at = before != 0 ? before : address_in_code(at);
     }
     dwell::omp_barrier_begin(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier, at,
-                             at_end);
+                             last);
 }
 
 void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t* parallel,
@@ -331,7 +346,7 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
             return;
         case ompt_sync_region_taskwait:
             if (begins) {
-                dwell::omp_begin(OmpConstruct::kTaskwait, address(codeptr));
+                dwell::omp_begin(OmpConstruct::kTaskwait, address_in_code(address(codeptr)));
             } else {
                 dwell::omp_wait_end(OmpConstruct::kTaskwait);
             }
@@ -339,7 +354,7 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
         case ompt_sync_region_taskgroup:
             if (begins) {
                 ask_for_waits();
-                dwell::omp_begin(OmpConstruct::kTaskgroup, address(codeptr));
+                dwell::omp_begin(OmpConstruct::kTaskgroup, address_in_code(address(codeptr)));
             } else {
                 dwell::omp_end(OmpConstruct::kTaskgroup);
             }
@@ -432,11 +447,20 @@ void nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t, const void*) {
     if (endpoint == ompt_scope_begin) dwell::omp_lock_got(OmpConstruct::kNestLock);
 }
 
+// The mark of the task that the thread executes, where that may do nothing but create a part of a
+// taskloop's tasks: so libomp deals out the work of creating many.
+uint64_t* splitter(uint64_t at) {
+    const bool of_taskloop = at != 0 && at == g_taskloop_call.load(std::memory_order_relaxed);
+    ompt_data_t* const task = of_taskloop ? dwell::current_task() : nullptr;
+    return task != nullptr ? &task->value : nullptr;
+}
+
 void task_create(ompt_data_t*, const ompt_frame_t*, ompt_data_t* task, int flags, int,
                  const void* codeptr) {
     const uint64_t code = std::exchange(dwell::t_gomp_request.task, 0);
     if ((flags & ompt_task_explicit) == 0) return;
-    task->value = dwell::omp_task_created(code != 0 ? code : address_of_taskloop(codeptr));
+    const uint64_t at = code != 0 ? code : address_of_taskloop(codeptr);
+    task->value = dwell::omp_task_created(at, splitter(address(codeptr)));
 }
 
 void task_schedule(ompt_data_t* prior, ompt_task_status_t status, ompt_data_t* next) {
@@ -504,15 +528,12 @@ void thread_end(ompt_data_t*) {
 
 int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
     g_set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
-    g_task_info = reinterpret_cast<ompt_get_task_info_t>(lookup("ompt_get_task_info"));
     if (g_set == nullptr || !dwell::start_omp()) return 0;  // OMPT stays off
     if (dwell::g_process.options.omp == dwell::OmpMode::kExchanged) {
         __atomic_fetch_or(&dwell::g_process.header->flags, uint32_t{dwell::kFileExchanged},
                           __ATOMIC_RELAXED);
     }
-    find_code(&g_runtime, reinterpret_cast<const void*>(lookup));
-    find_code(&g_dwell, reinterpret_cast<const void*>(initialize));
-    if (g_task_info != nullptr) dwell::g_omp_code_frame = code_frame;
+    dwell::find_places(lookup);
     const auto on = [](ompt_callbacks_t event, auto* callback) {
         return g_set(event, reinterpret_cast<ompt_callback_t>(callback));
     };
@@ -559,11 +580,11 @@ namespace dwell {
 
 uint32_t ompt_obstacle() {
     if (g_set != nullptr || dl_iterate_phdr(match_libomp, nullptr) == 0) return 0;
-    find_code(&g_dwell, reinterpret_cast<const void*>(initialize));
+    find_own_code();
     uint32_t obstacle = 0;
     if (ompt_switched_off() != nullptr) {
         obstacle = kFileOmptOff;
-    } else if (!is_in(g_dwell, address(dlsym(RTLD_DEFAULT, "ompt_start_tool")))) {
+    } else if (!is_in_dwell(address(dlsym(RTLD_DEFAULT, "ompt_start_tool")))) {
         obstacle = kFileOtherTool;
     }
     return obstacle != 0 && may_observe_omp() ? obstacle : 0;

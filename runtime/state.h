@@ -183,14 +183,15 @@ struct OmpTeam;
 constexpr int kOmpLevels = 8;  // regions in regions, beyond which only the clock is kept
 constexpr int kOmpTeams = 8;   // of a thread that forks; each is free when all have left its region
 struct OmpLevel {
-    OmpTeam* team;       // null: of a region that is not recorded
-    uint32_t index;      // of the thread in it
-    uint32_t size;       // threads in it
-    uint32_t entry;      // the region's on the stack of open entries; 0: none
-    uint32_t passed;     // barriers that the thread came to, but the region's last one
-    uint32_t slot;       // where it told the team that it came to the one it stands at
-    bool at_last;        // it stands at the region's last one
-    uint64_t came_real;  // when it came to it: real ticks without pauses
+    OmpTeam* team;         // null: of a region that is not recorded
+    uint32_t index;        // of the thread in it
+    uint32_t size;         // threads in it
+    uint32_t entry;        // the region's on the stack of open entries; 0: none
+    uint32_t passed;       // barriers that the thread came to, but the region's last one
+    uint32_t slot;         // where it told the team that it came to the one it stands at
+    bool at_last;          // it stands at the region's last one
+    uint64_t worksharing;  // place of the last worksharing construct since the last barrier, or 0
+    uint64_t came_real;    // when it came to it: real ticks without pauses
     uint64_t came_virtual;
 };
 struct OmpThread {

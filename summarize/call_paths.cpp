@@ -47,6 +47,11 @@ bool is_outlined(const SourceFrame& frame) {
     return has_such_name(frame.symbol) || has_such_name(frame.function);
 }
 
+bool is_same_place(const SourceFrame& one, const SourceFrame& other) {
+    return one.line != 0 && one.line == other.line && one.file == other.file &&
+           one.symbol == other.symbol;
+}
+
 const SourceFrame kNoFrame;
 
 bool is_start_symbol(std::string_view symbol) {
@@ -308,14 +313,17 @@ void CallPaths::pass_openmp(const Frame* first, const Frame* end, Position* at,
                             std::vector<Step>* steps) {
     const MergedNode& node = merged_.nodes[first->node];
     const Frame& innermost = end[-1];
-    const bool forks = node.call == static_cast<uint16_t>(OmpConstruct::kParallel);
+    const bool forks = is_omp_region(node.call);
     const bool entered = at->procedure != nullptr
                              ? is_same_procedure(*at->procedure, *first->source)
                              : at->outlined && is_outlined(*first->source);
     const bool has_place = innermost.address != nullptr;
     const Frame* const outermost = entered ? behind_outlined(first, end) : first;
     const bool called = !entered && is_outlined(*first->source);  // the procedure is known
-    for (const Frame* frame = outermost; !called && forks && has_place && frame != end; ++frame) {
+    // Of a region that is forked in place of a return no more is known than of what is around it.
+    const bool known = called || (at->construct != nullptr && has_place &&
+                                  is_same_place(*at->construct, *innermost.source));
+    for (const Frame* frame = outermost; !known && forks && has_place && frame != end; ++frame) {
         Step step;
         step.depth = depths_[frame->node];
         step.inlined = frame->source->inlined;
@@ -347,6 +355,7 @@ void CallPaths::pass_openmp(const Frame* first, const Frame* end, Position* at,
     steps->push_back(step);
     *at = Position();
     at->outlined = true;
+    at->construct = has_place ? innermost.source : nullptr;
 }
 
 // By the linker's name; where the debug information gives another one (constructors, copies made

@@ -102,6 +102,7 @@ class CallPaths {
         const ProbeSite* procedure = nullptr;  // probed, and nothing was called from it since
         const ProbeSite* innermost = nullptr;  // it, or the innermost probed loop in it
         bool outlined = false;  // in a construct of OpenMP, whose code compilers put elsewhere
+        const SourceFrame* construct = nullptr;  // and where that stands, if it is known
     };
 
     void add_frames(uint32_t node, std::vector<Frame>* frames);

@@ -73,13 +73,13 @@ TEST_F(OpenMp, TakesOverTheIntrusionOfTheThreadItWaitsFor) {
     const uint64_t before = t_thread->slow_ticks;
     const uint64_t came = now_ticks();
     uint64_t lost = 0;
-    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(4), false);
+    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(4), true);
     second([&lost] {
         const uint64_t start = now_ticks();
         spin(kLong);
         lost = now_ticks() - start;
         t_thread->slow_ticks += lost;  // as slow work of its own
-        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
     });
     const uint64_t all = now_ticks() - came;
     omp_barrier_end();
@@ -105,11 +105,11 @@ TEST_F(OpenMp, LosesIntrusionThatHidInWaiting) {
         spin(kLong);
         omp_barrier_begin(OmpConstruct::kBarrier, place(6), false);
         omp_barrier_end();
-        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
     });
     omp_barrier_end();
     EXPECT_LT(t_thread->slow_ticks - before, kLong / 2);
-    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(5), false);
+    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(5), true);
     omp_barrier_end();
     omp_implicit_end();
     omp_join(team);
@@ -128,7 +128,7 @@ TEST_F(OpenMp, TeamsAreUsedAgain) {
         omp_implicit_begin(team, 0, 2);
         second([&] {
             begin_as_second(team);
-            omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
+            omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
         });
         omp_implicit_end();
         omp_join(team);
@@ -268,9 +268,9 @@ TEST_F(OpenMp, RegionLastsAsLongAsTasksInItsLastBarrier) {
     task = omp_task_created(place(22));
     second([&] {
         omp_implicit_begin(team, 1, 2);
-        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
     });
-    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(21), false);
+    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(21), true);
     second([&] {
         omp_task_switch(&implicit, false, &task);
         spin(kLong);

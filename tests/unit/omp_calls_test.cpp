@@ -124,8 +124,8 @@ TEST_F(OpenMpCalls, WaitingThatHidIntrusionLiesBetweenCalls) {
     spin(kLong);
     t_thread->slow_ticks += now_ticks() - start;
     call_from(80);
-    second([] { omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false); });
-    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(4), false);
+    second([] { omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true); });
+    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(4), true);
     omp_barrier_end();
     omp_implicit_end();
     omp_join(team);

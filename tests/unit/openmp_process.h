@@ -87,10 +87,10 @@ class OpenMp : public ObservedProcess {
         second([&] {
             begin_as_second(team);
             second_works();
-            omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, false);
+            omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
         });
         first_works();
-        omp_barrier_begin(OmpConstruct::kImplicitBarrier, address, false);
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, address, true);
         omp_barrier_end();
         omp_implicit_end();
         omp_join(team);

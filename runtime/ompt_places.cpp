@@ -1,0 +1,94 @@
+// See ompt_places.h.
+#include "runtime/ompt_places.h"
+
+#include <link.h>
+
+#include "runtime/omp_adapter.h"
+
+namespace dwell {
+
+namespace {
+
+ompt_get_task_info_t g_task_info = nullptr;
+
+// Where the code of a library lies.
+struct CodeOf {
+    uint64_t address_in_it;
+    uint64_t begin;
+    uint64_t end;
+};
+CodeOf g_runtime{};
+CodeOf g_dwell{};
+
+int match_code(dl_phdr_info* object, size_t, void* library) {
+    auto* const code = static_cast<CodeOf*>(library);
+    const uint64_t wanted = code->address_in_it;
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+        const uint64_t begin = object->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type != PT_LOAD || wanted - begin >= segment.p_memsz) continue;
+        code->begin = begin;
+        code->end = begin + segment.p_memsz;
+        return 1;
+    }
+    return 0;
+}
+
+void find_code(CodeOf* code, const void* address_in_it) {
+    code->address_in_it = address(address_in_it);
+    dl_iterate_phdr(match_code, code);
+}
+
+bool is_in(const CodeOf& code, uint64_t at) { return at - code.begin < code.end - code.begin; }
+
+struct TaskInfo {
+    ompt_data_t* data;
+    ompt_frame_t* frame;
+};
+bool find_task(TaskInfo* info) {
+    ompt_data_t* parallel = nullptr;
+    int flags = 0;
+    int number = 0;
+    if (g_task_info == nullptr) return false;
+    return g_task_info(0, &flags, &info->data, &info->frame, &parallel, &number) == 2;
+}
+
+}  // namespace
+
+void find_places(ompt_function_lookup_t lookup) {
+    g_task_info = reinterpret_cast<ompt_get_task_info_t>(lookup("ompt_get_task_info"));
+    find_code(&g_runtime, reinterpret_cast<const void*>(lookup));
+    find_own_code();
+    if (g_task_info != nullptr) g_omp_code_frame = code_frame;
+}
+
+void find_own_code() { find_code(&g_dwell, reinterpret_cast<const void*>(find_places)); }
+
+bool is_in_runtime(uint64_t at) { return is_in(g_runtime, at); }
+bool is_in_dwell(uint64_t at) { return is_in(g_dwell, at); }
+
+uint64_t address_in_code(uint64_t at) {
+    const uint64_t around = is_nowhere(at) ? omp_code_address() : 0;
+    return around != 0 ? around : at;
+}
+
+uint64_t code_frame() {
+    TaskInfo task{};
+    return find_task(&task) && task.frame != nullptr ? address(task.frame->exit_frame.ptr) : 0;
+}
+
+ompt_data_t* current_task() {
+    TaskInfo task{};
+    return find_task(&task) ? task.data : nullptr;
+}
+
+const Frame* caller_of(const ompt_frame_t* frame) {
+    if (frame == nullptr) return nullptr;
+    const uint64_t at = address(frame->enter_frame.ptr);
+    const uint64_t here = address(__builtin_frame_address(0));
+    constexpr uint64_t kFarthest = 1 << 16;
+    if (at <= here || at - here > kFarthest || at % sizeof(uint64_t) != 0) return nullptr;
+    return static_cast<const Frame*>(frame->enter_frame.ptr);
+}
+
+}  // namespace dwell

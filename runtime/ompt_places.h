@@ -1,0 +1,41 @@
+// Where in the program a construct stands of which the OpenMP runtime tells, for ompt.cpp: what it
+// gives is the address to which its function returns. That lies in the runtime's own code where the
+// program called the function in place of a return (compilers do so where it is the last thing that
+// the code of a region or task does), as for constructs of the runtime's own.
+#ifndef DWELL_RUNTIME_OMPT_PLACES_H_
+#define DWELL_RUNTIME_OMPT_PLACES_H_
+
+#include <omp-tools.h>
+#include <stdint.h>
+
+#include "runtime/callpath.h"
+
+namespace dwell {
+
+// Before the others of this file are called, when the runtime starts; find_own_code() alone for
+// is_in_dwell().
+void find_places(ompt_function_lookup_t lookup);
+void find_own_code();
+
+inline uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+bool is_in_runtime(uint64_t at);
+bool is_in_dwell(uint64_t at);
+// No place of the program's.
+inline bool is_nowhere(uint64_t at) { return at == 0 || is_in_runtime(at); }
+// `at`, or where that is none of the program's the place of the task or region whose code it is.
+uint64_t address_in_code(uint64_t at);
+
+// Where the code begins that the runtime called for the task that this thread executes; 0 where it
+// has left that code, or not come to it.
+uint64_t code_frame();
+// What is kept with that task; null where that is not known.
+ompt_data_t* current_task();
+
+// The frame of the runtime's function that the program called, on the stack of the caller of this.
+// Runtimes that have no frame pointer there, or give another address, are found out by what it
+// holds (omp_fork).
+const Frame* caller_of(const ompt_frame_t* frame);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_OMPT_PLACES_H_

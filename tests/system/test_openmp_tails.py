@@ -1,0 +1,154 @@
+"""Constructs that compilers call in place of a return, at -O2, and others whose end or place libomp
+does not tell. The right answers stand in programs/openmp_tails.c; built by clang and by gcc, the
+counts are the same."""
+
+import os
+from collections import Counter
+
+from harness import (DWELL, Profile, case, check, check_equal, execute, main, program, scratch,
+                     skip_unless, source)
+from test_openmp import by_thread, check_parts, node_at, nodes_at
+from test_openmp_exchange import EXCHANGE, skip_without_libomp
+
+NEWER = os.environ.get("SYSTEST_NEWER_LIBOMP", "")
+FILE = source("programs/openmp_tails.c")
+# (regions, threads in them) of each parallel construct, 2 threads if nothing else is said.
+REGIONS = {"singles": (10, 20), "barriers": (3, 6), "taskwaits": (3, 6), "groups": (3, 6),
+           "tasks": (3, 6), "outer": (2, 4), "inner": (4, 8), "around": (3, 6), "alone": (6, 6),
+           "deal": (1, 2), "cancelled": (1, 2), "given_up": (1, 2), "after": (2, 4)}
+# Those that both compilers have a call for.
+COUNTS = {"single": 10 + 1, "task": 3 * 2 * 3 + 50, "taskwait": 3 * 2,
+          "barrier": 3 * 2 + 3 * 2 + 2}
+
+
+def run(build, *arguments, options=(), env=None, cancels=True):
+    """The profile, where nothing but idle time lies outside of main, and everything has a line."""
+    done = execute([DWELL, "run", "-o", scratch("out"), *options, program(build), *arguments],
+                   env={"OMP_CANCELLATION": "true" if cancels else "false", **(env or {})})
+    check_equal((done.code, done.stdout), (0, ""), "program" + done.describe())
+    profile = Profile(scratch("out"), done)
+    profile.check_conservation()
+    check_parts(profile)
+    at_root = [n["name"] for n in profile.nodes if n["kind"] != "program" and n["parent"] == 0]
+    check_equal(sorted(set(at_root) - {"idle"}), ["main"], "what lies at the root")
+    lost = [n["name"] for n in profile.nodes
+            if n["kind"] == "omp" and n["name"] != "idle" and not n["line"]]
+    check_equal(lost, [], "constructs without a line")
+    return profile
+
+
+def check_counts(profile):
+    """The sums over all lines, and that what comes after a cancelled loop is not in it."""
+    totals = Counter()
+    for node in profile.nodes:
+        if node["kind"] == "omp":
+            totals[node["name"]] += node["count"]
+            totals[node["name"] + " created"] += node.get("created", 0)
+    want = dict(COUNTS)
+    want["parallel created"] = sum(regions for regions, _ in REGIONS.values())
+    want["parallel"] = sum(threads for _, threads in REGIONS.values())
+    want["task created"] = want["task"]
+    check_equal({key: totals[key] for key in want}, want, "counts")
+    around = [profile.nodes[node["parent"]]["name"] for node in profile.nodes
+              if node["name"] in ("parallel", "barrier", "implicit barrier")]
+    check("for" not in " ".join(around), f"what regions and barriers lie in: {set(around)}")
+    inner = [(profile.nodes[node["parent"]]["name"], node["created"], node["count"])
+             for node in profile.nodes if node["name"] == "parallel" and
+             profile.nodes[node["parent"]]["name"] == "parallel"]
+    check_equal(sorted(inner), [("parallel", 4, 8), ("parallel", 6, 6)], "regions in regions")
+
+
+def check_places(profile):
+    """What clang's program calls in place of a return stands at the construct before it, if a barrier
+    follows that, or at the region; the region's own barrier at the region."""
+    for marker in ("singles", "barriers", "taskwaits", "groups", "tasks", "cancelled", "after"):
+        found = nodes_at(profile, "parallel", marker, FILE)
+        check_equal([(n["created"], n["count"]) for _, n in found], [REGIONS[marker]],
+                    f"regions at @{marker}")
+        last = nodes_at(profile, "implicit barrier", marker, FILE)
+        check_equal([(n["count"], n["parent"]) for _, n in last],
+                    [(REGIONS[marker][1], found[0][0])], f"barriers of the regions at @{marker}")
+    want = {("implicit barrier", "single"): 20, ("single", "single"): 10,
+            ("barrier", "barriers"): 6, ("taskwait", "taskwaits"): 6, ("taskgroup", "group"): 6,
+            ("end of taskgroup", "group"): 6, ("task", "tasks"): 6, ("task", "task"): 6,
+            ("task", "group_task"): 6, ("barrier", "behind"): 2, ("task", "taskloop"): 50,
+            ("implicit barrier", "dynamic"): 2}
+    got = {key: sum(n["count"] for _, n in nodes_at(profile, *key, FILE)) for key in want}
+    check_equal(got, want, "counts by line")
+    loops = nodes_at(profile, "for", "dynamic", FILE) + nodes_at(profile, "for dynamic", "dynamic",
+                                                                 FILE)
+    check_equal([n["count"] for _, n in loops], [2], "the cancelled loop")
+    outer = [n for _, n in nodes_at(profile, "parallel", "outer", FILE)]
+    check_equal(sorted((n["created"], n["count"]) for n in outer), [(2, 4), (4, 8)],
+                "the regions that end in a region, and those")
+
+
+def check_teams(profile, by_line):
+    """2 leagues of 2 teams, whose regions lie in them; who waits for the other team does not work."""
+    leagues = nodes_at(profile, "teams")
+    check_equal([(n["created"], n["count"]) for _, n in leagues], [(2, 4)], "leagues and teams")
+    index, league = leagues[0]
+    if by_line:
+        check_equal(index, node_at(profile, "teams", "teams", FILE)[0], "its line")
+    inner = [(n["created"], n["count"], n["parent"]) for _, n in nodes_at(profile, "parallel")]
+    check_equal(inner, [(4, 4, index)], "regions of the teams")
+    barriers = [(k, n) for k, n in nodes_at(profile, "implicit barrier") if n["parent"] == index]
+    check_equal([n["count"] for _, n in barriers], [4], "the end of the leagues")
+    wait = by_thread(profile, barriers[0][0], "omp_wait_ns")
+    check(max(wait.values()) > 60e6, f"threads wait {wait} ns for the slower team, of 80 ms")
+    check(league["omp_wait_ns"] < 0.8 * league["time_ns"], "work of the teams is no waiting")
+
+
+@case
+def libomp():
+    profile = run("openmp_tails")
+    check_counts(profile)
+    check_places(profile)
+
+
+@case
+def libomp_without_cancellation():
+    """The same, but that the loop runs to its end, and no region is given up."""
+    profile = run("openmp_tails", cancels=False)
+    check_counts(profile)
+    check_places(profile)
+
+
+@case
+def newer_libomp():
+    skip_unless(os.path.exists(os.path.join(NEWER, "libomp.so.5")), "libomp 19 is not there")
+    env = {"LD_LIBRARY_PATH": NEWER}
+    profile = run("openmp_tails", env=env)
+    check_counts(profile)
+    check_places(profile)
+    _, tasks = node_at(profile, "task", "taskloop", FILE)
+    check_equal((tasks["iterations"], tasks["chunks"]), (500, 50), "iterations of the tasks")
+    check_teams(run("openmp_tails", "teams", env=env), True)
+
+
+@case
+def teams():
+    check_teams(run("openmp_tails", "teams"), True)
+
+
+@case
+def libgomp():
+    """The counts of gcc's program are those of clang's."""
+    check_counts(run("openmp_gcc_tails"))
+
+
+@case
+def exchanged():
+    """On libomp, too; a league has no line of its own there, but its call has."""
+    skip_without_libomp()
+    check_counts(run("openmp_gcc_tails", options=EXCHANGE))
+    done = execute([DWELL, "run", "-o", scratch("teams"), *EXCHANGE, program("openmp_gcc_tails"),
+                    "teams"])
+    profile = Profile(scratch("teams"), done)
+    profile.check_conservation()
+    check_parts(profile)
+    check_teams(profile, False)
+
+
+if __name__ == "__main__":
+    main()
