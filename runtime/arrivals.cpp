@@ -8,6 +8,7 @@ namespace dwell {
 namespace {
 
 constexpr uint64_t kArrivalKey = 0x61727269;
+constexpr uint64_t kMostStayed = 8;  // this part of the time somebody waited
 constexpr uint32_t kLinesOfPage = kExchangePage / sizeof(ArrivalLine);
 
 }  // namespace
@@ -42,14 +43,17 @@ bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answ
         if ((version & 1) != 0 || version != __atomic_load_n(&line->version, __ATOMIC_RELAXED)) {
             continue;
         }
+        bool found = false;
         for (const Arrival& arrival : copies) {
-            if (arrival.away > since || arrival.came.real <= since || arrival.came.real >= until) {
-                continue;
-            }
+            const uint64_t came_at = arrival.came.real;
+            if (came_at <= since || came_at >= until || (found && came_at > came->real)) continue;
+            // Neighbours leave a barrier one after the other.
+            const uint64_t stayed = arrival.away > since ? arrival.away - since : 0;
+            if ((came_at - since) / kMostStayed < stayed) continue;
             *came = arrival.came;
-            return true;
+            found = true;
         }
-        return false;
+        return found;
     }
     return false;
 }

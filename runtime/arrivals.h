@@ -45,7 +45,7 @@ inline Moment moment_of_answer(const Answer& answer) {
 
 struct Arrival {
     Answer came;
-    uint64_t away;  // real ticks since when it had been in no call of MPI
+    uint64_t away;  // real ticks since when it had been in no call in which MPI makes progress
 };
 
 constexpr uint32_t kArrivals = 2;
@@ -73,9 +73,10 @@ inline bool is_last_arrival(const ArrivalLine& line, uint64_t real) {
 void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent);
 
 // The arrival that ended the time in which the rank was in no call of MPI, when somebody began at
-// the real time `since`, in ticks, to wait for it, until `until`. False, and `came` as it was: when
-// it was in one, when it came later, when kArrivals others have come since, or while the line is
-// being written. Any thread of the node; without waiting.
+// the real time `since`, in ticks, to wait for it, until `until`: it may have stayed in its last
+// call for an eighth of the time until it came. False, and `came` as it was: when it was in one, when
+// it came later, when kArrivals others have come since, or while the line is being written. Any
+// thread of the node; without waiting.
 bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answer* came);
 
 }  // namespace dwell

@@ -15,6 +15,16 @@ constexpr uint64_t kMostUsual_ns = 4000;
 DWELL_CALL_DATA uint64_t g_most_usual_ticks = 0;
 DWELL_CALL_DATA ArrivalLine* g_own_arrivals = nullptr;  // null: no exchange, or no room
 
+// Since when the thread has been in no call in which MPI makes progress: real ticks.
+uint64_t away_since(const Thread* thread) {
+    const bool goes_on = thread->away_call + 1 == thread->calls;
+    return goes_on ? thread->away_ticks : thread->last_ticks;
+}
+
+bool comes_late(const Call* call) {
+    return call->start_ticks - away_since(call->thread) > g_noticed_ticks;
+}
+
 }  // namespace
 
 void open_late_receivers(uint64_t ticks_per_second) {
@@ -30,22 +40,37 @@ bool is_meeting(const Channel* channel, SendMode mode, uint64_t bytes) {
     return mode == kSynchronousSend || (mode == kStandardSend && bytes > limit);
 }
 
+bool is_meeting(const Channel* channel, const Request& request) {
+    const bool left = request.persistent && request.mode == kStandardSend && request.bytes != 0;
+    return (left && channel->far == nullptr) || is_meeting(channel, request.mode, request.bytes);
+}
+
 bool asks_in_entry(SendMode mode, uint64_t bytes) {
     return mode == kSynchronousSend || bytes > g_eager_limits.node;
 }
 
 void say_arrival(Call* call) {
     if (g_own_arrivals == nullptr || is_last_arrival(*g_own_arrivals, call->start_ticks)) return;
-    if (call->start_ticks - call->thread->last_ticks > g_noticed_ticks) [[unlikely]]
+    if (comes_late(call)) [[unlikely]]
         begin_round(call, &call->thread->blame.arrivals_told);
-    write_arrival(g_own_arrivals, {answer_of_moment(moment_of(call)), call->thread->last_ticks},
+    const Moment came = moment_of(call);
+    write_arrival(g_own_arrivals, {answer_of_moment(came), away_since(call->thread)},
                   g_process.concurrent);
     begin_work(call, now_ticks());
 }
 
 void say_late_arrival(Call* call) {
-    if (call->start_ticks - call->thread->last_ticks > g_noticed_ticks) [[unlikely]]
-        say_arrival(call);
+    if (g_own_arrivals == nullptr || !comes_late(call)) [[likely]]
+        return;
+    stamp_virtual(call);  // while it polled it was not away
+    if (comes_late(call)) say_arrival(call);
+}
+
+void stay_away(Call* call) {
+    Thread* thread = call->thread;
+    if (stays_away(call)) return;
+    thread->away_ticks = away_since(thread);
+    thread->away_call = thread->calls;
 }
 
 // No answer: the receiver was there before.

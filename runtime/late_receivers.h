@@ -22,6 +22,8 @@ void open_late_receivers(uint64_t ticks_per_second);
 // Whether the send of so many bytes may wait for its receiver: it is an asked or a kept one, or one
 // to another host that asks in a letter. `bytes` UINT64_MAX: it is not known how many, and it may.
 bool is_meeting(const Channel* channel, SendMode mode, uint64_t bytes);
+// The same of a request's send. A persistent one is never copied ahead, unless it is empty.
+bool is_meeting(const Channel* channel, const Request& request);
 // Of those to ranks of the node: an asked send, or else a kept one.
 bool asks_in_entry(SendMode mode, uint64_t bytes);
 

@@ -279,14 +279,18 @@ def telling_lines(function):
                       f"{count}, {send_mode(function)});")
         if get("class") == "send":
             after.append("untell(told);")
-    # A receive lets MPI move on what is sent, and so do those that only start one.
+    # A receive lets MPI move on what is sent; those that only start one, or a send, do not.
+    waits = "false" if get("start") else "true"
+    if get("start") == "send":
+        before.append("stay_away(call);")
     if function.name in ("Recv", "Irecv", "Sendrecv", "Sendrecv_replace"):
         tag = "recvtag" if function.has("recvtag") else "tag"
-        before.append(f"meet_senders(call, source, {tag}, comm);")
+        before.append(f"meet_senders(call, source, {tag}, comm, {waits});")
     if function.name in ("Probe", "Mprobe"):
         before.append("say_late_arrival(call);")
     if get("message") and get("class") == "receive":
-        before.append("meet_senders(call, MPI_ANY_SOURCE, MPI_ANY_TAG, message_comm);")
+        before.append("meet_senders(call, MPI_ANY_SOURCE, MPI_ANY_TAG, message_comm, "
+                      f"{waits});")
     return before, after
 
 
@@ -378,7 +382,8 @@ def probe_lines(function, arguments):
             f"    if (!untimed && !enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
             *passed_lines(function, None), "    }",
             *(status_lines() if function.get("peer") == "status" else []),
-            "    if (!untimed) start(call);",
+            "    if (!untimed) {", "        start(call);", "        say_late_arrival(call);",
+            "    }",
             *(["    const int from = untimed ? source : source_for(call, source, tag, comm, true);",
                "    const int result = "
                f"from == kNoSource ? found_none({flag}) : next({arguments});"]

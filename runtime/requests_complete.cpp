@@ -474,6 +474,7 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
+    say_late_arrival(call);
     Delivery delivery = Delivery::kNone;
     if (holds_receives()) [[unlikely]]
         delivery = deliver_to(call, request != nullptr ? *request : g_mpi.request_null, false);
@@ -496,6 +497,7 @@ int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Re
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
     start(call);
+    say_late_arrival(call);
     const int result = next(count, requests, flag, used);
     const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
     stop(call);
@@ -509,6 +511,7 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
+    say_late_arrival(call);
     int result = MPI_SUCCESS;
     const Picked picked = pick(call, several, Pick::kOne, false);
     if (picked.known && picked.count == 0) [[unlikely]] {
@@ -538,6 +541,7 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
     MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
     if (several.count() == 0) used = statuses;
     start(call);
+    say_late_arrival(call);
     int result = MPI_SUCCESS;
     const Picked picked = pick(call, several, Pick::kSome, false);
     if (picked.known && picked.count == 0) [[unlikely]] {

@@ -275,6 +275,10 @@ struct alignas(64) Thread {
     // which it may be less than nothing.
     uint64_t booked_ticks;
     Blame blame;
+    // Of the calls before in which MPI makes no progress, one after the other: the number of the
+    // last one, and the real ticks since when the thread has been in no other (late_receivers.h).
+    uint32_t away_call;
+    uint64_t away_ticks;
     uint64_t probe_lost_ticks;  // by probes since control looked last, beside its countdown's pairs
     uint64_t control_ticks;     // real ticks when it did
     uint64_t resets;            // of the live page, as last seen; likewise the next two

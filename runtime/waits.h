@@ -203,15 +203,20 @@ inline void untell(const Told& told) {
     if (told.channel != nullptr) withdraw(told.channel, told.announced);
 }
 
-// A receive is about to wait: senders that wait for it learn when it came. After start().
-void meet(Call* call, int source, int tag, MPI_Comm comm);
-inline void meet_senders(Call* call, int source, int tag, MPI_Comm comm) {
-    if (waits_are_open() && source != MPI_PROC_NULL) meet(call, source, tag, comm);
+// A receive is about to wait, or is only started: senders that wait for it learn when it came.
+// After start().
+void meet(Call* call, int source, int tag, MPI_Comm comm, bool waits);
+inline void meet_senders(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
+    if (waits_are_open() && source != MPI_PROC_NULL) meet(call, source, tag, comm, waits);
 }
 
 // Before another call in which MPI makes progress: what senders left to it is taken then. After
 // start().
 void say_late_arrival(Call* call);
+// In this call MPI makes no progress: for those whose messages lie there the rank is still away.
+// After start().
+void stay_away(Call* call);
+inline bool stays_away(const Call* call) { return call->thread->away_call == call->thread->calls; }
 
 // The call is complete: sets its virtual duration. True when all that it may have waited for is
 // known; where not, its blocking is estimated from its duration. `blocked`, what that duration

@@ -223,12 +223,21 @@ Told tell(Call* call, int dest, int tag, MPI_Comm comm, MPI_Datatype type, int c
     const Way way = look_up(call, comm, dest);
     if (way.channel == nullptr) return {};
     const uint64_t bytes = known_bytes(call->thread, type, count);
-    return {say(call, way, tag, mode, bytes),    way.channel, way.peer, way.comm, bytes, mode,
-            is_meeting(way.channel, mode, bytes)};
+    const bool meets = is_meeting(way.channel, mode, bytes);
+    if (!meets) {
+        stay_away(call);
+    } else if (!stays_away(call)) {
+        say_late_arrival(call);  // it waits, and takes what others sent meanwhile
+    }
+    return {say(call, way, tag, mode, bytes), way.channel, way.peer, way.comm, bytes, mode, meets};
 }
 
-void meet(Call* call, int source, int tag, MPI_Comm comm) {
-    say_arrival(call);
+void meet(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
+    if (waits) {
+        say_arrival(call);
+    } else {
+        stay_away(call);
+    }
     if (source < 0) {
         if (g_process.preserve_order) {
             say_waiting(call);
@@ -388,6 +397,7 @@ Channel* channel_to_start(Thread* thread, const FoundRequest& found) {
 }  // namespace
 
 void tell_start(Call* call, int count, const MPI_Request* requests) {
+    stay_away(call);
     if (requests == nullptr) return;  // MPI refuses it
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
@@ -423,11 +433,14 @@ void untell_start(Call* call, int count, const MPI_Request* requests) {
 }
 
 void meet_request(Call* call, const Request& request) {
-    if (request.kind != kReceiveRequest) say_late_arrival(call);
-    if (request.kind != kReceiveRequest || request.ticket == 0 || request.peer == kNoPeer) return;
+    if (request.kind != kReceiveRequest) {
+        say_late_arrival(call);
+        return;
+    }
+    say_arrival(call);
+    if (request.ticket == 0 || request.peer == kNoPeer) return;
     Channel* channel = channel_with(call->thread, request.peer);
     if (channel == nullptr) return;
-    say_arrival(call);
     if (channel->far == nullptr) call->ahead = next_entry(channel);
     answer_waiting(call, {channel, request.peer, request.comm}, request.tag, request.ticket);
 }
@@ -436,6 +449,7 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
                     const MPI_Status* status) {
     if (request.kind == kSendRequest) {
         if (request.entry != nullptr && request.peer != kNoPeer) {
+            if (!is_meeting(g_channels[request.peer], request)) return;
             if (asks_in_entry(request.mode, request.bytes)) {
                 add_asked(waiting, {request.entry, request.number}, request.peer);
             } else {

@@ -74,6 +74,47 @@ def check_known_waits():
 
 
 @case
+def late_starts():
+    """A sender waits for a receive that is a request: by MPI_Start, by a wait or a test for one that
+    was started before, with messages that MPI would not let wait were they not persistent, and
+    while its receiver is still leaving the barrier before (sum over 100 calls, as above)."""
+    repeated(check_late_starts)
+
+
+def check_late_starts():
+    told = scratch("told")
+    profile = profiled([program("late_starts"), told], 2)
+    ranks = [stamps(f"{told}.{rank}") for rank in (0, 1)]
+    for name, call in {"init_64": "MPI_Wait", "send": "MPI_Send", "at_once": "MPI_Send",
+                       "tested": "MPI_Send", "init_4000": "MPI_Wait"}.items():
+        left = ranks[0].get(f"{name}_left", ranks[1][name])
+        waited = sum(max(0.0, min(late, end) - early)
+                     for early, late, end in zip(ranks[0][name], ranks[1][name], left))
+        node = profile.at(source("programs/late_starts.c"), name, call)
+        check_equal(node.count, TIMES, f"calls at @{name}")
+        sync_ns = node.raw["sync_ns"]
+        check_near(sync_ns / 1e9, waited, 0.02, ALLOWED_S * TIMES, f"seconds waited at @{name}")
+        check_equal(node.raw.get("late_receiver_ns", 0), sync_ns, f"late receiver at @{name}")
+
+
+@case
+def late_starts_in_a_ring():
+    """Persistent halos of 64 bytes: who sends to the late rank waits for it as long as who receives
+    from it."""
+    repeated(check_ring_of_starts)
+
+
+def check_ring_of_starts():
+    told = scratch("told")
+    profile = profiled([program("late_starts"), told], 3)
+    early, late, other = (stamps(f"{told}.{rank}")["ring"] for rank in range(3))
+    node = profile.at(source("programs/late_starts.c"), "ring", "MPI_Waitall")
+    for kind, stamped in (("late_receiver_ns", early), ("late_sender_ns", other)):
+        waited = sum(max(0.0, last - first) for first, last in zip(stamped, late))
+        check_near(node.raw.get(kind, 0) / 1e9, waited, 0.05, ALLOWED_S * TIMES, kind)
+
+
+@case
 def nothing_without_wait_analysis():
     """--wait off: no line knows a partner that it waited for."""
     profile = profiled([program("known_waits"), scratch("told")], 2, ["--wait", "off"])

@@ -261,7 +261,8 @@ TEST_F(Arrivals, WhoWasAwayMadeOthersWait) {
     come(100, 20);  // it was in no call from 20 to 100
     EXPECT_TRUE(is_last_arrival(line_, 100));
     EXPECT_EQ(after(50, 1000), 100u);
-    EXPECT_EQ(after(19, 1000), 0u);  // it was in one when they began to wait
+    EXPECT_EQ(after(10, 1000), 100u);  // it was leaving one when they began to wait
+    EXPECT_EQ(after(8, 1000), 0u);     // it was in one
     EXPECT_EQ(after(20, 1000), 100u);
     EXPECT_EQ(after(100, 1000), 0u);
     EXPECT_EQ(after(50, 100), 0u);  // it came when they had gone
