@@ -53,7 +53,7 @@ void say_arrival(Call* call) {
     if (g_own_arrivals == nullptr || is_last_arrival(*g_own_arrivals, call->start_ticks)) return;
     if (comes_late(call)) [[unlikely]]
         begin_round(call, &call->thread->blame.arrivals_told);
-    const Moment came = moment_of(call);
+    const Moment came = moment_while_polling(call);
     write_arrival(g_own_arrivals, {answer_of_moment(came), away_since(call->thread)},
                   g_process.concurrent);
     begin_work(call, now_ticks());

@@ -129,6 +129,7 @@ bool same_entries(Thread* thread, Poll* poll) {
 
 void remember_poll(Call* call, int slot, bool blocks, const Before* before, int requests) {
     Thread* thread = call->thread;
+    if (blocks) thread->blame.note_polled(call->start_ticks, call->ticks);
     thread->untimed_left = 0;
     if (call->path == nullptr || requests > kPollRequests) return;
     const uint64_t since = call->start_ticks - thread->last_ticks;
@@ -174,7 +175,9 @@ void book_untimed(Thread* thread, uint64_t until) {
         poll.node->ticks += ticks;
         histogram->event_ticks[poll.slot] += ticks;
         histogram->untimed += leg.untimed;
-        if (poll.blocks) cell_at<CommPart>(poll.index + kPartCells)->blocked_ticks += ticks;
+        if (!poll.blocks) return;
+        cell_at<CommPart>(poll.index + kPartCells)->blocked_ticks += ticks;
+        thread->blame.note_polled(thread->last_ticks, ticks);
     });
     const double computation_scale = room.scale(claims.computation);
     for_each_untimed(thread, [&](const Poll&, const PollLeg& leg) {

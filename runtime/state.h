@@ -175,6 +175,15 @@ struct Blame {
     uint64_t last_ticks;  // its last waiting for that cause,
     uint64_t taken_at;    // and the end of that: real ticks
     bool debt_is_told;    // to somebody
+    // Polls that found nothing since it is known for whom it waited last: how long they took, and
+    // when the first of them began, in real ticks.
+    uint64_t polled_ticks;
+    uint64_t polled_from;
+
+    void note_polled(uint64_t from, uint64_t ticks) {
+        if (polled_ticks == 0) polled_from = from;
+        polled_ticks += ticks;
+    }
 };
 constexpr uint32_t kCauseSlots = 512;
 

@@ -135,8 +135,8 @@ void make_up(Blame* blame, uint64_t ticks, uint64_t now) {
 // It is late now because of what made it wait, by as much more as it was before if that was the
 // same; unless it was little against what nobody has heard of, or against the last waiting. False:
 // it was.
-bool take_debt(const Call* call, uint32_t cause_peer, uint32_t cause_path, uint64_t ticks) {
-    Blame* blame = &call->thread->blame;
+bool take_debt(Blame* blame, uint32_t cause_peer, uint32_t cause_path, uint64_t ticks,
+               uint64_t now) {
     blame->owed_ticks += ticks;
     if (cause_peer != blame->cause_peer || cause_path != blame->cause_path) {
         if (ticks * 4 < (blame->debt_is_told ? blame->last_ticks : blame->debt_ticks)) return false;
@@ -144,7 +144,7 @@ bool take_debt(const Call* call, uint32_t cause_peer, uint32_t cause_path, uint6
     }
     blame->debt_ticks += ticks;
     blame->last_ticks = ticks;
-    blame->taken_at = call->end_ticks;
+    blame->taken_at = now;
     blame->cause_peer = cause_peer;
     blame->cause_path = cause_path;
     blame->debt_is_told = false;
@@ -152,9 +152,26 @@ bool take_debt(const Call* call, uint32_t cause_peer, uint32_t cause_path, uint6
 }
 
 // It waited, but for whom is not known.
-void take_unknown_debt(Call* call, uint64_t ticks) {
-    make_up(&call->thread->blame, ticks, call->end_ticks);
-    take_debt(call, kNoPeer, 0, ticks);
+void take_unknown_debt(Blame* blame, uint64_t ticks, uint64_t now) {
+    make_up(blame, ticks, now);
+    take_debt(blame, kNoPeer, 0, ticks, now);
+}
+
+// It is late because of what it waited for `peer`, or of what made that one late.
+bool take_debt_to(Blame* blame, uint32_t peer, const Moment& said, const Causes& causes,
+                  uint64_t ticks, uint64_t now) {
+    if (causes.passed * 2 >= ticks) {
+        return take_debt(blame, said.cause_peer, said.cause_path, ticks, now);
+    }
+    if (causes.unknown * 2 >= ticks) return take_debt(blame, kNoPeer, 0, ticks, now);
+    return take_debt(blame, peer, said.path, ticks, now);
+}
+
+// Its polls have not found anything by now.
+void give_up_polls(Blame* blame, uint64_t now) {
+    if (blame->polled_ticks == 0) return;
+    take_unknown_debt(blame, blame->polled_ticks, now);
+    blame->polled_ticks = 0;
 }
 
 void book_causes(Thread* thread, uint32_t peer, const Moment& said, const Causes& causes) {
@@ -217,12 +234,19 @@ void begin_round(Call* call, uint32_t* told) {
 }
 
 Moment moment_of(Call* call) {
+    stamp_virtual(call);
+    give_up_polls(&call->thread->blame, call->start_ticks);
+    return moment_while_polling(call);
+}
+
+Moment moment_while_polling(Call* call) {
     Thread* thread = call->thread;
     stamp_virtual(call);
     const uint64_t since = beyond(call->start_ticks, thread->last_ticks);
     note_computation(call, beyond(since, lost_so_far(call)));
     const Blame& blame = thread->blame;
-    const uint64_t work = beyond(call->start_ticks, blame.work_since) | uint64_t{1} << kDebtShift;
+    const uint64_t apart = beyond(call->start_ticks, blame.work_since);
+    const uint64_t work = beyond(apart, blame.polled_ticks) | uint64_t{1} << kDebtShift;
     return {{call->start_ticks, call->start_virtual}, blame.path, kNoPeer, 0, 0, short_ticks(work)};
 }
 
@@ -261,6 +285,7 @@ void forget_debt(Thread* thread, uint64_t now) {
     blame->heaviest_ticks = 0;
     blame->recent_ticks = 0;
     blame->debt_ticks = 0;
+    blame->polled_ticks = 0;
 }
 
 void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks,
@@ -292,14 +317,7 @@ void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uin
     book_causes(thread, peer, said, causes);
     make_up(&thread->blame, ticks, call->end_ticks);
     const bool passed_on = causes.passed * 2 >= ticks;
-    bool owes = false;
-    if (passed_on) {
-        owes = take_debt(call, said.cause_peer, said.cause_path, ticks);
-    } else if (causes.unknown * 2 >= ticks) {
-        owes = take_debt(call, kNoPeer, 0, ticks);
-    } else {
-        owes = take_debt(call, peer, said.path, ticks);
-    }
+    const bool owes = take_debt_to(&thread->blame, peer, said, causes, ticks, call->end_ticks);
     const uint64_t owed_ticks = thread->blame.owed_ticks;
     if (level.told != nullptr && (level.all || passed_on)) *level.told = owed_ticks;
     // Who was waited for is as late as this thread is now.
@@ -384,7 +402,28 @@ bool Waiting::estimate() {
     return true;
 }
 
+// The polls before a call that found a message waited for that until it was sent: known is only
+// what the call itself waited, so they are booked under no cause, but make the thread late.
+void Waiting::settle_polls(uint64_t now) {
+    Blame* blame = &thread_->blame;
+    const uint64_t polled = blame->polled_ticks;
+    const bool met_one =
+        met_ != 0 && latest_.kind != WaitKind::kCollective && latest_.kind != WaitKind::kLateTaker;
+    if (last_channel_ == nullptr && !met_one) {
+        give_up_polls(blame, now);
+        return;
+    }
+    const Partner& partner = last_channel_ != nullptr ? last_ : latest_;
+    const uint64_t waited = earlier(polled, beyond(partner.said.at.real, blame->polled_from));
+    blame->polled_ticks = 0;
+    if (waited == 0) return;
+    make_up(blame, waited, now);
+    take_debt_to(blame, partner.peer, partner.said, causes_of(partner.said, waited), waited, now);
+}
+
 bool Waiting::settle_times(Call* call, bool blocked) {
+    if (thread_->blame.polled_ticks != 0) [[unlikely]]
+        settle_polls(call->end_ticks);
     if (blocked) unknown_ += later_;
     if (estimated_channel_ != nullptr) {
         if (!blocked) {
@@ -405,7 +444,8 @@ bool Waiting::settle_times(Call* call, bool blocked) {
         }
     }
     if (messages_ + meetings_ == 0) {
-        if (unknown_ != 0) take_unknown_debt(call, beyond(left_, entered_.real));
+        const uint64_t elapsed = beyond(left_, entered_.real);
+        if (unknown_ != 0) take_unknown_debt(&thread_->blame, elapsed, call->end_ticks);
         return unknown_ == 0;
     }
     if (clock_error_) call->thread->record->clock_errors += 1;
@@ -438,7 +478,9 @@ bool Waiting::settle_times(Call* call, bool blocked) {
     call->ticks = ending.virt - entered_.virt;
     sync_ = ending.sync;
     book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, ending.sync, decisive_.level);
-    if (unknown_ != 0) take_unknown_debt(call, beyond(elapsed, ending.sync));
+    if (unknown_ != 0) {
+        take_unknown_debt(&thread_->blame, beyond(elapsed, ending.sync), call->end_ticks);
+    }
     if (open_ && ending.sync != 0 && call->part->wait != 0) {
         cell_at<WaitPart>(call->part->wait)->estimated += 1;
     }

@@ -51,6 +51,8 @@ void begin_round(Call* call, uint32_t* told);
 // The thread's moment at the start of the call, for everybody who depends on it, without its debt.
 // After start(); sets call->start_virtual.
 Moment moment_of(Call* call);
+// The same of a call that may find what the thread's polls before have waited for.
+Moment moment_while_polling(Call* call);
 
 // How late a thread is because of its own waiting for one cause.
 struct Debt {
@@ -138,6 +140,7 @@ class Waiting {
     Moment heard_from(Channel* channel, const Moment& said) const;
     uint64_t travelled(const Moment& said, uint64_t travel) const;
 
+    void settle_polls(uint64_t now);
     bool settle_times(Call* call, bool blocked);
     bool estimate();
 

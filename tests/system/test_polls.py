@@ -122,5 +122,24 @@ def empty_loops():
     repeated(attempt)
 
 
+@case
+def relays():
+    """A rank that only polls for what it passes on has made nobody wait: what its partner waits is
+    due to the one that it polled for, however it asks."""
+    def attempt(how):
+        run = run_observed([program("polled_relay"), how], 3, scratch(f"out.{how}"))
+        profile = Profile(scratch(f"out.{how}"), run)
+        node = profile.at(source("programs/polled_relay.c"), "consume", "MPI_Recv")
+        due = {}
+        for cause in profile.json["causes"]:
+            due[cause["peer_rank"]] = due.get(cause["peer_rank"], 0) + cause["time_ns"]
+        waited = node.raw["sync_ns"]
+        check(waited > 50 * 4e6, f"{how}: rank 2 waited {waited} ns")
+        check(due.get(1, 0) > 0.8 * waited, f"{how}: of {waited} ns due to each: {due}")
+        check(due.get(0, 0) < 0.1 * waited, f"{how}: of {waited} ns due to each: {due}")
+    for how in ("test", "testall", "iprobe"):
+        repeated(lambda how=how: attempt(how))
+
+
 if __name__ == "__main__":
     main()
