@@ -14,6 +14,7 @@
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/records.h"
+#include "runtime/virtual_clock.h"
 
 namespace dwell {
 
@@ -221,8 +222,9 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
     Thread* thread = statement->thread;
     if (thread->io != statement) return;  // a handler on another stack came in between
     const uint64_t elapsed = end - statement->start_ticks;
-    const uint64_t inner = g_process.io_inner_ticks;
-    const uint64_t ticks = elapsed > inner ? elapsed - inner : 0;
+    const bool is_short = elapsed < g_process.io_short_ticks;
+    const IoCosts& costs = is_short ? g_process.io_of_short : g_process.io;
+    const uint64_t ticks = elapsed > costs.inner ? elapsed - costs.inner : 0;
     Node* node = statement->node;
     node->count += 1;
     node->ticks += ticks;
@@ -241,7 +243,7 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
         part->elsewhere += 1;
     }
     thread->booked_ticks += ticks;
-    thread->slow_ticks += g_process.io_cost_ticks + (elapsed - ticks);
+    thread->slow_ticks += costs.outer + (elapsed - ticks);
     close_statement(statement);
 }
 
@@ -264,33 +266,81 @@ void end_opening(IoStatement* statement, int file, const char* path) {
     end_io(statement, 0, 0, false);
 }
 
+namespace {
+
+// What the shortest of the C library's calls on streams do: a lock is taken and given back, a few
+// bytes are copied. Measured, dwell's part then comes out within 2 ns of fputs() and fgets() of 15
+// ns; without anything between the time stamps 8 ns too high.
+struct ShortCall {
+    uint32_t lock = 0;
+    char text[32] = "a line of text";
+    char buffer[32] = {};
+
+    __attribute__((noinline)) void operator()() {
+        uint32_t free = 0;
+        __atomic_compare_exchange_n(&lock, &free, 1u, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+        for (size_t i = 0; __atomic_load_n(&text[i], __ATOMIC_RELAXED) != '\0'; ++i) {
+            __atomic_store_n(&buffer[i], text[i], __ATOMIC_RELAXED);
+        }
+        __atomic_exchange_n(&lock, 0u, __ATOMIC_RELEASE);
+    }
+};
+
+struct Round {
+    uint64_t whole;    // all of it
+    uint64_t between;  // time stamps
+};
+
+constexpr int kCallsOfRound = 200;
+
+template <typename Work>
+Round record_round(Thread* thread, const Frame* frame, int file, Work&& work) {
+    const uint64_t before = thread->booked_ticks;
+    const uint64_t begin = now_ticks();
+    for (int i = 0; i < kCallsOfRound; ++i) {
+        IoStatement statement;
+        if (!begin_observed_io(&statement, IoCall::kRead, frame, file)) continue;
+        work();
+        end_io(&statement, 1, 0, false);
+    }
+    return {now_ticks() - begin, thread->booked_ticks - before};
+}
+
+void take_shorter(Round* best, const Round& round) {
+    if (round.whole < best->whole) *best = round;
+}
+
+// Of a call that takes `alone` by itself, over a round.
+IoCosts costs_of(const Round& best, uint64_t alone) {
+    const uint64_t inner = beyond(best.between, alone);
+    return {inner / kCallsOfRound, beyond(best.whole, alone + inner) / kCallsOfRound};
+}
+
+}  // namespace
+
 void calibrate_io(Thread* thread, PathEntry* entry, const Frame* frame) {
-    constexpr int kCalls = 200;
     constexpr int kRounds = 40;
     constexpr int kNoFile = kDescriptorLimit - 1;
-    const uint32_t busy = t_busy;  // what is measured is recorded only where it is 0
+    constexpr uint64_t kTimesShort = 4;  // what is so much longer hides nothing
+    const uint32_t busy = t_busy;        // what is measured is recorded only where it is 0
     t_busy = 0;
     entry->call = static_cast<uint16_t>(path_number(IoCall::kRead));
     g_descriptors[kNoFile] = kFileUnnamed;
-    uint64_t best_inner = UINT64_MAX;
-    uint64_t best_outer = UINT64_MAX;
+    ShortCall short_call;
+    uint64_t alone = UINT64_MAX;
+    Round best_short{UINT64_MAX, 0};
+    Round best_empty{UINT64_MAX, 0};
     for (int round = 0; round < kRounds; ++round) {
-        uint64_t inner = 0;
         const uint64_t begin = now_ticks();
-        for (int i = 0; i < kCalls; ++i) {
-            IoStatement statement;
-            if (!begin_observed_io(&statement, IoCall::kRead, frame, kNoFile)) continue;
-            const uint64_t before = thread->booked_ticks;
-            end_io(&statement, 1, 0, false);
-            inner += thread->booked_ticks - before;
-        }
-        const uint64_t outer = now_ticks() - begin - inner;
-        if (inner < best_inner) best_inner = inner;
-        if (outer < best_outer) best_outer = outer;
+        for (int i = 0; i < kCallsOfRound; ++i) short_call();
+        alone = earlier(alone, now_ticks() - begin);
+        take_shorter(&best_short, record_round(thread, frame, kNoFile, short_call));
+        take_shorter(&best_empty, record_round(thread, frame, kNoFile, [] {}));
     }
     g_descriptors[kNoFile] = 0;
-    g_process.io_inner_ticks = best_inner / kCalls;
-    g_process.io_cost_ticks = best_outer / kCalls;
+    g_process.io = costs_of(best_empty, 0);
+    g_process.io_of_short = costs_of(best_short, alone);
+    g_process.io_short_ticks = kTimesShort * best_short.between / kCallsOfRound;
     entry->call = static_cast<uint16_t>(MpiCall::kSend);
     t_busy = busy;
 }

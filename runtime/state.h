@@ -349,6 +349,11 @@ struct OmpCosts {
     uint64_t region_inner;  // forks it, and what of it lies between the time stamps
 };
 
+struct IoCosts {
+    uint64_t inner;  // between the time stamps, and
+    uint64_t outer;  // outside of them
+};
+
 // What every call reads comes first, on one cache line.
 struct alignas(64) Process {
     char* cells = nullptr;           // the mapped record file
@@ -375,8 +380,9 @@ struct alignas(64) Process {
     uint64_t mark_cost_ticks = 0;  // of a marker
     OmpCosts omp{};
     OmpCosts gomp_more{};                      // of libgomp's programs, beside that
-    uint64_t io_cost_ticks = 0;                // of an I/O statement, outside of its time stamps
-    uint64_t io_inner_ticks = 0;               // between them
+    IoCosts io{};                              // of an I/O statement; in calls of less than
+    IoCosts io_of_short{};                     // io_short_ticks between the time stamps the
+    uint64_t io_short_ticks = 0;               // processor does part of that meanwhile
     uint64_t inject_ticks = 0;                 // delay of every probe, for tests (injection.h)
     uint64_t metric_least_ticks = UINT64_MAX;  // nodes that last as long are read; see metrics.h
     FileHeader* header = nullptr;
