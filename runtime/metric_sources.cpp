@@ -325,7 +325,9 @@ void say_missing(const char* missing, bool any, bool has_papi) {
     }
     if (*unknown != '\0') {
         warn("PAPI knows no event %.300s (papi_avail and papi_native_avail list them)%s", unknown,
-             *known == '\0' ? rest : "");
+             *known != '\0' ? ""
+             : any          ? "; the rest is counted"
+                            : "; nothing is counted");
     }
     if (*known != '\0') {
         warn("cannot count %.300s here%s: %s", known, rest, what_it_takes(missing, has_papi));
