@@ -176,13 +176,22 @@ void explain_silence(const StatusPage* page, const RunOptions& options, const Ta
              : ""));
 }
 
+// Two ranks that start at the same time may both have entered it.
+bool is_one_job(const StatusPage* page) {
+    const uint32_t jobs = status_read(&page->jobs);
+    for (uint32_t i = 1; i < std::min(jobs, kStatusJobs); ++i) {
+        if (strcmp(page->job[i].name, page->job[0].name) != 0) return false;
+    }
+    return jobs != 0 && jobs <= kStatusJobs;
+}
+
 // Ranks that should have been observed and were not, which is known around a launcher only, and
 // ranks that were, but whose records are out of reach.
 void explain_missing(const StatusPage* page, const Target& target, bool records_kept) {
     const uint32_t here = status_read(&page->mpi_processes);
     const uint32_t observed = std::max(here, status_read(&page->observed));
     const uint32_t world = status_read(&page->world_size);
-    if (!target.launcher || here == 0 || status_read(&page->jobs) != 1) return;
+    if (!target.launcher || here == 0 || !is_one_job(page)) return;
     if (observed < world) {
         say(std::to_string(world - observed) + " of " + std::to_string(world) +
             " ranks gave no sign of life: statically linked, setuid, or on another host, which "
