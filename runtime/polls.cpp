@@ -48,6 +48,7 @@ struct Claims {
     uint64_t cost = 0;
     uint64_t polls = 0;
     uint64_t computation = 0;
+    uint64_t stamps = 0;  // what as many time stamps cost
 };
 Claims claims_of(Thread* thread) {
     Claims claims;
@@ -55,6 +56,7 @@ Claims claims_of(Thread* thread) {
         claims.cost += leg.untimed * g_process.poll_cost_ticks;
         claims.polls += leg.untimed * poll.ticks.value();
         claims.computation += leg.untimed * leg.computation.value();
+        claims.stamps += leg.untimed * g_process.inner_cost_ticks;
     });
     return claims;
 }
@@ -168,7 +170,15 @@ void book_untimed(Thread* thread, uint64_t until) {
     const uint64_t cost = room.take(claims.cost);
     record->intrusion_ticks += cost;
     record->own_ticks += cost;
-    const double polls_scale = room.scale(claims.polls);
+    // A poll of some nanoseconds overlaps with the stamps around it, so that how much of the time
+    // is its own is known within what these cost; and a timed one among many that are not is slow,
+    // so that the computation before it seems longer. What is left for that, of all the time that
+    // the polls had, is theirs where it is no more than the stamps.
+    const bool alone = claims.polls != 0 && beyond(room.left(), claims.polls) <= claims.stamps;
+    const double polls_scale =
+        alone && room.left() > claims.polls
+            ? static_cast<double>(room.left()) / static_cast<double>(claims.polls)
+            : room.scale(claims.polls);
     for_each_untimed(thread, [&](const Poll& poll, const PollLeg& leg) {
         const uint64_t ticks = room.take(scaled(leg.untimed * poll.ticks.value(), polls_scale));
         auto* histogram = cell_at<SizeHistogram>(poll.index + kHistogramOffsetCells);

@@ -1,5 +1,5 @@
-// Tests a request that is never complete 2.39 million times, in loops that do nothing else. Prints
-// how many nanoseconds a test took in the shortest of them.
+// Tests a request that is never complete 2.39 million times by each of two calls, in loops that do
+// nothing else. Prints how many nanoseconds a test took in the shortest loop of each.
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>
@@ -15,7 +15,7 @@ static double now_ns(void) {
 int main(int argc, char** argv) {
     char byte;
     int completed, index;
-    double least = 1e9;
+    double least = 1e9, least_single = 1e9;
     MPI_Request request;
     MPI_Status status;
     MPI_Init(&argc, &argv);
@@ -28,7 +28,15 @@ int main(int argc, char** argv) {
         const double took = (now_ns() - start) / kPolls;
         if (took < least) least = took;
     }
-    printf("%.2f\n", least);
+    for (int loop = 0; loop < kLoops; loop++) {
+        const double start = now_ns();
+        for (int i = 0; i < kPolls; i++) {
+            MPI_Test(&request, &completed, &status);  // @single
+        }
+        const double took = (now_ns() - start) / kPolls;
+        if (took < least_single) least_single = took;
+    }
+    printf("%.2f %.2f\n", least, least_single);
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Finalize();
