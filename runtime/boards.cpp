@@ -139,7 +139,8 @@ void describe(Board* board, uint32_t page, const CommName& name) {
     board->inter = name.inter;
     board->is_world = name.is_world;
     board->rank = name.rank;
-    board->debt_told = board->root_told = 0;
+    board->debt_told = board->root_told = board->near_told = 0;
+    for (uint64_t& heard : board->heard_of) heard = 0;
     board->sources.known = board->targets.known = board->origins.known = false;
     board->locked.count = board->releases = 0;
 }

@@ -62,7 +62,8 @@ struct Board {
     uint32_t own;        // place
     uint32_t users;      // the communicator, requests
     uint64_t debt_told;  // as in Channel: all members have heard of it,
-    uint64_t root_told;  // roots of reductions and gathers; and
+    uint64_t root_told;  // roots of reductions and gathers, and
+    uint64_t near_told;  // those that it gives to in a topology; and
     uint32_t work_told;
     uint32_t members;  // of the communicator, wherever they are;
     uint32_t others;   // of these in the other group of an inter-communicator
@@ -70,10 +71,11 @@ struct Board {
     bool inter;
     bool is_world;
     int32_t rank;
-    FewRanks sources;  // of a topology
-    FewRanks targets;  // of a topology, or of MPI_Win_start
-    FewRanks origins;  // of MPI_Win_post
-    FewRanks locked;   // targets that this process has locked exclusively
+    FewRanks sources;               // of a topology, and how much of this rank's waiting there was
+    uint64_t heard_of[kMostRanks];  // when it heard from each of them last
+    FewRanks targets;               // of a topology, or of MPI_Win_start
+    FewRanks origins;               // of MPI_Win_post
+    FewRanks locked;                // targets that this process has locked exclusively
     uint32_t releases;
     Board* next;  // of the free ones
 };

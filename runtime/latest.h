@@ -37,7 +37,15 @@ class Latest {
                 break;
         }
     }
+    // It need not have been waited for: it was if it came after all those who had to be, at
+    // `after`, and before the end.
+    void add_open(const Moment& said, uint32_t peer, uint64_t after) {
+        if (said.at.real <= after || said.at.real > waiting_->left()) return;
+        waiting_->add_open();
+        add(said, peer);
+    }
     void add_unknown() { waiting_->add_unknown(); }
+    void add_later() { waiting_->add_later(); }
     bool may() const { return may_; }
     // On another host: the last of several, or taken for it.
     void add_far(const FarHeard& heard) {
@@ -49,6 +57,8 @@ class Latest {
     }
     const Waiting& waiting() const { return *waiting_; }
     uint64_t real() const { return real_; }
+    bool found() const { return found_; }
+    uint32_t peer() const { return peer_; }
     // What came after all had come.
     uint64_t rest() const {
         return beyond(waiting_->left(), later(waiting_->entered().real, real_));

@@ -122,6 +122,30 @@ void add_members(const Entered& entered, const Givers& givers, Latest* latest) {
     }
 }
 
+// After all whom MPI makes the rank depend on.
+void add_own_group(const Entered& entered, Latest* latest) {
+    const Board& board = *entered.board;
+    const auto call = static_cast<uint32_t>(entered.call);
+    const uint64_t after = later(latest->waiting().entered().real, latest->real());
+    const uint32_t places = places_of(&board);
+    for (uint32_t place = 0; place < places; ++place) {
+        const BoardMember& member = board.places[place];
+        if (place == board.own || !may_wait_for(entered.role, member.place)) continue;
+        Moment said;
+        const BoardSlot* slot = slot_at(&board, entered.number % kGenerations, place);
+        switch (read_slot(slot, entered.number, call, &said)) {
+            case Said::kThis:
+                latest->add_open(said, member.peer, after);
+                break;
+            case Said::kLater:
+                latest->add_later();
+                break;
+            case Said::kNothingYet:
+                break;
+        }
+    }
+}
+
 bool is_root(const Board& board, int root) {
     return board.inter ? root == MPI_ROOT : root == board.rank;
 }
@@ -162,6 +186,38 @@ void compare_debts(const Entered& entered, Latest* latest) {
     }
 }
 
+// Of a topology's sources each one by itself: whom the caller waited for, it is as late as then,
+// and not because of what that one tells next. How much of the caller's waiting there was when it
+// heard from `peer` last; null: it is no source.
+uint64_t* heard_of(Board* board, uint32_t peer) {
+    const uint32_t places = places_of(board);
+    for (uint32_t place = 0; place < places; ++place) {
+        const BoardMember& member = board->places[place];
+        if (member.peer != peer) continue;
+        for (uint32_t k = 0; k < board->sources.count; ++k) {
+            if (board->sources.ranks[k] == static_cast<int>(member.place >> 1)) {
+                return &board->heard_of[k];
+            }
+        }
+    }
+    return nullptr;
+}
+
+// All sources have been heard now. Returns where the one that came last is from here on.
+Level compare_neighbours(const Entered& entered, Latest* latest) {
+    Board* board = entered.board;
+    const Blame& blame = latest->waiting().thread()->blame;
+    if (!board->sources.known) return {};
+    uint64_t* heard = latest->found() ? heard_of(board, latest->peer()) : nullptr;
+    if (heard == nullptr) {
+        compare_debts(entered, latest);
+    } else if (latest->is_debtor()) {
+        latest->leave_out_common(debt_since(blame, *heard));
+    }
+    for (uint32_t k = 0; k < board->sources.count; ++k) board->heard_of[k] = blame.owed_ticks;
+    return {heard, true};
+}
+
 bool waits_for_all(const Entered& entered, const Givers& givers) {
     const Meets rule = entered.role.rule;
     return givers.all() &&
@@ -183,8 +239,14 @@ void add_partners(const Entered& entered, const Givers& givers, Waiting* waiting
     } else {
         add_members(entered, givers, &latest);
     }
+    if (rule == Meets::kAll && entered.role.inter) [[unlikely]]
+        add_own_group(entered, &latest);
     if (rule == Meets::kSome) latest.add_unknown();
     if (rule == Meets::kMay) waiting->add_open();
+    if (rule == Meets::kSources) {
+        latest.finish(compare_neighbours(entered, &latest));
+        return;
+    }
     compare_debts(entered, &latest);
     latest.finish(level_after(entered, givers));
 }
@@ -220,14 +282,14 @@ bool is_told(MpiCall call, Meets rule) {
            rule != Meets::kObserved;
 }
 
-// Of a reduction or gather the root alone hears: the others have not been told.
+// Of a reduction or gather the root alone hears, in a topology the neighbours: the others have not
+// been told.
 void tell_debt(Thread* thread, Board* board, Meets rule, Moment* said) {
-    if (rule != Meets::kToRoot) {
-        add_debt(thread, &board->debt_told, said);
-        return;
-    }
-    board->root_told = later(board->root_told, board->debt_told);
-    add_debt(thread, &board->root_told, said);
+    uint64_t* told = &board->debt_told;
+    if (rule == Meets::kToRoot) told = &board->root_told;
+    if (rule == Meets::kSources) told = &board->near_told;
+    *told = later(*told, board->debt_told);
+    add_debt(thread, told, said);
 }
 
 // On the board of what the members have in common.

@@ -64,6 +64,12 @@ inline bool waits_for(const Role& role, const Givers& givers, uint32_t place) {
     }
 }
 
+// MPI lets a member of an inter-communicator depend on the other group alone (MPI-3.1 5.2.3). An
+// implementation may let its own group get together first, and get the result together.
+inline bool may_wait_for(const Role& role, uint32_t place) {
+    return role.rule == Meets::kAll && role.inter && (place & 1) == role.side;
+}
+
 // May wait: whether the caller gives something is not asked.
 inline bool is_awaited_by(const Role& role, uint32_t place) {
     const auto rank = static_cast<int>(place >> 1);

@@ -165,6 +165,13 @@ class Notes {
             "own where the library reached them, as it does with dwell run around the launcher");
     }
 
+    bool on_one_host() const {
+        const auto elsewhere = [&](const ProfileRank& rank) {
+            return rank.host != profile_.ranks.front().host;
+        };
+        return std::none_of(profile_.ranks.begin(), profile_.ranks.end(), elsewhere);
+    }
+
     // The worst of all hosts whose clock was related to that of the first one.
     void add_clocks() {
         std::set<std::string> hosts;
@@ -206,8 +213,8 @@ class Notes {
         uint64_t guessed = 0;
         uint64_t estimated = 0;
         std::map<std::string, uint64_t> open;  // MPI leaves it open whether they wait
-        uint64_t meetings = 0;                 // collectives with ranks on other hosts
-        uint64_t givers = 0;                   // those that wait until what they give is taken
+        uint64_t meetings = 0;  // collectives with ranks on other hosts, or of groups
+        uint64_t givers = 0;    // those that wait until what they give is taken
         for (const ProfileNode& node : profile_.nodes) {
             if (node.kind != SiteKind::kCommunication) continue;
             if (node.totals.estimated_waits != 0 && node.name.starts_with("MPI_File_")) {
@@ -242,6 +249,10 @@ class Notes {
                             "one had come {} taken to have waited for it",
                             name, count, plural(count), count == 1 ? "was" : "were"));
         }
+        if (on_one_host()) {
+            // Of messages everything is known there, or said not to be.
+            meetings += std::exchange(estimated, 0);
+        }
         if (estimated != 0) {
             add(
                 fmt::format("{} message{} from other hosts came without {} time: what it is was "
@@ -254,16 +265,23 @@ class Notes {
                 "of them had come: taken to have waited for that one",
                 givers, plural(givers)));
         }
-        if (meetings != 0) {
-            add(
-                fmt::format("{} collective call{} met ranks of other hosts that did not tell when "
-                            "they came: what was waited is taken from earlier ones",
-                            meetings, plural(meetings)));
+        if (meetings != 0 && on_one_host()) {
+            add(fmt::format(
+                "{} collective call{} between two groups ended after one of the caller's own group "
+                "had come: taken to have waited for that one, which MPI leaves open",
+                meetings, plural(meetings)));
+        } else if (meetings != 0) {
+            add(fmt::format(
+                "{} collective call{} met ranks of other hosts that did not tell when they came, "
+                "or "
+                "ranks of their own group of an inter-communicator: what was waited is estimated",
+                meetings, plural(meetings)));
         }
         if (guessed != 0) {
             add(fmt::format(
-                "{} message{} could have been one of several: when it was sent is a guess", guessed,
-                plural(guessed)));
+                "{} message{} could have been one of several that dwell cannot tell apart: when {} "
+                "sent is a guess of dwell's",
+                guessed, plural(guessed), guessed == 1 ? "it was" : "they were"));
         }
     }
 

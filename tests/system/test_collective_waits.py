@@ -110,6 +110,53 @@ def check_in_turn(ranks, passed_on):
     check_equal(passed_on[-1], set(), f"passed on, and by whom, of {ranks}")
 
 
+def late_members(how, ranks):
+    """A run of it, its one line, and how long each rank was in it."""
+    told = scratch(f"told.{how}")
+    call = {"neighbours": "MPI_Neighbor_allgather", "messages": "MPI_Waitall", "barrier": "MPI_Barrier",
+            "allreduce": "MPI_Allreduce"}[how]
+    profile = profiled([program("late_members"), how, told], ranks, name=f"out.{how}")
+    node = profile.at(source("programs/late_members.c"), how, call)
+    seconds = [float(open(f"{told}.{rank}", encoding="ascii").read()) for rank in range(ranks)]
+    return profile, node, seconds
+
+
+@case
+def both_groups():
+    """Between two groups the late one's own group waits for it as the other one does. MPI leaves that
+    open, so that it is counted as an estimate, and said."""
+    ranks = 4
+    for how in ("barrier", "allreduce"):
+        def attempt(how=how):
+            profile, node, seconds = late_members(how, ranks)
+            # Nobody but the late one can be in there for long without waiting.
+            check_near(node.raw["sync_ns"] / 1e9, sum(seconds), 0.1, ALLOWED_S * 30, f"seconds in @{how}")
+            check(20 <= node.raw.get("estimated_waits", 0) <= 40, f"estimated: {node.raw}")
+            partners = partners_of(profile, index_of(profile, node))
+            for_1 = sum(p["time_ns"] for p in partners if p["peer_rank"] == 1)
+            check(for_1 >= 0.85 * node.raw["sync_ns"], f"waited for rank 1: {partners}")
+            check_equal(len([n for n in profile.json["notes"] if "caller's own group" in n]), 1, "notes")
+        repeated(attempt)
+
+
+@case
+def passed_along():
+    """Along a chain all waiting comes from rank 0, which alone is late, whether neighbours exchange
+    messages or call a collective: what one waits for another is passed on."""
+    ranks = 6
+    for how in ("messages", "neighbours"):
+        def attempt(how=how):
+            profile, node, _ = late_members(how, ranks)
+            partners = partners_of(profile, index_of(profile, node))
+            between = [p for p in partners if p["peer_rank"] in range(1, ranks)]
+            waited = sum(p["time_ns"] for p in between)
+            # Rank r for its neighbour, all rounds but the first r.
+            check(waited / 1e9 > 0.8 * sum(5e-3 * (30 - rank) for rank in range(2, ranks)), f"{partners}")
+            passed_on = sum(p.get("passed_on_ns", 0) for p in between)
+            check(passed_on >= 0.9 * waited, f"passed on {passed_on} of {waited} at @{how}: {between}")
+        repeated(attempt)
+
+
 @case
 def no_warnings():
     """A plain run of a program that does nothing unusual says nothing of times that are not known;

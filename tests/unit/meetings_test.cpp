@@ -60,6 +60,7 @@ class Meetings : public Records {
         uint64_t sync;
         uint32_t unknown;
         uint32_t peer;
+        uint32_t estimated;
     };
     Settled settle(CommName* name, const Depends& depends) {
         Call call;
@@ -103,10 +104,11 @@ class Meetings : public Records {
         call->ticks = kLeft - kEntered;
     }
     Settled figures(Call* call) {
-        Settled settled{call->ticks, call->part->sync_ticks, 0, kNoPeer};
+        Settled settled{call->ticks, call->part->sync_ticks, 0, kNoPeer, 0};
         if (call->part->wait != 0) {
             const auto* wait = cell_at<WaitPart>(call->part->wait);
             settled.unknown = wait->unknown;
+            settled.estimated = wait->estimated;
             if (settled.sync != 0) {
                 settled.peer = cell_at<PartnerRecord>(wait->last_partner)->peer;
             }
@@ -341,6 +343,39 @@ TEST_F(Meetings, InterCommunicators) {
     EXPECT_EQ(settle(high, {Meets::kToRoot, 0, nullptr}).sync, 0u);
 }
 
+// Whether it waits for its own group MPI leaves open: it did if it left after one of them had come.
+TEST_F(Meetings, OwnGroupOfAnInterCommunicator) {
+    for (const int rank : {0, 1}) {
+        says(member(rank, true, 0), rank == 0 ? 9'000 : 15'000, kLost);
+        says(member(rank, true, 1), rank == 0 ? 12'000 : 11'000, kLost);
+    }
+    CommName* own = &joined[0];
+    for (const bool request : {false, true}) {
+        const auto settled = [&] {
+            return request ? settle_request(own, kOnAll) : settle(own, kOnAll);
+        };
+        says(&joined[1], 15'000, kLost);
+        Settled last = settled();
+        EXPECT_EQ(last.sync, 5'000u);
+        EXPECT_EQ(last.peer, 101u);
+        EXPECT_EQ(last.estimated, 1u);
+        EXPECT_EQ(last.unknown, 0u);
+        // Before the other group was there, or not before it had left: those who must be waited
+        // for are.
+        for (const uint64_t came : {uint64_t{11'500}, kLeft + 1}) {
+            says(&joined[1], came, kLost);
+            last = settled();
+            EXPECT_EQ(last.sync, 2'000u);
+            EXPECT_EQ(last.peer, uint32_t{100 + kRanks});
+            EXPECT_EQ(last.estimated, 0u);
+        }
+        // Nor in a broadcast, from the other group or its own.
+        says(&joined[1], 15'000, kLost);
+        EXPECT_EQ(settle(own, {Meets::kRoot, 0, nullptr}).sync, 2'000u);
+        EXPECT_EQ(settle(own, {Meets::kRoot, MPI_PROC_NULL, nullptr}).sync, 0u);
+    }
+}
+
 TEST_F(Meetings, DebtIsToldOnceAndToThoseWhoHearIt) {
     CommName* own = member(0);
     const Board* board = member(1)->board;
@@ -371,6 +406,31 @@ TEST_F(Meetings, DebtIsToldOnceAndToThoseWhoHearIt) {
     EXPECT_EQ(debt_told(Meets::kAll, 0), 512u);   // but nobody else
     EXPECT_EQ(debt_told(Meets::kAll, 0), 0u);
     EXPECT_EQ(debt_told(Meets::kToRoot, 1), 0u);
+}
+
+// What the neighbours in a topology have heard the other members have not.
+TEST_F(Meetings, DebtIsToldToNeighboursAndToAll) {
+    CommName* own = member(0);
+    const Board* board = member(1)->board;
+    own->handle = 4096;
+    auto debt_told = [&](Meets rule) {
+        Call call;
+        begin_at_virtual(&call);
+        t_thread->blame = {};
+        t_thread->blame.debt_ticks = t_thread->blame.owed_ticks = 512u << kDebtShift;
+        t_thread->blame.cause_peer = 3;
+        const Meeting meeting = enter_named(&call, own, rule, 0);
+        Moment said{};
+        read_slot(slot_at(board, meeting.number % kGenerations, own->board->own), meeting.number,
+                  static_cast<uint32_t>(kCall), &said);
+        figures(&call);
+        return said.debt;
+    };
+    EXPECT_EQ(debt_told(Meets::kSources), 512u);
+    EXPECT_EQ(debt_told(Meets::kSources), 0u);
+    EXPECT_EQ(debt_told(Meets::kAll), 512u);
+    EXPECT_EQ(debt_told(Meets::kAll), 0u);
+    EXPECT_EQ(debt_told(Meets::kSources), 0u);
 }
 
 // Rank 3 made rank 1 wait 3 units, and the one that settles 2; that one then waits 3 units for
@@ -465,6 +525,21 @@ TEST_F(Debts, AreLevelAfterWhatWaitsForAll) {
     say(*own_, kEntered, {kNoPeer, 0, 0});
     EXPECT_EQ(passed_on({Meets::kSources, 0, nullptr}, {}), 3u);
     EXPECT_EQ(untold(), 3 * kUnit);
+}
+
+// The caller told its neighbours of its waiting as it entered. That was for rank 1, so it is not as
+// late as rank 1 will be after the next waiting.
+TEST_F(Debts, OfNeighboursAreComparedWithEachOfThem) {
+    const Depends on_sources{Meets::kSources, 0, nullptr};
+    const Debt two{103, kPath, 2 * kUnit};
+    own_->board->sources = {2, true, {2, 1}};
+    uint64_t* heard_of = own_->board->heard_of;
+    say(*own_, kEntered, two);
+    EXPECT_EQ(passed_on(on_sources, two), 1u);  // of rank 1 it had not heard since
+    EXPECT_EQ(heard_of[0], 2 * kUnit);          // of rank 2 it has, before it waited
+    EXPECT_EQ(heard_of[1], 5 * kUnit);          // for rank 1
+    heard_of[1] = 2 * kUnit;
+    EXPECT_EQ(passed_on(on_sources, two, 0, true), 3u);
 }
 
 TEST_F(Debts, OfAReductionAreNotKnownToOthersThanTheRoot) {

@@ -76,6 +76,20 @@ TEST(Roles, RootOfAnInterCommunicator) {
     EXPECT_FALSE(is_awaited_by(beside, Member{0, 0}.place()));
 }
 
+// MPI has all wait for the other group, and none of one's own; an implementation may add that.
+TEST(Roles, OwnGroupOfAnInterCommunicator) {
+    const Role all{Meets::kAll, 0, 0, 1, true, nullptr, nullptr};
+    const Member beside{1, 1};
+    const Member opposite{1, 0};
+    EXPECT_FALSE(waits_for(all, kAllGive, beside.place()));
+    EXPECT_TRUE(may_wait_for(all, beside.place()));
+    EXPECT_FALSE(may_wait_for(all, opposite.place()));
+    const Role within{Meets::kAll, 0, 0, 0, false, nullptr, nullptr};
+    EXPECT_FALSE(may_wait_for(within, opposite.place()));
+    const Role root{Meets::kRoot, 0, 0, 1, true, nullptr, nullptr};
+    EXPECT_FALSE(may_wait_for(root, beside.place()));
+}
+
 // Rank r of a directed ring of four gets from r - 1 and gives to r + 1; a source may be named
 // twice, and may give nothing.
 TEST(Roles, NeighboursAgree) {

@@ -1,0 +1,89 @@
+/* One rank is late to each collective; the others sleep a little, too, so that it has a processor.
+ * "neighbours": an open chain, of which each rank waits for its neighbours. Rank 0 is late, so rank r
+ * waits for it from the r-th round on, through those between. "messages": the same by messages.
+ * "barrier", "allreduce": of two groups, even ranks and odd ones. Rank 1 is late, and Open MPI keeps
+ * its own group waiting as well. Each rank writes into FILE.<rank> how long its calls took.
+ *
+ * usage: mpirun -n N dwell run late_members neighbours|messages|barrier|allreduce FILE */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { kRounds = 30, kLate_us = 6000, kEarly_us = 1000 };
+static int rank, size;
+static double in_calls_s;
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void come(int late) {
+    const struct timespec time = {0, (rank == late ? kLate_us : kEarly_us) * 1000L};
+    nanosleep(&time, NULL);
+}
+
+static void along_a_chain(int by_messages) {
+    const int zero = 0;
+    int got[2], given[2] = {rank, rank}, up, down;
+    MPI_Comm chain;
+    MPI_Request requests[4];
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &zero, 0, &chain);
+    MPI_Cart_shift(chain, 0, 1, &down, &up);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < kRounds; i++) {
+        come(0);
+        const double came = now_s();
+        if (by_messages) {
+            MPI_Irecv(got, 1, MPI_INT, down, 1, chain, requests);
+            MPI_Irecv(got + 1, 1, MPI_INT, up, 1, chain, requests + 1);
+            MPI_Isend(given, 1, MPI_INT, down, 1, chain, requests + 2);
+            MPI_Isend(given, 1, MPI_INT, up, 1, chain, requests + 3);
+            MPI_Waitall(4, requests, MPI_STATUSES_IGNORE); /* @messages */
+        } else {
+            MPI_Neighbor_allgather(given, 1, MPI_INT, got, 1, MPI_INT, chain); /* @neighbours */
+        }
+        in_calls_s += now_s() - came;
+    }
+    MPI_Comm_free(&chain);
+}
+
+static void between_groups(const char* call) {
+    int one = 1, sum;
+    MPI_Comm own, both;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &own);
+    MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &both);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < kRounds; i++) {
+        come(1);
+        const double came = now_s();
+        if (strcmp(call, "barrier") == 0) {
+            MPI_Barrier(both); /* @barrier */
+        } else {
+            MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, both); /* @allreduce */
+        }
+        in_calls_s += now_s() - came;
+    }
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&own);
+}
+
+int main(int argc, char** argv) {
+    char name[4096];
+    if (argc != 3) return 2;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (strcmp(argv[1], "barrier") == 0 || strcmp(argv[1], "allreduce") == 0) {
+        between_groups(argv[1]);
+    } else {
+        along_a_chain(strcmp(argv[1], "messages") == 0);
+    }
+    snprintf(name, sizeof(name), "%s.%d", argv[2], rank);
+    FILE* file = fopen(name, "w");
+    if (file != NULL) fprintf(file, "%.9f\n", in_calls_s), fclose(file);
+    MPI_Finalize();
+    return 0;
+}
