@@ -43,6 +43,18 @@ bool injection_for(const char* text, int rank, uint32_t* ns) {
     }
 }
 
+int highest_injected(const char* text) {
+    int highest = -1;
+    unsigned long rank = 0;
+    unsigned long delay = 0;
+    for (const char* at = text; read_whole(&at, kMostRank, &rank) && *at == ':'; ++at) {
+        if (static_cast<int>(rank) > highest) highest = static_cast<int>(rank);
+        ++at;
+        if (!read_whole(&at, kMostInjected_ns, &delay) || *at != ',') break;
+    }
+    return highest;
+}
+
 bool set_injection(int rank) {
     uint32_t ns = 0;
     if (g_process.options.inject[0] != '\0') injection_for(g_process.options.inject, rank, &ns);

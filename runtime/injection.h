@@ -12,6 +12,9 @@ namespace dwell {
 // neither.
 bool injection_for(const char* text, int rank, uint32_t* ns);
 
+// The highest rank that it names, of a text that is right; -1: it names none.
+int highest_injected(const char* text);
+
 // Sets the delay of this process, once its rank is known; header->ticks_per_second must be. Threads
 // attached before take notice with the next change of g_live->epoch and ticket. True when that is
 // needed.

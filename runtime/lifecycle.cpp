@@ -41,6 +41,11 @@ void after_init() {
         g_live->epoch += 1;
         refresh_ticket();
     }
+    const int injected = highest_injected(g_process.options.inject);
+    if (rank == 0 && injected >= size) {
+        warn("DWELL_INJECT_NS names rank %d: there are %d, and what is no rank delays nobody",
+             injected, size);
+    }
     meet_parent();
     set_poll_spacing();
     read_eager_limits();

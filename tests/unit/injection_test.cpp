@@ -32,6 +32,14 @@ TEST(InjectionText, PairsAreForTheirRanks) {
     EXPECT_EQ(delay_of("0:5,2:70,11:900", 11), 900u);
 }
 
+TEST(InjectionText, NamesRanksThatThereMayNotBe) {
+    EXPECT_EQ(highest_injected("9:3000"), 9);
+    EXPECT_EQ(highest_injected("1:5,11:900,2:70"), 11);
+    EXPECT_EQ(highest_injected("0:5"), 0);
+    EXPECT_EQ(highest_injected("3000"), -1);
+    EXPECT_EQ(highest_injected(""), -1);
+}
+
 TEST(InjectionText, AnythingElseIsRefused) {
     for (const char* bad :
          {"",   "x",  "-1",       "+1",   "1.5",   "3ns",   "1000000001", "99999999999999999999",
