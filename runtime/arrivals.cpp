@@ -34,28 +34,47 @@ void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent) {
     __atomic_store_n(&line->version, version + 2, __ATOMIC_RELEASE);
 }
 
-bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answer* came) {
+namespace {
+
+// False while they are written over and over.
+bool read_arrivals(const ArrivalLine* line, Arrival* copies) {
     constexpr int kTries = 4;
     for (int i = 0; i < kTries; ++i) {
         const uint64_t version = __atomic_load_n(&line->version, __ATOMIC_ACQUIRE);
-        Arrival copies[kArrivals];
         for (uint32_t k = 0; k < kArrivals; ++k) read_words(&line->last[k], &copies[k]);
-        if ((version & 1) != 0 || version != __atomic_load_n(&line->version, __ATOMIC_RELAXED)) {
-            continue;
+        if ((version & 1) == 0 && version == __atomic_load_n(&line->version, __ATOMIC_RELAXED)) {
+            return true;
         }
-        bool found = false;
-        for (const Arrival& arrival : copies) {
-            const uint64_t came_at = arrival.came.real;
-            if (came_at <= since || came_at >= until || (found && came_at > came->real)) continue;
-            // Neighbours leave a barrier one after the other.
-            const uint64_t stayed = arrival.away > since ? arrival.away - since : 0;
-            if ((came_at - since) / kMostStayed < stayed) continue;
-            *came = arrival.came;
-            found = true;
-        }
-        return found;
     }
     return false;
+}
+
+}  // namespace
+
+bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answer* came) {
+    Arrival copies[kArrivals];
+    if (!read_arrivals(line, copies)) return false;
+    bool found = false;
+    for (const Arrival& arrival : copies) {
+        const uint64_t came_at = arrival.came.real;
+        if (came_at <= since || came_at >= until || (found && came_at > came->real)) continue;
+        // Neighbours leave a barrier one after the other.
+        const uint64_t stayed = arrival.away > since ? arrival.away - since : 0;
+        if ((came_at - since) / kMostStayed < stayed) continue;
+        *came = arrival.came;
+        found = true;
+    }
+    return found;
+}
+
+bool arrival_before(const ArrivalLine* line, uint64_t until, Answer* came) {
+    Arrival copies[kArrivals];
+    if (!read_arrivals(line, copies)) return false;
+    came->real = 0;
+    for (const Arrival& arrival : copies) {
+        if (arrival.came.real <= until && arrival.came.real > came->real) *came = arrival.came;
+    }
+    return came->real != 0;
 }
 
 }  // namespace dwell

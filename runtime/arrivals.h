@@ -74,10 +74,13 @@ void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent);
 
 // The arrival that ended the time in which the rank was in no call of MPI, when somebody began at
 // the real time `since`, in ticks, to wait for it, until `until`: it may have stayed in its last
-// call for an eighth of the time until it came. False, and `came` as it was: when it was in one, when
-// it came later, when kArrivals others have come since, or while the line is being written. Any
-// thread of the node; without waiting.
+// call for an eighth of the time until it came. False, and `came` as it was: when it was in one,
+// when it came later, when kArrivals others have come since, or while the line is being written.
+// Any thread of the node; without waiting.
 bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answer* came);
+
+// The last arrival that is known until the real time `until`; false when there is none.
+bool arrival_before(const ArrivalLine* line, uint64_t until, Answer* came);
 
 }  // namespace dwell
 

@@ -73,13 +73,23 @@ void stay_away(Call* call) {
     thread->away_call = thread->calls;
 }
 
-// No answer: the receiver was there before.
-void add_asked(Waiting* waiting, const Announced& announced, uint32_t peer) {
+// No answer: the receiver was there before. Had nobody been observed, a sender that lost more than
+// it would have come first, and waited until then on the virtual clock.
+void add_asked(Waiting* waiting, const Channel* channel, const Announced& announced,
+               uint32_t peer) {
     Moment answer;
+    Answer came;
+    const Instant& entered = waiting->entered();
     if (announced.entry == nullptr) {
         waiting->add_unknown();
     } else if (answer_of(announced, &answer)) {
         waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
+    } else if (channel->arrivals != nullptr &&
+               arrival_before(channel->arrivals, entered.real, &came)) {
+        answer = moment_of_answer(came);
+        if (answer.at.virt > entered.virt) {
+            waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
+        }
     }
 }
 

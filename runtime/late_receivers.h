@@ -31,11 +31,12 @@ bool asks_in_entry(SendMode mode, uint64_t bytes);
 // start(), before MPI's own work; what it costs is left out of the call.
 void say_arrival(Call* call);
 
-// An asked send to a rank of the node, `peer`, is over: adds when the receiver came, if it came
-// after the send. An entry that was dropped makes the call unknown. After stop(), before settle().
-void add_asked(Waiting* waiting, const Announced& announced, uint32_t peer);
-// A kept send: it waited if the receiver had been in no call of MPI when it began, and came
-// meanwhile. Without the receiver's arrivals the call is unknown.
+// An asked send to a rank of the node, `peer`, is over: adds when the receiver came, be that after
+// the send or before it. An entry that was dropped makes the call unknown. After stop(), before
+// settle().
+void add_asked(Waiting* waiting, const Channel* channel, const Announced& announced, uint32_t peer);
+// A kept send: it waited if the receiver had been in no call of MPI when it began, or left one
+// soon, and came meanwhile. Without the receiver's arrivals the call is unknown.
 void add_kept(Waiting* waiting, const Channel* channel, uint32_t peer);
 
 // Whether a kept send of `ticks` took no longer than they do while the receiver is there: then

@@ -88,8 +88,11 @@ inline void add_blocked(Call* call, uint64_t bytes) {
 // rendezvous), or for room. PICL has one event type for both.
 inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, bool blocking,
                       const Told& told) {
-    const bool blocked = blocking && dest != MPI_PROC_NULL && !took_found_message(call, bytes);
-    if (blocked && !settle_send(call, told, bytes, blocked)) add_blocked(call, bytes);
+    const bool sends = blocking && dest != MPI_PROC_NULL;
+    const bool blocked = sends && !took_found_message(call, bytes);
+    if (sends && (blocked || told.meets) && !settle_send(call, told, bytes, blocked) && blocked) {
+        add_blocked(call, bytes);
+    }
     book_event(call, kSendReady);
     if (dest == MPI_PROC_NULL) return;
     book_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);

@@ -141,7 +141,7 @@ void add_told(Waiting* waiting, const Told& told) {
     if (told.channel->far != nullptr) {
         add_sent_far(waiting, told.channel, told.announced.number, told.peer);
     } else if (asks_in_entry(told.mode, told.bytes)) {
-        add_asked(waiting, told.announced, told.peer);
+        add_asked(waiting, told.channel, told.announced, told.peer);
     } else {
         add_kept(waiting, told.channel, told.peer);
     }
@@ -260,8 +260,11 @@ void meet(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
 
 bool settle_send(Call* call, const Told& told, uint64_t bytes, bool blocked) {
     if (told.channel == nullptr) return false;
-    if (!had_to_meet(told, bytes) || !blocked) return true;
+    if (!had_to_meet(told, bytes)) return true;
     const bool may_be_kept = told.channel->far == nullptr && !asks_in_entry(told.mode, told.bytes);
+    // That such a send found its receiver does not say that it had without being delayed.
+    const bool found = told.channel->far == nullptr && told.announced.entry != nullptr;
+    if (!blocked && (may_be_kept || !found)) return true;
     if (may_be_kept && took_usual_send(told.channel, call->ticks)) return true;
     Waiting waiting(call);
     add_told(&waiting, told);
@@ -451,7 +454,8 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
         if (request.entry != nullptr && request.peer != kNoPeer) {
             if (!is_meeting(g_channels[request.peer], request)) return;
             if (asks_in_entry(request.mode, request.bytes)) {
-                add_asked(waiting, {request.entry, request.number}, request.peer);
+                add_asked(waiting, g_channels[request.peer], {request.entry, request.number},
+                          request.peer);
             } else {
                 add_kept(waiting, g_channels[request.peer], request.peer);
             }

@@ -276,6 +276,18 @@ TEST_F(Arrivals, WhoWasAwayMadeOthersWait) {
     EXPECT_EQ(after(160, 1000), 300u);
 }
 
+TEST_F(Arrivals, WhoWasThereCameLastBefore) {
+    Answer came;
+    EXPECT_FALSE(arrival_before(&line_, 1000, &came));
+    come(100, 20);
+    come(300, 150);
+    EXPECT_FALSE(arrival_before(&line_, 99, &came));
+    ASSERT_TRUE(arrival_before(&line_, 299, &came));
+    EXPECT_EQ(came.real, 100u);
+    ASSERT_TRUE(arrival_before(&line_, 300, &came));
+    EXPECT_EQ(came.real, 300u);
+}
+
 TEST_F(Arrivals, TellVirtualTimeAndPath) {
     const Moment said{{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0};
     write_arrival(&line_, {answer_of_moment(said), 4000}, false);

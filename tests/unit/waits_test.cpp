@@ -3,6 +3,7 @@
 #include "runtime/waits.h"
 
 #include "runtime/eager_limits.h"
+#include "runtime/late_receivers.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {
@@ -43,6 +44,54 @@ class Waits : public Records {
         return nullptr;
     }
 };
+
+// A synchronous send began at 10 000, when its sender had lost 9 000, and took 500. Its receiver
+// had been there since 8 000, and had lost `lost` of that.
+class DelayedSends : public Waits {
+  protected:
+    struct Sent {
+        uint64_t ticks;
+        uint64_t sync;
+    };
+    Sent sent_to(const ArrivalLine* line) {
+        Call call;
+        EXPECT_TRUE(begin(&call, MpiCall::kSsend, 16));
+        t_thread->slow_ticks = 0;
+        g_process.call_cost_ticks = 0;
+        t_thread->record->intrusion_ticks = 9'000;
+        t_thread->last_ticks = call.start_ticks = 10'000;
+        call.end_ticks = 10'500;
+        call.ticks = 500;
+        ChannelEntry entry{};
+        Channel channel{};
+        channel.arrivals = line;
+        Waiting waiting(&call);
+        add_asked(&waiting, &channel, {&entry, entry.number}, 3);
+        waiting.settle(&call, false);
+        const Sent sent{call.ticks, waiting.sync()};
+        book_event(&call, kSendReady);
+        leave(&call);
+        return sent;
+    }
+    Sent sent_to_who_lost(uint64_t lost) {
+        ArrivalLine line{};
+        const Moment came{{8'000, 8'000 - lost}, 44, kNoPeer, 0, 0};
+        write_arrival(&line, {answer_of_moment(came), 7'000}, false);
+        return sent_to(&line);
+    }
+};
+
+TEST_F(DelayedSends, WouldHaveWaitedForTheirReceivers) {
+    const uint64_t lost = uint64_t{31} << kLostShift;
+    const Sent sent = sent_to_who_lost(lost);
+    EXPECT_EQ(sent.sync, 8'000 - lost - 1'000);  // on the virtual clock it came at 1 000
+    EXPECT_EQ(sent.ticks, sent.sync + 500);
+    // Who had lost nearly as much came first on both clocks; of others nothing is known.
+    EXPECT_EQ(sent_to_who_lost(uint64_t{120} << kLostShift).ticks, 500u);
+    EXPECT_EQ(sent_to(nullptr).ticks, 500u);
+    const ArrivalLine empty{};
+    EXPECT_EQ(sent_to(&empty).ticks, 500u);
+}
 
 TEST_F(Waits, AreBookedUnderPartnerPathAndKind) {
     wait(WaitKind::kLateSender, 3, said(77), 500);
