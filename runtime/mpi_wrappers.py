@@ -272,6 +272,9 @@ def telling_lines(function):
                       f"{meeting_handle(function)}, {rule_of(function)}, "
                       f"{function.get('root') or '0'});")
         after.append("untell_meeting(meeting, result);")
+    # A receive lets MPI move on what is sent; those that only start one, or a send, do not.
+    if get("start") == "send":
+        before.append("stay_away(call);")
     if get("sent") and get("peer") and get("class") in ("send", "send_receive"):
         count, datatype = get("sent").split("*")
         tag = "sendtag" if function.has("sendtag") else "tag"
@@ -279,10 +282,7 @@ def telling_lines(function):
                       f"{count}, {send_mode(function)});")
         if get("class") == "send":
             after.append("untell(told);")
-    # A receive lets MPI move on what is sent; those that only start one, or a send, do not.
     waits = "false" if get("start") else "true"
-    if get("start") == "send":
-        before.append("stay_away(call);")
     if function.name in ("Recv", "Irecv", "Sendrecv", "Sendrecv_replace"):
         tag = "recvtag" if function.has("recvtag") else "tag"
         before.append(f"meet_senders(call, source, {tag}, comm, {waits});")

@@ -115,6 +115,22 @@ def check_ring_of_starts():
 
 
 @case
+def delayed_halo():
+    """A rank that dwell delays in each of its calls lets its partner wait as long as it would have:
+    what starts a receive or a send is not when it comes to its messages."""
+    repeated(check_delayed_halo)
+
+
+def check_delayed_halo():
+    for inject in (None, "1:200000"):
+        profile = profiled([program("delayed_halo")], 2, name=f"out-{inject}",
+                           env={"DWELL_INJECT_NS": inject} if inject else {})
+        node = profile.at(source("programs/delayed_halo.c"), "exchange", "MPI_Waitall")
+        check_near(node.raw["sync_ns"] / 1e9, 200 * 400e-6, 0.1, 0.004,
+                   f"seconds waited, {inject} injected")
+
+
+@case
 def nothing_without_wait_analysis():
     """--wait off: no line knows a partner that it waited for."""
     profile = profiled([program("known_waits"), scratch("told")], 2, ["--wait", "off"])
