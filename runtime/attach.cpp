@@ -174,20 +174,36 @@ void fill_header(int rank) {
     __atomic_store_n(&header->magic, kRecordMagic, __ATOMIC_RELEASE);
 }
 
-// The record file at `path`, which is in the way: where this process made it, it did so as another
-// program, before exec. That one's records are complete as they are.
-void mark_replaced(const char* path) {
+// The record file at `path`, which is in the way: true where this process made it, which it did as
+// another program, before exec. That one's records are complete as they are.
+bool mark_replaced(const char* path) {
     const int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (file < 0) return;
+    if (file < 0) return false;
     FileHeader header;
     const bool read = pread(file, &header, sizeof(header), 0) == sizeof(header);
-    if (read && header.magic == kRecordMagic && header.version == kRecordLayoutVersion &&
-        header.pid == getpid()) {
+    const bool own = read && header.magic == kRecordMagic &&
+                     header.version == kRecordLayoutVersion && header.pid == getpid();
+    if (own) {
         header.flags |= kFileReplaced;
         const auto place = static_cast<off_t>(offsetof(FileHeader, flags));
         if (pwrite(file, &header.flags, sizeof(header.flags), place) < 0) errno = 0;
     }
     close(file);
+    return own;
+}
+
+// The first file of a rank is in the way: the process has one with its number. Of a process that
+// went on as another program more than once the records of the first are kept, and the last one's.
+bool create_second_file(char* path, size_t size) {
+    mark_replaced(path);
+    const size_t used = strlen(path);
+    snprintf(path + used, size - used, ".%ld", static_cast<long>(getpid()));
+    if (create_record_file(path, g_process.options.memory_mib)) return true;
+    if (errno != EEXIST || !mark_replaced(path)) return false;
+    warn(
+        "this process went on as another program once more: the records of the one before are "
+        "dropped");
+    return unlink(path) == 0 && create_record_file(path, g_process.options.memory_mib);
 }
 
 // `dwell run` has looked itself, before it started anything.
@@ -244,20 +260,13 @@ bool attach_process(bool with_mpi) {
     char* path = g_process.record_path;
     snprintf(path, sizeof(g_process.record_path), "%s/rank.%d", g_process.record_dir,
              rank < 0 ? 0 : rank);
-    if (!create_record_file(path, g_process.options.memory_mib)) {
-        if (errno == EEXIST) {
-            mark_replaced(path);
-            const size_t used = strlen(path);
-            snprintf(path + used, sizeof(g_process.record_path) - used, ".%ld",
-                     static_cast<long>(getpid()));
-        }
-        if (!create_record_file(path, g_process.options.memory_mib)) {
-            snprintf(text, sizeof(text), "cannot make the record file %.150s: %s", path,
-                     strerror(errno));
-            not_observed(text);
-            rmdir(g_process.record_dir);
-            return false;
-        }
+    if (!create_record_file(path, g_process.options.memory_mib) &&
+        (errno != EEXIST || !create_second_file(path, sizeof(g_process.record_path)))) {
+        snprintf(text, sizeof(text), "cannot make the record file %.150s: %s", path,
+                 strerror(errno));
+        not_observed(text);
+        rmdir(g_process.record_dir);
+        return false;
     }
     fill_header(rank);
     if (!unwinder) g_process.header->flags |= kFileNoUnwinder;

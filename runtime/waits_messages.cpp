@@ -199,14 +199,13 @@ void answer_waiting(Call* call, const Way& way, int tag, uint32_t ticket) {
 
 // Any sender may be the one: all that wait learn when the receive began, and the last answer that
 // one of them has is the right one.
-void meet_any(Call* call, int tag, MPI_Comm comm) {
-    const CommName* name = name_of_comm(call->thread, comm);
-    if (name == nullptr) return;
+void meet_any(Call* call, int tag, uint32_t comm) {
+    if (comm == 0) return;  // not known
     int left = kMostAnswered;
     for (Channel* channel = __atomic_load_n(&g_first_channel, __ATOMIC_ACQUIRE);
          channel != nullptr && left > 0; channel = channel->next) {
         if (channel->far != nullptr) continue;  // a letter does not say whom it lets wait
-        answer_waiting(call, {channel, kNoPeer, name->name}, tag, 0);
+        answer_waiting(call, {channel, kNoPeer, comm}, tag, 0);
         --left;
     }
 }
@@ -243,7 +242,8 @@ void meet(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
             say_waiting(call);
             begin_work(call, now_ticks());
         }
-        meet_any(call, tag, comm);
+        const CommName* name = name_of_comm(call->thread, comm);
+        meet_any(call, tag, name != nullptr ? name->name : 0);
         return;
     }
     const Way way = look_up(call, comm, source);
@@ -381,7 +381,7 @@ void add_heard(Waiting* waiting, const Heard& heard, uint64_t bytes) {
 
 void post_request(Call* call, Request* content, MPI_Comm comm, int source, int tag) {
     const CommName* name = name_of_comm(call->thread, comm);
-    content->comm = name != nullptr ? name->name : 0;
+    content->comm = name != nullptr && source != MPI_PROC_NULL ? name->name : 0;
     content->tag = tag;
     if (name == nullptr || source < 0 || content->persistent) return;
     Channel* channel = channel_with(call->thread, content->peer);
@@ -441,7 +441,11 @@ void meet_request(Call* call, const Request& request) {
         return;
     }
     say_arrival(call);
-    if (request.ticket == 0 || request.peer == kNoPeer) return;
+    if (request.peer == kNoPeer) {
+        meet_any(call, request.tag, request.comm);
+        return;
+    }
+    if (request.ticket == 0) return;
     Channel* channel = channel_with(call->thread, request.peer);
     if (channel == nullptr) return;
     if (channel->far == nullptr) call->ahead = next_entry(channel);
@@ -473,8 +477,7 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
         return;
     }
     if (peer == kNoPeer) return;
-    Channel* channel = peer < g_channel_count && request.comm != 0 ? g_channels[peer] : nullptr;
-    if (channel == &g_no_channel) channel = nullptr;
+    Channel* channel = request.comm != 0 ? channel_with(waiting->thread(), peer) : nullptr;
     add_received(waiting, {channel, peer, request.comm}, status->MPI_TAG, request.ticket,
                  bytes_of(status));
 }

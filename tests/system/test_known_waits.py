@@ -115,6 +115,19 @@ def check_ring_of_starts():
 
 
 @case
+def late_any():
+    """A sender waits for a receiver that takes messages of any source by a request, and that sends
+    nothing itself: at least the time that this rests (it sleeps no shorter), and no longer than the
+    call took. The first call is not known: nobody knows then who might send."""
+    profile = profiled([program("late_any")], 2)
+    for name in ("new", "started"):
+        node = profile.at(source("programs/late_any.c"), name, "MPI_Ssend")
+        check_equal(node.count, 50, f"calls at @{name}")
+        late_ns = node.raw.get("late_receiver_ns", 0)
+        check(0.9 * 49 * 3e6 <= late_ns <= node.time_ns, f"{late_ns} ns at @{name}")
+
+
+@case
 def delayed_halo():
     """A rank that dwell delays in each of its calls lets its partner wait as long as it would have:
     what starts a receive or a send is not when it comes to its messages."""
