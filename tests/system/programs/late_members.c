@@ -1,8 +1,8 @@
 /* One rank is late to each collective; the others sleep a little, too, so that it has a processor.
- * "neighbours": an open chain, of which each rank waits for its neighbours. Rank 0 is late, so rank r
- * waits for it from the r-th round on, through those between. "messages": the same by messages.
- * "barrier", "allreduce": of two groups, even ranks and odd ones. Rank 1 is late, and Open MPI keeps
- * its own group waiting as well. Each rank writes into FILE.<rank> how long its calls took.
+ * "neighbours": an open chain, of which each rank waits for its neighbours. Rank 0 is late, so rank
+ * r waits for it from the r-th round on, through those between. "messages": the same by messages.
+ * "barrier", "allreduce": of two groups, even ranks and odd ones. Rank 1 is late, and Open MPI
+ * keeps its own group waiting as well. Each rank writes into FILE.<rank> how long its calls took.
  *
  * usage: mpirun -n N dwell run late_members neighbours|messages|barrier|allreduce FILE */
 #include <mpi.h>

@@ -1,6 +1,6 @@
 // 2 ranks of 2 threads each: 20 steps, in each of which every thread works 2 ms, exchanges 8 bytes
-// with the thread of its number on the other rank, and works 3 ms; then the first thread works 7 ms,
-// in which the other one has nothing to do: 140 ms outside of regions on each rank.
+// with the thread of its number on the other rank, and works 3 ms; then the first thread works 7
+// ms, in which the other one has nothing to do: 140 ms outside of regions on each rank.
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>
@@ -14,7 +14,8 @@ static void sleep_ms(double ms) {
 
 static void exchange(int rank, int tag) {
     double out = rank, in = 0;
-    MPI_Sendrecv(&out, 1, MPI_DOUBLE, 1 - rank, tag, &in, 1, MPI_DOUBLE, 1 - rank, tag,  // @exchange
+    const int other = 1 - rank;
+    MPI_Sendrecv(&out, 1, MPI_DOUBLE, other, tag, &in, 1, MPI_DOUBLE, other, tag,  // @exchange
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 

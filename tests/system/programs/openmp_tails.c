@@ -27,6 +27,8 @@ static void singles(void) {
     sink = 0;
 }
 
+// clang-format takes a block behind a pragma in a block for the end of both.
+// clang-format off
 // 3 regions of each kind.
 static void waits(void) {
     for (int k = 0; k < 3; k++) {
@@ -58,6 +60,7 @@ static void waits(void) {
     }
     sink = 0;
 }
+// clang-format on
 
 // 2 regions of 2 threads, each of which forks one of 2 threads.
 static void nested(void) {
