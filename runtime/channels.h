@@ -262,6 +262,7 @@ inline bool may_want_answer(const Channel* channel) {
 
 // Tells the sender when its receiver came; a later answer replaces an earlier one.
 inline bool wants_answer(const ChannelEntry* entry) { return (entry->order & kWantsAnswer) != 0; }
+inline bool is_answered(const ChannelEntry* entry) { return (entry->order & kAnswered) != 0; }
 void answer(ChannelEntry* entry, const Moment& said);
 
 // What find_entry() found for a receive that was not posted before may be another message's.

@@ -10,6 +10,12 @@ namespace dwell {
 
 namespace {
 
+// What is told so soon after another thing is part of it: several messages in a row, or the starts
+// of a halo's receives and its sends. Who waits for all of them does so because of what came
+// before.
+constexpr uint64_t kLeastRound_ns = 10'000;
+DWELL_CALL_DATA uint64_t g_least_round_ticks = 0;
+
 // The class of a size in Channel::travel.
 int travel_class(uint64_t bytes) {
     const int bucket = size_bucket(bytes);
@@ -209,6 +215,7 @@ void open_waits(int world_size) {
 }
 
 void finish_opening_waits() {
+    g_least_round_ticks = kLeastRound_ns * g_process.header->ticks_per_second / 1'000'000'000u;
     const bool far = open_letters();
     if (!exchange_is_open() && !far) return;
     if (exchange_is_open()) unlink_exchange();
@@ -221,7 +228,7 @@ void finish_opening_waits() {
 
 void begin_round(Call* call, uint32_t* told) {
     Blame* blame = &call->thread->blame;
-    if (*told == blame->round) {
+    if (*told == blame->round && call->start_ticks - blame->round_ticks > g_least_round_ticks) {
         const uint64_t since = beyond(call->start_ticks, call->thread->last_ticks);
         note_computation(call, beyond(since, lost_so_far(call)));
         blame->heaviest_ticks = blame->recent_ticks;

@@ -192,7 +192,8 @@ void answer_waiting(Call* call, const Way& way, int tag, uint32_t ticket) {
     if (!may_want_answer(way.channel)) return;
     ChannelEntry* entry = find_entry(way.channel, way.comm, tag, ticket);
     if (entry == nullptr || !wants_answer(entry)) return;
-    begin_round(call, &way.channel->answer_told);
+    // The second answer takes the place of the first, and has what came before that in it, too.
+    if (!is_answered(entry)) begin_round(call, &way.channel->answer_told);
     answer(entry, moment_of(call));
     begin_work(call, now_ticks());
 }

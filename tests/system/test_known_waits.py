@@ -10,8 +10,8 @@ import io
 import os
 import re
 
-from harness import (DWELL, Profile, case, check, check_equal, check_near, execute, main, profiled,
-                     program, repeated, run_observed, run_plain, scratch, source)
+from harness import (DWELL, Profile, case, check, check_equal, check_near, execute, main,
+                     marked_line, profiled, program, repeated, run_observed, run_plain, scratch, source)
 
 TIMES = 100
 ALLOWED_S = 100e-6  # a call, or 2 %
@@ -141,6 +141,30 @@ def check_delayed_halo():
         node = profile.at(source("programs/delayed_halo.c"), "exchange", "MPI_Waitall")
         check_near(node.raw["sync_ns"] / 1e9, 200 * 400e-6, 0.1, 0.004,
                    f"seconds waited, {inject} injected")
+
+
+@case
+def cause_of_a_halo():
+    """Who waits for a halo waits because of the computation before it, not because of what lies
+    between the calls that start it; with messages that are sent ahead, and that meet."""
+    repeated(check_cause_of_a_halo)
+
+
+def check_cause_of_a_halo():
+    file = source("programs/delayed_halo.c")
+    place = marked_line(file, "exchange"), marked_line(file, "computed")
+    for size in (64, 1000, 20000):
+        profile = profiled([program("delayed_halo"), str(size)], 2, name=f"out-{size}")
+        found = 0
+        for cause in profile.json["causes"]:
+            if cause["peer_rank"] != 1 or cause["interval"] is None:
+                continue
+            interval = profile.intervals[cause["interval"]]
+            ends = [interval[end] for end in ("from", "to")]
+            if None not in ends and tuple(profile.nodes[end]["line"] for end in ends) == place:
+                found += cause["time_ns"]
+        check(found / 1e9 > 0.9 * 199 * 400e-6,
+              f"{found} ns of waiting because of it, {size} bytes: {profile.json['causes']}")
 
 
 @case
