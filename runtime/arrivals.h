@@ -79,7 +79,8 @@ void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent);
 // Any thread of the node; without waiting.
 bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answer* came);
 
-// The last arrival that is known until the real time `until`; false when there is none.
+// The last arrival that is known until the real time `until`, in ticks; false when there is none,
+// or while the line is being written. Any thread of the node; without waiting.
 bool arrival_before(const ArrivalLine* line, uint64_t until, Answer* came);
 
 }  // namespace dwell
