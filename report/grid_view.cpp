@@ -5,7 +5,7 @@
 
 #include "report/grid_trend.h"
 #include "report/views.h"
-#include "summarize/profile_notes.h"
+#include "summarize/note_writer.h"
 
 namespace dwell {
 namespace {

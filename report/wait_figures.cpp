@@ -97,6 +97,45 @@ class Computations {
     const Profile& profile_;
 };
 
+// The ranks of each computation are compared by `part`.
+std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& profile) {
+    const Computations computations(profile);
+    std::map<ComputationKey, CauseLine> by_key;
+    std::map<std::pair<ComputationKey, uint32_t>, uint64_t> of_rank;
+    for (const ProfileCause& cause : profile.causes) {
+        const ComputationKey key = computations.key(cause.interval);
+        const auto [entry, is_new] = by_key.try_emplace(key);
+        CauseLine& line = entry->second;
+        if (is_new) line.computation = computations.describe(cause.interval);
+        line.count += cause.count;
+        line.time_ns += cause.time_ns;
+        line.passed_on_ns += cause.passed_on_ns;
+        if (cause.*part == 0) continue;
+        if (cause.peer == kNoPeer) {
+            line.more = true;
+            continue;
+        }
+        const auto [rank, is_first] = of_rank.try_emplace({key, cause.peer}, 0);
+        if (is_first) line.others += 1;
+        const uint64_t so_far = rank->second += cause.*part;
+        if (so_far <= line.peer_ns) continue;
+        line.peer = cause.peer;
+        line.peer_ns = so_far;
+    }
+    std::vector<CauseLine> lines;
+    for (auto& [key, line] : by_key) {
+        if (line.others != 0) line.others -= 1;  // but for `peer`
+        lines.push_back(std::move(line));
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const CauseLine& a, const CauseLine& b) {
+        const bool a_known = a.computation.interval != kNoNode;
+        const bool b_known = b.computation.interval != kNoNode;
+        if (a_known != b_known) return a_known;
+        return a.time_ns > b.time_ns;
+    });
+    return lines;
+}
+
 }  // namespace
 
 uint64_t estimated_ns(const Totals& totals) {
@@ -166,49 +205,6 @@ Partners partners_of(const Profile& profile, const CommLine& line, size_t limit)
     partners.certain = lost_ns == 0 || last_ns >= next_ns + lost_ns;
     return partners;
 }
-
-namespace {
-
-// The ranks of each computation are compared by `part`.
-std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& profile) {
-    const Computations computations(profile);
-    std::map<ComputationKey, CauseLine> by_key;
-    std::map<std::pair<ComputationKey, uint32_t>, uint64_t> of_rank;
-    for (const ProfileCause& cause : profile.causes) {
-        const ComputationKey key = computations.key(cause.interval);
-        const auto [entry, is_new] = by_key.try_emplace(key);
-        CauseLine& line = entry->second;
-        if (is_new) line.computation = computations.describe(cause.interval);
-        line.count += cause.count;
-        line.time_ns += cause.time_ns;
-        line.passed_on_ns += cause.passed_on_ns;
-        if (cause.*part == 0) continue;
-        if (cause.peer == kNoPeer) {
-            line.more = true;
-            continue;
-        }
-        const auto [rank, is_first] = of_rank.try_emplace({key, cause.peer}, 0);
-        if (is_first) line.others += 1;
-        const uint64_t so_far = rank->second += cause.*part;
-        if (so_far <= line.peer_ns) continue;
-        line.peer = cause.peer;
-        line.peer_ns = so_far;
-    }
-    std::vector<CauseLine> lines;
-    for (auto& [key, line] : by_key) {
-        if (line.others != 0) line.others -= 1;  // but for `peer`
-        lines.push_back(std::move(line));
-    }
-    std::stable_sort(lines.begin(), lines.end(), [](const CauseLine& a, const CauseLine& b) {
-        const bool a_known = a.computation.interval != kNoNode;
-        const bool b_known = b.computation.interval != kNoNode;
-        if (a_known != b_known) return a_known;
-        return a.time_ns > b.time_ns;
-    });
-    return lines;
-}
-
-}  // namespace
 
 std::vector<CauseLine> cause_lines(const Profile& profile) {
     return lines_by(&ProfileCause::time_ns, profile);

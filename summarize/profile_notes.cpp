@@ -12,33 +12,16 @@
 
 #include "runtime/mpi_calls.h"
 #include "summarize/grid_places.h"
+#include "summarize/note_writer.h"
 #include "summarize/profile_walk.h"
+#include "summarize/wait_notes.h"
 
 namespace dwell {
 namespace {
 
-constexpr size_t kListed = 8;
 constexpr size_t kModulesNamed = 3;
 constexpr double kNotableOverrun = 0.001;  // part of all time
-constexpr double kNotableRest = 0.01;      // likewise
 constexpr double kTimeTolerance = 0.01;
-
-// As rank_list of the header; `ranks` holds the first kListed + 1 or more of `count`.
-std::string first_ranks(const std::vector<uint32_t>& ranks, size_t count) {
-    if (count == 1) return fmt::format("rank {}", ranks[0]);
-    std::string text = "ranks ";
-    const size_t listed = count <= kListed + 1 ? count - 1 : kListed;
-    for (size_t i = 0; i < listed; ++i) text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
-    return count == listed + 1 ? text + fmt::format(" and {}", ranks[listed])
-                               : text + fmt::format(" and {} more", count - listed);
-}
-
-// Neither messages nor what completes them.
-bool is_collective(const ProfileNode& node) {
-    if (node.call >= kMpiCallCount) return false;
-    const CallClass call_class = kMpiCalls[node.call].call_class;
-    return call_class == CallClass::kCollective || call_class == CallClass::kManage;
-}
 
 // An estimate, without digits that say nothing: 1655545 as 1700000.
 uint64_t two_digits(uint64_t count) {
@@ -47,42 +30,33 @@ uint64_t two_digits(uint64_t count) {
     return (count + unit / 2) / unit * unit;
 }
 
-const char* plural(uint64_t count) { return count == 1 ? "" : "s"; }
-
-// `part` of `whole`: "0.12 %", "20 %", "100 %".
-std::string percent(uint64_t part, uint64_t whole) {
-    const double share =
-        100 * static_cast<double>(part) / static_cast<double>(std::max<uint64_t>(whole, 1));
-    return share < 10 ? fmt::format("{:.2g} %", share) : fmt::format("{:.0f} %", share);
-}
-
-class Notes {
+class Notes : public NoteWriter {
   public:
-    explicit Notes(const Profile& profile) : profile_(profile) {}
+    using NoteWriter::NoteWriter;
 
     void add_missing_ranks() {
-        if ((profile_.merged_flags & kMergedPartial) == 0) return;
+        if ((profile().merged_flags & kMergedPartial) == 0) return;
         // The ranks are sorted, so the missing ones are the gaps between them. A job of 2^24 ranks
         // costs no more than those that are here.
         std::vector<uint32_t> first_missing;
         uint64_t missing = 0;
         uint64_t next = 0;
         const auto add_gap = [&](uint64_t end) {
-            for (uint64_t i = next; i < end && first_missing.size() <= kListed; ++i) {
+            for (uint64_t i = next; i < end && first_missing.size() <= kListedRanks; ++i) {
                 first_missing.push_back(static_cast<uint32_t>(i));
             }
             missing += end - next;
         };
-        for (const ProfileRank& rank : profile_.ranks) {
-            if (rank.rank >= profile_.world_size) break;
+        for (const ProfileRank& rank : profile().ranks) {
+            if (rank.rank >= profile().world_size) break;
             if (rank.rank > next) add_gap(rank.rank);
             next = uint64_t{rank.rank} + 1;
         }
-        if (next < profile_.world_size) add_gap(profile_.world_size);
+        if (next < profile().world_size) add_gap(profile().world_size);
         if (missing == 0) {
             add("not all records of this job are included");
         } else {
-            add(fmt::format("{} of {} ranks {} not included: {}", missing, profile_.world_size,
+            add(fmt::format("{} of {} ranks {} not included: {}", missing, profile().world_size,
                             missing == 1 ? "is" : "are", first_ranks(first_missing, missing)));
         }
         add("waiting for ranks that are not included counts as MPI transfer where nothing tells "
@@ -91,7 +65,7 @@ class Notes {
 
     void add_unfinished_ranks() {
         std::map<FileState, std::vector<uint32_t>> by_state;
-        for (const ProfileRank& rank : profile_.ranks) {
+        for (const ProfileRank& rank : profile().ranks) {
             if (rank.state == FileState::kFinalized) continue;
             const bool serial = (rank.flags & kFileSerial) != 0;
             if (serial && rank.state == FileState::kRunning) {
@@ -114,228 +88,21 @@ class Notes {
         }
     }
 
-    void add_flag(uint32_t flag, const char* sentence) {
-        std::vector<uint32_t> ranks;
-        for (const ProfileRank& rank : profile_.ranks) {
-            if ((rank.flags & flag) != 0) ranks.push_back(rank.rank);
-        }
-        if (!ranks.empty()) add(fmt::format("{}: {}", rank_list(ranks), sentence));
-    }
-
-    // "12 calls on 2 ranks were not recorded: ..."
-    void add_count(uint64_t ProfileRank::*member, const char* thing, const char* sentence) {
-        uint64_t sum = 0;
-        uint64_t ranks = 0;
-        for (const ProfileRank& rank : profile_.ranks) {
-            sum += rank.*member;
-            ranks += rank.*member != 0 ? 1 : 0;
-        }
-        if (sum == 0) return;
-        std::string_view said = sentence;
-        std::string verb;
-        for (const auto& [many, one] : {std::pair("are ", "is "), std::pair("were ", "was ")}) {
-            if (sum != 1 || !said.starts_with(many)) continue;
-            said.remove_prefix(std::string_view(many).size());
-            verb = one;
-        }
-        add(fmt::format("{} {}{} on {} rank{} {}{}", sum, thing, plural(sum), ranks, plural(ranks),
-                        verb, said));
-    }
-
-    void add_folded_peers() {
-        uint64_t messages = 0;
-        for (const ProfileNode& node : profile_.nodes) {
-            if (node.kind == SiteKind::kCommunication) messages += node.totals.folded_peers;
-        }
-        if (messages == 0) return;
-        add(
-            fmt::format("{} message{} to partners beyond the limit on partners of one statement "
-                        "are in its totals only",
-                        messages, plural(messages)));
-    }
-
     void add_spawned() {
         const auto spawns = [](const ProfileNode& node) {
             return node.kind == SiteKind::kCommunication &&
                    (node.name == "MPI_Comm_spawn" || node.name == "MPI_Comm_spawn_multiple") &&
                    node.totals.count > node.totals.failed;
         };
-        if (std::none_of(profile_.nodes.begin(), profile_.nodes.end(), spawns)) return;
+        if (std::none_of(profile().nodes.begin(), profile().nodes.end(), spawns)) return;
         add("processes that MPI_Comm_spawn started are not in this profile; they have one of their "
             "own where the library reached them, as it does with dwell run around the launcher");
-    }
-
-    bool on_one_host() const {
-        const auto elsewhere = [&](const ProfileRank& rank) {
-            return rank.host != profile_.ranks.front().host;
-        };
-        return std::none_of(profile_.ranks.begin(), profile_.ranks.end(), elsewhere);
-    }
-
-    // The worst of all hosts whose clock was related to that of the first one.
-    void add_clocks() {
-        std::set<std::string> hosts;
-        uint64_t bound_ns = 0;
-        for (const ProfileRank& rank : profile_.ranks) {
-            if (rank.clock_bound_ns == 0) continue;
-            hosts.insert(rank.host);
-            bound_ns = std::max(bound_ns, rank.clock_bound_ns);
-        }
-        if (hosts.empty()) return;
-        add(fmt::format("clocks of {} hosts related within {:.1f} us", hosts.size() + 1,
-                        static_cast<double>(bound_ns) / 1e3));
-    }
-
-    // "500 calls of MPI_Iprobe, MPI_Test, that ...": of runtime/polls.h.
-    void add_untimed() {
-        std::map<std::string, uint64_t> by_function;
-        uint64_t calls = 0;
-        for (const ProfileNode& node : profile_.nodes) {
-            if (node.kind != SiteKind::kCommunication || node.totals.untimed == 0) continue;
-            by_function[node.name] += node.totals.untimed;
-            calls += node.totals.untimed;
-        }
-        if (calls == 0) return;
-        std::string names;
-        for (const auto& entry : by_function) {
-            names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.first);
-        }
-        add(
-            fmt::format("{} call{} of {} repeated an unsuccessful one and {} not timed one by one: "
-                        "the time is estimated from those that were",
-                        calls, plural(calls), names, calls == 1 ? "was" : "were"));
-    }
-
-    // "500 calls of MPI_Bcast, MPI_Recv ...": those of which no partner told when it came.
-    void add_unknown_waits() {
-        std::map<std::string, uint64_t> by_function;
-        uint64_t calls = 0;
-        uint64_t guessed = 0;
-        uint64_t estimated = 0;
-        std::map<std::string, uint64_t> open;  // MPI leaves it open whether they wait
-        uint64_t meetings = 0;  // collectives with ranks on other hosts, or of groups
-        uint64_t givers = 0;    // those that wait until what they give is taken
-        for (const ProfileNode& node : profile_.nodes) {
-            if (node.kind != SiteKind::kCommunication) continue;
-            if (node.totals.estimated_waits != 0 && node.name.starts_with("MPI_File_")) {
-                open[node.name] += node.totals.estimated_waits;
-            } else if (node.totals.late_receiver_ns != 0 && is_collective(node)) {
-                givers += node.totals.estimated_waits;
-            } else if (node.totals.estimated_waits != 0 && is_collective(node)) {
-                meetings += node.totals.estimated_waits;
-            } else {
-                estimated += node.totals.estimated_waits;
-            }
-            guessed += node.totals.guessed_waits;
-            if (node.totals.unknown_waits == 0 || node.totals.blocked_ns <= node.totals.sync_ns) {
-                continue;
-            }
-            by_function[node.name] += node.totals.unknown_waits;
-            calls += node.totals.unknown_waits;
-        }
-        std::string names;
-        for (const auto& entry : by_function) {
-            names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.first);
-        }
-        if (calls != 0) {
-            add(
-                fmt::format("of {} call{} of {} it is not known when the partners came: their sync "
-                            "delay is estimated",
-                            calls, plural(calls), names));
-        }
-        for (const auto& [name, count] : open) {
-            add(
-                fmt::format("{} need not wait for all ranks; {} call{} that ended after the last "
-                            "one had come {} taken to have waited for it",
-                            name, count, plural(count), count == 1 ? "was" : "were"));
-        }
-        if (on_one_host()) {
-            // Of messages everything is known there, or said not to be.
-            meetings += std::exchange(estimated, 0);
-        }
-        if (estimated != 0) {
-            add(
-                fmt::format("{} message{} from other hosts came without {} time: what it is was "
-                            "taken from earlier ones",
-                            estimated, plural(estimated), estimated == 1 ? "its" : "their"));
-        }
-        if (givers != 0) {
-            add(fmt::format(
-                "{} collective call{} gave something to several ranks and ended when one "
-                "of them had come: taken to have waited for that one",
-                givers, plural(givers)));
-        }
-        if (meetings != 0 && on_one_host()) {
-            add(fmt::format(
-                "{} collective call{} between two groups ended after one of the caller's own group "
-                "had come: taken to have waited for that one, which MPI leaves open",
-                meetings, plural(meetings)));
-        } else if (meetings != 0) {
-            add(fmt::format(
-                "{} collective call{} met ranks of other hosts that did not tell when they came, "
-                "or "
-                "ranks of their own group of an inter-communicator: what was waited is estimated",
-                meetings, plural(meetings)));
-        }
-        if (guessed != 0) {
-            add(fmt::format(
-                "{} message{} could have been one of several that dwell cannot tell apart: when {} "
-                "sent is a guess of dwell's",
-                guessed, plural(guessed), guessed == 1 ? "it was" : "they were"));
-        }
-    }
-
-    // "99 choices on 1 rank between messages were made ..." (--preserve-order).
-    void add_order() {
-        add_count(&ProfileRank::order_kept, "choice",
-                  "between messages fell in the order of the run without dwell");
-        add_count(&ProfileRank::order_far, "choice",
-                  "between messages took what came: some sender may be on another node");
-        add_count(&ProfileRank::order_posted, "choice",
-                  "between messages took what came: receives of any source that MPI had already, "
-                  "or requests of other kinds");
-        add_count(&ProfileRank::order_unknown, "choice",
-                  "between messages took what came: what some rank did was not known");
-    }
-
-    // Waiting for something that is no interval of this profile.
-    void add_unknown_paths() {
-        uint64_t unknown_ns = 0;
-        uint64_t places = 0;
-        for (const ProfilePartner& partner : profile_.partners) {
-            if (partner.peer == kNoPeer || partner.interval != kNoNode) continue;
-            unknown_ns += partner.time_ns;
-            ++places;
-        }
-        if (unknown_ns == 0) return;
-        add(
-            fmt::format("what a partner was doing is not known in {} case{}, {} of the known "
-                        "sync delay",
-                        places, plural(places), percent(unknown_ns, profile_.sync_ns)));
-    }
-
-    // Each thread, and the merge, keeps the causes of waiting up to a limit.
-    void add_rest_of_causes() {
-        uint64_t waits = 0;
-        uint64_t rest_ns = 0;
-        uint64_t all_ns = 0;
-        for (const ProfileCause& cause : profile_.causes) {
-            all_ns += cause.time_ns;
-            if (cause.peer != kNoPeer) continue;
-            waits += cause.count;
-            rest_ns += cause.time_ns;
-        }
-        double real_ns = 0;
-        for (const ProfileRank& rank : profile_.ranks) real_ns += static_cast<double>(rank.real_ns);
-        if (rest_ns == 0 || static_cast<double>(rest_ns) < kNotableRest * real_ns) return;
-        add(fmt::format("what caused {} wait{} is not known or kept, {} of the known sync delay",
-                        waits, plural(waits), percent(rest_ns, all_ns)));
     }
 
     void add_failed_calls() {
         uint64_t failed = 0;
         const ProfileNode* worst = nullptr;
-        for (const ProfileNode& node : profile_.nodes) {
+        for (const ProfileNode& node : profile().nodes) {
             if (!is_communication(node) || node.totals.failed == 0) continue;
             failed += node.totals.failed;
             if (worst == nullptr || node.totals.failed > worst->totals.failed) worst = &node;
@@ -359,7 +126,7 @@ class Notes {
         std::set<Place> met;
         uint64_t entries = 0;
         uint64_t off = 0;
-        for (const ProfileNode& node : profile_.nodes) {
+        for (const ProfileNode& node : profile().nodes) {
             if ((node.labels & (kLabelReduced | kLabelCounted)) == 0) continue;
             met.emplace(node.kind, node.name, node.file, node.line);
             entries += node.totals.untimed;
@@ -385,8 +152,8 @@ class Notes {
 
     void add_grids() {
         std::set<std::string> told;
-        for (const ProfileGrid& grid : profile_.grids) {
-            if (is_contradicted(profile_, grid) && told.insert(grid.name).second) {
+        for (const ProfileGrid& grid : profile().grids) {
+            if (is_contradicted(profile(), grid) && told.insert(grid.name).second) {
                 add_contradiction(grid.name);
             }
             const auto [one, other] = ranks_at_one_place(grid);
@@ -402,7 +169,7 @@ class Notes {
     void add_contradiction(const std::string& name) {
         std::string ways;
         size_t count = 0;
-        for (const ProfileGrid& grid : profile_.grids) {
+        for (const ProfileGrid& grid : profile().grids) {
             if (grid.name != name || grid.by_mpi) continue;
             std::vector<uint32_t> ranks;
             for (const ProfilePlace& place : grid.places) ranks.push_back(place.rank);
@@ -416,12 +183,12 @@ class Notes {
     }
 
     void add_overruns(const Overruns& overruns) {
-        const auto total_ns = static_cast<double>(profile_.total_ns);
+        const auto total_ns = static_cast<double>(profile().total_ns);
         if (static_cast<double>(overruns.ns) <= kNotableOverrun * total_ns) return;
         add(fmt::format(
             "in {} place{} what lies inside took longer than the probes around it say, "
             "in all {} of the time: the larger time is shown",
-            overruns.count, plural(overruns.count), percent(overruns.ns, profile_.total_ns)));
+            overruns.count, plural(overruns.count), percent(overruns.ns, profile().total_ns)));
     }
 
     void add_modules(const LineResolver& lines, const std::set<uint32_t>& used) {
@@ -456,15 +223,15 @@ class Notes {
 
     // What the nodes of a rank's first thread add up to, against the clock of the process.
     void add_time_gap() {
-        if (profile_.rows.empty()) return;
+        if (profile().rows.empty()) return;
         std::map<uint32_t, uint64_t> accounted;
-        for (const ProfileRow& row : profile_.rows) {
+        for (const ProfileRow& row : profile().rows) {
             if (row.node == 0 && row.thread == 0) accounted[row.rank] += row.totals.time_ns;
         }
         uint64_t ranks = 0;
         double worst = 0;
         uint32_t worst_rank = 0;
-        for (const ProfileRank& rank : profile_.ranks) {
+        for (const ProfileRank& rank : profile().ranks) {
             if (rank.state != FileState::kFinalized || rank.real_ns == 0) continue;
             const double real = static_cast<double>(rank.real_ns);
             const double known = static_cast<double>(accounted[rank.rank] + rank.paused_ns) +
@@ -485,7 +252,7 @@ class Notes {
     }
 
     void add_metrics() {
-        const ProfileMetrics& metrics = profile_.metrics;
+        const ProfileMetrics& metrics = profile().metrics;
         add_flag(kFileMultiplexed,
                  "more metrics than counters: each was counted a part of the time, its value is "
                  "an estimate");
@@ -519,20 +286,9 @@ class Notes {
                             metrics.left_out == 1 ? "was" : "were"));
         }
     }
-
-    void add(std::string sentence) { notes_.push_back(std::move(sentence)); }
-    std::vector<std::string> take() { return std::move(notes_); }
-
-  private:
-    const Profile& profile_;
-    std::vector<std::string> notes_;
 };
 
 }  // namespace
-
-std::string rank_list(const std::vector<uint32_t>& ranks) {
-    return first_ranks(ranks, ranks.size());
-}
 
 std::vector<std::string> notes_of(const Profile& profile, const LineResolver& lines,
                                   const std::set<uint32_t>& modules_used,
@@ -582,13 +338,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_failed_calls();
     notes.add_count(&ProfileRank::clock_errors, "negative duration", "were stored as 0");
     notes.add_count(&ProfileRank::samples_lost, "sample", "were lost");
-    notes.add_clocks();
-    notes.add_folded_peers();
-    notes.add_untimed();
-    notes.add_unknown_waits();
-    notes.add_order();
-    notes.add_unknown_paths();
-    notes.add_rest_of_causes();
+    add_wait_notes(&notes);
     notes.add_count(
         &ProfileRank::probes_missed, "probe",
         "were met in signal handlers, after vfork, or soon after a jump out of a handler that "

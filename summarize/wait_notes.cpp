@@ -1,0 +1,234 @@
+// See wait_notes.h.
+#include "summarize/wait_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "runtime/mpi_calls.h"
+#include "summarize/profile_walk.h"
+
+namespace dwell {
+namespace {
+
+constexpr double kNotableRest = 0.01;  // part of all time
+
+// Neither messages nor what completes them.
+bool is_collective(const ProfileNode& node) {
+    if (node.call >= kMpiCallCount) return false;
+    const CallClass call_class = kMpiCalls[node.call].call_class;
+    return call_class == CallClass::kCollective || call_class == CallClass::kManage;
+}
+
+void add_folded_peers(const Profile& profile, NoteWriter* notes) {
+    uint64_t messages = 0;
+    for (const ProfileNode& node : profile.nodes) {
+        if (node.kind == SiteKind::kCommunication) messages += node.totals.folded_peers;
+    }
+    if (messages == 0) return;
+    notes->add(
+        fmt::format("{} message{} to partners beyond the limit on partners of one statement "
+                    "are in its totals only",
+                    messages, plural(messages)));
+}
+
+bool on_one_host(const Profile& profile) {
+    const auto elsewhere = [&](const ProfileRank& rank) {
+        return rank.host != profile.ranks.front().host;
+    };
+    return std::none_of(profile.ranks.begin(), profile.ranks.end(), elsewhere);
+}
+
+// The worst of all hosts whose clock was related to that of the first one.
+void add_clocks(const Profile& profile, NoteWriter* notes) {
+    std::set<std::string> hosts;
+    uint64_t bound_ns = 0;
+    for (const ProfileRank& rank : profile.ranks) {
+        if (rank.clock_bound_ns == 0) continue;
+        hosts.insert(rank.host);
+        bound_ns = std::max(bound_ns, rank.clock_bound_ns);
+    }
+    if (hosts.empty()) return;
+    notes->add(fmt::format("clocks of {} hosts related within {:.1f} us", hosts.size() + 1,
+                           static_cast<double>(bound_ns) / 1e3));
+}
+
+// "500 calls of MPI_Iprobe, MPI_Test, that ...": of runtime/polls.h.
+void add_untimed(const Profile& profile, NoteWriter* notes) {
+    std::map<std::string, uint64_t> by_function;
+    uint64_t calls = 0;
+    for (const ProfileNode& node : profile.nodes) {
+        if (node.kind != SiteKind::kCommunication || node.totals.untimed == 0) continue;
+        by_function[node.name] += node.totals.untimed;
+        calls += node.totals.untimed;
+    }
+    if (calls == 0) return;
+    std::string names;
+    for (const auto& entry : by_function) {
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.first);
+    }
+    notes->add(
+        fmt::format("{} call{} of {} repeated an unsuccessful one and {} not timed one by one: "
+                    "the time is estimated from those that were",
+                    calls, plural(calls), names, calls == 1 ? "was" : "were"));
+}
+
+// Calls whose waiting is not measured, by what stands in the way.
+struct Unmeasured {
+    std::map<std::string, uint64_t> unknown;  // no partner told when it came, by function
+    std::map<std::string, uint64_t> open;     // MPI leaves it open whether they wait, likewise
+    uint64_t guessed = 0;                     // messages that may have been others
+    uint64_t messages = 0;                    // without their time
+    uint64_t meetings = 0;                    // with ranks on other hosts, or of groups
+    uint64_t givers = 0;                      // that wait until what they give is taken
+};
+
+Unmeasured unmeasured_waits(const Profile& profile) {
+    Unmeasured calls;
+    for (const ProfileNode& node : profile.nodes) {
+        if (node.kind != SiteKind::kCommunication) continue;
+        const Totals& totals = node.totals;
+        if (totals.estimated_waits != 0 && node.name.starts_with("MPI_File_")) {
+            calls.open[node.name] += totals.estimated_waits;
+        } else if (!is_collective(node)) {
+            calls.messages += totals.estimated_waits;
+        } else if (totals.late_receiver_ns != 0) {
+            calls.givers += totals.estimated_waits;
+        } else {
+            calls.meetings += totals.estimated_waits;
+        }
+        calls.guessed += totals.guessed_waits;
+        if (totals.unknown_waits != 0 && totals.blocked_ns > totals.sync_ns) {
+            calls.unknown[node.name] += totals.unknown_waits;
+        }
+    }
+    return calls;
+}
+
+// "500 calls of MPI_Bcast, MPI_Recv": those of which no partner told when it came.
+void add_unknown_waits(const Unmeasured& calls, NoteWriter* notes) {
+    std::string names;
+    uint64_t unknown = 0;
+    for (const auto& [name, count] : calls.unknown) {
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+        unknown += count;
+    }
+    if (unknown != 0) {
+        notes->add(
+            fmt::format("of {} call{} of {} it is not known when the partners came: their "
+                        "sync delay is estimated",
+                        unknown, plural(unknown), names));
+    }
+    for (const auto& [name, count] : calls.open) {
+        notes->add(
+            fmt::format("{} need not wait for all ranks; {} call{} that ended after the "
+                        "last one had come {} taken to have waited for it",
+                        name, count, plural(count), count == 1 ? "was" : "were"));
+    }
+}
+
+void add_estimated_waits(const Profile& profile, const Unmeasured& calls, NoteWriter* notes) {
+    const bool near = on_one_host(profile);
+    // Of messages everything is known on one host, or said not to be.
+    const uint64_t messages = near ? 0 : calls.messages;
+    const uint64_t meetings = calls.meetings + (near ? calls.messages : 0);
+    if (messages != 0) {
+        notes->add(
+            fmt::format("{} message{} from other hosts came without {} time: what it is was "
+                        "taken from earlier ones",
+                        messages, plural(messages), messages == 1 ? "its" : "their"));
+    }
+    if (calls.givers != 0) {
+        notes->add(
+            fmt::format("{} collective call{} gave something to several ranks and ended "
+                        "when one of them had come: taken to have waited for that one",
+                        calls.givers, plural(calls.givers)));
+    }
+    if (meetings != 0 && near) {
+        notes->add(
+            fmt::format("{} collective call{} between two groups ended after one of the "
+                        "caller's own group had come: taken to have waited for that one, "
+                        "which MPI leaves open",
+                        meetings, plural(meetings)));
+    } else if (meetings != 0) {
+        notes->add(
+            fmt::format("{} collective call{} met ranks of other hosts that did not tell "
+                        "when they came, or ranks of their own group of an "
+                        "inter-communicator: what was waited is estimated",
+                        meetings, plural(meetings)));
+    }
+    if (calls.guessed != 0) {
+        notes->add(fmt::format(
+            "{} message{} could have been one of several that dwell cannot tell "
+            "apart: when {} sent is a guess of dwell's",
+            calls.guessed, plural(calls.guessed), calls.guessed == 1 ? "it was" : "they were"));
+    }
+}
+
+// "99 choices on 1 rank between messages were made ..." (--preserve-order).
+void add_order(NoteWriter* notes) {
+    notes->add_count(&ProfileRank::order_kept, "choice",
+                     "between messages fell in the order of the run without dwell");
+    notes->add_count(&ProfileRank::order_far, "choice",
+                     "between messages took what came: some sender may be on another node");
+    notes->add_count(
+        &ProfileRank::order_posted, "choice",
+        "between messages took what came: receives of any source that MPI had already, "
+        "or requests of other kinds");
+    notes->add_count(&ProfileRank::order_unknown, "choice",
+                     "between messages took what came: what some rank did was not known");
+}
+
+// Waiting for something that is no interval of this profile.
+void add_unknown_paths(const Profile& profile, NoteWriter* notes) {
+    uint64_t unknown_ns = 0;
+    uint64_t places = 0;
+    for (const ProfilePartner& partner : profile.partners) {
+        if (partner.peer == kNoPeer || partner.interval != kNoNode) continue;
+        unknown_ns += partner.time_ns;
+        ++places;
+    }
+    if (unknown_ns == 0) return;
+    notes->add(
+        fmt::format("what a partner was doing is not known in {} case{}, {} of the known "
+                    "sync delay",
+                    places, plural(places), percent(unknown_ns, profile.sync_ns)));
+}
+
+// Each thread, and the merge, keeps the causes of waiting up to a limit.
+void add_rest_of_causes(const Profile& profile, NoteWriter* notes) {
+    uint64_t waits = 0;
+    uint64_t rest_ns = 0;
+    uint64_t all_ns = 0;
+    for (const ProfileCause& cause : profile.causes) {
+        all_ns += cause.time_ns;
+        if (cause.peer != kNoPeer) continue;
+        waits += cause.count;
+        rest_ns += cause.time_ns;
+    }
+    double real_ns = 0;
+    for (const ProfileRank& rank : profile.ranks) real_ns += static_cast<double>(rank.real_ns);
+    if (rest_ns == 0 || static_cast<double>(rest_ns) < kNotableRest * real_ns) return;
+    notes->add(fmt::format("what caused {} wait{} is not known or kept, {} of the known sync delay",
+                           waits, plural(waits), percent(rest_ns, all_ns)));
+}
+
+}  // namespace
+
+void add_wait_notes(NoteWriter* notes) {
+    const Profile& profile = notes->profile();
+    const Unmeasured calls = unmeasured_waits(profile);
+    add_clocks(profile, notes);
+    add_folded_peers(profile, notes);
+    add_untimed(profile, notes);
+    add_unknown_waits(calls, notes);
+    add_estimated_waits(profile, calls, notes);
+    add_order(notes);
+    add_unknown_paths(profile, notes);
+    add_rest_of_causes(profile, notes);
+}
+
+}  // namespace dwell
