@@ -321,10 +321,11 @@ Json count_row_json(const ProfileCounts& counts) {
     return json;
 }
 
-// One line for each element: profiles can be compared with diff and read without a tool.
+// Another key of the object. One line for each element: profiles can be compared with diff and read
+// without a tool.
 template <typename Items, typename ToJson>
 void append_list(std::string* out, const char* key, const Items& items, ToJson to_json) {
-    *out += std::string("  \"") + key + "\": [";
+    *out += std::string(",\n  \"") + key + "\": [";
     const char* separator = "\n    ";
     for (const auto& item : items) {
         *out += separator;
@@ -359,34 +360,22 @@ std::string write_profile_json(const Profile& profile) {
                        {"notes", profile.notes}};
     std::string out = head.dump(2, ' ', false, Json::error_handler_t::replace);
     out.resize(out.rfind('\n'));  // the closing brace follows after the lists
-    out += ",\n";
     append_list(&out, "ranks", profile.ranks, rank_json);
-    out += ",\n";
     append_list(&out, "nodes", profile.nodes, node_json);
-    out += ",\n";
     append_list(&out, "intervals", profile.intervals, interval_json);
-    out += ",\n";
     append_list(&out, "rows", profile.rows, row_json);
-    out += ",\n";
     append_list(&out, "threads", profile.threads, thread_json);
-    out += ",\n";
     append_list(&out, "peers", profile.peers, peer_json);
-    out += ",\n";
     append_list(&out, "distances", profile.distances, distance_json);
-    out += ",\n";
     append_list(&out, "grids", profile.grids, grid_json);
-    out += ",\n";
     append_list(&out, "partners", profile.partners, partner_json);
-    out += ",\n";
     append_list(&out, "causes", profile.causes, cause_json);
-    out += ",\n";
     append_list(&out, "left_out", profile.sites.left_out, left_out_json);
     const ProfileMetrics& metrics = profile.metrics;
     if (!metrics.names.empty() || !metrics.missing.empty() || metrics.no_room_threads != 0) {
         out += ",\n  \"metrics\": ";
-        out += metrics_json(metrics).dump(-1, ' ', false, Json::error_handler_t::replace) + ",\n";
+        out += metrics_json(metrics).dump(-1, ' ', false, Json::error_handler_t::replace);
         append_list(&out, "metric_counts", metrics.nodes, counts_json);
-        out += ",\n";
         append_list(&out, "metric_rows", metrics.rows, count_row_json);
     }
     out += "\n}\n";
