@@ -5,7 +5,7 @@ import shutil
 
 import inputs
 from measuring import NotMeasured, number_after, ratios
-from openmp_rows import WORK, environments
+from openmp_rows import LEAST_PAIRS, WORK, environments
 from rows import Row, row, verdict
 
 LIMIT = 1.01
@@ -47,6 +47,6 @@ def metrics(bench):
         return number_after("work_s", bench.execute(argv, environment=environment)[0])
 
     rows = metric_rows("openmp, solver, 2 threads", *bench.alternate(
-        1 if bench.quick else bench.pairs, lambda: work(plain), lambda: work(observed),
-        lambda: work(counted)))
+        1 if bench.quick else max(LEAST_PAIRS, bench.pairs), lambda: work(plain),
+        lambda: work(observed), lambda: work(counted)))
     return lammps_rows(bench) + rows
