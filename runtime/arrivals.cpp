@@ -11,6 +11,35 @@ constexpr uint64_t kArrivalKey = 0x61727269;
 constexpr uint64_t kMostStayed = 8;  // this part of the time somebody waited
 constexpr uint32_t kLinesOfPage = kExchangePage / sizeof(ArrivalLine);
 
+constexpr uint32_t kNone = kArrivals;
+
+// The arrival that `pick` tells the place of, kNone for none. False also while they are written
+// over and over.
+template <typename Pick>
+bool read_arrival(const ArrivalLine* line, Pick pick, Came* came) {
+    constexpr int kTries = 4;
+    for (int i = 0; i < kTries; ++i) {
+        const uint64_t version = __atomic_load_n(&line->version, __ATOMIC_ACQUIRE);
+        Arrival copies[kArrivals];
+        for (uint32_t k = 0; k < kArrivals; ++k) read_words(&line->last[k], &copies[k]);
+        const uint32_t picked = pick(copies);
+        Owing owing{};
+        Why why = kNotTold;
+        if (picked != kNone) {
+            why.work =
+                static_cast<uint16_t>(__atomic_load_n(&line->work[picked], __ATOMIC_ACQUIRE));
+            read_words(&line->owing, &owing);
+        }
+        if ((version & 1) != 0 || version != __atomic_load_n(&line->version, __ATOMIC_RELAXED)) {
+            continue;
+        }
+        if (picked == kNone) return false;
+        *came = {moment_of_answer(copies[picked].came, why), owing};
+        return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 ArrivalLine* find_arrivals(uint32_t world_rank) {
@@ -18,7 +47,8 @@ ArrivalLine* find_arrivals(uint32_t world_rank) {
     return page != nullptr ? static_cast<ArrivalLine*>(page) + world_rank % kLinesOfPage : nullptr;
 }
 
-void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent) {
+void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const Owing* owing,
+                   bool concurrent) {
     uint64_t version = __atomic_load_n(&line->version, __ATOMIC_RELAXED);
     if (concurrent) [[unlikely]] {
         // Who comes second leaves it to the first: that one came at about the same time.
@@ -30,51 +60,40 @@ void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent) {
     } else {
         __atomic_store_n(&line->version, version + 1, __ATOMIC_RELAXED);
     }
-    write_words(&line->last[version / 2 % kArrivals], arrival);
+    const uint64_t place = version / 2 % kArrivals;
+    write_words(&line->last[place], Arrival{answer_of_moment(said), away});
+    __atomic_store_n(&line->work[place], said.work, __ATOMIC_RELEASE);
+    if (owing != nullptr) write_words(&line->owing, *owing);
     __atomic_store_n(&line->version, version + 2, __ATOMIC_RELEASE);
 }
 
-namespace {
-
-// False while they are written over and over.
-bool read_arrivals(const ArrivalLine* line, Arrival* copies) {
-    constexpr int kTries = 4;
-    for (int i = 0; i < kTries; ++i) {
-        const uint64_t version = __atomic_load_n(&line->version, __ATOMIC_ACQUIRE);
-        for (uint32_t k = 0; k < kArrivals; ++k) read_words(&line->last[k], &copies[k]);
-        if ((version & 1) == 0 && version == __atomic_load_n(&line->version, __ATOMIC_RELAXED)) {
-            return true;
+bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Came* came) {
+    const auto first_after = [=](const Arrival* arrivals) {
+        uint32_t first = kNone;
+        for (uint32_t k = 0; k < kArrivals; ++k) {
+            const uint64_t came_at = arrivals[k].came.real;
+            if (came_at <= since || came_at >= until) continue;
+            if (first != kNone && came_at > arrivals[first].came.real) continue;
+            // Neighbours leave a barrier one after the other.
+            const uint64_t stayed = arrivals[k].away > since ? arrivals[k].away - since : 0;
+            if ((came_at - since) / kMostStayed >= stayed) first = k;
         }
-    }
-    return false;
+        return first;
+    };
+    return read_arrival(line, first_after, came);
 }
 
-}  // namespace
-
-bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answer* came) {
-    Arrival copies[kArrivals];
-    if (!read_arrivals(line, copies)) return false;
-    bool found = false;
-    for (const Arrival& arrival : copies) {
-        const uint64_t came_at = arrival.came.real;
-        if (came_at <= since || came_at >= until || (found && came_at > came->real)) continue;
-        // Neighbours leave a barrier one after the other.
-        const uint64_t stayed = arrival.away > since ? arrival.away - since : 0;
-        if ((came_at - since) / kMostStayed < stayed) continue;
-        *came = arrival.came;
-        found = true;
-    }
-    return found;
-}
-
-bool arrival_before(const ArrivalLine* line, uint64_t until, Answer* came) {
-    Arrival copies[kArrivals];
-    if (!read_arrivals(line, copies)) return false;
-    came->real = 0;
-    for (const Arrival& arrival : copies) {
-        if (arrival.came.real <= until && arrival.came.real > came->real) *came = arrival.came;
-    }
-    return came->real != 0;
+bool arrival_before(const ArrivalLine* line, uint64_t until, Came* came) {
+    const auto last_before = [=](const Arrival* arrivals) {
+        uint32_t last = kNone;
+        for (uint32_t k = 0; k < kArrivals; ++k) {
+            const uint64_t came_at = arrivals[k].came.real;
+            if (came_at == 0 || came_at > until) continue;
+            if (last == kNone || came_at > arrivals[last].came.real) last = k;
+        }
+        return last;
+    };
+    return read_arrival(line, last_before, came);
 }
 
 }  // namespace dwell

@@ -11,10 +11,16 @@
 // memory that is at hand. (With a question in each entry that each receive looked for, a stream of
 // 1280 bytes took 24 ns longer for each message, and 180 between processors that share no cache.)
 //
+// What made it late is in a second line, which is written only when that has changed and fetched
+// only by those who find that they had to wait. An arrival is told to nobody in particular, so it
+// says all that the rank is late by, and who reads it leaves out what it knows (waits.h).
+//
 // One writes and others read at any time; a line that is being written says nothing. Of several
 // threads one writes. Not signal-safe.
 #ifndef DWELL_RUNTIME_ARRIVALS_H_
 #define DWELL_RUNTIME_ARRIVALS_H_
+
+#include <stddef.h>
 
 #include "runtime/exchange.h"
 #include "runtime/record_layout.h"
@@ -28,19 +34,31 @@ struct Answer {
     uint32_t path;  // what it had been doing
 };
 constexpr int kLostShift = 6;
+// And why it came no earlier: the rest of a Moment.
+struct Why {
+    uint32_t cause_peer;
+    uint32_t cause_path;
+    uint16_t debt;
+    uint16_t work;
+};
+constexpr Why kNotTold{kNoPeer, 0, 0, 0};
 
-// From and to what the wait analysis works with. An answer has no debt and no cause, and its
-// virtual time is up to 63 ticks too late. Pure; any thread.
+// From and to what the wait analysis works with. The virtual time of an answer is up to 63 ticks
+// too late. Pure; any thread.
 inline Answer answer_of_moment(const Moment& said) {
     return {said.at.real, static_cast<uint32_t>((said.at.real - said.at.virt) >> kLostShift),
             said.path};
 }
-inline Moment moment_of_answer(const Answer& answer) {
+inline Why why_of_moment(const Moment& said) {
+    return {said.cause_peer, said.cause_path, said.debt, said.work};
+}
+inline Moment moment_of_answer(const Answer& answer, const Why& why) {
     return {{answer.real, answer.real - (uint64_t{answer.lost} << kLostShift)},
             answer.path,
-            kNoPeer,
-            0,
-            0};
+            why.cause_peer,
+            why.cause_path,
+            why.debt,
+            why.work};
 }
 
 struct Arrival {
@@ -48,13 +66,33 @@ struct Arrival {
     uint64_t away;  // real ticks since when it had been in no call in which MPI makes progress
 };
 
+// What a rank is late by when it comes, as its Blame has it (state.h).
+struct Owing {
+    uint64_t owed;  // all that it ever waited, in ticks
+    uint64_t debt;  // of that for this cause since there was another one:
+    uint32_t peer;  // kNoPeer: not known
+    uint32_t path;
+    uint64_t last;      // its last waiting, in ticks, for whatever partner,
+    uint64_t taken_at;  // and the end of that, in real ticks
+    uint32_t last_peer;
+    uint32_t reserved;
+};
+
 constexpr uint32_t kArrivals = 2;
-// A cache line.
+// Two cache lines.
 struct alignas(64) ArrivalLine {
     uint64_t version;  // how many were written, times 2; odd while one is
     Arrival last[kArrivals];
+    uint32_t work[kArrivals];  // Moment::work
+    alignas(64) Owing owing;   // at the last arrival
 };
-static_assert(sizeof(ArrivalLine) == 64);
+static_assert(offsetof(ArrivalLine, owing) == 64 && sizeof(ArrivalLine) == 128);
+
+// An arrival as it is read. `said` has no debt: that is what is new of `owing` to who reads it.
+struct Came {
+    Moment said;
+    Owing owing;
+};
 
 // The line of a world rank of this node, null when there is no room. It stays where it is to the
 // end of the process. Any thread, with the exchange open; slow, by system calls.
@@ -68,20 +106,28 @@ inline bool is_last_arrival(const ArrivalLine& line, uint64_t real) {
                                            __ATOMIC_RELAXED) == real;
 }
 
-// By the process that the line is of; without waiting. Several of its threads may do so at a time
-// if `concurrent`: then one that meets another leaves it to that one.
-void write_arrival(ArrivalLine* line, const Arrival& arrival, bool concurrent);
+// Whether it says something else of what the rank owes. By the process that the line is of.
+inline bool is_owing_new(const ArrivalLine& line, uint64_t owed, uint64_t debt) {
+    return __atomic_load_n(&line.owing.owed, __ATOMIC_RELAXED) != owed ||
+           __atomic_load_n(&line.owing.debt, __ATOMIC_RELAXED) != debt;
+}
+
+// By the process that the line is of; without waiting. The debt of `said` is not looked at; `owing`
+// is null where it is as it was. Several threads may do so at a time if `concurrent`: then one that
+// meets another leaves it to that one.
+void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const Owing* owing,
+                   bool concurrent);
 
 // The arrival that ended the time in which the rank was in no call of MPI, when somebody began at
 // the real time `since`, in ticks, to wait for it, until `until`: it may have stayed in its last
 // call for an eighth of the time until it came. False, and `came` as it was: when it was in one,
 // when it came later, when kArrivals others have come since, or while the line is being written.
 // Any thread of the node; without waiting.
-bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Answer* came);
+bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Came* came);
 
 // The last arrival that is known until the real time `until`, in ticks; false when there is none,
 // or while the line is being written. Any thread of the node; without waiting.
-bool arrival_before(const ArrivalLine* line, uint64_t until, Answer* came);
+bool arrival_before(const ArrivalLine* line, uint64_t until, Came* came);
 
 }  // namespace dwell
 

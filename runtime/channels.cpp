@@ -7,6 +7,7 @@
 #include "runtime/far_letters.h"
 #include "runtime/mpi_api.h"
 #include "runtime/path_hash.h"
+#include "runtime/shared_words.h"
 #include "runtime/turns.h"
 
 namespace dwell {
@@ -564,7 +565,16 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* sai
     return known;
 }
 
-void answer(ChannelEntry* entry, const Moment& said) {
+void answer(Channel* channel, ChannelEntry* entry, const Moment& said) {
+    const ChannelLock lock(channel);
+    const uint32_t name = answers_name(said.at.real);
+    if (lock.held() && channel->in->causes[channel->answers % kAnswersCauses].answers != name) {
+        channel->answers += 1;
+        AnswersCause* cause = &channel->in->causes[channel->answers % kAnswersCauses];
+        __atomic_store_n(&cause->answers, 0, __ATOMIC_RELAXED);
+        write_words<Why, uint32_t>(&cause->why, why_of_moment(said));
+        __atomic_store_n(&cause->answers, name, __ATOMIC_RELEASE);
+    }
     entry->answer = answer_of_moment(said);
     __atomic_fetch_or(&entry->order, uint32_t{kAnswered}, __ATOMIC_RELEASE);
 }

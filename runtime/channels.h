@@ -25,7 +25,9 @@
 // later. Freed ones among them may get their messages at any time, so that this goes on.
 //
 // A sender that has to meet its receiver asks for an answer: the receiver writes into the entry
-// when it entered its receive. Of messages that it may leave to MPI receivers tell unasked
+// when it entered its receive. An entry has no room for why it came no earlier, and a pair has no
+// more than its page: that is the same for all that one call answers, and stands in the head of the
+// ring for the last two such calls. Of messages that it may leave to MPI receivers tell unasked
 // (arrivals.h).
 //
 // Threads: a channel is locked by its two processes each for itself, and only where MPI allows
@@ -81,14 +83,26 @@ static_assert(sizeof(Gap) == sizeof(ChannelEntry) &&
 
 inline Gap* as_gap(ChannelEntry* entry) { return reinterpret_cast<Gap*>(entry); }
 
+// Why a receiver came no earlier to the call whose answers have this name.
+struct AnswersCause {
+    uint32_t answers;  // answers_name(); 0: none, or being written
+    Why why;
+};
+inline uint32_t answers_name(uint64_t real) { return static_cast<uint32_t>(real) | 1; }
+constexpr uint32_t kAnswersCauses = 2;
+
 struct Ring {
     uint32_t taken;    // by the receiver: all entries up to this number may be written over
     uint32_t dropped;  // by the sender: messages without an entry
     uint32_t asked;    // by the sender: the last entry that wants an answer
-    uint32_t reserved[13];
+    uint32_t reserved;
+    uint64_t owed_heard;  // by the sender: so much of the receiver's waiting it has read of
+                          // (Owing::owed), if that was news
+    AnswersCause causes[kAnswersCauses];  // by the receiver
+    uint64_t reserved_too;
     ChannelEntry entries[kRingEntries];
 };
-static_assert(2 * sizeof(Ring) == kExchangePage);
+static_assert(offsetof(Ring, entries) == 64 && 2 * sizeof(Ring) == kExchangePage);
 
 // A receive that was posted and is not complete.
 struct Posted {
@@ -110,18 +124,28 @@ struct Channel {
     Ring* in;
     const ArrivalLine* arrivals;  // the other one's, or null
     uint64_t written;             // entries: numbers go on beyond the 32 bits that an entry holds
-    uint64_t debt_told;           // how much of this rank's waiting it has heard of (waits.h)
-    uint64_t debt_heard;          // how much this rank had waited when it heard of that one last,
-    uint64_t heard_at;            // and when that was: the end of the call, in real ticks
-    uint64_t low;                 // all entries of `in` up to this number are taken
-    uint64_t suspect;      // out of step: the last entry whose message may have been received
-    Gap gap;               // messages to it that have no entry, and no gap tells so yet
-    uint32_t sent;         // messages to it
-    uint32_t taken_seen;   // of out->taken
-    uint32_t work_told;    // and the round of computation
-    uint32_t answer_told;  // the same in answers: one round of the program has both
-    uint32_t received;     // messages from it
-    uint32_t taken;        // bit k: entry low + 1 + k is
+    uint64_t debt_told;           // how much of this rank's waiting it has heard of (waits.h),
+    uint64_t debt_before;         // before the last round in which it heard anything of it,
+    uint64_t told_at;      // which began then: real ticks; and before it was first answered in
+    uint64_t answer_debt;  // the entry that was asked in last
+    uint64_t debt_heard;   // how much this rank had waited when it heard of that one last,
+    uint64_t heard_at;     // and when that was: the end of the call, in real ticks.
+    uint64_t debt_heard_before;  // Before that call: its own debt begins there,
+    uint64_t said_before;        // and until then it knows what that one was late by: real ticks
+    uint64_t said_at;            // the same now
+    uint64_t owed_heard;         // how much of that one's waiting it has read of in arrivals,
+    uint64_t owed_heard_before;  // and before the call
+    uint64_t owed_heard_at;      // that ended then
+    uint64_t low;                // all entries of `in` up to this number are taken
+    uint64_t suspect;            // out of step: the last entry whose message may have been received
+    Gap gap;                     // messages to it that have no entry, and no gap tells so yet
+    uint32_t sent;               // messages to it
+    uint32_t taken_seen;         // of out->taken
+    uint32_t work_told;          // and the round of computation
+    uint32_t answer_told;        // the same in answers: one round of the program has both
+    uint32_t answers;            // calls that answered it
+    uint32_t received;           // messages from it
+    uint32_t taken;              // bit k: entry low + 1 + k is
     uint32_t last_ticket;
     uint32_t drain_ticks;  // what MPI's next locked instruction waits for an entry that was written
     uint32_t posted_count;
@@ -211,8 +235,9 @@ constexpr uint64_t kFenceEvery = 16;
 // The send failed or was cancelled.
 void withdraw(Channel* channel, const Announced& announced);
 
-// When the receiver came, and what it had been doing; false: it has not answered.
-bool answer_of(const Announced& announced, Moment* answer);
+// When the receiver came, what it had been doing, and, unless it has answered in many calls since,
+// why; false: it has not answered.
+bool answer_of(const Channel* channel, const Announced& announced, Moment* answer);
 
 // A receive is posted; the ticket of its turn, 0 when another thread has the channel.
 uint32_t post(Channel* channel, uint32_t comm, int tag);
@@ -263,7 +288,7 @@ inline bool may_want_answer(const Channel* channel) {
 // Tells the sender when its receiver came; a later answer replaces an earlier one.
 inline bool wants_answer(const ChannelEntry* entry) { return (entry->order & kWantsAnswer) != 0; }
 inline bool is_answered(const ChannelEntry* entry) { return (entry->order & kAnswered) != 0; }
-void answer(ChannelEntry* entry, const Moment& said);
+void answer(Channel* channel, ChannelEntry* entry, const Moment& said);
 
 // What find_entry() found for a receive that was not posted before may be another message's.
 inline bool is_guessing(const Channel* channel) {

@@ -114,11 +114,26 @@ void withdraw(Channel* channel, const Announced& announced) {
     __atomic_store_n(&announced.entry->comm, kDeadEntry, __ATOMIC_RELAXED);
 }
 
-bool answer_of(const Announced& announced, Moment* answer) {
+namespace {
+
+Why why_of_answers(const Ring& ring, uint32_t name) {
+    for (const AnswersCause& cause : ring.causes) {
+        if (__atomic_load_n(&cause.answers, __ATOMIC_ACQUIRE) != name) continue;
+        Why why;
+        read_words<Why, uint32_t>(&cause.why, &why);
+        if (__atomic_load_n(&cause.answers, __ATOMIC_RELAXED) == name) return why;
+    }
+    return kNotTold;
+}
+
+}  // namespace
+
+bool answer_of(const Channel* channel, const Announced& announced, Moment* answer) {
     const ChannelEntry* entry = announced.entry;
     if (entry == nullptr || entry->number != announced.number) return false;
     if ((__atomic_load_n(&entry->order, __ATOMIC_ACQUIRE) & kAnswered) == 0) return false;
-    *answer = moment_of_answer(entry->answer);
+    const Answer& came = entry->answer;
+    *answer = moment_of_answer(came, why_of_answers(*channel->out, answers_name(came.real)));
     return true;
 }
 

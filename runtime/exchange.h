@@ -2,7 +2,7 @@
 // directory that is unlinked as soon as all of them have it: nothing is left behind by a crash.
 //
 // A directory names its pages: every two processes that exchange messages get one page
-// (channels.h), every communicator its board (boards.h), every 64 ranks lines for their last
+// (channels.h), every communicator its board (boards.h), every 32 ranks lines for their last
 // arrivals (arrivals.h), when they are first needed. Keys are 64-bit hashes that all who share a
 // page derive alike. Each page is reserved before its first use (a store into an unreserved page of
 // a full /dev/shm ends the program).

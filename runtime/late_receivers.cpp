@@ -21,6 +21,11 @@ uint64_t away_since(const Thread* thread) {
     return goes_on ? thread->away_ticks : thread->last_ticks;
 }
 
+Owing owing_of(const Blame& blame) {
+    return {blame.owed_ticks, blame.debt_ticks, blame.cause_peer, blame.cause_path,
+            blame.last_ticks, blame.taken_at,   blame.last_peer,  0};
+}
+
 bool comes_late(const Call* call) {
     return call->start_ticks - away_since(call->thread) > g_noticed_ticks;
 }
@@ -54,7 +59,10 @@ void say_arrival(Call* call) {
     if (comes_late(call)) [[unlikely]]
         begin_round(call, &call->thread->blame.arrivals_told);
     const Moment came = moment_while_polling(call);
-    write_arrival(g_own_arrivals, {answer_of_moment(came), away_since(call->thread)},
+    const Blame& blame = call->thread->blame;
+    const bool is_new = is_owing_new(*g_own_arrivals, blame.owed_ticks, blame.debt_ticks);
+    const Owing owing = is_new ? owing_of(blame) : Owing{};
+    write_arrival(g_own_arrivals, came, away_since(call->thread), is_new ? &owing : nullptr,
                   g_process.concurrent);
     begin_work(call, now_ticks());
 }
@@ -75,30 +83,26 @@ void stay_away(Call* call) {
 
 // No answer: the receiver was there before. Had nobody been observed, a sender that lost more than
 // it would have come first, and waited until then on the virtual clock.
-void add_asked(Waiting* waiting, const Channel* channel, const Announced& announced,
-               uint32_t peer) {
+void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, uint32_t peer) {
     Moment answer;
-    Answer came;
+    Came came;
     const Instant& entered = waiting->entered();
     if (announced.entry == nullptr) {
         waiting->add_unknown();
-    } else if (answer_of(announced, &answer)) {
+    } else if (answer_of(channel, announced, &answer)) {
         waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
     } else if (channel->arrivals != nullptr &&
                arrival_before(channel->arrivals, entered.real, &came)) {
-        answer = moment_of_answer(came);
-        if (answer.at.virt > entered.virt) {
-            waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
-        }
+        if (came.said.at.virt > entered.virt) waiting->add_arrival(channel, peer, came);
     }
 }
 
-void add_kept(Waiting* waiting, const Channel* channel, uint32_t peer) {
-    Answer came;
+void add_kept(Waiting* waiting, Channel* channel, uint32_t peer) {
+    Came came;
     if (channel->arrivals == nullptr) {
         waiting->add_unknown();
     } else if (arrival_after(channel->arrivals, waiting->entered().real, waiting->left(), &came)) {
-        waiting->add_meeting(WaitKind::kLateReceiver, peer, moment_of_answer(came));
+        waiting->add_arrival(channel, peer, came);
     }
 }
 

@@ -34,10 +34,10 @@ void say_arrival(Call* call);
 // An asked send to a rank of the node, `peer`, is over: adds when the receiver came, be that after
 // the send or before it. An entry that was dropped makes the call unknown. After stop(), before
 // settle().
-void add_asked(Waiting* waiting, const Channel* channel, const Announced& announced, uint32_t peer);
+void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, uint32_t peer);
 // A kept send: it waited if the receiver had been in no call of MPI when it began, or left one
 // soon, and came meanwhile. Without the receiver's arrivals the call is unknown.
-void add_kept(Waiting* waiting, const Channel* channel, uint32_t peer);
+void add_kept(Waiting* waiting, Channel* channel, uint32_t peer);
 
 // Whether a kept send of `ticks` took no longer than they do while the receiver is there: then
 // nobody looks when that came, which would fetch its line. Now and then it is looked at all the

@@ -136,7 +136,8 @@ bool RequestChoice::refresh_one(int which, Option* option) {
     if (request.kind == kSendRequest) {
         Moment answer;
         const bool answered =
-            option->peer != kNoPeer && answer_of({request.entry, request.number}, &answer);
+            option->peer != kNoPeer &&
+            answer_of(g_channels[option->peer], {request.entry, request.number}, &answer);
         option->when = answered ? answer.at.virt : option->is_complete ? 0 : kNotSent;
         return true;
     }

@@ -173,7 +173,8 @@ struct Blame {
     uint64_t work_since;     // real ticks: it has not computed longer than since then
     uint64_t owed_ticks;  // all that it ever waited: who heard of so much hears only of what is new
     uint64_t last_ticks;  // its last waiting for that cause,
-    uint64_t taken_at;    // and the end of that: real ticks
+    uint64_t taken_at;    // and the end of that: real ticks;
+    uint32_t last_peer;   // for whom: kNoPeer when that is not known
     bool debt_is_told;    // to somebody
     // Polls that found nothing since it is known for whom it waited last: how long they took, and
     // when the first of them began, in real ticks.

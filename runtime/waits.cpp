@@ -151,6 +151,7 @@ bool take_debt(Blame* blame, uint32_t cause_peer, uint32_t cause_path, uint64_t 
     blame->debt_ticks += ticks;
     blame->last_ticks = ticks;
     blame->taken_at = now;
+    blame->last_peer = kNoPeer;
     blame->cause_peer = cause_peer;
     blame->cause_path = cause_path;
     blame->debt_is_told = false;
@@ -166,11 +167,18 @@ void take_unknown_debt(Blame* blame, uint64_t ticks, uint64_t now) {
 // It is late because of what it waited for `peer`, or of what made that one late.
 bool take_debt_to(Blame* blame, uint32_t peer, const Moment& said, const Causes& causes,
                   uint64_t ticks, uint64_t now) {
+    uint32_t cause_peer = peer;
+    uint32_t cause_path = said.path;
     if (causes.passed * 2 >= ticks) {
-        return take_debt(blame, said.cause_peer, said.cause_path, ticks, now);
+        cause_peer = said.cause_peer;
+        cause_path = said.cause_path;
+    } else if (causes.unknown * 2 >= ticks) {
+        cause_peer = kNoPeer;
+        cause_path = 0;
     }
-    if (causes.unknown * 2 >= ticks) return take_debt(blame, kNoPeer, 0, ticks, now);
-    return take_debt(blame, peer, said.path, ticks, now);
+    if (!take_debt(blame, cause_peer, cause_path, ticks, now)) return false;
+    blame->last_peer = peer;
+    return true;
 }
 
 // Its polls have not found anything by now.
@@ -258,7 +266,8 @@ Moment moment_while_polling(Call* call) {
 }
 
 Debt debt_since(const Blame& blame, uint64_t told) {
-    return {blame.cause_peer, blame.cause_path, earlier(blame.debt_ticks, blame.owed_ticks - told)};
+    return {blame.cause_peer, blame.cause_path,
+            earlier(blame.debt_ticks, beyond(blame.owed_ticks, told))};
 }
 
 void add_debt(Thread* thread, uint64_t* told, Moment* said) {
@@ -266,6 +275,28 @@ void add_debt(Thread* thread, uint64_t* told, Moment* said) {
     const Debt news = debt_since(*blame, *told);
     if (news.ticks == 0) return;
     *told = blame->owed_ticks;
+    blame->debt_is_told = true;
+    show_debt(news, said);
+}
+
+uint64_t debt_known(const Call* call, const Channel* channel) {
+    const bool in_round = call->start_ticks - channel->told_at <= g_least_round_ticks;
+    return in_round ? channel->debt_before : channel->debt_told;
+}
+
+void add_debt_to(Call* call, Channel* channel, uint64_t known, Moment* said) {
+    Blame* blame = &call->thread->blame;
+    if (debt_since(*blame, known).ticks == 0) return;
+    if (channel->in != nullptr) {
+        known = later(known, __atomic_load_n(&channel->in->owed_heard, __ATOMIC_RELAXED));
+    }
+    const Debt news = debt_since(*blame, known);
+    if (news.ticks == 0) return;
+    if (call->start_ticks - channel->told_at > g_least_round_ticks) {
+        channel->debt_before = known;
+        channel->told_at = call->start_ticks;
+    }
+    channel->debt_told = blame->owed_ticks;
     blame->debt_is_told = true;
     show_debt(news, said);
 }
@@ -330,8 +361,12 @@ void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uin
     // Who was waited for is as late as this thread is now.
     Channel* channel = known_channel(peer);
     if (channel == nullptr) return;
-    if (owes) channel->debt_told = owed_ticks;
-    if (kind == WaitKind::kLateSender) channel->debt_heard = owed_ticks;
+    if (owes) {
+        channel->debt_told = channel->debt_before = channel->answer_debt = owed_ticks;
+    }
+    if (kind == WaitKind::kLateSender || kind == WaitKind::kLateReceiver) {
+        channel->debt_heard = owed_ticks;
+    }
 }
 
 uint64_t Waiting::travelled(const Moment& said, uint64_t travel) const {
@@ -349,16 +384,48 @@ void Waiting::consider(uint64_t arrival, const Partner& partner) {
     decisive_ = partner;
 }
 
-// What its sender said, as far as this thread has not been made as late since it heard that last.
-Moment Waiting::heard_from(Channel* channel, const Moment& said) const {
+// All that a partner says in one call is new against what it said before that.
+void Waiting::begin_hearing(Channel* channel) const {
+    if (channel->heard_at == ended_) return;
     const Blame& blame = thread_->blame;
-    Moment heard = said;
-    if (blame.taken_at > channel->heard_at) {
-        leave_out_common(debt_since(blame, channel->debt_heard), &heard);
-    }
+    channel->debt_heard_before =
+        blame.taken_at > channel->heard_at ? channel->debt_heard : blame.owed_ticks;
+    channel->said_before = channel->said_at;
     channel->heard_at = ended_;
     channel->debt_heard = blame.owed_ticks;
+}
+
+// What a partner said, as far as this thread has not been made as late since it heard that last.
+Moment Waiting::heard_from(Channel* channel, const Moment& said) const {
+    begin_hearing(channel);
+    channel->said_at = later(channel->said_at, said.at.real);
+    Moment heard = said;
+    if (said.debt != 0) {
+        leave_out_common(debt_since(thread_->blame, channel->debt_heard_before), &heard);
+    }
     return heard;
+}
+
+// What of a receiver's debt this rank has not heard of. Of a debt that grew while it heard of a
+// part of that it is known only that the rank has not waited longer since than it had time to.
+Debt Waiting::news_in(Channel* channel, const Came& came) const {
+    begin_hearing(channel);
+    const Owing& owing = came.owing;
+    if (owing.taken_at > came.said.at.real || owing.taken_at <= channel->said_before) return {};
+    if (channel->owed_heard_at != ended_) {
+        channel->owed_heard_before = channel->owed_heard;
+        channel->owed_heard_at = ended_;
+    }
+    uint64_t news = earlier(owing.debt, beyond(owing.owed, channel->owed_heard_before));
+    if (owing.last_peer == static_cast<uint32_t>(g_process.header->rank)) {
+        news = beyond(news, owing.last);
+    }
+    if (news == 0) return {};
+    channel->owed_heard = owing.owed;
+    if (channel->out != nullptr) {
+        __atomic_store_n(&channel->out->owed_heard, owing.owed, __ATOMIC_RELAXED);
+    }
+    return {owing.peer, owing.path, earlier(news, owing.taken_at - channel->said_before)};
 }
 
 void Waiting::add_message(Channel* channel, uint32_t peer, uint64_t bytes, const Moment& said) {
@@ -377,7 +444,8 @@ void Waiting::add_message(Channel* channel, uint32_t peer, uint64_t bytes, const
 }
 
 void Waiting::add_meeting(WaitKind kind, uint32_t peer, const Moment& said, const Level& level) {
-    Channel* channel = kind == WaitKind::kLateSender ? known_channel(peer) : nullptr;
+    const bool is_message = kind == WaitKind::kLateSender || kind == WaitKind::kLateReceiver;
+    Channel* channel = is_message ? known_channel(peer) : nullptr;
     check_clock(kind, said);
     until_ = later(until_, said.at.real);
     const bool is_latest = met_ == 0 || said.at.virt > latest_.said.at.virt;
@@ -385,6 +453,12 @@ void Waiting::add_meeting(WaitKind kind, uint32_t peer, const Moment& said, cons
     if (is_latest) latest_ = partner;
     met_ = later(met_, said.at.real);
     meetings_ += 1;
+}
+
+void Waiting::add_arrival(Channel* channel, uint32_t peer, const Came& came) {
+    Moment said = came.said;
+    show_debt(news_in(channel, came), &said);
+    add_meeting(WaitKind::kLateReceiver, peer, said);
 }
 
 void Waiting::add_estimated(Channel* channel, uint32_t peer, uint64_t bytes) {

@@ -4,11 +4,18 @@
 //
 // Why: a thread remembers the computation that took most of its time since it last waited itself,
 // or for a partner since it last told that one, and by how much it is late because of its own
-// waiting for one cause (its debt). Both go with its messages, as does how long it has computed at
-// most since it last waited. Who waits for it books the waiting as far as the debt reaches under
-// the cause of that, and as far as it can have computed under that computation; of the rest the
-// cause is not known. Each partner hears of each waiting once: after that the partner is late as
-// well, and what it waits then is the sender's own doing.
+// waiting for one cause (its debt). Both go with its messages, and with what it tells those whose
+// sends wait for it, as does how long it has computed at most since it last waited. Who waits for
+// it books the waiting as far as the debt reaches under the cause of that, and as far as it can
+// have computed under that computation; of the rest the cause is not known. Each partner hears of
+// each waiting once: after that the partner is late as well, and what it waits then is the sender's
+// own doing. What is told so soon after another thing that it is part of it (begin_round), and an
+// answer that takes the place of another one, says the same once more: who waits for both hears the
+// last of them.
+//
+// Of arrivals (arrivals.h) it is the hearer that knows what is new to it: what the rank waited
+// since that told it anything, by message, answer or arrival, and not for the hearer itself. What
+// it has read there it tells the rank, which would tell it again.
 //
 // A debt makes its hearer wait only as far as the hearer is not as late itself for the same reason.
 // * Who is the cause is: its computation held up itself first. Had it taken no time, hearer and
@@ -64,6 +71,9 @@ struct Debt {
 Debt debt_since(const Blame& blame, uint64_t told);
 // Adds the debt as far as they have not heard of it: `told` is what they have.
 void add_debt(Thread* thread, uint64_t* told, Moment* said);
+// To a partner in messages and answers: debt_known() is how much it had heard of before this round.
+uint64_t debt_known(const Call* call, const Channel* channel);
+void add_debt_to(Call* call, Channel* channel, uint64_t known, Moment* said);
 // The same without telling it: who may not look hears of it later.
 void show_debt(const Debt& debt, Moment* said);
 
@@ -94,6 +104,8 @@ class Waiting {
     void add_message(Channel* channel, uint32_t peer, uint64_t bytes, const Moment& said);
     // The call could not end before `peer` was there: said.at is when it came.
     void add_meeting(WaitKind kind, uint32_t peer, const Moment& said, const Level& level = {});
+    // The same of a late receiver, by what it tells everybody.
+    void add_arrival(Channel* channel, uint32_t peer, const Came& came);
     // A message from another host, which did not say when it was sent.
     void add_estimated(Channel* channel, uint32_t peer, uint64_t bytes);
     // A partner's time is not known; or it may be that of another message.
@@ -137,7 +149,9 @@ class Waiting {
     };
     void consider(uint64_t arrival, const Partner& partner);
     void check_clock(WaitKind kind, const Moment& said);
+    void begin_hearing(Channel* channel) const;
     Moment heard_from(Channel* channel, const Moment& said) const;
+    Debt news_in(Channel* channel, const Came& came) const;
     uint64_t travelled(const Moment& said, uint64_t travel) const;
 
     void settle_polls(uint64_t now);

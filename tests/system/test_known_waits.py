@@ -14,6 +14,7 @@ from harness import (DWELL, Profile, case, check, check_equal, check_near, execu
                      marked_line, profiled, program, repeated, run_observed, run_plain, scratch, source)
 
 TIMES = 100
+TIMES_LATE = 20  # of late_receivers.c
 ALLOWED_S = 100e-6  # a call, or 2 %
 # What is waited for: the late sender (rank 1 waits), or the late receiver (rank 0 waits).
 LATE_SENDER = {"recv": "MPI_Recv", "recv_large": "MPI_Recv", "recv_any": "MPI_Recv",
@@ -165,6 +166,58 @@ def check_cause_of_a_halo():
                 found += cause["time_ns"]
         check(found / 1e9 > 0.9 * 199 * 400e-6,
               f"{found} ns of waiting because of it, {size} bytes: {profile.json['causes']}")
+
+
+@case
+def cause_of_late_receivers():
+    """Who waits for a receiver that came late because it had waited itself does so because of whom
+    that waited for, however it receives; for as long as it computed after that because of itself;
+    and not again because of what it has heard of."""
+    for how in ("ssend", "large", "started", "any", "persistent", "kept", "told",
+                "answered", "read"):
+        repeated(lambda how=how: check_cause_of_late_receivers(how))
+
+
+def check_cause_of_late_receivers(how):
+    # Milliseconds: rank 2 computes and rank 1 after that, rank 0 before its send.
+    others, own, sender = (8, 4, 9) if how in ("kept", "read") else (5, 3, 0)
+    profile = profiled([program("late_receivers"), how, str(others), str(own), str(sender)], 3,
+                       name=f"out-{how}")
+    file = source("programs/late_receivers.c")
+    sends = profile.at(file, "ssend" if how == "ssend" else "send",
+                       "MPI_Ssend" if how == "ssend" else "MPI_Send")
+    # Rank 0 waits until rank 1 comes: but for what rank 1 computed itself it would not have, and
+    # where rank 0 computed as well it would not have at all. What it heard in a receive before it
+    # waited for there.
+    others_ms, own_ms = others, own
+    if how in ("kept", "read"):
+        others_ms, own_ms = others + own - sender, 0
+    if how == "told":
+        check_waited(profile, profile.at(file, "heard", "MPI_Recv"), others, 0)
+        others_ms = 0
+    check_waited(profile, sends, others_ms, own_ms)
+    if how in ("answered", "read"):
+        check_waited(profile, profile.at(file, "heard", "MPI_Recv"), 0, own)
+    caused_ms = 0
+    for cause in profile.json["causes"]:
+        interval = profile.intervals[cause["interval"]] if cause["interval"] is not None else {}
+        ends = [interval.get(end) for end in ("from", "to")]
+        if cause["peer_rank"] == 2 and None not in ends:
+            lines = [profile.nodes[end]["line"] for end in ends]
+            if lines == [marked_line(file, "level"), marked_line(file, "computed")]:
+                caused_ms += cause["passed_on_ns"] / 1e6
+    check(caused_ms >= 0.9 * TIMES_LATE * (others_ms or others),
+          f"{caused_ms} ms passed on, @{how}: {profile.json['causes']}")
+
+
+def check_waited(profile, node, passed_ms, own_ms):
+    """Each time a line waited so long for what others made rank 1 late by, and for itself."""
+    partners = partners_of(profile, index_of(profile, node))
+    waited = sum(p["time_ns"] for p in partners) / 1e6
+    passed = sum(p.get("passed_on_ns", 0) for p in partners) / 1e6
+    what = f"ms of {waited} in {node.name}: {partners}, {profile.json['causes']}"
+    check_near(passed, TIMES_LATE * passed_ms, 0.1, 3.0, f"passed-on {what}")
+    check_near(waited - passed, TIMES_LATE * own_ms, 0.1, 3.0, f"own {what}")
 
 
 @case

@@ -125,31 +125,57 @@ TEST_F(Channels, AnAnswerReachesTheSenderThatAskedForIt) {
     const Announced plain = send(1, 5);
     const Announced asks = send(2, 6, kWorld, true);
     Moment answered{};
-    EXPECT_FALSE(answer_of(asks, &answered));
+    EXPECT_FALSE(answer_of(&a_, asks, &answered));
     ChannelEntry* entry = find_entry(&b_, kWorld, 5, 0);
     ASSERT_NE(entry, nullptr);
     EXPECT_FALSE(wants_answer(entry));
     entry = find_entry(&b_, kWorld, 6, 0);
     ASSERT_NE(entry, nullptr);
     ASSERT_TRUE(wants_answer(entry));
-    answer(entry, {{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0});
-    ASSERT_TRUE(answer_of(asks, &answered));
+    answer(&b_, entry, {{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0});
+    ASSERT_TRUE(answer_of(&a_, asks, &answered));
     EXPECT_EQ(answered.at.real, 5000u);
     EXPECT_EQ(answered.at.virt, 5000u - (3u << kLostShift));
     EXPECT_EQ(answered.path, 44u);
-    answer(entry, {{6000, 6000}, 45, kNoPeer, 0, 0});  // a later one replaces it
-    ASSERT_TRUE(answer_of(asks, &answered));
+    answer(&b_, entry, {{6000, 6000}, 45, kNoPeer, 0, 0});  // a later one replaces it
+    ASSERT_TRUE(answer_of(&a_, asks, &answered));
     EXPECT_EQ(answered.at.real, 6000u);
-    EXPECT_FALSE(answer_of(plain, &answered));
+    EXPECT_FALSE(answer_of(&a_, plain, &answered));
     // Also when it is taken, until its place is used again.
     EXPECT_EQ(receive(6), 2u);
-    EXPECT_TRUE(answer_of(asks, &answered));
+    EXPECT_TRUE(answer_of(&a_, asks, &answered));
     EXPECT_EQ(receive(5), 1u);
     for (uint32_t i = 0; i < 2 * kRingEntries; ++i) {
         send(100 + i, 5);
         receive(5);
     }
-    EXPECT_FALSE(answer_of(asks, &answered));
+    EXPECT_FALSE(answer_of(&a_, asks, &answered));
+}
+
+// All that one call answers has the same cause; those of the last two calls are known.
+TEST_F(Channels, AnswersSayWhyTheReceiverCameNoEarlier) {
+    constexpr int kCalls = 3;
+    Announced asks[kCalls][2];
+    Moment answered{};
+    for (int call = 0; call < kCalls; ++call) {
+        const auto at = static_cast<uint64_t>(5000 + call * 10);
+        for (int k = 0; k < 2; ++k) asks[call][k] = send(1, 10 * call + k, kWorld, true);
+        for (int k = 0; k < 2; ++k) {
+            const Moment came{{at, at}, 44, 9, static_cast<uint32_t>(90 + call), 7, 8};
+            answer(&b_, find_entry(&b_, kWorld, 10 * call + k, 0), came);
+        }
+    }
+    for (int call = 0; call < kCalls; ++call) {
+        for (const Announced& announced : asks[call]) {
+            ASSERT_TRUE(answer_of(&a_, announced, &answered));
+            EXPECT_EQ(answered.path, 44u);
+            const bool known = call > 0;
+            EXPECT_EQ(answered.cause_peer, known ? 9 : kNoPeer);
+            EXPECT_EQ(answered.cause_path, known ? static_cast<uint32_t>(90 + call) : 0);
+            EXPECT_EQ(answered.debt, known ? 7 : 0);
+            EXPECT_EQ(answered.work, known ? 8 : 0);
+        }
+    }
 }
 
 TEST_F(Channels, MessagesToSelf) {

@@ -242,15 +242,19 @@ TEST_F(InSeries, EndsWithALongCallAGapOrAnotherKind) {
 
 class Arrivals : public testing::Test {
   protected:
-    void come(uint64_t real, uint64_t away) {
-        write_arrival(&line_,
-                      {{real, static_cast<uint32_t>(real), static_cast<uint32_t>(real + 7)}, away},
-                      false);
+    void come(uint64_t real, uint64_t away, const Owing* owing = nullptr) {
+        const Moment said{{real, 0}, static_cast<uint32_t>(real + 7), kNoPeer, 0, 0, work_at(real)};
+        write_arrival(&line_, said, away, owing, false);
+    }
+    static uint16_t work_at(uint64_t real) { return static_cast<uint16_t>(real + 9); }
+    static Owing owing_at(uint64_t real) {
+        const auto path = static_cast<uint32_t>(real);
+        return {real, real + 1, 3, path, real + 2, real + 3, 4, 0};
     }
     // 0: nobody who waits from `since` to `until` waited for it.
     uint64_t after(uint64_t since, uint64_t until) {
-        Answer came;
-        return arrival_after(&line_, since, until, &came) ? came.real : 0;
+        Came came;
+        return arrival_after(&line_, since, until, &came) ? came.said.at.real : 0;
     }
     ArrivalLine line_{};
 };
@@ -277,34 +281,58 @@ TEST_F(Arrivals, WhoWasAwayMadeOthersWait) {
 }
 
 TEST_F(Arrivals, WhoWasThereCameLastBefore) {
-    Answer came;
+    Came came;
     EXPECT_FALSE(arrival_before(&line_, 1000, &came));
     come(100, 20);
     come(300, 150);
     EXPECT_FALSE(arrival_before(&line_, 99, &came));
     ASSERT_TRUE(arrival_before(&line_, 299, &came));
-    EXPECT_EQ(came.real, 100u);
+    EXPECT_EQ(came.said.at.real, 100u);
+    EXPECT_EQ(came.said.work, work_at(100));
     ASSERT_TRUE(arrival_before(&line_, 300, &came));
-    EXPECT_EQ(came.real, 300u);
+    EXPECT_EQ(came.said.at.real, 300u);
+    EXPECT_EQ(came.said.work, work_at(300));
 }
 
 TEST_F(Arrivals, TellVirtualTimeAndPath) {
     const Moment said{{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0};
-    write_arrival(&line_, {answer_of_moment(said), 4000}, false);
-    Answer came;
+    write_arrival(&line_, said, 4000, nullptr, false);
+    Came came;
     ASSERT_TRUE(arrival_after(&line_, 4500, 6000, &came));
-    const Moment heard = moment_of_answer(came);
+    const Moment& heard = came.said;
     EXPECT_EQ(heard.at.real, 5000u);
     EXPECT_EQ(heard.at.virt, 5000u - (3u << kLostShift));
     EXPECT_EQ(heard.path, 44u);
     EXPECT_EQ(heard.cause_peer, kNoPeer);
 }
 
+// Until that changes.
+TEST_F(Arrivals, TellWhatTheRankOwes) {
+    Owing owing = owing_at(50);
+    EXPECT_TRUE(is_owing_new(line_, owing.owed, owing.debt));
+    come(100, 0, &owing);
+    EXPECT_FALSE(is_owing_new(line_, owing.owed, owing.debt));
+    come(200, 150);
+    Came came;
+    for (const uint64_t until : {150, 300}) {
+        ASSERT_TRUE(arrival_before(&line_, until, &came));
+        EXPECT_EQ(came.owing.owed, owing.owed);
+        EXPECT_EQ(came.owing.debt, owing.debt);
+        EXPECT_EQ(came.owing.peer, owing.peer);
+        EXPECT_EQ(came.owing.path, owing.path);
+        EXPECT_EQ(came.owing.last, owing.last);
+        EXPECT_EQ(came.owing.taken_at, owing.taken_at);
+        EXPECT_EQ(came.owing.last_peer, owing.last_peer);
+    }
+    EXPECT_TRUE(is_owing_new(line_, owing.owed + 1, owing.debt));
+    EXPECT_TRUE(is_owing_new(line_, owing.owed, 0));
+}
+
 TEST_F(Arrivals, ALineThatIsBeingWrittenSaysNothing) {
     come(100, 0);
     line_.version += 1;
     EXPECT_EQ(after(50, 1000), 0u);
-    write_arrival(&line_, {}, true);  // another thread's: left to the first one
+    write_arrival(&line_, {}, 0, nullptr, true);  // another thread's: left to the first one
     line_.version += 1;
     EXPECT_EQ(line_.version, 4u);
 }
@@ -312,18 +340,29 @@ TEST_F(Arrivals, ALineThatIsBeingWrittenSaysNothing) {
 TEST_F(Arrivals, AreWholeWhileOthersAreWritten) {
     std::atomic<bool> stop{false};
     std::thread writer([&] {
-        for (uint64_t real = 1; !stop.load(std::memory_order_relaxed); ++real) come(real, 0);
+        for (uint64_t real = 1; !stop.load(std::memory_order_relaxed); ++real) {
+            const Owing owing = owing_at(real);
+            come(real, 0, &owing);
+        }
     });
     int known = 0;
     while (known < 20'000) {
-        Answer came;
+        Came came;
         if (!arrival_after(&line_, 0, UINT64_MAX, &came)) {
             std::this_thread::yield();
             continue;
         }
         ++known;
-        EXPECT_EQ(came.lost, static_cast<uint32_t>(came.real));
-        EXPECT_EQ(came.path, static_cast<uint32_t>(came.real + 7));
+        const uint64_t real = came.said.at.real;
+        EXPECT_EQ(came.said.at.virt, real % (1u << kLostShift));
+        EXPECT_EQ(came.said.path, static_cast<uint32_t>(real + 7));
+        EXPECT_EQ(came.said.work, work_at(real));
+        // The first of the two that are known, with what was owed at the last one.
+        const Owing owing = owing_at(came.owing.owed);
+        EXPECT_LE(owing.owed - real, 1u);
+        EXPECT_EQ(came.owing.debt, owing.debt);
+        EXPECT_EQ(came.owing.path, owing.path);
+        EXPECT_EQ(came.owing.taken_at, owing.taken_at);
     }
     stop.store(true);
     writer.join();

@@ -2,6 +2,8 @@
 // passed on to those who wait for this thread then (waits.h).
 #include "runtime/waits.h"
 
+#include <string.h>
+
 #include "runtime/eager_limits.h"
 #include "runtime/late_receivers.h"
 #include "tests/unit/recording.h"
@@ -76,7 +78,7 @@ class DelayedSends : public Waits {
     Sent sent_to_who_lost(uint64_t lost) {
         ArrivalLine line{};
         const Moment came{{8'000, 8'000 - lost}, 44, kNoPeer, 0, 0};
-        write_arrival(&line, {answer_of_moment(came), 7'000}, false);
+        write_arrival(&line, came, 7'000, nullptr, false);
         return sent_to(&line);
     }
 };
@@ -378,6 +380,127 @@ TEST_F(Receives, OnlyWhatTheSenderIsLateBeyondTheReceiverIsPassedOn) {
     // What was heard before is not new: this rank waited for nobody but rank 3 since.
     EXPECT_EQ(passed_on_by_3(3, 3), 3u);
     EXPECT_EQ(passed_on_by_3(4, 4), 4u);
+}
+
+// Kept sends to rank 3, which comes in their midst and is late by what rank 9 did.
+class SendsToTheLate : public Receives {
+  protected:
+    static constexpr uint64_t kLong = 20 * kUnit;
+    static constexpr uint64_t kMidst = 10 * kUnit;  // then it comes: so long the send waits
+    void SetUp() override {
+        Receives::SetUp();
+        memset(&rings_, 0, sizeof rings_);
+        channel_.out = &rings_[0];
+        channel_.in = &rings_[1];
+        g_process.header->rank = 1;
+    }
+    void TearDown() override {
+        g_process.header->rank = 0;
+        Receives::TearDown();
+    }
+    // What of the waiting for such an arrival is passed on, in units. It took the debt so many
+    // units before it came.
+    uint64_t passed_on(const Owing& owing, uint64_t before = 1) {
+        const uint64_t passed = passed_so_far();
+        settled_within(kLong, true, [this, late = came(owing, before)](Waiting* waiting) {
+            waiting->add_arrival(&channel_, 3, late);
+        });
+        return (passed_so_far() - passed) / kUnit;
+    }
+    Came came(Owing owing, uint64_t before) const {
+        const uint64_t real = begin_ + kStep + kMidst;
+        owing.taken_at = real - before * kUnit;
+        return {{{real, real}, 77, kNoPeer, 0, 0, 0}, owing};
+    }
+    // It owes so many units because of rank 9, of so many ever.
+    static Owing owing(uint64_t debt, uint64_t owed, uint32_t last_peer = 9) {
+        return {owed * kUnit, debt * kUnit, 9, 99, kUnit, 0, last_peer, 0};
+    }
+    void hear_message() {
+        settled_within(kUnit, true, [this, said = said_at(0)](Waiting* waiting) {
+            waiting->add_message(&channel_, 3, 8, said);
+        });
+    }
+    uint64_t passed_so_far() {
+        return node_at(16) != nullptr && part().wait != 0 ? waited().passed_on_ticks : 0;
+    }
+    Ring rings_[2];
+};
+
+TEST_F(SendsToTheLate, WaitForWhatMadeThemLate) {
+    EXPECT_EQ(passed_on(owing(4, 100)), 4u);
+    EXPECT_EQ(cause(9, 99)->ticks, 4 * kUnit);
+    EXPECT_EQ(cause(3, 77)->direct_ticks, 6 * kUnit);
+    EXPECT_EQ(passed_on(owing(4, 100)), 0u);  // that was heard
+    EXPECT_EQ(passed_on(owing(7, 103)), 3u);  // so much is new
+    EXPECT_EQ(rings_[0].owed_heard, 103 * kUnit);
+    EXPECT_EQ(passed_on(owing(60, 200)), 10u);
+}
+
+TEST_F(SendsToTheLate, DoNotHearAgainWhatAMessageSaid) {
+    hear_message();
+    EXPECT_EQ(passed_on(owing(4, 100), kStep / kUnit + 20), 0u);  // taken before that was sent
+    EXPECT_EQ(passed_on(owing(4, 100)), 4u);
+    // It has not waited for longer since then than it had time to.
+    hear_message();
+    EXPECT_EQ(passed_on(owing(9, 200), (kStep + kMidst) / kUnit - 2), 2u);
+}
+
+TEST_F(SendsToTheLate, DoNotWaitForWhatTheyMadeItWaitThemselves) {
+    EXPECT_EQ(passed_on(owing(4, 100, 1)), 3u);  // one unit of it was for this rank
+    EXPECT_EQ(cause(9, 99)->ticks, 3 * kUnit);
+}
+
+TEST_F(SendsToTheLate, KnowNothingOfADebtThatCameAfterTheArrival) {
+    Came late = came(owing(4, 100), 0);
+    late.owing.taken_at += 1;
+    settled_within(kLong, true,
+                   [&](Waiting* waiting) { waiting->add_arrival(&channel_, 3, late); });
+    EXPECT_EQ(passed_so_far(), 0u);
+}
+
+// Several sends that one call completes end by the same arrival.
+TEST_F(SendsToTheLate, HearTheSameInOneCall) {
+    const Came first = came(owing(4, 100), 1);
+    Came second = first;
+    second.said.at.virt += 1;
+    settled_within(kLong, true, [&](Waiting* waiting) {
+        waiting->add_arrival(&channel_, 3, first);
+        waiting->add_arrival(&channel_, 3, second);
+    });
+    EXPECT_EQ(passed_so_far(), 4 * kUnit);
+}
+
+// A partner is told what it has not heard of; in one round all that is said says the same.
+class Told : public SendsToTheLate {
+  protected:
+    void SetUp() override {
+        SendsToTheLate::SetUp();
+        wait(WaitKind::kLateSender, 5, said(88), 10 * kUnit);
+    }
+    // In a call that begins so many ticks after now.
+    uint16_t debt_said(uint64_t later) {
+        Call call{};
+        call.thread = t_thread;
+        call.start_ticks = kStep + later;
+        Moment moment = said(7);
+        add_debt_to(&call, &channel_, debt_known(&call, &channel_), &moment);
+        return moment.debt;
+    }
+};
+
+TEST_F(Told, OncePerRound) {
+    EXPECT_EQ(debt_said(0), 10u);
+    EXPECT_EQ(debt_said(0), 10u);
+    EXPECT_EQ(debt_said(1), 0u);
+    wait(WaitKind::kLateSender, 5, said(88), 3 * kUnit);
+    EXPECT_EQ(debt_said(2), 3u);
+    EXPECT_EQ(debt_said(3), 0u);
+}
+
+TEST_F(Told, NotWhatItHasRead) {
+    rings_[1].owed_heard = 6 * kUnit;  // of 10, in arrivals
+    EXPECT_EQ(debt_said(0), 4u);
 }
 
 TEST_F(Receives, MeasureWhatSettlingCosts) {
