@@ -107,6 +107,29 @@ def check_late_receiver(hosts):
 
 
 @case
+def cause_of_late_receiver():
+    """Rank 1 receives from rank 0 on the other host 8 ms late each time: it has waited 5 ms for rank 2
+    and computed 3. What rank 0 knows of its waiting is that of both."""
+    with two_hosts() as hosts:
+        repeated(lambda: check_cause_of_late_receiver(hosts))
+
+
+def check_cause_of_late_receiver(hosts):
+    shutil.rmtree(scratch("cause"), ignore_errors=True)
+    start = hosts.mpirun("left:1", "right:2") + ["-n", "3"]
+    run = hosts.run(start + full("cause") + [program("late_receivers"), "ssend", "5", "3", "0"])
+    check_equal(run.code, 0, "exit code" + run.describe())
+    profile = Profile(scratch("cause"), run)
+    node = profile.at(source("programs/late_receivers.c"), "ssend", "MPI_Ssend").raw
+    known = 20 - node.get("unknown_waits", 0)
+    check(known >= 4, f"too little is known: {node}")
+    passed_on = node.get("passed_on_ns", 0)
+    check_near(passed_on / 1e6, 5 * known, 0.1, 3.0, f"ms passed on, {known} known: {node}")
+    check_near((node["sync_ns"] - passed_on) / 1e6, 3 * known, 0.15, 3.0,
+               f"ms of rank 1's own, {known} known: {node}")
+
+
+@case
 def messages_without_times():
     """Rank 0 sends 300 us late, 1000 times: too often to tell each time. What rank 1 waited is right
     all the same, and labelled as estimated where it is."""
