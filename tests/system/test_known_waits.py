@@ -173,14 +173,14 @@ def cause_of_late_receivers():
     """Who waits for a receiver that came late because it had waited itself does so because of whom
     that waited for, however it receives; for as long as it computed after that because of itself;
     and not again because of what it has heard of."""
-    for how in ("ssend", "large", "started", "any", "persistent", "kept", "told",
+    for how in ("ssend", "large", "started", "posted", "any", "persistent", "kept", "told",
                 "answered", "read"):
         repeated(lambda how=how: check_cause_of_late_receivers(how))
 
 
 def check_cause_of_late_receivers(how):
     # Milliseconds: rank 2 computes and rank 1 after that, rank 0 before its send.
-    others, own, sender = (8, 4, 9) if how in ("kept", "read") else (5, 3, 0)
+    others, own, sender = {"kept": (8, 4, 9), "read": (8, 4, 9), "posted": (5, 3, 6)}.get(how, (5, 3, 0))
     profile = profiled([program("late_receivers"), how, str(others), str(own), str(sender)], 3,
                        name=f"out-{how}")
     file = source("programs/late_receivers.c")
@@ -190,6 +190,8 @@ def check_cause_of_late_receivers(how):
     # where rank 0 computed as well it would not have at all. What it heard in a receive before it
     # waited for there.
     others_ms, own_ms = others, own
+    if how == "posted":
+        others_ms, own_ms = others + 2 * own - sender, 0
     if how in ("kept", "read"):
         others_ms, own_ms = others + own - sender, 0
     if how == "told":

@@ -2,10 +2,11 @@
    receives from rank 0, which rests argv[4] ms before it sends: rank 0 waits for rank 1 because of
    both, and because of rank 2 alone if rank 1 would have been there without that. argv[1] says how
    the message goes to rank 1: one that waits for its receiver synchronously (ssend), by its size,
-   received at once (large), by a request (started), from any source (any) or by a persistent
-   request (persistent), or one that lies where it is until its receiver comes (kept); such a one
-   after a message by which rank 0 hears already why rank 1 is late (told); and a large one or such
-   a one before a message that rank 1 sends argv[3] ms later (answered, read). */
+   received at once (large), by a request (started), by one after which rank 1 rests once more
+   before it waits (posted), from any source (any) or by a persistent request (persistent), or one
+   that lies where it is until its receiver comes (kept); such a one after a message by which rank 0
+   hears already why rank 1 is late (told); and a large one or such a one before a message that rank
+   1 sends argv[3] ms later (answered, read). */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +38,22 @@ static void give(const char* how, int bytes) {
     if (hears_after(how)) hear();
 }
 
-static void take(const char* how, int bytes, MPI_Request* persistent) {
+static void take(const char* how, int bytes, int own, MPI_Request* persistent) {
+    const int source = strcmp(how, "any") == 0 ? MPI_ANY_SOURCE : 0;
     MPI_Request request;
+    rest_ms(own);
     if (strcmp(how, "persistent") == 0) {
         MPI_Start(persistent);
         MPI_Wait(persistent, MPI_STATUS_IGNORE);
     } else if (strcmp(how, "started") == 0 || strcmp(how, "any") == 0) {
-        MPI_Irecv(data, bytes, MPI_CHAR, how[0] == 'a' ? MPI_ANY_SOURCE : 0, 1, MPI_COMM_WORLD,
-                  &request);
+        MPI_Irecv(data, bytes, MPI_CHAR, source, 1, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (strcmp(how, "posted") == 0) {
+        MPI_Irecv(data, bytes, MPI_CHAR, source, 1, MPI_COMM_WORLD, &request);
+        rest_ms(own);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else {
-        MPI_Recv(data, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(data, bytes, MPI_CHAR, source, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
@@ -71,8 +77,7 @@ int main(int argc, char** argv) {
         } else if (rank == 1) {
             MPI_Recv(data, 1, MPI_CHAR, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // @waited
             if (strcmp(how, "told") == 0) MPI_Send(data, 1, MPI_CHAR, 0, 2, MPI_COMM_WORLD);
-            rest_ms(own);
-            take(how, bytes, &persistent);
+            take(how, bytes, own, &persistent);
             if (hears_after(how)) {
                 rest_ms(own);
                 MPI_Send(data, 1, MPI_CHAR, 0, 2, MPI_COMM_WORLD);
