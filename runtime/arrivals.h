@@ -11,9 +11,10 @@
 // memory that is at hand. (With a question in each entry that each receive looked for, a stream of
 // 1280 bytes took 24 ns longer for each message, and 180 between processors that share no cache.)
 //
-// What made it late is in a second line, which is written only when that has changed and fetched
-// only by those who find that they had to wait. An arrival is told to nobody in particular, so it
-// says all that the rank is late by, and who reads it leaves out what it knows (waits.h).
+// What made it late is in a second line, which is written only when that has changed by more than
+// others notice, and fetched only by those who find that they had to wait. An arrival is told to
+// nobody in particular, so it says all that the rank is late by, and who reads it leaves out what
+// it knows (waits.h).
 //
 // One writes and others read at any time; a line that is being written says nothing. Of several
 // threads one writes. Not signal-safe.
@@ -106,10 +107,11 @@ inline bool is_last_arrival(const ArrivalLine& line, uint64_t real) {
                                            __ATOMIC_RELAXED) == real;
 }
 
-// Whether it says something else of what the rank owes. By the process that the line is of.
-inline bool is_owing_new(const ArrivalLine& line, uint64_t owed, uint64_t debt) {
-    return __atomic_load_n(&line.owing.owed, __ATOMIC_RELAXED) != owed ||
-           __atomic_load_n(&line.owing.debt, __ATOMIC_RELAXED) != debt;
+// Whether the rank owes noticeably more than the line says, or less. By the process that the line
+// is of. Where each call waits a little the second line is left alone.
+inline bool is_owing_new(const ArrivalLine& line, uint64_t owed, uint64_t debt, uint64_t noticed) {
+    return owed - __atomic_load_n(&line.owing.owed, __ATOMIC_RELAXED) > noticed ||
+           debt < __atomic_load_n(&line.owing.debt, __ATOMIC_RELAXED);
 }
 
 // By the process that the line is of; without waiting. The debt of `said` is not looked at; `owing`

@@ -126,26 +126,22 @@ struct Channel {
     uint64_t written;             // entries: numbers go on beyond the 32 bits that an entry holds
     uint64_t debt_told;           // how much of this rank's waiting it has heard of (waits.h),
     uint64_t debt_before;         // before the last round in which it heard anything of it,
-    uint64_t told_at;      // which began then: real ticks; and before it was first answered in
-    uint64_t answer_debt;  // the entry that was asked in last
-    uint64_t debt_heard;   // how much this rank had waited when it heard of that one last,
-    uint64_t heard_at;     // and when that was: the end of the call, in real ticks.
-    uint64_t debt_heard_before;  // Before that call: its own debt begins there,
-    uint64_t said_before;        // and until then it knows what that one was late by: real ticks
-    uint64_t said_at;            // the same now
-    uint64_t owed_heard;         // how much of that one's waiting it has read of in arrivals,
-    uint64_t owed_heard_before;  // and before the call
-    uint64_t owed_heard_at;      // that ended then
-    uint64_t low;                // all entries of `in` up to this number are taken
-    uint64_t suspect;            // out of step: the last entry whose message may have been received
-    Gap gap;                     // messages to it that have no entry, and no gap tells so yet
-    uint32_t sent;               // messages to it
-    uint32_t taken_seen;         // of out->taken
-    uint32_t work_told;          // and the round of computation
-    uint32_t answer_told;        // the same in answers: one round of the program has both
-    uint32_t answers;            // calls that answered it
-    uint32_t received;           // messages from it
-    uint32_t taken;              // bit k: entry low + 1 + k is
+    uint64_t told_at;             // which began then: real ticks
+    uint64_t debt_heard;          // how much this rank had waited when it heard of that one last,
+    uint64_t heard_at;            // and when that was: the end of the call, in real ticks.
+    uint64_t debt_heard_before;   // Before that call: its own debt begins there,
+    uint64_t said_before;         // and until then it knows what that one was late by: real ticks
+    uint64_t said_at;             // the same now
+    uint64_t low;                 // all entries of `in` up to this number are taken
+    uint64_t suspect;      // out of step: the last entry whose message may have been received
+    Gap gap;               // messages to it that have no entry, and no gap tells so yet
+    uint32_t sent;         // messages to it
+    uint32_t taken_seen;   // of out->taken
+    uint32_t work_told;    // and the round of computation
+    uint32_t answer_told;  // the same in answers: one round of the program has both
+    uint32_t answers;      // calls that answered it
+    uint32_t received;     // messages from it
+    uint32_t taken;        // bit k: entry low + 1 + k is
     uint32_t last_ticket;
     uint32_t drain_ticks;  // what MPI's next locked instruction waits for an entry that was written
     uint32_t posted_count;
@@ -163,10 +159,14 @@ struct Channel {
     uint32_t doubts;        // and of g_doubts
     bool in_step;           // `received` counts like the sender
     std::atomic<uint32_t> lock;
-    Missing unread;          // messages received whose entries were not looked at: see leave_unread
-    Missing row;             // the last entries written were so many of one kind
-    uint32_t usual_send;     // ticks of a send that may wait, while its receiver was there
-    Posted posted[kPosted];  // in the order of posting
+    Missing unread;        // messages received whose entries were not looked at: see leave_unread
+    Missing row;           // the last entries written were so many of one kind
+    uint32_t usual_send;   // ticks of a send that may wait, while its receiver was there
+    uint64_t answer_debt;  // debt_before of the entry that was answered last
+    uint64_t owed_heard;   // how much of that one's waiting it has read of in arrivals,
+    uint64_t owed_heard_before;  // and before the call
+    uint64_t owed_heard_at;      // that ended then
+    Posted posted[kPosted];      // in the order of posting
     // Messages from it whose entries were given up; less than nothing: received, while the gap that
     // will tell of them is not there yet.
     Missing lost[kLost];

@@ -60,10 +60,14 @@ void say_arrival(Call* call) {
         begin_round(call, &call->thread->blame.arrivals_told);
     const Moment came = moment_while_polling(call);
     const Blame& blame = call->thread->blame;
-    const bool is_new = is_owing_new(*g_own_arrivals, blame.owed_ticks, blame.debt_ticks);
-    const Owing owing = is_new ? owing_of(blame) : Owing{};
-    write_arrival(g_own_arrivals, came, away_since(call->thread), is_new ? &owing : nullptr,
-                  g_process.concurrent);
+    Owing owing;
+    const Owing* news = nullptr;
+    if (is_owing_new(*g_own_arrivals, blame.owed_ticks, blame.debt_ticks, g_noticed_ticks))
+        [[unlikely]] {
+        owing = owing_of(blame);
+        news = &owing;
+    }
+    write_arrival(g_own_arrivals, came, away_since(call->thread), news, g_process.concurrent);
     begin_work(call, now_ticks());
 }
 

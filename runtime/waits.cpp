@@ -284,7 +284,7 @@ uint64_t debt_known(const Call* call, const Channel* channel) {
     return in_round ? channel->debt_before : channel->debt_told;
 }
 
-void add_debt_to(Call* call, Channel* channel, uint64_t known, Moment* said) {
+void add_debt_beyond(uint64_t known, Call* call, Channel* channel, Moment* said) {
     Blame* blame = &call->thread->blame;
     if (debt_since(*blame, known).ticks == 0) return;
     if (channel->in != nullptr) {
@@ -299,6 +299,10 @@ void add_debt_to(Call* call, Channel* channel, uint64_t known, Moment* said) {
     channel->debt_told = blame->owed_ticks;
     blame->debt_is_told = true;
     show_debt(news, said);
+}
+
+void add_debt_to(Call* call, Channel* channel, Moment* said) {
+    add_debt_beyond(debt_known(call, channel), call, channel, said);
 }
 
 void show_debt(const Debt& debt, Moment* said) {
@@ -361,9 +365,7 @@ void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uin
     // Who was waited for is as late as this thread is now.
     Channel* channel = known_channel(peer);
     if (channel == nullptr) return;
-    if (owes) {
-        channel->debt_told = channel->debt_before = channel->answer_debt = owed_ticks;
-    }
+    if (owes) channel->debt_told = channel->debt_before = owed_ticks;
     if (kind == WaitKind::kLateSender || kind == WaitKind::kLateReceiver) {
         channel->debt_heard = owed_ticks;
     }

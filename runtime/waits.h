@@ -71,9 +71,10 @@ struct Debt {
 Debt debt_since(const Blame& blame, uint64_t told);
 // Adds the debt as far as they have not heard of it: `told` is what they have.
 void add_debt(Thread* thread, uint64_t* told, Moment* said);
-// To a partner in messages and answers: debt_known() is how much it had heard of before this round.
+// To a partner in messages and answers: `known` is how much it had heard of before this round.
 uint64_t debt_known(const Call* call, const Channel* channel);
-void add_debt_to(Call* call, Channel* channel, uint64_t known, Moment* said);
+void add_debt_beyond(uint64_t known, Call* call, Channel* channel, Moment* said);
+void add_debt_to(Call* call, Channel* channel, Moment* said);
 // The same without telling it: who may not look hears of it later.
 void show_debt(const Debt& debt, Moment* said);
 

@@ -102,7 +102,7 @@ __attribute__((noinline)) uint32_t say_far(Call* call, const Way& way, int tag, 
         if (asks) set_question(&entry, next_question(way.channel->far));
     }
     if (!may_send_letter(way.channel->far, call->start_ticks)) return 0;
-    add_debt_to(call, way.channel, debt_known(call, way.channel), &entry.said);
+    add_debt_to(call, way.channel, &entry.said);
     send_letter(way.channel->far, &entry);
     begin_work(call, now_ticks());
     return question_of(entry);
@@ -116,7 +116,7 @@ Announced say(Call* call, const Way& way, int tag, SendMode mode, uint64_t bytes
     const bool asks = meets && asks_in_entry(mode, bytes);
     begin_round(call, &way.channel->work_told);
     Moment said = moment_of(call);
-    add_debt_to(call, way.channel, debt_known(call, way.channel), &said);
+    add_debt_to(call, way.channel, &said);
     said.at.real = now_ticks();
     const Announced announced = announce(way.channel, said, way.comm, tag, asks);
     begin_work(call, time_of_writing(way.channel));
@@ -180,7 +180,7 @@ __attribute__((noinline)) void answer_far(Call* call, const Way& way, int tag, u
     if (question == 0) return;
     begin_round(call, &way.channel->answer_told);
     Moment said = moment_of(call);
-    add_debt_to(call, way.channel, debt_known(call, way.channel), &said);
+    add_debt_to(call, way.channel, &said);
     send_answer(far, question, said);
 }
 
@@ -200,7 +200,8 @@ void answer_waiting(Call* call, const Way& way, int tag, uint32_t ticket) {
         way.channel->answer_debt = debt_known(call, way.channel);
     }
     Moment said = moment_of(call);
-    add_debt_to(call, way.channel, way.channel->answer_debt, &said);
+    const uint64_t known = later(way.channel->answer_debt, way.channel->debt_before);
+    add_debt_beyond(known, call, way.channel, &said);
     answer(way.channel, entry, said);
     begin_work(call, now_ticks());
 }

@@ -309,9 +309,9 @@ TEST_F(Arrivals, TellVirtualTimeAndPath) {
 // Until that changes.
 TEST_F(Arrivals, TellWhatTheRankOwes) {
     Owing owing = owing_at(50);
-    EXPECT_TRUE(is_owing_new(line_, owing.owed, owing.debt));
+    EXPECT_TRUE(is_owing_new(line_, owing.owed, owing.debt, 5));
     come(100, 0, &owing);
-    EXPECT_FALSE(is_owing_new(line_, owing.owed, owing.debt));
+    EXPECT_FALSE(is_owing_new(line_, owing.owed, owing.debt, 5));
     come(200, 150);
     Came came;
     for (const uint64_t until : {150, 300}) {
@@ -324,8 +324,9 @@ TEST_F(Arrivals, TellWhatTheRankOwes) {
         EXPECT_EQ(came.owing.taken_at, owing.taken_at);
         EXPECT_EQ(came.owing.last_peer, owing.last_peer);
     }
-    EXPECT_TRUE(is_owing_new(line_, owing.owed + 1, owing.debt));
-    EXPECT_TRUE(is_owing_new(line_, owing.owed, 0));
+    EXPECT_FALSE(is_owing_new(line_, owing.owed + 5, owing.debt, 5));
+    EXPECT_TRUE(is_owing_new(line_, owing.owed + 6, owing.debt, 5));
+    EXPECT_TRUE(is_owing_new(line_, owing.owed, 0, 5));
 }
 
 TEST_F(Arrivals, ALineThatIsBeingWrittenSaysNothing) {

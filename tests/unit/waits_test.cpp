@@ -484,7 +484,7 @@ class Told : public SendsToTheLate {
         call.thread = t_thread;
         call.start_ticks = kStep + later;
         Moment moment = said(7);
-        add_debt_to(&call, &channel_, debt_known(&call, &channel_), &moment);
+        add_debt_to(&call, &channel_, &moment);
         return moment.debt;
     }
 };
