@@ -143,6 +143,10 @@ void describe(Board* board, uint32_t page, const CommName& name) {
     for (uint64_t& heard : board->heard_of) heard = 0;
     board->sources.known = board->targets.known = board->origins.known = false;
     board->locked.count = board->releases = 0;
+    board->posts_told = board->completes_told = 0;
+    board->both_ways = false;
+    for (LevelPartner& level : board->level) level = {kNoPeer, 0};
+    for (WindowPartner& partner : board->partners) partner = {};
 }
 
 // With the area locked.
@@ -214,9 +218,11 @@ void release_board(Board* board) {
     give_back_to(&g_free_boards, board);
 }
 
-void write_slot(BoardSlot* slot, uint32_t number, uint32_t call, const Moment& said) {
+void write_slot(BoardSlot* slot, uint32_t number, uint32_t call, const Moment& said,
+                const Owing& owing) {
     __atomic_store_n(&slot->begun, number, __ATOMIC_RELAXED);
     write_words(&slot->said, said);
+    write_words(&slot->owing, owing);
     __atomic_store_n(&slot->call, call, __ATOMIC_RELEASE);
     __atomic_store_n(&slot->number, number, __ATOMIC_RELEASE);
 }
@@ -225,7 +231,7 @@ void write_release(Board* board, const Release& release) {
     const uint32_t number = __atomic_add_fetch(&board->releases, 1, __ATOMIC_RELAXED);
     const auto what = static_cast<uint32_t>(release.target) << 1 | (release.exclusive ? 1 : 0);
     write_slot(slot_at(board, kReleaseRow + number % kReleases, board->own),
-               number != 0 ? number : 1, what, release.said);
+               number != 0 ? number : 1, what, release.said, release.owing);
 }
 
 bool read_release(const Board* board, uint32_t place, uint32_t which, Release* release) {
@@ -233,6 +239,7 @@ bool read_release(const Board* board, uint32_t place, uint32_t which, Release* r
     const uint32_t number = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
     if (number == 0) return false;
     read_words(&slot->said, &release->said);
+    read_words(&slot->owing, &release->owing);
     const uint32_t what = __atomic_load_n(&slot->call, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&slot->begun, __ATOMIC_RELAXED) != number) return false;
     release->target = static_cast<int32_t>(what) >> 1;
@@ -240,12 +247,13 @@ bool read_release(const Board* board, uint32_t place, uint32_t which, Release* r
     return true;
 }
 
-Said read_slot(const BoardSlot* slot, uint32_t number, uint32_t call, Moment* said) {
+Said read_slot(const BoardSlot* slot, uint32_t number, uint32_t call, Moment* said, Owing* owing) {
     const uint32_t found = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
     if (found != number) {
         return static_cast<int32_t>(found - number) > 0 ? Said::kLater : Said::kNothingYet;
     }
     read_words(&slot->said, said);
+    if (owing != nullptr) read_words(&slot->owing, owing);
     const uint32_t said_call = __atomic_load_n(&slot->call, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&slot->begun, __ATOMIC_RELAXED) != number) return Said::kLater;
     return said_call == call ? Said::kThis : Said::kNothingYet;

@@ -192,6 +192,7 @@ class MemberList {
             member->peer = peer;
             member->place = static_cast<uint32_t>(rank) << 1 | side;
             member->shift = member->exposed = member->accessed = member->heard = 0;
+            member->debt_told = 0;
         }
         return true;
     }
@@ -380,14 +381,17 @@ void tell_epoch_far(Call* call, FarMembers* far, Epoch epoch, const Moment& ente
                  static_cast<uint8_t>(far->choice.shift),
                  look_at_loss(*call->thread, begin, far),
                  posts ? 0 : static_cast<uint32_t>(earlier(cost, UINT32_MAX))};
-    add_debt(call->thread, &far->debt_told, &note.said);
     uint64_t took = 0;
     for (uint32_t i = 0; i < far->count; ++i) {
-        const FarMember& member = far->members[i];
+        FarMember& member = far->members[i];
         note.number = own.number(member);
         if (note.number == 0 || !is_chosen(note.number, shift)) continue;
         const Channel* channel = channel_with(call->thread, member.peer);
-        if (channel != nullptr) took += send_note(channel->far, note);
+        if (channel == nullptr) continue;
+        note.said = entered;
+        member.debt_told = later(member.debt_told, far->debt_told);
+        add_debt(call->thread, &member.debt_told, &note.said);
+        took += send_note(channel->far, note);
     }
     spend(took);
 }
@@ -401,6 +405,13 @@ bool is_far_member(const FarMembers& far, int rank) {
         if (static_cast<int>(far.members[i].place >> 1) == rank) return true;
     }
     return false;
+}
+
+FarMember* far_member_of(FarMembers* far, uint32_t peer) {
+    for (uint32_t i = 0; i < far->count; ++i) {
+        if (far->members[i].peer == peer) return &far->members[i];
+    }
+    return nullptr;
 }
 
 void note_usual(const FarUsual& usual) {

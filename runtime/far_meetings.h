@@ -35,9 +35,10 @@ struct FarMember {
     uint32_t peer;   // rank in MPI_COMM_WORLD
     uint32_t place;  // as in Role
     uint32_t shift;
-    uint32_t exposed;   // times that it could access the caller's memory by MPI_Win_post,
-    uint32_t accessed;  // and the caller its memory by MPI_Win_start
-    uint32_t heard;     // notes so far
+    uint32_t exposed;    // times that it could access the caller's memory by MPI_Win_post,
+    uint32_t accessed;   // and the caller its memory by MPI_Win_start
+    uint32_t heard;      // notes so far
+    uint64_t debt_told;  // of this rank's waiting, with epochs
     FarNote notes[kKeptNotes];
 };
 
@@ -107,6 +108,8 @@ void tell_epoch_far(Call* call, FarMembers* far, Epoch epoch, const Moment& ente
 FarHeard hear_epoch_far(Thread* thread, FarMembers* far, Epoch epoch, uint64_t left);
 // Is this rank of the window on another host?
 bool is_far_member(const FarMembers& far, int rank);
+// Its rank in MPI_COMM_WORLD is `peer`; null: there is none.
+FarMember* far_member_of(FarMembers* far, uint32_t peer);
 
 // What a statement's calls take when all have come, and who came last from another host: from calls
 // of which all was told. `node` is the statement's.

@@ -362,6 +362,7 @@ void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uin
     const bool owes = take_debt_to(&thread->blame, peer, said, causes, ticks, call->end_ticks);
     const uint64_t owed_ticks = thread->blame.owed_ticks;
     if (level.told != nullptr && (level.all || passed_on)) *level.told = owed_ticks;
+    if (level.heard != nullptr) *level.heard = owed_ticks;
     // Who was waited for is as late as this thread is now.
     Channel* channel = known_channel(peer);
     if (channel == nullptr) return;

@@ -84,9 +84,11 @@ uint64_t leave_out_common(const Debt& own, Moment* said);
 
 // Who else is as late after a collective that waited: `told` is what they have heard of this
 // thread's waiting. All of them, whatever made them late; or those who heard the same debt.
+// `heard`: how much this thread had waited when it heard of the one that it waited for.
 struct Level {
     uint64_t* told = nullptr;
     bool all = false;
+    uint64_t* heard = nullptr;
 };
 
 // What a call waited for, gathered from all that it completed.

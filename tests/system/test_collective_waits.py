@@ -113,8 +113,8 @@ def check_in_turn(ranks, passed_on):
 def late_members(how, ranks):
     """A run of it, its one line, and how long each rank was in it."""
     told = scratch(f"told.{how}")
-    call = {"neighbours": "MPI_Neighbor_allgather", "messages": "MPI_Waitall", "barrier": "MPI_Barrier",
-            "allreduce": "MPI_Allreduce"}[how]
+    call = {"neighbours": "MPI_Neighbor_allgather", "messages": "MPI_Waitall", "epochs": "MPI_Win_wait",
+            "barrier": "MPI_Barrier", "allreduce": "MPI_Allreduce"}[how]
     profile = profiled([program("late_members"), how, told], ranks, name=f"out.{how}")
     node = profile.at(source("programs/late_members.c"), how, call)
     seconds = [float(open(f"{told}.{rank}", encoding="ascii").read()) for rank in range(ranks)]
@@ -142,9 +142,9 @@ def both_groups():
 @case
 def passed_along():
     """Along a chain all waiting comes from rank 0, which alone is late, whether neighbours exchange
-    messages or call a collective: what one waits for another is passed on."""
+    messages, call a collective or access each other's memory: what one waits for another is passed on."""
     ranks = 6
-    for how in ("messages", "neighbours"):
+    for how in ("messages", "neighbours", "epochs"):
         def attempt(how=how):
             profile, node, _ = late_members(how, ranks)
             partners = partners_of(profile, index_of(profile, node))
@@ -155,6 +155,35 @@ def passed_along():
             passed_on = sum(p.get("passed_on_ns", 0) for p in between)
             check(passed_on >= 0.9 * waited, f"passed on {passed_on} of {waited} at @{how}: {between}")
         repeated(attempt)
+
+
+@case
+def cause_of_epochs():
+    """What a chain of ranks waits in a window's epochs, and at the end in MPI_Win_free, comes from what
+    rank 0 did between two epochs, or before the first."""
+    repeated(check_cause_of_epochs)
+
+
+def check_cause_of_epochs():
+    ranks = 4
+    file = source("programs/late_members.c")
+    profile, node, _ = late_members("epochs", ranks)
+    posted, freed = marked_line(file, "posted"), marked_line(file, "freed")
+    befores = [marked_line(file, name) for name in ("begun", "epochs")]
+    waited = node.raw["sync_ns"] + profile.at(file, "freed", "MPI_Win_free").raw.get("sync_ns", 0)
+    check(waited / 1e9 > 0.8 * sum(5e-3 * (31 - rank) for rank in range(1, ranks)), f"{waited} ns")
+    found = 0
+    for cause in profile.json["causes"]:
+        if cause["peer_rank"] != 0 or cause["interval"] is None:
+            continue
+        interval = profile.intervals[cause["interval"]]
+        ends = [interval[end] for end in ("from", "to")]
+        if None in ends:
+            continue
+        before, after = (profile.nodes[end]["line"] for end in ends)
+        if (before in befores and after == posted) or (before == befores[1] and after == freed):
+            found += cause["time_ns"]
+    check(found >= 0.95 * waited, f"{found} of {waited} ns because of it: {profile.json['causes']}")
 
 
 @case

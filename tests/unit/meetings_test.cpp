@@ -542,6 +542,45 @@ TEST_F(Debts, OfNeighboursAreComparedWithEachOfThem) {
     EXPECT_EQ(passed_on(on_sources, two, 0, true), 3u);
 }
 
+// Rank 1's moment is for all whom it posted to: what it owes is new to the caller once.
+TEST_F(Debts, OfEpochsAreHeardOnceByEachPartner) {
+    Board* board = own_->board;
+    board->targets = {1, true, {1}};
+    uint64_t waited = 0;
+    const auto passed = [&](uint32_t owed, uint64_t level, uint64_t own) {
+        const Owing owing{owed, {short_ticks(level), 0}, {level != 0 ? 100 : kNoPeer, kNoPeer}};
+        write_slot(slot_at(board, kPostRow, joined[1].board->own), 1,
+                   static_cast<uint32_t>(MpiCall::kWin_post),
+                   {{kEntered + 3 * kUnit, kEntered + 3 * kUnit - kLost},
+                    77,
+                    cause_.cause_peer,
+                    cause_.cause_path,
+                    short_ticks(cause_.ticks)},
+                   owing);
+        Call call;
+        begin_at_virtual(&call);
+        Blame* blame = &t_thread->blame;
+        *blame = {};
+        blame->cause_peer = cause_.cause_peer;
+        blame->cause_path = kPath;
+        blame->debt_ticks = own;
+        blame->owed_ticks = waited + own;
+        settle_epoch(&call, {own_, board, {}}, Epoch::kComplete, nullptr, nullptr);
+        const uint64_t ticks = cell_at<WaitPart>(call.part->wait)->passed_on_ticks;
+        waited = blame->owed_ticks;
+        EXPECT_EQ(figures(&call).sync, 3 * kUnit);
+        return ticks / kUnit;
+    };
+    EXPECT_EQ(passed(7, 0, 0), 3u);
+    EXPECT_EQ(passed(7, 0, 0), 0u);           // it has heard that
+    EXPECT_EQ(passed(9, 0, 0), 2u);           // of these two units not
+    EXPECT_EQ(passed(12, kUnit, 0), 1u);      // for two of these rank 1 waited for the caller
+    EXPECT_EQ(passed(15, 0, 2 * kUnit), 1u);  // as late for the same cause since it waited for it
+    EXPECT_EQ(board->level[0].peer, 101u);
+    EXPECT_EQ(board->level[0].told, waited);
+    EXPECT_EQ(board->debt_told, 0u);
+}
+
 TEST_F(Debts, OfAReductionAreNotKnownToOthersThanTheRoot) {
     const Depends to_root{Meets::kToRoot, 0, nullptr};
     EXPECT_EQ(passed_on(to_root, {}), 3u);

@@ -1,10 +1,11 @@
 /* One rank is late to each collective; the others sleep a little, too, so that it has a processor.
  * "neighbours": an open chain, of which each rank waits for its neighbours. Rank 0 is late, so rank
- * r waits for it from the r-th round on, through those between. "messages": the same by messages.
+ * r waits for it from the r-th round on, through those between. "messages": the same by messages;
+ * "epochs": by epochs of a window, in which each accesses the memory of the next one.
  * "barrier", "allreduce": of two groups, even ranks and odd ones. Rank 1 is late, and Open MPI
  * keeps its own group waiting as well. Each rank writes into FILE.<rank> how long its calls took.
  *
- * usage: mpirun -n N dwell run late_members neighbours|messages|barrier|allreduce FILE */
+ * usage: mpirun -n N dwell run late_members neighbours|messages|epochs|barrier|allreduce FILE */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,32 @@ static void along_a_chain(int by_messages) {
     MPI_Comm_free(&chain);
 }
 
+static void by_epochs(void) {
+    const int up = rank + 1, down = rank - 1;
+    int memory = 0;
+    MPI_Group all, above, below;
+    MPI_Win window;
+    MPI_Win_create(&memory, sizeof(memory), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, up < size, &up, &above);
+    MPI_Group_incl(all, down >= 0, &down, &below);
+    MPI_Barrier(MPI_COMM_WORLD); /* @begun */
+    for (int i = 0; i < kRounds; i++) {
+        come(0);
+        const double came = now_s();
+        MPI_Win_post(below, 0, window); /* @posted */
+        MPI_Win_start(above, 0, window);
+        if (up < size) MPI_Put(&rank, 1, MPI_INT, up, 0, 1, MPI_INT, window);
+        MPI_Win_complete(window);
+        MPI_Win_wait(window); /* @epochs */
+        in_calls_s += now_s() - came;
+    }
+    MPI_Group_free(&below);
+    MPI_Group_free(&above);
+    MPI_Group_free(&all);
+    MPI_Win_free(&window); /* @freed */
+}
+
 static void between_groups(const char* call) {
     int one = 1, sum;
     MPI_Comm own, both;
@@ -78,6 +105,8 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (strcmp(argv[1], "barrier") == 0 || strcmp(argv[1], "allreduce") == 0) {
         between_groups(argv[1]);
+    } else if (strcmp(argv[1], "epochs") == 0) {
+        by_epochs();
     } else {
         along_a_chain(strcmp(argv[1], "messages") == 0);
     }
