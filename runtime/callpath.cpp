@@ -374,19 +374,19 @@ int frames_to(const Frame* frame, uint64_t anchor_frame) {
     return 0;
 }
 
-// The same for all that lie below `limit`, whole.
+// The same for all that lie below `limit`, whole; -1 when that is not met.
 int frames_within(const Frame* frame, uint64_t limit) {
     unw_context_t context;
     unw_cursor_t cursor;
-    if (!g_unwinder.usable || g_unwinder.get_context(&context) != 0) return 0;
-    if (!start_walk(&cursor, &context, frame)) return 0;
+    if (!g_unwinder.usable || g_unwinder.get_context(&context) != 0) return -1;
+    if (!start_walk(&cursor, &context, frame)) return -1;
     for (int frames = 0; frames <= kMaxFrames; ++frames) {
-        if (g_unwinder.step(&cursor) <= 0) return 0;
+        if (g_unwinder.step(&cursor) <= 0) return -1;
         unw_word_t cfa = 0;
         g_unwinder.get_reg(&cursor, UNW_REG_SP, &cfa);
         if (cfa > limit) return frames;
     }
-    return 0;
+    return -1;
 }
 
 uint64_t find_caller_frame(const Frame* frame) {
@@ -432,27 +432,36 @@ bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
 #else
 bool take_slots(PathEntry*, const Frame*, int) { return false; }
 int frames_to(const Frame*, uint64_t) { return 0; }
-int frames_within(const Frame*, uint64_t) { return 0; }
+int frames_within(const Frame*, uint64_t) { return -1; }
 uint64_t find_caller_frame(const Frame*) { return 0; }
 #endif
 
 // Where probes opened the anchor, a path reaches out to the anchor's procedure; where OpenMP did,
 // to the code that it runs; where nothing is open it is whole. `met`: the walk found it.
-int frames_in_path(const Thread* thread, const Frame* frame, const Path& path, bool* met) {
+//
+// What that code calls in place of a return has no frame of the program's: it stands at the code.
+int frames_in_path(const Thread* thread, const Frame* frame, Path* path, bool* met) {
     *met = false;
-    if (thread->on.top->frame == kNoFrame) return path.frames;
+    if (thread->on.top->frame == kNoFrame) return path->frames;
     const uint64_t code_frame = omp_code_frame(thread);
     if (code_frame != 0) {
         const int frames = frames_within(frame, code_frame);
-        *met = frames > path.glue && frames <= path.frames;
-        return *met ? frames : path.glue + 1;
+        const uint64_t code = frames >= 0 && frames <= path->glue ? omp_code_address() : 0;
+        if (code != 0) {
+            path->frame[0] = reinterpret_cast<void*>(code);
+            path->glue = 0;
+            *met = true;
+            return 1;
+        }
+        *met = frames > path->glue && frames <= path->frames;
+        return *met ? frames : path->glue + 1;
     }
     // Nothing but blocks is open: they stand for no frame.
     if (thread->on.top->frame == thread->on.base->frame && thread->on_number == 0)
-        return path.frames;
+        return path->frames;
     const int frames = frames_to(frame, thread->on.top->frame);
-    *met = frames > path.glue && frames <= path.frames;
-    return *met ? frames : frames == 0 ? path.glue + 1 : path.frames;
+    *met = frames > path->glue && frames <= path->frames;
+    return *met ? frames : frames == 0 ? path->glue + 1 : path->frames;
 }
 
 // Taking slots may cost this many ticks, and beyond them one part in so many of the time: a program
@@ -507,11 +516,11 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
         const uint64_t hash = hash_of(path, call, anchor);
         KnownPath* known = known_path(thread, hash, call);
         if (known->hash == 0) {
+            known->frames =
+                static_cast<uint16_t>(frames_in_path(thread, frame, &path, &known->met_anchor));
             const auto user = reinterpret_cast<uintptr_t>(path.frame[path.glue]);
             const bool of_mpi = !is_omp_call(call) && !is_io_number(call);
             known->foreign = of_mpi && calls_foreign(thread, user - 1, call, form);
-            known->frames =
-                static_cast<uint16_t>(frames_in_path(thread, frame, path, &known->met_anchor));
             path.frames = known->frames;
             known->node = known->foreign ? 0 : make_nodes(thread, path, call, anchor);
             known->call = static_cast<uint16_t>(call);

@@ -383,10 +383,14 @@ void CallPaths::enter_site(const Frame& frame, Position* at, std::vector<Step>* 
 // procedure the first one is entered already; so are those that a loop was found in.
 void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* next,
                             uint32_t target, Position* at, std::vector<Step>* steps) {
-    const bool entered = at->procedure != nullptr
-                             ? is_same_procedure(*at->procedure, *first->source)
-                             : at->outlined && is_outlined(*first->source);
+    // Of a statement that code of OpenMP's ends with no more may be known than of the construct.
+    const bool in_place = at->construct != nullptr && next == nullptr &&
+                          is_same_place(*at->construct, *end[-1].source);
+    const bool entered =
+        in_place || (at->procedure != nullptr ? is_same_procedure(*at->procedure, *first->source)
+                                              : at->outlined && is_outlined(*first->source));
     const Frame* outermost = entered && at->outlined ? behind_outlined(first, end) : first;
+    if (in_place) outermost = end - 1;
     if (!entered) *at = Position();
     if (at->procedure != nullptr && entered && at->innermost != at->procedure) {
         const auto holds_loop = [at](const Frame& frame) {

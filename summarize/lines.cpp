@@ -95,6 +95,7 @@ void LineResolver::Module::add_frames_of_jumps(const TailCall& tail, ResolvedAdd
     if (tail.kind == TailCall::Kind::kUnknown) result->labels |= kLabelLineUnknown;
     if (tail.kind != TailCall::Kind::kUnique) return;
     result->labels |= kLabelTailCall;
+    if (tail.in_place) result->frames.clear();
     for (const uint64_t jump : tail.jumps) {
         for (SourceFrame& frame : info->frames_at(jump)) {
             result->frames.push_back(std::move(frame));

@@ -131,12 +131,26 @@ bool have_lines(DebugInfo* info, const std::vector<uint64_t>& jumps) {
     });
 }
 
+void follow_jumps(DebugInfo* info, Dwarf_Die* function, std::string_view c_name, TailCall* result) {
+    JumpSearch search(info, c_name);
+    search.follow(function);
+    const bool unique = search.ways() == 1 && have_lines(info, search.found());
+    result->kind = unique ? TailCall::Kind::kUnique : TailCall::Kind::kUnknown;
+    if (unique) result->jumps = search.found();
+}
+
 }  // namespace
 
 TailCall find_tail_call(DebugInfo* info, uint64_t return_offset, std::string_view c_name) {
     TailCall result;
     std::optional<Dwarf_Die> caller = info->function_at(return_offset - 1);
     if (!caller) return result;
+    Dwarf_Addr entry = 0;
+    result.in_place = dwarf_entrypc(&*caller, &entry) == 0 && entry == return_offset - 1;
+    if (result.in_place) {
+        follow_jumps(info, &*caller, c_name, &result);
+        return result;
+    }
     std::vector<CallSite> sites;
     collect_call_sites(&*caller, &sites);
     const auto site = std::find_if(sites.begin(), sites.end(), [&](const CallSite& candidate) {
@@ -145,11 +159,7 @@ TailCall find_tail_call(DebugInfo* info, uint64_t return_offset, std::string_vie
     if (site == sites.end() || !site->callee) return result;
     const char* const name = DebugInfo::symbol_of(&*site->callee);
     if (name == nullptr || is_mpi_entry(name)) return result;
-    JumpSearch search(info, c_name);
-    search.follow(&*site->callee);
-    const bool unique = search.ways() == 1 && have_lines(info, search.found());
-    result.kind = unique ? TailCall::Kind::kUnique : TailCall::Kind::kUnknown;
-    if (unique) result.jumps = search.found();
+    follow_jumps(info, &*site->callee, c_name, &result);
     return result;
 }
 

@@ -18,11 +18,13 @@ struct TailCall {
         kUnknown,  // another function was called, and its jump to MPI is not unique
     };
     Kind kind = Kind::kNone;
+    bool in_place = false;        // the address stands for no call, but for all of a function
     std::vector<uint64_t> jumps;  // an address inside each jump instruction, outermost first
 };
 
 // What the call that returns to `return_offset` says about how it came to the MPI function
-// `c_name`.
+// `c_name`. One byte into a function no call can return: this stands for a function that ended with
+// the statement, where who called it is of no interest (code of OpenMP's).
 TailCall find_tail_call(DebugInfo* info, uint64_t return_offset, std::string_view c_name);
 
 }  // namespace dwell

@@ -5,8 +5,8 @@ counts are the same."""
 import os
 from collections import Counter
 
-from harness import (DWELL, Profile, case, check, check_equal, execute, main, program, scratch,
-                     skip_unless, source)
+from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, profiled,
+                     program, scratch, skip_unless, source)
 from test_openmp import by_thread, check_parts, node_at, nodes_at
 from test_openmp_exchange import EXCHANGE, skip_without_libomp
 
@@ -148,6 +148,46 @@ def exchanged():
     profile.check_conservation()
     check_parts(profile)
     check_teams(profile, False)
+
+
+MPI = source("programs/openmp_mpi_tails.c")
+
+
+def check_mpi(profile, single, task, alone, last, called):
+    """Barriers of MPI stand at these lines, directly in their construct or in what that calls."""
+    check_parts(profile)
+    around = {single: "single", task: "task", alone: "parallel",
+              last: "last" if called else "parallel"}
+    for marker, parent in around.items():
+        node = profile.at(MPI, marker, "MPI_Barrier")
+        check_equal((node.count, node.path[-2]), (10, parent), f"barriers at @{marker}")
+    check_equal(profile.count("MPI_Barrier"), 40, "all barriers")
+    check_equal(profile.at(MPI, last, "MPI_Barrier").path.count("main"), 1, "main on the path")
+
+
+@case
+def mpi_on_libomp():
+    """Of a jump out of a region nothing is known but the region: clang's single and masked constructs
+    and tasks end with a call of their own."""
+    profile = profiled([program("openmp_mpi_tails")], 2)
+    check_mpi(profile, "single", "task", "alone_region", "last_region", False)
+
+
+@case
+def mpi_on_libgomp():
+    """The code itself tells which jump it ends with."""
+    profile = profiled([program("openmp_gcc_mpi_tails")], 2)
+    check_mpi(profile, "single", "task", "alone", "last", True)
+
+
+@case
+def mpi_exchanged():
+    """The same, where libomp runs the code."""
+    skip_without_libomp()
+    out = scratch("out")
+    done = execute([*mpirun(2), DWELL, "run", "-o", out, *EXCHANGE,
+                    program("openmp_gcc_mpi_tails")], ranks=2)
+    check_mpi(Profile(out, done), "single", "task", "alone", "last", True)
 
 
 if __name__ == "__main__":

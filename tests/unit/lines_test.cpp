@@ -433,6 +433,30 @@ TEST_F(TailCalls, DirectAndIndirectCallsStay) {
     }
 }
 
+// One byte into a function stands for one that ended with the statement.
+TEST_F(TailCalls, InPlaceOfTheWholeFunction) {
+    for (const Build& build : jumping_builds()) {
+        SCOPED_TRACE(std::string(build.compiler) + " " + build.flags);
+        ASSERT_TRUE(
+            compile(build.compiler, "tail.c", build.flags + std::string(" -Wl,-Bsymbolic")));
+        LineResolver lines;
+        const uint32_t module = lines.add_module(file_, "");
+        const auto in = [this](const char* function) {
+            return Disassembly(file_, function).start() + 1;
+        };
+        const auto& found = lines.resolve_communication(module, in("send_more"), "MPI_Send");
+        EXPECT_EQ(found.labels, kLabelTailCall);
+        ASSERT_EQ(found.frames.size(), 2u);
+        EXPECT_EQ(found.frames[0].function, "send_more");
+        EXPECT_EQ(found.frames[0].line, line("jump in send_more"));
+        EXPECT_EQ(found.frames[1].line, line("jump in send_all"));
+        const auto& ambiguous = lines.resolve_communication(module, in("either"), "MPI_Send");
+        EXPECT_EQ(ambiguous.labels, kLabelLineUnknown);
+        ASSERT_EQ(ambiguous.frames.size(), 1u);
+        EXPECT_EQ(ambiguous.frames[0].function, "either");
+    }
+}
+
 TEST(SymbolNames, Shown) {
     EXPECT_EQ(display_name("_ZN6solver4Grid4stepEi"), "solver::Grid::step(int)");
     EXPECT_EQ(display_name("__heat_MOD_step"), "heat::step");
