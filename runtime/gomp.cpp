@@ -255,6 +255,12 @@ DWELL_BODY bool passes_region(const GompCall& call, void (*code)(void*)) {
     if (!call.observed) t_gomp_request.region = address_of_code(code);
     return !call.observed;
 }
+// The same of a region that is one loop or sections: the thread that forks it begins that outside
+// of the region's code, and the others from libomp's.
+DWELL_BODY bool passes_combined(const GompCall& call, void (*code)(void*)) {
+    if (!call.observed) t_gomp_request.loop = address_of_code(code);
+    return passes_region(call, code);
+}
 DWELL_BODY bool passes_barrier(const GompCall& call) {
     if (!call.observed) t_gomp_request.barrier = true;
     return !call.observed;
@@ -297,7 +303,7 @@ DWELL_EXPORT unsigned GOMP_parallel_reductions(void (*code)(void*), void* data, 
 DWELL_EXPORT void GOMP_parallel_sections(void (*code)(void*), void* data, unsigned threads,
                                          unsigned sections, unsigned flags) {
     DWELL_GOMP_CALL(parallel_sections);
-    if (passes_region(call, code)) return next(code, data, threads, sections, flags);
+    if (passes_combined(call, code)) return next(code, data, threads, sections, flags);
     Region region = begin_region(call, code, data, OmpConstruct::kSections);
     next(run_region, &region, threads, sections, flags);
     end_region(region);
@@ -308,7 +314,7 @@ DWELL_EXPORT void GOMP_parallel_sections(void (*code)(void*), void* data, unsign
                                                 long begin, long end, long increment, long chunk,  \
                                                 unsigned flags) {                                  \
         DWELL_GOMP_CALL(parallel_loop_##name);                                                     \
-        if (passes_region(call, code))                                                             \
+        if (passes_combined(call, code))                                                           \
             return next(code, data, threads, begin, end, increment, chunk, flags);                 \
         Region region = begin_region(call, code, data, OmpConstruct::construct, increment);        \
         next(run_region, &region, threads, begin, end, increment, chunk, flags);                   \
@@ -324,7 +330,7 @@ PARALLEL_LOOP(nonmonotonic_guided, kGuidedLoop)
                                                 long begin, long end, long increment,              \
                                                 unsigned flags) {                                  \
         DWELL_GOMP_CALL(parallel_loop_##name);                                                     \
-        if (passes_region(call, code))                                                             \
+        if (passes_combined(call, code))                                                           \
             return next(code, data, threads, begin, end, increment, flags);                        \
         Region region = begin_region(call, code, data, OmpConstruct::kLoop, increment);            \
         next(run_region, &region, threads, begin, end, increment, flags);                          \

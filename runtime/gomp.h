@@ -139,6 +139,7 @@ struct GompRequest {
     uint64_t region;    // address_of_code() of the region that it forks, or 0
     uint64_t task;      // the same of a task
     uint64_t taskloop;  // of the last taskloop, whose tasks libomp calls from its own code
+    uint64_t loop;      // place of a loop or of sections, for which libomp may name another one
     uint64_t behind;    // the worksharing construct that the next barrier lies behind, or 0
     bool single;        // a single construct, whose end is not told
     bool barrier;       // a barrier, of which libomp does not tell whether it was asked for

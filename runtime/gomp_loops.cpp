@@ -21,10 +21,16 @@ DWELL_BODY void tell_chunk(uint64_t begin, uint64_t end) {
     }
 }
 
+// libomp keeps a call's place until it tells of something, which may be another call.
+DWELL_BODY bool passes_worksharing(const GompCall& call) {
+    if (!call.observed) t_gomp_request.loop = call.address;
+    return !call.observed;
+}
+
 template <typename Number, typename Next>
 DWELL_BODY bool begin_loop(const GompCall& call, OmpConstruct construct, Number increment,
                            const Number* begin, const Number* end, Next next) {
-    if (!call.observed) return next();
+    if (passes_worksharing(call)) return next();
     end_gomp_single();
     t_gomp.in_loop = true;
     t_gomp.loop = construct;
@@ -203,14 +209,14 @@ DWELL_EXPORT bool GOMP_loop_end_cancel() {
 
 DWELL_EXPORT unsigned GOMP_sections_start(unsigned count) {
     DWELL_GOMP_CALL(sections_start);
-    if (!call.observed) return next(count);
+    if (passes_worksharing(call)) return next(count);
     end_gomp_single();
     omp_begin(OmpConstruct::kSections, call.address);
     return next(count);
 }
 DWELL_EXPORT unsigned GOMP_sections2_start(unsigned count, uintptr_t* reductions, void** memory) {
     DWELL_GOMP_CALL(sections2_start);
-    if (!call.observed) return next(count, reductions, memory);
+    if (passes_worksharing(call)) return next(count, reductions, memory);
     end_gomp_single();
     omp_begin(OmpConstruct::kSections, call.address);
     return next(count, reductions, memory);

@@ -225,7 +225,9 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
             if (construct == OmpConstruct::kStaticLoop) {
                 t_static_loop = {__builtin_frame_address(0), count};
             }
-            dwell::omp_loop_begin(construct, address_in_code(address(codeptr)), count);
+            const uint64_t asked = std::exchange(dwell::t_gomp_request.loop, 0);
+            const uint64_t at = asked != 0 ? asked : address(codeptr);
+            dwell::omp_loop_begin(construct, address_in_code(at), count);
         } else {
             if (construct == OmpConstruct::kTaskloop && is_in_runtime(address(codeptr))) {
                 g_taskloop_call.store(address(codeptr), std::memory_order_relaxed);

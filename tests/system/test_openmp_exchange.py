@@ -167,13 +167,58 @@ def several_constructs():
         check_equal(around, {"parallel"}, f"what constructs lie in, libomp {library or 14}")
         barriers = sum(node["count"] for node in constructs if node["name"] == "implicit barrier")
         check_equal(barriers, 2 * (4 + 1), "threads at the barriers of four constructs and the region")
-        # libomp tells sections of gcc's as a loop over their numbers, and now and then the place of
-        # one loop for the next one, so only the sums are certain.
+        # libomp tells sections of gcc's as a loop over their numbers.
         loops = [node for node in constructs if node["name"].startswith("for")]
-        sums = [sum(node.get(key, 0) for node in loops) for key in ("count", "iterations")]
-        check_equal(sums, [2 * 4, 3 * 100 + 2], "sections and loops")
+        check_equal([node["count"] for node in loops], [2] * 4, "threads in loops and sections")
+        check_equal(len({node["line"] for node in loops}), 4, "their lines")
+        check_equal(sum(node["iterations"] for node in loops), 3 * 100 + 2, "iterations")
         check_equal([node["count"] for node in constructs if node["name"] == "critical"], [2],
                     "the critical section")
+
+
+COMBINED = """#include <stdio.h>
+static int total;
+int main(void) {
+#pragma omp parallel for schedule(dynamic, 3) num_threads(2)
+    for (int i = 0; i < 100; i++) {
+#pragma omp atomic
+        total++;
+    }
+#pragma omp parallel sections num_threads(2)
+    {
+#pragma omp section
+#pragma omp atomic
+        total++;
+#pragma omp section
+#pragma omp atomic
+        total++;
+    }
+    printf("%d\\n", total);
+#pragma omp parallel for schedule(guided) num_threads(2)
+    for (int i = 0; i < 1000; i++) {
+#pragma omp cancel for
+    }
+}
+"""
+
+
+@case
+def combined():
+    """Regions that are a loop, one of which is cancelled, or sections: both threads are in the same
+    one, though the first begins it before it comes to the code of the region."""
+    skip_without_libomp()
+    binary = built("combined.c", COMBINED, "gcc", "-g", "-O1", "-fopenmp")
+    out = scratch("out")
+    done = execute([DWELL, "run", "-o", out, *EXCHANGE, binary], env={"OMP_CANCELLATION": "true"})
+    check_equal((done.code, done.stdout), (0, "102\n"), "program" + done.describe())
+    profile = Profile(out, done)
+    profile.check_conservation()
+    lines = COMBINED.split("\n")
+    at = [number for number, line in enumerate(lines, 1) if "omp parallel" in line]
+    loops = sorted((n["line"], n["count"], n["parent"]) for n in profile.nodes
+                   if n["kind"] == "omp" and n["name"].startswith("for"))
+    regions = {n["line"]: index for index, n in nodes_at(profile, "parallel")}
+    check_equal(loops, [(line, 2, regions.get(line)) for line in at], "loops and their regions")
 
 
 COPIED = """#include <stdio.h>
