@@ -219,7 +219,7 @@ void release_board(Board* board) {
 }
 
 void write_slot(BoardSlot* slot, uint32_t number, uint32_t call, const Moment& said,
-                const Owing& owing) {
+                const WindowDebt& owing) {
     __atomic_store_n(&slot->begun, number, __ATOMIC_RELAXED);
     write_words(&slot->said, said);
     write_words(&slot->owing, owing);
@@ -247,7 +247,8 @@ bool read_release(const Board* board, uint32_t place, uint32_t which, Release* r
     return true;
 }
 
-Said read_slot(const BoardSlot* slot, uint32_t number, uint32_t call, Moment* said, Owing* owing) {
+Said read_slot(const BoardSlot* slot, uint32_t number, uint32_t call, Moment* said,
+               WindowDebt* owing) {
     const uint32_t found = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
     if (found != number) {
         return static_cast<int32_t>(found - number) > 0 ? Said::kLater : Said::kNothingYet;

@@ -33,7 +33,7 @@ enum BoardRow : uint32_t {
 
 // How late a member of a window is, for its partners of an epoch or lock, of which each has heard
 // something else: their Moment says all that it owes, and this how much of that is new to whom.
-struct Owing {
+struct WindowDebt {
     uint32_t owed;                   // all that it ever waited >> kDebtShift, modulo
     uint16_t news[kLevelPartners];   // to those that it waited for last, since then: short_ticks
     uint32_t peers[kLevelPartners];  // these, by rank in MPI_COMM_WORLD; or kNoPeer
@@ -41,10 +41,10 @@ struct Owing {
 
 struct alignas(64) BoardSlot {
     Moment said;
-    Owing owing;      // of windows
-    uint32_t begun;   // written before `said`,
-    uint32_t number;  // and after it: of the collective, from 1
-    uint32_t call;    // MpiCall: members that are not in step are noticed
+    WindowDebt owing;  // of windows
+    uint32_t begun;    // written before `said`,
+    uint32_t number;   // and after it: of the collective, from 1
+    uint32_t call;     // MpiCall: members that are not in step are noticed
 };
 static_assert(sizeof(BoardSlot) == 64);
 
@@ -135,18 +135,18 @@ inline BoardSlot* slot_at(const Board* board, uint32_t row, uint32_t place) {
 
 // The caller says when it entered.
 void write_slot(BoardSlot* slot, uint32_t number, uint32_t call, const Moment& said,
-                const Owing& owing = {});
+                const WindowDebt& owing = {});
 
 // What a member said about a collective.
 enum class Said : uint8_t { kNothingYet, kThis, kLater };
 Said read_slot(const BoardSlot* slot, uint32_t number, uint32_t call, Moment* said,
-               Owing* owing = nullptr);
+               WindowDebt* owing = nullptr);
 
 // A lock given back: of one target, or of all that a shared lock was held of.
 constexpr int32_t kAllTargets = -1;
 struct Release {
     Moment said;
-    Owing owing;
+    WindowDebt owing;
     int32_t target;
     bool exclusive;
 };

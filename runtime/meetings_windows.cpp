@@ -27,7 +27,7 @@ void read_group(MPI_Win win, MPI_Group group, FewRanks* list) {
 void add_partner(Board* board, const BoardSlot* slot, uint32_t number, MpiCall call, uint32_t peer,
                  Latest* latest) {
     Moment said;
-    Owing owing;
+    WindowDebt owing;
     switch (read_slot(slot, number, static_cast<uint32_t>(call), &said, &owing)) {
         case Said::kThis:
             if (said.at.real > latest->waiting().left()) break;
@@ -160,7 +160,7 @@ EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
     }
     if (board == nullptr) return told;
     Moment said = told.entered;
-    const Owing owing = owe(call->thread, *board, &said);
+    const WindowDebt owing = owe(call->thread, *board, &said);
     const bool posts = epoch == Epoch::kPost;
     BoardSlot* slot = slot_at(board, posts ? kPostRow : kCompleteRow, board->own);
     const uint32_t number = slot->number + 1;
@@ -268,7 +268,7 @@ LockCall enter_lock(Call* call, Locking what, MPI_Win win, int32_t target, bool 
     begin_round(call, &board->work_told);
     Moment said = moment_of(call);
     said.at.real = now_ticks();
-    const Owing owing = owe(call->thread, *board, &said);
+    const WindowDebt owing = owe(call->thread, *board, &said);
     forget_lock(board, target);
     write_release(board, {said, owing, target, lock.exclusive});
     begin_work(call, now_ticks());

@@ -29,12 +29,12 @@ void leave_out_own(const Thread& thread, const Board& board, WindowPartner* part
 
 }  // namespace
 
-Owing owe(Thread* thread, const Board& board, Moment* said) {
+WindowDebt owe(Thread* thread, const Board& board, Moment* said) {
     Blame* blame = &thread->blame;
     const Debt all = debt_since(*blame, board.debt_told);
     if (all.ticks != 0) blame->debt_is_told = true;
     show_debt(all, said);
-    Owing owing{owed_units(blame->owed_ticks), {}, {}};
+    WindowDebt owing{owed_units(blame->owed_ticks), {}, {}};
     for (uint32_t i = 0; i < kLevelPartners; ++i) {
         const LevelPartner& level = board.level[i];
         owing.peers[i] = level.peer;
@@ -43,7 +43,7 @@ Owing owe(Thread* thread, const Board& board, Moment* said) {
     return owing;
 }
 
-void hear_partner(const Thread& thread, Board* board, uint32_t peer, const Owing& owing,
+void hear_partner(const Thread& thread, Board* board, uint32_t peer, const WindowDebt& owing,
                   Moment* said) {
     WindowPartner* partner = partner_of(board, peer);
     uint64_t news = uint64_t{owing.owed - partner->owed} << kDebtShift;

@@ -548,7 +548,8 @@ TEST_F(Debts, OfEpochsAreHeardOnceByEachPartner) {
     board->targets = {1, true, {1}};
     uint64_t waited = 0;
     const auto passed = [&](uint32_t owed, uint64_t level, uint64_t own) {
-        const Owing owing{owed, {short_ticks(level), 0}, {level != 0 ? 100 : kNoPeer, kNoPeer}};
+        const WindowDebt owing{
+            owed, {short_ticks(level), 0}, {level != 0 ? 100 : kNoPeer, kNoPeer}};
         write_slot(slot_at(board, kPostRow, joined[1].board->own), 1,
                    static_cast<uint32_t>(MpiCall::kWin_post),
                    {{kEntered + 3 * kUnit, kEntered + 3 * kUnit - kLost},

@@ -29,7 +29,7 @@ class WindowDebts : public Records {
         owe(t_thread, board_, &moment);
         return ticks_of(moment.debt) / kUnit;
     }
-    uint64_t heard(uint32_t peer, const Owing& owing, uint64_t debt, uint32_t cause_peer = 9) {
+    uint64_t heard(uint32_t peer, const WindowDebt& owing, uint64_t debt, uint32_t cause_peer = 9) {
         Moment moment{{1, 1}, 0, cause_peer, 0, short_ticks(debt * kUnit)};
         hear_partner(*t_thread, &board_, peer, owing, &moment);
         return ticks_of(moment.debt) / kUnit;
@@ -57,7 +57,7 @@ TEST_F(WindowDebts, WhoWasWaitedForHearsWhatCameAfter) {
     wait_for(2, 3);
     const auto news = [&](uint32_t peer) {
         Moment moment{{1, 1}, 0, kNoPeer, 0, 0};
-        const Owing owing = owe(t_thread, board_, &moment);
+        const WindowDebt owing = owe(t_thread, board_, &moment);
         EXPECT_EQ(owing.owed, 12u);
         for (uint32_t i = 0; i < kLevelPartners; ++i) {
             if (owing.peers[i] == peer) return ticks_of(owing.news[i]) / kUnit;
