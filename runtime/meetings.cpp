@@ -387,44 +387,81 @@ FarMembers* far_members(Call* call, const Meeting& meeting, Meets rule) {
     return name->far_state == FarState::kKnown ? name->far : nullptr;
 }
 
-// The collective rule knows who cannot go on without the caller's data. MPI may also keep the
-// caller until others take it: Open MPI leaves a message where it is, but for the shortest, until
-// its receiver comes. So where a call took long, those who depend on the caller came meanwhile. In
-// a tree it gives to some of them alone, which are not known here: of several it is taken to have
-// waited for the last that came, if it left as soon as a call like this takes; that is an estimate.
-void add_takers(const Entered& entered, const Call* call, uint64_t bytes, Waiting* waiting) {
+// A member that the collective rule does not make the caller wait for, and that it may have waited
+// for all the same.
+struct Comer {
+    Moment said{};
+    const BoardMember* member = nullptr;
+};
+
+// The last of those that `may` be meant which came before the call was over.
+template <typename May>
+Comer last_comer(const Entered& entered, const Waiting& waiting, May may) {
     const Board& board = *entered.board;
     const uint32_t places = places_of(&board);
-    const uint64_t usual = most_found_ticks(call, places, places * bytes);
-    if (board.slots == nullptr || call->ticks <= usual) return;
-    Moment last{};
-    uint32_t peer = kNoPeer;
+    Comer last;
     for (uint32_t place = 0; place < places; ++place) {
         const BoardMember& member = board.places[place];
-        if (place == board.own || !is_awaited_by(entered.role, member.place)) continue;
+        if (place == board.own || !may(member)) continue;
         Moment said;
         const BoardSlot* slot = slot_at(&board, entered.number % kGenerations, place);
         const auto number = static_cast<uint32_t>(entered.call);
         if (read_slot(slot, entered.number, number, &said) != Said::kThis) continue;
-        if (said.at.real > waiting->left() || said.at.real <= last.at.real) continue;
-        last = said;
-        peer = member.peer;
+        if (said.at.real > waiting.left() || said.at.real <= last.said.at.real) continue;
+        last = {said, &member};
     }
-    if (last.at.real <= waiting->entered().real) return;
-    if (board.members > 2) {
-        if (waiting->left() - last.at.real > usual) return;
-        waiting->add_open();
-    }
-    leave_out_common(own_debt(entered, *call->thread), &last);
-    waiting->add_meeting(WaitKind::kLateTaker, peer, last);
+    return last;
 }
 
-bool gives_alone(const Board& board, const Depends& depends) {
-    switch (depends.rule) {
+// Among more than two it is not known whom the caller gives to or gets from: it is taken to have
+// waited for the last that came, if it left as soon as a call like this takes, or soon against the
+// time that it waited (with more ranks than processors nobody goes on at once).
+bool left_soon_after(const Moment& came, const Waiting& waiting, uint64_t usual) {
+    constexpr uint64_t kSoon = 8;  // part of the waiting
+    const uint64_t waited = came.at.real - waiting.entered().real;
+    return waiting.left() - came.at.real <= later(usual, waited / kSoon);
+}
+
+void add_comer(const Entered& entered, const Call* call, WaitKind kind, Comer comer,
+               Waiting* waiting) {
+    leave_out_common(own_debt(entered, *call->thread), &comer.said);
+    waiting->add_meeting(kind, comer.member->peer, comer.said);
+}
+
+// The collective rule knows who cannot go on without the caller's data. MPI may also keep the
+// caller until others take it: Open MPI leaves a message where it is, but for the shortest, until
+// its receiver comes. So where a call took long, those who depend on the caller came meanwhile. In
+// a tree it gives to some of them alone: of several one is an estimate.
+void add_takers(const Entered& entered, const Call* call, uint64_t usual, Waiting* waiting) {
+    const Comer last = last_comer(entered, *waiting, [&entered](const BoardMember& member) {
+        return is_awaited_by(entered.role, member.place);
+    });
+    if (last.said.at.real <= waiting->entered().real) return;
+    if (entered.board->members > 2) {
+        if (!left_soon_after(last.said, *waiting, usual)) return;
+        waiting->add_open();
+    }
+    add_comer(entered, call, WaitKind::kLateTaker, last, waiting);
+}
+
+// Through whom MPI passes on what the root gives or gets is up to it: where a call took longer than
+// the root explains, and ended soon after another one had come, it waited for that one. That is an
+// estimate.
+void add_between(const Entered& entered, const Call* call, uint64_t usual, Waiting* waiting) {
+    const Comer last = last_comer(entered, *waiting, [](const BoardMember&) { return true; });
+    if (last.said.at.real <= waiting->entered().real) return;
+    if (static_cast<int>(last.member->place >> 1) == entered.role.root) return;
+    if (!left_soon_after(last.said, *waiting, usual)) return;
+    waiting->add_open();
+    add_comer(entered, call, WaitKind::kCollective, last, waiting);
+}
+
+bool gives_alone(const Board& board, const Role& role) {
+    switch (role.rule) {
         case Meets::kRoot:
-            return is_root(board, depends.root);
+            return is_root(board, role.root);
         case Meets::kToRoot:
-            return !is_root(board, depends.root);
+            return !is_root(board, role.root);
         case Meets::kUpTo:
             return true;
         default:
@@ -432,15 +469,31 @@ bool gives_alone(const Board& board, const Depends& depends) {
     }
 }
 
+// The waiting that the collective rule does not know of. `bytes`: for each of those that the caller
+// gives to or gets from.
+void add_others(const Entered& entered, const Call* call, uint64_t bytes, Waiting* waiting) {
+    const Board& board = *entered.board;
+    if (board.slots == nullptr || bytes == 0) return;
+    const uint32_t places = places_of(&board);
+    const uint64_t usual = most_found_ticks(call, places, places * bytes);
+    if (call->ticks <= usual) return;
+    const Role& role = entered.role;
+    if (bytes > g_eager_limits.copied && gives_alone(board, role)) {
+        add_takers(entered, call, usual, waiting);
+    }
+    const bool has_root = role.rule == Meets::kRoot || role.rule == Meets::kToRoot;
+    if (has_root && !board.inter && board.members > 2 && !is_root(board, role.root)) {
+        add_between(entered, call, usual, waiting);
+    }
+}
+
 void settle_on(Board* board, Call* call, const Meeting& meeting, const Depends& depends,
-               uint64_t given, FarMembers* far, Waiting* waiting) {
+               uint64_t bytes, FarMembers* far, Waiting* waiting) {
     const Entered entered{
         board, meeting.call, meeting.number, role_on(*board, depends.rule, depends.root),
         far,   call->index};
     add_partners(entered, {depends.counts, UINT64_MAX}, waiting);
-    if (given > g_eager_limits.copied && gives_alone(*board, depends)) {
-        add_takers(entered, call, given, waiting);
-    }
+    add_others(entered, call, bytes, waiting);
     settle(call, waiting);
     const bool with_all = depends.counts == nullptr &&
                           (depends.rule == Meets::kAll || depends.rule == Meets::kEverybody);
@@ -449,16 +502,16 @@ void settle_on(Board* board, Call* call, const Meeting& meeting, const Depends& 
 
 }  // namespace
 
-void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends, uint64_t given) {
+void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends, uint64_t bytes) {
     if (!waits_are_open()) return;
     if (meeting.name != nullptr && meeting.name->members < 2) return;
     Waiting waiting(call);
     FarMembers* far = far_members(call, meeting, depends.rule);
     if (meeting.board != nullptr) {
         know_sources(call, meeting, depends.rule);
-        settle_on(meeting.board, call, meeting, depends, given, far, &waiting);
+        settle_on(meeting.board, call, meeting, depends, bytes, far, &waiting);
     } else if (far != nullptr) {
-        settle_on(&far->alone, call, meeting, depends, given, far, &waiting);
+        settle_on(&far->alone, call, meeting, depends, bytes, far, &waiting);
     } else {
         waiting.add_unknown();
         settle(call, &waiting);

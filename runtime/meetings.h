@@ -49,9 +49,9 @@ void untell_meeting(const Meeting& meeting, int result);
 // It succeeded, but nobody was told: it is not recorded.
 void pass_meeting(uintptr_t handle);
 
-// It is complete: sets the call's virtual duration. `given`: bytes that the caller gave to each of
-// those who depend on it, where it depends on none of them itself.
-void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends, uint64_t given = 0);
+// It is complete: sets the call's virtual duration. `bytes`, of collectives with a root and of
+// scans: what the caller gives to each of those who depend on it, or gets.
+void settle_meeting(Call* call, const Meeting& meeting, const Depends& depends, uint64_t bytes = 0);
 // The bytes for each member of what is scattered.
 inline uint64_t for_each_member(const Meeting& meeting, uint64_t bytes) {
     return meeting.name != nullptr ? bytes / later(meeting.name->members, 1) : 0;

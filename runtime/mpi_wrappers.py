@@ -95,9 +95,9 @@ def place_lines(function):
 
 
 def collective_lines(function):
-    sent, received = moved_by(function)
     if gives_alone(function):  # meeting_lines() has both
-        return [f"book_collective(call, sent, {received});"]
+        return ["book_collective(call, sent, received);"]
+    sent, received = moved_by(function)
     return [*place_lines(function), f"book_collective(call, {sent}, {received});"]
 
 
@@ -192,9 +192,11 @@ def meeting_lines(function):
     if meets_at_once(function):
         if not gives_alone(function):
             return [f"settle_meeting(call, meeting, {depends(function)});"]
+        sent, received = moved_by(function)
         given = "for_each_member(meeting, sent)" if function.name.startswith("Scatter") else "sent"
-        return [*place_lines(function), f"const uint64_t sent = {moved_by(function)[0]};",
-                f"settle_meeting(call, meeting, {depends(function)}, {given});"]
+        return [*place_lines(function), f"const uint64_t sent = {sent};",
+                f"const uint64_t received = {received};",
+                f"settle_meeting(call, meeting, {depends(function)}, later({given}, received));"]
     return []
 
 

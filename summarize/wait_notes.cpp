@@ -149,9 +149,9 @@ void add_estimated_waits(const Profile& profile, const Unmeasured& calls, NoteWr
     }
     if (meetings != 0 && near) {
         notes->add(
-            fmt::format("{} collective call{} between two groups ended after one of the "
-                        "caller's own group had come: taken to have waited for that one, "
-                        "which MPI leaves open",
+            fmt::format("{} collective call{} ended soon after a rank had come that MPI need "
+                        "not wait for (it may pass on what the call moves, or is of the "
+                        "caller's own group of two): taken to have waited for that one",
                         meetings, plural(meetings)));
     } else if (meetings != 0) {
         notes->add(

@@ -114,7 +114,8 @@ def late_members(how, ranks):
     """A run of it, its one line, and how long each rank was in it."""
     told = scratch(f"told.{how}")
     call = {"neighbours": "MPI_Neighbor_allgather", "messages": "MPI_Waitall", "epochs": "MPI_Win_wait",
-            "barrier": "MPI_Barrier", "allreduce": "MPI_Allreduce"}[how]
+            "barrier": "MPI_Barrier", "allreduce": "MPI_Allreduce", "bcast": "MPI_Bcast",
+            "scatter": "MPI_Scatter"}[how]
     profile = profiled([program("late_members"), how, told], ranks, name=f"out.{how}")
     node = profile.at(source("programs/late_members.c"), how, call)
     seconds = [float(open(f"{told}.{rank}", encoding="ascii").read()) for rank in range(ranks)]
@@ -136,6 +137,27 @@ def both_groups():
             for_1 = sum(p["time_ns"] for p in partners if p["peer_rank"] == 1)
             check(for_1 >= 0.85 * node.raw["sync_ns"], f"waited for rank 1: {partners}")
             check_equal(len([n for n in profile.json["notes"] if "caller's own group" in n]), 1, "notes")
+        repeated(attempt)
+
+
+@case
+def passed_through():
+    """Whoever gets something of a root waits for the ranks through which MPI passes it on, or that
+    come first: that is an estimate, and said. The late one is the cause of all the waiting."""
+    file = source("programs/late_members.c")
+    for how in ("bcast", "scatter"):
+        def attempt(how=how):
+            profile, node, seconds = late_members(how, 4)
+            waited = sum(seconds) - seconds[1]
+            check(waited > 0.1, f"Open MPI passes nothing through the late one: {seconds} at @{how}")
+            check_near(node.raw["sync_ns"] / 1e9, waited, 0.1, ALLOWED_S * 30, f"seconds in @{how}")
+            check(node.raw.get("estimated_waits", 0) >= 20, f"estimated: {node.raw}")
+            notes = [n for n in profile.json["notes"] if "passes" in n or "pass on" in n]
+            check_equal(len(notes), 1, f"notes: {profile.json['notes']}")
+            met = profile.at(file, "met", "MPI_Barrier").raw
+            late = [c["time_ns"] for c in profile.json["causes"] if c["peer_rank"] == 1]
+            check(sum(late) >= 0.9 * (node.raw["sync_ns"] + met["sync_ns"]),
+                  f"waiting because of rank 1: {profile.json['causes']}")
         repeated(attempt)
 
 

@@ -199,6 +199,7 @@ TEST_F(Meetings, RootedOnes) {
 class Givers : public Meetings {
   protected:
     static constexpr uint64_t kLarge = 4000;
+    bool is_giver = true;  // late who takes it are late receivers
     // Ranks come at these times, and the call ends at `left`; how long it waited, for whom, and
     // whether that is an estimate.
     struct Given {
@@ -228,7 +229,7 @@ class Givers : public Meetings {
             call.part->wait != 0 ? cell_at<WaitPart>(call.part->wait)->late_receiver_ticks : 0;
         const Settled settled = figures(&call);
         EXPECT_EQ(settled.unknown, 0u);
-        EXPECT_EQ(settled.sync, late_receiver);
+        EXPECT_EQ(late_receiver, is_giver ? settled.sync : 0);
         return {settled.sync, settled.peer, estimated};
     }
 };
@@ -264,11 +265,11 @@ TEST_F(Givers, OfSeveralWaitForTheLastThatCame) {
     EXPECT_EQ(given.peer, 102u);
     EXPECT_EQ(given.estimated, 1u);
     // It went on when that one had come: not for that reason.
-    EXPECT_EQ(gives({kEntered, came - 9, came, came}, 0, kOnRank0, kLarge, came + 9).sync, 0u);
-    // To a gather's root each gives by itself, and not to others that are late.
+    const uint64_t soon = came + kLateTicks / 8;
+    EXPECT_EQ(gives({kEntered, came - 9, came, came}, 0, kOnRank0, kLarge, soon).sync, kLateTicks);
+    EXPECT_EQ(gives({kEntered, came - 9, came, came}, 0, kOnRank0, kLarge, soon + 1).sync, 0u);
     const Depends to_rank_1{Meets::kToRoot, 1, nullptr};
     EXPECT_EQ(gives({kEntered, came, came - 9, 9'000}, 0, to_rank_1, kLarge, came).peer, 101u);
-    EXPECT_EQ(gives({kEntered, 9'000, came, 9'000}, 0, to_rank_1, kLarge, came).sync, 0u);
 }
 
 // What it lost by being observed the late one gives to who waits for it.
@@ -283,6 +284,32 @@ TEST_F(Givers, TakeOverTheTakersIntrusion) {
     call.ticks = kLateTicks + 5'000;
     settle_meeting(&call, {&joined[0], joined[0].board, kCall, 1, false}, kOnRank0, kLarge);
     EXPECT_EQ(figures(&call).ticks, kLateTicks + 5'000 - 1'000'000);
+}
+
+// Who is no root, of a short message too, may wait for one through whom MPI passes on what it
+// moves.
+TEST_F(Givers, OthersThanTheRootWaitForWhoIsBetween) {
+    const uint64_t came = kEntered + kLateTicks;
+    const uint64_t soon = came + kLateTicks / 8;
+    for (const Meets rule : {Meets::kRoot, Meets::kToRoot}) {
+        const Depends on_rank_0{rule, 0, nullptr};
+        constexpr uint64_t kShort = 8;
+        is_giver = false;
+        Given given = gives({9'000, 9'000, came, kEntered}, 3, on_rank_0, kShort, soon);
+        EXPECT_EQ(given.sync, kLateTicks);
+        EXPECT_EQ(given.peer, 102u);
+        EXPECT_EQ(given.estimated, 1u);
+        // Not who came before, or after the call was over, or long before its end; nor where
+        // nothing is moved.
+        EXPECT_EQ(gives({9'000, 9'000, came, kEntered}, 3, on_rank_0, 0, soon).sync, 0u);
+        EXPECT_EQ(gives({9'000, 9'000, kEntered, kEntered}, 3, on_rank_0, kShort, soon).sync, 0u);
+        EXPECT_EQ(gives({9'000, 9'000, soon + 1, kEntered}, 3, on_rank_0, kShort, soon).sync, 0u);
+        EXPECT_EQ(gives({9'000, 9'000, came, kEntered}, 3, on_rank_0, kShort, soon + 1).sync, 0u);
+    }
+    // Of the root it is known that it was waited for.
+    const Given given = gives({came, 9'000, came - 1, kEntered}, 3, kOnRank0, 8, soon);
+    EXPECT_EQ(given.peer, 100u);
+    EXPECT_EQ(given.estimated, 0u);
 }
 
 TEST_F(Meetings, ScansWaitForLowerRanks) {

@@ -3,9 +3,12 @@
  * r waits for it from the r-th round on, through those between. "messages": the same by messages;
  * "epochs": by epochs of a window, in which each accesses the memory of the next one.
  * "barrier", "allreduce": of two groups, even ranks and odd ones. Rank 1 is late, and Open MPI
- * keeps its own group waiting as well. Each rank writes into FILE.<rank> how long its calls took.
+ * keeps its own group waiting as well. "bcast", "scatter": from rank 0. Rank 1 is late, through
+ * which or behind which Open MPI gives to others. Each rank writes into FILE.<rank> how long its
+ * calls took, but for those behind a bcast or scatter, in which all meet.
  *
- * usage: mpirun -n N dwell run late_members neighbours|messages|epochs|barrier|allreduce FILE */
+ * usage: mpirun -n N dwell run late_members
+ *            neighbours|messages|epochs|barrier|allreduce|bcast|scatter FILE */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +100,23 @@ static void between_groups(const char* call) {
     MPI_Comm_free(&own);
 }
 
+static void from_rank_0(int by_scatter) {
+    enum { kBytes = 1 << 16, kMostRanks = 8 };
+    static char all[kMostRanks * kBytes], own[kBytes];
+    const MPI_Comm world = MPI_COMM_WORLD;
+    for (int i = 0; i < kRounds; i++) {
+        MPI_Barrier(world); /* @met */
+        come(1);
+        const double came = now_s();
+        if (by_scatter) {
+            MPI_Scatter(all, kBytes, MPI_CHAR, own, kBytes, MPI_CHAR, 0, world); /* @scatter */
+        } else {
+            MPI_Bcast(own, 8, MPI_CHAR, 0, world); /* @bcast */
+        }
+        in_calls_s += now_s() - came;
+    }
+}
+
 int main(int argc, char** argv) {
     char name[4096];
     if (argc != 3) return 2;
@@ -105,6 +125,8 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (strcmp(argv[1], "barrier") == 0 || strcmp(argv[1], "allreduce") == 0) {
         between_groups(argv[1]);
+    } else if (strcmp(argv[1], "bcast") == 0 || strcmp(argv[1], "scatter") == 0) {
+        from_rank_0(strcmp(argv[1], "scatter") == 0);
     } else if (strcmp(argv[1], "epochs") == 0) {
         by_epochs();
     } else {
