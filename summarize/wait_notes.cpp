@@ -141,23 +141,20 @@ void add_estimated_waits(const Profile& profile, const Unmeasured& calls, NoteWr
                         "taken from earlier ones",
                         messages, plural(messages), messages == 1 ? "its" : "their"));
     }
-    if (calls.givers != 0) {
-        notes->add(
-            fmt::format("{} collective call{} gave something to several ranks and ended "
-                        "when one of them had come: taken to have waited for that one",
-                        calls.givers, plural(calls.givers)));
-    }
-    if (meetings != 0 && near) {
+    const uint64_t open = calls.givers + (near ? meetings : 0);
+    if (open != 0) {
         notes->add(
             fmt::format("{} collective call{} ended soon after a rank had come that MPI need "
-                        "not wait for (it may pass on what the call moves, or is of the "
-                        "caller's own group of two): taken to have waited for that one",
-                        meetings, plural(meetings)));
-    } else if (meetings != 0) {
+                        "not wait for (it takes what the caller gives, passes on what the "
+                        "call moves, or is of the caller's own group of two): taken to have "
+                        "waited for that one",
+                        open, plural(open)));
+    }
+    if (meetings != 0 && !near) {
         notes->add(
             fmt::format("{} collective call{} met ranks of other hosts that did not tell "
-                        "when they came, or ranks of their own group of an "
-                        "inter-communicator: what was waited is estimated",
+                        "when they came, or ranks that MPI need not wait for: what was "
+                        "waited is estimated",
                         meetings, plural(meetings)));
     }
     if (calls.guessed != 0) {
