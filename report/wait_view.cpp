@@ -135,6 +135,11 @@ void draw_cause(const Profile& profile, const CauseLine& cause, int number, doub
     draw_doing(profile, &figures, who, cause.computation, "", canvas);
 }
 
+bool is_notably_estimated(const Totals& totals) {
+    return static_cast<double>(estimated_ns(totals)) >=
+           kNotableEstimate * static_cast<double>(totals.blocked_ns);
+}
+
 struct Waited {
     uint64_t all_ns = 0;
     uint64_t estimated_ns = 0;  // of it
@@ -153,10 +158,8 @@ Waited all_waiting(const Profile& profile) {
 
 std::string sync_text(const Totals& totals) {
     if (totals.blocked_ns == 0) return "none";
-    const auto blocked_ns = static_cast<double>(totals.blocked_ns);
-    const bool estimated =
-        static_cast<double>(estimated_ns(totals)) >= kNotableEstimate * blocked_ns;
-    return (estimated ? "~" : "") + share_text(blocked_ns, static_cast<double>(totals.time_ns));
+    return (is_notably_estimated(totals) ? "~" : "") +
+           share_text(static_cast<double>(totals.blocked_ns), static_cast<double>(totals.time_ns));
 }
 
 std::string wait_headline(const Profile& profile, const CommLine& line, bool utf8) {
@@ -165,14 +168,22 @@ std::string wait_headline(const Profile& profile, const CommLine& line, bool utf
         const bool polls = line.totals.blocked_ns != 0 && is_poll(profile.nodes[line.node].call);
         return polls ? " (estimated: polls that found nothing)" : "";
     }
+    // What is estimated is of no kind, and for nobody that is known.
     std::string text = " (" + kinds[0].name + ")";
+    if (is_notably_estimated(line.totals)) {
+        text = fmt::format(" ({} of it known: {})",
+                           share_text(static_cast<double>(line.totals.sync_ns),
+                                      static_cast<double>(line.totals.blocked_ns)),
+                           kinds[0].name);
+    }
     const Partners partners = partners_of(profile, line, 1);
     if (partners.heaviest.empty()) return text;
     const PartnerShare& first = partners.heaviest[0];
     const auto time_ns = static_cast<double>(first.time_ns);
     const auto all_ns = static_cast<double>(partners.all_ns);
     if (time_ns < kNotablePartner * all_ns) return text;
-    text += ", " + share_text(time_ns, all_ns) + " of it ";
+    text += ", " + share_text(time_ns, all_ns) +
+            (is_notably_estimated(line.totals) ? " of that " : " of it ");
     // That rank was late only because it had been made to wait itself.
     if (2 * first.passed_on_ns > first.time_ns) {
         text += "passed on by " + rank_text(first.peer);

@@ -219,10 +219,10 @@ void release_board(Board* board) {
 }
 
 void write_slot(BoardSlot* slot, uint32_t number, uint32_t call, const Moment& said,
-                const WindowDebt& owing) {
+                const WindowDebt* owing) {
     __atomic_store_n(&slot->begun, number, __ATOMIC_RELAXED);
     write_words(&slot->said, said);
-    write_words(&slot->owing, owing);
+    if (owing != nullptr) write_words(&slot->owing, *owing);
     __atomic_store_n(&slot->call, call, __ATOMIC_RELEASE);
     __atomic_store_n(&slot->number, number, __ATOMIC_RELEASE);
 }
@@ -231,7 +231,7 @@ void write_release(Board* board, const Release& release) {
     const uint32_t number = __atomic_add_fetch(&board->releases, 1, __ATOMIC_RELAXED);
     const auto what = static_cast<uint32_t>(release.target) << 1 | (release.exclusive ? 1 : 0);
     write_slot(slot_at(board, kReleaseRow + number % kReleases, board->own),
-               number != 0 ? number : 1, what, release.said, release.owing);
+               number != 0 ? number : 1, what, release.said, &release.owing);
 }
 
 bool read_release(const Board* board, uint32_t place, uint32_t which, Release* release) {

@@ -133,9 +133,9 @@ inline BoardSlot* slot_at(const Board* board, uint32_t row, uint32_t place) {
     return board->slots + (place * kBoardRows + column);
 }
 
-// The caller says when it entered.
+// The caller says when it entered; `owing` only in a window's slots.
 void write_slot(BoardSlot* slot, uint32_t number, uint32_t call, const Moment& said,
-                const WindowDebt& owing = {});
+                const WindowDebt* owing = nullptr);
 
 // What a member said about a collective.
 enum class Said : uint8_t { kNothingYet, kThis, kLater };

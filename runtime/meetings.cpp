@@ -474,17 +474,17 @@ bool gives_alone(const Board& board, const Role& role) {
 void add_others(const Entered& entered, const Call* call, uint64_t bytes, Waiting* waiting) {
     const Board& board = *entered.board;
     if (board.slots == nullptr || bytes == 0) return;
+    const Role& role = entered.role;
+    const bool gives = bytes > g_eager_limits.copied && gives_alone(board, role);
+    const bool has_root = role.rule == Meets::kRoot || role.rule == Meets::kToRoot;
+    const bool is_between =
+        has_root && !board.inter && board.members > 2 && !is_root(board, role.root);
+    if (!gives && !is_between) return;
     const uint32_t places = places_of(&board);
     const uint64_t usual = most_found_ticks(call, places, places * bytes);
     if (call->ticks <= usual) return;
-    const Role& role = entered.role;
-    if (bytes > g_eager_limits.copied && gives_alone(board, role)) {
-        add_takers(entered, call, usual, waiting);
-    }
-    const bool has_root = role.rule == Meets::kRoot || role.rule == Meets::kToRoot;
-    if (has_root && !board.inter && board.members > 2 && !is_root(board, role.root)) {
-        add_between(entered, call, usual, waiting);
-    }
+    if (gives) add_takers(entered, call, usual, waiting);
+    if (is_between) add_between(entered, call, usual, waiting);
 }
 
 void settle_on(Board* board, Call* call, const Meeting& meeting, const Depends& depends,

@@ -166,7 +166,7 @@ EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
     const uint32_t number = slot->number + 1;
     write_slot(slot, number != 0 ? number : 1,
                static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete), said,
-               owing);
+               &owing);
     begin_work(call, now_ticks());
     return told;
 }

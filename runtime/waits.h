@@ -71,7 +71,8 @@ struct Debt {
 Debt debt_since(const Blame& blame, uint64_t told);
 // Adds the debt as far as they have not heard of it: `told` is what they have.
 void add_debt(Thread* thread, uint64_t* told, Moment* said);
-// To a partner in messages and answers: `known` is how much it had heard of before this round.
+// The same in messages and answers to one partner. How much of the thread's waiting, in ticks, that
+// had heard of before this round; what is beyond `known`, or beyond that; after start().
 uint64_t debt_known(const Call* call, const Channel* channel);
 void add_debt_beyond(uint64_t known, Call* call, Channel* channel, Moment* said);
 void add_debt_to(Call* call, Channel* channel, Moment* said);

@@ -356,15 +356,23 @@ class TailCalls : public Lines {
         }
         return all;
     }
+    static constexpr const char* kOwnSymbols = " -Wl,-Bsymbolic";
+    // Builds tail.c in each way, with more flags, and calls `use(lines, module)`.
+    template <typename Use>
+    void for_each_build(const std::string& flags, Use use) {
+        for (const Build& build : jumping_builds()) {
+            SCOPED_TRACE(std::string(build.compiler) + " " + build.flags);
+            ASSERT_TRUE(compile(build.compiler, "tail.c", build.flags + flags));
+            LineResolver lines;
+            use(lines, lines.add_module(file_, ""));
+        }
+    }
 };
 
 TEST_F(TailCalls, UniqueJump) {
-    for (const Build& build : jumping_builds()) {
-        SCOPED_TRACE(std::string(build.compiler) + " " + build.flags);
-        ASSERT_TRUE(compile(build.compiler, "tail.c", build.flags));
-        LineResolver lines;
-        const auto& found = lines.resolve_communication(
-            lines.add_module(file_, ""), return_from("one_level", "send_all"), "MPI_Send");
+    for_each_build("", [&](LineResolver& lines, uint32_t module) {
+        const auto& found =
+            lines.resolve_communication(module, return_from("one_level", "send_all"), "MPI_Send");
         EXPECT_EQ(found.labels, kLabelTailCall);
         ASSERT_EQ(found.frames.size(), 2u);
         EXPECT_EQ(found.frames[0].function, "one_level");
@@ -372,17 +380,13 @@ TEST_F(TailCalls, UniqueJump) {
         EXPECT_EQ(found.frames[1].function, "send_all");
         EXPECT_EQ(found.frames[1].line, line("jump in send_all"));
         EXPECT_EQ(found.frames[1].function_line, line("begin send_all"));
-    }
+    });
 }
 
 TEST_F(TailCalls, JumpAfterJump) {
-    for (const Build& build : jumping_builds()) {
-        SCOPED_TRACE(std::string(build.compiler) + " " + build.flags);
-        ASSERT_TRUE(
-            compile(build.compiler, "tail.c", build.flags + std::string(" -Wl,-Bsymbolic")));
-        LineResolver lines;
-        const auto& found = lines.resolve_communication(
-            lines.add_module(file_, ""), return_from("two_levels", "send_more"), "MPI_Send");
+    for_each_build(kOwnSymbols, [&](LineResolver& lines, uint32_t module) {
+        const auto& found =
+            lines.resolve_communication(module, return_from("two_levels", "send_more"), "MPI_Send");
         EXPECT_EQ(found.labels, kLabelTailCall);
         ASSERT_EQ(found.frames.size(), 3u);
         EXPECT_EQ(found.frames[0].line, line("call send_more"));
@@ -390,16 +394,11 @@ TEST_F(TailCalls, JumpAfterJump) {
         EXPECT_EQ(found.frames[1].line, line("jump in send_more"));
         EXPECT_EQ(found.frames[2].function, "send_all");
         EXPECT_EQ(found.frames[2].line, line("jump in send_all"));
-    }
+    });
 }
 
 TEST_F(TailCalls, SeveralWaysOrNone) {
-    for (const Build& build : jumping_builds()) {
-        SCOPED_TRACE(std::string(build.compiler) + " " + build.flags);
-        ASSERT_TRUE(
-            compile(build.compiler, "tail.c", build.flags + std::string(" -Wl,-Bsymbolic")));
-        LineResolver lines;
-        const uint32_t module = lines.add_module(file_, "");
+    for_each_build(kOwnSymbols, [&](LineResolver& lines, uint32_t module) {
         const auto& ambiguous =
             lines.resolve_communication(module, return_from("ambiguous", "either"), "MPI_Send");
         EXPECT_EQ(ambiguous.labels, kLabelLineUnknown);
@@ -413,15 +412,11 @@ TEST_F(TailCalls, SeveralWaysOrNone) {
         const auto& right =
             lines.resolve_communication(module, return_from("receives", "other_call"), "MPI_Recv");
         EXPECT_EQ(right.labels, kLabelTailCall);
-    }
+    });
 }
 
 TEST_F(TailCalls, DirectAndIndirectCallsStay) {
-    for (const Build& build : jumping_builds()) {
-        SCOPED_TRACE(std::string(build.compiler) + " " + build.flags);
-        ASSERT_TRUE(compile(build.compiler, "tail.c", build.flags));
-        LineResolver lines;
-        const uint32_t module = lines.add_module(file_, "");
+    for_each_build("", [&](LineResolver& lines, uint32_t module) {
         const auto& direct =
             lines.resolve_communication(module, return_from("direct", "MPI_Send"), "MPI_Send");
         EXPECT_EQ(direct.labels, 0u);
@@ -430,17 +425,12 @@ TEST_F(TailCalls, DirectAndIndirectCallsStay) {
             lines.resolve_communication(module, return_from("indirect", "*"), "MPI_Send");
         EXPECT_EQ(indirect.labels, 0u);
         EXPECT_EQ(indirect.frames.back().line, line("indirect"));
-    }
+    });
 }
 
 // One byte into a function stands for one that ended with the statement.
 TEST_F(TailCalls, InPlaceOfTheWholeFunction) {
-    for (const Build& build : jumping_builds()) {
-        SCOPED_TRACE(std::string(build.compiler) + " " + build.flags);
-        ASSERT_TRUE(
-            compile(build.compiler, "tail.c", build.flags + std::string(" -Wl,-Bsymbolic")));
-        LineResolver lines;
-        const uint32_t module = lines.add_module(file_, "");
+    for_each_build(kOwnSymbols, [&](LineResolver& lines, uint32_t module) {
         const auto in = [this](const char* function) {
             return Disassembly(file_, function).start() + 1;
         };
@@ -454,7 +444,7 @@ TEST_F(TailCalls, InPlaceOfTheWholeFunction) {
         EXPECT_EQ(ambiguous.labels, kLabelLineUnknown);
         ASSERT_EQ(ambiguous.frames.size(), 1u);
         EXPECT_EQ(ambiguous.frames[0].function, "either");
-    }
+    });
 }
 
 TEST(SymbolNames, Shown) {

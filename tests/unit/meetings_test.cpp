@@ -584,7 +584,7 @@ TEST_F(Debts, OfEpochsAreHeardOnceByEachPartner) {
                     cause_.cause_peer,
                     cause_.cause_path,
                     short_ticks(cause_.ticks)},
-                   owing);
+                   &owing);
         Call call;
         begin_at_virtual(&call);
         Blame* blame = &t_thread->blame;

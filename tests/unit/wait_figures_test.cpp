@@ -8,6 +8,7 @@
 #include <string>
 
 #include "report/text_report.h"
+#include "report/views.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {
@@ -74,6 +75,21 @@ TEST(WaitFigures, PartnersOfALine) {
         if (partner.peer == kNoPeer) partner.lost_ns = 431 * kMs;  // 5970 + 431 > 6400
     }
     EXPECT_FALSE(partners_of(close, line_of(close, "MPI_Recv"), 1).certain);
+}
+
+// Kind and partner are those of what is known, which may be little of a line that polls.
+TEST(WaitFigures, HeadlinesTellHowMuchIsKnown) {
+    const Profile profile = samples::chain_profile();
+    CommLine line = line_of(profile, "MPI_Recv");
+    line.totals.sync_ns = line.totals.late_sender_ns = line.totals.blocked_ns = 1000 * kMs;
+    EXPECT_TRUE(wait_headline(profile, line, true)
+                    .starts_with(" (late sender), 51.5 % of it passed on by rank 1"))
+        << wait_headline(profile, line, true);  // 6400 of 12430
+    line.totals.blocked_ns = 4000 * kMs;
+    EXPECT_TRUE(
+        wait_headline(profile, line, true)
+            .starts_with(" (25.0 % of it known: late sender), 51.5 % of that passed on by rank 1"))
+        << wait_headline(profile, line, true);
 }
 
 // A loop without its procedure and line tells nobody where it is.
