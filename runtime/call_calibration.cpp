@@ -17,7 +17,9 @@ namespace dwell {
 namespace {
 
 // In place of the calling thread's: records that nothing refers to, in some of its cells, with one
-// node whose path from `frame` is remembered. Other threads may be recording.
+// node whose path from `frame` is remembered. Other threads may be recording, but no signal handler
+// of this one: what it records there would be gone with the records, and what it makes for all, as
+// the name of a module, written over.
 class RecordsOfNoOne {
   public:
     explicit RecordsOfNoOne(const Frame* frame) : real_thread_(t_thread) {
@@ -64,6 +66,7 @@ class RecordsOfNoOne {
 
   private:
     static constexpr uint32_t kCells = 64;
+    SignalsHeld held_;
     Thread* real_thread_;
     void* memory_ = MAP_FAILED;
     PathEntry* path_ = nullptr;

@@ -147,6 +147,23 @@ def interrupted():
 
 
 @case
+def interrupted_at_the_start():
+    """Writes in a signal handler while dwell measures what its own work costs: all names stay."""
+    file = source("programs/io_starting.c")
+    for attempt in range(10):
+        out = scratch(f"out-{attempt}")
+        done = execute([DWELL, "run", "--io", "on", "-o", out, program("io_starting"), folder()])
+        check_equal(done.code, 0, "program" + done.describe())
+        profile = Profile(out, done)
+        profile.check_conservation()
+        lost = [n["name"] for n in profile.nodes if n["name"].startswith("0x")]
+        check_equal(lost, [], f"addresses without a module in run {attempt}")
+        regions = [n["count"] for n in profile.nodes
+                   if n["name"] == "parallel" and n["line"] == marked_line(file, "region")]
+        check_equal(regions, [200], f"regions of run {attempt}")
+
+
+@case
 def shown():
     """The report has a line of I/O where the time went, in the tree and in a list of its own."""
     profile = profiled([program("io_interrupted"), folder()], 1, ["--io", "on"])
