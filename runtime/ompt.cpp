@@ -83,7 +83,7 @@ dwell::OmpTeam* fork_at_end_of_code() {
 void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parallel, unsigned,
                     int flags, const void* codeptr) {
     const dwell::Frame* caller = dwell::caller_of(frame);
-    const uint64_t code = std::exchange(dwell::t_gomp_request.region, 0);
+    uint64_t code = std::exchange(dwell::t_gomp_request.region, 0);
     const bool in_code = frame != nullptr && frame->exit_frame.ptr != nullptr;
     const OmpConstruct construct = construct_of_region(flags);
     if (construct == OmpConstruct::kTeams) {
@@ -100,6 +100,7 @@ void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parall
         parallel->ptr = at_end ? static_cast<void*>(fork_at_end_of_code()) : &g_own_region;
         return;
     }
+    if (code == 0) code = dwell::code_in_c_library(address(codeptr), caller);
     if (code == 0) {
         parallel->ptr = dwell::omp_fork(address(codeptr), caller);
         return;

@@ -1,9 +1,12 @@
 // See ompt_places.h.
 #include "runtime/ompt_places.h"
 
+#include <gnu/libc-version.h>
 #include <link.h>
 
 #include "runtime/omp_adapter.h"
+
+extern "C" void* __tls_get_addr(void*);  // the loader's
 
 namespace dwell {
 
@@ -16,9 +19,12 @@ struct CodeOf {
     uint64_t address_in_it;
     uint64_t begin;
     uint64_t end;
+    bool is_executable;
 };
 CodeOf g_runtime{};
 CodeOf g_dwell{};
+CodeOf g_c_library{};
+CodeOf g_loader{};
 
 int match_code(dl_phdr_info* object, size_t, void* library) {
     auto* const code = static_cast<CodeOf*>(library);
@@ -29,6 +35,7 @@ int match_code(dl_phdr_info* object, size_t, void* library) {
         if (segment.p_type != PT_LOAD || wanted - begin >= segment.p_memsz) continue;
         code->begin = begin;
         code->end = begin + segment.p_memsz;
+        code->is_executable = (segment.p_flags & PF_X) != 0;
         return 1;
     }
     return 0;
@@ -40,6 +47,19 @@ void find_code(CodeOf* code, const void* address_in_it) {
 }
 
 bool is_in(const CodeOf& code, uint64_t at) { return at - code.begin < code.end - code.begin; }
+
+// Or in the loader, which calls destructor functions.
+bool is_in_c_library(uint64_t at) { return is_in(g_c_library, at) || is_in(g_loader, at); }
+
+// Where a function of the program's may begin: clang aligns those, and return addresses seldom are.
+bool is_function(uint64_t at) {
+    constexpr uint64_t kAlignment = 16;
+    if (at == 0 || at % kAlignment != 0) return false;
+    if (is_in(g_runtime, at) || is_in(g_dwell, at) || is_in_c_library(at)) return false;
+    CodeOf code{at, 0, 0, false};
+    dl_iterate_phdr(match_code, &code);
+    return code.is_executable;
+}
 
 struct TaskInfo {
     ompt_data_t* data;
@@ -53,12 +73,31 @@ bool find_task(TaskInfo* info) {
     return g_task_info(0, &flags, &info->data, &info->frame, &parallel, &number) == 2;
 }
 
+// __kmpc_fork_call() of libomp 14 to 19 spills its third argument, the region's code, above the
+// area of its variable arguments and below the registers that it saves. No other word in between is
+// code.
+uint64_t code_of_fork(const Frame* fork) {
+    constexpr uint64_t kSaved_bytes = 0x30;
+    constexpr uint64_t kSpilled_bytes = 0x78;
+    const uint64_t top = address(fork);
+    uint64_t code = 0;
+    for (uint64_t at = top - kSpilled_bytes; at < top - kSaved_bytes; at += sizeof(uint64_t)) {
+        const uint64_t word = stack_word(at);
+        if (!is_function(word) || word == code) continue;
+        if (code != 0) return 0;
+        code = word;
+    }
+    return code;
+}
+
 }  // namespace
 
 void find_places(ompt_function_lookup_t lookup) {
     g_task_info = reinterpret_cast<ompt_get_task_info_t>(lookup("ompt_get_task_info"));
     find_code(&g_runtime, reinterpret_cast<const void*>(lookup));
     find_own_code();
+    find_code(&g_c_library, reinterpret_cast<const void*>(gnu_get_libc_version));
+    find_code(&g_loader, reinterpret_cast<const void*>(__tls_get_addr));
     if (g_task_info != nullptr) g_omp_code_frame = code_frame;
 }
 
@@ -89,6 +128,16 @@ const Frame* caller_of(const ompt_frame_t* frame) {
     constexpr uint64_t kFarthest = 1 << 16;
     if (at <= here || at - here > kFarthest || at % sizeof(uint64_t) != 0) return nullptr;
     return static_cast<const Frame*>(frame->enter_frame.ptr);
+}
+
+uint64_t code_in_c_library(uint64_t at, const Frame* caller) {
+    if (!is_in_c_library(at)) [[likely]]
+        return 0;
+    if (caller == nullptr || caller->return_address != at) return 0;
+    const uint64_t before = now_ticks();
+    const uint64_t code = code_of_fork(caller);
+    if (t_thread != nullptr) t_thread->slow_ticks += now_ticks() - before;
+    return code != 0 ? code + 1 : 0;
 }
 
 }  // namespace dwell

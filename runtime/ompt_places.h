@@ -36,6 +36,12 @@ ompt_data_t* current_task();
 // holds (omp_fork).
 const Frame* caller_of(const ompt_frame_t* frame);
 
+// As address_of_code() (gomp.h), of a region that was forked with the return address `at` in place
+// of a return by a function that the C library called, as at the end of the process or in qsort():
+// what is on the path lies in the library, and is no place of the program's. 0 for others, and
+// where the code is not known. `caller` as from caller_of().
+uint64_t code_in_c_library(uint64_t at, const Frame* caller);
+
 }  // namespace dwell
 
 #endif  // DWELL_RUNTIME_OMPT_PLACES_H_

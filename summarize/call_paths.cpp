@@ -185,6 +185,10 @@ bool CallPaths::has_main(const MergedNode& node) {
 }
 
 void CallPaths::drop_frames_above_main(std::vector<Frame>* frames) const {
+    // What has been measured is never left out.
+    const auto is_frame = [this](const Frame& frame) {
+        return frame.site == nullptr && !is_openmp(merged_.nodes[frame.node].kind);
+    };
     auto first = std::find_if(frames->begin(), frames->end(), [](const Frame& frame) {
         return frame.source->main_program ||
                (frame.source->symbol == "main" && !frame.source->inlined);
@@ -196,10 +200,6 @@ void CallPaths::drop_frames_above_main(std::vector<Frame>* frames) const {
             first->site == nullptr) {
             first = below;
         }
-        // What has been measured is never left out.
-        const auto is_frame = [this](const Frame& frame) {
-            return frame.site == nullptr && !is_openmp(merged_.nodes[frame.node].kind);
-        };
         frames->erase(std::remove_if(frames->begin(), first, is_frame), first);
         return;
     }
@@ -212,11 +212,12 @@ void CallPaths::drop_frames_above_main(std::vector<Frame>* frames) const {
     });
     const bool from_start = start != search_end;
     if (from_start) first = start;
-    while (first != frames->end() && (is_libc(*first) || is_start_symbol(first->source->symbol))) {
+    while (first != frames->end() && is_frame(*first) &&
+           (is_libc(*first) || is_start_symbol(first->source->symbol))) {
         ++first;
     }
     first = frames->erase(frames->begin(), first);
-    if (from_start && first != frames->end() && first->source->symbol.empty()) {
+    if (from_start && first != frames->end() && is_frame(*first) && first->source->symbol.empty()) {
         first->is_entry = true;
     }
 }

@@ -150,6 +150,39 @@ def exchanged():
     check_teams(profile, False)
 
 
+ENDS = source("programs/openmp_end_tails.c")
+
+
+def check_ends(build, env=None):
+    """Regions that atexit() handlers and a destructor function end with have nodes of their own."""
+    out = scratch(build)
+    done = execute([DWELL, "run", "-o", out, program(build)], env=env)
+    profile = Profile(out, done)
+    profile.check_conservation()
+    check_parts(profile)
+    for marker in ("main", "first", "second", "last"):
+        regions = nodes_at(profile, "parallel", marker, ENDS)
+        check_equal([(n["created"], n["count"]) for _, n in regions], [(1, 2)],
+                    f"regions at @{marker}")
+        barriers = nodes_at(profile, "implicit barrier", marker, ENDS)
+        check_equal([(n["parent"], n["count"]) for _, n in barriers], [(regions[0][0], 2)],
+                    f"barriers of the region at @{marker}")
+        if marker != "main":
+            check_equal(regions[0][1]["parent"], 0, f"what the region at @{marker} lies in")
+    check_equal(profile.nodes[0]["count"], 0, "count of the program")
+
+
+@case
+def at_the_end():
+    check_ends("openmp_end_tails")
+
+
+@case
+def at_the_end_on_newer_libomp():
+    skip_unless(os.path.exists(os.path.join(NEWER, "libomp.so.5")), "libomp 19 is not there")
+    check_ends("openmp_end_tails", {"LD_LIBRARY_PATH": NEWER})
+
+
 MPI = source("programs/openmp_mpi_tails.c")
 
 
