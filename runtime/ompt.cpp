@@ -313,7 +313,8 @@ void barrier_begin(bool implicit, bool of_region, bool at_end, const void* codep
     dwell::end_gomp_single();
     const bool last = at_end || (implicit && of_region && behind == 0 && is_last(at));
     if (!last && dwell::is_nowhere(at)) {
-        const uint64_t before = implicit ? dwell::omp_worksharing_address() : 0;
+        const uint64_t before =
+            implicit ? dwell::omp_worksharing_address() : dwell::caller_around_runtime(at);
         at = before != 0 ? before : address_in_code(at);
     }
     dwell::omp_barrier_begin(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier, at,

@@ -4,6 +4,8 @@
 #include <gnu/libc-version.h>
 #include <link.h>
 
+#include <atomic>
+
 #include "runtime/omp_adapter.h"
 
 extern "C" void* __tls_get_addr(void*);  // the loader's
@@ -109,6 +111,37 @@ bool is_in_dwell(uint64_t at) { return is_in(g_dwell, at); }
 uint64_t address_in_code(uint64_t at) {
     const uint64_t around = is_nowhere(at) ? omp_code_address() : 0;
     return around != 0 ? around : at;
+}
+
+uint64_t caller_around_runtime(uint64_t at) {
+    // The size of a function's frame at one of its calls is always the same: what was found of the
+    // latest ones, the address above the size. 0: the program called the runtime in place of a
+    // return. What lies there then is the function that called the program's code.
+    static std::atomic<uint64_t> sizes[16];
+    constexpr uint64_t kSizeBits = 16;
+    constexpr uint64_t kLargest = (1 << kSizeBits) - 1;
+    TaskInfo task{};
+    if (!is_in_runtime(at) || !find_task(&task) || task.frame == nullptr) return 0;
+    const Frame* const called = caller_of(task.frame);
+    if (called == nullptr || called->return_address != at) return 0;
+    const uint64_t code = address(task.frame->exit_frame.ptr);
+    if (code == 0) return 0;  // outside of all regions
+    std::atomic<uint64_t>& kept = sizes[at % 16];
+    uint64_t known = kept.load(std::memory_order_relaxed);
+    if (known >> kSizeBits != at) {
+        const Busy busy;
+        const uint64_t before = now_ticks();
+        const uint64_t outer = caller_frame(called);
+        const bool is_inside = outer > address(called) && outer < code;
+        const uint64_t size = is_inside ? outer - address(called) : 0;
+        known = at << kSizeBits | (size <= kLargest ? size : 0);
+        kept.store(known, std::memory_order_relaxed);
+        if (t_thread != nullptr) t_thread->slow_ticks += now_ticks() - before;
+    }
+    const uint64_t slot = address(called) + (known & kLargest);
+    if ((known & kLargest) == 0 || slot >= code) return 0;
+    const uint64_t caller = stack_word(slot);
+    return is_nowhere(caller) ? 0 : caller;
 }
 
 uint64_t code_frame() {

@@ -25,6 +25,10 @@ inline bool is_nowhere(uint64_t at) { return at == 0 || is_in_runtime(at); }
 // `at`, or where that is none of the program's the place of the task or region whose code it is.
 uint64_t address_in_code(uint64_t at);
 
+// Where the program called the function of the runtime's that called another one, which was told as
+// called from `at`: __kmpc_cancel_barrier() calls the barrier. 0 where that is not found.
+uint64_t caller_around_runtime(uint64_t at);
+
 // Where the code begins that the runtime called for the task that this thread executes; 0 where it
 // has left that code, or not come to it.
 uint64_t code_frame();

@@ -183,6 +183,32 @@ def at_the_end_on_newer_libomp():
     check_ends("openmp_end_tails", {"LD_LIBRARY_PATH": NEWER})
 
 
+def check_cancellable(env=None):
+    file = source("programs/openmp_cancel_barriers.c")
+    out = scratch("out")
+    done = execute([DWELL, "run", "-o", out, program("openmp_cancel_barriers")],
+                   env={"OMP_CANCELLATION": "true", **(env or {})})
+    profile = Profile(out, done)
+    check_parts(profile)
+    region, _ = node_at(profile, "parallel", "region", file)
+    for marker in ("first", "second"):
+        _, barrier = node_at(profile, "barrier", marker, file)
+        check_equal((barrier["count"], barrier["parent"]), (10, region), f"barriers at @{marker}")
+    check_equal(len(nodes_at(profile, "barrier")), 2, "lines of barriers")
+
+
+@case
+def cancellable():
+    """Barriers of a region that may be cancelled stand at their own lines."""
+    check_cancellable()
+
+
+@case
+def cancellable_on_newer_libomp():
+    skip_unless(os.path.exists(os.path.join(NEWER, "libomp.so.5")), "libomp 19 is not there")
+    check_cancellable({"LD_LIBRARY_PATH": NEWER})
+
+
 MPI = source("programs/openmp_mpi_tails.c")
 
 
