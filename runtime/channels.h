@@ -238,6 +238,8 @@ void withdraw(Channel* channel, const Announced& announced);
 // When the receiver came, what it had been doing, and, unless it has answered in many calls since,
 // why; false: it has not answered.
 bool answer_of(const Channel* channel, const Announced& announced, Moment* answer);
+// When its send began; a real time of 0 when its entry has become another's.
+Instant sent_at(const Announced& announced);
 
 // A receive is posted; the ticket of its turn, 0 when another thread has the channel.
 uint32_t post(Channel* channel, uint32_t comm, int tag);

@@ -114,6 +114,11 @@ void withdraw(Channel* channel, const Announced& announced) {
     __atomic_store_n(&announced.entry->comm, kDeadEntry, __ATOMIC_RELAXED);
 }
 
+Instant sent_at(const Announced& announced) {
+    const ChannelEntry* entry = announced.entry;
+    return entry != nullptr && entry->number == announced.number ? entry->said.at : Instant{0, 0};
+}
+
 namespace {
 
 Why why_of_answers(const Ring& ring, uint32_t name) {

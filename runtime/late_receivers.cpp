@@ -101,11 +101,27 @@ void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, u
     }
 }
 
-void add_kept(Waiting* waiting, Channel* channel, uint32_t peer) {
+namespace {
+
+// When the receiver of a message that was sent at `sent` would have come to it, had nobody been
+// observed, where it was there already: after the time at which it would have been sent then, on
+// the receiver's own clock.
+bool arrival_without_delay(const ArrivalLine* line, const Instant& sent, Came* came) {
+    if (sent.real == 0 || !arrival_before(line, sent.real, came)) return false;
+    const Instant last = came->said.at;
+    if (last.virt <= sent.virt) return false;
+    const uint64_t since = beyond(last.real, last.virt - sent.virt);
+    return arrival_after(line, since, sent.real + 1, came);
+}
+
+}  // namespace
+
+void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const Instant& sent) {
     Came came;
     if (channel->arrivals == nullptr) {
         waiting->add_unknown();
-    } else if (arrival_after(channel->arrivals, waiting->entered().real, waiting->left(), &came)) {
+    } else if (arrival_after(channel->arrivals, waiting->entered().real, waiting->left(), &came) ||
+               arrival_without_delay(channel->arrivals, sent, &came)) {
         waiting->add_arrival(channel, peer, came);
     }
 }

@@ -143,7 +143,7 @@ void add_told(Waiting* waiting, const Told& told) {
     } else if (asks_in_entry(told.mode, told.bytes)) {
         add_asked(waiting, told.channel, told.announced, told.peer);
     } else {
-        add_kept(waiting, told.channel, told.peer);
+        add_kept(waiting, told.channel, told.peer, waiting->entered());
     }
 }
 
@@ -470,7 +470,8 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
                 add_asked(waiting, g_channels[request.peer], {request.entry, request.number},
                           request.peer);
             } else {
-                add_kept(waiting, g_channels[request.peer], request.peer);
+                add_kept(waiting, g_channels[request.peer], request.peer,
+                         sent_at({request.entry, request.number}));
             }
         } else if (is_far_meeting(request)) {
             add_sent_far(waiting, g_channels[request.peer], request.number, request.peer);
