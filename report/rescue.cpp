@@ -126,18 +126,20 @@ void remove_if_done(const std::string& directory) {
     rmdir(directory.c_str());
 }
 
-// They are of processes that have gone on as other programs, none of which left records.
-bool all_replaced(const std::string& directory, const std::vector<std::string>& names) {
+// The records, of one rank or (-1) of all, are of processes that have gone on as other programs,
+// none of which left records. Other ranks may run on, and have theirs there.
+bool all_replaced(const std::string& directory, int own_rank) {
     std::error_code error;
-    size_t files = 0;
+    const std::string own = kFilePrefix + std::to_string(own_rank);
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-        files += entry.path().filename().string().starts_with(kFilePrefix) ? 1 : 0;
+        const std::string name = entry.path().filename().string();
+        const bool counts = own_rank < 0 ? name.starts_with(kFilePrefix)
+                                         : name == own || name.starts_with(own + ".");
+        if (!counts) continue;
+        const std::optional<FileHeader> header = read_header(entry.path().string());
+        if (!header || (header->flags & kFileReplaced) == 0) return false;
     }
-    return files == names.size() &&
-           std::all_of(names.begin(), names.end(), [&directory](const std::string& name) {
-               const std::optional<FileHeader> header = read_header(directory + "/" + name);
-               return header && (header->flags & kFileReplaced) != 0;
-           });
+    return true;
 }
 
 // Moves `names`; false when one could not be.
@@ -239,7 +241,7 @@ bool rescue_records(const Rescue& rescue) {
         return false;
     }
     const std::string from = directory;
-    const bool replaced = all_replaced(from, names);
+    const bool replaced = all_replaced(from, rescue.own_rank);
     const std::string advice =
         replaced ? rescue.program +
                        " went on as another program (exec), whose profile is apart; "

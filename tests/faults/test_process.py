@@ -44,6 +44,18 @@ def vfork_exec():
 
 
 @case
+def exec_twice():
+    """Ranks that become other programs before they use MPI, once or twice, and end one after the other:
+    the job has its profile, and no rank is said to have ended without."""
+    for times in ("1", "2"):
+        profile = profiled([program("exec_twice"), times], 2, name=f"out.{times}")
+        check_equal(profile.world_size, 2, "size of the world")
+        said = profile.run.stderr
+        check("went on as another program" in said and "dwell recover" in said, f"what is kept: {said}")
+        check("before its profile was written" not in said, f"wrong advice: {said}")
+
+
+@case
 def posix_spawn():
     """posix_spawn."""
     forks("spawn")
