@@ -85,23 +85,22 @@ GompRuntime* known_runtime(const void* base) {
     return nullptr;
 }
 
-// A program without memory has at least the one runtime that nearly all have.
-GompRuntime g_spare_runtime;
-std::atomic<bool> g_spare_is_taken{false};
+constinit SpareRuntime g_spare_runtime;
 
 GompRuntime* take_runtime() {
     void* const memory = mmap(nullptr, sizeof(GompRuntime), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED) return static_cast<GompRuntime*>(memory);
-    if (g_spare_is_taken.exchange(true)) no_definition("anything: out of memory");
-    return &g_spare_runtime;
+    GompRuntime* const spare = g_spare_runtime.take();
+    if (spare == nullptr) no_definition("anything: out of memory");
+    return spare;
 }
 
 void give_back_runtime(GompRuntime* runtime) {
-    if (runtime != &g_spare_runtime) {
-        munmap(runtime, sizeof(GompRuntime));
+    if (g_spare_runtime.is(runtime)) {
+        g_spare_runtime.give_back();
     } else {
-        g_spare_is_taken = false;
+        munmap(runtime, sizeof(GompRuntime));
     }
 }
 

@@ -62,6 +62,31 @@ struct GompRuntime {
     std::atomic<void*> next[kGompEntries];
 };
 
+// A program without memory has at least the one runtime that nearly all have. Any thread.
+class SpareRuntime {
+  public:
+    // As new; null: it is taken.
+    GompRuntime* take() { return taken_.exchange(true) ? nullptr : &runtime_; }
+    bool is(const GompRuntime* runtime) const { return runtime == &runtime_; }
+    // Nobody else knows it.
+    void give_back() {
+        runtime_.base = nullptr;
+        runtime_.scope = nullptr;
+        runtime_.observed = false;
+        runtime_.number = 0;
+        runtime_.num_threads = nullptr;
+        runtime_.following = nullptr;
+        for (std::atomic<void*>& next : runtime_.next) {
+            next.store(nullptr, std::memory_order_relaxed);
+        }
+        taken_.store(false);
+    }
+
+  private:
+    GompRuntime runtime_{};
+    std::atomic<bool> taken_{false};
+};
+
 // What a thread executes for a runtime: a region or a task.
 struct GompCode {
     const GompRuntime* runtime;

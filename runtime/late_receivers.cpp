@@ -127,16 +127,17 @@ void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const Instant& 
 }
 
 bool took_usual_send(Channel* channel, uint64_t ticks) {
-    uint32_t* usual = &channel->usual_send;
-    if (ticks > *usual + *usual / 2) return false;
-    *usual -= *usual / 256;
+    const uint32_t usual = __atomic_load_n(&channel->usual_send, __ATOMIC_RELAXED);
+    if (ticks > usual + usual / 2) return false;
+    __atomic_store_n(&channel->usual_send, usual - usual / 256, __ATOMIC_RELAXED);
     return true;
 }
 
 void learn_usual_send(Channel* channel, uint64_t ticks) {
     if (ticks > g_most_usual_ticks) return;
-    channel->usual_send = static_cast<uint32_t>(
-        channel->usual_send == 0 ? ticks : (3 * uint64_t{channel->usual_send} + ticks) / 4);
+    const uint64_t usual = __atomic_load_n(&channel->usual_send, __ATOMIC_RELAXED);
+    const uint64_t learnt = usual == 0 ? ticks : (3 * usual + ticks) / 4;
+    __atomic_store_n(&channel->usual_send, static_cast<uint32_t>(learnt), __ATOMIC_RELAXED);
 }
 
 }  // namespace dwell

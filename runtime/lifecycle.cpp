@@ -243,9 +243,12 @@ int control(EntryForm form, const Frame* frame, int level) {
             pause();
         }
         g_process.header->reset_ticks = now_ticks();
-        g_live->resets += 1;
-        g_live->epoch += 1;
-        refresh_ticket();
+        {
+            const SlowLock lock;  // another thread may pause, or unload a library
+            g_live->resets += 1;
+            g_live->epoch += 1;
+            refresh_ticket();
+        }
         Thread* thread = t_thread;
         // At once, so that what follows counts; other threads notice when they are here next.
         if (thread != nullptr && !thread->in_dwell && thread->open == nullptr) {

@@ -161,7 +161,6 @@ bool change_stack(Thread* thread, uint64_t frame, uint64_t now) {
     thread->on = thread->stacks[number];
     thread->on_number = static_cast<uint32_t>(number);
     if (number != 0 && thread->on.top == thread->on.base) thread->on.base->node = around;
-    thread->record->stack_switches += 1;
     stop_other_stacks(thread, now);
     if (number != 0) hang_elsewhere(thread, around, now);
     return true;

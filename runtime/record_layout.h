@@ -31,7 +31,7 @@ namespace dwell {
 using CellIndex = uint32_t;
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 8;
+constexpr uint32_t kRecordLayoutVersion = 9;
 constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
@@ -350,7 +350,6 @@ struct ThreadRecord {
     uint64_t probes;          // procedures and loops entered, by probes
     uint64_t probes_missed;   // entered where probes only count: in signal handlers, after vfork
     uint64_t probes_dropped;  // entered where there was no room for a node or an open entry
-    uint64_t stack_switches;  // probes met on another stack than the one before
     CellIndex probe_stack;    // ProbeEntry[probe_stack_entries], 0: no probe was met yet
     uint32_t probe_stack_entries;
     uint32_t probe_depth;  // entries open on it, beside the first

@@ -96,7 +96,7 @@ void reset_thread(Thread* thread) {
     record->samples = record->samples_in_calls = record->samples_lost = 0;
     record->folded_paths = record->dropped = record->guessed = record->clock_errors = 0;
     record->order_kept = record->order_far = record->order_posted = record->order_unknown = 0;
-    record->probes = record->probes_missed = record->probes_dropped = record->stack_switches = 0;
+    record->probes = record->probes_missed = record->probes_dropped = 0;
     thread->last = 0;
     thread->last_ticks = now;
     thread->slow_ticks = thread->booked_ticks = 0;

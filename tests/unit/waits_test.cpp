@@ -6,6 +6,7 @@
 
 #include "runtime/eager_limits.h"
 #include "runtime/late_receivers.h"
+#include "runtime/several_requests.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {
@@ -134,6 +135,37 @@ TEST_F(DelayedKeptSends, WouldHaveWaitedForTheirReceivers) {
     EXPECT_EQ(waited_for(lost, began, {0, 0}), 0u);
     // It came to the one that it is known for after the message was sent, and took that.
     EXPECT_EQ(waited_for(lost, began, {7'900, 900}), 0u);
+}
+
+// What measures itself within the work for many requests is not counted beside it.
+TEST_F(Waits, WorkForManyRequestsIsMeasuredOnce) {
+    Call call{};
+    call.thread = t_thread;
+    const auto measured = [&call](int requests, uint64_t* within, bool settles) {
+        t_thread->slow_ticks = 7000;
+        const uint64_t before = now_ticks();
+        {
+            const MeasuredWork work(&call, requests);
+            const uint64_t from = now_ticks();
+            while (now_ticks() - from < 1'000'000) {
+            }
+            *within = now_ticks() - from;
+            if (settles) {
+                t_thread->slow_ticks = 7000 + (now_ticks() - before);
+            } else {
+                t_thread->slow_ticks += *within;
+            }
+        }
+        const uint64_t after = now_ticks();
+        const uint64_t all = t_thread->slow_ticks - 7000;
+        t_thread->slow_ticks = 0;
+        EXPECT_LE(all, after - before);
+        return all;
+    };
+    uint64_t within = 0;
+    EXPECT_GE(measured(5, &within, false), within);
+    EXPECT_GE(measured(5, &within, true), within);
+    EXPECT_EQ(measured(4, &within, false), within);
 }
 
 TEST_F(Waits, AreBookedUnderPartnerPathAndKind) {
