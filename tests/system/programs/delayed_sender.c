@@ -1,7 +1,7 @@
-/* Rank 0 sends 64 bytes, or as many as argv[1] says, by a persistent request 100 us after a barrier,
-   and waits for it; rank 1 receives them 1100 us after that, 100 times. Until it does Open MPI
-   leaves such a message where it is, so that rank 0 waits for 1 ms each time, 100 ms in all. What
-   delays rank 0 more is not the program's. */
+/* Rank 0 sends 64 bytes, or as many as argv[1] says, by a persistent request 100 us after a
+   barrier, and waits for it; rank 1 receives them 1100 us after that, 100 times. Until it does Open
+   MPI leaves such a message where it is, so that rank 0 waits for 1 ms each time, 100 ms in all.
+   What delays rank 0 more is not the program's. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <time.h>
