@@ -320,7 +320,9 @@ bool add_mpi() {
     __atomic_fetch_and(&g_process.header->flags, ~uint32_t{kFileSerial}, __ATOMIC_RELAXED);
     choose_tests_first();
     announce_observed();
-    if (t_thread == nullptr) attach_thread();
+    if (t_thread == nullptr && attach_thread() != nullptr) {
+        t_thread->slow_ticks = 0;  // the caller books all that is done here
+    }
     if (t_thread != nullptr) start_sampling(t_thread);
     return true;
 }

@@ -11,12 +11,10 @@ namespace dwell {
 bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches) {
     Thread* thread = nullptr;
     if (attaches) {
-        step->now = now_ticks();  // a new thread's time begins before it is attached
+        step->now = now_ticks();
         thread = probing_thread(frame);
-        // The slow work begins with it.
-        if (thread != nullptr && thread->attached_ticks >= step->now) {
-            thread->last_ticks = earlier(thread->last_ticks, step->now);
-        }
+        // That it was attached is booked already.
+        if (thread != nullptr && thread->attached_ticks >= step->now) step->now = now_ticks();
     } else if (g_live->on != 0) {
         thread = entered_thread(frame);
         step->now = now_ticks();

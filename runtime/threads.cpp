@@ -144,6 +144,7 @@ void link_thread(Thread* thread) {
 
 Thread* attach_thread() {
     if (t_busy != 0) return nullptr;  // a signal handler came in between
+    const uint64_t now = now_ticks();
     const Busy busy;
     if (!g_have_key) {
         const SlowLock lock;
@@ -153,7 +154,6 @@ Thread* attach_thread() {
     const bool fresh = thread == nullptr;
     if (fresh) thread = make_thread();
     if (thread == nullptr) return nullptr;
-    const uint64_t now = now_ticks();
     ThreadRecord* record = thread->record;
     record->tid = static_cast<int32_t>(syscall(SYS_gettid));
     record->state = ThreadState::kComputing;
@@ -193,7 +193,13 @@ Thread* attach_thread() {
         start_sampling_later(thread);
     }
     start_metrics(thread);
-    thread->last_ticks = now_ticks();
+    // The thread's life begins here, with slow work; while recording is off no time is anyone's.
+    thread->last_ticks = now;
+    thread->slow_ticks = now_ticks() - now;
+    if (live_ticket() == 0) {
+        thread->last_ticks += thread->slow_ticks;
+        thread->slow_ticks = 0;
+    }
     return thread;
 }
 

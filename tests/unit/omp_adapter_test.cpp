@@ -24,6 +24,19 @@ TEST_F(OpenMp, RegionHangsInBothTrees) {
     EXPECT_EQ(child(own, OmpConstruct::kImplicitBarrier, place(1))->count, 3u);
 }
 
+// That a thread's first event attaches it is slow work, and is so once.
+TEST_F(OpenMp, AttachingIsBookedOnce) {
+    std::thread([] {
+        const uint64_t before = now_ticks();
+        omp_lock_wanted(OmpConstruct::kLock, place(1));
+        const uint64_t after = now_ticks();
+        ASSERT_NE(t_thread, nullptr);
+        EXPECT_GE(t_thread->last_ticks, before);
+        EXPECT_GT(t_thread->slow_ticks, 0u);
+        EXPECT_LE(t_thread->last_ticks + t_thread->slow_ticks, after);
+    }).join();
+}
+
 TEST_F(OpenMp, OtherThreadHasWhatLiesAroundTheRegion) {
     Worker second;
     begin_block(block_name(SiteKind::kBlock, kNodeNamed, {"around", 6}, nullptr, 0));

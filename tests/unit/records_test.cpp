@@ -246,6 +246,47 @@ TEST_F(Records, EndedThreadsLeaveTheirRecordToTheNext) {
     g_process.free_threads = nullptr;
 }
 
+// A thread is observed from when it is seen first, and making its record is slow work: all of its
+// time is in a call, an interval or intrusion. The second thread gets the first one's record.
+TEST_F(Records, AttachingIsTheFirstSlowWorkOfAThread) {
+    live_.ticket = 1;
+    uint64_t computed_before = 0;
+    uint64_t called_before = 0;
+    for (int i = 0; i < 2; ++i) {
+        std::thread([i, &computed_before, &called_before] {
+            const uint64_t before = now_ticks();
+            Thread* const thread = attach_thread();
+            const uint64_t after = now_ticks();
+            ASSERT_NE(thread, nullptr);
+            const uint64_t born = thread->last_ticks;
+            const uint64_t attached = born + thread->slow_ticks;
+            EXPECT_GE(born, before);
+            EXPECT_GT(attached, born);
+            EXPECT_LE(attached, after);
+            const ThreadRecord* const record = thread->record;
+            EXPECT_TRUE(i != 0 || record->start_ticks == born);
+            const uint64_t intrusion = record->intrusion_ticks;
+            Call call;
+            const Frame frame{0, reinterpret_cast<uint64_t>(&kCode[0]) + 64};
+            ASSERT_TRUE(enter(&call, MpiCall::kSend, &frame, kMpiForm));
+            start(&call);
+            stop(&call);
+            leave(&call);
+            const Node* const node = call.node;
+            const Node* const interval = cell_at<Node>(node->first_child);
+            const uint64_t computed = interval->ticks - computed_before;
+            const uint64_t called = node->ticks - called_before;
+            EXPECT_EQ(computed + called + record->intrusion_ticks - intrusion,
+                      call.end_ticks - born);
+            EXPECT_LE(computed, call.start_ticks - attached);
+            computed_before = interval->ticks;
+            called_before = node->ticks;
+        }).join();
+    }
+    EXPECT_EQ(g_process.thread_count.load(), 2u);
+    g_process.free_threads = nullptr;
+}
+
 TEST_F(Records, ThreadsHaveTheNameThatTheyEndWith) {
     std::thread([] {
         attach_thread();
