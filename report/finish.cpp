@@ -111,11 +111,11 @@ bool same_job(const MappedFile& file, const Merged& merged) {
     return strncmp(header->job, merged.job, sizeof merged.job) == 0;
 }
 
-// Adds the record files of `directory`, leaving out names in `taken`. False when one is damaged.
+// Adds the record files of `directory`, leaving out ranks in `taken`. False when one is damaged.
 bool add_files(const std::string& directory, std::set<std::string>* taken, Merged* merged) {
     bool good = true;
     for (const std::string& name : record_files(directory)) {
-        if (!taken->insert(name).second) continue;
+        if (!taken->insert(name.substr(0, name.find('.', name.find('.') + 1))).second) continue;
         const MappedFile file(directory + "/" + name);
         if (!same_job(file, *merged)) {
             say(directory + "/" + name + " belongs to another job; left out");
@@ -132,6 +132,10 @@ bool add_files(const std::string& directory, std::set<std::string>* taken, Merge
         }
         say(directory + "/" + name + " is no record file that can be read; left out");
         good = false;
+    }
+    if (holds_earlier_records(directory)) {
+        say(directory + " also holds what was counted before processes went on as other programs " +
+            "(exec); left out");
     }
     return good;
 }

@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "report/output.h"
 #include "runtime/job_name.h"
@@ -31,12 +33,41 @@ constexpr const char* kFilePrefix = "rank.";
 constexpr std::string_view kProfilePrefix = "dwell-";
 constexpr std::string_view kShelterSuffix = ".records";
 
-std::optional<unsigned long> rank_in_name(const std::string& name) {
+struct RecordFile {
+    unsigned long rank;
+    long pid;  // not 0: the rank's second one, "rank.<n>.<pid>"
+    std::string name;
+};
+
+std::optional<RecordFile> record_in_name(const std::string& name) {
     const size_t prefix = std::char_traits<char>::length(kFilePrefix);
-    if (name.compare(0, prefix, kFilePrefix) != 0 || name.size() == prefix) return std::nullopt;
-    const std::string digits = name.substr(prefix);
-    if (digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
-    return std::strtoul(digits.c_str(), nullptr, 10);
+    if (name.compare(0, prefix, kFilePrefix) != 0) return std::nullopt;
+    const std::string numbers = name.substr(prefix);
+    const std::string rank = numbers.substr(0, numbers.find('.'));
+    const bool second = rank.size() != numbers.size();
+    const std::string pid = second ? numbers.substr(rank.size() + 1) : "1";
+    for (const std::string& digits : {rank, pid}) {
+        if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos) {
+            return std::nullopt;
+        }
+    }
+    return RecordFile{std::strtoul(rank.c_str(), nullptr, 10),
+                      second ? std::strtol(pid.c_str(), nullptr, 10) : 0, name};
+}
+
+// By rank, the first file of each before its second one.
+std::vector<RecordFile> all_record_files(const std::string& directory) {
+    std::vector<RecordFile> found;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+        if (auto file = record_in_name(entry.path().filename().string())) {
+            found.push_back(*std::move(file));
+        }
+    }
+    std::sort(found.begin(), found.end(), [](const RecordFile& one, const RecordFile& other) {
+        return std::tie(one.rank, one.pid) < std::tie(other.rank, other.pid);
+    });
+    return found;
 }
 
 std::optional<FileHeader> read_header(const std::string& path) {
@@ -65,12 +96,12 @@ bool owner_is_alive(const std::string& path) {
 }
 
 // A launcher may end before the last of its processes has; `patience` bounds the wait.
-std::vector<std::string> files_of_the_dead(const std::string& directory, bool patient) {
+std::vector<RecordFile> files_of_the_dead(const std::string& directory, bool patient) {
     for (int attempt = 0;; ++attempt) {
-        std::vector<std::string> dead;
-        const std::vector<std::string> all = record_files(directory);
-        for (const std::string& name : all) {
-            if (!owner_is_alive(directory + "/" + name)) dead.push_back(name);
+        std::vector<RecordFile> dead;
+        const std::vector<RecordFile> all = all_record_files(directory);
+        for (const RecordFile& file : all) {
+            if (!owner_is_alive(directory + "/" + file.name)) dead.push_back(file);
         }
         if (dead.size() == all.size() || !patient || attempt == 20) return dead;
         const timespec pause{0, 50'000'000};
@@ -142,12 +173,51 @@ bool all_replaced(const std::string& directory, int own_rank) {
     return true;
 }
 
-// Moves `names`; false when one could not be.
-bool move_all(const std::string& from, const std::string& to,
-              const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-        const std::string origin = from + "/" + name;
-        const Outcome moved = move_file(origin, to + "/" + name);
+// The process of `file` went on as another program (exec), whose records are among `files`.
+bool went_on(const std::string& directory, const RecordFile& file,
+             const std::vector<RecordFile>& files) {
+    if (file.pid != 0) return false;
+    const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
+    return header && std::any_of(files.begin(), files.end(), [&](const RecordFile& other) {
+               return other.rank == file.rank && other.pid == header->pid;
+           });
+}
+
+// Where the records of a run are kept; `before`, made when it is needed: those of what processes
+// were before they went on as other programs.
+struct Shelter {
+    std::string last;
+    std::string out_directory;
+    std::string run;
+    std::string before;
+};
+
+bool make_place_before(Shelter* to) {
+    constexpr const char* kSuffix = "-before";
+    std::string out = to->out_directory;
+    while (out.size() > 1 && out.back() == '/') out.pop_back();
+    if (!out.empty()) out += kSuffix;
+    if (to->before.empty()) to->before = choose_record_shelter(out, to->run + kSuffix);
+    return !to->before.empty();
+}
+
+bool is_of_same_job(const std::string& one, const std::string& other) {
+    const std::optional<FileHeader> header = read_header(one);
+    const std::optional<FileHeader> others = read_header(other);
+    return header && others && strncmp(header->job, others->job, sizeof header->job) == 0;
+}
+
+// Moves `files`; false when one could not be. Who went on as another program is known by both of
+// his files: the second one goes last, also for others who move the same files, and takes the
+// place of the first.
+bool move_all(const std::string& from, Shelter* to, const std::vector<RecordFile>& files) {
+    for (const RecordFile& file : files) {
+        const std::string origin = from + "/" + file.name;
+        const bool before = went_on(from, file, files) && make_place_before(to);
+        const std::string first = kFilePrefix + std::to_string(file.rank);
+        const std::string& name =
+            is_of_same_job(to->last + "/" + first, origin) ? file.name : first;
+        const Outcome moved = move_file(origin, (before ? to->before : to->last) + "/" + name);
         if (moved || access(origin.c_str(), F_OK) != 0) continue;
         say(moved.error() + "; the record files stay in " + from +
             "; to see them type: dwell recover " + shell_word(from));
@@ -158,14 +228,14 @@ bool move_all(const std::string& from, const std::string& to,
 
 // The launcher may kill the parents of other ranks before they have moved their files. A process
 // out of its reach moves what they leave.
-void start_sweeper(const std::string& from, const std::string& to) {
+void start_sweeper(const std::string& from, Shelter to) {
     if (fork() != 0) return;
     setsid();
     closefrom(0);
-    for (int attempt = 0; attempt < 100 && !record_files(from).empty(); ++attempt) {
+    for (int attempt = 0; attempt < 100 && !all_record_files(from).empty(); ++attempt) {
         const timespec pause{0, 50'000'000};
         nanosleep(&pause, nullptr);
-        move_all(from, to, files_of_the_dead(from, false));
+        move_all(from, &to, files_of_the_dead(from, false));
     }
     remove_if_done(from);
     _exit(0);
@@ -174,16 +244,21 @@ void start_sweeper(const std::string& from, const std::string& to) {
 }  // namespace
 
 std::vector<std::string> record_files(const std::string& directory) {
-    std::vector<std::pair<unsigned long, std::string>> found;
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-        const std::string name = entry.path().filename().string();
-        if (const auto rank = rank_in_name(name)) found.emplace_back(*rank, name);
-    }
-    std::sort(found.begin(), found.end());
     std::vector<std::string> names;
-    for (auto& [rank, name] : found) names.push_back(std::move(name));
+    std::optional<unsigned long> rank;
+    for (RecordFile& file : all_record_files(directory)) {
+        if (rank == file.rank) {
+            names.back() = std::move(file.name);
+        } else {
+            names.push_back(std::move(file.name));
+        }
+        rank = file.rank;
+    }
     return names;
+}
+
+bool holds_earlier_records(const std::string& directory) {
+    return record_files(directory).size() < all_record_files(directory).size();
 }
 
 std::string shell_word(const std::string& text) {
@@ -234,33 +309,42 @@ std::string choose_record_shelter(const std::string& out_directory, const std::s
 bool rescue_records(const Rescue& rescue) {
     char directory[4096];
     if (!record_directory(directory, sizeof directory, rescue.job.c_str())) return false;
-    const std::vector<std::string> names = files_of_the_dead(directory, rescue.own_rank < 0);
-    if (names.empty()) return false;
-    const std::string own = kFilePrefix + std::to_string(rescue.own_rank);
-    if (rescue.own_rank >= 0 && std::find(names.begin(), names.end(), own) == names.end()) {
-        return false;
-    }
+    const std::vector<RecordFile> files = files_of_the_dead(directory, rescue.own_rank < 0);
+    if (files.empty()) return false;
+    const auto is_own = [&rescue](const RecordFile& file) {
+        return rescue.own_rank < 0 || file.rank == static_cast<unsigned long>(rescue.own_rank);
+    };
+    if (std::none_of(files.begin(), files.end(), is_own)) return false;
     const std::string from = directory;
-    const bool replaced = all_replaced(from, rescue.own_rank);
-    const std::string advice =
-        replaced ? rescue.program +
-                       " went on as another program (exec), whose profile is apart; "
-                       "to see what was counted before type: dwell recover "
-                 : rescue.what_happened +
-                       " before its profile was written; to see what was "
-                       "counted type: dwell recover ";
+    const std::string as_another = rescue.program + " went on as another program (exec)";
+    const std::string advice = all_replaced(from, rescue.own_rank)
+                                   ? as_another +
+                                         ", whose profile is apart; "
+                                         "to see what was counted before type: dwell recover "
+                                   : rescue.what_happened +
+                                         " before its profile was written; to see what was "
+                                         "counted type: dwell recover ";
     const bool speaker = first_to_speak(from);
-    const std::string run = run_name(program_of(from + "/" + names.front()), rescue.job);
-    const std::string to = choose_record_shelter(rescue.out_directory, run);
-    if (to.empty()) {
+    const auto last = std::find_if_not(files.begin(), files.end(), [&](const RecordFile& file) {
+        return went_on(from, file, files);
+    });
+    const std::string run = run_name(program_of(from + "/" + last->name), rescue.job);
+    Shelter to{choose_record_shelter(rescue.out_directory, run), rescue.out_directory, run, ""};
+    if (to.last.empty()) {
         if (speaker) say(advice + shell_word(from));
         return true;
     }
-    const bool told = another_host_told(to, rescue.job);
-    const bool moved = move_all(from, to, names);
-    if (moved && speaker && !told) say(advice + shell_word(to));
+    const bool told = another_host_told(to.last, rescue.job);
+    const bool moved = move_all(from, &to, files);
+    if (moved && speaker && !told) {
+        say(advice + shell_word(to.last));
+        if (!to.before.empty()) {
+            say(as_another + " before; to see what was counted until then type: dwell recover " +
+                shell_word(to.before));
+        }
+    }
     remove_if_done(from);
-    if (moved && speaker && rescue.own_rank >= 0 && !record_files(from).empty()) {
+    if (moved && speaker && rescue.own_rank >= 0 && !all_record_files(from).empty()) {
         start_sweeper(from, to);
     }
     return true;

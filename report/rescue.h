@@ -8,8 +8,11 @@
 
 namespace dwell {
 
-// Names of the record files ("rank.<n>") in `directory`, sorted by rank.
+// Names of the record files in `directory`, one for each rank and sorted by that: "rank.<n>", or
+// "rank.<n>.<pid>" of a process that went on as another program (exec) beside its first file.
 std::vector<std::string> record_files(const std::string& directory);
+// Whether there are others: first files of such processes.
+bool holds_earlier_records(const std::string& directory);
 
 // The part of a default output directory's name that tells the run apart: "<program>-<job>".
 std::string run_name(const std::string& program, const std::string& job);

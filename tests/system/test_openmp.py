@@ -6,8 +6,9 @@ import re
 import shutil
 import subprocess
 
-from harness import (DWELL, Profile, case, check, check_equal, check_near, execute, main,
-                     marked_line, mpirun, profiled, program, repeated, scratch, skip_unless, source)
+from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, check_near, execute,
+                     kept_records, main, marked_line, mpirun, profiled, program, repeated, scratch,
+                     shm_leftovers, skip_unless, source)
 
 SOURCE = source("programs/openmp.c")
 # What the programs are called: test_openmp_gcc.py runs these cases with gcc's, test_openmp_newer.py
@@ -359,46 +360,105 @@ def exit_in_region():
         check(rank["intrusion_ns"] >= 100_000, f"dwell's start-up takes longer: {rank}")
 
 
+# Its arguments say what it does in turn, each time as a new program. It has as many regions as words
+# on its command line, so that each one's records are known.
 CUT_SOURCE = """
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 int main(int argc, char** argv) {
+    for (int i = 0; i < argc; i++) {
 #pragma omp parallel num_threads(2)
-    usleep(1000);
-    if (strcmp(argv[argc - 1], "exec") == 0) execl(argv[0], argv[0], "plain", (char*)0);
-    if (strcmp(argv[argc - 1], "kill") == 0) raise(SIGKILL);
+        usleep(1000);
+    }
+    if (argc > 1 && strcmp(argv[1], "kill") == 0) raise(SIGKILL);
+    if (argc > 1 && strcmp(argv[1], "exec") == 0) {
+        argv[1] = argv[0];
+        execv(argv[0], argv + 1);
+    }
     return 6;
 }
 """
 
 
-def cut_short(what):
+def cut_short(*steps, launch=(DWELL, "run", "-q", "-o"), env=None):
     user = compiled("cut", CUT_SOURCE, "gcc" if "gcc" in BUILD else "clang", "-fopenmp")
-    return execute([DWELL, "run", "-q", "-o", scratch("out"), user, what])
+    return execute([*launch, *([scratch("out")] if launch else []), user, *steps], env=env)
+
+
+def check_regions(profile, command):
+    """It is that of the program with these arguments."""
+    words = command.split()
+    check_equal(profile.json["ranks"][0]["command"].split()[1:], words, "arguments")
+    regions = sum(n["created"] for _, n in nodes_at(profile, "parallel"))
+    check_equal(regions, 1 + len(words), f"regions of {command}")
+
+
+def recovered(directory):
+    made = execute([DWELL, "recover", directory, "-o", scratch("made")])
+    check_equal(made.code, 0, "exit code of recover" + made.describe())
+    return Profile(scratch("made"), made)
 
 
 @case
 def exec_of_itself():
     """The profile is that of the program after exec; the records of the one before are kept, and what
     is made of them does not overwrite it."""
-    done = cut_short("exec")
+    done = cut_short("exec", "plain")
     check_equal(done.code, 6, "exit code" + done.describe())
     check("went on as another program" in done.stderr and "dwell recover" in done.stderr,
           "what is kept" + done.describe())
     check("before its profile was written" not in done.stderr, "wrong advice" + done.describe())
     out = scratch("out")
     after = Profile(out, done)
-    check(after.json["ranks"][0]["command"].endswith("plain"), "profile after exec")
+    check_regions(after, "plain")
     for _ in range(2):
         made = execute([DWELL, "recover", out])
         check_equal(made.code, 0, "exit code of recover" + made.describe())
         check("which stays: this one goes to " + out + "-recovered\n" in made.stderr,
               "where it is" + made.describe())
         check_equal(Profile(out, made).json, after.json, "the profile after exec")
-        before = Profile(out + "-recovered", made)
-        check(before.json["ranks"][0]["command"].endswith("exec"), "profile before exec")
-        check_equal(sum(n["created"] for _, n in nodes_at(before, "parallel")), 1, "regions")
+        check_regions(Profile(out + "-recovered", made), "exec plain")
+
+
+@case
+def exec_twice():
+    """The profile is that of the last program. The first one's records are kept, those of the one in
+    between are not, and both is said."""
+    before = shm_leftovers()
+    done = cut_short("exec", "exec", "plain")
+    check_equal(done.code, 6, "exit code" + done.describe())
+    check_regions(Profile(scratch("out"), done), "plain")
+    check_equal(done.stderr.count("the records of the one before are dropped"), 1,
+                "what is said of the second" + done.describe())
+    check_regions(recovered(kept_records(done)), "exec exec plain")
+    check_equal(shm_leftovers() - before, set(), "what is left")
+
+
+@case
+def killed_after_exec():
+    """Both the records of the program that was killed and of the one before are kept, apart, and named.
+    Without `dwell run` those of the killed one are what `dwell recover` reads."""
+    for steps in (("exec", "kill"), ("exec", "exec", "kill")):
+        shutil.rmtree(scratch("out"), ignore_errors=True)
+        shutil.rmtree(scratch("out-before"), ignore_errors=True)
+        before = shm_leftovers()
+        done = cut_short(*steps)
+        check_equal(shm_leftovers() - before, set(), "what is left" + done.describe())
+        lines = [line for line in done.stderr.splitlines() if "dwell recover" in line]
+        check_equal(len(lines), 2, "lines that say so" + done.describe())
+        check("signal 9" in lines[0] and lines[0].endswith(scratch("out")),
+              "the killed one" + done.describe())
+        check("went on as another program" in lines[1] and lines[1].endswith(scratch("out-before")),
+              "the one before" + done.describe())
+        check_regions(recovered(scratch("out")), "kill")
+        check_regions(recovered(scratch("out-before")), " ".join(steps))
+    records = scratch("records")
+    os.mkdir(records)
+    cut_short("exec", "kill", launch=(), env={"LD_PRELOAD": LIBRARY, "DWELL_RECORD_DIR": records})
+    left = [os.path.join(records, name) for name in os.listdir(records)]
+    check_equal([len(os.listdir(name)) for name in left], [2], f"records in {left}")
+    check_regions(recovered(left[0]), "kill")
 
 
 @case

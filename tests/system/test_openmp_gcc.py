@@ -391,6 +391,38 @@ def loops_of_kinds():
         check_equal(totals(profile, "parallel", "created"), 6, "regions")
 
 
+WITHOUT_MEMORY = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+int main(void) {
+    long pages = 0;
+    int done = 0;
+    free(malloc(100000));  // for libgomp itself
+    FILE* file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%ld", &pages) != 1) return 9;
+    const rlim_t all = 4096 * (rlim_t)pages;
+    const struct rlimit limit = {all, all};
+    if (setrlimit(RLIMIT_AS, &limit) != 0 || malloc(1 << 24) != NULL) return 8;
+    for (int i = 0; i < 100; i++) {
+#pragma omp critical
+        done++;
+    }
+    printf("%d\\n", done);
+    return 0;
+}
+"""
+
+
+@case
+def without_memory():
+    """A program that has used up its memory when it comes to libgomp runs on, observed or not."""
+    target = built("full.c", WITHOUT_MEMORY, "gcc", *FLAGS)
+    check_equal(execute([target]).stdout, "100\n", "without dwell")
+    done = execute([DWELL, "run", "-o", scratch("out"), target])
+    check_equal((done.code, done.stdout), (0, "100\n"), "program" + done.describe())
+
+
 LIBRARY = """
 #include <omp.h>
 #include <sys/wait.h>
