@@ -8,7 +8,7 @@ import subprocess
 
 from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, check_near, execute,
                      kept_records, main, marked_line, mpirun, profiled, program, repeated, scratch,
-                     shm_leftovers, skip_unless, source)
+                     skip_unless, source)
 
 SOURCE = source("programs/openmp.c")
 # What the programs are called: test_openmp_gcc.py runs these cases with gcc's, test_openmp_newer.py
@@ -381,9 +381,16 @@ int main(int argc, char** argv) {
 """
 
 
-def cut_short(*steps, launch=(DWELL, "run", "-q", "-o"), env=None):
+def cut_short(*steps, alone=False):
+    """Its end, and the directories of record files that it leaves where they are made."""
     user = compiled("cut", CUT_SOURCE, "gcc" if "gcc" in BUILD else "clang", "-fopenmp")
-    return execute([*launch, *([scratch("out")] if launch else []), user, *steps], env=env)
+    records = scratch("records")
+    shutil.rmtree(records, ignore_errors=True)
+    os.mkdir(records)
+    launch = [] if alone else [DWELL, "run", "-q", "-o", scratch("out")]
+    env = {"DWELL_RECORD_DIR": records, **({"LD_PRELOAD": LIBRARY} if alone else {})}
+    done = execute([*launch, user, *steps], env=env)
+    return done, [os.path.join(records, name) for name in os.listdir(records)]
 
 
 def check_regions(profile, command):
@@ -404,7 +411,8 @@ def recovered(directory):
 def exec_of_itself():
     """The profile is that of the program after exec; the records of the one before are kept, and what
     is made of them does not overwrite it."""
-    done = cut_short("exec", "plain")
+    done, left = cut_short("exec", "plain")
+    check_equal(left, [], "what is left")
     check_equal(done.code, 6, "exit code" + done.describe())
     check("went on as another program" in done.stderr and "dwell recover" in done.stderr,
           "what is kept" + done.describe())
@@ -425,14 +433,13 @@ def exec_of_itself():
 def exec_twice():
     """The profile is that of the last program. The first one's records are kept, those of the one in
     between are not, and both is said."""
-    before = shm_leftovers()
-    done = cut_short("exec", "exec", "plain")
+    done, left = cut_short("exec", "exec", "plain")
+    check_equal(left, [], "what is left")
     check_equal(done.code, 6, "exit code" + done.describe())
     check_regions(Profile(scratch("out"), done), "plain")
     check_equal(done.stderr.count("the records of the one before are dropped"), 1,
                 "what is said of the second" + done.describe())
     check_regions(recovered(kept_records(done)), "exec exec plain")
-    check_equal(shm_leftovers() - before, set(), "what is left")
 
 
 @case
@@ -442,9 +449,8 @@ def killed_after_exec():
     for steps in (("exec", "kill"), ("exec", "exec", "kill")):
         shutil.rmtree(scratch("out"), ignore_errors=True)
         shutil.rmtree(scratch("out-before"), ignore_errors=True)
-        before = shm_leftovers()
-        done = cut_short(*steps)
-        check_equal(shm_leftovers() - before, set(), "what is left" + done.describe())
+        done, left = cut_short(*steps)
+        check_equal(left, [], "what is left" + done.describe())
         lines = [line for line in done.stderr.splitlines() if "dwell recover" in line]
         check_equal(len(lines), 2, "lines that say so" + done.describe())
         check("signal 9" in lines[0] and lines[0].endswith(scratch("out")),
@@ -453,10 +459,7 @@ def killed_after_exec():
               "the one before" + done.describe())
         check_regions(recovered(scratch("out")), "kill")
         check_regions(recovered(scratch("out-before")), " ".join(steps))
-    records = scratch("records")
-    os.mkdir(records)
-    cut_short("exec", "kill", launch=(), env={"LD_PRELOAD": LIBRARY, "DWELL_RECORD_DIR": records})
-    left = [os.path.join(records, name) for name in os.listdir(records)]
+    _, left = cut_short("exec", "kill", alone=True)
     check_equal([len(os.listdir(name)) for name in left], [2], f"records in {left}")
     check_regions(recovered(left[0]), "kill")
 
@@ -464,7 +467,7 @@ def killed_after_exec():
 @case
 def killed():
     """What is recovered of a program without MPI speaks of none, and knows no intrusion."""
-    done = cut_short("kill")
+    done, _ = cut_short("kill")
     made = execute([DWELL, "recover", scratch("out")])
     check_equal(made.code, 0, "exit code of recover" + done.describe() + made.describe())
     text = made.stderr + execute([DWELL, "report", scratch("out")]).stdout
