@@ -152,7 +152,8 @@ void fill_header(int rank) {
     header->pid = getpid();
     header->uid = getuid();
     header->rank = rank < 0 ? 0 : rank;
-    header->world_size = 1;
+    // Until MPI_Init. Who goes on as another program before leaves a file that can be read.
+    header->world_size = launcher_size(rank);
     header->node_rank = -1;
     header->start_ticks = g_process.start_ticks;
     header->start_unix_ns = g_process.start_unix_ns;

@@ -91,6 +91,22 @@ inline int launcher_rank() {
     return -1;
 }
 
+// How many ranks its launcher says there are; `rank` is launcher_rank(). At least that one and
+// those before it: a size that leaves it out is another job's, as that of an allocation around it.
+inline int launcher_size(int rank) {
+    const char* const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
+                                     "SLURM_NTASKS"};
+    if (rank < 0) return 1;
+    for (const char* variable : variables) {
+        const char* text = getenv(variable);
+        if (text == nullptr || *text == '\0') continue;
+        char* end = nullptr;
+        const long size = strtol(text, &end, 10);
+        if (*end == '\0' && size > rank && size <= (1L << 24)) return static_cast<int>(size);
+    }
+    return rank + 1;
+}
+
 // True when not every rank of the job runs on this host, as far as the launcher says.
 inline bool launcher_spans_hosts() {
     const char* local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");

@@ -464,6 +464,42 @@ def killed_after_exec():
     check_regions(recovered(left[0]), "kill")
 
 
+RANKS_CUT_SOURCE = """
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+    if (argc < 2) {
+#pragma omp parallel num_threads(2)
+        usleep(1000);
+        execl(argv[0], argv[0], "again", (char*)0);
+        abort();
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@case
+def ranks_exec_before_init():
+    """Ranks that go on as another program before MPI_Init do not know how many they are: the records
+    of all can be read, one region of each."""
+    user = compiled("ranks_cut", RANKS_CUT_SOURCE, "env",
+                    "OMPI_CC=" + ("gcc" if "gcc" in BUILD else "clang"), "mpicc", "-fopenmp")
+    out = scratch("out")
+    done = execute(mpirun(2, DWELL, "run", "-q", "-o", out, user), ranks=2)
+    check_equal(done.code, 0, "exit code" + done.describe())
+    made = execute([DWELL, "recover", out])
+    check_equal(made.code, 0, "exit code of recover" + made.describe())
+    check("left out" not in made.stderr, "records" + made.describe())
+    before = Profile(out + "-recovered", made)
+    check_equal(before.json["world_size"], 2, "size of the world")
+    check_equal([r["rank"] for r in before.json["ranks"]], [0, 1], "ranks")
+    check_equal(sum(n["created"] for _, n in nodes_at(before, "parallel")), 2, "regions")
+
+
 @case
 def killed():
     """What is recovered of a program without MPI speaks of none, and knows no intrusion."""
