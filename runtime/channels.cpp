@@ -166,6 +166,10 @@ void give_up_paused(Channel* channel) {
 // Messages may have been received without being seen.
 DWELL_COLD void fall_out_of_step(Channel* channel, uint32_t doubts) {
     const bool paused = channel->paused_ticks != g_live->paused_ticks;
+    // Not when nothing but a pause came, in which no receive was left pending and after which all
+    // that were posted are known.
+    const bool any_received =
+        channel->doubts != doubts || channel->posted_count != 0 || g_process.concurrent;
     channel->paused_ticks = g_live->paused_ticks;
     channel->doubts = doubts;
     channel->in_step = false;
@@ -180,7 +184,7 @@ DWELL_COLD void fall_out_of_step(Channel* channel, uint32_t doubts) {
     }
     // The next receive's may be among those without an entry.
     if (channel->forgiven != channel->accounted) give_up_entries(channel, last);
-    channel->suspect = last;
+    if (any_received || channel->placeless != 0) channel->suspect = last;
 }
 
 void fall_into_step(Channel* channel) {

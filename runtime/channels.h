@@ -12,9 +12,11 @@
 //
 // When receives may have gone by unseen (a pause, an error that does not tell whether the message
 // was taken), the entries that are there may be those of messages received already. The next
-// receive then takes the newest that fits, and all that were there are given up. From then on an
-// entry may at worst be that of a message sent later than the receive's own: one that is there
-// already, so that the receive did not wait. An older one would hide a wait.
+// receive then takes the newest that fits, and all that were there are given up; but for those
+// after it that were written after a pause, where no receive was pending in it: a sender may be
+// waiting for its answer there. From then on an entry may at worst be that of a message sent later
+// than the receive's own: one that is there already, so that the receive did not wait. An older one
+// would hide a wait.
 //
 // Of so many receives the turns are kept (kPosted); freed ones of one kind count as one. Those
 // posted while there is no place, and all after them, come after those that have one, and their

@@ -335,6 +335,41 @@ TEST_F(Channels, AfterAPauseTheChannelFallsIntoStepAgain) {
     }
 }
 
+// Two messages after the pause, both there when the first is received: the second waits for its
+// receiver, which must find it.
+TEST_F(Channels, WhatWasSentAfterAPauseIsAnswered) {
+    g_process.concurrent = false;
+    send(1, 5);
+    EXPECT_EQ(receive(5), 1u);
+    send(2, 6, kWorld, true, 5000);  // received in the pause
+    live_.paused_ticks += 3000;
+    live_.resumed_ticks = 8000;
+    send(3, 5, kWorld, false, 9000);
+    const Announced asks = send(4, 6, kWorld, true, 9001);
+    EXPECT_EQ(receive(5), 3u);
+    EXPECT_TRUE(guessed_);
+    ASSERT_TRUE(may_want_answer(&b_));
+    ChannelEntry* entry = find_entry(&b_, kWorld, 6, 0);
+    ASSERT_EQ(entry, asks.entry);
+    EXPECT_TRUE(wants_answer(entry));
+    EXPECT_EQ(receive(6), 4u);
+    EXPECT_FALSE(guessed_);
+}
+
+// A receive that was pending when the pause began may have got the second of them.
+TEST_F(Channels, WhatAPendingReceiveMayHaveTakenInAPauseIsGivenUp) {
+    g_process.concurrent = false;
+    send(1, 5);
+    EXPECT_EQ(receive(5), 1u);
+    EXPECT_NE(post(&b_, kWorld, 6), 0u);
+    live_.paused_ticks += 3000;
+    live_.resumed_ticks = 8000;
+    send(3, 5, kWorld, false, 9000);
+    send(4, 6, kWorld, false, 9001);
+    EXPECT_EQ(receive(5), 3u);
+    EXPECT_EQ(receive(6), 0u);
+}
+
 TEST_F(Channels, WhereAReceiveMayNotHaveBeenSeenNoneTakesAnOlderEntry) {
     send(1, 5);  // received, perhaps, as are the others
     send(2, 5);
