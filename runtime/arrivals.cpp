@@ -25,16 +25,18 @@ bool read_arrival(const ArrivalLine* line, Pick pick, Came* came) {
         const uint32_t picked = pick(copies);
         Owing owing{};
         Why why = kNotTold;
+        uint64_t lost = 0;
         if (picked != kNone) {
-            why.work =
-                static_cast<uint16_t>(__atomic_load_n(&line->work[picked], __ATOMIC_ACQUIRE));
+            const uint32_t work = __atomic_load_n(&line->work[picked], __ATOMIC_ACQUIRE);
+            why.work = static_cast<uint16_t>(work);
+            lost = uint64_t{work >> 16} << 32 | copies[picked].came.lost;
             read_words(&line->owing, &owing);
         }
         if ((version & 1) != 0 || version != __atomic_load_n(&line->version, __ATOMIC_RELAXED)) {
             continue;
         }
         if (picked == kNone) return false;
-        *came = {moment_of_answer(copies[picked].came, why), owing};
+        *came = {moment_of_answer(copies[picked].came, lost, why), owing};
         return true;
     }
     return false;
@@ -62,7 +64,8 @@ void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const O
     }
     const uint64_t place = version / 2 % kArrivals;
     write_words(&line->last[place], Arrival{answer_of_moment(said), away});
-    __atomic_store_n(&line->work[place], said.work, __ATOMIC_RELEASE);
+    const auto more_lost = static_cast<uint32_t>(lost_of(said) >> 32);
+    __atomic_store_n(&line->work[place], more_lost << 16 | said.work, __ATOMIC_RELEASE);
     if (owing != nullptr) write_words(&line->owing, *owing);
     __atomic_store_n(&line->version, version + 2, __ATOMIC_RELEASE);
 }

@@ -31,7 +31,7 @@ namespace dwell {
 // When a rank came to a receive, as it answers or tells unasked.
 struct Answer {
     uint64_t real;  // in ticks of the node's clock
-    uint32_t lost;  // real less virtual time of that, in units of 1 << kLostShift ticks
+    uint32_t lost;  // the low half of lost_of()
     uint32_t path;  // what it had been doing
 };
 constexpr int kLostShift = 6;
@@ -44,17 +44,29 @@ struct Why {
 };
 constexpr Why kNotTold{kNoPeer, 0, 0, 0};
 
+// Real less virtual time, in units of 1 << kLostShift ticks. Pure, as all here; any thread.
+inline uint64_t lost_of(const Moment& said) { return (said.at.real - said.at.virt) >> kLostShift; }
+// Half of that is some 90 s, of which a long run may lose more. Where an answer is, is no room for
+// all: beside many of a rank stands what it had lost about when it told the last one. It has not
+// lost 45 s more since an answer that is still looked at.
+constexpr int kAboutShift = 16;
+inline uint32_t about(uint64_t lost) { return static_cast<uint32_t>(lost >> kAboutShift); }
+inline uint64_t lost_near(uint32_t low_half, uint32_t about_that) {
+    const uint64_t near = uint64_t{about_that} << kAboutShift;
+    const auto further = static_cast<int32_t>(low_half - static_cast<uint32_t>(near));
+    return near + static_cast<uint64_t>(int64_t{further});
+}
+
 // From and to what the wait analysis works with. The virtual time of an answer is up to 63 ticks
-// too late. Pure; any thread.
+// too late.
 inline Answer answer_of_moment(const Moment& said) {
-    return {said.at.real, static_cast<uint32_t>((said.at.real - said.at.virt) >> kLostShift),
-            said.path};
+    return {said.at.real, static_cast<uint32_t>(lost_of(said)), said.path};
 }
 inline Why why_of_moment(const Moment& said) {
     return {said.cause_peer, said.cause_path, said.debt, said.work};
 }
-inline Moment moment_of_answer(const Answer& answer, const Why& why) {
-    return {{answer.real, answer.real - (uint64_t{answer.lost} << kLostShift)},
+inline Moment moment_of_answer(const Answer& answer, uint64_t lost, const Why& why) {
+    return {{answer.real, answer.real - (lost << kLostShift)},
             answer.path,
             why.cause_peer,
             why.cause_path,
@@ -84,7 +96,7 @@ constexpr uint32_t kArrivals = 2;
 struct alignas(64) ArrivalLine {
     uint64_t version;  // how many were written, times 2; odd while one is
     Arrival last[kArrivals];
-    uint32_t work[kArrivals];  // Moment::work
+    uint32_t work[kArrivals];  // Moment::work, and above it of lost_of() what Answer has not
     alignas(64) Owing owing;   // at the last arrival
 };
 static_assert(offsetof(ArrivalLine, owing) == 64 && sizeof(ArrivalLine) == 128);

@@ -579,6 +579,9 @@ void answer(Channel* channel, ChannelEntry* entry, const Moment& said) {
         write_words<Why, uint32_t>(&cause->why, why_of_moment(said));
         __atomic_store_n(&cause->answers, name, __ATOMIC_RELEASE);
     }
+    const uint32_t about_lost = about(lost_of(said));
+    if (__atomic_load_n(&channel->in->about_lost, __ATOMIC_RELAXED) != about_lost)
+        __atomic_store_n(&channel->in->about_lost, about_lost, __ATOMIC_RELAXED);
     entry->answer = answer_of_moment(said);
     __atomic_fetch_or(&entry->order, uint32_t{kAnswered}, __ATOMIC_RELEASE);
 }

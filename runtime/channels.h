@@ -94,10 +94,10 @@ inline uint32_t answers_name(uint64_t real) { return static_cast<uint32_t>(real)
 constexpr uint32_t kAnswersCauses = 2;
 
 struct Ring {
-    uint32_t taken;    // by the receiver: all entries up to this number may be written over
-    uint32_t dropped;  // by the sender: messages without an entry
-    uint32_t asked;    // by the sender: the last entry that wants an answer
-    uint32_t reserved;
+    uint32_t taken;       // by the receiver: all entries up to this number may be written over
+    uint32_t dropped;     // by the sender: messages without an entry
+    uint32_t asked;       // by the sender: the last entry that wants an answer
+    uint32_t about_lost;  // by the receiver: about() of its last answer
     uint64_t owed_heard;  // by the sender: so much of the receiver's waiting it has read of
                           // (Owing::owed), if that was news
     AnswersCause causes[kAnswersCauses];  // by the receiver

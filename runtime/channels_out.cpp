@@ -138,7 +138,9 @@ bool answer_of(const Channel* channel, const Announced& announced, Moment* answe
     if (entry == nullptr || entry->number != announced.number) return false;
     if ((__atomic_load_n(&entry->order, __ATOMIC_ACQUIRE) & kAnswered) == 0) return false;
     const Answer& came = entry->answer;
-    *answer = moment_of_answer(came, why_of_answers(*channel->out, answers_name(came.real)));
+    const uint32_t about_lost = __atomic_load_n(&channel->out->about_lost, __ATOMIC_RELAXED);
+    *answer = moment_of_answer(came, lost_near(came.lost, about_lost),
+                               why_of_answers(*channel->out, answers_name(came.real)));
     return true;
 }
 

@@ -152,6 +152,27 @@ TEST_F(Channels, AnAnswerReachesTheSenderThatAskedForIt) {
     EXPECT_FALSE(answer_of(&a_, asks, &answered));
 }
 
+// More than 32 bits of units hold, and 30 s more by the time that the answer is looked at.
+TEST_F(Channels, AnswersTellVirtualTimeHoweverMuchWasLost) {
+    constexpr uint64_t kReal = uint64_t{1} << 60;
+    constexpr uint64_t kMore = uint64_t{90'000'000'000} >> kLostShift;
+    for (int bits = 30; bits < 48; ++bits) {
+        start_anew();
+        const uint64_t lost = (uint64_t{1} << bits) - 5;
+        const Announced asks[] = {send(1, 5, kWorld, true), send(2, 6, kWorld, true)};
+        for (uint64_t k = 0; k < 2; ++k) {
+            const Moment came{
+                {kReal + k, kReal + k - ((lost + k * kMore) << kLostShift)}, 44, kNoPeer, 0, 0};
+            answer(&b_, find_entry(&b_, kWorld, 5 + static_cast<int>(k), 0), came);
+        }
+        for (uint64_t k = 0; k < 2; ++k) {
+            Moment answered{};
+            ASSERT_TRUE(answer_of(&a_, asks[k], &answered));
+            EXPECT_EQ(answered.at.virt, kReal + k - ((lost + k * kMore) << kLostShift)) << bits;
+        }
+    }
+}
+
 // All that one call answers has the same cause; those of the last two calls are known.
 TEST_F(Channels, AnswersSayWhyTheReceiverCameNoEarlier) {
     constexpr int kCalls = 3;

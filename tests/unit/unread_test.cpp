@@ -306,6 +306,21 @@ TEST_F(Arrivals, TellVirtualTimeAndPath) {
     EXPECT_EQ(heard.cause_peer, kNoPeer);
 }
 
+// At 3 GHz, 32 bits of such units are some 90 s.
+TEST_F(Arrivals, TellVirtualTimeHoweverMuchWasLost) {
+    uint64_t real = uint64_t{1} << 60;
+    for (int bits = 30; bits < 48; ++bits) {
+        real += 1000;
+        const uint64_t lost = ((uint64_t{1} << bits) + 5) << kLostShift;
+        const Moment said{{real, real - lost}, 44, kNoPeer, 0, 0, 0xfffe};
+        write_arrival(&line_, said, real - 100, nullptr, false);
+        Came came;
+        ASSERT_TRUE(arrival_before(&line_, real, &came));
+        EXPECT_EQ(came.said.at.virt, real - lost) << bits;
+        EXPECT_EQ(came.said.work, 0xfffe);
+    }
+}
+
 // Until that changes.
 TEST_F(Arrivals, TellWhatTheRankOwes) {
     Owing owing = owing_at(50);
