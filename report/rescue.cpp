@@ -183,6 +183,31 @@ bool went_on(const std::string& directory, const RecordFile& file,
            });
 }
 
+template <typename T>
+bool read_at(std::ifstream& file, CellIndex cell, T* record) {
+    file.seekg(static_cast<std::streamoff>(cell) * kCellBytes);
+    return static_cast<bool>(file.read(reinterpret_cast<char*>(record), sizeof *record));
+}
+
+// Went on as another program without a call, region or sample: nothing is below the program itself
+// on any thread.
+bool replaced_before_anything(const std::string& path) {
+    const std::optional<FileHeader> header = read_header(path);
+    if (!header || header->version != kRecordLayoutVersion) return false;
+    if ((header->flags & kFileReplaced) == 0) return false;
+    std::ifstream file(path, std::ios::binary);
+    ThreadRecord thread;
+    uint32_t left = header->cells_used;  // of a damaged file, threads may go round in circles
+    for (CellIndex cell = header->first_thread; cell != 0; cell = thread.next) {
+        Node root;
+        if (left-- == 0 || !read_at(file, cell, &thread) || !read_at(file, thread.root, &root) ||
+            root.first_child != 0 || thread.samples != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Where the records of a run are kept; `before`, made when it is needed: those of what processes
 // were before they went on as other programs.
 struct Shelter {
@@ -316,6 +341,14 @@ bool rescue_records(const Rescue& rescue) {
     };
     if (std::none_of(files.begin(), files.end(), is_own)) return false;
     const std::string from = directory;
+    // A library that dwell watches made itself ready, and no more.
+    if (std::all_of(files.begin(), files.end(), [&from](const RecordFile& file) {
+            return replaced_before_anything(from + "/" + file.name);
+        })) {
+        for (const RecordFile& file : files) unlink((from + "/" + file.name).c_str());
+        remove_if_done(from);
+        return false;
+    }
     const std::string as_another = rescue.program + " went on as another program (exec)";
     const std::string advice = all_replaced(from, rescue.own_rank)
                                    ? as_another +

@@ -466,12 +466,16 @@ def killed_after_exec():
 
 RANKS_CUT_SOURCE = """
 #include <mpi.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <unistd.h>
 int main(int argc, char** argv) {
     if (argc < 2) {
+        if (getenv("RANKS_CUT_EARLY") != NULL)
+            omp_get_max_threads();
+        else
 #pragma omp parallel num_threads(2)
-        usleep(1000);
+            usleep(1000);
         execl(argv[0], argv[0], "again", (char*)0);
         abort();
     }
@@ -485,7 +489,7 @@ int main(int argc, char** argv) {
 @case
 def ranks_exec_before_init():
     """Ranks that go on as another program before MPI_Init do not know how many they are: the records
-    of all can be read, one region of each."""
+    of all can be read, one region of each. Of those that counted nothing nobody hears."""
     user = compiled("ranks_cut", RANKS_CUT_SOURCE, "env",
                     "OMPI_CC=" + ("gcc" if "gcc" in BUILD else "clang"), "mpicc", "-fopenmp")
     out = scratch("out")
@@ -498,6 +502,12 @@ def ranks_exec_before_init():
     check_equal(before.json["world_size"], 2, "size of the world")
     check_equal([r["rank"] for r in before.json["ranks"]], [0, 1], "ranks")
     check_equal(sum(n["created"] for _, n in nodes_at(before, "parallel")), 2, "regions")
+    out = scratch("nothing")
+    done = execute(mpirun(2, DWELL, "run", "-q", "-o", out, user), ranks=2,
+                   env={"RANKS_CUT_EARLY": "1"})
+    check_equal((done.code, done.stderr), (0, ""), "of nothing" + done.describe())
+    check_equal([name for name in os.listdir(out) if name.startswith("rank.")], [], "records")
+    check_equal(len(Profile(out, done).json["ranks"]), 2, "ranks after exec")
 
 
 @case
