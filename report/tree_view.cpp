@@ -163,7 +163,11 @@ class TreeBuilder {
             Entry computation;
             const bool beside_probes =
                 index == 0 && !profile_.ranks.empty() && is_probed_serial(profile_.ranks.front());
-            computation.name = beside_probes ? "outside of timed probes" : "computation here";
+            const bool of_regions =
+                beside_probes && !has_source_probes(profile_) && has_openmp(profile_);
+            computation.name = of_regions      ? "outside of regions"
+                               : beside_probes ? "outside of timed probes"
+                                               : "computation here";
             computation.tone = Tone::kComputation;
             computation.time_ns = computation.weight_ns = node.computation_ns;
             computation.worst = computation_peaks_[index];

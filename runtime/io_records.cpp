@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/file_names.h"
+#include "runtime/modules.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/records.h"
@@ -112,6 +113,32 @@ CellIndex name_of_file(Thread* thread, int file, const char* path, const struct 
     return name;
 }
 
+// The thread has not met dwell before: its first I/O statement attaches it, as a probe would. What
+// the descriptor is comes first, so that one that only uses sockets or pipes is left alone. Null:
+// the call is not recorded, and was counted if it would have been.
+DWELL_COLD Thread* thread_for_io(const Frame* frame, int file) {
+    if (getpid() != g_process.header->pid) return nullptr;  // a child after vfork
+    const int saved_errno = errno;
+    bool recorded = file == kNoDescriptor;
+    if (!recorded && file >= 0 && file < kDescriptorLimit) {
+        const uint32_t known = __atomic_load_n(&g_descriptors[file], __ATOMIC_RELAXED);
+        struct stat about;
+        recorded = known > kFileOff ||
+                   (known == 0 && fstat(file, &about) == 0 && is_recorded(file, about));
+    }
+    if (recorded) recorded = !is_of_helpers(static_cast<uintptr_t>(frame->return_address - 1));
+    errno = saved_errno;
+    if (!recorded) return nullptr;
+    int state = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    Thread* thread = attach_for_io();
+    pthread_setcancelstate(state, nullptr);
+    if (thread == nullptr) {
+        __atomic_fetch_add(&g_process.header->io_unobserved, 1, __ATOMIC_RELAXED);
+    }
+    return thread;
+}
+
 // What the descriptor is, learnt once. A child after vfork has other files but shares this memory:
 // nothing is kept for it.
 DWELL_COLD uint32_t learn_descriptor(Thread* thread, int file, const char* path) {
@@ -187,8 +214,12 @@ void close_statement(IoStatement* statement) {
 
 bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, int file) {
     Thread* thread = calling_thread();
-    // Threads without records are not the program's: helpers of MPI, or never met a statement.
-    if (thread == nullptr || thread->in_dwell || thread->vforked || t_busy != 0) return false;
+    if (t_busy != 0) return false;  // dwell's own, or a handler's that interrupted dwell
+    if (thread == nullptr) [[unlikely]] {
+        thread = thread_for_io(frame, file);
+        if (thread == nullptr) return false;
+    }
+    if (thread->in_dwell || thread->vforked) return false;
     if (thread->open != nullptr || is_inside(thread->io, frame)) return false;
     uint32_t name = 0;
     if (file != kNoDescriptor) {

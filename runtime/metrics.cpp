@@ -341,13 +341,13 @@ void forget_counters() {
     g_process.metric_least_ticks = UINT64_MAX;
 }
 
-void start_metrics(Thread* thread) {
+void start_metrics(Thread* thread, bool may_allocate) {
     if (g_source == nullptr || !metrics_on()) return;
     const uint64_t start = now_ticks();
     const uint64_t spent = g_start_ticks.load(std::memory_order_relaxed);
     const bool free = g_threads.fetch_add(1, std::memory_order_relaxed) < kFreeThreads;
     const bool cheap = free || spent * kReadShare <= start - g_process.start_ticks;
-    if (!cheap) {
+    if (!cheap || !may_allocate) {
         if (thread->metrics != nullptr) thread->metrics->set = nullptr;
         __atomic_fetch_add(&g_process.header->metrics_unwatched, 1, __ATOMIC_RELAXED);
         return;

@@ -40,8 +40,9 @@ void use_counters(Thread* thread, const CounterSource* source, const char* names
 void forget_counters();  // for tests: threads' metrics have ended
 
 // The calling thread begins and ends to be counted. New threads of a process that makes them by the
-// thousand are not: beginning takes half a millisecond.
-void start_metrics(Thread* thread);
+// thousand are not: beginning takes half a millisecond. Nor is one that its first I/O statement
+// attaches: PAPI allocates memory, and a signal handler may have interrupted just that.
+void start_metrics(Thread* thread, bool may_allocate);
 void end_metrics(Thread* thread);
 // A new thread of OpenMP takes over the virtual time `virt` of that which forked its region.
 void put_back_metrics(Thread* thread, uint64_t virt);

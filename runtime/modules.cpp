@@ -63,6 +63,16 @@ bool is_inside_mpi(const char* path) {
     return false;
 }
 
+// What Open MPI 4 and 5 bring along and load, and what moves their messages.
+bool is_beside_mpi(const char* path) {
+    const char* name = base_name(path);
+    for (const char* start : {"libpmix", "libprrte", "libevent", "libhwloc", "libucp", "libuct",
+                              "libucs", "libfabric", "libpsm"}) {
+        if (strncmp(name, start, strlen(start)) == 0) return true;
+    }
+    return false;
+}
+
 void read_build_id(const dl_phdr_info* info, Wanted* wanted) {
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = info->dlpi_phdr[i];
@@ -129,6 +139,24 @@ int match_address(dl_phdr_info* info, size_t, void* data) {
     return 1;
 }
 
+struct Asked {
+    uintptr_t address;
+    bool of_helpers;
+};
+
+int ask_address(dl_phdr_info* info, size_t, void* data) {
+    auto* asked = static_cast<Asked*>(data);
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+        const uintptr_t from = info->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type != PT_LOAD || asked->address - from >= segment.p_memsz) continue;
+        const char* path = info->dlpi_name != nullptr ? info->dlpi_name : "";
+        asked->of_helpers = is_inside_mpi(path) || is_beside_mpi(path);
+        return 1;
+    }
+    return 0;
+}
+
 int read_unloads(dl_phdr_info* info, size_t, void* data) {
     *static_cast<unsigned long long*>(data) = info->dlpi_subs;
     return 1;
@@ -173,6 +201,13 @@ Module* revive(const Wanted& wanted) {
 }
 
 }  // namespace
+
+bool is_of_helpers(uintptr_t address) {
+    const Busy busy;
+    Asked asked{address, false};
+    dl_iterate_phdr(ask_address, &asked);
+    return asked.of_helpers;
+}
 
 ModulePlace place_of_address(Thread* thread, uintptr_t address, bool checked) {
     const Busy not_again;  // a signal handler's I/O would wait for its own thread

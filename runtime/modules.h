@@ -24,6 +24,10 @@ struct ModulePlace {
     bool inside_mpi;  // in a library that belongs to MPI, which may have been called by another
 };
 
+// Is it in a library of MPI's or of one that serves it? Their threads are helpers, and no part of
+// the program. Slow: looks at every loaded object.
+bool is_of_helpers(uintptr_t address);
+
 // Where `address` lies. Slow: may look at every loaded object and write a ModuleRecord. `thread` is
 // the caller. Not signal-safe. `checked`: since the thread last asked without it, it has not left
 // the procedures that its addresses lie in, so no module of theirs was unloaded.

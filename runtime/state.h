@@ -484,6 +484,10 @@ void close_record_file();
 
 // threads.cpp
 Thread* attach_thread();  // the calling thread's state, made when needed; null: cannot be observed
+// The same at an I/O statement, which may be in a signal handler of the thread: nothing is
+// allocated, and no lock taken that the code it interrupted may hold. Not once the thread's end has
+// begun.
+Thread* attach_for_io();
 // The observation ended `now`. With `books` what other threads have open ends with it: they may run
 // on, and are only looked at.
 void detach_threads(uint64_t now, bool books);

@@ -1,4 +1,5 @@
 // Threads come and go here: each has its own state and its own record (DESIGN 3).
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -30,6 +31,8 @@ bool g_have_key = false;
 DWELL_CALL_DATA LivePage* g_live = &g_not_live;
 constinit thread_local Thread* t_thread = nullptr;
 constinit thread_local uint32_t t_busy = 0;
+// The thread came to its end; what destructors do after that is observed by probes and MPI alone.
+static constinit thread_local bool t_ending __attribute__((tls_model("initial-exec"))) = false;
 
 static_assert(std::is_trivially_destructible_v<Thread>);
 
@@ -85,6 +88,7 @@ void note_name_of(ThreadRecord* record) {
 // Runs as a pthread key's destructor: the state goes to the next new thread.
 void thread_ended(void* state) {
     auto* thread = static_cast<Thread*>(state);
+    t_ending = true;
     if (g_live->on == 0) return;  // also in a forked child
     omp_make_up();
     const Busy busy;
@@ -142,7 +146,9 @@ void link_thread(Thread* thread) {
 
 }  // namespace
 
-Thread* attach_thread() {
+namespace {
+
+Thread* attach(bool may_allocate) {
     if (t_busy != 0) return nullptr;  // a signal handler came in between
     const uint64_t now = now_ticks();
     const Busy busy;
@@ -192,7 +198,7 @@ Thread* attach_thread() {
     } else {
         start_sampling_later(thread);
     }
-    start_metrics(thread);
+    start_metrics(thread, may_allocate);
     // The thread's life begins here, with slow work; while recording is off no time is anyone's.
     thread->last_ticks = now;
     thread->slow_ticks = now_ticks() - now;
@@ -200,6 +206,20 @@ Thread* attach_thread() {
         thread->last_ticks += thread->slow_ticks;
         thread->slow_ticks = 0;
     }
+    return thread;
+}
+
+}  // namespace
+
+Thread* attach_thread() { return attach(true); }
+
+Thread* attach_for_io() {
+    // pthread_setspecific() allocates memory for keys from this one on.
+    constexpr pthread_key_t kFirstAllocated = 32;
+    const bool may_attach = g_have_key && g_thread_key < kFirstAllocated && !t_ending;
+    const int saved_errno = errno;
+    Thread* thread = may_attach ? attach(false) : nullptr;
+    errno = saved_errno;
     return thread;
 }
 

@@ -135,6 +135,7 @@ void ProfileBuilder::add_ranks() {
         rank.samples_lost = from.samples_lost;
         rank.folded_paths = from.folded_paths;
         rank.files_unnamed = from.files_unnamed;
+        rank.io_unobserved = from.io_unobserved;
         rank.dropped = from.dropped;
         rank.guessed = from.guessed;
         rank.clock_errors = from.clock_errors;

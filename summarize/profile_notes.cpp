@@ -261,7 +261,10 @@ class Notes : public NoteWriter {
                             fmt::join(metrics.missing, ", ")));
         }
         if (metrics.unwatched_threads != 0) {
-            add(fmt::format("{} thread{} came too fast to be counted: metrics lack them",
+            add(
+                fmt::format("{} thread{} came too fast to be counted, or met dwell in an I/O "
+                            "statement: metrics "
+                            "lack them",
                             metrics.unwatched_threads, plural(metrics.unwatched_threads)));
         }
         if (metrics.no_room_threads != 0) {
@@ -333,6 +336,8 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
                     "without a call path: no space for new paths");
     notes.add_count(&ProfileRank::files_unnamed, "opened file",
                     "are nameless: no space for new names");
+    notes.add_count(&ProfileRank::io_unobserved, "I/O call",
+                    "are not shown: their threads were ending, or could not be observed");
     notes.add_count(&ProfileRank::dropped, "call", "are not counted: no space for new statements");
     notes.add_count(&ProfileRank::guessed, "request", "were completed whose start was not seen");
     notes.add_failed_calls();

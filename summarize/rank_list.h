@@ -42,6 +42,7 @@ struct MergedRank {
     uint64_t samples_lost;
     uint64_t folded_paths;
     uint64_t files_unnamed;
+    uint64_t io_unobserved;
     uint64_t dropped;
     uint64_t guessed;
     uint64_t clock_errors;

@@ -71,6 +71,7 @@ void read_item(ObjectReader* reader, ProfileRank* rank) {
     reader->take("samples_lost", &rank->samples_lost);
     reader->take("folded_paths", &rank->folded_paths);
     reader->take("files_unnamed", &rank->files_unnamed);
+    reader->take("io_unobserved", &rank->io_unobserved);
     reader->take("dropped", &rank->dropped);
     reader->take("guessed", &rank->guessed);
     reader->take("clock_errors", &rank->clock_errors);

@@ -316,6 +316,7 @@ bool RecordReader::add_rank() {
     rank.exit_code = header_.exit_code;
     rank.sample_hz = header_.sample_hz;
     rank.files_unnamed = header_.files_unnamed;
+    rank.io_unobserved = header_.io_unobserved;
     rank.callpath_depth = header_.callpath_depth;
     // Without MPI_Finalize the observation ends with the last finished call: what came after it, up
     // to the end of the process, belongs to no statement.

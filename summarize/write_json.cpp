@@ -118,6 +118,7 @@ Json rank_without_usage(const ProfileRank& rank) {
             {"samples_lost", rank.samples_lost},
             {"folded_paths", rank.folded_paths},
             {"files_unnamed", rank.files_unnamed},
+            {"io_unobserved", rank.io_unobserved},
             {"dropped", rank.dropped},
             {"guessed", rank.guessed},
             {"clock_errors", rank.clock_errors},

@@ -197,6 +197,26 @@ def without_mpi():
 
 
 @case
+def threads():
+    """A thread is observed from its first I/O statement on; not one that only talks to a pipe, nor a
+    child after vfork. What it does once its end has begun is counted and told."""
+    out = scratch("out")
+    run = execute([DWELL, "run", "--io", "on", "-o", out, program("io_threads"), scratch("file")])
+    check_equal(run.code, 0, "exit code" + run.describe())
+    profile = Profile(out, run)
+    profile.check_conservation()
+    want = expected_statements("programs/io_threads.c")
+    got = statements(profile, "io_threads.c")
+    for key in set(want) | set(got):
+        check_equal(got.get(key), want.get(key), f"{key[0]} in line {key[1]}")
+    check_equal(profile.ranks[0]["threads"], 2, "threads")
+    check_equal(profile.ranks[0]["io_unobserved"], 3, "calls at the thread's end")
+    with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as text:
+        words = " ".join(text.read().split())
+    check("3 I/O calls on 1 rank are not shown" in words, "no note of them\n" + words)
+
+
+@case
 def names():
     """Each file has its name, however many there were before, and whatever path it was opened by."""
     out = scratch("out")

@@ -215,6 +215,27 @@ def check_forks(compiler):
 
 
 @case
+def outside_of_regions():
+    """Without probes nothing in the tree speaks of them: serial time lies outside of regions."""
+    profile = same([built("serial.c", """
+#include <omp.h>
+#include <stdio.h>
+static volatile double sink;
+static void burn(double s) { for (double t = omp_get_wtime(); omp_get_wtime() - t < s;) sink += 1; }
+int main(void) {
+#pragma omp parallel num_threads(2)
+    burn(0.01);
+    burn(0.1);
+    puts("done");
+    return 0;
+}
+""", "gcc", *FLAGS)])
+    with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as file:
+        text = file.read()
+    check("outside of regions\n" in text and "timed probes" not in text, text)
+
+
+@case
 def forks_with_libgomp():
     """Forks around and inside of regions that libgomp serves."""
     check_forks("gcc")

@@ -33,6 +33,7 @@ std::string text_of(const MergedRank& r) {
                                  r.samples_lost,
                                  r.folded_paths,
                                  r.files_unnamed,
+                                 r.io_unobserved,
                                  r.dropped,
                                  r.guessed,
                                  r.clock_errors,
@@ -123,7 +124,7 @@ MergedRank any_rank(std::mt19937_64* random, const Names& names) {
           &r.dropped,          &r.guessed,         &r.clock_errors,   &r.threads_served,
           &r.probes,           &r.probes_missed,   &r.probes_dropped, &r.order_kept,
           &r.order_far,        &r.order_posted,    &r.order_unknown,  &r.clock_bound_ns,
-          &r.threads_cut}) {
+          &r.threads_cut,      &r.io_unobserved}) {
         *field = any_number(random);
     }
     for (uint64_t* field :
@@ -274,16 +275,16 @@ TEST(RankList, HostileEntriesAreRefused) {
     const std::string endless(10, '\xff');
     const std::string most = std::string(9, '\xff');
     for (const std::string& entry :
-         {endless, most + "\x02", std::string("\x80\x80\x80\x80\x80\x80\x80\x10", 8),
+         {endless, most + "\x02", std::string("\x80\x80\x80\x80\x80\x80\x80\x20", 8),
           "\x01" + endless, "\x01" + most + "\x02",
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x02", 8) + most + "\x01",
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x02\x02"
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x04", 8) + most + "\x01",
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x04\x02"
                       "ab",
                       11),
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x02\x02"
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x04\x02"
                       "abc",
                       12),
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x02", 8), std::string("\x80", 1)}) {
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x04", 8), std::string("\x80", 1)}) {
         RankList list;
         EXPECT_FALSE(adopt(&list, 1, entry, entry));
         ASSERT_TRUE(adopt(&list, 1, entry, std::string(1, '\0')));
@@ -300,7 +301,7 @@ TEST(RankList, HostileEntriesAreRefused) {
     EXPECT_TRUE(adopt(&list, 1, "\x10" + most + "\x01", "\x10" + most + "\x01"));
     EXPECT_TRUE(list.is_readable());
     const std::string named(
-        "\x80\x80\x80\x80\x80\x80\x80\x02\x02"
+        "\x80\x80\x80\x80\x80\x80\x80\x04\x02"
         "ab\0",
         12);
     EXPECT_TRUE(adopt(&list, 1, named, named));

@@ -31,7 +31,7 @@ void expect_same(const Profile& a, const Profile& b) {
                      r.record_bytes, r.samples),
             std::tie(r.samples_in_calls, r.samples_lost, r.folded_paths, r.files_unnamed, r.dropped,
                      r.guessed, r.clock_errors, r.threads_served, r.probes, r.probes_missed,
-                     r.probes_dropped, r.threads_cut),
+                     r.probes_dropped, r.threads_cut, r.io_unobserved),
             std::tie(r.clock_offset_ns, r.clock_drift_ns, r.clock_bound_ns, r.order_kept,
                      r.order_far, r.order_posted, r.order_unknown),
             std::tie(r.usage_ns, r.usage.user_ns, r.usage.system_ns, r.usage.peak_memory_bytes,
