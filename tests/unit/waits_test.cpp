@@ -103,7 +103,7 @@ class DelayedKeptSends : public DelayedSends {
     uint64_t waited_for(uint64_t lost, uint64_t away, const Instant& sent = {9'900, 900}) {
         ArrivalLine line{};
         const Moment came{{8'000, 8'000 - lost}, 44, kNoPeer, 0, 0};
-        write_arrival(&line, {answer_of_moment(came), away}, false);
+        write_arrival(&line, came, away, nullptr, false);
         Call call;
         EXPECT_TRUE(begin(&call, MpiCall::kWait, 16));
         t_thread->slow_ticks = 0;
