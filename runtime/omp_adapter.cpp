@@ -196,6 +196,7 @@ void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     if (!thread->omp.is_idle) thread->booked_ticks = booked;
     if (step->slow) put_back_metrics(thread, now_virtual(*step));
     end_idle(thread, now_virtual(*step));
+    thread->born = 0;  // it is the runtime's, not the program's
     const CellIndex node = step->records ? copied_region(step, team) : 0;
     const uint64_t row = omp_row(team->construct, team->address);
     const ProbeEntry* const entry = push_omp(step, node, row, now_virtual(*step));
@@ -241,6 +242,8 @@ DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* fra
     const uint64_t row = omp_row(construct, address);
     const CellIndex node = step.records ? forked_node(&step, row, construct, frame, of_code) : 0;
     const bool may_recurse = thread->omp.depth != 0 && node != 0;
+    if (thread->omp.depth == 0 && thread->born != 0) [[unlikely]]
+        begin_life(thread);
     const ProbeEntry* const entry =
         may_recurse ? push_elsewhere(&step, node, row) : push_omp(&step, node, row);
     if (entry == nullptr) thread->omp.unopened += 1;

@@ -367,6 +367,12 @@ struct ThreadRecord {
     // the middle of a probe; 0: it ended, or nobody could say.
     uint64_t end_virtual;
     uint64_t late_ticks;  // then: its intrusion and own cost that are not in those above yet
+    // Of threads that the program made and that called MPI or forked regions of OpenMP, but the
+    // first one: how long those lived that have ended, in virtual ticks, and the virtual time at
+    // which the life of the one that runs began, 0: there is none. What no node of theirs has is
+    // their computation (record_reader.cpp).
+    uint64_t lived_ticks;
+    uint64_t life_start;
     OpenEntry open[kOpenStackDepth];
 };
 constexpr uint32_t kThreadCells = (sizeof(ThreadRecord) + kCellBytes - 1) / kCellBytes;

@@ -85,6 +85,9 @@ void reset_thread(Thread* thread) {
     ThreadRecord* record = thread->record;
     const uint64_t now = now_ticks();
     record->start_ticks = record->last_ticks = now;
+    record->lived_ticks = 0;
+    if (thread->born != 0) thread->born = now;
+    if (record->life_start != 0) record->life_start = now;
     record->intrusion_ticks = record->own_ticks = record->paused_ticks = 0;
     record->rest_cause_ticks = record->rest_cause_count = record->injected_ticks = 0;
     for (CellIndex at = record->first_cause; at != 0;) {
@@ -300,6 +303,8 @@ void leave(Call* call) {
     const CellIndex interval = interval_to(thread, call->index);
     const uint64_t lost = lost_before(call);
     const bool untimed = call->poll != nullptr;
+    if (thread->born != 0) [[unlikely]]
+        begin_life(thread);
     // What has nodes of its own makes partners wait as well.
     const uint64_t apart = call->start_ticks - thread->last_ticks;
     const uint64_t rest = apart - thread->booked_ticks;

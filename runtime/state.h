@@ -284,6 +284,9 @@ struct alignas(64) Thread {
     // time between two regions of OpenMP. Less what the thread got back of older intrusion, by
     // which it may be less than nothing.
     uint64_t booked_ticks;
+    // When the life of a thread that is not known to be the program's own began, in virtual ticks;
+    // 0: it is, or is the first one (begin_life).
+    uint64_t born;
     Blame blame;
     // Of the calls before in which MPI makes no progress, one after the other: the number of the
     // last one, and the real ticks since when the thread has been in no other (late_receivers.h).
@@ -488,6 +491,8 @@ Thread* attach_thread();  // the calling thread's state, made when needed; null:
 // allocated, and no lock taken that the code it interrupted may hold. Not once the thread's end has
 // begun.
 Thread* attach_for_io();
+// The thread of `born` is one that the program made: its whole life is observed.
+void begin_life(Thread* thread);
 // The observation ended `now`. With `books` what other threads have open ends with it: they may run
 // on, and are only looked at.
 void detach_threads(uint64_t now, bool books);

@@ -19,6 +19,7 @@
 #include "runtime/records.h"
 #include "runtime/sampling.h"
 #include "runtime/thread_names.h"
+#include "runtime/virtual_clock.h"
 
 namespace dwell {
 
@@ -85,6 +86,30 @@ void note_name_of(ThreadRecord* record) {
     note_name(record, name);
 }
 
+// Since when the calling thread, which dwell meets now, has been there, in ticks: as if it had
+// computed without a break. Not longer than is observed; with a pause that is not told.
+uint64_t birth_of_own(uint64_t now) {
+    if (g_live->paused != 0 || g_live->paused_ticks != 0) return now;
+    timespec used{};
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) return now;
+    const FileHeader* const header = g_process.header;
+    const double seconds =
+        static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+    const auto ticks =
+        static_cast<uint64_t>(seconds * static_cast<double>(header->ticks_per_second));
+    const uint64_t first = later(header->start_ticks, header->reset_ticks);
+    return later(beyond(now, ticks), earlier(first, now));
+}
+
+// A life that goes on while nothing is recorded ended when that began.
+void end_life(Thread* thread, uint64_t now) {
+    ThreadRecord* const record = thread->record;
+    if (record->life_start == 0) return;
+    const uint64_t end = g_live->paused != 0 ? earlier(now, g_live->pause_start) : now;
+    record->lived_ticks += beyond(virtual_ticks(thread, end), record->life_start);
+    record->life_start = 0;
+}
+
 // Runs as a pthread key's destructor: the state goes to the next new thread.
 void thread_ended(void* state) {
     auto* thread = static_cast<Thread*>(state);
@@ -98,6 +123,7 @@ void thread_ended(void* state) {
     thread->untimed_left = 0;
     end_omp_of(thread, now);
     end_probes(thread, now, true);
+    end_life(thread, now);
     end_metrics(thread);
     thread->record->state = ThreadState::kEnded;
     note_own_name(thread->record);
@@ -191,6 +217,11 @@ Thread* attach(bool may_allocate) {
     if (record->number == 0) g_process.usual_thread = thread;
     if (g_have_key) pthread_setspecific(g_thread_key, thread);
     thread->attached_ticks = now;
+    record->life_start = thread->born = 0;
+    // Without MPI the process's time, from its start on, is that of record 0, whoever came first.
+    const bool has_process =
+        record->number == 0 || (!g_process.with_mpi && record->tid == getpid());
+    if (!has_process) thread->born = virtual_ticks(thread, birth_of_own(now));
     if (!g_process.with_mpi) {
         stop_sampling(thread);
     } else if (record->number == 0) {
@@ -210,6 +241,11 @@ Thread* attach(bool may_allocate) {
 }
 
 }  // namespace
+
+void begin_life(Thread* thread) {
+    thread->record->life_start = thread->born;
+    thread->born = 0;
+}
 
 Thread* attach_thread() { return attach(true); }
 
@@ -266,6 +302,7 @@ void detach_threads(uint64_t now, bool books) {
         stop_sampling(thread);
         if (thread == t_thread) {
             note_own_name(thread->record);
+            if (books) end_life(thread, now);
         } else if (thread->record->state != ThreadState::kEnded) {
             note_name_of(thread->record);
             if (books) note_end(thread, now);

@@ -79,6 +79,17 @@ bool RecordReader::read_module(CellIndex cell, const ModuleRecord& record) {
     return true;
 }
 
+namespace {
+
+// The latest virtual time that is known of the thread, beside what it has open.
+uint64_t last_virtual(const ThreadRecord& thread) {
+    const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
+    const uint64_t left = thread.last_ticks > gone ? thread.last_ticks - gone : 0;
+    return thread.end_virtual != kNotReadable ? std::max(left, thread.end_virtual) : left;
+}
+
+}  // namespace
+
 bool RecordReader::read_threads() {
     ThreadRecord thread;
     for (CellIndex cell = header_.first_thread; take(cell, &thread); cell = thread.next) {
@@ -89,8 +100,12 @@ bool RecordReader::read_threads() {
         steps_.clear();
         if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
         if (!add_open_probes(thread)) return false;
-        if (!threads_.push(ThreadSpan{thread.number, intervals_.size(), thread.first_metric}))
-            return false;
+        const bool lives = thread.life_start != 0 && thread.life_start < last_virtual(thread);
+        const uint64_t lived_ticks =
+            thread.lived_ticks + (lives ? last_virtual(thread) - thread.life_start : 0);
+        const ThreadSpan span{thread.number, intervals_.size(), thread.first_metric,
+                              ns(lived_ticks), time_of_rows(false)};
+        if (!threads_.push(span)) return false;
     }
     return true;
 }
@@ -237,8 +252,7 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
     if (entries == 0 || !in_file(thread.probe_stack, static_cast<uint32_t>(cells))) return true;
     const char* const stack = file_ + static_cast<size_t>(thread.probe_stack) * kCellBytes;
     const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
-    uint64_t now = thread.last_ticks > gone ? thread.last_ticks - gone : 0;
-    if (thread.end_virtual != kNotReadable) now = std::max(now, thread.end_virtual);
+    uint64_t now = last_virtual(thread);
     for (uint64_t i = entries; i > 0; i--) {
         ProbeEntry entry;
         memcpy(&entry, stack + i * sizeof(ProbeEntry), sizeof(entry));
@@ -299,8 +313,43 @@ bool RecordReader::read_intervals() {
             if (!steps_.push(Step{node.first_child, merged})) return false;
             if (!walk(thread.number, true)) return false;
         }
+        if (!add_rest_of_life(thread)) return false;
     }
     return true;
+}
+
+// Of the rows that were begun last: communication and I/O, or intervals.
+uint64_t RecordReader::time_of_rows(bool of_intervals) const {
+    uint64_t time_ns = 0;
+    for (size_t i = first_row_; i < out_->rows.size(); i++) {
+        const auto kind = static_cast<SiteKind>(out_->nodes[out_->rows[i].node].kind);
+        const bool statement = kind == SiteKind::kCommunication || kind == SiteKind::kIo;
+        if (of_intervals ? kind == SiteKind::kInterval : statement)
+            time_ns += out_->rows[i].totals.time_ns;
+    }
+    return time_ns;
+}
+
+// What a thread that the program made did outside of statements and of intervals between them: the
+// program's computation, as that of a process without MPI is.
+bool RecordReader::add_rest_of_life(const ThreadSpan& thread) {
+    const uint64_t known_ns = thread.statements_ns + time_of_rows(true);
+    if (thread.lived_ns <= known_ns) return true;
+    MergedNode place{};
+    place.kind = static_cast<uint8_t>(SiteKind::kInterval);
+    place.module = kNoModule;
+    place.offset = kNoNode;
+    const uint32_t merged = node_table_.find_or_add(place);
+    if (merged == kNoNode) return false;
+    Totals totals = empty_totals();
+    totals.count = 1;
+    totals.time_ns = totals.min_ns = totals.max_ns = thread.lived_ns - known_ns;
+    MergedNode* added = &out_->nodes[merged];
+    add_totals(&added->totals, totals);
+    added->ranks = 1;
+    added->rank_min = added->rank_max = rank_;
+    added->rank_min_ns = added->rank_max_ns = added->totals.time_ns;
+    return add_row(merged, thread.number, totals);
 }
 
 bool RecordReader::add_rank() {

@@ -52,6 +52,8 @@ class RecordReader {
         uint32_t number;
         size_t intervals_end;
         CellIndex first_metric;
+        uint64_t lived_ns;  // of its threads that the program made, all together
+        uint64_t statements_ns;
     };
 
     bool read_header();
@@ -66,6 +68,8 @@ class RecordReader {
     bool read_name(CellIndex cell, uint64_t* text);
     bool add_open_probes(const ThreadRecord& thread);
     bool read_intervals();
+    uint64_t time_of_rows(bool of_intervals) const;
+    bool add_rest_of_life(const ThreadSpan& thread);
     void set_site(const Node& node, MergedNode* place) const;
     bool totals_of(const Node& node, uint32_t merged, Totals* totals);
     void omp_totals_of(const Node& node, Totals* totals) const;

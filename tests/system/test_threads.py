@@ -3,7 +3,8 @@ threads and their names, forks around regions of OpenMP, OpenMP that comes after
 
 import os
 
-from harness import DWELL, SOURCES, case, check, check_equal, execute, main, profiled
+from harness import (DWELL, SOURCES, case, check, check_equal, execute, main, profiled, repeated,
+                     scratch)
 from test_openmp import nodes_at
 from test_openmp_gcc import built, same, totals
 
@@ -233,6 +234,119 @@ int main(void) {
     with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as file:
         text = file.read()
     check("outside of regions\n" in text and "timed probes" not in text, text)
+
+
+LIVES = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#ifdef WITH_MPI
+#include <mpi.h>
+#endif
+enum { kThreads = 2 };
+static volatile double sink;
+static double clock_of(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+static double burn(double s) {
+    const double from = clock_of(CLOCK_MONOTONIC);
+    while (clock_of(CLOCK_MONOTONIC) - from < s) sink += 1;
+    return clock_of(CLOCK_MONOTONIC) - from;
+}
+static void region(void) {
+#pragma omp parallel num_threads(2)
+    burn(0.005);
+}
+static double outside[kThreads + 1];
+static void* forks(void* slot) {
+    const int number = (int)(long)slot;
+    burn(0.04);
+    double all = clock_of(CLOCK_THREAD_CPUTIME_ID);  // until it is seen, what it computes
+    for (int i = 0; i < 3; i++) {
+        region();
+        all += burn(0.05);
+    }
+    outside[number] = all;
+    return NULL;
+}
+#ifdef WITH_MPI
+static void* talks(void* slot) {
+    double all = burn(0.04);
+    all = clock_of(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < 3; i++) {
+        int x = i;
+        MPI_Sendrecv_replace(&x, 1, MPI_INT, 0, 0, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        all += burn(0.05);
+    }
+    outside[kThreads] = all;
+    return slot;
+}
+#endif
+int main(int argc, char** argv) {
+    pthread_t threads[kThreads + 1];
+    int made = 0;
+#ifdef WITH_MPI
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+#endif
+    region();
+    for (; made < kThreads; made++) pthread_create(&threads[made], NULL, forks, (void*)(long)made);
+#ifdef WITH_MPI
+    pthread_create(&threads[made++], NULL, talks, NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+#endif
+    for (int i = 0; i < made; i++) pthread_join(threads[i], NULL);
+#ifdef WITH_MPI
+    MPI_Finalize();
+#endif
+    FILE* file = fopen(argv[argc - 1], "w");
+    for (int i = 0; i < made; i++) fprintf(file, "%.9f\\n", outside[i]);
+    return fclose(file);
+}
+"""
+
+
+def check_lives(compiler, *flags, ranks=0):
+    """What a thread of the program's own does before its first region or MPI call, between them and
+    after the last one is its computation; what the runtime's threads do is not."""
+    name = f"{compiler}{ranks}"
+    target = built(f"lives_{name}.c", LIVES, compiler, *FLAGS, "-pthread", *flags)
+    told = scratch("told_" + name)
+    profile = (profiled([target, told], ranks, name=name) if ranks else
+               same([target, told], name=name))
+    with open(told, encoding="utf-8") as file:
+        outside = [1e9 * float(line) for line in file]
+    own = {}
+    for row in profile.rows:
+        if profile.nodes[row["node"]]["kind"] not in ("omp", "comm"):
+            own[row["thread"]] = own.get(row["thread"], 0) + row.get("computation_ns", 0)
+    del own[0]
+    shown = sorted(ns for ns in own.values() if ns > 15e6)
+    check_equal(len(shown), len(outside), f"threads of the program: {own}, {outside}")
+    for ns, truth in zip(shown, sorted(outside)):
+        check(abs(ns - truth) < 4e6 + 0.02 * truth, f"outside of regions {ns / 1e6} ms, {truth / 1e6} by itself")
+
+
+@case
+def lives_with_libgomp():
+    """Threads of the program's own that fork regions of libgomp's."""
+    repeated(lambda: check_lives("gcc"))
+
+
+@case
+def lives_with_libomp():
+    """Threads of the program's own that fork regions of libomp's."""
+    repeated(lambda: check_lives("clang"))
+
+
+@case
+def lives_with_mpi():
+    """The same beside MPI, and a thread that calls MPI alone."""
+    repeated(lambda: check_lives("mpicc", "-DWITH_MPI", ranks=1))
 
 
 @case
