@@ -75,5 +75,41 @@ TEST(RecordEnd, WhoWasInTheMiddleOfAProbeIsCounted) {
     EXPECT_EQ(rank.threads_cut, 1u);
 }
 
+// Two threads of the program's used the second record, for 700 ticks one after the other, and a
+// third one lives since its virtual tick 500. They were in calls for 200 and on the way to these
+// for 150.
+uint64_t rest_of_lives(uint64_t end_virtual, uint64_t lived) {
+    RecordFile file{0, 1};
+    file.add_module(1, "/bin/app", "id");
+    file.add_thread(0, {});
+    const CellIndex root = file.add_thread(1, {});
+    const CellIndex send = file.add_communication(root, 1, 0x20, "MPI_Send", {4, 200, 10, 40});
+    file.add_interval(send, 0, root, {4, 150, 10, 60});
+    file.last_thread().lived_ticks = lived;
+    file.last_thread().life_start = 500;
+    file.last_thread().end_virtual = end_virtual;
+    Merged merged;
+    EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    EXPECT_TRUE(is_well_formed(merged));
+    const auto nodes = nodes_by_path(merged);
+    const auto found = nodes.find("program/10 <-> ^program");
+    if (found == nodes.end()) return 0;
+    for (const MergedRow& row : merged.rows) {
+        if (row.node != found->second) continue;
+        EXPECT_EQ(row.thread, 1u);
+        EXPECT_EQ(row.totals.time_ns, merged.nodes[row.node].totals.time_ns);
+        return row.totals.time_ns;
+    }
+    return 0;
+}
+
+TEST(RecordEnd, LivesAreComputationWhereNothingElseIsKnown) {
+    EXPECT_EQ(rest_of_lives(600, 700), 700u + 100 - 200 - 150);
+    EXPECT_EQ(rest_of_lives(0, 700),
+              700u - 200 - 150);  // how long the third one lived is not known
+    EXPECT_EQ(rest_of_lives(0, 350), 0u);
+    EXPECT_EQ(rest_of_lives(0, 300), 0u);
+}
+
 }  // namespace
 }  // namespace dwell

@@ -287,6 +287,50 @@ TEST_F(Records, AttachingIsTheFirstSlowWorkOfAThread) {
     g_process.free_threads = nullptr;
 }
 
+// Its life ends with the thread, or where recording was paused before; one that calls nothing has
+// none.
+TEST_F(Records, LivesOfThreadsThatCallAreCounted) {
+    uint64_t lived = 0;
+    for (const char how : {'c', 'n', 'p'}) {
+        uint64_t from = 0;
+        uint64_t to = 0;
+        std::thread([&] {
+            attach_thread();
+            const ThreadRecord* const record = t_thread->record;
+            EXPECT_EQ(record->life_start, 0u);
+            if (how == 'n') return;
+            Call call;
+            ASSERT_TRUE(begin(&call, MpiCall::kSend, 64));
+            start(&call);
+            stop(&call);
+            leave(&call);
+            from = record->life_start;
+            EXPECT_NE(from, 0u);
+            if (how == 'p') {
+                live_.pause_start = now_ticks();
+                live_.paused = 1;
+                to = live_.pause_start - record->intrusion_ticks - t_thread->slow_ticks;
+            } else {
+                to = now_ticks() - record->intrusion_ticks - t_thread->slow_ticks;
+            }
+            const uint64_t until = now_ticks() + 1'000'000;
+            while (now_ticks() < until) continue;
+        }).join();
+        live_.paused = 0;
+        ASSERT_NE(g_process.free_threads, nullptr);
+        const ThreadRecord* const record = g_process.free_threads->record;
+        EXPECT_EQ(record->life_start, 0u);
+        if (how == 'c') {
+            EXPECT_GE(record->lived_ticks - lived, to - from + 1'000'000);
+        } else {
+            EXPECT_EQ(record->lived_ticks - lived, to - from);
+        }
+        lived = record->lived_ticks;
+    }
+    EXPECT_EQ(t_thread->record->lived_ticks, 0u);  // the first one has the process's time
+    g_process.free_threads = nullptr;
+}
+
 TEST_F(Records, ThreadsHaveTheNameThatTheyEndWith) {
     std::thread([] {
         attach_thread();
