@@ -101,10 +101,11 @@ uint64_t birth_of_own(uint64_t now) {
     return later(beyond(now, ticks), earlier(first, now));
 }
 
-// A life that goes on while nothing is recorded ended when that began.
+// Of the calling thread. A life that goes on while nothing is recorded ended when that began.
 void end_life(Thread* thread, uint64_t now) {
     ThreadRecord* const record = thread->record;
     if (record->life_start == 0) return;
+    if (thread->epoch != g_live->epoch) take_notice(thread);  // of pauses that are over
     const uint64_t end = g_live->paused != 0 ? earlier(now, g_live->pause_start) : now;
     record->lived_ticks += beyond(virtual_ticks(thread, end), record->life_start);
     record->life_start = 0;
@@ -169,10 +170,6 @@ void link_thread(Thread* thread) {
     thread->next = g_process.threads.load();
     g_process.threads.store(thread);
 }
-
-}  // namespace
-
-namespace {
 
 Thread* attach(bool may_allocate) {
     if (t_busy != 0) return nullptr;  // a signal handler came in between

@@ -287,11 +287,11 @@ TEST_F(Records, AttachingIsTheFirstSlowWorkOfAThread) {
     g_process.free_threads = nullptr;
 }
 
-// Its life ends with the thread, or where recording was paused before; one that calls nothing has
-// none.
+// Its life ends with the thread, or where recording was paused before, and no pause is part of it.
+// One that calls nothing has none.
 TEST_F(Records, LivesOfThreadsThatCallAreCounted) {
     uint64_t lived = 0;
-    for (const char how : {'c', 'n', 'p'}) {
+    for (const char how : {'c', 'n', 'p', 'o'}) {
         uint64_t from = 0;
         uint64_t to = 0;
         std::thread([&] {
@@ -306,6 +306,10 @@ TEST_F(Records, LivesOfThreadsThatCallAreCounted) {
             leave(&call);
             from = record->life_start;
             EXPECT_NE(from, 0u);
+            if (how == 'o') {  // a pause came and went, of which the thread has seen nothing
+                live_.paused_ticks += 800'000;
+                live_.epoch += 1;
+            }
             if (how == 'p') {
                 live_.pause_start = now_ticks();
                 live_.paused = 1;
@@ -320,8 +324,10 @@ TEST_F(Records, LivesOfThreadsThatCallAreCounted) {
         ASSERT_NE(g_process.free_threads, nullptr);
         const ThreadRecord* const record = g_process.free_threads->record;
         EXPECT_EQ(record->life_start, 0u);
-        if (how == 'c') {
-            EXPECT_GE(record->lived_ticks - lived, to - from + 1'000'000);
+        if (how == 'c' || how == 'o') {
+            const uint64_t paused = how == 'o' ? 800'000 : 0;
+            EXPECT_GE(record->lived_ticks - lived, to - from + 1'000'000 - paused);
+            EXPECT_LE(record->lived_ticks - lived, now_ticks() - from - paused);
         } else {
             EXPECT_EQ(record->lived_ticks - lived, to - from);
         }
