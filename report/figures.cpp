@@ -339,6 +339,7 @@ std::vector<IntervalLine> interval_lines(const Profile& profile) {
     std::map<Key, uint64_t> largest_ns;
     std::map<Key, LineSamples> samples;
     for (const ProfileInterval& interval : profile.intervals) {
+        if (interval.to == 0) continue;  // threads' lives outside of MPI, from no line to no other
         const LineKey from =
             interval.from == kNoNode ? LineKey{} : line_key(profile, interval.from);
         const Key key = {from, line_key(profile, interval.to),

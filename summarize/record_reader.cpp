@@ -196,14 +196,18 @@ bool RecordReader::read_node(Step step, const Node& node, uint32_t thread, uint3
 
     Totals totals = empty_totals();
     if (!totals_of(node, *merged, &totals)) return false;
-    MergedNode* added = &out_->nodes[*merged];
-    add_totals(&added->totals, totals);
-    added->ranks = 1;
-    added->rank_min = added->rank_max = rank_;
-    added->rank_min_ns = added->rank_max_ns = added->totals.time_ns;
+    add_to_node(*merged, totals);
     const bool phase = is_named(place) && (place.flags & kNodePhase) != 0;
     if (phase && !add_phase(node.part, *merged)) return false;
     return node.site.kind == SiteKind::kSample || add_row(*merged, thread, totals);
+}
+
+void RecordReader::add_to_node(uint32_t merged, const Totals& totals) {
+    MergedNode* node = &out_->nodes[merged];
+    add_totals(&node->totals, totals);
+    node->ranks = 1;
+    node->rank_min = node->rank_max = rank_;
+    node->rank_min_ns = node->rank_max_ns = node->totals.time_ns;
 }
 
 void RecordReader::set_site(const Node& node, MergedNode* place) const {
@@ -344,11 +348,7 @@ bool RecordReader::add_rest_of_life(const ThreadSpan& thread) {
     Totals totals = empty_totals();
     totals.count = 1;
     totals.time_ns = totals.min_ns = totals.max_ns = thread.lived_ns - known_ns;
-    MergedNode* added = &out_->nodes[merged];
-    add_totals(&added->totals, totals);
-    added->ranks = 1;
-    added->rank_min = added->rank_max = rank_;
-    added->rank_min_ns = added->rank_max_ns = added->totals.time_ns;
+    add_to_node(merged, totals);
     return add_row(merged, thread.number, totals);
 }
 

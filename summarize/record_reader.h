@@ -65,6 +65,7 @@ class RecordReader {
     bool read_tree(CellIndex root);
     bool walk(uint32_t thread, bool intervals_too);
     bool read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged);
+    void add_to_node(uint32_t merged, const Totals& totals);
     bool read_name(CellIndex cell, uint64_t* text);
     bool add_open_probes(const ThreadRecord& thread);
     bool read_intervals();

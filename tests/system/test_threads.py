@@ -327,6 +327,10 @@ def check_lives(compiler, *flags, ranks=0):
     del own[0]
     shown = sorted(ns for ns in own.values() if ns > 15e6)
     check_equal(len(shown), len(outside), f"threads of the program: {own}, {outside}")
+    ways = [i for i in profile.intervals if i["from"] is None and i["to"] == 0]
+    check_equal([i["count"] for i in ways], [len(outside)], "ways from no MPI call to none")
+    with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as file:
+        check("start → lives" not in file.read(), "that is no way from one MPI line to the next")
     for ns, truth in zip(shown, sorted(outside)):
         check(abs(ns - truth) < 4e6 + 0.02 * truth, f"outside of regions {ns / 1e6} ms, {truth / 1e6} by itself")
 
