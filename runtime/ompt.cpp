@@ -8,7 +8,6 @@
 #include <link.h>
 #include <omp-tools.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "runtime/gomp.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/ompt.h"
+#include "runtime/ompt_mutexes.h"
 #include "runtime/ompt_places.h"
 #include "runtime/ompt_setting.h"
 
@@ -387,70 +387,6 @@ void masked(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
     }
 }
 
-// Tries for a lock take no time: they are no construct where they are told as such.
-OmpConstruct construct_of_mutex(ompt_mutex_t kind) {
-    switch (kind) {
-        case ompt_mutex_lock:
-            return OmpConstruct::kLock;
-        case ompt_mutex_nest_lock:
-            return OmpConstruct::kNestLock;
-        case ompt_mutex_critical:
-            return OmpConstruct::kCritical;
-        case ompt_mutex_atomic:
-            return OmpConstruct::kAtomic;
-        case ompt_mutex_ordered:
-            return OmpConstruct::kOrdered;
-        default:
-            return OmpConstruct::kNone;
-    }
-}
-bool is_lock(OmpConstruct construct) {
-    return construct == OmpConstruct::kLock || construct == OmpConstruct::kNestLock;
-}
-
-void mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const void* codeptr) {
-    const OmpConstruct construct = construct_of_mutex(kind);
-    if (is_lock(construct)) {
-        dwell::omp_lock_wanted(construct, address(codeptr));
-    } else if (construct != OmpConstruct::kNone) {
-        dwell::omp_begin(construct, address(codeptr));
-    }
-}
-
-// libomp (14 to 19, kmp_csupport.cpp, __kmpc_end_critical) tells that a critical section was left
-// with what it keeps for its first thread, number 0, and crashes where that thread has ended. This
-// is the one that started it. So it is asked for these ends only where that is the process's first
-// thread, which does not end before the process, and no longer when that one leaves by
-// pthread_exit().
-std::atomic<bool> g_releases_are_told{false};
-bool is_first_thread() { return gettid() == getpid(); }
-
-bool is_held() {
-    if (g_releases_are_told.load(std::memory_order_relaxed)) return true;
-    uint32_t* const flags = &dwell::g_process.header->flags;
-    if ((__atomic_load_n(flags, __ATOMIC_RELAXED) & dwell::kFileNoHolds) == 0) {
-        __atomic_fetch_or(flags, uint32_t{dwell::kFileNoHolds}, __ATOMIC_RELAXED);
-    }
-    return false;
-}
-
-void mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
-    const OmpConstruct construct = construct_of_mutex(kind);
-    if (is_lock(construct)) {
-        dwell::omp_lock_got(construct);
-    } else if (construct != OmpConstruct::kNone) {
-        dwell::omp_got(construct, is_held());
-    }
-}
-void mutex_released(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
-    const OmpConstruct construct = construct_of_mutex(kind);
-    if (construct != OmpConstruct::kNone && !is_lock(construct)) dwell::omp_end(construct);
-}
-// A lock that the thread holds already is got again.
-void nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t, const void*) {
-    if (endpoint == ompt_scope_begin) dwell::omp_lock_got(OmpConstruct::kNestLock);
-}
-
 // The mark of the task that the thread executes, where that may do nothing but create a part of a
 // taskloop's tasks: so libomp deals out the work of creating many.
 uint64_t* splitter(uint64_t at) {
@@ -524,9 +460,7 @@ void target_data(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*, omp
 }
 
 void thread_end(ompt_data_t*) {
-    if (is_first_thread() && g_releases_are_told.exchange(false)) {
-        g_set(ompt_callback_mutex_released, nullptr);
-    }
+    dwell::end_mutexes_of_thread(g_set);
     dwell::omp_thread_end();
 }
 
@@ -549,13 +483,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
     on(ompt_callback_sync_region, sync_region);
     on(ompt_callback_reduction, reduction);
     on(ompt_callback_masked, masked);
-    on(ompt_callback_mutex_acquire, mutex_acquire);
-    on(ompt_callback_mutex_acquired, mutex_acquired);
-    if (is_first_thread()) {
-        g_releases_are_told.store(true);
-        on(ompt_callback_mutex_released, mutex_released);
-    }
-    on(ompt_callback_nest_lock, nest_lock);
+    dwell::tell_of_mutexes(g_set);
     on(ompt_callback_task_create, task_create);
     on(ompt_callback_task_schedule, task_schedule);
     on(ompt_callback_thread_end, thread_end);

@@ -1,0 +1,99 @@
+// See ompt_mutexes.h.
+#include "runtime/ompt_mutexes.h"
+
+#include <unistd.h>
+
+#include <atomic>
+
+#include "runtime/omp_adapter.h"
+#include "runtime/ompt_places.h"
+
+namespace dwell {
+namespace {
+
+// Tries for a lock take no time: they are no construct where they are told as such.
+OmpConstruct construct_of_mutex(ompt_mutex_t kind) {
+    switch (kind) {
+        case ompt_mutex_lock:
+            return OmpConstruct::kLock;
+        case ompt_mutex_nest_lock:
+            return OmpConstruct::kNestLock;
+        case ompt_mutex_critical:
+            return OmpConstruct::kCritical;
+        case ompt_mutex_atomic:
+            return OmpConstruct::kAtomic;
+        case ompt_mutex_ordered:
+            return OmpConstruct::kOrdered;
+        default:
+            return OmpConstruct::kNone;
+    }
+}
+bool is_lock(OmpConstruct construct) {
+    return construct == OmpConstruct::kLock || construct == OmpConstruct::kNestLock;
+}
+
+void mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const void* codeptr) {
+    const OmpConstruct construct = construct_of_mutex(kind);
+    if (is_lock(construct)) {
+        omp_lock_wanted(construct, address(codeptr));
+    } else if (construct != OmpConstruct::kNone) {
+        omp_begin(construct, address(codeptr));
+    }
+}
+
+// libomp (14 to 19, kmp_csupport.cpp, __kmpc_end_critical) tells that a critical section was left
+// with what it keeps for its first thread, number 0, and crashes where that thread has ended. This
+// is the one that started it. So it is asked for these ends only where that is the process's first
+// thread, which does not end before the process, and no longer when that one leaves by
+// pthread_exit().
+std::atomic<bool> g_releases_are_told{false};
+bool is_first_thread() { return gettid() == getpid(); }
+
+bool is_held() {
+    if (g_releases_are_told.load(std::memory_order_relaxed)) return true;
+    uint32_t* const flags = &g_process.header->flags;
+    if ((__atomic_load_n(flags, __ATOMIC_RELAXED) & kFileNoHolds) == 0) {
+        __atomic_fetch_or(flags, uint32_t{kFileNoHolds}, __ATOMIC_RELAXED);
+    }
+    return false;
+}
+
+void mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
+    const OmpConstruct construct = construct_of_mutex(kind);
+    if (is_lock(construct)) {
+        omp_lock_got(construct);
+    } else if (construct != OmpConstruct::kNone) {
+        omp_got(construct, is_held());
+    }
+}
+void mutex_released(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
+    const OmpConstruct construct = construct_of_mutex(kind);
+    if (construct != OmpConstruct::kNone && !is_lock(construct)) omp_end(construct);
+}
+// A lock that the thread holds already is got again.
+void nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t, const void*) {
+    if (endpoint == ompt_scope_begin) omp_lock_got(OmpConstruct::kNestLock);
+}
+
+}  // namespace
+
+void tell_of_mutexes(ompt_set_callback_t set) {
+    const auto on = [set](ompt_callbacks_t event, auto* callback) {
+        set(event, reinterpret_cast<ompt_callback_t>(callback));
+    };
+    on(ompt_callback_mutex_acquire, mutex_acquire);
+    on(ompt_callback_mutex_acquired, mutex_acquired);
+    if (is_first_thread()) {
+        g_releases_are_told.store(true);
+        on(ompt_callback_mutex_released, mutex_released);
+    }
+    on(ompt_callback_nest_lock, nest_lock);
+}
+
+void end_mutexes_of_thread(ompt_set_callback_t set) {
+    if (is_first_thread() && g_releases_are_told.exchange(false)) {
+        set(ompt_callback_mutex_released, nullptr);
+    }
+}
+
+}  // namespace dwell
