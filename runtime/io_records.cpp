@@ -63,6 +63,11 @@ class SlowWork {
     uint64_t start_ticks_;
 };
 
+// A call that is not recorded, and told.
+void count_unobserved() {
+    __atomic_fetch_add(&g_process.header->io_unobserved, 1, __ATOMIC_RELAXED);
+}
+
 CellIndex name_of_descriptor(Thread* thread, int file) {
     char link[32];
     static_assert(sizeof("/proc/self/fd/") + 10 < sizeof(link));
@@ -133,9 +138,7 @@ DWELL_COLD Thread* thread_for_io(const Frame* frame, int file) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     Thread* thread = attach_for_io();
     pthread_setcancelstate(state, nullptr);
-    if (thread == nullptr) {
-        __atomic_fetch_add(&g_process.header->io_unobserved, 1, __ATOMIC_RELAXED);
-    }
+    if (thread == nullptr) count_unobserved();
     return thread;
 }
 
@@ -166,7 +169,10 @@ DWELL_COLD CellIndex find_new_path(Thread* thread, const Frame* frame, MpiCall n
     const int saved_errno = errno;
     const bool elsewhere = sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
     errno = saved_errno;
-    if (elsewhere) return 0;
+    if (elsewhere) {
+        count_unobserved();
+        return 0;
+    }
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     const FoundPath found = find_path(thread, frame, number, anchor, kMpiForm);
     pthread_setcancelstate(state, nullptr);
@@ -203,6 +209,14 @@ FileUse* use_of_file(IoStatement* statement) {
     if (use == nullptr) use = add_file(statement);
     if (use != nullptr) part->last_file = index_of(use);
     return use;
+}
+
+// Whether the thread's statement is still this one. A handler on another stack may have had one in
+// between, as its path was known without the unwinder.
+bool is_open(const IoStatement* statement) {
+    const bool open = statement->thread->io == statement;
+    if (!open) count_unobserved();
+    return open;
 }
 
 void close_statement(IoStatement* statement) {
@@ -251,7 +265,7 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
 void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes, bool failed) {
     const uint64_t end = now_ticks();
     Thread* thread = statement->thread;
-    if (thread->io != statement) return;  // a handler on another stack came in between
+    if (!is_open(statement)) return;
     const uint64_t elapsed = end - statement->start_ticks;
     const bool is_short = elapsed < g_process.io_short_ticks;
     const IoCosts& costs = is_short ? g_process.io_of_short : g_process.io;
@@ -279,15 +293,14 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
 }
 
 void end_opening(IoStatement* statement, int file, const char* path) {
-    Thread* thread = statement->thread;
-    if (thread->io != statement) return;
+    if (!is_open(statement)) return;
     if (file < 0) {
         end_io(statement, 0, 0, true);
         return;
     }
     const uint64_t before = now_ticks();
     forget_descriptor(file);
-    statement->file = file_of(thread, file, path);
+    statement->file = file_of(statement->thread, file, path);
     // What it took to look is not the program's, and no part of the statement.
     statement->start_ticks += now_ticks() - before;
     if (statement->file == kFileOff) {

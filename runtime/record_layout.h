@@ -485,7 +485,7 @@ struct FileHeader {
     uint32_t metrics_lost;        // threads whose counters it closed: they count no more
     uint32_t metrics_no_room;     // threads not counted, as few descriptors would have been left
     uint64_t files_unnamed;       // times that a file was met for whose name there was no room
-    uint64_t io_unobserved;       // I/O calls of threads that could not be attached
+    uint64_t io_unobserved;       // I/O calls that could not be recorded (io_records.cpp)
     uint64_t unused[7];           // 0, up to the end of the cell
 };
 constexpr uint32_t kHeaderCells = 20;

@@ -175,7 +175,7 @@ struct ProfileRank {
     uint64_t samples_in_calls = 0;
     uint64_t samples_lost = 0;
     uint64_t folded_paths = 0;
-    uint64_t io_unobserved = 0;  // I/O calls of threads that could not be attached
+    uint64_t io_unobserved = 0;  // I/O calls that could not be recorded
     uint64_t files_unnamed = 0;  // times that a file was met for whose name there was no room
     uint64_t dropped = 0;
     uint64_t guessed = 0;

@@ -337,7 +337,8 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_count(&ProfileRank::files_unnamed, "opened file",
                     "are nameless: no space for new names");
     notes.add_count(&ProfileRank::io_unobserved, "I/O call",
-                    "are not shown: their threads were ending, or could not be observed");
+                    "are not shown: their threads were ending or could not be observed, or signal "
+                    "handlers with a stack of their own (sigaltstack) made or interrupted them");
     notes.add_count(&ProfileRank::dropped, "call", "are not counted: no space for new statements");
     notes.add_count(&ProfileRank::guessed, "request", "were completed whose start was not seen");
     notes.add_failed_calls();

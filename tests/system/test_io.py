@@ -164,6 +164,29 @@ def interrupted_at_the_start():
 
 
 @case
+def other_stack():
+    """A signal handler with a stack of its own: nothing that it does or interrupts is lost untold, with
+    whole call paths, which are not found there, and with single frames, which may be known."""
+    file = "programs/io_other_stack.c"
+    lines = [marked_line(source(file), marker) for marker in ("write", "first", "interrupted")]
+    for depth in ("all", "1"):
+        out = scratch(f"out-{depth}")
+        run = execute([DWELL, "run", "--io", "on", "--callpath", depth, "-o", out,
+                       program("io_other_stack")])
+        check_equal(run.code, 0, "exit code" + run.describe())
+        profile = Profile(out, run)
+        profile.check_conservation()
+        shown = sum(figures[0] for (_, line), figures in statements(profile, file).items()
+                    if line in lines)
+        lost = profile.ranks[0]["io_unobserved"]
+        check_equal(shown + lost, 4, f"calls shown and told, callpath {depth}")
+        check(lost > 0 or depth == "1", "the handler's path was found")
+        with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as text:
+            words = " ".join(text.read().split())
+        check_equal("stack of their own" in words, lost > 0, "note of them\n" + words)
+
+
+@case
 def shown():
     """The report has a line of I/O where the time went, in the tree and in a list of its own."""
     profile = profiled([program("io_interrupted"), folder()], 1, ["--io", "on"])
