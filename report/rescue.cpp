@@ -173,6 +173,19 @@ bool all_replaced(const std::string& directory, int own_rank) {
     return true;
 }
 
+// The records, of one rank or (-1) of all, are of other processes than `pid`, as far as is known:
+// of some that it started. How it ended says nothing of them.
+bool all_of_others(const std::string& directory, int own_rank, pid_t pid) {
+    bool others = false;
+    for (const RecordFile& file : all_record_files(directory)) {
+        if (own_rank >= 0 && file.rank != static_cast<unsigned long>(own_rank)) continue;
+        const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
+        if (header && header->pid == pid) return false;
+        others = others || header;
+    }
+    return others;
+}
+
 // The process of `file` went on as another program (exec), whose records are among `files`.
 bool went_on(const std::string& directory, const RecordFile& file,
              const std::vector<RecordFile>& files) {
@@ -349,12 +362,16 @@ bool rescue_records(const Rescue& rescue) {
         remove_if_done(from);
         return false;
     }
-    const std::string as_another = rescue.program + " went on as another program (exec)";
+    const bool others = all_of_others(from, rescue.own_rank, rescue.pid);
+    const std::string as_another =
+        (others ? "a process that " + rescue.program + " started" : rescue.program) +
+        " went on as another program (exec)";
     const std::string advice = all_replaced(from, rescue.own_rank)
                                    ? as_another +
                                          ", whose profile is apart; "
                                          "to see what was counted before type: dwell recover "
                                    : rescue.what_happened +
+                                         (others ? ", and a process that it started ended" : "") +
                                          " before its profile was written; to see what was "
                                          "counted type: dwell recover ";
     const bool speaker = first_to_speak(from);

@@ -3,6 +3,8 @@
 #ifndef DWELL_REPORT_RESCUE_H_
 #define DWELL_REPORT_RESCUE_H_
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@ struct Rescue {
     std::string out_directory;  // -o, empty: default in the working directory
     std::string program;        // for lines: "app", or "rank 3 (app)"
     std::string what_happened;  // likewise: "app was ended by signal 9 (Killed)"
+    pid_t pid = 0;              // of that program, whose processes may have left the records
 };
 
 // Moves the files of dead processes, also when the parents of other ranks do the same at the same

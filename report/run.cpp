@@ -136,6 +136,7 @@ bool rescue_all(const StatusPage* page, const RunOptions& options, int wait_stat
     rescue.program =
         rescue.own_rank < 0 ? name : "rank " + std::to_string(rescue.own_rank) + " (" + name + ")";
     rescue.what_happened = rescue.program + " " + describe_end(wait_status);
+    rescue.pid = page->child_pid;
     bool kept = false;
     const uint32_t jobs = std::min(status_read(&page->jobs), kStatusJobs);
     for (uint32_t i = 0; i < jobs; ++i) {

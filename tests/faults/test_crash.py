@@ -64,6 +64,23 @@ def segmentation_fault():
 
 
 @case
+def child():
+    """A forked child is ended by SIGSEGV, its parent ends with a code of its own: what is said of the
+    records does not say that of the child, by itself, as a rank, and around the launcher."""
+    words = [program("child_dies")]
+    ended = ", and a process that it started ended before its profile was written; "
+    for name, launch, who in (("alone", [DWELL, "run"], "child_dies exited with code 3"),
+                              ("rank", mpirun(1, DWELL, "run"), "rank 0 (child_dies) exited with code 3"),
+                              ("around", [DWELL, "run", *mpirun(1)], " exited with code 3")):
+        run = execute([*launch, *words], cwd=scratch(), env={"DWELL_OUT": scratch(name)})
+        check_equal(run.code, 3, "exit code" + run.describe())
+        check(who + ended in run.stderr, f"{name}: what is said" + run.describe())
+        profile = recover(kept_records(run), scratch(name + "-recovered"))
+        file = os.path.join(os.path.dirname(SOURCE), "child_dies.c")
+        check_equal(profile.at(file, "barrier", "MPI_Barrier").count, 1, "recovered barriers")
+
+
+@case
 def aborted():
     """MPI_Abort(comm, 7) in one rank."""
     profile = dies("abort")
