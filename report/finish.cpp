@@ -150,6 +150,12 @@ bool gather(const std::string& directory, Merged* merged) {
         good = false;
     }
     good = add_files(directory, &taken, merged) && good;
+    // A rank that moved its records after another one had spoken could not say it.
+    const std::string earlier = place_of_earlier_records(directory, merged->job);
+    if (!earlier.empty()) {
+        say("what was counted before processes went on as other programs (exec) is in " + earlier +
+            "; to see it type: dwell recover " + shell_word(earlier));
+    }
     char rest[4096];
     if (!merged->ranks.empty() && record_directory(rest, sizeof rest, merged->job)) {
         std::error_code error;

@@ -32,6 +32,7 @@ constexpr const char* kMarker = "told";
 constexpr const char* kFilePrefix = "rank.";
 constexpr std::string_view kProfilePrefix = "dwell-";
 constexpr std::string_view kShelterSuffix = ".records";
+constexpr const char* kBeforeSuffix = "-before";
 
 struct RecordFile {
     unsigned long rank;
@@ -231,11 +232,10 @@ struct Shelter {
 };
 
 bool make_place_before(Shelter* to) {
-    constexpr const char* kSuffix = "-before";
     std::string out = to->out_directory;
     while (out.size() > 1 && out.back() == '/') out.pop_back();
-    if (!out.empty()) out += kSuffix;
-    if (to->before.empty()) to->before = choose_record_shelter(out, to->run + kSuffix);
+    if (!out.empty()) out += kBeforeSuffix;
+    if (to->before.empty()) to->before = choose_record_shelter(out, to->run + kBeforeSuffix);
     return !to->before.empty();
 }
 
@@ -297,6 +297,20 @@ std::vector<std::string> record_files(const std::string& directory) {
 
 bool holds_earlier_records(const std::string& directory) {
     return record_files(directory).size() < all_record_files(directory).size();
+}
+
+std::string place_of_earlier_records(const std::string& directory, const std::string& job) {
+    const fs::path plain = (fs::path(directory) / "").lexically_normal().parent_path();
+    const std::string run = profile_of_shelter(directory);
+    const std::string beside =
+        run.empty()
+            ? plain.string() + kBeforeSuffix
+            : (plain.parent_path() / (run + kBeforeSuffix)).string() + std::string(kShelterSuffix);
+    for (const std::string& name : record_files(beside)) {
+        const std::optional<FileHeader> header = read_header(beside + "/" + name);
+        if (header && text_of(header->job, sizeof header->job) == job) return beside;
+    }
+    return {};
 }
 
 std::string shell_word(const std::string& text) {

@@ -15,6 +15,9 @@ namespace dwell {
 std::vector<std::string> record_files(const std::string& directory);
 // Whether there are others: first files of such processes.
 bool holds_earlier_records(const std::string& directory);
+// The directory beside, if there is one, to which such files of `job` were moved when the others
+// were moved to `directory`; else empty.
+std::string place_of_earlier_records(const std::string& directory, const std::string& job);
 
 // The part of a default output directory's name that tells the run apart: "<program>-<job>".
 std::string run_name(const std::string& program, const std::string& job);

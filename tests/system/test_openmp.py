@@ -511,6 +511,37 @@ def ranks_exec_before_init():
 
 
 @case
+def one_rank_execs():
+    """A rank that goes on as another program, without MPI, and ends after another rank has spoken:
+    recover tells where the records of its first program are. No note says that it was killed."""
+    user = compiled("one_rank", """
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+#pragma omp parallel num_threads(2)
+    usleep(1000);
+    if (atoi(getenv("OMPI_COMM_WORLD_RANK")) == 0) {
+        if (argc == 1) execl(argv[0], argv[0], "again", (char*)0);
+        usleep(500000);
+    }
+    return 0;
+}
+""", "gcc" if "gcc" in BUILD else "clang", "-fopenmp")
+    for options, name in ((["-o", "out"], "out"), ([], None)):
+        done = execute(mpirun(2, DWELL, "run", "-q", *options, user), ranks=2, cwd=scratch())
+        check_equal(done.code, 0, "exit code" + done.describe())
+        directory = kept_records(done)
+        check_equal(directory.endswith(name or ".records"), True, directory)
+        made = execute([DWELL, "recover", directory + "/", "-o", scratch("made")], cwd=scratch())
+        check_equal(made.code, 0, "exit code of recover" + made.describe())
+        before = kept_records(made)
+        check("before" in os.path.basename(before), before)
+        check_equal(os.listdir(before), ["rank.0"], "records before")
+        made = execute([DWELL, "recover", before, "-o", scratch("made-before")])
+        check("replaced by exec" in open(scratch("made-before/report.txt")).read(), "the note")
+
+
+@case
 def killed():
     """What is recovered of a program without MPI speaks of none, and knows no intrusion."""
     done, _ = cut_short("kill")
