@@ -1,6 +1,7 @@
 // Several parents of one job may be here at once. What keeps them apart: a file is copied to a
 // temporary name, renamed, and only then removed at its origin, so doing it twice is harmless; the
-// marker file, made with O_EXCL before the first move, names the one who speaks.
+// marker, a link that points nowhere, is made before the first move by the one who speaks, and
+// holds the name of the run, which all use: each rank may be of another program.
 #include "report/rescue.h"
 
 #include <fcntl.h>
@@ -127,12 +128,15 @@ std::string program_of(const std::string& path) {
     return fs::path(text_of(header->program, sizeof header->program)).filename().string();
 }
 
-bool first_to_speak(const std::string& directory) {
+// `run` becomes the name that the first one gave.
+bool first_to_speak(const std::string& directory, std::string* run) {
     const std::string marker = directory + "/" + kMarker;
-    const int file = open(marker.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0) return errno != EEXIST && errno != ENOENT;
-    close(file);
-    return true;
+    if (symlink(run->c_str(), marker.c_str()) == 0) return true;
+    const bool first = errno != EEXIST && errno != ENOENT;
+    std::error_code error;
+    const std::string given = fs::read_symlink(marker, error).string();
+    if (!error) *run = given;
+    return first;
 }
 
 // On a file system that hosts share, the one whose records came first has told where they lie.
@@ -388,11 +392,11 @@ bool rescue_records(const Rescue& rescue) {
                                          (others ? ", and a process that it started ended" : "") +
                                          " before its profile was written; to see what was "
                                          "counted type: dwell recover ";
-    const bool speaker = first_to_speak(from);
     const auto last = std::find_if_not(files.begin(), files.end(), [&](const RecordFile& file) {
         return went_on(from, file, files);
     });
-    const std::string run = run_name(program_of(from + "/" + last->name), rescue.job);
+    std::string run = run_name(program_of(from + "/" + last->name), rescue.job);
+    const bool speaker = first_to_speak(from, &run);
     Shelter to{choose_record_shelter(rescue.out_directory, run), rescue.out_directory, run, ""};
     if (to.last.empty()) {
         if (speaker) say(advice + shell_word(from));

@@ -512,8 +512,9 @@ def ranks_exec_before_init():
 
 @case
 def one_rank_execs():
-    """A rank that goes on as another program, without MPI, and ends after another rank has spoken:
-    recover tells where the records of its first program are. No note says that it was killed."""
+    """A rank that goes on as another program, without MPI, and ends after one of another program has
+    spoken: its records are with those, and recover tells where the ones of its first program are. No
+    note says that it was killed."""
     user = compiled("one_rank", """
 #include <stdlib.h>
 #include <unistd.h>
@@ -527,11 +528,14 @@ int main(int argc, char** argv) {
     return 0;
 }
 """, "gcc" if "gcc" in BUILD else "clang", "-fopenmp")
+    other = shutil.copy(user, scratch("other"))
     for options, name in ((["-o", "out"], "out"), ([], None)):
-        done = execute(mpirun(2, DWELL, "run", "-q", *options, user), ranks=2, cwd=scratch())
+        run = [DWELL, "run", "-q", *options]
+        done = execute([*mpirun(1, *run, user), ":", "-n", "1", *run, other], ranks=2, cwd=scratch())
         check_equal(done.code, 0, "exit code" + done.describe())
         directory = kept_records(done)
         check_equal(directory.endswith(name or ".records"), True, directory)
+        check_equal(sorted(os.listdir(directory)), ["rank.0", "rank.1"], "records")
         made = execute([DWELL, "recover", directory + "/", "-o", scratch("made")], cwd=scratch())
         check_equal(made.code, 0, "exit code of recover" + made.describe())
         before = kept_records(made)
