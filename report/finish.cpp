@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <set>
@@ -59,7 +60,10 @@ class MappedFile {
   public:
     explicit MappedFile(const std::string& path) {
         const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (file < 0) return;
+        if (file < 0) {
+            error_ = errno;
+            return;
+        }
         struct stat about {};
         if (fstat(file, &about) == 0 && about.st_size > 0) {
             void* bytes = mmap(nullptr, size_t(about.st_size), PROT_READ, MAP_PRIVATE, file, 0);
@@ -77,8 +81,10 @@ class MappedFile {
     MappedFile& operator=(const MappedFile&) = delete;
     const void* bytes() const { return bytes_; }
     size_t size() const { return size_; }
+    int error() const { return error_; }  // not 0: why it could not be opened
 
   private:
+    int error_ = 0;
     void* bytes_ = nullptr;
     size_t size_ = 0;
 };
@@ -117,6 +123,11 @@ bool add_files(const std::string& directory, std::set<std::string>* taken, Merge
     for (const std::string& name : record_files(directory)) {
         if (!taken->insert(name.substr(0, name.find('.', name.find('.') + 1))).second) continue;
         const MappedFile file(directory + "/" + name);
+        if (file.error() != 0) {
+            say(directory + "/" + name + ": " + strerror(file.error()) + "; left out");
+            good = false;
+            continue;
+        }
         if (!same_job(file, *merged)) {
             say(directory + "/" + name + " belongs to another job; left out");
             good = false;
@@ -259,7 +270,10 @@ int recover_command(const FinishOptions& options) {
     Merged merged;
     const bool complete = gather(options.directory, &merged);
     if (merged.ranks.empty()) {
-        say(options.directory + " holds no records that can be read");
+        std::error_code error;
+        const fs::directory_iterator entries(options.directory, error);
+        say(options.directory +
+            (error ? ": " + error.message() : " holds no records that can be read"));
         return 1;
     }
     const std::string out = place_beside(

@@ -72,8 +72,11 @@ tl::expected<fs::path, std::string> find_profile(const std::string& source) {
     if (!fs::is_directory(source, error)) return fs::path(source);
     const fs::path profile = fs::path(source) / kProfileFile;
     const bool found = fs::exists(profile, error);
+    if (error) return tl::make_unexpected(profile.string() + ": " + error.message());
     const fs::file_time_type made = found ? fs::last_write_time(profile, error) : kNever;
-    for (const fs::directory_entry& entry : fs::directory_iterator(source, error)) {
+    fs::directory_iterator entries(source, error);
+    if (error && !found) return tl::make_unexpected(source + ": " + error.message());
+    for (const fs::directory_entry& entry : entries) {
         const std::string name = entry.path().filename().string();
         if (name != "merged" && name.compare(0, 5, "rank.") != 0) continue;
         const std::string remedy = "; type: dwell recover " + source;

@@ -330,5 +330,37 @@ def recover_without_records():
     check(run.stderr.strip(), "nothing is said")
 
 
+@case
+def nothing_that_can_be_read():
+    """A directory, or files in it, for which there is no permission, one that does not exist, a file
+    in place of one: recover and report end with a line that says so."""
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    other = os.geteuid() == 0 and shutil.which("setpriv") is not None
+    skip_unless(other and execute([*nobody, DWELL, "--version"]).code == 0, "nobody else can be here")
+    os.chmod(scratch(), 0o755)
+    places = {}
+    for name in ("closed", "unlisted", "unsearched", "file"):
+        places[name] = scratch(name)
+        os.mkdir(places[name])
+        for file in ("rank.0", "profile.json"):
+            with open(os.path.join(places[name], file), "w", encoding="ascii") as stream:
+                stream.write("{}")
+            os.chmod(os.path.join(places[name], file), 0)
+    os.chmod(places["closed"], 0)
+    os.chmod(places["unlisted"], 0o711)
+    os.chmod(places["unsearched"], 0o444)
+    denied = "Permission denied"
+    for name in places:
+        run = execute([*nobody, DWELL, "recover", places[name]])
+        check_equal(run.code, 1, f"recover {name}" + run.describe())
+        check(denied in run.stderr, f"recover {name}" + run.describe())
+        run = execute([*nobody, DWELL, "report", places[name]])
+        check_equal((run.code, len(run.stderr.splitlines())), (2, 1), f"report {name}" + run.describe())
+        check(denied in run.stderr, f"report {name}" + run.describe())
+    for name, why in (("nowhere", "No such file or directory"), ("file/rank.0", "Not a directory")):
+        run = execute([DWELL, "recover", scratch(name)])
+        check_equal((run.code, run.stderr), (1, f"dwell: {scratch(name)}: {why}\n"), "recover")
+
+
 if __name__ == "__main__":
     main()
