@@ -70,18 +70,21 @@ void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const O
     __atomic_store_n(&line->version, version + 2, __ATOMIC_RELEASE);
 }
 
-bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Came* came) {
+bool arrival_after(const ArrivalLine* line, uint64_t sent, uint64_t since, uint64_t until,
+                   Came* came) {
     const auto first_after = [=](const Arrival* arrivals) {
         uint32_t first = kNone;
         for (uint32_t k = 0; k < kArrivals; ++k) {
             const uint64_t came_at = arrivals[k].came.real;
-            if (came_at <= since || came_at >= until) continue;
-            if (first != kNone && came_at > arrivals[first].came.real) continue;
-            // Neighbours leave a barrier one after the other.
-            const uint64_t stayed = arrivals[k].away > since ? arrivals[k].away - since : 0;
-            if ((came_at - since) / kMostStayed >= stayed) first = k;
+            if (came_at <= sent || came_at >= until) continue;
+            if (first == kNone || came_at < arrivals[first].came.real) first = k;
         }
-        return first;
+        if (first == kNone || arrivals[first].came.real <= since) return kNone;
+        // Neighbours leave a barrier one after the other.
+        const uint64_t away = arrivals[first].away;
+        const uint64_t stayed = away > sent ? away - sent : 0;
+        const uint64_t waited = arrivals[first].came.real - since;
+        return waited / kMostStayed >= stayed ? first : kNone;
     };
     return read_arrival(line, first_after, came);
 }

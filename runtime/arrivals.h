@@ -132,12 +132,14 @@ inline bool is_owing_new(const ArrivalLine& line, uint64_t owed, uint64_t debt, 
 void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const Owing* owing,
                    bool concurrent);
 
-// The arrival that ended the time in which the rank was in no call of MPI, when somebody began at
-// the real time `since`, in ticks, to wait for it, until `until`: it may have stayed in its last
-// call for an eighth of the time until it came. False, and `came` as it was: when it was in one,
-// when it came later, when kArrivals others have come since, or while the line is being written.
-// Any thread of the node; without waiting.
-bool arrival_after(const ArrivalLine* line, uint64_t since, uint64_t until, Came* came);
+// The arrival that ended the time in which the rank was in no call of MPI, when a message was there
+// for it at the real time `sent`, in ticks, and somebody began at `since` to wait for it to be
+// taken, until `until`: after `sent` it may have stayed in its last call for an eighth of the time
+// that was waited until it came. False, and `came` as it was: when it was in one, when it came
+// before `since` or after `until`, when kArrivals others have come since, or while the line is
+// being written. Any thread of the node; without waiting.
+bool arrival_after(const ArrivalLine* line, uint64_t sent, uint64_t since, uint64_t until,
+                   Came* came);
 
 // The last arrival that is known until the real time `until`, in ticks; false when there is none,
 // or while the line is being written. Any thread of the node; without waiting.

@@ -85,43 +85,53 @@ void stay_away(Call* call) {
     thread->away_call = thread->calls;
 }
 
-// No answer: the receiver was there before. Had nobody been observed, a sender that lost more than
-// it would have come first, and waited until then on the virtual clock.
+// No answer: the receiver was there before the message was sent, or has taken it since. Had nobody
+// been observed, a sender that lost more than it would have come first, and waited until then on
+// the virtual clock.
 void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, uint32_t peer) {
     Moment answer;
     Came came;
-    const Instant& entered = waiting->entered();
     if (announced.entry == nullptr) {
         waiting->add_unknown();
     } else if (answer_of(channel, announced, &answer)) {
         waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
     } else if (channel->arrivals != nullptr &&
-               arrival_before(channel->arrivals, entered.real, &came)) {
-        if (came.said.at.virt > entered.virt) waiting->add_arrival(channel, peer, came);
+               arrival_before(channel->arrivals, sent_at(announced).real, &came)) {
+        if (came.said.at.virt > waiting->entered().virt) waiting->add_arrival(channel, peer, came);
     }
 }
 
 namespace {
 
 // When the receiver of a message that was sent at `sent` would have come to it, had nobody been
-// observed, where it was there already: after the time at which it would have been sent then, on
-// the receiver's own clock.
-bool arrival_without_delay(const ArrivalLine* line, const Instant& sent, Came* came) {
-    if (sent.real == 0 || !arrival_before(line, sent.real, came)) return false;
-    const Instant last = came->said.at;
-    if (last.virt <= sent.virt) return false;
-    const uint64_t since = beyond(last.real, last.virt - sent.virt);
-    return arrival_after(line, since, sent.real + 1, came);
+// observed: after the times at which it would have been sent and waited for then, on the receiver's
+// own clock.
+bool arrival_without_delay(const ArrivalLine* line, const Instant& sent, const Waiting& waiting,
+                           Came* came) {
+    if (!arrival_before(line, waiting.left(), came)) return false;
+    const Instant& entered = waiting.entered();
+    const uint64_t lost = came->said.at.real - came->said.at.virt;
+    return arrival_after(line, earlier(sent.real, sent.virt + lost),
+                         earlier(entered.real, entered.virt + lost), waiting.left(), came);
 }
 
 }  // namespace
 
 void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const Instant& sent) {
-    Came came;
-    if (channel->arrivals == nullptr) {
+    const ArrivalLine* line = channel->arrivals;
+    if (line == nullptr) {
         waiting->add_unknown();
-    } else if (arrival_after(channel->arrivals, waiting->entered().real, waiting->left(), &came) ||
-               arrival_without_delay(channel->arrivals, sent, &came)) {
+        return;
+    }
+    if (sent.real == 0) return;  // its entry is another's: it was taken before that was sent
+    Came came;
+    Came undelayed;
+    const bool waited =
+        arrival_after(line, sent.real, waiting->entered().real, waiting->left(), &came);
+    if (arrival_without_delay(line, sent, *waiting, &undelayed)) {
+        waiting->add_arrival(channel, peer, undelayed);
+        if (waited) waiting->add_until(came.said.at.real);
+    } else if (waited) {
         waiting->add_arrival(channel, peer, came);
     }
 }

@@ -35,10 +35,10 @@ void say_arrival(Call* call);
 // the send or before it. An entry that was dropped makes the call unknown. After stop(), before
 // settle().
 void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, uint32_t peer);
-// A kept send: it waited if the receiver had been in no call of MPI when it began, or left one
-// soon, and came meanwhile. The message was sent at `sent`; at a real time of 0 it is not known
-// when. Where its receiver came before that, on the virtual clock it may not have. Without the
-// receiver's arrivals the call is unknown.
+// A kept send, which was sent at `sent`: it waited if the receiver had been in no call of MPI since
+// then, or left one soon, and came while the call lasted. Where it came before that, on the virtual
+// clock it may not have. A real time of 0: the message was taken long ago. Without the receiver's
+// arrivals the call is unknown.
 void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const Instant& sent);
 
 // Whether a kept send of `ticks` took no longer than they do while the receiver is there: then

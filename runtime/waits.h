@@ -110,6 +110,11 @@ class Waiting {
     void add_meeting(WaitKind kind, uint32_t peer, const Moment& said, const Level& level = {});
     // The same of a late receiver, by what it tells everybody.
     void add_arrival(Channel* channel, uint32_t peer, const Came& came);
+    // On the real clock the call waited until then at least.
+    void add_until(uint64_t real) {
+        until_ = later(until_, real);
+        met_ = later(met_, real);
+    }
     // A message from another host, which did not say when it was sent.
     void add_estimated(Channel* channel, uint32_t peer, uint64_t bytes);
     // A partner's time is not known; or it may be that of another message.

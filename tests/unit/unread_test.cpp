@@ -251,10 +251,12 @@ class Arrivals : public testing::Test {
         const auto path = static_cast<uint32_t>(real);
         return {real, real + 1, 3, path, real + 2, real + 3, 4, 0};
     }
-    // 0: nobody who waits from `since` to `until` waited for it.
-    uint64_t after(uint64_t since, uint64_t until) {
+    // 0: nobody who waits from `since` to `until`, for a message to be taken that was sent at the
+    // beginning of that or at `sent`, waited for it.
+    uint64_t after(uint64_t since, uint64_t until) { return after(since, since, until); }
+    uint64_t after(uint64_t sent, uint64_t since, uint64_t until) {
         Came came;
-        return arrival_after(&line_, since, until, &came) ? came.said.at.real : 0;
+        return arrival_after(&line_, sent, since, until, &came) ? came.said.at.real : 0;
     }
     ArrivalLine line_{};
 };
@@ -280,6 +282,19 @@ TEST_F(Arrivals, WhoWasAwayMadeOthersWait) {
     EXPECT_EQ(after(160, 1000), 300u);
 }
 
+// What was sent some time before somebody waited for it to be taken.
+TEST_F(Arrivals, WhoCameBeforeHadTakenTheMessage) {
+    come(100, 20);
+    come(1000, 150);
+    EXPECT_EQ(after(160, 200, 2000), 1000u);
+    EXPECT_EQ(after(60, 200, 2000), 0u);  // it came at 100
+    EXPECT_EQ(after(60, 90, 2000), 100u);
+    EXPECT_EQ(after(50, 100, 2000), 0u);
+    // It was in the call until 150, an eighth of the time that was waited after that, or less.
+    EXPECT_EQ(after(110, 200, 2000), 1000u);
+    EXPECT_EQ(after(110, 690, 2000), 0u);
+}
+
 TEST_F(Arrivals, WhoWasThereCameLastBefore) {
     Came came;
     EXPECT_FALSE(arrival_before(&line_, 1000, &came));
@@ -298,7 +313,7 @@ TEST_F(Arrivals, TellVirtualTimeAndPath) {
     const Moment said{{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0};
     write_arrival(&line_, said, 4000, nullptr, false);
     Came came;
-    ASSERT_TRUE(arrival_after(&line_, 4500, 6000, &came));
+    ASSERT_TRUE(arrival_after(&line_, 4500, 4500, 6000, &came));
     const Moment& heard = came.said;
     EXPECT_EQ(heard.at.real, 5000u);
     EXPECT_EQ(heard.at.virt, 5000u - (3u << kLostShift));
@@ -364,7 +379,7 @@ TEST_F(Arrivals, AreWholeWhileOthersAreWritten) {
     int known = 0;
     while (known < 20'000) {
         Came came;
-        if (!arrival_after(&line_, 0, UINT64_MAX, &came)) {
+        if (!arrival_after(&line_, 0, 0, UINT64_MAX, &came)) {
             std::this_thread::yield();
             continue;
         }

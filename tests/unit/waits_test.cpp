@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "runtime/eager_limits.h"
-#include "runtime/late_receivers.h"
 #include "runtime/several_requests.h"
 #include "tests/unit/recording.h"
 
@@ -47,95 +46,6 @@ class Waits : public Records {
         return nullptr;
     }
 };
-
-// A synchronous send began at 10 000, when its sender had lost 9 000, and took 500. Its receiver
-// had been there since 8 000, and had lost `lost` of that.
-class DelayedSends : public Waits {
-  protected:
-    struct Sent {
-        uint64_t ticks;
-        uint64_t sync;
-    };
-    Sent sent_to(const ArrivalLine* line) {
-        Call call;
-        EXPECT_TRUE(begin(&call, MpiCall::kSsend, 16));
-        t_thread->slow_ticks = 0;
-        g_process.call_cost_ticks = 0;
-        t_thread->record->intrusion_ticks = 9'000;
-        t_thread->last_ticks = call.start_ticks = 10'000;
-        call.end_ticks = 10'500;
-        call.ticks = 500;
-        ChannelEntry entry{};
-        Channel channel{};
-        channel.arrivals = line;
-        Waiting waiting(&call);
-        add_asked(&waiting, &channel, {&entry, entry.number}, 3);
-        waiting.settle(&call, false);
-        const Sent sent{call.ticks, waiting.sync()};
-        book_event(&call, kSendReady);
-        leave(&call);
-        return sent;
-    }
-    Sent sent_to_who_lost(uint64_t lost) {
-        ArrivalLine line{};
-        const Moment came{{8'000, 8'000 - lost}, 44, kNoPeer, 0, 0};
-        write_arrival(&line, came, 7'000, nullptr, false);
-        return sent_to(&line);
-    }
-};
-
-TEST_F(DelayedSends, WouldHaveWaitedForTheirReceivers) {
-    const uint64_t lost = uint64_t{31} << kLostShift;
-    const Sent sent = sent_to_who_lost(lost);
-    EXPECT_EQ(sent.sync, 8'000 - lost - 1'000);  // on the virtual clock it came at 1 000
-    EXPECT_EQ(sent.ticks, sent.sync + 500);
-    // Who had lost nearly as much came first on both clocks; of others nothing is known.
-    EXPECT_EQ(sent_to_who_lost(uint64_t{120} << kLostShift).ticks, 500u);
-    EXPECT_EQ(sent_to(nullptr).ticks, 500u);
-    const ArrivalLine empty{};
-    EXPECT_EQ(sent_to(&empty).ticks, 500u);
-}
-
-// A persistent one of few bytes, in the wait for it: MPI keeps its message until the receiver is in
-// a call of MPI. It was sent at 9 900, on the virtual clock at 900.
-class DelayedKeptSends : public DelayedSends {
-  protected:
-    uint64_t waited_for(uint64_t lost, uint64_t away, const Instant& sent = {9'900, 900}) {
-        ArrivalLine line{};
-        const Moment came{{8'000, 8'000 - lost}, 44, kNoPeer, 0, 0};
-        write_arrival(&line, came, away, nullptr, false);
-        Call call;
-        EXPECT_TRUE(begin(&call, MpiCall::kWait, 16));
-        t_thread->slow_ticks = 0;
-        g_process.call_cost_ticks = 0;
-        t_thread->record->intrusion_ticks = 9'000;
-        t_thread->last_ticks = call.start_ticks = 10'000;
-        call.end_ticks = 10'500;
-        call.ticks = 500;
-        Channel channel{};
-        channel.arrivals = &line;
-        Waiting waiting(&call);
-        add_kept(&waiting, &channel, 3, sent);
-        waiting.settle(&call, false);
-        book_event(&call, kSendReady);
-        leave(&call);
-        return waiting.sync();
-    }
-};
-
-TEST_F(DelayedKeptSends, WouldHaveWaitedForTheirReceivers) {
-    const uint64_t lost = uint64_t{31} << kLostShift;
-    const uint64_t began = 900 + lost;  // on the receiver's clock
-    EXPECT_EQ(waited_for(lost, began), 8'000 - lost - 1'000);
-    EXPECT_EQ(waited_for(lost, began - 500), 8'000 - lost - 1'000);
-    // It was in a call of MPI then, for a good part of the time: it took the message there.
-    EXPECT_EQ(waited_for(lost, began + 2'000), 0u);
-    // On both clocks it was there before, or when the message was sent is not known.
-    EXPECT_EQ(waited_for(uint64_t{120} << kLostShift, 0), 0u);
-    EXPECT_EQ(waited_for(lost, began, {0, 0}), 0u);
-    // It came to the one that it is known for after the message was sent, and took that.
-    EXPECT_EQ(waited_for(lost, began, {7'900, 900}), 0u);
-}
 
 // What measures itself within the work for many requests is not counted beside it.
 TEST_F(Waits, WorkForManyRequestsIsMeasuredOnce) {
