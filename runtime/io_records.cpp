@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/blocks.h"
 #include "runtime/file_names.h"
 #include "runtime/modules.h"
 #include "runtime/polls.h"
@@ -263,10 +264,12 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
 }
 
 void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes, bool failed) {
-    const uint64_t end = now_ticks();
+    const uint64_t end = booked_now(now_ticks());
     Thread* thread = statement->thread;
     if (!is_open(statement)) return;
-    const uint64_t elapsed = end - statement->start_ticks;
+    uint64_t elapsed = beyond(end, statement->start_ticks);
+    if (thread->epoch != g_live->epoch) [[unlikely]]  // another thread may have paused
+        elapsed -= earlier(elapsed, paused_since(thread, statement->start_ticks));
     const bool is_short = elapsed < g_process.io_short_ticks;
     const IoCosts& costs = is_short ? g_process.io_of_short : g_process.io;
     const uint64_t ticks = elapsed > costs.inner ? elapsed - costs.inner : 0;

@@ -114,7 +114,8 @@ void reset_thread(Thread* thread) {
 
 void take_notice(Thread* thread) {
     thread->epoch = seen_epoch();
-    const uint64_t paused = g_live->paused_ticks - thread->paused_ticks;
+    // A call that was under way counts to its end.
+    const uint64_t paused = paused_since(thread, thread->last_ticks);
     thread->paused_ticks = g_live->paused_ticks;
     thread->record->paused_ticks += paused;
     thread->last_ticks += paused;  // neither computation nor anything else

@@ -9,6 +9,7 @@
 #include "runtime/callpath.h"
 #include "runtime/mpi_api.h"
 #include "runtime/state.h"
+#include "runtime/virtual_clock.h"
 
 namespace dwell {
 
@@ -39,6 +40,13 @@ struct Call {
 
 // What happened to the process since the thread was here last.
 DWELL_COLD void take_notice(Thread* thread);
+// Of the pauses that the thread has not noticed yet what lies after `since`: what was under way
+// when another thread paused the process may have gone on in the pause, or beyond it. Of several
+// pauses of which one ended before `since` it is known only that they were no longer than that.
+inline uint64_t paused_since(const Thread* thread, uint64_t since) {
+    const uint64_t paused = g_live->paused_ticks - thread->paused_ticks;
+    return earlier(paused, beyond(g_live->resumed_ticks, since));
+}
 constexpr uintptr_t kProof = 0x6477656c6c21c0deull;
 inline uintptr_t proof_of(const Call* call) { return reinterpret_cast<uintptr_t>(call) ^ kProof; }
 

@@ -274,9 +274,8 @@ void note_end(Thread* thread, uint64_t now) {
         record->end_virtual = kNotReadable;
         return;
     }
-    const uint64_t paused = g_live->paused_ticks - thread->paused_ticks;  // not seen yet
     record->late_ticks = thread->slow_ticks;
-    record->end_virtual = virtual_ticks(thread, now) - paused;
+    record->end_virtual = virtual_ticks(thread, now) - paused_since(thread, thread->last_ticks);
 }
 
 }  // namespace

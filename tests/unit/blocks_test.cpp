@@ -172,7 +172,8 @@ class Pause {
         g_page.ticket = 0;
     }
     ~Pause() {
-        g_page.paused_ticks += now_ticks() - g_page.pause_start;
+        g_page.resumed_ticks = now_ticks();
+        g_page.paused_ticks += g_page.resumed_ticks - g_page.pause_start;
         g_page.epoch += 1;
         g_page.paused = 0;
         static uint64_t ticket = 100;

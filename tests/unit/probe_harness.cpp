@@ -119,7 +119,8 @@ void Probes::pause() {
 
 void Probes::resume() {
     static uint64_t tickets = 1000;
-    live_->paused_ticks += now_ticks() - live_->pause_start;
+    live_->resumed_ticks = now_ticks();
+    live_->paused_ticks += live_->resumed_ticks - live_->pause_start;
     live_->epoch += 1;
     live_->paused = 0;
     live_->ticket = ++tickets;

@@ -4,12 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "runtime/io_records.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/requests.h"
 #include "runtime/thread_names.h"
@@ -175,6 +177,7 @@ TEST_F(Records, PausedTimeIsNeitherComputationNorIntrusion) {
         Call unseen;
         EXPECT_FALSE(begin(&unseen, MpiCall::kRecv, 32));
         live_.paused = 0;
+        live_.resumed_ticks = 6250;
         live_.paused_ticks += 5000;
         live_.epoch += 1;
         ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
@@ -187,6 +190,59 @@ TEST_F(Records, PausedTimeIsNeitherComputationNorIntrusion) {
     }
     EXPECT_EQ(computation, 200u);
     EXPECT_EQ(node_at(32), nullptr);
+}
+
+// What of an I/O statement lies in another thread's pause is paused, as computation is.
+TEST_F(Records, AnIoStatementUnderWayDoesNotCountInAPause) {
+    const Frame frame{0, reinterpret_cast<uint64_t>(&kCode[0]) + 48};
+    IoStatement statement{};
+    ASSERT_TRUE(begin_observed_io(&statement, IoCall::kRead, &frame, kNoDescriptor));
+    const Node* node = statement.node;
+    statement.start_ticks -= 1'000'000;
+    live_.resumed_ticks = now_ticks();
+    live_.paused_ticks += 900'000;
+    live_.epoch += 1;
+    end_io(&statement, 0, 0, false);
+    const uint64_t most = now_ticks() - statement.start_ticks - 900'000;
+    EXPECT_LE(node->ticks, most);
+    EXPECT_GE(node->ticks + g_process.io.inner, 100'000u);
+    // It ends in the pause.
+    const uint64_t before = node->ticks;
+    ASSERT_TRUE(begin_observed_io(&statement, IoCall::kRead, &frame, kNoDescriptor));
+    live_.pause_start = statement.start_ticks;
+    live_.paused = 1;
+    statement.start_ticks -= 1'000'000;
+    end_io(&statement, 0, 0, false);
+    EXPECT_LE(node->ticks - before, 1'000'000u);
+    EXPECT_GE(node->ticks - before + g_process.io.inner, 1'000'000u);
+}
+
+// Another thread pauses the process from 2 000 to 7 000 while a call of this one is under way. What
+// of the pause comes after the call is paused.
+TEST_F(Records, ACallUnderWayCountsToItsEndInAPause) {
+    for (const uint64_t until : {1'500, 2'000, 4'000, 7'000, 8'000}) {
+        for (int pass = 0; pass < 2; ++pass) {
+            if (pass == 1) forget();
+            Call call;
+            ASSERT_TRUE(begin(&call, MpiCall::kRecv, 16));
+            end(&call, 1'010, until);
+            live_.resumed_ticks = 7'000;
+            live_.paused_ticks += 5'000;
+            live_.epoch += 1;
+            ASSERT_TRUE(begin(&call, MpiCall::kRecv, 16));
+            const uint64_t on = std::max(until, uint64_t{7'000}) + 310;
+            end(&call, on, on + 10);
+        }
+        const uint64_t paused = 7'000 - std::clamp<uint64_t>(until, 2'000, 7'000);
+        EXPECT_EQ(t_thread->record->paused_ticks, paused) << until;
+        const uint64_t before = until < 2'000 ? 2'000 - until : 0;
+        uint64_t computation = 0;
+        for (CellIndex at = node_at(16)->first_child; at != 0;
+             at = cell_at<Node>(at)->next_sibling) {
+            computation += cell_at<Node>(at)->ticks;
+        }
+        EXPECT_EQ(computation, before + 310 - 10) << until;  // less the call's cost
+    }
 }
 
 // One MiB holds some thousand call sites at most: beyond, calls fold or are dropped, each is
@@ -308,6 +364,7 @@ TEST_F(Records, LivesOfThreadsThatCallAreCounted) {
             EXPECT_NE(from, 0u);
             if (how == 'o') {  // a pause came and went, of which the thread has seen nothing
                 live_.paused_ticks += 800'000;
+                live_.resumed_ticks = now_ticks() + 800'000;
                 live_.epoch += 1;
             }
             if (how == 'p') {
