@@ -569,6 +569,18 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* sai
     return known;
 }
 
+namespace {
+
+// Its real time stands for it: the sender reads that first and last, and there is none meanwhile.
+void write_answer(Answer* answer, const Answer& said) {
+    __atomic_store_n(&answer->real, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&answer->lost, said.lost, __ATOMIC_RELEASE);
+    __atomic_store_n(&answer->path, said.path, __ATOMIC_RELEASE);
+    __atomic_store_n(&answer->real, said.real, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
 void answer(Channel* channel, ChannelEntry* entry, const Moment& said) {
     const ChannelLock lock(channel);
     const uint32_t name = answers_name(said.at.real);
@@ -582,7 +594,7 @@ void answer(Channel* channel, ChannelEntry* entry, const Moment& said) {
     const uint32_t about_lost = about(lost_of(said));
     if (__atomic_load_n(&channel->in->about_lost, __ATOMIC_RELAXED) != about_lost)
         __atomic_store_n(&channel->in->about_lost, about_lost, __ATOMIC_RELAXED);
-    entry->answer = answer_of_moment(said);
+    write_answer(&entry->answer, answer_of_moment(said));
     __atomic_fetch_or(&entry->order, uint32_t{kAnswered}, __ATOMIC_RELEASE);
 }
 

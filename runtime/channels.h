@@ -237,8 +237,10 @@ constexpr uint64_t kFenceEvery = 16;
 // The send failed or was cancelled.
 void withdraw(Channel* channel, const Announced& announced);
 
-// When the receiver came, what it had been doing, and, unless it has answered in many calls since,
-// why; false: it has not answered.
+// The receiver has answered.
+bool is_answered(const Announced& announced);
+// When it came, what it had been doing, and, unless it has answered in many calls since, why; false:
+// it has not answered, or is about to answer once more.
 bool answer_of(const Channel* channel, const Announced& announced, Moment* answer);
 // When its send began; a real time of 0 when its entry has become another's.
 Instant sent_at(const Announced& announced);

@@ -131,13 +131,30 @@ Why why_of_answers(const Ring& ring, uint32_t name) {
     return kNotTold;
 }
 
+// False while it is written over and over.
+bool read_answer(const Answer& answer, Answer* copy) {
+    constexpr int kTries = 4;
+    for (int i = 0; i < kTries; ++i) {
+        copy->real = __atomic_load_n(&answer.real, __ATOMIC_ACQUIRE);
+        copy->lost = __atomic_load_n(&answer.lost, __ATOMIC_ACQUIRE);
+        copy->path = __atomic_load_n(&answer.path, __ATOMIC_ACQUIRE);
+        const uint64_t real = __atomic_load_n(&answer.real, __ATOMIC_RELAXED);
+        if (real != 0 && real == copy->real) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
-bool answer_of(const Channel* channel, const Announced& announced, Moment* answer) {
+bool is_answered(const Announced& announced) {
     const ChannelEntry* entry = announced.entry;
     if (entry == nullptr || entry->number != announced.number) return false;
-    if ((__atomic_load_n(&entry->order, __ATOMIC_ACQUIRE) & kAnswered) == 0) return false;
-    const Answer& came = entry->answer;
+    return (__atomic_load_n(&entry->order, __ATOMIC_ACQUIRE) & kAnswered) != 0;
+}
+
+bool answer_of(const Channel* channel, const Announced& announced, Moment* answer) {
+    Answer came;
+    if (!is_answered(announced) || !read_answer(announced.entry->answer, &came)) return false;
     const uint32_t about_lost = __atomic_load_n(&channel->out->about_lost, __ATOMIC_RELAXED);
     *answer = moment_of_answer(came, lost_near(came.lost, about_lost),
                                why_of_answers(*channel->out, answers_name(came.real)));

@@ -95,6 +95,8 @@ void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, u
         waiting->add_unknown();
     } else if (answer_of(channel, announced, &answer)) {
         waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
+    } else if (is_answered(announced)) {
+        waiting->add_unknown();
     } else if (channel->arrivals != nullptr &&
                arrival_before(channel->arrivals, sent_at(announced).real, &came)) {
         if (came.said.at.virt > waiting->entered().virt) waiting->add_arrival(channel, peer, came);

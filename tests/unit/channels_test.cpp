@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <deque>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "tests/unit/channel_pair.h"
@@ -150,6 +153,41 @@ TEST_F(Channels, AnAnswerReachesTheSenderThatAskedForIt) {
         receive(5);
     }
     EXPECT_FALSE(answer_of(&a_, asks, &answered));
+}
+
+// Of a message that was taken in another call a later one may answer when its sender looks.
+TEST_F(Channels, AnswersAreWholeWhileOthersReplaceThem) {
+    const Announced asks = send(1, 5, kWorld, true);
+    ChannelEntry* entry = find_entry(&b_, kWorld, 5, 0);
+    constexpr uint64_t kLost = 1000;
+    std::atomic<bool> stop{false};
+    std::thread receiver([&] {
+        for (uint64_t real = uint64_t{1} << 40; !stop.load(std::memory_order_relaxed); ++real) {
+            const uint64_t lost = real % kLost << kLostShift;
+            answer(&b_, entry,
+                   {{real, real - lost}, static_cast<uint32_t>(real + 7), kNoPeer, 0, 0});
+        }
+    });
+    uint64_t last = 0;
+    int different = 0;
+    int torn = 0;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (different < 20'000 && std::chrono::steady_clock::now() < until) {
+        Moment answered{};
+        if (!answer_of(&a_, asks, &answered)) {
+            std::this_thread::yield();
+            continue;
+        }
+        const Instant& at = answered.at;
+        different += at.real != last ? 1 : 0;
+        last = at.real;
+        const bool whole = answered.path == static_cast<uint32_t>(at.real + 7) &&
+                           at.real - at.virt == at.real % kLost << kLostShift;
+        torn += whole ? 0 : 1;
+    }
+    stop.store(true);
+    receiver.join();
+    EXPECT_EQ(torn, 0);
 }
 
 // More than 32 bits of units hold, and 30 s more by the time that the answer is looked at.
