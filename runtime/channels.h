@@ -164,6 +164,7 @@ struct Channel {
     Missing unread;        // messages received whose entries were not looked at: see leave_unread
     Missing row;           // the last entries written were so many of one kind
     uint32_t usual_send;   // ticks of a send that may wait, while its receiver was there
+    uint64_t lost_looked;  // by this rank, when it last looked when a send's receiver came: ticks
     uint64_t answer_debt;  // debt_before of the entry that was answered last
     uint64_t owed_heard;   // how much of that one's waiting it has read of in arrivals,
     uint64_t owed_heard_before;  // and before the call
@@ -239,8 +240,8 @@ void withdraw(Channel* channel, const Announced& announced);
 
 // The receiver has answered.
 bool is_answered(const Announced& announced);
-// When it came, what it had been doing, and, unless it has answered in many calls since, why; false:
-// it has not answered, or is about to answer once more.
+// When it came, what it had been doing, and, unless it has answered in many calls since, why;
+// false: it has not answered, or is about to answer once more.
 bool answer_of(const Channel* channel, const Announced& announced, Moment* answer);
 // When its send began; a real time of 0 when its entry has become another's.
 Instant sent_at(const Announced& announced);

@@ -152,4 +152,17 @@ void learn_usual_send(Channel* channel, uint64_t ticks) {
     __atomic_store_n(&channel->usual_send, static_cast<uint32_t>(learnt), __ATOMIC_RELAXED);
 }
 
+bool is_delayed(Channel* channel, const Call* call) {
+    const uint64_t lost = call->start_ticks - call->start_virtual;
+    const uint64_t looked = __atomic_load_n(&channel->lost_looked, __ATOMIC_RELAXED);
+    // It has waited since, which made up for some.
+    if (lost < looked) __atomic_store_n(&channel->lost_looked, lost, __ATOMIC_RELAXED);
+    return beyond(lost, looked) > g_noticed_ticks;
+}
+
+void note_look(Channel* channel, const Call* call) {
+    const uint64_t lost = call->end_ticks - call->start_virtual - call->ticks;
+    __atomic_store_n(&channel->lost_looked, lost, __ATOMIC_RELAXED);
+}
+
 }  // namespace dwell

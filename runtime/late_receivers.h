@@ -49,6 +49,12 @@ bool took_usual_send(Channel* channel, uint64_t ticks);
 // It took so many ticks, and its receiver was there. Some microseconds at most are usual.
 void learn_usual_send(Channel* channel, uint64_t ticks);
 
+// Whether the sender has lost noticeably more than when it last looked when this receiver came: a
+// kept send that found it may have to wait on the virtual clock. After moment_of().
+bool is_delayed(Channel* channel, const Call* call);
+// It has looked. After settle().
+void note_look(Channel* channel, const Call* call);
+
 }  // namespace dwell
 
 #endif  // DWELL_RUNTIME_LATE_RECEIVERS_H_

@@ -273,12 +273,16 @@ bool settle_send(Call* call, const Told& told, uint64_t bytes, bool blocked) {
     const bool may_be_kept = told.channel->far == nullptr && !asks_in_entry(told.mode, told.bytes);
     // That such a send found its receiver does not say that it had without being delayed.
     const bool found = told.channel->far == nullptr && told.announced.entry != nullptr;
-    if (!blocked && (may_be_kept || !found)) return true;
-    if (may_be_kept && took_usual_send(told.channel, call->ticks)) return true;
+    if (!blocked && !found) return true;
+    if (may_be_kept && (!blocked || took_usual_send(told.channel, call->ticks)) &&
+        !is_delayed(told.channel, call)) {
+        return true;
+    }
     Waiting waiting(call);
     add_told(&waiting, told);
     const bool known = waiting.settle(call, blocked);
-    if (may_be_kept && waiting.sync() == 0) learn_usual_send(told.channel, call->ticks);
+    note_look(told.channel, call);
+    if (may_be_kept && blocked && waiting.sync() == 0) learn_usual_send(told.channel, call->ticks);
     return known;
 }
 
@@ -351,8 +355,13 @@ bool settle_send_receive(Call* call, const Told& told, uint64_t sent, MPI_Comm c
         add_received(&waiting, way_to(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG, 0,
                      bytes_of(status));
     }
-    if (told.channel != nullptr && had_to_meet(told, sent) && *blocked) add_told(&waiting, told);
-    return settle_received(call, &waiting, blocked);
+    const bool meets = told.channel != nullptr && had_to_meet(told, sent);
+    const bool found = meets && told.channel->far == nullptr && told.announced.entry != nullptr;
+    const bool looks = meets && (*blocked || (found && is_delayed(told.channel, call)));
+    if (looks) add_told(&waiting, told);
+    const bool known = settle_received(call, &waiting, blocked);
+    if (looks) note_look(told.channel, call);
+    return known;
 }
 
 bool settle_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blocked) {

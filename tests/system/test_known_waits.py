@@ -146,19 +146,22 @@ def check_delayed_halo():
 
 @case
 def delayed_sender():
-    """A persistent send of few bytes that dwell delays, so that its receiver is there before it, waits as
-    long as it would have, and nobody waits in the barrier after it instead."""
+    """A send of few bytes that dwell delays, so that its receiver is there before it, waits as long as it
+    would have, and nobody waits in the barrier after it instead."""
     repeated(check_delayed_sender)
 
 
 def check_delayed_sender():
-    for size, inject in ((64, None), (64, "0:1500000"), (64, "0:3000000"), (1000, "0:1500000")):
-        profile = profiled([program("delayed_sender"), str(size)], 2, name=f"out-{size}-{inject}",
+    file = source("programs/delayed_sender.c")
+    places = {"start": ("sent", "MPI_Wait"), "send": ("send", "MPI_Send"), "sendrecv": ("sendrecv", "MPI_Sendrecv")}
+    for how, size, inject in (("start", 64, None), ("start", 64, "0:1500000"), ("start", 64, "0:3000000"),
+                              ("start", 1000, "0:1500000"), ("send", 1000, None), ("send", 1000, "0:1500000"),
+                              ("sendrecv", 1000, None), ("sendrecv", 1000, "0:1500000")):
+        profile = profiled([program("delayed_sender"), str(size), how], 2, name=f"out-{how}-{size}-{inject}",
                            env={"DWELL_INJECT_NS": inject} if inject else {})
-        file = source("programs/delayed_sender.c")
-        for name, call, seconds in (("sent", "MPI_Wait", 100 * 1e-3), ("barrier", "MPI_Barrier", 0.0)):
+        for (name, call), seconds in ((places[how], 100 * 1e-3), (("barrier", "MPI_Barrier"), 0.0)):
             check_near(profile.at(file, name, call).raw.get("sync_ns", 0) / 1e9, seconds, 0.1, 0.01,
-                       f"seconds waited at @{name}, {size} bytes, {inject} injected")
+                       f"seconds waited at @{name}, {size} bytes by {how}, {inject} injected")
 
 
 @case

@@ -155,5 +155,36 @@ TEST_F(KeptSends, WaitUntilTheirReceiversWouldHaveCome) {
     EXPECT_EQ(sent.ticks, sent.sync + 300);
 }
 
+// Of those that found their receiver there only these are looked at.
+TEST(DelayedSends, HaveLostMoreThanOthersNotice) {
+    open_late_receivers(1'000'000'000);  // 10 000 ticks
+    Channel channel{};
+    const auto call_that_lost = [](uint64_t before, uint64_t ticks) {
+        Call call{};
+        call.start_ticks = 1'000'000;
+        call.start_virtual = call.start_ticks - before;
+        call.end_ticks = call.start_ticks + 500;
+        call.ticks = ticks;
+        return call;
+    };
+    const auto looks = [&](uint64_t lost) {
+        const Call call = call_that_lost(lost, 500);
+        return is_delayed(&channel, &call);
+    };
+    EXPECT_FALSE(looks(10'000));
+    EXPECT_TRUE(looks(10'001));
+    const Call looked = call_that_lost(30'000, 500);
+    note_look(&channel, &looked);
+    EXPECT_FALSE(looks(40'000));
+    EXPECT_TRUE(looks(40'001));
+    // It waited, and lost less at the end than at the beginning.
+    const Call waited = call_that_lost(50'000, 20'500);
+    note_look(&channel, &waited);
+    EXPECT_FALSE(looks(40'000));
+    // What it waited for another one made up for some.
+    EXPECT_FALSE(looks(5'000));
+    EXPECT_TRUE(looks(15'001));
+}
+
 }  // namespace
 }  // namespace dwell
