@@ -166,7 +166,7 @@ void finish_region(Thread* thread, OmpLevel* level) {
     const Instant last = level->team->arrivals[kLastBarrier].latest();
     const uint64_t met = later(level->came_real, last.real);
     const uint64_t virt = later(level->came_virtual, last.virt);
-    set_virtual(thread, met + thread->record->paused_ticks, virt);
+    set_virtual(thread, real_of_unpaused(thread, met), virt);
     while (thread->on.top > thread->on.base + level->entry) {
         const ProbeEntry entry = *thread->on.top;
         const uint64_t ticks = close_omp(thread, virt);

@@ -198,9 +198,11 @@ inline void lose(const OmpStep& step, uint64_t ticks) {
     if (!step.slow) step.thread->slow_ticks += ticks;
 }
 
-// Real ticks of the thread without pauses.
-inline uint64_t unpaused(const Thread* thread, uint64_t now) {
-    return now - thread->record->paused_ticks;
+// Real ticks without the process's pauses, as the thread has seen them: the same for all of a team,
+// also for who came after a pause or was in a call in it, and has less of it in its record.
+inline uint64_t unpaused(const Thread* thread, uint64_t now) { return now - thread->paused_ticks; }
+inline uint64_t real_of_unpaused(const Thread* thread, uint64_t unpaused_ticks) {
+    return unpaused_ticks + thread->paused_ticks;
 }
 
 // When the thread goes on, at the virtual time `virt`, for others that will see it: a slow step
@@ -209,7 +211,10 @@ inline Instant goes_on_at(const OmpStep& step, uint64_t virt) {
     const Thread* const thread = step.thread;
     if (step.slow) [[unlikely]]
         return {unpaused(thread, now_ticks()), virt};
-    return {virt + thread->record->intrusion_ticks + thread->slow_ticks, virt};
+    const ThreadRecord* const record = thread->record;
+    const uint64_t real =
+        virt + record->intrusion_ticks + record->paused_ticks + thread->slow_ticks;
+    return {unpaused(thread, real), virt};
 }
 
 // The level that the thread is at; null when it is in no region, or too deep.

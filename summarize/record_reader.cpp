@@ -339,6 +339,7 @@ uint64_t RecordReader::time_of_rows(bool of_intervals) const {
 bool RecordReader::add_rest_of_life(const ThreadSpan& thread) {
     const uint64_t known_ns = thread.statements_ns + time_of_rows(true);
     if (thread.lived_ns <= known_ns) return true;
+    if (out_->nodes.empty()) return true;  // damaged: no thread has a tree
     MergedNode place{};
     place.kind = static_cast<uint8_t>(SiteKind::kInterval);
     place.module = kNoModule;

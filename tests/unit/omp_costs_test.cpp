@@ -176,4 +176,29 @@ TEST_F(OmpCostsTaken, AreMeasuredAfterAPause) {
 
 }  // namespace
 
+// The second thread of the region comes to dwell first after a pause, which the one that forks the
+// region has in its record: it waits for that one, and is idle from then to the next region on.
+TEST_F(OpenMp, ThreadsThatComeAfterAPauseHaveTheTeamsClock) {
+    g_page.pause_start = now_ticks();
+    spin(kLong);
+    g_page.resumed_ticks = now_ticks();
+    g_page.paused_ticks += g_page.resumed_ticks - g_page.pause_start;
+    g_page.epoch += 1;
+    Worker second;
+    const uint64_t before = t_thread->record->paused_ticks;
+    uint64_t idle_from = 0;
+    region(
+        second, place(81), [&idle_from] { spin(kLong), idle_from = now_ticks(); }, nothing);
+    EXPECT_GE(t_thread->record->paused_ticks - before, kLong);
+    const Thread* const other = thread_of(second);
+    EXPECT_LT(other->record->paused_ticks, kLong);
+    spin(kLong);
+    region(second, place(81), nothing, nothing);
+    const Node* const idle = child(root(other), OmpConstruct::kIdle, 0);
+    ASSERT_NE(idle, nullptr);
+    EXPECT_GE(idle->ticks, kLong * 9 / 10);
+    EXPECT_LE(idle->ticks, now_ticks() - idle_from);
+    leave(second);
+}
+
 }  // namespace dwell
