@@ -125,13 +125,6 @@ Announced say(Call* call, const Way& way, int tag, SendMode mode, uint64_t bytes
     return announced;
 }
 
-// Its receiver is on another host.
-bool is_far_meeting(const Request& request) {
-    if (request.peer >= g_channel_count || g_channels[request.peer] == nullptr) return false;
-    const Channel* channel = g_channels[request.peer];
-    return channel->far != nullptr && is_meeting(channel, request.mode, request.bytes);
-}
-
 // A send of so many bytes could not end without its receiver.
 bool had_to_meet(const Told& told, uint64_t bytes) {
     return told.meets && is_meeting(told.channel, told.mode, bytes);
@@ -470,21 +463,32 @@ void meet_request(Call* call, const Request& request) {
     answer_waiting(call, {channel, request.peer, request.comm}, request.tag, request.ticket);
 }
 
+namespace {
+
+void add_sent(Waiting* waiting, const Request& request) {
+    if (request.peer >= g_channel_count || g_channels[request.peer] == nullptr) return;
+    Channel* channel = g_channels[request.peer];
+    const Announced announced{request.entry, request.number};
+    if (channel->far != nullptr) {
+        if (is_meeting(channel, request.mode, request.bytes))
+            add_sent_far(waiting, channel, request.number, request.peer);
+    } else if (!is_meeting(channel, request)) {
+        return;
+    } else if (asks_in_entry(request.mode, request.bytes)) {
+        add_asked(waiting, channel, announced, request.peer);
+    } else if (announced.entry != nullptr) {
+        add_kept(waiting, channel, request.peer, sent_at(announced));
+    } else {
+        waiting->add_unknown();  // there was no room to say when it was sent
+    }
+}
+
+}  // namespace
+
 void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
                     const MPI_Status* status) {
     if (request.kind == kSendRequest) {
-        if (request.entry != nullptr && request.peer != kNoPeer) {
-            if (!is_meeting(g_channels[request.peer], request)) return;
-            if (asks_in_entry(request.mode, request.bytes)) {
-                add_asked(waiting, g_channels[request.peer], {request.entry, request.number},
-                          request.peer);
-            } else {
-                add_kept(waiting, g_channels[request.peer], request.peer,
-                         sent_at({request.entry, request.number}));
-            }
-        } else if (is_far_meeting(request)) {
-            add_sent_far(waiting, g_channels[request.peer], request.number, request.peer);
-        }
+        add_sent(waiting, request);
         return;
     }
     if (request.kind == kCollectiveRequest) {

@@ -198,6 +198,15 @@ def receives_posted_in_a_pause():
 
 
 @case
+def sends_without_room():
+    """Of 40 sends by request 31 can ask when their receiver came: of the others that is not known."""
+    profile = profiled([program("many_sends")], 2)
+    node = profile.at(source("programs/many_sends.c"), "sent", "MPI_Wait")
+    check_equal((node.count, node.raw.get("unknown_waits", 0)), (40, 9), "calls, and not known")
+    profile.check_conservation()
+
+
+@case
 def switched_off():
     """With --wait off nothing is known: the same waiting is estimated, and the report says so."""
     profile, told = run("--wait", "off")
