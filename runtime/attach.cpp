@@ -295,6 +295,7 @@ bool attach_process(bool with_mpi) {
     thread->record->start_ticks = g_process.start_ticks;
     thread->last_ticks = g_process.start_ticks;
     thread->attached_ticks = start;
+    if (with_mpi) thread->born = 0;  // its calls, and the ways between them, are its life
     open_metrics(thread);
     // From here on other threads record as well.
     g_live->on = 1;
@@ -324,7 +325,12 @@ bool add_mpi() {
     if (t_thread == nullptr && attach_thread() != nullptr) {
         t_thread->slow_ticks = 0;  // the caller books all that is done here
     }
-    if (t_thread != nullptr) start_sampling(t_thread);
+    if (t_thread != nullptr) {
+        start_sampling(t_thread);
+        g_process.header->process_thread = t_thread->record->number;
+        // As in attach_process(). Of another one the way to MPI_Init begins where it was attached.
+        if (t_thread->record->number == 0) t_thread->record->life_start = t_thread->born = 0;
+    }
     return true;
 }
 
@@ -335,6 +341,7 @@ StatusPage* status_page() { return g_status; }
 bool was_attached() { return g_attached; }
 
 bool observe_mpi() {
+    const Uncancelled uncancelled;
     if (!begin_attaching()) {
         not_observed("another thread was about to begin with observing the process");
         return false;
@@ -357,6 +364,7 @@ Thread* attach_for_probe() {
         return nullptr;
     }
     const uint64_t before = now_ticks();
+    const Uncancelled uncancelled;
     if (!begin_attaching()) return nullptr;
     // Unless another thread was first.
     const bool begins = !g_attached && probes_wanted();
@@ -370,7 +378,14 @@ Thread* attach_for_probe() {
         switch_sites(false);
     }
     end_attaching();
-    if (!attached) return live_ticket() != 0 ? attach_thread() : nullptr;
+    if (!attached) {
+        Thread* const thread = live_ticket() != 0 ? attach_thread() : nullptr;
+        if (thread == nullptr) return nullptr;
+        // That it waited for the one that was first is no time of its life.
+        const uint64_t waited = beyond(thread->last_ticks, before);
+        thread->born = earlier(thread->born + waited, virtual_ticks(thread, now_ticks()));
+        return thread;
+    }
     t_thread->slow_ticks += now_ticks() - before;
     return t_thread;
 }

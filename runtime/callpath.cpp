@@ -507,6 +507,7 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
                     EntryForm form) {
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
+    const Uncancelled uncancelled;
     const OwnSamples own(thread);
     thread->in_dwell.begin();
     FoundPath found{0, false};

@@ -39,28 +39,24 @@ bool is_inside(const IoStatement* open, const Frame* frame) {
            open->proof == proof_of(open);
 }
 
-// The slow parts take system calls that are cancellation points; the program's own may not become
-// one in the middle of them.
 class SlowWork {
   public:
     explicit SlowWork(Thread* thread)
         : thread_(thread), saved_errno_(errno), start_ticks_(now_ticks()) {
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
         thread_->in_dwell.begin();
     }
     ~SlowWork() {
         thread_->in_dwell.end();
         thread_->slow_ticks += now_ticks() - start_ticks_;
-        pthread_setcancelstate(cancel_state_, nullptr);
         errno = saved_errno_;
     }
     SlowWork(const SlowWork&) = delete;
     SlowWork& operator=(const SlowWork&) = delete;
 
   private:
+    Uncancelled uncancelled_;
     Thread* thread_;
     int saved_errno_;
-    int cancel_state_ = 0;
     uint64_t start_ticks_;
 };
 
@@ -135,10 +131,7 @@ DWELL_COLD Thread* thread_for_io(const Frame* frame, int file) {
     if (recorded) recorded = !is_of_helpers(static_cast<uintptr_t>(frame->return_address - 1));
     errno = saved_errno;
     if (!recorded) return nullptr;
-    int state = 0;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     Thread* thread = attach_for_io();
-    pthread_setcancelstate(state, nullptr);
     if (thread == nullptr) count_unobserved();
     return thread;
 }
@@ -166,7 +159,6 @@ uint32_t file_of(Thread* thread, int file, const char* path) {
 DWELL_COLD CellIndex find_new_path(Thread* thread, const Frame* frame, MpiCall number,
                                    CellIndex anchor) {
     stack_t stack;
-    int state = 0;
     const int saved_errno = errno;
     const bool elsewhere = sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
     errno = saved_errno;
@@ -174,10 +166,7 @@ DWELL_COLD CellIndex find_new_path(Thread* thread, const Frame* frame, MpiCall n
         count_unobserved();
         return 0;
     }
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    const FoundPath found = find_path(thread, frame, number, anchor, kMpiForm);
-    pthread_setcancelstate(state, nullptr);
-    return found.node;
+    return find_path(thread, frame, number, anchor, kMpiForm).node;
 }
 
 DWELL_COLD FileUse* add_file(IoStatement* statement) {

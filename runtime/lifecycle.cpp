@@ -81,7 +81,8 @@ void resume() {
 
 uint32_t unseen_omp() { return ompt_obstacle != nullptr ? ompt_obstacle() : 0; }
 
-void detach_process(FileState state) {
+// The observation ended at `end`, in ticks; 0: it ends now.
+void detach_process(FileState state, uint64_t end = 0) {
     if (g_live->on == 0) return;
     close_order();
     resume();
@@ -97,7 +98,7 @@ void detach_process(FileState state) {
     switch_sites(false);
     g_live->on = 0;
     refresh_ticket();
-    g_process.header->end_ticks = now;
+    g_process.header->end_ticks = end != 0 ? end : now;
     note_last_usage(now);
     // What other threads, which may run on, have not booked yet stays without time.
     if (t_thread != nullptr && t_thread->untimed_polls != 0) book_untimed(t_thread, now);
@@ -201,10 +202,14 @@ int finalize(EntryForm form, const Frame* frame) {
         book_event(&state, kSendReady);
         leave(&state);
     }
-    detach_process(FileState::kFinalized);
-    drain_letters();
-    review_clocks();
-    merge_observed();
+    {
+        const Uncancelled uncancelled;
+        // Not when this is reached: the processor may be another's in between.
+        detach_process(FileState::kFinalized, recorded ? state.end_ticks : 0);
+        drain_letters();
+        review_clocks();
+        merge_observed();
+    }
     const int result = next();
     close_record_file();
     status_mpi_finalized(status_page());
@@ -271,6 +276,7 @@ void finish_serial() {
 
 // The end of a process that never reached MPI_Finalize. Threads may still be running.
 __attribute__((destructor)) void note_exit() {
+    const Uncancelled uncancelled;
     if (g_live->on == 0) {
         if (!was_attached() && status_page() != nullptr)
             status_omp_unseen(status_page(), unseen_omp());

@@ -367,10 +367,10 @@ struct ThreadRecord {
     // the middle of a probe; 0: it ended, or nobody could say.
     uint64_t end_virtual;
     uint64_t late_ticks;  // then: its intrusion and own cost that are not in those above yet
-    // Of threads that the program made and that called MPI or forked regions of OpenMP, but the
-    // first one: how long those lived that have ended, in virtual ticks, and the virtual time at
-    // which the life of the one that runs began, 0: there is none. What no node of theirs has is
-    // their computation (record_reader.cpp).
+    // Of the program's threads that called MPI or forked regions of OpenMP, but the one whose life
+    // is the process's: how long those lived that have ended, in virtual ticks, and the virtual
+    // time at which the life of the one that runs began, 0: there is none. What no node of theirs
+    // has is their computation (record_reader.cpp).
     uint64_t lived_ticks;
     uint64_t life_start;
     OpenEntry open[kOpenStackDepth];
@@ -486,7 +486,9 @@ struct FileHeader {
     uint32_t metrics_no_room;     // threads not counted, as few descriptors would have been left
     uint64_t files_unnamed;       // times that a file was met for whose name there was no room
     uint64_t io_unobserved;       // I/O calls that could not be recorded (io_records.cpp)
-    uint64_t unused[7];           // 0, up to the end of the cell
+    uint64_t process_thread;      // number of the thread whose life is the process's: that of
+                                  // MPI_Init, or without MPI the program's first one, once known
+    uint64_t unused[6];           // 0, up to the end of the cell
 };
 constexpr uint32_t kHeaderCells = 20;
 

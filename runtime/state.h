@@ -12,6 +12,7 @@
 #ifndef DWELL_RUNTIME_STATE_H_
 #define DWELL_RUNTIME_STATE_H_
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -285,7 +286,7 @@ struct alignas(64) Thread {
     // which it may be less than nothing.
     uint64_t booked_ticks;
     // When the life of a thread that is not known to be the program's own began, in virtual ticks;
-    // 0: it is, or is the first one (begin_life).
+    // 0: it is known, or it has no life (begin_life).
     uint64_t born;
     Blame blame;
     // Of the calls before in which MPI makes no progress, one after the other: the number of the
@@ -410,12 +411,28 @@ extern constinit thread_local Thread* t_thread __attribute__((tls_model("initial
 // Not 0 while the thread does what a probe in a signal handler must not begin as well.
 extern constinit thread_local uint32_t t_busy __attribute__((tls_model("initial-exec")));
 
+// Slow work takes system calls that are cancellation points: the program's threads are not
+// cancelled there, so that its own calls do not become such points.
+class Uncancelled {
+  public:
+    Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
+    Uncancelled(const Uncancelled&) = delete;
+    Uncancelled& operator=(const Uncancelled&) = delete;
+
+  private:
+    int before_ = 0;
+};
+
 class Busy {
   public:
     Busy() { t_busy = t_busy + 1; }
     ~Busy() { t_busy = t_busy - 1; }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
+
+  private:
+    Uncancelled uncancelled_;
 };
 
 // The calling thread's state, or null. The way to a thread-local variable takes two loads, one

@@ -86,25 +86,34 @@ void note_name_of(ThreadRecord* record) {
     note_name(record, name);
 }
 
-// Since when the calling thread, which dwell meets now, has been there, in ticks: as if it had
-// computed without a break. Not longer than is observed; with a pause that is not told.
-uint64_t birth_of_own(uint64_t now) {
-    if (g_live->paused != 0 || g_live->paused_ticks != 0) return now;
-    timespec used{};
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) return now;
+bool is_main(const ThreadRecord* record) { return record->tid == getpid(); }
+
+// Since when the calling thread, which dwell meets now, has been there, in virtual ticks: not
+// longer than is observed, and after a pause without what was before. Of others than the process's
+// first one it is known how long they have computed.
+uint64_t birth_of_own(const Thread* thread, uint64_t now) {
     const FileHeader* const header = g_process.header;
+    const uint64_t first = earlier(later(header->start_ticks, header->reset_ticks), now);
+    if (g_live->paused != 0 || g_live->paused_ticks != 0) return virtual_ticks(thread, now);
+    if (is_main(thread->record)) return virtual_ticks(thread, first);
+    timespec used{};
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) return virtual_ticks(thread, now);
     const double seconds =
         static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
     const auto ticks =
         static_cast<uint64_t>(seconds * static_cast<double>(header->ticks_per_second));
-    const uint64_t first = later(header->start_ticks, header->reset_ticks);
-    return later(beyond(now, ticks), earlier(first, now));
+    return virtual_ticks(thread, later(beyond(now, ticks), first));
 }
 
 // Of the calling thread. A life that goes on while nothing is recorded ended when that began.
 void end_life(Thread* thread, uint64_t now) {
     ThreadRecord* const record = thread->record;
     if (record->life_start == 0) return;
+    // Without MPI that of the first thread is the process's.
+    if (!g_process.with_mpi && is_main(record)) {
+        record->life_start = 0;
+        return;
+    }
     if (thread->epoch != g_live->epoch) take_notice(thread);  // of pauses that are over
     const uint64_t end = g_live->paused != 0 ? earlier(now, g_live->pause_start) : now;
     record->lived_ticks += beyond(virtual_ticks(thread, end), record->life_start);
@@ -214,11 +223,9 @@ Thread* attach(bool may_allocate) {
     if (record->number == 0) g_process.usual_thread = thread;
     if (g_have_key) pthread_setspecific(g_thread_key, thread);
     thread->attached_ticks = now;
-    record->life_start = thread->born = 0;
-    // Without MPI the process's time, from its start on, is that of record 0, whoever came first.
-    const bool has_process =
-        record->number == 0 || (!g_process.with_mpi && record->tid == getpid());
-    if (!has_process) thread->born = virtual_ticks(thread, birth_of_own(now));
+    record->life_start = 0;
+    thread->born = birth_of_own(thread, now);
+    if (!g_process.with_mpi && is_main(record)) g_process.header->process_thread = record->number;
     if (!g_process.with_mpi) {
         stop_sampling(thread);
     } else if (record->number == 0) {

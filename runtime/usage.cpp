@@ -82,8 +82,6 @@ uint64_t ns_of(const timeval& time) {
 UsageReading take_reading(bool thread) {
     const Busy busy;  // its own reading is no statement of the program's
     const int saved_errno = errno;
-    int cancel_state = 0;  // the program's threads are not cancelled in dwell's own calls
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     UsageReading reading{};
     ProcessUsage* usage = &reading.usage;
     struct rusage about {};
@@ -100,7 +98,6 @@ UsageReading take_reading(bool thread) {
     if (!thread && !read_lines("/proc/self/status", kStatusLines, &reading)) {
         usage->peak_memory_bytes = static_cast<uint64_t>(about.ru_maxrss) * kKiB;
     }
-    pthread_setcancelstate(cancel_state, nullptr);
     errno = saved_errno;
     return reading;
 }

@@ -47,9 +47,8 @@ class ProfileBuilder {
         label_probes();
         add_intervals();
         add_samples();
-        add_serial_time();
         Overruns overruns = sum_up();
-        add_rank_figures(merged_, tree_, interval_owner_, serial_ns_, &profile_, &overruns);
+        add_rank_figures(merged_, tree_, interval_owner_, &profile_, &overruns);
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
         add_peers();
@@ -75,8 +74,6 @@ class ProfileBuilder {
     void add_intervals();
     void add_samples();
     void add_threads();
-    uint64_t io_of_first_thread(uint32_t rank) const;
-    void add_serial_time();
     Overruns sum_up();
     void label_estimates();
     void sum_up_job();
@@ -95,7 +92,6 @@ class ProfileBuilder {
     ProfileTree tree_;
     std::map<uint32_t, uint64_t> io_file_bytes_;  // by node: of the file that it names
     std::vector<uint64_t> booked_ns_;             // on nodes of the profile, by intervals
-    std::map<uint32_t, uint64_t> serial_ns_;      // by rank: the time of programs without MPI
     std::vector<uint32_t> interval_owner_;        // of merged interval nodes: node of the profile
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
 };
@@ -136,6 +132,7 @@ void ProfileBuilder::add_ranks() {
         rank.folded_paths = from.folded_paths;
         rank.files_unnamed = from.files_unnamed;
         rank.io_unobserved = from.io_unobserved;
+        rank.process_thread = from.process_thread;
         rank.dropped = from.dropped;
         rank.guessed = from.guessed;
         rank.clock_errors = from.clock_errors;
@@ -316,29 +313,6 @@ void ProfileBuilder::add_samples() {
         }
         std::stable_sort(sorted.begin(), sorted.end(),
                          [](const auto& a, const auto& b) { return a.samples > b.samples; });
-    }
-}
-
-// Of a process without MPI: its whole time holds that of I/O, which is measured apart.
-uint64_t ProfileBuilder::io_of_first_thread(uint32_t rank) const {
-    uint64_t io_ns = 0;
-    for (const MergedRow& row : merged_.rows) {
-        if (row.rank != rank || row.thread != 0) continue;
-        if (is_kind(merged_.nodes[row.node], SiteKind::kIo)) io_ns += row.totals.time_ns;
-    }
-    return io_ns;
-}
-
-// Without MPI calls nothing but probes tells of time: the program itself gets all of it, and keeps
-// what no probe that was on takes.
-void ProfileBuilder::add_serial_time() {
-    for (const ProfileRank& rank : profile_.ranks) {
-        if (!is_probed_serial(rank)) continue;
-        const uint64_t other_ns = rank.intrusion_ns + rank.paused_ns;
-        const uint64_t whole_ns = rank.real_ns - std::min(other_ns, rank.real_ns);
-        const uint64_t time_ns = whole_ns - std::min(io_of_first_thread(rank.rank), whole_ns);
-        serial_ns_[rank.rank] = time_ns;
-        booked_ns_[0] += time_ns;
     }
 }
 

@@ -175,8 +175,9 @@ struct ProfileRank {
     uint64_t samples_in_calls = 0;
     uint64_t samples_lost = 0;
     uint64_t folded_paths = 0;
-    uint64_t io_unobserved = 0;  // I/O calls that could not be recorded
-    uint64_t files_unnamed = 0;  // times that a file was met for whose name there was no room
+    uint64_t process_thread = 0;  // number of the thread whose life is the process's; not in JSON
+    uint64_t io_unobserved = 0;   // I/O calls that could not be recorded
+    uint64_t files_unnamed = 0;   // times that a file was met for whose name there was no room
     uint64_t dropped = 0;
     uint64_t guessed = 0;
     uint64_t clock_errors = 0;

@@ -221,18 +221,24 @@ class Notes : public NoteWriter {
             names);
     }
 
-    // What the nodes of a rank's first thread add up to, against the clock of the process.
+    // What the nodes of the process's thread add up to, against its clock.
     void add_time_gap() {
         if (profile().rows.empty()) return;
+        std::map<uint32_t, uint64_t> threads;
+        for (const ProfileRank& rank : profile().ranks) threads[rank.rank] = rank.process_thread;
         std::map<uint32_t, uint64_t> accounted;
         for (const ProfileRow& row : profile().rows) {
-            if (row.node == 0 && row.thread == 0) accounted[row.rank] += row.totals.time_ns;
+            if (row.node == 0 && row.thread == threads[row.rank]) {
+                accounted[row.rank] += row.totals.time_ns;
+            }
         }
         uint64_t ranks = 0;
         double worst = 0;
         uint32_t worst_rank = 0;
         for (const ProfileRank& rank : profile().ranks) {
             if (rank.state != FileState::kFinalized || rank.real_ns == 0) continue;
+            // MPI_Init by a thread whose life began after the process's.
+            if ((rank.flags & kFileSerial) == 0 && rank.process_thread != 0) continue;
             const double real = static_cast<double>(rank.real_ns);
             const double known = static_cast<double>(accounted[rank.rank] + rank.paused_ns) +
                                  static_cast<double>(rank.intrusion_ns);

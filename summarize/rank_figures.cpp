@@ -92,8 +92,7 @@ void take_times_of_rows(Profile* profile) {
 }
 
 Overruns add_rows(const Merged& merged, const ProfileTree& tree,
-                  const std::vector<uint32_t>& interval_owner,
-                  const std::map<uint32_t, uint64_t>& serial_ns, Profile* profile) {
+                  const std::vector<uint32_t>& interval_owner, Profile* profile) {
     std::vector<uint32_t> order(merged.rows.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(), [&merged](uint32_t a, uint32_t b) {
@@ -104,11 +103,6 @@ Overruns add_rows(const Merged& merged, const ProfileTree& tree,
     ThreadRows thread_rows(profile);
     for (size_t i = 0; i < order.size(); ++i) {
         const MergedRow& row = merged.rows[order[i]];
-        const bool new_rank = i == 0 || merged.rows[order[i - 1]].rank != row.rank;
-        if (const auto serial = serial_ns.find(row.rank); new_rank && serial != serial_ns.end()) {
-            thread_rows.add_computation(0, serial->second);
-            if (row.thread != 0) thread_rows.finish(row.rank, 0);
-        }
         const uint32_t leaf = tree.leaf_of(row.node);
         if (leaf != kNoNode) {
             thread_rows.add_measured(leaf, row.totals);
@@ -200,14 +194,13 @@ void add_traffic(const Totals& node, Totals* parent) {
 }
 
 void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<uint32_t>& interval_owner,
-                      const std::map<uint32_t, uint64_t>& serial_ns, Profile* profile,
+                      const std::vector<uint32_t>& interval_owner, Profile* profile,
                       Overruns* overruns) {
     if (merged.rows.empty()) {
         bounds_from_children(profile);
         return;
     }
-    const Overruns of_rows = add_rows(merged, tree, interval_owner, serial_ns, profile);
+    const Overruns of_rows = add_rows(merged, tree, interval_owner, profile);
     if (has_probes(*profile)) {
         take_times_of_rows(profile);
         *overruns = of_rows;

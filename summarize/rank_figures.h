@@ -3,7 +3,6 @@
 #define DWELL_SUMMARIZE_RANK_FIGURES_H_
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "summarize/merged.h"
@@ -23,12 +22,10 @@ void add_traffic(const Totals& node, Totals* parent);
 // Fills Profile::rows, and ranks, rank_min and rank_max of every node from them. A job over the row
 // limit has no rows: there, inner nodes get what their communication statements tell, lower bounds
 // of `ranks` and `rank_max`, and 0 for `rank_min`. `interval_owner` gives, for merged interval
-// nodes, the node of the profile that owns their time; `serial_ns` for ranks without MPI the time
-// of their first thread. Where probes measured, the times of nodes
+// nodes, the node of the profile that owns their time. Where probes measured, the times of nodes
 // become the sums of their rows, each of which was settled by itself, and `overruns` theirs.
 void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<uint32_t>& interval_owner,
-                      const std::map<uint32_t, uint64_t>& serial_ns, Profile* profile,
+                      const std::vector<uint32_t>& interval_owner, Profile* profile,
                       Overruns* overruns);
 
 }  // namespace dwell

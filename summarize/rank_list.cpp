@@ -12,7 +12,7 @@
 namespace dwell {
 namespace {
 
-constexpr int kNumbers = 51;
+constexpr int kNumbers = 52;
 constexpr int kNames = 3;
 constexpr size_t kPieceBytes = 16 * 1024;
 constexpr uint64_t kCopiedBytes = 2 * 1024;  // lists up to this size are copied, not moved
@@ -35,7 +35,7 @@ constexpr void each_number(Rank& rank, Visit visit) {
     visit(rank.callpath_depth), visit(rank.samples_lost), visit(rank.folded_paths);
     visit(rank.dropped), visit(rank.guessed), visit(rank.clock_errors), visit(rank.probes_dropped);
     visit(rank.injected_ns), visit(rank.files_unnamed), visit(rank.threads_cut);
-    visit(rank.io_unobserved);
+    visit(rank.io_unobserved), visit(rank.process_thread);
     visit(rank.clock_offset_ns), visit(rank.clock_drift_ns), visit(rank.clock_bound_ns);
     visit(rank.order_kept), visit(rank.order_far), visit(rank.order_posted);
     visit(rank.order_unknown);

@@ -31,10 +31,10 @@ struct MergedRank {
     uint32_t callpath_depth;
     int64_t start_unix_ns;
     uint64_t real_ns;  // start of the process to the end of MPI_Finalize (or last finished call)
-    uint64_t intrusion_ns;     // of its first thread: real less virtual time at the end
-    uint64_t own_ns;           // of its first thread: what dwell itself cost
+    uint64_t intrusion_ns;     // of its process_thread: real less virtual time at the end
+    uint64_t own_ns;           // of its process_thread: what dwell itself cost
     uint64_t injected_ns;      // delays added on purpose
-    uint64_t paused_ns;        // of its first thread
+    uint64_t paused_ns;        // of its process_thread
     uint64_t call_cost_ns_q8;  // calibrated cost of a wrapped call, in 1/256 ns
     uint64_t record_bytes;     // size of its record file
     uint64_t samples;
@@ -43,6 +43,7 @@ struct MergedRank {
     uint64_t folded_paths;
     uint64_t files_unnamed;
     uint64_t io_unobserved;
+    uint64_t process_thread;  // whose times are the rank's: see FileHeader
     uint64_t dropped;
     uint64_t guessed;
     uint64_t clock_errors;

@@ -138,8 +138,8 @@ void RecordReader::add_thread_figures(const ThreadRecord& thread) {
     figures_.probes_dropped += thread.probes_dropped;
     figures_.threads_cut += thread.end_virtual == kNotReadable ? 1 : 0;
     last_ticks_ = std::max(last_ticks_, thread.last_ticks);
-    if (thread.number < first_thread_) {
-        first_thread_ = thread.number;
+    if (thread.number == header_.process_thread) {
+        has_main_ = thread.tid == header_.pid;
         figures_.intrusion_ns = ns(thread.intrusion_ticks + thread.late_ticks);
         figures_.own_ns = ns(thread.own_ticks + thread.late_ticks);
         figures_.injected_ns = ns(thread.injected_ticks);
@@ -334,11 +334,34 @@ uint64_t RecordReader::time_of_rows(bool of_intervals) const {
     return time_ns;
 }
 
-// What a thread that the program made did outside of statements and of intervals between them: the
-// program's computation, as that of a process without MPI is.
+uint64_t RecordReader::real_ns() const {
+    // Without MPI_Finalize the observation ends with the last finished call: what came after it, up
+    // to the end of the process, belongs to no statement.
+    const bool finalized = header_.state == FileState::kFinalized && header_.end_ticks != 0;
+    const uint64_t end = finalized ? header_.end_ticks : last_ticks_;
+    const uint64_t begin = std::max(header_.start_ticks, header_.reset_ticks);
+    return end > begin ? ns(end - begin) : 0;
+}
+
+// Of a process without MPI that came to its end: nothing but probes and statements tells of time,
+// and what they do not take is the program's own. 0 for others.
+uint64_t RecordReader::process_ns() const {
+    const bool serial = (header_.flags & kFileSerial) != 0;
+    if (!serial || header_.state != FileState::kFinalized) return 0;
+    const uint64_t other_ns = figures_.intrusion_ns + figures_.paused_ns;
+    return real_ns() - std::min(other_ns, real_ns());
+}
+
+// What a thread of the program's did outside of statements and of intervals between them:
+// computation of the program itself.
 bool RecordReader::add_rest_of_life(const ThreadSpan& thread) {
+    uint64_t lived_ns = thread.lived_ns;
+    if (thread.number == header_.process_thread && process_ns() != 0) {
+        // Others may have had that record before; or else one of them stands for the first one.
+        lived_ns = process_ns() + (has_main_ ? lived_ns : 0);
+    }
     const uint64_t known_ns = thread.statements_ns + time_of_rows(true);
-    if (thread.lived_ns <= known_ns) return true;
+    if (lived_ns <= known_ns) return true;
     if (out_->nodes.empty()) return true;  // damaged: no thread has a tree
     MergedNode place{};
     place.kind = static_cast<uint8_t>(SiteKind::kInterval);
@@ -348,7 +371,7 @@ bool RecordReader::add_rest_of_life(const ThreadSpan& thread) {
     if (merged == kNoNode) return false;
     Totals totals = empty_totals();
     totals.count = 1;
-    totals.time_ns = totals.min_ns = totals.max_ns = thread.lived_ns - known_ns;
+    totals.time_ns = totals.min_ns = totals.max_ns = lived_ns - known_ns;
     add_to_node(merged, totals);
     return add_row(merged, thread.number, totals);
 }
@@ -367,15 +390,12 @@ bool RecordReader::add_rank() {
     rank.sample_hz = header_.sample_hz;
     rank.files_unnamed = header_.files_unnamed;
     rank.io_unobserved = header_.io_unobserved;
+    rank.process_thread = header_.process_thread;
     rank.callpath_depth = header_.callpath_depth;
-    // Without MPI_Finalize the observation ends with the last finished call: what came after it, up
-    // to the end of the process, belongs to no statement.
-    const bool finalized = header_.state == FileState::kFinalized && header_.end_ticks != 0;
-    const uint64_t end = finalized ? header_.end_ticks : last_ticks_;
     const uint64_t begin = std::max(header_.start_ticks, header_.reset_ticks);
     rank.start_unix_ns =
         header_.start_unix_ns + static_cast<int64_t>(ns(begin - header_.start_ticks));
-    rank.real_ns = end > begin ? ns(end - begin) : 0;
+    rank.real_ns = real_ns();
     rank.call_cost_ns_q8 =
         scale(header_.call_cost_ticks, 256'000'000'000, header_.ticks_per_second);
     rank.record_bytes = std::min<uint64_t>(bytes_, uint64_t{header_.cells_reserved} * kCellBytes);

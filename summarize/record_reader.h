@@ -52,7 +52,7 @@ class RecordReader {
         uint32_t number;
         size_t intervals_end;
         CellIndex first_metric;
-        uint64_t lived_ns;  // of its threads that the program made, all together
+        uint64_t lived_ns;  // of those that are the program's, all together
         uint64_t statements_ns;
     };
 
@@ -71,6 +71,8 @@ class RecordReader {
     bool read_intervals();
     uint64_t time_of_rows(bool of_intervals) const;
     bool add_rest_of_life(const ThreadSpan& thread);
+    uint64_t real_ns() const;
+    uint64_t process_ns() const;
     void set_site(const Node& node, MergedNode* place) const;
     bool totals_of(const Node& node, uint32_t merged, Totals* totals);
     void omp_totals_of(const Node& node, Totals* totals) const;
@@ -136,7 +138,7 @@ class RecordReader {
     GrowArray<Step> intervals_;
     GrowArray<ThreadSpan> threads_;
     MergedRank figures_{};
-    uint32_t first_thread_ = UINT32_MAX;
+    bool has_main_ = false;  // the process's thread is the first one of the program
     uint64_t last_ticks_ = 0;
 };
 

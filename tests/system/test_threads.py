@@ -328,7 +328,8 @@ def check_lives(compiler, *flags, ranks=0):
     shown = sorted(ns for ns in own.values() if ns > 15e6)
     check_equal(len(shown), len(outside), f"threads of the program: {own}, {outside}")
     ways = [i for i in profile.intervals if i["from"] is None and i["to"] == 0]
-    check_equal([i["count"] for i in ways], [len(outside)], "ways from no MPI call to none")
+    threads = len(outside) + (0 if ranks else 1)  # without MPI the first one, too
+    check_equal([i["count"] for i in ways], [threads], "ways from no MPI call to none")
     with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as file:
         check("start → lives" not in file.read(), "that is no way from one MPI line to the next")
     for ns, truth in zip(shown, sorted(outside)):
@@ -351,6 +352,127 @@ def lives_with_libomp():
 def lives_with_mpi():
     """The same beside MPI, and a thread that calls MPI alone."""
     repeated(lambda: check_lives("mpicc", "-DWITH_MPI", ranks=1))
+
+
+@case
+def first_thread_comes_second():
+    """Another thread forks the first region: without MPI the process's time is the first thread's all
+    the same, and the other one has its own."""
+    text = """
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+static void burn(double s) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const double end = t.tv_sec + 1e-9 * t.tv_nsec + s;
+    do clock_gettime(CLOCK_MONOTONIC, &t);
+    while (t.tv_sec + 1e-9 * t.tv_nsec < end);
+}
+static void region(void) {
+#pragma omp parallel num_threads(1)
+    burn(0.005);
+}
+static void* body(void* none) {
+    region();
+    usleep(150000);  // until the first thread has come
+    return none;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, body, NULL);
+    usleep(20000);
+    burn(0.1);
+    region();
+    burn(0.05);
+    return pthread_join(thread, NULL);
+}
+"""
+    for compiler in ("gcc", "clang"):
+        profile = same([built(f"second_{compiler}.c", text, compiler, *FLAGS, "-pthread")],
+                       name=compiler)
+        rank, = profile.ranks
+        lives = {row["thread"]: row["time_ns"] for row in profile.rows if row["node"] == 0}
+        check_equal(len(lives), 2, "threads")
+        main_ns, other_ns = max(lives.values()), min(lives.values())
+        whole_ns = rank["real_ns"] - rank["intrusion_ns"]
+        check(abs(main_ns - whole_ns) < 1000, f"of {whole_ns} ns the first thread has {main_ns}")
+        check(whole_ns > 175e6, f"it lasts 175 ms at least: {whole_ns}")
+        check(150e6 < other_ns < main_ns, f"155 ms of the other one, got {other_ns}")
+        check(not any("add up" in note for note in profile.json["notes"]), profile.json["notes"])
+
+
+PENDING = """
+#include <pthread.h>
+#include <stdio.h>
+#ifdef WITH_MPI
+#include <mpi.h>
+#endif
+enum { kThreads = 20 };
+static int in_regions, others;
+static pthread_barrier_t both;
+static void* body(void* none) {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    pthread_barrier_wait(&both);
+    pthread_barrier_wait(&both);
+    pthread_setcancelstate(before, NULL);
+#ifdef WITH_MPI
+    int one = 1, two = 0;
+    MPI_Sendrecv(&one, 1, MPI_INT, 0, 1, &two, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    in_regions += two;
+    MPI_Barrier(MPI_COMM_SELF);
+    others++;
+#else
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp atomic
+        in_regions++;
+    }
+#pragma omp critical
+    others++;
+#endif
+    pthread_testcancel();
+    puts("not reached");
+    return none;
+}
+int main(int argc, char** argv) {
+    int cancelled = 0;
+#ifdef WITH_MPI
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+#endif
+    pthread_barrier_init(&both, NULL, 2);
+    for (int i = 0; i < kThreads; i++) {
+        pthread_t thread;
+        void* result;
+        pthread_create(&thread, NULL, body, NULL);
+        pthread_barrier_wait(&both);
+        pthread_cancel(thread);
+        pthread_barrier_wait(&both);
+        pthread_join(thread, &result);
+        cancelled += result == PTHREAD_CANCELED;
+    }
+    printf("%d %d %d\\n", cancelled, in_regions, others);
+#ifdef WITH_MPI
+    MPI_Finalize();
+#endif
+    return 0;
+}
+"""
+
+
+@case
+def cancellation_is_pending():
+    """A thread that is to be cancelled finishes its first region, which is no cancellation point, and
+    the process's first one too; the same holds for MPI calls."""
+    profile = same([built("pending.c", PENDING, "gcc", *FLAGS, "-pthread")])
+    check_equal(profile.run.stdout, "20 40 20\n", "threads, in regions, critical sections")
+    check_equal(totals(profile, "parallel", "created"), 20, "regions")
+    target = built("pending_mpi.c", PENDING, "mpicc", "-DWITH_MPI", "-pthread")
+    profile = profiled([target], 1, name="mpi")
+    check_equal(profile.run.stdout, "20 20 20\n", "threads, messages, barriers")
+    check_equal(sum(n["count"] for n in profile.nodes if n["name"] == "MPI_Sendrecv"), 20, "calls")
 
 
 @case

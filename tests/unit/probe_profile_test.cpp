@@ -311,33 +311,6 @@ TEST_F(Probes, ThreadsWithoutCommunication) {
     EXPECT_EQ(profile.nodes[p3].computation_ns, 100u);
 }
 
-// Of a run of 5000 ns, 300 of them intrusion, one procedure with probes on took 900: the program
-// itself has the other 3800. A second thread counts only what its probes measured.
-TEST_F(Probes, WithoutMpiTheProgramHasTheRest) {
-    const uint32_t worker = procedure(start_, "p3", 900);
-    records_.rank(0, [](MergedRank* rank) {
-        rank->flags = kFileSerial;
-        rank->real_ns = 5000;
-        rank->intrusion_ns = 300;
-    });
-    for (const int rows : {0, 1, 2, 3}) {
-        SCOPED_TRACE(rows);
-        if (rows == 1) records_.row(worker, 0, 0, totals(1, 900));
-        if (rows == 2) records_.merged.rows[0].thread = 1;  // nothing of the first thread
-        if (rows == 3) {
-            records_.row(worker, 0, 0, totals(1, 900));
-            records_.merged.nodes[worker].totals = totals(2, 1800);
-        }
-        const Profile profile = build_profile(records_.merged);
-        expect_conservation(profile);
-        const uint64_t others_ns = rows < 2 ? 0 : 900;
-        EXPECT_EQ(profile.total_ns, 4700 + others_ns);
-        EXPECT_EQ(profile.computation_ns, 4700 + others_ns);
-        EXPECT_EQ(profile.nodes[0].computation_ns, rows == 2 ? 4700u : 3800u);
-        EXPECT_FALSE(has_note(profile, "add up"));
-    }
-}
-
 TEST_F(Probes, EstimatesFitIntoWhatIsAroundThem) {
     const uint32_t main = procedure(start_, "main", 1000);
     const uint32_t p1 = procedure(call(main, "main", "p1"), "p1", 300, 10);

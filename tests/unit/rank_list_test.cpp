@@ -275,16 +275,16 @@ TEST(RankList, HostileEntriesAreRefused) {
     const std::string endless(10, '\xff');
     const std::string most = std::string(9, '\xff');
     for (const std::string& entry :
-         {endless, most + "\x02", std::string("\x80\x80\x80\x80\x80\x80\x80\x20", 8),
+         {endless, most + "\x02", std::string("\x80\x80\x80\x80\x80\x80\x80\x40", 8),
           "\x01" + endless, "\x01" + most + "\x02",
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x04", 8) + most + "\x01",
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x04\x02"
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x08", 8) + most + "\x01",
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x08\x02"
                       "ab",
                       11),
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x04\x02"
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x08\x02"
                       "abc",
                       12),
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x04", 8), std::string("\x80", 1)}) {
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x08", 8), std::string("\x80", 1)}) {
         RankList list;
         EXPECT_FALSE(adopt(&list, 1, entry, entry));
         ASSERT_TRUE(adopt(&list, 1, entry, std::string(1, '\0')));
@@ -301,7 +301,7 @@ TEST(RankList, HostileEntriesAreRefused) {
     EXPECT_TRUE(adopt(&list, 1, "\x10" + most + "\x01", "\x10" + most + "\x01"));
     EXPECT_TRUE(list.is_readable());
     const std::string named(
-        "\x80\x80\x80\x80\x80\x80\x80\x04\x02"
+        "\x80\x80\x80\x80\x80\x80\x80\x08\x02"
         "ab\0",
         12);
     EXPECT_TRUE(adopt(&list, 1, named, named));

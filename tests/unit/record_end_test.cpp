@@ -111,5 +111,47 @@ TEST(RecordEnd, LivesAreComputationWhereNothingElseIsKnown) {
     EXPECT_EQ(rest_of_lives(0, 300), 0u);
 }
 
+// A program without MPI ran 5000 ns, of which its first thread lost 300 to dwell; 200 of that one's
+// are I/O. Another thread lived for 700. The first one may have come to dwell after the other one,
+// or not at all; then the other one's times are the rank's.
+TEST(RecordEnd, WithoutMpiTheProcessIsTheFirstThreadsLife) {
+    for (const int place : {0, 1, 2}) {
+        SCOPED_TRACE(place);
+        RecordFile file{0, 1};
+        file.header().flags |= kFileSerial;
+        file.header().state = FileState::kFinalized;
+        file.header().pid = 77;
+        file.header().process_thread = place == 2 ? 0 : static_cast<uint32_t>(place);
+        file.header().start_ticks = 1000;
+        file.header().end_ticks = 6000;
+        file.add_module(1, "/bin/app", "id");
+        for (uint32_t number = 0; number < 2; ++number) {
+            const CellIndex root = file.add_thread(number, {});
+            ThreadRecord& thread = file.last_thread();
+            const bool is_main = number == static_cast<uint32_t>(place);
+            thread.tid = is_main ? 77 : 78 + static_cast<int32_t>(number);
+            if (is_main || (place == 2 && number == 0)) {
+                thread.intrusion_ticks = 300;
+                file.add_probe(root, SiteKind::kIo, 1, 0x40, {1, 200, 200, 200});
+            }
+            if (!is_main) thread.lived_ticks = 700;
+        }
+        Merged merged;
+        ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+        EXPECT_TRUE(is_well_formed(merged));
+        const uint32_t life = nodes_by_path(merged).at("program/10 <-> ^program");
+        std::map<uint32_t, uint64_t> lived;
+        for (const MergedRow& row : merged.rows) {
+            if (row.node == life) lived[row.thread] = row.totals.time_ns;
+        }
+        const auto process = static_cast<uint32_t>(file.header().process_thread);
+        EXPECT_EQ(lived, (std::map<uint32_t, uint64_t>{{process, 4500}, {1 - process, 700}}));
+        MergedRank rank{};
+        ASSERT_TRUE(RankReader(merged.ranks).next(&rank));
+        EXPECT_EQ(rank.intrusion_ns, 300u);
+        EXPECT_EQ(rank.real_ns, 5000u);
+    }
+}
+
 }  // namespace
 }  // namespace dwell
