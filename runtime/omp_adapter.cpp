@@ -437,12 +437,12 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), true, false)) return;
     Thread* const thread = step.thread;
-    OmpLevel* const level = omp_level(thread);
-    OmpTeam* const team = level != nullptr ? level->team : nullptr;
-    if (level != nullptr) {
+    if (OmpLevel* const inner = omp_level(thread); inner != nullptr) {
         close_unfinished(&step);
-        level->worksharing = 0;
+        inner->worksharing = 0;
     }
+    OmpLevel* const level = meeting_level(thread);
+    OmpTeam* const team = level != nullptr ? level->team : nullptr;
     const bool last = team != nullptr && at_end;
     const uint32_t slot = last ? kLastBarrier : team != nullptr ? level->passed & 1 : 0;
     if (team != nullptr) team->arrivals[slot].fetch();
@@ -468,7 +468,7 @@ void omp_barrier_end() {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
     Thread* const thread = step.thread;
-    OmpLevel* const level = omp_level(thread);
+    OmpLevel* const level = meeting_level(thread);
     if (thread->omp.has_parked) {
         if (wake(thread) && level != nullptr) finish_region(thread, level);
         end_step(&step);
@@ -510,7 +510,7 @@ void omp_barrier_taken_back() {
     if (!ends_unopened(thread) && top_is(thread, OmpConstruct::kImplicitBarrier)) {
         const CellIndex node = is_booked(top) ? top->node : 0;
         close_omp(thread, 0);
-        OmpLevel* const level = omp_level(thread);
+        OmpLevel* const level = meeting_level(thread);
         if (node != 0) cell_at<Node>(node)->count -= 1;
         if (node != 0 && level != nullptr && level->team != nullptr) level->passed -= 1;
     }

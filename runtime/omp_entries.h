@@ -223,6 +223,16 @@ inline OmpLevel* omp_level(Thread* thread) {
     return depth != 0 && depth <= kOmpLevels ? &thread->omp.levels[depth - 1] : nullptr;
 }
 
+// The one whose threads meet at a barrier that is told now. Teams that reduce meet at one that is
+// told in the region of each; no other may stand there (OpenMP 5.2, 10.2).
+inline OmpLevel* meeting_level(Thread* thread) {
+    OmpLevel* const level = omp_level(thread);
+    if (level == nullptr || level->team != nullptr || thread->omp.depth < 2) return level;
+    const OmpTeam* const around = level[-1].team;
+    const bool of_league = around != nullptr && around->construct == OmpConstruct::kTeams;
+    return of_league ? level - 1 : level;
+}
+
 // Ends the worksharing constructs of the innermost region that are open: of one that was cancelled
 // the runtime need not tell the end. For where none can be under way.
 DWELL_COLD void close_open_worksharing(OmpStep* step);

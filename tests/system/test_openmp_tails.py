@@ -99,6 +99,19 @@ def check_teams(profile, by_line):
     check(league["omp_wait_ns"] < 0.8 * league["time_ns"], "work of the teams is no waiting")
 
 
+def check_reducing(profile):
+    """2 leagues of 2 teams that meet where they reduce, and at the end."""
+    index, league = node_at(profile, "teams", "reducing", FILE)
+    check_equal((league["created"], league["count"]), (2, 4), "leagues and teams")
+    barriers = [(k, n) for k, n in nodes_at(profile, "implicit barrier") if n["parent"] == index]
+    check_equal([n["count"] for _, n in barriers], [4, 4], "the reductions and the leagues' ends")
+    wait = Counter()
+    for k, _ in barriers:
+        wait.update(by_thread(profile, k, "omp_wait_ns"))
+    check(max(wait.values()) > 60e6, f"threads wait {dict(wait)} ns for the slower team, of 80 ms")
+    check(league["omp_wait_ns"] < 0.8 * league["time_ns"], "work of the teams is no waiting")
+
+
 @case
 def libomp():
     profile = run("openmp_tails")
@@ -124,11 +137,13 @@ def newer_libomp():
     _, tasks = node_at(profile, "task", "taskloop", FILE)
     check_equal((tasks["iterations"], tasks["chunks"]), (500, 50), "iterations of the tasks")
     check_teams(run("openmp_tails", "teams", env=env), True)
+    check_reducing(run("openmp_tails", "reducing teams", env=env))
 
 
 @case
 def teams():
     check_teams(run("openmp_tails", "teams"), True)
+    check_reducing(run("openmp_tails", "reducing teams"))
 
 
 @case

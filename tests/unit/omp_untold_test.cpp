@@ -217,6 +217,50 @@ TEST_F(OmpUntold, LeaguesHoldTheirTeams) {
     }
 }
 
+// 2 teams meet where they reduce, while each is in a region of its own: first the second one comes
+// late, then the first one.
+TEST_F(OmpUntold, TeamsMeetWhereTheyReduce) {
+    Worker second;
+    const auto come = [] { omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(186), false); };
+    OmpTeam* const league = omp_fork(place(185), nullptr, OmpConstruct::kTeams);
+    omp_implicit_begin(league, 0, 2);
+    omp_implicit_begin(nullptr, 0, 1);
+    second([&] {
+        omp_implicit_begin(league, 1, 2);
+        omp_implicit_begin(nullptr, 0, 1);
+    });
+    come();
+    second([&] {
+        spin(kLong);
+        come();
+        omp_barrier_end();
+        come();
+    });
+    omp_barrier_end();
+    spin(kLong);
+    come();
+    omp_barrier_end();
+    omp_implicit_end();
+    second([] {
+        omp_barrier_end();
+        omp_implicit_end();
+        omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
+    });
+    omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(185), true);
+    omp_barrier_end();
+    omp_implicit_end();
+    omp_join(league, OmpConstruct::kTeams);
+    leave(second);
+    for (Thread* thread : {t_thread, thread_of(second)}) {
+        const Node* const own = child(root(thread), OmpConstruct::kTeams, place(185));
+        const Node* const met = child(own, OmpConstruct::kImplicitBarrier, place(186));
+        ASSERT_NE(met, nullptr);
+        EXPECT_EQ(met->count, 2u);
+        EXPECT_GE(part(met).wait_ticks, kLong * 9 / 10);
+        EXPECT_EQ(child(own, OmpConstruct::kImplicitBarrier, place(185))->count, 1u);
+    }
+}
+
 // Of a region whose end is told as another one's, the team is free again.
 TEST_F(OmpUntold, TheInnermostRegionEndsWhereNoneIsNamed) {
     for (int i = 0; i < 5 * kOmpTeams; ++i) {

@@ -1,7 +1,8 @@
 // Regions that end in a construct, which compilers call in place of a return at -O2: the runtime is
 // told then that it called itself. T = 2 threads; counts are arithmetic, and no time matters but in
-// teams(). No procedure ends in a region, which would stand at the call of that procedure then.
-// Argument: what to do, all but teams() without one. OMP_CANCELLATION=true is needed.
+// teams() and reducing_teams(). No procedure ends in a region, which would stand at the call of
+// that procedure then. Argument: what to do, all but these two without one. OMP_CANCELLATION=true
+// is needed.
 #include <omp.h>
 #include <string.h>
 #include <time.h>
@@ -136,6 +137,19 @@ static void teams(void) {
     sink = 0;
 }
 
+// 2 leagues of 2 teams: the first one waits 40 ms for the second one each time, where they reduce.
+static void reducing_teams(void) {
+    int teams = 0;
+    for (int k = 0; k < 2; k++) {
+#pragma omp teams num_teams(2) thread_limit(1) reduction(+ : teams)  // @reducing
+        {
+            teams++;
+            sleep_ms(omp_get_team_num() == 0 ? 0 : 40);
+        }
+    }
+    sink = teams;
+}
+
 int main(int argc, char** argv) {
     omp_set_dynamic(0);
     omp_set_num_threads(2);
@@ -147,5 +161,6 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "taskloop") || !*what) taskloop();
     if (!strcmp(what, "cancelled") || !*what) cancelled();
     if (!strcmp(what, "teams")) teams();
+    if (!strcmp(what, "reducing teams")) reducing_teams();
     return 0;
 }
