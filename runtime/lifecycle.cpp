@@ -99,7 +99,7 @@ void detach_process(FileState state, uint64_t end = 0) {
     g_live->on = 0;
     refresh_ticket();
     g_process.header->end_ticks = end != 0 ? end : now;
-    note_last_usage(now);
+    note_last_usage(g_process.header->end_ticks);
     // What other threads, which may run on, have not booked yet stays without time.
     if (t_thread != nullptr && t_thread->untimed_polls != 0) book_untimed(t_thread, now);
     set_tick_rate(kRateBase_ns);

@@ -8,7 +8,8 @@
 
 #include "runtime/omp_adapter.h"
 
-extern "C" void* __tls_get_addr(void*);  // the loader's
+// The loader's.
+extern "C" void* __tls_get_addr(void*);  // NOLINT(readability-identifier-naming)
 
 namespace dwell {
 
