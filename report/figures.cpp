@@ -439,15 +439,25 @@ std::vector<std::optional<Peak>> computation_peaks(const Profile& profile) {
     return peaks;
 }
 
+// Of a node's own time what is no waiting of OpenMP's threads. That of regions lies in what they
+// hold.
+static double worked_ns(const ProfileNode& node, uint64_t own_ns, const Totals& totals) {
+    const bool waits = is_openmp(node) && !is_omp_region(node.call);
+    const uint64_t waited_ns = waits ? totals.omp_wait_ns + totals.omp_idle_ns : 0;
+    return static_cast<double>(own_ns - std::min(own_ns, waited_ns));
+}
+
 uint32_t extra_computation(const Profile& profile, uint32_t rank) {
     std::vector<double> extra(profile.nodes.size(), 0);
     for (const ProfileRow& row : profile.rows) {
-        if (row.rank == rank) extra[row.node] += static_cast<double>(row.computation_ns);
+        if (row.rank != rank) continue;
+        extra[row.node] += worked_ns(profile.nodes[row.node], row.computation_ns, row.totals);
     }
     uint32_t most = kNoNode;
     double most_ns = 0;
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
-        extra[i] -= static_cast<double>(profile.nodes[i].computation_ns) / rank_count(profile);
+        const ProfileNode& node = profile.nodes[i];
+        extra[i] -= worked_ns(node, node.computation_ns, node.totals) / rank_count(profile);
         if (extra[i] <= most_ns) continue;
         most = i;
         most_ns = extra[i];

@@ -123,5 +123,15 @@ TEST(OmpView, FilesHoldEveryFigure) {
     EXPECT_TRUE(has(write_picl(profile), "omp parallel@/home/ada/triangle.c:20"));
 }
 
+TEST(OmpView, IdleThreadsAreNoSurplusOfComputation) {
+    samples::Builder b(2, "app");
+    const uint32_t main = b.proc("main", "app.c", 10, 0);
+    const uint32_t idle = b.openmp(OmpConstruct::kIdle, "", 0, 0);
+    b.compute(main, 0, 100 * samples::kMs);
+    b.compute(main, 1, 150 * samples::kMs);
+    b.spent(idle, 1, 1, 9, 400 * samples::kMs, 400 * samples::kMs, true);
+    EXPECT_EQ(extra_computation(b.finish(), 1), main);
+}
+
 }  // namespace
 }  // namespace dwell
