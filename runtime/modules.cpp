@@ -115,9 +115,9 @@ void read_path(const dl_phdr_info* info, Wanted* wanted) {
 int match_address(dl_phdr_info* info, size_t, void* data) {
     auto* wanted = static_cast<Wanted*>(data);
     wanted->unloads = info->dlpi_subs;
+    if (segment_at(info, wanted->address) == nullptr) return 0;
     uintptr_t start = UINTPTR_MAX;
     uintptr_t end = 0;
-    bool inside = false;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = info->dlpi_phdr[i];
         if (segment.p_type != PT_LOAD) continue;
@@ -125,9 +125,7 @@ int match_address(dl_phdr_info* info, size_t, void* data) {
         const uintptr_t to = from + segment.p_memsz;
         if (from < start) start = from;
         if (to > end) end = to;
-        inside = inside || (wanted->address >= from && wanted->address < to);
     }
-    if (!inside) return 0;
     wanted->found = true;
     wanted->module = Module{start, end, info->dlpi_addr, 0, false, false, false, false, false};
     read_path(info, wanted);
@@ -146,15 +144,10 @@ struct Asked {
 
 int ask_address(dl_phdr_info* info, size_t, void* data) {
     auto* asked = static_cast<Asked*>(data);
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-        const uintptr_t from = info->dlpi_addr + segment.p_vaddr;
-        if (segment.p_type != PT_LOAD || asked->address - from >= segment.p_memsz) continue;
-        const char* path = info->dlpi_name != nullptr ? info->dlpi_name : "";
-        asked->of_helpers = is_inside_mpi(path) || is_beside_mpi(path);
-        return 1;
-    }
-    return 0;
+    if (segment_at(info, asked->address) == nullptr) return 0;
+    const char* path = info->dlpi_name != nullptr ? info->dlpi_name : "";
+    asked->of_helpers = is_inside_mpi(path) || is_beside_mpi(path);
+    return 1;
 }
 
 int read_unloads(dl_phdr_info* info, size_t, void* data) {

@@ -3,6 +3,7 @@
 #ifndef DWELL_RUNTIME_MODULES_H_
 #define DWELL_RUNTIME_MODULES_H_
 
+#include <link.h>
 #include <string.h>
 
 #include "runtime/state.h"
@@ -13,6 +14,16 @@ namespace dwell {
 inline const char* base_name(const char* path) {
     const char* slash = strrchr(path, '/');
     return slash != nullptr ? slash + 1 : path;
+}
+
+// The segment of the loaded object that `address` lies in, or null. Pure.
+inline const ElfW(Phdr) * segment_at(const dl_phdr_info* object, uintptr_t address) {
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+        const uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type == PT_LOAD && address - begin < segment.p_memsz) return &segment;
+    }
+    return nullptr;
 }
 
 struct ModulePlace {

@@ -242,7 +242,7 @@ DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* fra
     const uint64_t row = omp_row(construct, address);
     const CellIndex node = step.records ? forked_node(&step, row, construct, frame, of_code) : 0;
     const bool may_recurse = thread->omp.depth != 0 && node != 0;
-    if (thread->omp.depth == 0 && thread->born != 0) [[unlikely]]
+    if (thread->born != 0) [[unlikely]]
         begin_life(thread);
     const ProbeEntry* const entry =
         may_recurse ? push_elsewhere(&step, node, row) : push_omp(&step, node, row);

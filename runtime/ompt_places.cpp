@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "runtime/modules.h"
 #include "runtime/omp_adapter.h"
 
 // The loader's.
@@ -31,17 +32,12 @@ CodeOf g_loader{};
 
 int match_code(dl_phdr_info* object, size_t, void* library) {
     auto* const code = static_cast<CodeOf*>(library);
-    const uint64_t wanted = code->address_in_it;
-    for (int i = 0; i < object->dlpi_phnum; ++i) {
-        const ElfW(Phdr)& segment = object->dlpi_phdr[i];
-        const uint64_t begin = object->dlpi_addr + segment.p_vaddr;
-        if (segment.p_type != PT_LOAD || wanted - begin >= segment.p_memsz) continue;
-        code->begin = begin;
-        code->end = begin + segment.p_memsz;
-        code->is_executable = (segment.p_flags & PF_X) != 0;
-        return 1;
-    }
-    return 0;
+    const ElfW(Phdr)* const segment = segment_at(object, code->address_in_it);
+    if (segment == nullptr) return 0;
+    code->begin = object->dlpi_addr + segment->p_vaddr;
+    code->end = code->begin + segment->p_memsz;
+    code->is_executable = (segment->p_flags & PF_X) != 0;
+    return 1;
 }
 
 void find_code(CodeOf* code, const void* address_in_it) {

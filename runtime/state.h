@@ -412,7 +412,8 @@ extern constinit thread_local Thread* t_thread __attribute__((tls_model("initial
 extern constinit thread_local uint32_t t_busy __attribute__((tls_model("initial-exec")));
 
 // Slow work takes system calls that are cancellation points: the program's threads are not
-// cancelled there, so that its own calls do not become such points.
+// cancelled there, so that its own calls do not become such points. Any thread; also in signal
+// handlers, with glibc.
 class Uncancelled {
   public:
     Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

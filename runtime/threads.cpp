@@ -86,7 +86,7 @@ void note_name_of(ThreadRecord* record) {
     note_name(record, name);
 }
 
-bool is_main(const ThreadRecord* record) { return record->tid == getpid(); }
+bool is_main(const ThreadRecord* record) { return record->tid == g_process.header->pid; }
 
 // Since when the calling thread, which dwell meets now, has been there, in virtual ticks: not
 // longer than is observed, and after a pause without what was before. Of others than the process's

@@ -46,12 +46,18 @@ def folder():
     return path
 
 
-def check_forms(name, ranks=1):
-    want = expected_statements("programs/io_forms.c")
-    profile = profiled([program(name), folder()], ranks, ["--io", "on"], name=f"out-{name}")
-    got = statements(profile, "io_forms.c", ranks)
+def check_statements(profile, program_source, ranks=1):
+    """Each statement that the source announces is there, and no other."""
+    want = expected_statements("programs/" + program_source)
+    got = statements(profile, program_source, ranks)
     for key in sorted(set(want) | set(got), key=lambda k: k[1]):
-        check_equal(got.get(key), want.get(key), f"{key[0]} in line {key[1]} of {name}")
+        check_equal(got.get(key), want.get(key), f"{key[0]} in line {key[1]} of {program_source}")
+    return want
+
+
+def check_forms(name, ranks=1):
+    profile = profiled([program(name), folder()], ranks, ["--io", "on"], name=f"out-{name}")
+    want = check_statements(profile, "io_forms.c", ranks)
     return profile, want
 
 
@@ -209,10 +215,7 @@ def without_mpi():
     check_equal(run.code, 0, "exit code" + run.describe())
     profile = Profile(out, run)
     profile.check_conservation()
-    want = expected_statements("programs/io_serial.c")
-    got = statements(profile, "io_serial.c")
-    for key in set(want) | set(got):
-        check_equal(got.get(key), want.get(key), f"{key[0]} in line {key[1]}")
+    check_statements(profile, "io_serial.c")
     for node in profile.nodes:
         if node["kind"] == "io":
             inside = "step" in profile.path(profile.nodes.index(node))
@@ -228,10 +231,7 @@ def threads():
     check_equal(run.code, 0, "exit code" + run.describe())
     profile = Profile(out, run)
     profile.check_conservation()
-    want = expected_statements("programs/io_threads.c")
-    got = statements(profile, "io_threads.c")
-    for key in set(want) | set(got):
-        check_equal(got.get(key), want.get(key), f"{key[0]} in line {key[1]}")
+    check_statements(profile, "io_threads.c")
     check_equal(profile.ranks[0]["threads"], 2, "threads")
     check_equal(profile.ranks[0]["io_unobserved"], 3, "calls at the thread's end")
     with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as text:

@@ -212,13 +212,13 @@ def hybrid():
                 "where they hang: region, call, procedure, statement")
     total = profile.at(file, "sum", "MPI_Allreduce")
     check_equal(total.count, 40, "allreduces")
-    waits = {}
-    for row in profile.rows:
-        if row["node"] == index:
-            key = (row["rank"], row["thread"])
-            waits[key] = row.get("omp_wait_ns", 0)
-    # Thread 0 comes later by what it waits in MPI.
-    check(waits[1, 0] + waits[1, 1] > 20e6, f"threads of rank 1 wait {waits} ns")
+    # Thread 0 of rank 1 works 4 ms less than the other one, and comes later by what it waits in MPI:
+    # of a step |4 - x| + x ms, whatever x is on a busy machine.
+    waited = [row.get("omp_wait_ns", 0) for row in profile.rows
+              if row["node"] == index and row["rank"] == 1]
+    in_mpi = [row["time_ns"] for row in profile.rows
+              if profile.nodes[row["node"]]["name"] == "MPI_Sendrecv" and row["rank"] == 1]
+    check(sum(waited) + sum(in_mpi) > 20 * 3.6e6, f"rank 1 waits {waited} and {in_mpi} ns")
 
 
 @case
