@@ -57,7 +57,7 @@ struct alignas(64) ChannelEntry {
 // kInRow: the kUnread entries before it are of the same communicator and tag.
 enum ChannelFlags : uint32_t { kWantsAnswer = 1, kAnswered = 2, kInRow = 4 };
 constexpr int kOrderShift = 3;
-constexpr uint32_t kUnread = 6;
+constexpr uint32_t kUnread = 14;
 constexpr uint32_t kDeadEntry = 0xffffffffu;  // the send failed
 constexpr uint32_t kGapEntry = 0xfffffffeu;
 constexpr uint32_t kRingEntries = 31;

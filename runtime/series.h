@@ -1,5 +1,5 @@
 // A series: messages of one communicator and tag that one statement receives from one rank in quick
-// succession. The receiver looks at the entry of every seventh only (channels.h, leave_unread); the
+// succession. The receiver looks at the entry of every fifteenth only (channels.h, leave_unread); the
 // others are taken to be like those: of the virtual time between two that are looked at, each has
 // the same part, if its call took so long. Where they are not alike the receiver's virtual clock is
 // wrong until the next one that is looked at, by no more than the calls between took: at most

@@ -181,12 +181,13 @@ class InSeries : public testing::Test {
     uint64_t sync_sum_ = 0;
 };
 
-TEST_F(InSeries, EverySeventhIsLookedAt) {
+TEST_F(InSeries, OneAfterEachRowOfUnreadOnesIsLookedAt) {
+    constexpr uint32_t kMessages = 2 + 100 * (kUnread + 1);
     int looked_at = 0;
-    for (int i = 0; i < 702; ++i) looked_at += !next(500, 400, 150);
+    for (uint32_t i = 0; i < kMessages; ++i) looked_at += !next(500, 400, 150);
     EXPECT_EQ(looked_at, 2 + 100);
-    EXPECT_EQ(sum_, 702u * 400);
-    EXPECT_EQ(sync_sum_, 702u * 150);
+    EXPECT_EQ(sum_, kMessages * 400u);
+    EXPECT_EQ(sync_sum_, kMessages * 150u);
 }
 
 // What the sender said brings the clock to the true time, however wrong it was: each takes its part
@@ -195,12 +196,12 @@ TEST_F(InSeries, WhatIsMissingIsMadeUpAndLearned) {
     next(500, 100, 0);
     next(500, 100, 0);
     uint64_t truth = 200;
-    for (int i = 0; i < 700; ++i) {
+    for (uint32_t i = 0; i < 100 * (kUnread + 1); ++i) {
         truth += 400;
         const uint64_t missing = truth - sum_;
         next(500, missing, 0);
     }
-    EXPECT_LE(truth - sum_, 6u * 400);
+    EXPECT_LE(truth - sum_, kUnread * 400u);
     EXPECT_TRUE(next(500, 0, 0));
     EXPECT_NEAR(static_cast<double>(ticks_), 400, 4);
 }
