@@ -17,6 +17,7 @@ SIZES = {"matrix": (100, 4), "stencil": (5000, 20), "master": (5000, 100)}
 LEAST_ROUNDS = 84
 WORDS = {0: "nothing injected", 10: "10 x cost injected", 100: "100 x cost injected"}
 LIMITS = {0: 0.01, 10: 0.03, 100: 0.03}
+PAUSED = "matrix"  # the kind that also pauses by itself, so long as the longest delay
 WIDEST = 0.03  # of an interval that allows a verdict
 MOST_ALONE = 0.05  # of the total: a shorter stage than that is shown without verdict
 TOTAL = "total"
@@ -57,6 +58,21 @@ def observed_run(bench, argv, variables):
     return own_seconds(stdout), virtual_seconds(rows)
 
 
+def paused_run(bench, argv):
+    """Own seconds without dwell, less those in which the program pauses."""
+    pause_ns = str(max(WORDS) * CALL_NS)
+    return own_seconds(bench.execute(
+        [bench.mpirun, "-n", "2", *argv],
+        environment={**bench.environment, "STAGES_PAUSE_NS": pause_ns})[0])
+
+
+def paused_row(kind, stage, plain, paused):
+    rank, name = stage
+    rest = ratios([own[stage] for own in paused], [alone[stage] for alone in plain])
+    return Row(f"{kind}, rank {rank}, {name}: without dwell, pauses of its own left out", "-",
+               rest.percent())
+
+
 def virtual_row(kind, stage, factor, plain, seen, shown_only):
     virtual = ratios([v.get(stage, 0.0) for _, v in seen], [alone[stage] for alone in plain])
     real = statistics.median(own[stage] / alone[stage] for (own, _), alone in zip(seen, plain))
@@ -77,7 +93,9 @@ def virtual_row(kind, stage, factor, plain, seen, shown_only):
 @row("virtual")
 def virtual_times(bench):
     """Virtual times of the observed run, as a whole and by stage, over those that the program takes
-    without dwell: each round has a run of that and one for each delay."""
+    without dwell: each round has a run of that and one for each delay. A program that pauses by
+    itself as long as the longest delay shows what that changes in the rest of it: no virtual clock
+    can know."""
     rows = []
     for kind, (full, quick) in SIZES.items():
         argv = [bench.program("stages"), kind, str(quick if bench.quick else full)]
@@ -85,6 +103,8 @@ def virtual_times(bench):
         for factor in WORDS:
             inject = {"DWELL_INJECT_NS": str(factor * CALL_NS)} if factor else {}
             variants.append(lambda inject=inject: observed_run(bench, argv, inject))
+        if kind == PAUSED:
+            variants.append(lambda: paused_run(bench, argv))
         plain, *seen = bench.alternate(1 if bench.quick else max(bench.pairs, LEAST_ROUNDS), *variants)
         total = statistics.median(alone[(0, TOTAL)] for alone in plain)
         # A stage of both ranks is shown for the first of them.
@@ -96,6 +116,8 @@ def virtual_times(bench):
             for factor, runs in zip(WORDS, seen):
                 rows.append(virtual_row(kind, stage, factor, plain, runs,
                                         time_s < MOST_ALONE * total))
+            if kind == PAUSED:
+                rows.append(paused_row(kind, stage, plain, seen[-1]))
     return rows
 
 

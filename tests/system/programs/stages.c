@@ -8,7 +8,11 @@
  * the second one, and of them those in each stage, and a checksum. The first makes dwell forget
  * what was before, the second one pauses it: what it shows as a rank's virtual time is that of the
  * same stretch. Stages are dwell's phases: their virtual times are those of the same stretches,
- * too. */
+ * too.
+ *
+ * STAGES_PAUSE_NS: so long the program itself pauses before each message of the matrix
+ * multiplication and at each change of a stage, and leaves out of its seconds what that took: what
+ * is left tells how much slower the machine is for a program that is stretched like that. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +31,23 @@ static const char* const kNames[kStages] = {"initialise", "distribute", "compute
                                             "exchange"};
 static double spent[kStages + 1], since;
 static enum Stage now_in = kNone;
+static double pause_s, paused, all_paused; /* of one; since the stage began; since the beginning */
+
+static void pause_if_asked(void) {
+    if (pause_s == 0) return;
+    const double begin = MPI_Wtime();
+    double now = begin;
+    while (now - begin < pause_s) now = MPI_Wtime();
+    paused += now - begin;
+    all_paused += now - begin;
+}
 
 static void enter(enum Stage stage) {
+    pause_if_asked();
     const double now = MPI_Wtime();
-    spent[now_in] += now - since;
+    spent[now_in] += now - since - paused;
     since = now;
+    paused = 0;
     now_in = stage;
     if (stage == kNone) {
         dwell_phase_end();
@@ -56,17 +72,23 @@ static void matrix(int salt) {
     if (rank == 0) initialise(salt);
     enter(kDistribute);
     for (int to = 1; to < size && rank == 0; ++to) {
-        for (int i = 0; i < kOrder; ++i) MPI_Send(b[i], kOrder, MPI_DOUBLE, to, 1, MPI_COMM_WORLD);
+        for (int i = 0; i < kOrder; ++i) {
+            pause_if_asked();
+            MPI_Send(b[i], kOrder, MPI_DOUBLE, to, 1, MPI_COMM_WORLD);
+        }
         for (int i = to * rows; i < (to + 1) * rows; ++i) {
+            pause_if_asked();
             MPI_Send(a[i], kOrder, MPI_DOUBLE, to, 2, MPI_COMM_WORLD);
         }
     }
     const int from = rank * rows;
     if (rank != 0) {
         for (int i = 0; i < kOrder; ++i) {
+            pause_if_asked();
             MPI_Recv(b[i], kOrder, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
         for (int i = from; i < from + rows; ++i) {
+            pause_if_asked();
             MPI_Recv(a[i], kOrder, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
     }
@@ -80,12 +102,14 @@ static void matrix(int salt) {
     enter(kCollect);
     if (rank != 0) {
         for (int i = from; i < from + rows; ++i) {
+            pause_if_asked();
             MPI_Send(c[i], kOrder, MPI_DOUBLE, 0, 3, MPI_COMM_WORLD);
         }
         return;
     }
     for (int of = 1; of < size; ++of) {
         for (int i = of * rows; i < (of + 1) * rows; ++i) {
+            pause_if_asked();
             MPI_Recv(c[i], kOrder, MPI_DOUBLE, of, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
     }
@@ -180,6 +204,8 @@ static void run(const char* what, int repetitions) {
 int main(int argc, char** argv) {
     const char* what = argc > 1 ? argv[1] : "matrix";
     const int repetitions = argc > 2 ? atoi(argv[2]) : 20;
+    const char* pause_ns = getenv("STAGES_PAUSE_NS");
+    if (pause_ns != NULL) pause_s = atof(pause_ns) * 1e-9;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -193,9 +219,10 @@ int main(int argc, char** argv) {
     const double begin = MPI_Wtime();
     memset(spent, 0, sizeof(spent));
     since = begin;
+    paused = all_paused = 0;
     run(what, repetitions);
     enter(kNone);
-    const double seconds = MPI_Wtime() - begin;
+    const double seconds = MPI_Wtime() - begin - all_paused;
     MPI_Pcontrol(0);
     double all[kMostRanks], of[kMostRanks][kStages];
     MPI_Gather(&seconds, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
