@@ -59,7 +59,7 @@ Outcome write_three_files(const Profile& profile, const std::string& directory) 
 class MappedFile {
   public:
     explicit MappedFile(const std::string& path) {
-        const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (file < 0) {
             error_ = errno;
             return;
