@@ -1,9 +1,14 @@
 // A series: messages of one communicator and tag that one statement receives from one rank in quick
-// succession. The receiver looks at the entry of every fifteenth only (channels.h, leave_unread); the
-// others are taken to be like those: of the virtual time between two that are looked at, each has
-// the same part, if its call took so long. Where they are not alike the receiver's virtual clock is
-// wrong until the next one that is looked at, by no more than the calls between took: at most
-// kUnread times kQuick_ns.
+// succession. The receiver looks at the entry of every fifteenth only (channels.h, leave_unread);
+// the others are taken to be like those: of the virtual time between two that are looked at, each
+// has the same part, if its call took so long. Where they are not alike the receiver's virtual
+// clock is wrong until the next one that is looked at, by no more than the calls between took: at
+// most kUnread times kQuick_ns.
+//
+// Each takes at most what its call took, so that the clock falls behind a little where some take
+// less than their part, and the next one that is looked at makes up for that. What it makes up is
+// time of the unseen ones, and waiting as far as theirs is: it begins when it would have, had each
+// taken its part.
 //
 // Why: an entry that is read goes to the receiver's processor and has to come back before the
 // sender can use it again. Each time that makes a stream of messages of 1280 bytes 25 ns longer
@@ -27,19 +32,46 @@ struct SeriesKind {
     bool operator==(const SeriesKind&) const = default;
 };
 
+// What came before a message that is looked at.
+struct Unseen {
+    uint32_t messages = 0;
+    uint64_t ticks = 0;  // of virtual time they took in all
+    uint64_t each = 0;   // one takes, and
+    uint64_t sync = 0;   // one waits, as those before them did
+};
+
+// A call after those took `ticks` of virtual time, and its message was sent `sent` after it began
+// on a clock that their missing time is not on yet: that comes first. Sets how long it waited
+// itself, and with what of the missing time was waiting. All in ticks; pure.
+inline void waits_after(const Unseen& unseen, uint64_t ticks, uint64_t sent, uint64_t* own,
+                        uint64_t* all) {
+    const uint64_t missing = earlier(beyond(unseen.messages * unseen.each, unseen.ticks), ticks);
+    *own = earlier(beyond(sent, missing), ticks - missing);
+    *all = *own;
+    if (missing != 0) *all += missing * earlier(unseen.sync, unseen.each) / unseen.each;
+}
+
 // The series that the thread is in, if it is in one. Times are ticks; none of this fails.
 class Series {
   public:
     // In MPI_Init, by its thread. Until then no message belongs to a series.
     void open(uint64_t ticks_per_second) { quick_ = kQuick_ns * ticks_per_second / 1'000'000'000u; }
-    // A message whose entry was looked at, with what its sender said, in a call that took `ticks`
-    // of virtual time, `sync` of them waiting for its sender, from the real time `start` to `end`.
+    // What came before a message whose entry is looked at.
+    Unseen before(const SeriesKind& kind) const {
+        if (unseen_ == 0 || !(kind == kind_)) return {};
+        return {unseen_, passed_, each_, sync_};
+    }
+    // Such a message, with what its sender said. The call took `ticks` of virtual time, among them
+    // what was missing of the unseen ones'; the message itself waited `sync` for its sender.
     void look(const SeriesKind& kind, const Moment& said, uint64_t start, uint64_t end,
               uint64_t ticks, uint64_t sync) {
         const bool goes_on = is_of(kind, start, end);
-        const uint64_t messages = goes_on ? unseen_ + 1 : 1;
+        const uint64_t messages = goes_on ? uint64_t{unseen_} + 1 : 1;
         ticks_ = ((messages - 1) * ticks_ + ticks) / messages;
-        sync_ = ((messages - 1) * sync_ + sync) / messages;
+        const bool has_more = messages != 1;
+        each_ = has_more ? (3 * each_ + (passed_ + ticks) / messages) / 4 : ticks;
+        sync_ = has_more ? (3 * sync_ + sync) / 4 : sync;
+        passed_ = 0;
         kind_ = kind;
         said_ = said;
         said_.cause_peer = kNoPeer;
@@ -61,6 +93,7 @@ class Series {
         left_ -= 1;
         *ticks = earlier(*ticks, ticks_);
         *sync = earlier(sync_, *ticks);
+        passed_ += *ticks;
     }
     // Whether the next of this channel is likely to go unseen: then its entry is not read ahead.
     bool is_on(const Channel* channel) const { return left_ != 0 && kind_.channel == channel; }
@@ -79,9 +112,11 @@ class Series {
     uint64_t quick_ = 0;
     SeriesKind kind_{};
     Moment said_{};
-    uint64_t end_ = 0;    // of the last one's call
-    uint64_t ticks_ = 0;  // of each, on the average
-    uint64_t sync_ = 0;
+    uint64_t end_ = 0;     // of the last one's call
+    uint64_t ticks_ = 0;   // the part of each
+    uint64_t each_ = 0;    // what each took on the average, with what was made up
+    uint64_t sync_ = 0;    // and waited
+    uint64_t passed_ = 0;  // what the unseen ones took
     uint32_t unseen_ = 0;  // since the last that was looked at
     uint32_t left_ = 0;    // how many more may be
 };

@@ -43,6 +43,16 @@ inline Ending message_ending(const Instant& entered, uint64_t left, const Instan
     return ending_at(entered, earlier(later(own, arrival), left), sent.virt);
 }
 
+// The least that messages of a size travel, now that one took `travel`; 0: none is known. It rises
+// slowly, so that one that seemed to travel too fast (clocks, a stamp that was taken late) is
+// forgotten.
+inline uint32_t least_travel(uint32_t least, uint64_t travel) {
+    constexpr uint64_t kMemory = 64;
+    if (least == 0) return travel < UINT32_MAX ? static_cast<uint32_t>(travel) : 0;
+    if (travel < least) return static_cast<uint32_t>(travel);
+    return least + static_cast<uint32_t>((earlier(travel, 2 * uint64_t{least}) - least) / kMemory);
+}
+
 // Two that must meet: a rendezvous or synchronous message, seen from either side; a collective,
 // where `partner` holds the latest real and the latest virtual time at which any of those entered
 // that this one depends on (not necessarily the same one's). What comes after the meeting takes as

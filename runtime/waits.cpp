@@ -548,9 +548,7 @@ bool Waiting::settle_times(Call* call, bool blocked) {
     if (last_channel_ != nullptr && last_.said.at.real >= later(entered_.real, met_)) {
         uint32_t* least = &last_channel_->travel[travel_class(last_bytes_)];
         const uint64_t travel = beyond(left_, last_.said.at.real);
-        if (travel < UINT32_MAX && (*least == 0 || travel < *least)) {
-            *least = static_cast<uint32_t>(travel);
-        }
+        *least = least_travel(*least, travel);
         if (last_channel_->far != nullptr && travel < UINT32_MAX) {
             note_travel(last_channel_->far, travel_class(last_bytes_),
                         static_cast<uint32_t>(travel));
@@ -560,12 +558,15 @@ bool Waiting::settle_times(Call* call, bool blocked) {
     const uint64_t end = earlier(later(virt, arrival_), left_);
     const Ending ending = ending_at(entered_, end, decisive_.said.at.virt);
     call->ticks = ending.virt - entered_.virt;
-    sync_ = ending.sync;
-    book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, ending.sync, decisive_.level);
+    sync_ = own_sync_ = ending.sync;
+    if (unseen_.messages != 0) [[unlikely]]
+        waits_after(unseen_, call->ticks, beyond(decisive_.said.at.virt, entered_.virt), &own_sync_,
+                    &sync_);
+    book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, sync_, decisive_.level);
     if (unknown_ != 0) {
-        take_unknown_debt(&thread_->blame, beyond(elapsed, ending.sync), call->end_ticks);
+        take_unknown_debt(&thread_->blame, beyond(elapsed, sync_), call->end_ticks);
     }
-    if (open_ && ending.sync != 0 && call->part->wait != 0) {
+    if (open_ && sync_ != 0 && call->part->wait != 0) {
         cell_at<WaitPart>(call->part->wait)->estimated += 1;
     }
     return unknown_ == 0;

@@ -38,6 +38,7 @@
 #include "runtime/comm_names.h"
 #include "runtime/records.h"
 #include "runtime/requests.h"
+#include "runtime/series.h"
 
 namespace dwell {
 
@@ -120,6 +121,8 @@ class Waiting {
     // A partner's time is not known; or it may be that of another message.
     void add_unknown() { unknown_ += 1; }
     void add_guessed() { guessed_ += 1; }
+    // It is one of a series, and these came before it.
+    void add_unseen(const Unseen& unseen) { unseen_ = unseen; }
     // That the call waited for its partners is an estimate: the standard leaves open whether it
     // does, or they are on other hosts and did not say when they came.
     void add_open() { open_ = true; }
@@ -140,8 +143,9 @@ class Waiting {
         thread_->slow_ticks = call->slow_ticks + settled_ticks() - call->end_ticks;
         return known;
     }
-    // After settle(): what it waited.
+    // After settle(): what it waited, and without what it made up for unseen ones.
     uint64_t sync() const { return sync_; }
+    uint64_t own_sync() const { return own_sync_; }
     // Its senders' times say that all its messages were there when it began, however long it took:
     // with caches that have forgotten MPI, tens of microseconds.
     bool found_all() const {
@@ -180,6 +184,8 @@ class Waiting {
     Channel* last_channel_ = nullptr;
     uint64_t last_bytes_;
     uint64_t sync_ = 0;
+    uint64_t own_sync_ = 0;
+    Unseen unseen_;
     uint64_t found_ticks_ = 0;  // what its messages cost when they are there
     uint32_t messages_ = 0;
     uint32_t meetings_ = 0;

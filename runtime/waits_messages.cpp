@@ -4,7 +4,6 @@
 #include "runtime/late_receivers.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/order.h"
-#include "runtime/series.h"
 #include "runtime/waits.h"
 
 namespace dwell {
@@ -318,10 +317,11 @@ bool settle_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* sta
     }
     const Heard heard = hear_on(way, status->MPI_TAG, 0);
     add_heard(&waiting, heard, bytes);
+    waiting.add_unseen(g_series.before(kind));
     const bool known = settle_received(call, &waiting, blocked);
     if (known && !heard.guessed) {
         g_series.look(kind, heard.said, call->start_ticks, call->end_ticks, call->ticks,
-                      waiting.sync());
+                      waiting.own_sync());
     }
     return known;
 }

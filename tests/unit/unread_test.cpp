@@ -222,6 +222,42 @@ TEST_F(InSeries, NoneTakesLongerThanItsCall) {
     EXPECT_EQ(sync_, 120u);
 }
 
+// Unseen ones that took 180 each of the 220 that one takes, 70 of them waiting.
+TEST(AfterUnseen, WhatIsMissingOfThemComesFirst) {
+    const Unseen unseen{10, 1800, 220, 70};
+    uint64_t own = 0;
+    uint64_t all = 0;
+    waits_after(unseen, 400 + 220, 400 + 70, &own, &all);
+    EXPECT_EQ(own, 70u);
+    EXPECT_EQ(all, 70u + 400 * 70 / 220);
+    waits_after(unseen, 400 + 30150, 400 + 30000, &own, &all);  // this one is late
+    EXPECT_EQ(own, 30000u);
+    EXPECT_EQ(all, 30000u + 400 * 70 / 220);
+    waits_after(unseen, 400 + 150, 300, &own, &all);  // and this one was there
+    EXPECT_EQ(own, 0u);
+    EXPECT_EQ(all, 400u * 70 / 220);
+    waits_after(unseen, 100, 500, &own, &all);  // there is less than is missing
+    EXPECT_EQ(own, 0u);
+    EXPECT_EQ(all, 100u * 70 / 220);
+}
+
+TEST_F(InSeries, TellsWhatTheUnseenOnesTookAndWhatOneTakesAndWaits) {
+    next(500, 900, 800);  // a late one begins the series
+    next(500, 400, 150);
+    EXPECT_EQ(series_.before(kind_).messages, 0u);
+    for (uint32_t i = 0; i < kUnread; ++i) next(i < 4 ? 300 : 500, 0, 0);
+    const Unseen unseen = series_.before(kind_);
+    EXPECT_EQ(unseen.messages, kUnread);
+    EXPECT_EQ(unseen.ticks, 400u * kUnread - 4 * 100);
+    EXPECT_EQ(unseen.each, 400u);
+    EXPECT_EQ(unseen.sync, 150u);
+    next(500, 400 + 4 * 100, 150);
+    for (uint32_t i = 0; i < kUnread; ++i) next(500, 0, 0);
+    EXPECT_EQ(series_.before(kind_).each, 400u);
+    EXPECT_EQ(series_.before(kind_).sync, 150u);
+    EXPECT_EQ(series_.before({&channels_[1], &parts_[0], 1, 5}).messages, 0u);
+}
+
 TEST_F(InSeries, EndsWithALongCallAGapOrAnotherKind) {
     const auto begin = [this] {
         next(500, 400, 0, 9000);

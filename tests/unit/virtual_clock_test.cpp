@@ -75,6 +75,18 @@ TEST(MessageRule, ClocksThatDisagreeGiveNoNegativeTimes) {
     EXPECT_LE(ending.sync, ending.virt - 100);
 }
 
+TEST(LeastTravel, OneThatSeemedTooFastIsForgotten) {
+    EXPECT_EQ(least_travel(0, 1000), 1000u);
+    EXPECT_EQ(least_travel(0, UINT32_MAX), 0u);
+    EXPECT_EQ(least_travel(1000, 100), 100u);
+    uint32_t least = 100;
+    for (int i = 0; i < 1000; ++i) least = least_travel(least, 1000);
+    EXPECT_GE(least, 900u);
+    EXPECT_LE(least, 1000u);
+    least = least_travel(900, 1'000'000'000'000);  // it lost its processor meanwhile
+    EXPECT_LE(least, 920u);
+}
+
 TEST(MeetingRule, BothSidesEndTheirMeetingAtTheSameTime) {
     // Sender at 100, receiver at 300, both out at 340.
     const Ending sender = meeting_ending({100, 100}, 340, {300, 300});
