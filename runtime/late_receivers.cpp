@@ -1,6 +1,7 @@
 #include "runtime/late_receivers.h"
 
 #include "runtime/eager_limits.h"
+#include "runtime/mpi_semantics.h"
 
 namespace dwell {
 
@@ -13,6 +14,15 @@ DWELL_CALL_DATA uint64_t g_noticed_ticks = 0;
 // What took longer was held up by something else that is not known.
 constexpr uint64_t kMostUsual_ns = 4000;
 DWELL_CALL_DATA uint64_t g_most_usual_ticks = 0;
+// What a probe has found.
+struct Probed {
+    const Thread* thread;
+    uint32_t call;  // of the thread's
+    MPI_Comm comm;
+    int source;
+    int tag;
+};
+DWELL_CALL_DATA Probed g_probed{};
 DWELL_CALL_DATA ArrivalLine* g_own_arrivals = nullptr;  // null: no exchange, or no room
 
 // Since when the thread has been in no call in which MPI makes progress: real ticks.
@@ -83,6 +93,18 @@ void stay_away(Call* call) {
     if (stays_away(call)) return;
     thread->away_ticks = away_since(thread);
     thread->away_call = thread->calls;
+}
+
+void note_probed(const Call* call, MPI_Comm comm, const MPI_Status* status) {
+    if (g_process.concurrent || bytes_of(status) > g_eager_limits.node) return;
+    g_probed = {call->thread, call->thread->calls, comm, status->MPI_SOURCE, status->MPI_TAG};
+}
+
+bool receives_probed(const Call* call, int source, int tag, MPI_Comm comm) {
+    if (g_probed.call + 1 != call->thread->calls || g_probed.thread != call->thread) return false;
+    return call->node->site.call == static_cast<uint16_t>(MpiCall::kRecv) &&
+           g_probed.comm == comm && (source == g_probed.source || source == MPI_ANY_SOURCE) &&
+           (tag == g_probed.tag || tag == MPI_ANY_TAG);
 }
 
 // No answer: the receiver was there before the message was sent, or has taken it since. Had nobody

@@ -31,6 +31,11 @@ bool asks_in_entry(SendMode mode, uint64_t bytes);
 // start(), before MPI's own work; what it costs is left out of the call.
 void say_arrival(Call* call);
 
+// A probe has found a message, and the next call of the thread is an MPI_Recv of it: if it came
+// whole it lies in MPI's memory, and Open MPI returns it without taking anything else.
+void note_probed(const Call* call, MPI_Comm comm, const MPI_Status* status);
+bool receives_probed(const Call* call, int source, int tag, MPI_Comm comm);
+
 // An asked send to a rank of the node, `peer`, is over: adds when the receiver came, be that after
 // the send or before it. An entry that was dropped makes the call unknown. After stop(), before
 // settle().

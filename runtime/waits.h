@@ -242,6 +242,12 @@ inline void meet_senders(Call* call, int source, int tag, MPI_Comm comm, bool wa
     if (waits_are_open() && source != MPI_PROC_NULL) meet(call, source, tag, comm, waits);
 }
 
+// Before a probe that waits: MPI takes out what senders left to it. After start().
+void say_arrival(Call* call);
+inline void meet_probe(Call* call) {
+    if (waits_are_open()) say_arrival(call);
+}
+
 // Before another call in which MPI makes progress: what senders left to it is taken then. After
 // start().
 void say_late_arrival(Call* call);

@@ -233,7 +233,7 @@ Told tell(Call* call, int dest, int tag, MPI_Comm comm, MPI_Datatype type, int c
 }
 
 void meet(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
-    if (waits) {
+    if (waits && !receives_probed(call, source, tag, comm)) {
         say_arrival(call);
     } else {
         stay_away(call);
@@ -359,6 +359,7 @@ bool settle_send_receive(Call* call, const Told& told, uint64_t sent, MPI_Comm c
 
 bool settle_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blocked) {
     if (!waits_are_open()) return false;
+    note_probed(call, comm, status);
     Waiting waiting(call);
     const Way way = way_to(call->thread, comm, status->MPI_SOURCE);
     const ChannelEntry* entry = way.channel != nullptr && way.channel->far == nullptr
