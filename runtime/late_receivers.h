@@ -27,10 +27,6 @@ bool is_meeting(const Channel* channel, const Request& request);
 // Of those to ranks of the node: an asked send, or else a kept one.
 bool asks_in_entry(SendMode mode, uint64_t bytes);
 
-// The call lets MPI take messages of kept sends: tells of this rank's arrival, once a call. After
-// start(), before MPI's own work; what it costs is left out of the call.
-void say_arrival(Call* call);
-
 // A wait found its request complete, so that MPI took nothing: the arrival that it told of was
 // none. Those who read it meanwhile take it for one. After stop().
 void take_back_arrival(Call* call);

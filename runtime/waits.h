@@ -242,8 +242,10 @@ inline void meet_senders(Call* call, int source, int tag, MPI_Comm comm, bool wa
     if (waits_are_open() && source != MPI_PROC_NULL) meet(call, source, tag, comm, waits);
 }
 
-// Before a probe that waits: MPI takes out what senders left to it. After start().
+// The call lets MPI take messages of kept sends: tells of this rank's arrival, once a call. After
+// start(), before MPI's own work; what it costs is left out of the call.
 void say_arrival(Call* call);
+// Before a probe that waits. After start().
 inline void meet_probe(Call* call) {
     if (waits_are_open()) say_arrival(call);
 }
