@@ -50,7 +50,7 @@ ArrivalLine* find_arrivals(uint32_t world_rank) {
 }
 
 void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const Owing* owing,
-                   bool concurrent, bool replaces) {
+                   bool concurrent) {
     uint64_t version = __atomic_load_n(&line->version, __ATOMIC_RELAXED);
     if (concurrent) [[unlikely]] {
         // Who comes second leaves it to the first: that one came at about the same time.
@@ -62,13 +62,12 @@ void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const O
     } else {
         __atomic_store_n(&line->version, version + 1, __ATOMIC_RELAXED);
     }
-    const uint64_t skipped = replaces ? kArrivals - 1 : 0;
-    const uint64_t place = (version / 2 + skipped) % kArrivals;
+    const uint64_t place = version / 2 % kArrivals;
     write_words(&line->last[place], Arrival{answer_of_moment(said), away});
     const auto more_lost = static_cast<uint32_t>(lost_of(said) >> 32);
     __atomic_store_n(&line->work[place], more_lost << 16 | said.work, __ATOMIC_RELEASE);
     if (owing != nullptr) write_words(&line->owing, *owing);
-    __atomic_store_n(&line->version, version + 2 * (1 + skipped), __ATOMIC_RELEASE);
+    __atomic_store_n(&line->version, version + 2, __ATOMIC_RELEASE);
 }
 
 bool arrival_after(const ArrivalLine* line, uint64_t sent, uint64_t since, uint64_t until,

@@ -128,9 +128,9 @@ inline bool is_owing_new(const ArrivalLine& line, uint64_t owed, uint64_t debt, 
 
 // By the process that the line is of; without waiting. The debt of `said` is not looked at; `owing`
 // is null where it is as it was. Several threads may do so at a time if `concurrent`: then one that
-// meets another leaves it to that one. `replaces`: the last one was none, and is forgotten.
+// meets another leaves it to that one.
 void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const Owing* owing,
-                   bool concurrent, bool replaces = false);
+                   bool concurrent);
 
 // The arrival that ended the time in which the rank was in no call of MPI, when a message was there
 // for it at the real time `sent`, in ticks, and somebody began at `since` to wait for it to be

@@ -23,7 +23,6 @@ struct Probed {
     int tag;
 };
 DWELL_CALL_DATA Probed g_probed{};
-DWELL_CALL_DATA bool g_last_was_none = false;           // the arrival that was told last
 DWELL_CALL_DATA ArrivalLine* g_own_arrivals = nullptr;  // null: no exchange, or no room
 
 // Since when the thread has been in no call in which MPI makes progress: real ticks.
@@ -78,9 +77,7 @@ void say_arrival(Call* call) {
         owing = owing_of(blame);
         news = &owing;
     }
-    write_arrival(g_own_arrivals, came, away_since(call->thread), news, g_process.concurrent,
-                  g_last_was_none);
-    g_last_was_none = false;
+    write_arrival(g_own_arrivals, came, away_since(call->thread), news, g_process.concurrent);
     begin_work(call, now_ticks());
 }
 
@@ -96,13 +93,6 @@ void stay_away(Call* call) {
     if (stays_away(call)) return;
     thread->away_ticks = away_since(thread);
     thread->away_call = thread->calls;
-}
-
-void take_back_arrival(Call* call) {
-    if (g_process.concurrent || g_own_arrivals == nullptr) return;
-    if (!is_last_arrival(*g_own_arrivals, call->start_ticks)) return;
-    g_last_was_none = true;
-    stay_away(call);
 }
 
 void note_probed(const Call* call, MPI_Comm comm, const MPI_Status* status) {

@@ -27,10 +27,6 @@ bool is_meeting(const Channel* channel, const Request& request);
 // Of those to ranks of the node: an asked send, or else a kept one.
 bool asks_in_entry(SendMode mode, uint64_t bytes);
 
-// A wait found its request complete, so that MPI took nothing: the arrival that it told of was
-// none. Those who read it meanwhile take it for one. After stop().
-void take_back_arrival(Call* call);
-
 // A probe has found a message, and the next call of the thread is an MPI_Recv of it: if it came
 // whole it lies in MPI's memory, and Open MPI returns it without taking anything else.
 void note_probed(const Call* call, MPI_Comm comm, const MPI_Status* status);

@@ -6,7 +6,6 @@
 // the program made.
 #include <string.h>
 
-#include "runtime/late_receivers.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/order.h"
 #include "runtime/order_requests.h"
@@ -290,7 +289,6 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, M
         add_completed(&waiting, before, used, result);
         known = waiting.settle(call, !before.ready);
         if (!g_tests_first && waiting.found_all()) before.ready = true;
-        if (before.ready) take_back_arrival(call);
     }
     Completed completed;
     book_completed(call, before, used, result, call->ticks, &completed);

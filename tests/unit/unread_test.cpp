@@ -298,18 +298,6 @@ class Arrivals : public testing::Test {
     ArrivalLine line_{};
 };
 
-// From 900 to 3000 it was in no call that takes messages: what came at 2000 was none.
-TEST_F(Arrivals, OneThatWasNoneIsForgotten) {
-    come(900, 800);
-    come(2000, 950);
-    EXPECT_EQ(after(1000, 4000), 2000u);
-    const Moment said{{3000, 0}, 0, kNoPeer, 0, 0, 0};
-    write_arrival(&line_, said, 950, nullptr, false, true);
-    EXPECT_TRUE(is_last_arrival(line_, 3000));
-    EXPECT_EQ(after(1000, 4000), 3000u);
-    EXPECT_EQ(after(850, 4000), 900u);
-}
-
 TEST_F(Arrivals, WhoWasAwayMadeOthersWait) {
     EXPECT_EQ(after(50, 1000), 0u);
     EXPECT_FALSE(is_last_arrival(line_, 0));
