@@ -27,9 +27,10 @@ bool is_meeting(const Channel* channel, const Request& request);
 // Of those to ranks of the node: an asked send, or else a kept one.
 bool asks_in_entry(SendMode mode, uint64_t bytes);
 
-// A probe has found a message, and the next call of the thread is an MPI_Recv of it: if it came
-// whole it lies in MPI's memory, and Open MPI returns it without taking anything else.
+// A probe has found a message; after stop(). If it came whole it lies in MPI's memory.
 void note_probed(const Call* call, MPI_Comm comm, const MPI_Status* status);
+// The call is an MPI_Recv of what the thread's last call has found: Open MPI returns it without
+// taking anything else. After start(); false where several threads may be in MPI at a time.
 bool receives_probed(const Call* call, int source, int tag, MPI_Comm comm);
 
 // An asked send to a rank of the node, `peer`, is over: adds when the receiver came, be that after

@@ -289,7 +289,7 @@ def telling_lines(function):
         tag = "recvtag" if function.has("recvtag") else "tag"
         before.append(f"meet_senders(call, source, {tag}, comm, {waits});")
     if function.name in ("Probe", "Mprobe"):
-        before.append("meet_probe(call);")
+        before.append("say_arrival(call);")
     if get("message") and get("class") == "receive":
         before.append("meet_senders(call, MPI_ANY_SOURCE, MPI_ANY_TAG, message_comm, "
                       f"{waits});")

@@ -40,15 +40,21 @@ struct Unseen {
     uint64_t sync = 0;   // one waits, as those before them did
 };
 
+// How long a call waited itself, and with what of its time was missing of unseen ones' waiting.
+struct Waited {
+    uint64_t own;
+    uint64_t all;
+};
+
 // A call after those took `ticks` of virtual time, and its message was sent `sent` after it began
-// on a clock that their missing time is not on yet: that comes first. Sets how long it waited
-// itself, and with what of the missing time was waiting. All in ticks; pure.
-inline void waits_after(const Unseen& unseen, uint64_t ticks, uint64_t sent, uint64_t* own,
-                        uint64_t* all) {
+// on a clock that their missing time is not on yet: that comes first. Nobody waits for a message
+// after it was sent. All in ticks; pure.
+inline Waited waits_after(const Unseen& unseen, uint64_t ticks, uint64_t sent) {
     const uint64_t missing = earlier(beyond(unseen.messages * unseen.each, unseen.ticks), ticks);
-    *own = earlier(beyond(sent, missing), ticks - missing);
-    *all = *own;
-    if (missing != 0) *all += missing * earlier(unseen.sync, unseen.each) / unseen.each;
+    const uint64_t own = earlier(beyond(sent, missing), ticks - missing);
+    if (missing == 0) return {own, own};
+    const uint64_t of_missing = missing * earlier(unseen.sync, unseen.each) / unseen.each;
+    return {own, earlier(own + of_missing, sent)};
 }
 
 // The series that the thread is in, if it is in one. Times are ticks; none of this fails.
@@ -58,7 +64,7 @@ class Series {
     void open(uint64_t ticks_per_second) { quick_ = kQuick_ns * ticks_per_second / 1'000'000'000u; }
     // What came before a message whose entry is looked at.
     Unseen before(const SeriesKind& kind) const {
-        if (unseen_ == 0 || !(kind == kind_)) return {};
+        if (unseen_ == 0 || kind != kind_) return {};
         return {unseen_, passed_, each_, sync_};
     }
     // Such a message, with what its sender said. The call took `ticks` of virtual time, among them

@@ -559,9 +559,12 @@ bool Waiting::settle_times(Call* call, bool blocked) {
     const Ending ending = ending_at(entered_, end, decisive_.said.at.virt);
     call->ticks = ending.virt - entered_.virt;
     sync_ = own_sync_ = ending.sync;
-    if (unseen_.messages != 0) [[unlikely]]
-        waits_after(unseen_, call->ticks, beyond(decisive_.said.at.virt, entered_.virt), &own_sync_,
-                    &sync_);
+    if (unseen_.messages != 0) [[unlikely]] {
+        const uint64_t sent = beyond(decisive_.said.at.virt, entered_.virt);
+        const Waited waited = waits_after(unseen_, call->ticks, sent);
+        own_sync_ = waited.own;
+        sync_ = waited.all;
+    }
     book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, sync_, decisive_.level);
     if (unknown_ != 0) {
         take_unknown_debt(&thread_->blame, beyond(elapsed, sync_), call->end_ticks);

@@ -245,11 +245,6 @@ inline void meet_senders(Call* call, int source, int tag, MPI_Comm comm, bool wa
 // The call lets MPI take messages of kept sends: tells of this rank's arrival, once a call. After
 // start(), before MPI's own work; what it costs is left out of the call.
 void say_arrival(Call* call);
-// Before a probe that waits. After start().
-inline void meet_probe(Call* call) {
-    if (waits_are_open()) say_arrival(call);
-}
-
 // Before another call in which MPI makes progress: what senders left to it is taken then. After
 // start().
 void say_late_arrival(Call* call);

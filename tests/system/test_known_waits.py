@@ -170,7 +170,7 @@ def delayed_probes():
     waits for each to take its message: of that nothing is left, nor does the next probe wait for it."""
     def attempt():
         file = source("programs/delayed_probes.c")
-        profile = profiled([program("delayed_probes")], 2, env={"DWELL_INJECT_NS": "1:20000"}, name="out")
+        profile = profiled([program("delayed_probes")], 2, env={"DWELL_INJECT_NS": "1:20000"})
         for name, call in (("send", "MPI_Send"), ("probe", "MPI_Probe")):
             node = profile.at(file, name, call)
             check(node.time_ns < 10e6, f"{node.time_ns / 1e6:.1f} ms in {call}")

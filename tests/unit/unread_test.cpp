@@ -225,20 +225,16 @@ TEST_F(InSeries, NoneTakesLongerThanItsCall) {
 // Unseen ones that took 180 each of the 220 that one takes, 70 of them waiting.
 TEST(AfterUnseen, WhatIsMissingOfThemComesFirst) {
     const Unseen unseen{10, 1800, 220, 70};
-    uint64_t own = 0;
-    uint64_t all = 0;
-    waits_after(unseen, 400 + 220, 400 + 70, &own, &all);
-    EXPECT_EQ(own, 70u);
-    EXPECT_EQ(all, 70u + 400 * 70 / 220);
-    waits_after(unseen, 400 + 30150, 400 + 30000, &own, &all);  // this one is late
-    EXPECT_EQ(own, 30000u);
-    EXPECT_EQ(all, 30000u + 400 * 70 / 220);
-    waits_after(unseen, 400 + 150, 300, &own, &all);  // and this one was there
-    EXPECT_EQ(own, 0u);
-    EXPECT_EQ(all, 400u * 70 / 220);
-    waits_after(unseen, 100, 500, &own, &all);  // there is less than is missing
-    EXPECT_EQ(own, 0u);
-    EXPECT_EQ(all, 100u * 70 / 220);
+    const auto check = [&](uint64_t ticks, uint64_t sent, uint64_t own, uint64_t all) {
+        const Waited waited = waits_after(unseen, ticks, sent);
+        EXPECT_EQ(waited.own, own);
+        EXPECT_EQ(waited.all, all);
+    };
+    check(400 + 220, 400 + 70, 70, 70 + 400 * 70 / 220);
+    check(400 + 30150, 400 + 30000, 30000, 30000 + 400 * 70 / 220);  // it is late
+    check(400 + 150, 300, 0, 400 * 70 / 220);  // it was there, but not yet for the unseen ones
+    check(100, 500, 0, 100 * 70 / 220);        // there is less than is missing
+    check(150, 0, 0, 0);  // it was there before all of them: nothing was missing
 }
 
 TEST_F(InSeries, TellsWhatTheUnseenOnesTookAndWhatOneTakesAndWaits) {
