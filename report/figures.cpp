@@ -470,9 +470,16 @@ std::string shown_name(const ProfileNode& node, bool utf8) {
     return procedure ? short_name(node.name, utf8) : printable(node.name, utf8);
 }
 
+// Where there is no line, a place is a function, or a module, and an offset.
+static std::string file_text(const ProfileNode& node, bool utf8) {
+    const size_t offset = node.line == 0 ? node.file.rfind("+0x") : std::string::npos;
+    if (offset == std::string::npos) return printable(base_name(node.file), utf8);
+    return short_name(node.file.substr(0, offset), utf8) + node.file.substr(offset);
+}
+
 std::string place_text(const ProfileNode& node, bool utf8) {
     if (node.file.empty()) return printable(base_name(node.module), utf8);
-    const std::string file = printable(base_name(node.file), utf8);
+    const std::string file = file_text(node, utf8);
     if (node.line == 0) return file;
     return fmt::format("{}:{}{}", file, node.line, node.labels & kLabelLineUnknown ? "?" : "");
 }

@@ -583,8 +583,9 @@ void write_answer(Answer* answer, const Answer& said) {
 
 void answer(Channel* channel, ChannelEntry* entry, const Moment& said) {
     const ChannelLock lock(channel);
+    if (!lock.held()) return;
     const uint32_t name = answers_name(said.at.real);
-    if (lock.held() && channel->in->causes[channel->answers % kAnswersCauses].answers != name) {
+    if (channel->in->causes[channel->answers % kAnswersCauses].answers != name) {
         channel->answers += 1;
         AnswersCause* cause = &channel->in->causes[channel->answers % kAnswersCauses];
         __atomic_store_n(&cause->answers, 0, __ATOMIC_RELAXED);

@@ -292,7 +292,8 @@ inline bool may_want_answer(const Channel* channel) {
     return static_cast<int32_t>(asked - static_cast<uint32_t>(channel->low)) > 0;
 }
 
-// Tells the sender when its receiver came; a later answer replaces an earlier one.
+// Tells the sender when its receiver came, unless another thread has the channel; a later answer
+// replaces an earlier one.
 inline bool wants_answer(const ChannelEntry* entry) { return (entry->order & kWantsAnswer) != 0; }
 inline bool is_answered(const ChannelEntry* entry) { return (entry->order & kAnswered) != 0; }
 void answer(Channel* channel, ChannelEntry* entry, const Moment& said);

@@ -271,10 +271,6 @@ bool bits_of(const Board& board, const Depends& depends, uint64_t* bits) {
     return true;
 }
 
-}  // namespace
-
-namespace {
-
 // Members on other hosts hear of it.
 bool is_told(MpiCall call, Meets rule) {
     const MpiCallInfo& info = kMpiCalls[static_cast<int>(call)];

@@ -23,14 +23,6 @@ std::string plus_offset(std::string_view name, uint64_t offset) {
     return std::string(name) + text;
 }
 
-// "solver::step(int)" without its parameters, so that a place stays short.
-std::string without_parameters(const std::string& name) {
-    const size_t bracket = name.find('(');
-    return bracket == std::string::npos || bracket == 0 || name.find("operator") < bracket
-               ? name
-               : name.substr(0, bracket);
-}
-
 }  // namespace
 
 struct LineResolver::Module {
@@ -77,9 +69,9 @@ ResolvedAddress LineResolver::Module::look_up(uint64_t address, uint64_t shown) 
         if (info) info->line_at(address, &result.frames.back());
     }
     const FunctionSymbol* const symbol = file.symbol_at(address);
-    result.place = symbol != nullptr ? plus_offset(without_parameters(display_name(symbol->name)),
-                                                   shown - symbol->start)
-                                     : plus_offset(base_name(path), shown);
+    result.place = symbol != nullptr
+                       ? plus_offset(display_name(symbol->name), shown - symbol->start)
+                       : plus_offset(base_name(path), shown);
     SourceFrame& outer = result.frames.front();
     // Functions whose debug information lacks the linker's name (local ones of C++).
     if (outer.symbol == outer.function && symbol != nullptr && is_encoded_name(symbol->name)) {

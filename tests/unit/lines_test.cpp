@@ -265,7 +265,7 @@ TEST_F(Lines, StrippedGivesExportedSymbolAndOffset) {
     ASSERT_EQ(found.frames.size(), 1u);
     EXPECT_EQ(found.labels, kLabelNoLine);
     EXPECT_EQ(found.frames[0].function, "solver::Grid::step(int)");
-    EXPECT_EQ(found.place, "solver::Grid::step+" + hex(offset));
+    EXPECT_EQ(found.place, "solver::Grid::step(int)+" + hex(offset));
 }
 
 TEST_F(Lines, StrippedLocalFunctionIsNamedByItsStart) {

@@ -532,6 +532,19 @@ TEST(TextStyle, OperatorsAndLambdas) {
     EXPECT_EQ(cut_name("a…b…c", 4, true), "a…c");
 }
 
+TEST(TextReport, PlacesWithoutLineNameTheirFunction) {
+    const auto place_of = [](const std::string& place) {
+        ProfileNode node;
+        node.file = place;
+        return place_text(node, true);
+    };
+    EXPECT_EQ(place_of("void send<ns::Vector<float> >(int, long)+0xd5"),
+              "send<Vector<float>>+0xd5");
+    EXPECT_EQ(place_of("ns::(anonymous namespace)::step(int)+0x2b"), "ns::(anon)::step+0x2b");
+    EXPECT_EQ(place_of("ns::operator/(ns::A, ns::A)+0x2"), "ns::operator/+0x2");
+    EXPECT_EQ(place_of("libsolve.so.7+0x4e4310"), "libsolve.so.7+0x4e4310");
+}
+
 TEST(TextStyle, WordsThatBelongTogetherStayInOneLine) {
     const auto wrapped = [](const std::string& text, int width) {
         Canvas canvas(width, true, false);
