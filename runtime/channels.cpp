@@ -502,6 +502,13 @@ void unpost(Channel* channel, uint32_t ticket) {
     if (lock.held()) remove_posted(channel, ticket);
 }
 
+void take_for_freed(Channel* channel) {
+    const ChannelLock lock(channel);
+    if (!lock.held()) return;
+    get_ready(channel);
+    publish_taken(channel);
+}
+
 bool is_turn_known(Channel* channel, uint32_t ticket) {
     if (channel->far != nullptr) return true;
     const ChannelLock lock(channel);

@@ -252,6 +252,9 @@ uint32_t post(Channel* channel, uint32_t comm, int tag);
 void unpost(Channel* channel, uint32_t ticket);
 // It was freed: it takes its message when that comes.
 void leave_posted(Channel* channel, uint32_t ticket, uint32_t comm, int tag);
+// A receive is about to wait: those that were freed take what has come for them, so that there is
+// room for the entry that it waits for.
+DWELL_COLD void take_for_freed(Channel* channel);
 // Whether the entry of a receive is certain: no receive without a place may be before it.
 bool is_turn_known(Channel* channel, uint32_t ticket);
 

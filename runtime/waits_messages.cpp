@@ -183,6 +183,10 @@ void answer_waiting(Call* call, const Way& way, int tag, uint32_t ticket) {
         begin_work(call, now_ticks());
         return;
     }
+    if (way.channel->freed_count != 0) [[unlikely]] {
+        take_for_freed(way.channel);
+        begin_work(call, now_ticks());
+    }
     if (!may_want_answer(way.channel)) return;
     ChannelEntry* entry = find_entry(way.channel, way.comm, tag, ticket);
     if (entry == nullptr || !wants_answer(entry)) return;

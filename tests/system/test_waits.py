@@ -174,6 +174,13 @@ def freed_receives():
 
 
 @case
+def receives_freed_ahead():
+    """The same where the receiver is ahead, so that more messages come for them than there is room
+    for: with the first receive that waits there is room for its own."""
+    check_unseen("freed_ahead", 0)
+
+
+@case
 def receives_seen_and_freed():
     """Receives that are freed after MPI_Request_get_status has said that they are complete."""
     check_unseen("seen_and_freed", 0)

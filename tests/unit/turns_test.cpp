@@ -81,6 +81,15 @@ TEST_F(ManyReceives, FreedOnesOfOneKindTakeTheirMessagesHoweverLate) {
     EXPECT_FALSE(guessed_);
 }
 
+TEST_F(ManyReceives, OneThatIsAboutToWaitMakesRoomForItsEntry) {
+    free_many(100, 5);
+    send_many(1, 100, 5);  // the ring is full of what came for those
+    take_for_freed(&b_);
+    EXPECT_NE(send(101, 5).entry, nullptr);
+    EXPECT_EQ(receive(5), 101u);
+    EXPECT_FALSE(guessed_);
+}
+
 TEST_F(ManyReceives, FreedBeforeOneThatIsPendingTakeTheFirstMessages) {
     free_many(10, 5);
     post_many(1, 5);

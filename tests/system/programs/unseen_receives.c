@@ -93,7 +93,8 @@ static void before(int rank, int i) {
         } else {
             receive_too_long(how);
         }
-    } else if (is("freed")) {  // of both ranks, pending
+    } else if (is("freed") || is("freed_ahead")) {  // of both ranks, pending
+        if (i == kBefore / 3 && rank == 0 && is("freed_ahead")) usleep(4 * kLate_us);
         MPI_Irecv(data, 8, MPI_CHAR, 1 - rank, kTag, MPI_COMM_WORLD, &request);
         MPI_Request_free(&request);
         MPI_Send(other, 8, MPI_CHAR, 1 - rank, kTag, MPI_COMM_WORLD);
