@@ -372,9 +372,11 @@ bool rescue_records(const Rescue& rescue) {
     };
     if (std::none_of(files.begin(), files.end(), is_own)) return false;
     const std::string from = directory;
-    // A library that dwell watches made itself ready, and no more.
+    // A library that dwell watches made itself ready, and no more. Another parent may be removing
+    // the same files: one that has gone, asked for after it was read, holds nothing either.
     if (std::all_of(files.begin(), files.end(), [&from](const RecordFile& file) {
-            return replaced_before_anything(from + "/" + file.name);
+            const std::string path = from + "/" + file.name;
+            return replaced_before_anything(path) || access(path.c_str(), F_OK) != 0;
         })) {
         for (const RecordFile& file : files) unlink((from + "/" + file.name).c_str());
         remove_if_done(from);

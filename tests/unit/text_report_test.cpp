@@ -532,7 +532,7 @@ TEST(TextStyle, OperatorsAndLambdas) {
     EXPECT_EQ(cut_name("a…b…c", 4, true), "a…c");
 }
 
-TEST(TextReport, PlacesWithoutLineNameTheirFunction) {
+TEST(TextStyle, PlacesWithoutLineNameTheirFunction) {
     const auto place_of = [](const std::string& place) {
         ProfileNode node;
         node.file = place;

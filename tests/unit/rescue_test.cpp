@@ -1,0 +1,75 @@
+#include "report/rescue.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "runtime/record_layout.h"
+
+namespace dwell {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RescueTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name = testing::TempDir() + "dwell-rescue-XXXXXX";
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        folder_ = name;
+        setenv("DWELL_RECORD_DIR", folder_.c_str(), 1);
+    }
+    void TearDown() override {
+        unsetenv("DWELL_RECORD_DIR");
+        fs::remove_all(folder_);
+    }
+    // Records of processes that went on as another program before anything was counted.
+    void leave_records_of_nothing(int ranks) const {
+        FileHeader header{};
+        header.magic = kRecordMagic;
+        header.version = kRecordLayoutVersion;
+        header.flags = kFileReplaced;
+        const std::string directory = folder_ + "/dwell-" + std::to_string(getuid()) + "-job";
+        fs::create_directory(directory);
+        for (int rank = 0; rank < ranks; ++rank) {
+            std::ofstream file(directory + "/rank." + std::to_string(rank), std::ios::binary);
+            file.write(reinterpret_cast<const char*>(&header), sizeof header);
+        }
+    }
+    // A process that speaks for one rank; ends with 0 when it kept no records.
+    pid_t parent_of(int rank) const {
+        const pid_t pid = fork();
+        if (pid != 0) return pid;
+        Rescue rescue;
+        rescue.job = "job";
+        rescue.own_rank = rank;
+        rescue.out_directory = folder_ + "/out";
+        rescue.program = "app";
+        rescue.what_happened = "app ended";
+        _exit(rescue_records(rescue) ? 1 : 0);
+    }
+    std::string folder_;
+};
+
+TEST_F(RescueTest, ParentsThatRemoveRecordsOfNothingAtOnceAreSilent) {
+    constexpr int kRanks = 4;
+    for (int round = 0; round < 200; ++round) {
+        leave_records_of_nothing(kRanks);
+        std::vector<pid_t> parents;
+        for (int rank = 0; rank < kRanks; ++rank) parents.push_back(parent_of(rank));
+        for (const pid_t parent : parents) {
+            int status = 0;
+            ASSERT_EQ(waitpid(parent, &status, 0), parent);
+            EXPECT_EQ(status, 0) << "round " << round;
+        }
+        ASSERT_TRUE(fs::is_empty(folder_)) << "round " << round;
+    }
+}
+
+}  // namespace
+}  // namespace dwell
