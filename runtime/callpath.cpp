@@ -399,6 +399,23 @@ uint64_t find_caller_frame(const Frame* frame) {
     return cfa - 8;
 }
 
+uint64_t find_return_address(bool (*is_skipped)(uint64_t at), uint64_t limit) {
+    unw_context_t context;
+    unw_cursor_t cursor;
+    if (!g_unwinder.usable || g_unwinder.get_context(&context) != 0) return 0;
+    if (g_unwinder.init_local(&cursor, &context) != 0) return 0;
+    for (int frames = 0; frames <= kMaxFrames; ++frames) {
+        unw_word_t ip = 0;
+        unw_word_t sp = 0;
+        g_unwinder.get_reg(&cursor, UNW_REG_IP, &ip);
+        g_unwinder.get_reg(&cursor, UNW_REG_SP, &sp);
+        if (sp >= limit) return 0;
+        if (!is_skipped(ip)) return ip;
+        if (g_unwinder.step(&cursor) <= 0) return 0;
+    }
+    return 0;
+}
+
 // Walks `frames` frames from the wrapper's caller outwards and notes the stack slots that prove the
 // path. False: this path cannot be remembered by its slots.
 bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
@@ -434,6 +451,7 @@ bool take_slots(PathEntry*, const Frame*, int) { return false; }
 int frames_to(const Frame*, uint64_t) { return 0; }
 int frames_within(const Frame*, uint64_t) { return -1; }
 uint64_t find_caller_frame(const Frame*) { return 0; }
+uint64_t find_return_address(bool (*)(uint64_t), uint64_t) { return 0; }
 #endif
 
 // Where probes opened the anchor, a path reaches out to the anchor's procedure; where OpenMP did,
@@ -502,6 +520,10 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
 }  // namespace
 
 uint64_t caller_frame(const Frame* frame) { return find_caller_frame(frame); }
+
+uint64_t innermost_return_address(bool (*is_skipped)(uint64_t at), uint64_t limit) {
+    return find_return_address(is_skipped, limit);
+}
 
 FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex anchor,
                     EntryForm form) {

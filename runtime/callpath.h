@@ -111,6 +111,10 @@ Site site_of_call(Thread* thread, uint64_t return_address);
 // cannot be told. Slow.
 uint64_t caller_frame(const Frame* frame);
 
+// The innermost return address on the stack of which `is_skipped` is false, if it belongs to a
+// procedure whose frame lies below `limit`; else 0. Slow.
+uint64_t innermost_return_address(bool (*is_skipped)(uint64_t at), uint64_t limit);
+
 // The record file is so full that new paths are booked on flat nodes.
 bool should_fold();
 

@@ -227,7 +227,10 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
                 t_static_loop = {__builtin_frame_address(0), count};
             }
             const uint64_t asked = std::exchange(dwell::t_gomp_request.loop, 0);
-            const uint64_t at = asked != 0 ? asked : address(codeptr);
+            uint64_t at = asked != 0 ? asked : address(codeptr);
+            // After a critical section that others wanted libomp 14 tells of some loops without a
+            // place.
+            if (at == 0) at = dwell::caller_on_stack();
             dwell::omp_loop_begin(construct, address_in_code(at), count);
         } else {
             if (construct == OmpConstruct::kTaskloop && is_in_runtime(address(codeptr))) {

@@ -141,6 +141,17 @@ uint64_t caller_around_runtime(uint64_t at) {
     return is_nowhere(caller) ? 0 : caller;
 }
 
+uint64_t caller_on_stack() {
+    const uint64_t code = code_frame();
+    if (code == 0) return 0;
+    const Busy busy;
+    const uint64_t before = now_ticks();
+    const uint64_t caller = innermost_return_address(
+        [](uint64_t at) { return is_in_dwell(at) || is_in_runtime(at); }, code);
+    if (t_thread != nullptr) t_thread->slow_ticks += now_ticks() - before;
+    return caller;
+}
+
 uint64_t code_frame() {
     TaskInfo task{};
     return find_task(&task) && task.frame != nullptr ? address(task.frame->exit_frame.ptr) : 0;

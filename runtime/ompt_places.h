@@ -29,6 +29,10 @@ uint64_t address_in_code(uint64_t at);
 // called from `at`: __kmpc_cancel_barrier() calls the barrier. 0 where that is not found.
 uint64_t caller_around_runtime(uint64_t at);
 
+// Where the code of a region or task called the runtime, found on the stack, for what was told
+// without a place; 0 where that is not found. Slow.
+uint64_t caller_on_stack();
+
 // Where the code begins that the runtime called for the task that this thread executes; 0 where it
 // has left that code, or not come to it.
 uint64_t code_frame();

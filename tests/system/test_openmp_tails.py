@@ -7,7 +7,7 @@ from collections import Counter
 
 from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, profiled,
                      program, scratch, skip_unless, source)
-from test_openmp import by_thread, check_parts, node_at, nodes_at
+from test_openmp import by_thread, check_parts, compiled, node_at, nodes_at
 from test_openmp_exchange import EXCHANGE, skip_without_libomp
 
 NEWER = os.environ.get("SYSTEST_NEWER_LIBOMP", "")
@@ -262,6 +262,36 @@ def mpi_exchanged():
     done = execute([*mpirun(2), DWELL, "run", "-o", out, *EXCHANGE,
                     program("openmp_gcc_mpi_tails")], ranks=2)
     check_mpi(Profile(out, done), "single", "task", "alone", "last", True)
+
+
+@case
+def loops_without_a_place():
+    """After a critical section that another thread wanted libomp 14 does not say where some loops
+    stand: they are where the others are."""
+    rounds, iterations = 4000, 10
+    user = compiled("placeless", f"""
+static int shared;
+static volatile int sink;
+int main(void) {{
+#pragma omp parallel num_threads(2)
+    for (int round = 0; round < {rounds}; round++) {{
+#pragma omp critical
+        for (int work = 0; work < 500; work++) sink = shared++;
+#pragma omp for ordered schedule(dynamic, 1)
+        for (int i = 0; i < {iterations}; i++) {{
+#pragma omp ordered
+            sink = i;
+        }}
+    }}
+    return 0;
+}}
+""", "clang", "-O2", "-fopenmp")
+    done = execute([DWELL, "run", "-o", scratch("out"), user])
+    check_equal(done.code, 0, "exit code" + done.describe())
+    profile = Profile(scratch("out"), done)
+    for name, count in (("for", 2 * rounds), ("ordered", rounds * iterations)):
+        found = [(node["line"], node["count"]) for _, node in nodes_at(profile, name)]
+        check_equal(found, [(found[0][0], count)], name)
 
 
 if __name__ == "__main__":
