@@ -326,6 +326,12 @@ uint64_t omp_region_address() {
     return level != nullptr && level->team != nullptr ? level->team->address : 0;
 }
 
+bool omp_in_region() {
+    const OmpLevel* const level = t_thread != nullptr ? omp_level(t_thread) : nullptr;
+    const OmpTeam* const team = level != nullptr ? level->team : nullptr;
+    return team != nullptr && team->construct != OmpConstruct::kTeams;
+}
+
 uint64_t omp_region_call() {
     const OmpLevel* const level = t_thread != nullptr ? omp_level(t_thread) : nullptr;
     return level != nullptr && level->team != nullptr ? level->team->call : 0;

@@ -55,6 +55,7 @@ void omp_thread_end();
 
 // Of the region that this thread executes, as omp_fork() was given it; 0: of none.
 uint64_t omp_region_address();
+bool omp_in_region();        // the innermost is a region that is recorded, and no league of teams
 uint64_t omp_region_call();  // where the runtime says that it was forked
 // Of the innermost code that the OpenMP runtime called on this thread, a task's or a region's: as
 // it was created or forked; 0: of none.

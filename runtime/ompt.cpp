@@ -91,22 +91,24 @@ void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parall
         parallel->ptr = league != nullptr ? static_cast<void*>(league) : &g_unrecorded_league;
         return;
     }
-    if (code == 0 && codeptr == nullptr) {
+    const bool in_region = codeptr == nullptr && dwell::omp_in_region();
+    const uint64_t at = in_region ? dwell::told_place(codeptr) : address(codeptr);
+    if (code == 0 && at == 0) {
         parallel->ptr = &g_region_of_team;
         return;
     }
-    if (code == 0 && is_in_runtime(address(codeptr))) {
+    if (code == 0 && is_in_runtime(at)) {
         const bool at_end = in_code && dwell::omp_code_address() != 0;
         parallel->ptr = at_end ? static_cast<void*>(fork_at_end_of_code()) : &g_own_region;
         return;
     }
-    if (code == 0) code = dwell::code_in_c_library(address(codeptr), caller);
+    if (code == 0) code = dwell::code_in_c_library(at, caller);
     if (code == 0) {
-        parallel->ptr = dwell::omp_fork(address(codeptr), caller);
+        parallel->ptr = dwell::omp_fork(at, caller);
         return;
     }
-    if (caller != nullptr && caller->return_address != address(codeptr)) caller = nullptr;
-    parallel->ptr = dwell::omp_fork_code(code, caller, address(codeptr));
+    if (caller != nullptr && caller->return_address != at) caller = nullptr;
+    parallel->ptr = dwell::omp_fork_code(code, caller, at);
 }
 
 // The end of a region of gcc's that one thread executes alone is told as that of the team around
@@ -184,7 +186,7 @@ OmpConstruct construct_of_work(int kind) {
 // `codeptr`, but libomp names a place of its own for a taskloop and its tasks: they stand where
 // gcc's program says so, or clang's began the group of these tasks.
 uint64_t address_of_taskloop(const void* codeptr) {
-    const uint64_t at = address(codeptr);
+    const uint64_t at = dwell::told_place(codeptr);
     if (!is_in_runtime(at)) return at;
     const uint64_t taskloop = dwell::t_gomp_request.taskloop;
     const uint64_t around = taskloop != 0 ? taskloop : dwell::omp_taskloop_address();
@@ -227,10 +229,7 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
                 t_static_loop = {__builtin_frame_address(0), count};
             }
             const uint64_t asked = std::exchange(dwell::t_gomp_request.loop, 0);
-            uint64_t at = asked != 0 ? asked : address(codeptr);
-            // After a critical section that others wanted libomp 14 tells of some loops without a
-            // place.
-            if (at == 0) at = dwell::caller_on_stack();
+            const uint64_t at = asked != 0 ? asked : dwell::told_place(codeptr);
             dwell::omp_loop_begin(construct, address_in_code(at), count);
         } else {
             if (construct == OmpConstruct::kTaskloop && is_in_runtime(address(codeptr))) {
@@ -299,17 +298,16 @@ void gcc_barrier_begin(uint64_t at) {
 
 // Before OpenMP 5.1 (libomp 14) the last barrier of a region is of no kind of its own. The first
 // thread comes to it where it forked the region, and others from nowhere. But this place may be in
-// the runtime, as that of each barrier that the program called in place of a return: then it is the
-// last one if the thread has left the code of its region.
+// the runtime, as that of each barrier that the program called in place of a return, or have been
+// taken (told_place): then it is the last one if the thread has left the code of its region.
 bool is_last(uint64_t at) {
-    if (is_in_runtime(at)) return dwell::code_frame() == 0;
-    return at == 0 || at == dwell::omp_region_call();
+    return dwell::is_nowhere(at) ? dwell::code_frame() == 0 : at == dwell::omp_region_call();
 }
 
 // `of_region`: it may be the last one, which is known by `at_end` or has to be found out.
-void barrier_begin(bool implicit, bool of_region, bool at_end, const void* codeptr) {
+void barrier_begin(bool implicit, bool of_region, bool at_end, uint64_t told) {
     const uint64_t behind = std::exchange(dwell::t_gomp_request.behind, 0);
-    uint64_t at = behind != 0 ? behind : address(codeptr);
+    uint64_t at = behind != 0 ? behind : told;
     if (std::exchange(dwell::t_gomp_request.barrier, false)) return gcc_barrier_begin(at);
     // Called by GOMP_single_copy_start(), which has to see what that returns.
     if (dwell::is_in_dwell(at)) at = dwell::t_gomp.single_address;
@@ -333,7 +331,7 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
         case kBarrier:
         case kExplicitBarrier:
             if (begins) {
-                barrier_begin(false, false, false, codeptr);
+                barrier_begin(false, false, false, dwell::told_place(codeptr));
             } else {
                 dwell::omp_barrier_end();
             }
@@ -346,14 +344,16 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
             if (begins) {
                 const bool of_region =
                     number != kImplicitWorkshareBarrier && number != kRuntimesBarrier;
-                barrier_begin(true, of_region, number == kImplicitParallelBarrier, codeptr);
+                barrier_begin(true, of_region, number == kImplicitParallelBarrier,
+                              address(codeptr));
             } else {
                 dwell::omp_barrier_end();
             }
             return;
         case ompt_sync_region_taskwait:
             if (begins) {
-                dwell::omp_begin(OmpConstruct::kTaskwait, address_in_code(address(codeptr)));
+                dwell::omp_begin(OmpConstruct::kTaskwait,
+                                 address_in_code(dwell::told_place(codeptr)));
             } else {
                 dwell::omp_wait_end(OmpConstruct::kTaskwait);
             }
@@ -361,7 +361,8 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
         case ompt_sync_region_taskgroup:
             if (begins) {
                 ask_for_waits();
-                dwell::omp_begin(OmpConstruct::kTaskgroup, address_in_code(address(codeptr)));
+                dwell::omp_begin(OmpConstruct::kTaskgroup,
+                                 address_in_code(dwell::told_place(codeptr)));
             } else {
                 dwell::omp_end(OmpConstruct::kTaskgroup);
             }
@@ -384,7 +385,7 @@ void masked(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
             const void* codeptr) {
     if (is_own_region(parallel)) return;
     if (endpoint == ompt_scope_begin) {
-        dwell::omp_begin(OmpConstruct::kMasked, address(codeptr));
+        dwell::omp_begin(OmpConstruct::kMasked, dwell::told_place(codeptr));
     } else {
         dwell::omp_end(OmpConstruct::kMasked);
     }

@@ -32,12 +32,19 @@ bool is_lock(OmpConstruct construct) {
     return construct == OmpConstruct::kLock || construct == OmpConstruct::kNestLock;
 }
 
+// In place of one that was taken (told_place) libomp gives where its own functions call each other.
+uint64_t place_of_mutex(const void* codeptr) {
+    const bool in_runtime = is_in_runtime(address(codeptr));
+    const uint64_t at = told_place(in_runtime ? nullptr : codeptr);
+    return at != 0 ? at : address(codeptr);
+}
+
 void mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const void* codeptr) {
     const OmpConstruct construct = construct_of_mutex(kind);
     if (is_lock(construct)) {
-        omp_lock_wanted(construct, address(codeptr));
+        omp_lock_wanted(construct, place_of_mutex(codeptr));
     } else if (construct != OmpConstruct::kNone) {
-        omp_begin(construct, address(codeptr));
+        omp_begin(construct, place_of_mutex(codeptr));
     }
 }
 

@@ -141,7 +141,9 @@ uint64_t caller_around_runtime(uint64_t at) {
     return is_nowhere(caller) ? 0 : caller;
 }
 
-uint64_t caller_on_stack() {
+uint64_t told_place(const void* codeptr) {
+    if (codeptr != nullptr) [[likely]]
+        return address(codeptr);
     const uint64_t code = code_frame();
     if (code == 0) return 0;
     const Busy busy;

@@ -29,9 +29,11 @@ uint64_t address_in_code(uint64_t at);
 // called from `at`: __kmpc_cancel_barrier() calls the barrier. 0 where that is not found.
 uint64_t caller_around_runtime(uint64_t at);
 
-// Where the code of a region or task called the runtime, found on the stack, for what was told
-// without a place; 0 where that is not found. Slow.
-uint64_t caller_on_stack();
+// `codeptr`, or where that is null what is found on the stack: the place from which the code of a
+// region or task called the runtime, else 0. For events that always have a place: the end of a
+// critical section takes that of what libomp's thread 0 begins at the same time (14 to 19,
+// kmp_csupport.cpp, __kmpc_end_critical loads it from there). Slow for null.
+uint64_t told_place(const void* codeptr);
 
 // Where the code begins that the runtime called for the task that this thread executes; 0 where it
 // has left that code, or not come to it.

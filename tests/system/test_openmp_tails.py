@@ -265,23 +265,33 @@ def mpi_exchanged():
 
 
 @case
-def loops_without_a_place():
-    """After a critical section that another thread wanted libomp 14 does not say where some loops
-    stand: they are where the others are."""
+def taken_places():
+    """Each end of a critical section takes the place of what libomp's first thread begins at the time:
+    all constructs have their counts and their own lines nevertheless."""
     rounds, iterations = 4000, 10
-    user = compiled("placeless", f"""
+    critical = """
+#pragma omp critical
+        for (int work = 0; work < 300; work++) sink = shared++;"""
+    user = compiled("taken", f"""
+#include <omp.h>
 static int shared;
 static volatile int sink;
 int main(void) {{
+    omp_lock_t lock;
+    omp_init_lock(&lock);
 #pragma omp parallel num_threads(2)
-    for (int round = 0; round < {rounds}; round++) {{
-#pragma omp critical
-        for (int work = 0; work < 500; work++) sink = shared++;
+    for (int round = 0; round < {rounds}; round++) {{{critical}
 #pragma omp for ordered schedule(dynamic, 1)
         for (int i = 0; i < {iterations}; i++) {{
 #pragma omp ordered
             sink = i;
-        }}
+        }}{critical}
+        omp_set_lock(&lock);
+        omp_unset_lock(&lock);{critical}
+#pragma omp parallel num_threads(1)
+        sink = 1;{critical}
+#pragma omp single
+        sink = 2;
     }}
     return 0;
 }}
@@ -289,9 +299,14 @@ int main(void) {{
     done = execute([DWELL, "run", "-o", scratch("out"), user])
     check_equal(done.code, 0, "exit code" + done.describe())
     profile = Profile(scratch("out"), done)
-    for name, count in (("for", 2 * rounds), ("ordered", rounds * iterations)):
-        found = [(node["line"], node["count"]) for _, node in nodes_at(profile, name)]
-        check_equal(found, [(found[0][0], count)], name)
+    check_parts(profile)
+    for name, counts in (("for", [2 * rounds]), ("ordered", [rounds * iterations]),
+                         ("lock", [2 * rounds]), ("single", [rounds]),
+                         ("critical", 4 * [2 * rounds]), ("parallel", [2, 2 * rounds]),
+                         ("implicit barrier", [2, 2 * rounds, 2 * rounds])):
+        found = [node for _, node in nodes_at(profile, name)]
+        check_equal(sorted(node["count"] for node in found), counts, name)
+        check(all(node["line"] for node in found), f"{name} without a line")
 
 
 if __name__ == "__main__":
