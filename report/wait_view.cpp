@@ -14,6 +14,7 @@ constexpr size_t kPartners = 4;            // of a line, beside the rest
 constexpr double kNotablePartner = 0.2;    // of a line's sync delay
 constexpr double kNotableSync = 0.01;      // of all time: worth a sentence
 constexpr double kLeastCause = 0.001;      // of the sync delay: worth a line
+constexpr double kNotableUnknown = 0.1;    // of the known sync delay, without a known cause
 constexpr double kNotableEstimate = 0.01;  // of a line's sync delay
 constexpr int kLeastOwner = 16;            // columns of what a rank was in
 
@@ -227,12 +228,21 @@ void draw_main_cause(const Profile& profile, Canvas* canvas) {
     const bool utf8 = canvas->utf8();
     const CauseLine& first = causes[0];
     uint64_t all_ns = 0;
-    for (const CauseLine& cause : causes) all_ns += cause.time_ns;
+    uint64_t unknown_ns = 0;
+    for (const CauseLine& cause : causes) {
+        all_ns += cause.time_ns;
+        if (cause.computation.interval == kNoNode) unknown_ns += cause.time_ns;
+    }
     std::string text = fmt::format(
         "Made others wait longest: {}: {} a rank, {} of the known sync delay",
         doing_text(profile, culprits_text(first, first.time_ns), first.computation, utf8),
         time_text(static_cast<double>(first.time_ns) / rank_count(profile), utf8),
         share_text(static_cast<double>(first.time_ns), static_cast<double>(all_ns)));
+    if (static_cast<double>(unknown_ns) >= kNotableUnknown * static_cast<double>(all_ns)) {
+        text +=
+            fmt::format("; what caused {} of that is not known",
+                        share_text(static_cast<double>(unknown_ns), static_cast<double>(all_ns)));
+    }
     const Waited waited = all_waiting(profile);
     if (static_cast<double>(waited.estimated_ns) >=
         kNotableEstimate * static_cast<double>(waited.all_ns)) {

@@ -111,7 +111,8 @@ struct CommPart {
 
 // Third line of a communication node at which the thread waited for partners whose times are known.
 // What of CommPart::sync_ticks is neither for a late sender nor for a late receiver was waited in a
-// collective. `partners` beyond kWaitPartners are booked in rest_*.
+// collective. There are at most kWaitPartners partners, the heaviest (wait_records.h); what is not
+// in them is in rest_*.
 constexpr uint32_t kWaitPartners = 16;
 struct WaitPart {
     uint64_t late_sender_ticks;
@@ -138,23 +139,25 @@ struct PartnerRecord {
     uint64_t count;
     uint64_t ticks;
     uint64_t max_ticks;
-    uint64_t passed_on_ticks;  // of `ticks`: the partner itself had been made to wait
-    uint64_t unused[2];
+    uint64_t passed_on_ticks;   // of `ticks`: the partner itself had been made to wait
+    uint64_t displaced_ticks;   // as if it had so much more, and what others had who found no
+    uint64_t challenged_ticks;  // record since: see wait_records.h
 };
 
 // What this thread's waiting is due to in the end (DESIGN 4, delay cost): a computation of a rank,
-// which delayed it directly or through others. Linked from ThreadRecord::first_cause; at most
-// kMaxCauses of a thread, the rest is in ThreadRecord::rest_cause_*.
-constexpr uint32_t kMaxCauses = 256;
+// which delayed it directly or through others. Linked from ThreadRecord::first_cause; each thread
+// keeps the heaviest (wait_records.h), the rest is in ThreadRecord::rest_cause_*.
 struct CauseRecord {
     uint32_t peer;
     uint32_t path;
     CellIndex next;
     uint32_t reserved;
     uint64_t count;
-    uint64_t ticks;         // all
-    uint64_t direct_ticks;  // of these: the thread waited for that rank itself
-    uint64_t unused[3];
+    uint64_t ticks;            // all
+    uint64_t direct_ticks;     // of these: the thread waited for that rank itself
+    uint64_t displaced_ticks;  // as in PartnerRecord
+    uint64_t challenged_ticks;
+    uint64_t unused;
 };
 
 // Second line of an I/O node. The time of I/O lies inside of no interval.

@@ -66,7 +66,7 @@ void reset_node(Node* node) {
     for (CellIndex at = wait->first_partner; at != 0;) {
         auto* partner = cell_at<PartnerRecord>(at);
         at = partner->next;
-        *partner = PartnerRecord{partner->peer, partner->path, partner->next, 0, 0, 0, 0, 0, {}};
+        *partner = PartnerRecord{partner->peer, partner->path, partner->next, 0, 0, 0, 0, 0, 0, 0};
     }
     *wait = WaitPart{0, 0, 0, 0, 0, 0, 0, 0, wait->first_partner, 0, wait->partner_count};
 }
@@ -93,7 +93,7 @@ void reset_thread(Thread* thread) {
     for (CellIndex at = record->first_cause; at != 0;) {
         auto* cause = cell_at<CauseRecord>(at);
         at = cause->next;
-        *cause = CauseRecord{cause->peer, cause->path, cause->next, 0, 0, 0, 0, {}};
+        *cause = CauseRecord{cause->peer, cause->path, cause->next, 0, 0, 0, 0, 0, 0, 0};
     }
     thread->blame = Blame{};
     record->samples = record->samples_in_calls = record->samples_lost = 0;

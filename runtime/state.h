@@ -187,7 +187,14 @@ struct Blame {
         polled_ticks += ticks;
     }
 };
-constexpr uint32_t kCauseSlots = 512;
+// The causes of a thread's waiting, by a hash of rank and path: each has its place in one set of
+// few, a line of the cache (wait_records.cpp).
+struct CauseSlot {
+    uint32_t tag;    // more of the hash
+    CellIndex cell;  // CauseRecord, 0: free
+};
+constexpr uint32_t kCauseWays = 8;
+constexpr uint32_t kCauseSets = 512;
 
 // What a thread does for OpenMP: see omp_adapter.cpp.
 struct OmpTeam;
@@ -332,8 +339,7 @@ struct alignas(64) Thread {
     uint32_t depth_elsewhere;  // entries open on all but its own
     KnownChild known_children[kKnownChildren];
     FrameHint frame_hints[kFrameHints];
-    CellIndex cause_cells[kCauseSlots];  // CauseRecords by rank and path (waits.cpp)
-    uint32_t cause_count;
+    CauseSlot causes[kCauseSets][kCauseWays];
 };
 
 // What dwell's part of OpenMP's events takes (omp_calibration.cpp). Of libgomp's programs it is

@@ -3,8 +3,8 @@
 #include "runtime/far_letters.h"
 #include "runtime/far_meetings.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/path_hash.h"
 #include "runtime/probes.h"
+#include "runtime/wait_records.h"
 
 namespace dwell {
 
@@ -20,90 +20,6 @@ DWELL_CALL_DATA uint64_t g_least_round_ticks = 0;
 int travel_class(uint64_t bytes) {
     const int bucket = size_bucket(bytes);
     return bucket < kTravelClasses ? bucket : kTravelClasses - 1;
-}
-
-DWELL_COLD WaitPart* make_wait_part(Call* call) {
-    const CellIndex made = take_cells(call->thread, 1);
-    if (made == 0) return nullptr;
-    __atomic_store_n(&call->part->wait, made, __ATOMIC_RELEASE);
-    return cell_at<WaitPart>(made);
-}
-
-WaitPart* wait_part(Call* call) {
-    return call->part->wait != 0 ? cell_at<WaitPart>(call->part->wait) : make_wait_part(call);
-}
-
-PartnerRecord* add_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path) {
-    if (part->partner_count == kWaitPartners) return nullptr;
-    const CellIndex made = take_cells(call->thread, 1);
-    if (made == 0) return nullptr;
-    auto* partner = cell_at<PartnerRecord>(made);
-    partner->peer = peer;
-    partner->path = path;
-    partner->next = part->first_partner;
-    __atomic_store_n(&part->first_partner, made, __ATOMIC_RELEASE);
-    part->partner_count += 1;
-    return partner;
-}
-
-PartnerRecord* find_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path) {
-    if (part->last_partner != 0) {
-        auto* last = cell_at<PartnerRecord>(part->last_partner);
-        if (last->peer == peer && last->path == path) return last;
-    }
-    PartnerRecord* found = nullptr;
-    for (CellIndex at = part->first_partner; at != 0;) {
-        auto* partner = cell_at<PartnerRecord>(at);
-        if (partner->peer == peer && partner->path == path) {
-            found = partner;
-            break;
-        }
-        at = partner->next;
-    }
-    if (found == nullptr) found = add_partner(call, part, peer, path);
-    if (found != nullptr) part->last_partner = index_of(found);
-    return found;
-}
-
-uint32_t cause_slot(uint32_t peer, uint32_t path) {
-    return static_cast<uint32_t>((uint64_t{peer} << 32 | path) * 0x9e3779b97f4a7c15ull >> 32) &
-           (kCauseSlots - 1);
-}
-
-DWELL_COLD CellIndex make_cause(Thread* thread, uint32_t peer, uint32_t path) {
-    const CellIndex made = thread->cause_count < kMaxCauses ? take_cells(thread, 1) : 0;
-    if (made == 0) return 0;
-    thread->cause_count += 1;
-    auto* cause = cell_at<CauseRecord>(made);
-    cause->peer = peer;
-    cause->path = path;
-    cause->next = thread->record->first_cause;
-    __atomic_store_n(&thread->record->first_cause, made, __ATOMIC_RELEASE);
-    return made;
-}
-
-// A hash table that is never more than half full, and gives nothing up.
-static_assert(kCauseSlots >= 2 * kMaxCauses);
-void book_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks, bool direct) {
-    if (ticks == 0) return;
-    uint32_t slot = cause_slot(peer, path);
-    for (CellIndex at = thread->cause_cells[slot]; at != 0; at = thread->cause_cells[slot]) {
-        const auto* cause = cell_at<CauseRecord>(at);
-        if (cause->peer == peer && cause->path == path) break;
-        slot = (slot + 1) & (kCauseSlots - 1);
-    }
-    CellIndex& cell = thread->cause_cells[slot];
-    if (cell == 0) [[unlikely]]
-        cell = make_cause(thread, peer, path);
-    if (cell == 0) {
-        thread->record->rest_cause_ticks += ticks;
-        thread->record->rest_cause_count += 1;
-        return;
-    }
-    auto* cause = cell_at<CauseRecord>(cell);
-    cause->count += 1;
-    cause->ticks += ticks;
-    if (direct) cause->direct_ticks += ticks;
 }
 
 // A wait, by what caused it: what a partner did itself, what made that one wait before, and what is
@@ -191,9 +107,7 @@ void give_up_polls(Blame* blame, uint64_t now) {
 void book_causes(Thread* thread, uint32_t peer, const Moment& said, const Causes& causes) {
     book_cause(thread, peer, said.path, causes.direct, true);
     book_cause(thread, said.cause_peer, said.cause_path, causes.passed, false);
-    if (causes.unknown == 0) return;
-    thread->record->rest_cause_ticks += causes.unknown;
-    thread->record->rest_cause_count += 1;
+    book_unknown_cause(thread, causes.unknown);
 }
 
 // Null: nothing was ever said to that rank, or heard from it.
@@ -346,16 +260,7 @@ void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uin
     if (kind != WaitKind::kCollective && !taken) book_peer_wait(call, peer, ticks);
     if (kind == WaitKind::kLateSender) part->late_sender_ticks += ticks;
     if (kind == WaitKind::kLateReceiver || taken) part->late_receiver_ticks += ticks;
-    PartnerRecord* partner = find_partner(call, part, peer, said.path);
-    if (partner != nullptr) {
-        partner->count += 1;
-        partner->ticks += ticks;
-        partner->passed_on_ticks += causes.passed;
-        partner->max_ticks = later(partner->max_ticks, ticks);
-    } else {
-        part->rest_count += 1;
-        part->rest_ticks += ticks;
-    }
+    book_partner(call, part, peer, said.path, ticks, causes.passed);
     book_causes(thread, peer, said, causes);
     make_up(&thread->blame, ticks, call->end_ticks);
     const bool passed_on = causes.passed * 2 >= ticks;

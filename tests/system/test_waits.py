@@ -92,6 +92,40 @@ def causes():
 
 
 @case
+def many_causes():
+    """What costs most is found behind more causes and partners than a thread keeps, with all its
+    time, and named; what is not told apart is the rest, so that nothing is missing of the whole."""
+    file = source("programs/many_causes.c")
+    heavy = marked_line(file, "heavy")
+    heavy_s = 40 * 0.02
+
+    def attempt():
+        profile = profiled([program("many_causes")], 2, name="many_causes")
+        waited_s = profile.at(file, "recv", "MPI_Recv").raw["sync_ns"] / 1e9
+        skip_unless(waited_s > heavy_s, f"the machine is too busy: waited {waited_s:.3f} s only")
+
+        def by_heavy(elements):
+            found_s = 0.0
+            for element in elements:
+                interval = element["interval"] is not None and profile.intervals[element["interval"]]
+                if interval and interval["to"] is not None and profile.nodes[interval["to"]]["line"] == heavy:
+                    found_s += element["time_ns"] / 1e9
+            return found_s
+
+        for what in ("causes", "partners"):
+            elements = profile.json[what]
+            found_s = by_heavy(elements)
+            check(0.95 * heavy_s < found_s < heavy_s + 0.5 * waited_s,
+                  f"{what} at @heavy: {found_s} of {heavy_s} s")
+            check_near(sum(element["time_ns"] for element in elements) / 1e9,
+                       profile.json["sync_ns"] / 1e9, 1e-6, 1e-5, f"sum over {what}")
+        report = execute([DWELL, "report", "--width", "150", profile.directory])
+        check(re.search(rf"Made others wait longest: rank 0 [^.]*many_causes.c:{heavy}\b", report.stdout),
+              "the line is not named" + report.describe())
+    repeated(attempt)
+
+
+@case
 def passed_on():
     """Only rank 1 is slow; rank 0 waits for it, and rank 2 for rank 0, in probes for its message and not
     in the receives that follow: all waiting is rank 1's, between two of its sends."""

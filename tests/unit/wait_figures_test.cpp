@@ -177,6 +177,23 @@ TEST(WaitFigures, ACauseOfSeveralRanksNamesOneAndCountsTheOthers) {
               "rank 0 (50.0 %) and others");
 }
 
+// Of as much as all that is known nobody knows the cause: who is named made others wait only of
+// what is known.
+TEST(WaitFigures, SummarySaysHowMuchHasNoKnownCause) {
+    Profile profile = samples::chain_profile();
+    ProfileCause cause;
+    cause.peer = kNoPeer;
+    cause.interval = kNoNode;
+    for (const ProfileCause& known : profile.causes) cause.time_ns += known.time_ns;
+    profile.causes.push_back(cause);
+    std::string words;
+    std::istringstream report(write_text_report(profile, {}));
+    for (std::string word; report >> word;) words += (words.empty() ? "" : " ") + word;
+    const size_t at = words.find("of the known sync delay; what caused 50.");
+    ASSERT_NE(at, std::string::npos) << words;
+    EXPECT_EQ(words.compare(words.find(" of that", at), 21, " of that is not known"), 0) << words;
+}
+
 TEST(WaitFigures, ReportSaysWhatIsEstimated) {
     TextOptions options;
     options.per_rank = true;

@@ -210,16 +210,6 @@ TEST_F(Waits, DebtIsToldOnceToEachPartner) {
     EXPECT_EQ(moment.cause_path, 99u);
 }
 
-TEST_F(Waits, PartnersBeyondTheMostAreOneRest) {
-    for (uint32_t peer = 0; peer < kWaitPartners + 5; ++peer) {
-        wait(WaitKind::kLateSender, peer, said(7), 10);
-    }
-    EXPECT_EQ(waited().partner_count, kWaitPartners);
-    EXPECT_EQ(waited().rest_count, 5u);
-    EXPECT_EQ(waited().rest_ticks, 50u);
-    EXPECT_EQ(part().sync_ticks, 10u * (kWaitPartners + 5));
-}
-
 // A receive of 400 ticks that got a message sent `since` ticks after it began (less than nothing:
 // before) by a rank that had lost 250 by then; its virtual ticks. `blocked` is what its duration
 // seems to say.
@@ -492,23 +482,6 @@ TEST_F(Receives, MeasureWhatSettlingCosts) {
     EXPECT_GE(measured_,
               before - (begin_ + 400));  // counted from the end of the call, here long ago
     EXPECT_LE(measured_, now_ticks() - (begin_ + 400));
-}
-
-TEST_F(Waits, CausesBeyondTheMostAreCounted) {
-    constexpr uint32_t kStep = 8;  // so that many have the same place in the hash table
-    for (int round = 0; round < 2; ++round) {
-        for (uint32_t k = 0; k < kMaxCauses + 5; ++k) {
-            wait(WaitKind::kLateSender, kStep * k, said(7), 10);
-        }
-    }
-    EXPECT_EQ(t_thread->record->rest_cause_count, 10u);
-    EXPECT_EQ(t_thread->record->rest_cause_ticks, 100u);
-    for (uint32_t k = 0; k < kMaxCauses; ++k) {
-        ASSERT_NE(cause(kStep * k, 7), nullptr) << k;
-        EXPECT_EQ(cause(kStep * k, 7)->count, 2u) << k;
-        EXPECT_EQ(cause(kStep * k, 7)->ticks, 20u) << k;
-    }
-    EXPECT_EQ(cause(kStep * kMaxCauses, 7), nullptr);
 }
 
 TEST(EagerLimits, AreThoseThatTheUserSet) {

@@ -1,0 +1,161 @@
+// See wait_records.h.
+#include "runtime/wait_records.h"
+
+#include "runtime/path_hash.h"
+
+namespace dwell {
+
+namespace {
+
+template <class Record>
+uint64_t weight_of(const Record& record) {
+    return record.ticks + record.displaced_ticks;
+}
+
+// Whether it gives way to somebody who waited for so long. Then it has nothing of its own any more.
+template <class Record>
+bool gives_way(Record* lightest, uint64_t ticks, uint64_t* rest_ticks, uint64_t* rest_count) {
+    lightest->challenged_ticks += ticks;
+    const uint64_t weight = weight_of(*lightest);
+    if (lightest->challenged_ticks <= weight) return false;
+    *rest_ticks += lightest->ticks;
+    *rest_count += lightest->count;
+    lightest->displaced_ticks = weight + lightest->challenged_ticks - ticks;
+    lightest->challenged_ticks = 0;
+    __atomic_store_n(&lightest->ticks, uint64_t{0}, __ATOMIC_RELEASE);
+    __atomic_store_n(&lightest->count, uint64_t{0}, __ATOMIC_RELEASE);
+    return true;
+}
+
+template <class Record>
+void name(Record* record, uint32_t peer, uint32_t path) {
+    __atomic_store_n(&record->peer, peer, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->path, path, __ATOMIC_RELEASE);
+}
+
+DWELL_COLD WaitPart* make_wait_part(Call* call) {
+    const CellIndex made = take_cells(call->thread, 1);
+    if (made == 0) return nullptr;
+    __atomic_store_n(&call->part->wait, made, __ATOMIC_RELEASE);
+    return cell_at<WaitPart>(made);
+}
+
+PartnerRecord* add_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path) {
+    if (part->partner_count == kWaitPartners) return nullptr;
+    const CellIndex made = take_cells(call->thread, 1);
+    if (made == 0) return nullptr;
+    auto* partner = cell_at<PartnerRecord>(made);
+    name(partner, peer, path);
+    partner->next = part->first_partner;
+    __atomic_store_n(&part->first_partner, made, __ATOMIC_RELEASE);
+    part->partner_count += 1;
+    return partner;
+}
+
+PartnerRecord* find_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path,
+                            uint64_t ticks) {
+    if (part->last_partner != 0) {
+        auto* last = cell_at<PartnerRecord>(part->last_partner);
+        if (last->peer == peer && last->path == path) return last;
+    }
+    PartnerRecord* lightest = nullptr;
+    for (CellIndex at = part->first_partner; at != 0;) {
+        auto* partner = cell_at<PartnerRecord>(at);
+        if (partner->peer == peer && partner->path == path) return partner;
+        if (lightest == nullptr || weight_of(*partner) < weight_of(*lightest)) lightest = partner;
+        at = partner->next;
+    }
+    PartnerRecord* added = add_partner(call, part, peer, path);
+    if (added != nullptr || lightest == nullptr) return added;
+    if (!gives_way(lightest, ticks, &part->rest_ticks, &part->rest_count)) return nullptr;
+    lightest->passed_on_ticks = lightest->max_ticks = 0;
+    name(lightest, peer, path);
+    return lightest;
+}
+
+DWELL_COLD CellIndex make_cause(Thread* thread, uint32_t peer, uint32_t path) {
+    const CellIndex made = take_cells(thread, 1);
+    if (made == 0) return 0;
+    auto* cause = cell_at<CauseRecord>(made);
+    name(cause, peer, path);
+    cause->next = thread->record->first_cause;
+    __atomic_store_n(&thread->record->first_cause, made, __ATOMIC_RELEASE);
+    return made;
+}
+
+// The record of a cause, in a set that may be full. Null: there is none.
+CauseRecord* find_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks) {
+    const uint64_t hash = mix_path(mix_path(kRootPath, peer), path);
+    const auto tag = static_cast<uint32_t>(hash >> 32);
+    CauseSlot* const set = thread->causes[hash % kCauseSets];
+    CauseSlot* free = nullptr;
+    CauseSlot* lightest = nullptr;
+    for (CauseSlot* slot = set; slot != set + kCauseWays; ++slot) {
+        if (slot->cell == 0) {
+            free = slot;
+            break;
+        }
+        auto* cause = cell_at<CauseRecord>(slot->cell);
+        if (slot->tag == tag && cause->peer == peer && cause->path == path) return cause;
+        if (lightest == nullptr ||
+            weight_of(*cause) < weight_of(*cell_at<CauseRecord>(lightest->cell))) {
+            lightest = slot;
+        }
+    }
+    if (free != nullptr) free->cell = make_cause(thread, peer, path);
+    if (free != nullptr && free->cell != 0) {
+        free->tag = tag;
+        return cell_at<CauseRecord>(free->cell);
+    }
+    if (lightest == nullptr) return nullptr;
+    auto* cause = cell_at<CauseRecord>(lightest->cell);
+    ThreadRecord* record = thread->record;
+    if (!gives_way(cause, ticks, &record->rest_cause_ticks, &record->rest_cause_count)) {
+        return nullptr;
+    }
+    cause->direct_ticks = 0;
+    name(cause, peer, path);
+    lightest->tag = tag;
+    return cause;
+}
+
+}  // namespace
+
+WaitPart* wait_part(Call* call) {
+    return call->part->wait != 0 ? cell_at<WaitPart>(call->part->wait) : make_wait_part(call);
+}
+
+void book_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path, uint64_t ticks,
+                  uint64_t passed_on) {
+    PartnerRecord* partner = find_partner(call, part, peer, path, ticks);
+    if (partner == nullptr) {
+        part->rest_count += 1;
+        part->rest_ticks += ticks;
+        return;
+    }
+    part->last_partner = index_of(partner);
+    partner->count += 1;
+    partner->ticks += ticks;
+    partner->passed_on_ticks += passed_on;
+    partner->max_ticks = later(partner->max_ticks, ticks);
+}
+
+void book_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks, bool direct) {
+    if (ticks == 0) return;
+    CauseRecord* cause = find_cause(thread, peer, path, ticks);
+    if (cause == nullptr) {
+        book_unknown_cause(thread, ticks);
+        return;
+    }
+    cause->count += 1;
+    cause->ticks += ticks;
+    if (direct) cause->direct_ticks += ticks;
+}
+
+void book_unknown_cause(Thread* thread, uint64_t ticks) {
+    if (ticks == 0) return;
+    thread->record->rest_cause_ticks += ticks;
+    thread->record->rest_cause_count += 1;
+}
+
+}  // namespace dwell
