@@ -4,11 +4,13 @@
 usage: generate_mpi.py TABLE OUT_DIR
 
 Writes mpi_call_numbers.h (enum MpiCall), mpi_calls.cpp (kMpiCalls, kEventNames),
-mpi_wrappers_<k>.cpp (the MPI_ and PMPI_ entry points) and mpi_exports.map (version script).
+mpi_wrappers_<k>.cpp (the MPI_ and PMPI_ entry points), mpi_fortran.cpp (some of Fortran's) and
+mpi_exports.map (version script).
 """
 import sys
 from pathlib import Path
 
+from mpi_fortran import fortran_entries, fortran_symbols
 from mpi_table import CLASSES, fail, read_table
 from mpi_wrappers import SPLIT, wrappers
 
@@ -82,7 +84,7 @@ def exports_map(functions):
     lines = ["{", "  global:"]
     for function in functions:
         lines += [f"    MPI_{function.name};", f"    PMPI_{function.name};"]
-    lines += [f"    {name};" for name in IO_FUNCTIONS]
+    lines += [f"    {name};" for name in fortran_symbols(functions) + IO_FUNCTIONS]
     return "\n".join(lines + ["    dlclose;", "    GOMP_*;", "    dwell_*;", "    kokkosp_*;",
                               "    __cyg_profile_func_enter;", "    __cyg_profile_func_exit;",
                               "    ompt_start_tool;",
@@ -96,6 +98,7 @@ def main():
     out = Path(sys.argv[2])
     files = {"mpi_call_numbers.h": numbers_header(functions),
              "mpi_calls.cpp": calls_source(functions),
+             "mpi_fortran.cpp": fortran_entries(functions),
              "mpi_exports.map": exports_map(functions)}
     for part in range(SPLIT):
         files[f"mpi_wrappers_{part}.cpp"] = wrappers(functions, part)

@@ -16,23 +16,26 @@ void* g_next[2][kMpiCallNumbers];
 namespace {
 
 struct LibrarySearch {
+    const char* beginning;
     char path[1024];
     bool found;
 };
 
-// The first loaded object whose name says that it is the C library of an MPI.
-int match_mpi_library(dl_phdr_info* info, size_t, void* data) {
+int match_library(dl_phdr_info* info, size_t, void* data) {
     auto* search = static_cast<LibrarySearch*>(data);
-    if (strncmp(base_name(info->dlpi_name), "libmpi.so", 9) != 0) return 0;
+    const char* name = base_name(info->dlpi_name);
+    if (strncmp(name, search->beginning, strlen(search->beginning)) != 0) return 0;
     if (strlen(info->dlpi_name) >= sizeof(search->path)) return 0;
     strcpy(search->path, info->dlpi_name);
     search->found = true;
     return 1;
 }
 
-void* loaded_mpi_library() {
-    LibrarySearch search{};
-    dl_iterate_phdr(match_mpi_library, &search);
+// The first loaded object whose name begins so: of an MPI the C library is libmpi.so, that of
+// Fortran libmpi_mpifh.so.
+void* loaded_library(const char* beginning) {
+    LibrarySearch search{beginning, {}, false};
+    dl_iterate_phdr(match_library, &search);
     return search.found ? dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
 }
 
@@ -67,11 +70,23 @@ void* find_next(EntryForm form, uint16_t number) {
     snprintf(name, sizeof(name), "%s%s", form == kPmpiForm ? "P" : "", kMpiCalls[number].name);
     void* next = dlsym(RTLD_NEXT, name);
     if (next == nullptr) {
-        void* library = g_mpi.library != nullptr ? g_mpi.library : loaded_mpi_library();
+        void* library = g_mpi.library != nullptr ? g_mpi.library : loaded_library("libmpi.so");
         if (library != nullptr) next = dlsym(library, name);
     }
     if (next == nullptr) next = reinterpret_cast<void*>(&missing_function);
     __atomic_store_n(&g_next[form][number], next, __ATOMIC_RELAXED);
+    errno = saved_errno;
+    return next;
+}
+
+void* find_next_in_fortran(const char* symbol) {
+    const int saved_errno = errno;
+    void* next = dlsym(RTLD_NEXT, symbol);
+    if (next == nullptr) {
+        void* library = loaded_library("libmpi_mpifh.so");
+        if (library != nullptr) next = dlsym(library, symbol);
+    }
+    if (next == nullptr) next = reinterpret_cast<void*>(&missing_function);
     errno = saved_errno;
     return next;
 }

@@ -53,6 +53,10 @@ extern void* g_next[2][kMpiCallNumbers];
 // null: a function that exists nowhere gets one that returns MPI_ERR_OTHER after a line on stderr.
 DWELL_COLD void* find_next(EntryForm form, uint16_t number);
 
+// What lies behind dwell under that name among Fortran's entry points (fortran_entries.h). Never
+// null.
+DWELL_COLD void* find_next_in_fortran(const char* symbol);
+
 template <typename Function>
 inline Function next_of(EntryForm form, MpiCall number) {
     void* next = __atomic_load_n(&g_next[form][static_cast<int>(number)], __ATOMIC_RELAXED);

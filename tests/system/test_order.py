@@ -11,7 +11,7 @@ import os
 import re
 
 from harness import (Profile, case, check, check_equal, main, program, run_observed, run_plain,
-                     same_result, scratch)
+                     same_result, scratch, skip_unless)
 
 RANKS = 4
 GAP_MS = 5
@@ -91,6 +91,24 @@ def choices():
     ways = "probe,mprobe,iprobe,wait,test,start,waitall,waitany,testany,waitsome,testsome"
     is_wrong_without(ways, 9)
     keeps_order(ways, 12)
+
+
+@case
+def polls():
+    """Of what polls that find nothing are delayed by nothing stays in their time, so the order of what
+    is sent after them is right. (Who shares its processor with a delayed rank is late indeed: that one
+    has a processor for itself.)"""
+    skip_unless(len(os.sched_getaffinity(0)) > 1, "only one processor")
+    gap_ms, rounds, delay = 10, 10, {"DWELL_INJECT_NS": "1:1000000"}
+    is_wrong_without("polls", 3 * rounds, delay, gap_ms)
+    keeps_order("polls", 3 * rounds, delay, gap_ms)
+    profile = Profile(scratch(f"kept{REPEAT - 1}"))
+    probes = profile.comm("MPI_Iprobe")
+    check_equal(sum(node.count for node in probes), 3 * 20 * rounds, "polls")
+    injected_ms = sum(rank["injected_ns"] for rank in profile.ranks) / 1e6
+    check(injected_ms > 20 * rounds, f"injected only {injected_ms} ms")
+    polled_ms = sum(node.time_ns for node in probes) / 1e6
+    check(polled_ms < 0.2 * injected_ms, f"{polled_ms} ms in polls, {injected_ms} ms injected")
 
 
 @case

@@ -3,9 +3,11 @@
  * that others use made somebody sleep longer. Prints how many messages were chosen, how many came
  * after a later one, and how many were sent too close to another one to tell.
  *
- * usage: mpirun -n 4 order HOW[,HOW...] RECEIVES [GAP_MS]      HOW: see ways[], or workers, circle,
- * tree, late; one line for each */
+ * usage: mpirun -n 4 order HOW[,HOW...] RECEIVES [GAP_MS]      HOW: see ways[], or polls, workers,
+ * circle, tree, late; one line for each */
+#define _GNU_SOURCE
 #include <mpi.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +172,36 @@ static void rounds(const char* how, int receives) {
     }
 }
 
+/* The same where each polls in vain before it sends. Rank 1 has a processor for itself: one that is
+ * delayed there takes nothing from the others. */
+static void polls(int receives) {
+    cpu_set_t all, own;
+    sched_getaffinity(0, sizeof(all), &all);
+    int last = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(last, &all)) --last;
+    own = all;
+    if (rank == 1) CPU_ZERO(&own);
+    CPU_CLR(last, &own);
+    if (rank == 1) CPU_SET(last, &own);
+    if (CPU_COUNT(&own) != 0) sched_setaffinity(0, sizeof(own), &own);
+    for (int left = receives; left > 0; left -= size - 1) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank != 0) {
+            int flag = 0;
+            compute(rank * gap_ms);
+            const double sent = now_ms();
+            for (int poll = 0; poll < 20; ++poll) {
+                MPI_Iprobe(0, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+            }
+            MPI_Send(&sent, 1, MPI_DOUBLE, 0, 3, MPI_COMM_WORLD);
+        } else {
+            begin_check();
+            blocking("recv");
+        }
+    }
+    sched_setaffinity(0, sizeof(all), &all);
+}
+
 /* How long a task takes: a worker's first one so long that workers never finish at one time. They
  * meet again after a few, before what each sleeps too long adds up to a gap. */
 static double task_ms(int worker, int task) {
@@ -282,7 +314,9 @@ static void late(int receives) {
 
 static void run(const char* how, int receives) {
     received = wrong = close_ones = 0;
-    if (strcmp(how, "workers") == 0) {
+    if (strcmp(how, "polls") == 0) {
+        polls(receives);
+    } else if (strcmp(how, "workers") == 0) {
         workers(receives);
     } else if (strcmp(how, "circle") == 0) {
         circle(receives);
