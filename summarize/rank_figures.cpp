@@ -100,6 +100,7 @@ Overruns add_rows(const Merged& merged, const ProfileTree& tree,
         const MergedRow& y = merged.rows[b];
         return std::tie(x.rank, x.thread) < std::tie(y.rank, y.thread);
     });
+    profile->rows.reserve(merged.rows.size());
     ThreadRows thread_rows(profile);
     for (size_t i = 0; i < order.size(); ++i) {
         const MergedRow& row = merged.rows[order[i]];

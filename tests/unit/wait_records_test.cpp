@@ -34,37 +34,29 @@ class WaitRecords : public Records {
         all_ticks_ += ticks;
         all_count_ += 1;
     }
-    // By rank; and that with the rest it is all that was booked.
-    std::map<uint32_t, PartnerRecord> partners() const {
-        std::map<uint32_t, PartnerRecord> found;
-        uint64_t ticks = part_->rest_ticks;
-        uint64_t count = part_->rest_count;
-        for (CellIndex at = part_->first_partner; at != 0;) {
-            const auto& record = *cell_at<PartnerRecord>(at);
-            EXPECT_TRUE(found.emplace(record.peer, record).second) << record.peer;
-            ticks += record.ticks;
-            count += record.count;
-            at = record.next;
+    // Those of a list by rank, or by path; with the rest they are all that was booked.
+    template <class Record>
+    std::map<uint32_t, Record> kept(CellIndex first, uint32_t Record::*key, uint64_t rest_ticks,
+                                    uint64_t rest_count) const {
+        std::map<uint32_t, Record> found;
+        for (CellIndex at = first; at != 0; at = cell_at<Record>(at)->next) {
+            const auto& record = *cell_at<Record>(at);
+            EXPECT_TRUE(found.emplace(record.*key, record).second) << record.*key;
+            rest_ticks += record.ticks;
+            rest_count += record.count;
         }
-        EXPECT_EQ(ticks, all_ticks_);
-        EXPECT_EQ(count, all_count_);
+        EXPECT_EQ(rest_ticks, all_ticks_);
+        EXPECT_EQ(rest_count, all_count_);
         return found;
     }
-    // The same of the causes, by path.
+    std::map<uint32_t, PartnerRecord> partners() const {
+        return kept(part_->first_partner, &PartnerRecord::peer, part_->rest_ticks,
+                    part_->rest_count);
+    }
     std::map<uint32_t, CauseRecord> causes() const {
-        std::map<uint32_t, CauseRecord> found;
-        uint64_t ticks = t_thread->record->rest_cause_ticks;
-        uint64_t count = t_thread->record->rest_cause_count;
-        for (CellIndex at = t_thread->record->first_cause; at != 0;) {
-            const auto& record = *cell_at<CauseRecord>(at);
-            EXPECT_TRUE(found.emplace(record.path, record).second) << record.path;
-            ticks += record.ticks;
-            count += record.count;
-            at = record.next;
-        }
-        EXPECT_EQ(ticks, all_ticks_);
-        EXPECT_EQ(count, all_count_);
-        return found;
+        const ThreadRecord& record = *t_thread->record;
+        return kept(record.first_cause, &CauseRecord::path, record.rest_cause_ticks,
+                    record.rest_cause_count);
     }
     static uint64_t ticks_in(const std::map<uint32_t, PartnerRecord>& records) {
         uint64_t ticks = 0;
@@ -180,7 +172,7 @@ TEST_F(WaitRecords, AreForgottenWithTheirWeight) {
     t_thread->open = nullptr;
     forget();
     all_ticks_ = all_count_ = 0;
-    EXPECT_TRUE(partners().size() == kWaitPartners);
+    EXPECT_EQ(partners().size(), kWaitPartners);
     EXPECT_EQ(ticks_in(partners()), 0u);
     for (const auto& [path, record] : causes()) {
         EXPECT_EQ(record.ticks + record.displaced_ticks + record.challenged_ticks, 0u) << path;
