@@ -1,6 +1,8 @@
 // See wait_records.h.
 #include "runtime/wait_records.h"
 
+#include <algorithm>
+
 #include "runtime/path_hash.h"
 
 namespace dwell {
@@ -83,31 +85,31 @@ DWELL_COLD CellIndex make_cause(Thread* thread, uint32_t peer, uint32_t path) {
     return made;
 }
 
+CauseSlot* lightest_between(CauseSlot* begin, CauseSlot* end) {
+    return std::min_element(begin, end, [](const CauseSlot& a, const CauseSlot& b) {
+        return weight_of(*cell_at<CauseRecord>(a.cell)) < weight_of(*cell_at<CauseRecord>(b.cell));
+    });
+}
+
 // The record of a cause, in a set that may be full. Null: there is none.
 CauseRecord* find_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks) {
     const uint64_t hash = mix_path(mix_path(kRootPath, peer), path);
     const auto tag = static_cast<uint32_t>(hash >> 32);
     CauseSlot* const set = thread->causes[hash % kCauseSets];
-    CauseSlot* free = nullptr;
-    CauseSlot* lightest = nullptr;
-    for (CauseSlot* slot = set; slot != set + kCauseWays; ++slot) {
-        if (slot->cell == 0) {
-            free = slot;
-            break;
-        }
+    CauseSlot* const end = set + kCauseWays;
+    CauseSlot* slot = set;
+    for (; slot != end && slot->cell != 0; ++slot) {
+        if (slot->tag != tag) continue;
         auto* cause = cell_at<CauseRecord>(slot->cell);
-        if (slot->tag == tag && cause->peer == peer && cause->path == path) return cause;
-        if (lightest == nullptr ||
-            weight_of(*cause) < weight_of(*cell_at<CauseRecord>(lightest->cell))) {
-            lightest = slot;
-        }
+        if (cause->peer == peer && cause->path == path) return cause;
     }
-    if (free != nullptr) free->cell = make_cause(thread, peer, path);
-    if (free != nullptr && free->cell != 0) {
-        free->tag = tag;
-        return cell_at<CauseRecord>(free->cell);
+    if (slot != end) {
+        slot->cell = make_cause(thread, peer, path);
+        slot->tag = tag;
+        if (slot->cell != 0) return cell_at<CauseRecord>(slot->cell);
     }
-    if (lightest == nullptr) return nullptr;
+    if (slot == set) return nullptr;
+    CauseSlot* const lightest = lightest_between(set, slot);
     auto* cause = cell_at<CauseRecord>(lightest->cell);
     ThreadRecord* record = thread->record;
     if (!gives_way(cause, ticks, &record->rest_cause_ticks, &record->rest_cause_count)) {

@@ -143,6 +143,26 @@ TEST_F(WaitRecords, CausesComeInWhateverWasThereFirst) {
     for (const auto& [path, record] : found) EXPECT_LE(record.direct_ticks, record.ticks);
 }
 
+// Where the file has no room for more the heavy ones take the places that there are.
+TEST_F(WaitRecords, AFullFileLosesNoTimeOfCauses) {
+    cause(1, 10);
+    while (take_cells(t_thread, 1) != 0) {
+    }
+    for (uint32_t path = 1; path <= 2 * kMostCauses; ++path) cause(path, 20);
+    EXPECT_EQ(causes().size(), 1u);
+}
+
+TEST_F(WaitRecords, AFullFileLosesNoTimeOfPartners) {
+    partner(1, 10);
+    while (take_cells(t_thread, 1) != 0) {
+    }
+    partner(1, 9);
+    partner(2, 500);
+    const auto found = partners();
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found.count(2), 1u);
+}
+
 TEST_F(WaitRecords, CausesOfRanksAreApart) {
     book_cause(t_thread, 1, 5, 10, true);
     book_cause(t_thread, 2, 5, 20, false);
