@@ -17,16 +17,32 @@ static void work(double seconds) {
     case number:                                           \
         MPI_Send(&site, 1, MPI_INT, 1, 1, MPI_COMM_WORLD); \
         __asm__ volatile("" : : "i"(number));              \
-        break;
-#define TEN(tens)                                                                   \
-    SEND(tens * 10 + 0)                                                             \
-    SEND(tens * 10 + 1)                                                             \
-    SEND(tens * 10 + 2) SEND(tens * 10 + 3) SEND(tens * 10 + 4) SEND(tens * 10 + 5) \
-        SEND(tens * 10 + 6) SEND(tens * 10 + 7) SEND(tens * 10 + 8) SEND(tens * 10 + 9)
+        break
+#define FIVE(first)  \
+    SEND(first);     \
+    SEND(first + 1); \
+    SEND(first + 2); \
+    SEND(first + 3); \
+    SEND(first + 4)
 
 __attribute__((noinline)) static void send_at(int site) {
     work(50e-6);
-    switch (site) { TEN(0) TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) }
+    switch (site) {
+        FIVE(0);
+        FIVE(5);
+        FIVE(10);
+        FIVE(15);
+        FIVE(20);
+        FIVE(25);
+        FIVE(30);
+        FIVE(35);
+        FIVE(40);
+        FIVE(45);
+        FIVE(50);
+        FIVE(55);
+        FIVE(60);
+        FIVE(65);
+    }
 }
 
 int main(int argc, char** argv) {
