@@ -77,8 +77,23 @@ def c_entry_points():
     check(len(known) > 210, f"only {len(known)} of the list are in the MPI library")
     missing = [p + n for n in known for p in ("MPI_", "PMPI_") if p + n not in ours]
     check(not missing, f"not exported: {missing}")
-    alien = [n for n in ours if n.startswith("MPI_") and n not in mpi]
+    alien = [n for n in ours if n.startswith("MPI_") and n not in mpi and n != n.upper()]
     check(not alien, f"exported, but the MPI library has no such function: {alien}")
+
+
+@case
+def fortran_entry_points():
+    """Of the calls that complete several requests, which do not lead to C where there are none,
+    libdwell.so exports every name that the Fortran library gives them and Fortran programs, or
+    mpi_f08, call, and of no other call any."""
+    skip_unless(shutil.which("nm"), "nm is not installed")
+    called = re.compile(r"^(p?mpi_\w+|P?MPI_[A-Z]+|ompi_\w+_f)$")
+    several = re.compile(r"_(wait|test)(all|any|some)(_|$)", re.IGNORECASE)
+    theirs = {name for name in symbols(library("libmpi_mpifh.so.40"), "--defined-only")
+              if called.match(name) and several.search(name)}
+    check_equal(len(theirs), 6 * 9, "names of six calls in the Fortran library")
+    ours = {name for name in symbols(LIBRARY, "--defined-only") if called.match(name)}
+    check_equal(sorted(ours), sorted(theirs), "entry points of Fortran")
 
 
 @case
