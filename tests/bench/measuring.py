@@ -159,6 +159,15 @@ def _compiler_flags(build):
     return []
 
 
+def _distance(bench):
+    """What two ranks or threads on processors of their own pay for each line they hand over."""
+    try:
+        way_ns = float(bench.execute([bench.program("distance")])[0].split()[1])
+    except (NotMeasured, IndexError, ValueError):
+        return "how far the processors are from each other is not known"
+    return f"a cache line goes from one processor to another in {way_ns:.0f} ns"
+
+
 def machine_state(bench):
     """Lines about the machine and the build, and the reasons to distrust what follows."""
     load = os.getloadavg()
@@ -176,6 +185,7 @@ def machine_state(bench):
         version = "no mpirun"
     lines = [
         f"processor  {cpu}, {os.cpu_count()} cores, {virtual}, frequency governor {governor}",
+        f"distance   {_distance(bench)}",
         f"system     Linux {os.uname().release}, {version}",
         f"load       {load[0]:.2f} over one minute, {load[1]:.2f} over five, before the first run",
         f"library    {bench.library}, build type {build} ({' '.join(compiled) or 'flags unknown'})",
