@@ -85,6 +85,9 @@ def main():
         rows, failures = measure(bench, given.rows)
         print_table(rows)
         load = os.getloadavg()[0]
+        if bench.rounds:
+            print(f"\nleft out   {bench.rounds - bench.rounds_in_place} of {bench.rounds} rounds: the "
+                  "processors moved meanwhile, or were so far apart too seldom")
         print(f"\nload at the end {load:.2f} over one minute; the benchmark itself makes up to 2")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -14,6 +14,8 @@ import subprocess
 import time
 
 DISTRUSTED_LOAD = 0.5
+MOVED = 1.5  # by such a factor processors are nearer to each other, or farther, than before
+LEAST_PAIRS = 6  # for an interval of 95 %
 
 
 class NotMeasured(Exception):
@@ -69,6 +71,7 @@ class Bench:
             self.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
             self.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
         self._runs = 0
+        self.rounds = self.rounds_in_place = 0
 
     def program(self, name):
         path = os.path.join(self.build, "tests", "bench", name)
@@ -126,6 +129,58 @@ class Bench:
         return results
 
 
+    def way_ns(self):
+        """How long a cache line goes from one processor to another; 0: that is not known."""
+        try:
+            return number_after("way_ns", self.execute([self.program("distance")])[0])
+        except NotMeasured:
+            return 0.0
+
+    def in_places(self, rounds, *variants, most=3.0):
+        """alternate() for what depends on how far the processors are from each other, which changes
+        from second to second in a virtual machine: apart for each distance, and without rounds in
+        which it changed, (nanoseconds of one way, results of each variant) in the order of their
+        number. Ends when one distance has had `rounds`, or after `most` times as many in all. Those
+        distances that were there too seldom for an interval are left out, but for the first."""
+        kept = []
+        order = list(range(len(variants)))
+        for _ in range(max(rounds, int(most * rounds))):
+            results, ways = [None] * len(variants), [self.way_ns()]
+            for which in order:
+                results[which] = variants[which]()
+                ways.append(self.way_ns())
+            order.reverse()
+            self.rounds += 1
+            if max(ways) <= MOVED * min(ways):
+                kept.append((statistics.median(ways), results))
+                if max(map(len, _places(kept))) >= rounds:
+                    break
+        places = sorted(_places(kept), key=len, reverse=True)
+        if not places:
+            raise NotMeasured("the processors moved in each round")
+        places = places[:1] + [place for place in places[1:] if len(place) >= LEAST_PAIRS]
+        self.rounds_in_place += sum(map(len, places))
+        return [(statistics.median(way for way, _ in place),
+                 [list(of_variant) for of_variant in zip(*(results for _, results in place))])
+                for place in places]
+
+
+def _places(kept):
+    """Rounds, each with its distance first, by distance."""
+    places = []
+    for entry in sorted(kept, key=lambda entry: entry[0]):
+        if places and entry[0] <= MOVED * places[-1][-1][0]:
+            places[-1].append(entry)
+        else:
+            places.append([entry])
+    return places
+
+
+def apart(way_ns):
+    """What a row says of the distance that it was measured at."""
+    return f", {way_ns:.0f} ns apart" if way_ns else ""
+
+
 def ratios(with_dwell, without):
     return Interval([a / b for a, b in zip(with_dwell, without)])
 
@@ -159,15 +214,6 @@ def _compiler_flags(build):
     return []
 
 
-def _distance(bench):
-    """What two ranks or threads on processors of their own pay for each line they hand over."""
-    try:
-        way_ns = float(bench.execute([bench.program("distance")])[0].split()[1])
-    except (NotMeasured, IndexError, ValueError):
-        return "how far the processors are from each other is not known"
-    return f"a cache line goes from one processor to another in {way_ns:.0f} ns"
-
-
 def machine_state(bench):
     """Lines about the machine and the build, and the reasons to distrust what follows."""
     load = os.getloadavg()
@@ -185,7 +231,7 @@ def machine_state(bench):
         version = "no mpirun"
     lines = [
         f"processor  {cpu}, {os.cpu_count()} cores, {virtual}, frequency governor {governor}",
-        f"distance   {_distance(bench)}",
+        f"distance   a cache line goes from one processor to another in {bench.way_ns():.0f} ns",
         f"system     Linux {os.uname().release}, {version}",
         f"load       {load[0]:.2f} over one minute, {load[1]:.2f} over five, before the first run",
         f"library    {bench.library}, build type {build} ({' '.join(compiled) or 'flags unknown'})",

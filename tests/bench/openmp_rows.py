@@ -3,7 +3,7 @@
 import os
 import statistics
 
-from measuring import number_after, ratios
+from measuring import apart, number_after, ratios
 from rows import Row, row, verdict
 
 # Construct, events of the forking thread, nanoseconds to reach in all.
@@ -16,9 +16,8 @@ FIGURES = (("region", "an empty parallel region, 2 threads", 300),
 GCC_FIGURES = tuple((name, "a dynamic loop of 2 chunks and no barrier (4 events)", 4 * 60)
                     if name == "loop" else (name, *rest) for name, *rest in FIGURES)
 
-# Of openmp_work.c, with rounds for about a tenth of a second: where two processors of a virtual
-# machine lie to each other changes from second to second, and the time of such programs with it,
-# threefold. Of many short pairs most have both runs in one place.
+# Of openmp_work.c, with rounds for about a tenth of a second: of many short pairs most have both
+# runs while the processors stay where they are.
 WORK = {"stencil": 40, "sort": 6, "solver": 60}
 LEAST_PAIRS = 61
 
@@ -35,18 +34,19 @@ def cost_rows(bench, program, where, figures):
     """Runs with and without dwell: an OpenMP program has no way round it."""
     argv = [bench.program(program), "100" if bench.quick else "4000"]
     environment, observed = environments(bench)
-    plain, watched = bench.alternate(1 if bench.quick else max(7, bench.pairs),
-                                     lambda: bench.execute(argv, environment=environment)[0],
-                                     lambda: bench.execute(argv, environment=observed)[0])
     rows = []
-    for name, what, limit in figures:
-        bare = [number_after(f"{name}:", text) for text in plain]
-        added = [number_after(f"{name}:", text) - each for text, each in zip(watched, bare)]
-        middle = statistics.median(added)
-        rows.append(Row(f"{where}: {what}", f"{limit} ns more",
-                        f"{middle:.0f} ns more ({min(added):.0f} to {max(added):.0f} in "
-                        f"{len(added)} pairs), {statistics.median(bare):.0f} ns without",
-                        middle <= limit))
+    for way_ns, (plain, watched) in bench.in_places(
+            1 if bench.quick else max(7, bench.pairs),
+            lambda: bench.execute(argv, environment=environment)[0],
+            lambda: bench.execute(argv, environment=observed)[0]):
+        for name, what, limit in figures:
+            bare = [number_after(f"{name}:", text) for text in plain]
+            added = [number_after(f"{name}:", text) - each for text, each in zip(watched, bare)]
+            middle = statistics.median(added)
+            rows.append(Row(f"{where}: {what}{apart(way_ns)}", f"{limit} ns more",
+                            f"{middle:.0f} ns more ({min(added):.0f} to {max(added):.0f} in "
+                            f"{len(added)} pairs), {statistics.median(bare):.0f} ns without",
+                            middle <= limit))
     return rows
 
 
@@ -72,11 +72,12 @@ def openmp_programs(bench):
 
         def work(environment):
             return number_after("work_s", bench.execute(argv, environment=environment)[0])
-        bare, watched = bench.alternate(1 if bench.quick else max(LEAST_PAIRS, bench.pairs),
-                                        lambda: work(plain), lambda: work(observed))
-        slower = ratios(watched, bare)
-        fastest = min(watched) / min(bare) - 1
-        rows.append(Row(f"openmp, {kind}: 2 threads, observed", "1 %",
-                        f"{slower.percent()}, fastest runs {100 * fastest:+.2f} %",
-                        verdict(slower, slower.median <= 1.01)))
+        for way_ns, (bare, watched) in bench.in_places(
+                1 if bench.quick else max(LEAST_PAIRS, bench.pairs),
+                lambda: work(plain), lambda: work(observed)):
+            slower = ratios(watched, bare)
+            fastest = min(watched) / min(bare) - 1
+            rows.append(Row(f"openmp, {kind}: 2 threads, observed{apart(way_ns)}", "1 %",
+                            f"{slower.percent()}, fastest runs {100 * fastest:+.2f} %",
+                            verdict(slower, slower.median <= 1.01)))
     return rows

@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import inputs  # noqa: E402
-from measuring import Interval, NotMeasured, number_after, ratios  # noqa: E402
+from measuring import Interval, NotMeasured, apart, number_after, ratios  # noqa: E402
 
 ROWS = {}
 
@@ -84,15 +84,15 @@ def meeting_costs(bench):
         return lambda: {name: float(ns) for name, ns in re.findall(
             r"^(\S.*?): ([\d.]+)$", bench.run(argv, 2, ["--sample", "off"])[0], re.M)}
 
-    off, on = bench.alternate(2 if bench.quick else 11, with_analysis("off"),
-                              with_analysis("node"))
     rows = []
-    for name in off[0]:
-        added = Interval([b[name] - a[name] for a, b in zip(off, on)])
-        limit = 150 if name in ("Barrier", "Allreduce") else None
-        rows.append(Row(f"wait analysis: {name}", f"{limit} ns" if limit else "-",
-                        f"{added.median:+.0f} ns [{added.low:+.0f}, {added.high:+.0f}]"
-                        + added.remark(), added.median <= limit if limit else None))
+    for way_ns, (off, on) in bench.in_places(2 if bench.quick else 11, with_analysis("off"),
+                                             with_analysis("node")):
+        for name in off[0]:
+            added = Interval([b[name] - a[name] for a, b in zip(off, on)])
+            limit = 150 if name in ("Barrier", "Allreduce") else None
+            rows.append(Row(f"wait analysis: {name}{apart(way_ns)}", f"{limit} ns" if limit else "-",
+                            f"{added.median:+.0f} ns [{added.low:+.0f}, {added.high:+.0f}]"
+                            + added.remark(), added.median <= limit if limit else None))
     return rows
 
 

@@ -7,12 +7,11 @@ import re
 import shutil
 import statistics
 
-from measuring import Interval, NotMeasured, ratios
+from measuring import Interval, NotMeasured, apart, ratios
 from rows import Row, row
 
 CALL_NS = 35  # about what a recorded call costs; the delays to inject are 10 and 100 times that
-# Many short rounds: where the machine puts the two ranks changes from second to second, and with it
-# how long a message takes, threefold.
+# Many short rounds: the processors are to stay where they are for each of them.
 SIZES = {"matrix": (100, 4), "stencil": (5000, 20), "master": (5000, 100)}
 LEAST_ROUNDS = 84
 WORDS = {0: "nothing injected", 10: "10 x cost injected", 100: "100 x cost injected"}
@@ -66,14 +65,13 @@ def paused_run(bench, argv):
         environment={**bench.environment, "STAGES_PAUSE_NS": pause_ns})[0])
 
 
-def paused_row(kind, stage, plain, paused):
-    rank, name = stage
+def paused_row(what, stage, plain, paused):
     rest = ratios([own[stage] for own in paused], [alone[stage] for alone in plain])
-    return Row(f"{kind}, rank {rank}, {name}: without dwell, pauses of its own left out", "-",
+    return Row(f"{what}: without dwell, pauses of its own left out", "-",
                rest.percent())
 
 
-def virtual_row(kind, stage, factor, plain, seen, shown_only):
+def virtual_row(what, stage, factor, plain, seen, shown_only):
     virtual = ratios([v.get(stage, 0.0) for _, v in seen], [alone[stage] for alone in plain])
     real = statistics.median(own[stage] / alone[stage] for (own, _), alone in zip(seen, plain))
     limit = LIMITS[factor]
@@ -84,10 +82,26 @@ def virtual_row(kind, stage, factor, plain, seen, shown_only):
         reached = "too few pairs"
     elif virtual.high - virtual.low >= WIDEST:
         reached = "too noisy"
-    rank, name = stage
-    return Row(f"{kind}, rank {rank}, {name}: virtual time, {WORDS[factor]}",
+    return Row(f"{what}: virtual time, {WORDS[factor]}",
                "-" if shown_only else f"{100 * limit:.0f} % or 0 in interval",
                f"{virtual.percent()}; real {100 * (real - 1):+.1f} %", reached)
+
+
+def stage_rows(kind, where, plain, seen):
+    rows = []
+    total = statistics.median(alone[(0, TOTAL)] for alone in plain)
+    # A stage of both ranks is shown for the first of them.
+    stages = [(0, TOTAL)] + sorted(
+        (rank, name) for rank, name in plain[0]
+        if name != TOTAL and (rank == 0 or (0, name) not in plain[0]))
+    for stage in stages:
+        what = f"{kind}, rank {stage[0]}, {stage[1]}{where}"
+        time_s = statistics.median(alone[stage] for alone in plain)
+        for factor, runs in zip(WORDS, seen):
+            rows.append(virtual_row(what, stage, factor, plain, runs, time_s < MOST_ALONE * total))
+        if kind == PAUSED:
+            rows.append(paused_row(what, stage, plain, seen[-1]))
+    return rows
 
 
 @row("virtual")
@@ -105,19 +119,9 @@ def virtual_times(bench):
             variants.append(lambda inject=inject: observed_run(bench, argv, inject))
         if kind == PAUSED:
             variants.append(lambda: paused_run(bench, argv))
-        plain, *seen = bench.alternate(1 if bench.quick else max(bench.pairs, LEAST_ROUNDS), *variants)
-        total = statistics.median(alone[(0, TOTAL)] for alone in plain)
-        # A stage of both ranks is shown for the first of them.
-        stages = [(0, TOTAL)] + sorted(
-            (rank, name) for rank, name in plain[0]
-            if name != TOTAL and (rank == 0 or (0, name) not in plain[0]))
-        for stage in stages:
-            time_s = statistics.median(alone[stage] for alone in plain)
-            for factor, runs in zip(WORDS, seen):
-                rows.append(virtual_row(kind, stage, factor, plain, runs,
-                                        time_s < MOST_ALONE * total))
-            if kind == PAUSED:
-                rows.append(paused_row(kind, stage, plain, seen[-1]))
+        for way_ns, (plain, *seen) in bench.in_places(
+                1 if bench.quick else max(bench.pairs, LEAST_ROUNDS), *variants, most=1.5):
+            rows += stage_rows(kind, apart(way_ns), plain, seen)
     return rows
 
 
@@ -132,10 +136,12 @@ def message_costs(bench):
         options = ["--sample", "off", "--wait", wait]
         return lambda: own_seconds(bench.run(argv, 2, options)[0])[0, TOTAL] / count / 2 * 1e9
 
-    off, on = bench.alternate(2 if bench.quick else max(bench.pairs, 21), side_ns("off"),
-                              side_ns("node"))
-    added = Interval([a - b for a, b in zip(on, off)])
-    reached = added.median <= 150 if added.coverage >= 0.95 else "too few pairs"
-    return [Row("small message, wait analysis on", "150 ns a side",
-                f"{added.median:.0f} ns [{added.low:.0f}, {added.high:.0f}]{added.remark()}",
-                reached)]
+    rows = []
+    for way_ns, (off, on) in bench.in_places(2 if bench.quick else max(bench.pairs, 21),
+                                             side_ns("off"), side_ns("node")):
+        added = Interval([a - b for a, b in zip(on, off)])
+        reached = added.median <= 150 if added.coverage >= 0.95 else "too few pairs"
+        rows.append(Row(f"small message, wait analysis on{apart(way_ns)}", "150 ns a side",
+                        f"{added.median:.0f} ns [{added.low:.0f}, {added.high:.0f}]"
+                        + added.remark(), reached))
+    return rows
