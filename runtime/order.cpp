@@ -26,7 +26,8 @@ constexpr double kWakes_s = 1;        // a message that was sent for a receive e
 constexpr double kMayWake_s = 0.05;   // the same where it may have been for something else
 constexpr double kPatience_s = 1;     // a message that was announced comes within
 constexpr timespec kPause{0, 20'000};
-constexpr int kMostMissed = 10;  // after each that did not the patience is halved
+constexpr int kMostMissed = 10;   // after each that did not the patience is halved
+constexpr int kTagBound = 32767;  // every MPI has at least these tags (MPI 3.1, 8.1.2)
 
 // The lines of the world's ranks, of which those of this node are used; and of these, side by side,
 // what find_earlier() works on.
@@ -96,6 +97,16 @@ class Saying {
     Call* call_;
     uint64_t start_;
 };
+
+// MPI sends the rest of a long message while its sender is in some call, and a probe that finds
+// what it looks for does no more than that: so one is needed that finds nothing. Who is waited for
+// may be waiting for such a rest.
+void let_mpi_work() {
+    bool there = true;
+    for (int tag = kTagBound; there && tag >= 0; --tag) {
+        if (!is_there(MPI_ANY_SOURCE, tag, g_mpi.comm_self, &there)) return;
+    }
+}
 
 template <typename T>
 T* make_array(size_t count) {
@@ -242,6 +253,7 @@ bool Outlook::is_missed(uint64_t* since) const {
 
 void Outlook::pause(bool held) {
     if (held) {
+        let_mpi_work();
         nanosleep(&kPause, nullptr);  // who is waited for may need the core
     } else {
         sched_yield();

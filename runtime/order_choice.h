@@ -32,7 +32,8 @@ class Outlook {
     // Has a message been announced for long enough that another receive of the program's, which was
     // posted before, must have got it? `since` is 0 at first.
     bool is_missed(uint64_t* since) const;
-    // Before the next look. `held`: a message is there that may not be taken yet.
+    // Before the next look. `held`: a message is there that may not be taken yet. MPI works on what
+    // the process has sent, as it would if the call waited.
     static void pause(bool held);
 
   private:

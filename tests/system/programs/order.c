@@ -4,7 +4,7 @@
  * after a later one, and how many were sent too close to another one to tell.
  *
  * usage: mpirun -n 4 order HOW[,HOW...] RECEIVES [GAP_MS]      HOW: see ways[], or polls, workers,
- * circle, tree, late; one line for each */
+ * circle, tree, rest, late; one line for each */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
@@ -305,6 +305,40 @@ static void tree(int receives) {
     }
 }
 
+/* 0 sends 1 a buffered message, too long for MPI to send all of it before 1 says that it receives
+ * it. 1 answers at once, so 0 hears it before 2, who sends five gaps after all have met. Who waits
+ * for 1 to send, and lets MPI not work on what itself has sent, waits for ever. (Delays of two gaps
+ * in each call make 0 so late that 2's message has come before; the probes let MPI look at it. The
+ * delay between its call that sends and the next one is in the time that 1's message takes.) */
+static void rest(int receives) {
+    enum { kBytes = 10000 };
+    static char attached[kBytes + MPI_BSEND_OVERHEAD], bytes[kBytes];
+    double value = 0;
+    int flag = 0, size_there = 0;
+    void* there;
+    MPI_Status status;
+    MPI_Buffer_attach(attached, sizeof(attached));
+    for (int left = receives; left > 0; left -= 3) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) {
+            for (int probe = 0; probe < 3; ++probe) {
+                MPI_Iprobe(0, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+            }
+            MPI_Bsend(bytes, kBytes, MPI_BYTE, 1, 9, MPI_COMM_WORLD);
+            expect(receive_any("recv", 10, &value), 1);
+            expect(receive_any("recv", 10, &value), 2);
+        } else if (rank == 1) {
+            MPI_Recv(bytes, kBytes, MPI_BYTE, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &status);
+            expect(status.MPI_SOURCE, 0);
+            MPI_Send(&value, 1, MPI_DOUBLE, 0, 10, MPI_COMM_WORLD);
+        } else if (rank == 2) {
+            compute(5 * gap_ms);
+            MPI_Send(&value, 1, MPI_DOUBLE, 0, 10, MPI_COMM_WORLD);
+        }
+    }
+    MPI_Buffer_detach(&there, &size_there);
+}
+
 /* 0 sends one gap after all have met, and 1 receives two gaps after that: it does not wait. What is
  * done to 0 in its five calls before makes it late (Li and Zhang, figure 1). */
 static void late(int receives) {
@@ -335,6 +369,8 @@ static void run(const char* how, int receives) {
         circle(receives);
     } else if (strcmp(how, "tree") == 0) {
         tree(receives);
+    } else if (strcmp(how, "rest") == 0) {
+        rest(receives);
     } else if (strcmp(how, "late") == 0) {
         late(receives);
     } else {
