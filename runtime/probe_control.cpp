@@ -11,6 +11,7 @@
 #include "runtime/probes.h"
 #include "runtime/site_copies.h"
 #include "runtime/usage.h"
+#include "runtime/virtual_clock.h"
 
 namespace dwell {
 
@@ -36,6 +37,7 @@ struct SiteState {
     uint64_t retry_ticks;    // real ticks when it is tried at its wanted level
     uint64_t count_since;    // real ticks when it was reduced to counting, 0: it was not
     uint64_t count_at_step;  // of its node then
+    uint64_t lost_at_step;   // lost_so_far() then
     uint64_t off_since;      // 0: not off
     double entries_a_tick;   // before it was switched off
     // Since it is tried again: half of what is estimated for the time before. See end_off.
@@ -207,8 +209,12 @@ void retry_sites(uint64_t now) {
     change_ticket();
 }
 
-// How often the site was entered in a tick of the program's own since it only counts. A site that
-// the user reduced to that is taken to have had all the probes of the window.
+// What dwell has cost the calling thread so far.
+uint64_t lost_so_far() { return t_thread->record->own_ticks + t_thread->slow_ticks; }
+
+// How often the site was entered in a tick of the program's own since it only counts. These are few
+// entries, so the measured cost counts: the calibrated one has not what the step itself took. A
+// site that the user reduced to that is taken to have had all the probes of the window.
 double rate_of(const SiteState& state, CellIndex index, uint64_t now, double window_rate) {
     const uint64_t count = cell_at<Node>(index)->count;
     if (state.count_since == 0 || state.node != index || count <= state.count_at_step) {
@@ -216,8 +222,8 @@ double rate_of(const SiteState& state, CellIndex index, uint64_t now, double win
     }
     const uint64_t entries = count - state.count_at_step;
     const uint64_t elapsed = now - state.count_since + 1;
-    const uint64_t cost = entries * g_process.probe_count_ticks;
-    return static_cast<double>(entries) / static_cast<double>(cost < elapsed ? elapsed - cost : 1);
+    const uint64_t lost = beyond(lost_so_far(), state.lost_at_step);
+    return static_cast<double>(entries) / static_cast<double>(lost < elapsed ? elapsed - lost : 1);
 }
 
 // The site of the probe that was the last of a window in which probes cost too much: full, then
@@ -234,6 +240,7 @@ bool step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_
         if (state->steps < kLongestRestDoublings) state->steps += 1;
         state->count_since = now;
         state->count_at_step = cell_at<Node>(index)->count;
+        state->lost_at_step = lost_so_far();
     } else {
         set_level(row, kLevelOff);
         state->off_since = now;

@@ -316,7 +316,6 @@ static void rest(int receives) {
     double value = 0;
     int flag = 0, size_there = 0;
     void* there;
-    MPI_Status status;
     MPI_Buffer_attach(attached, sizeof(attached));
     for (int left = receives; left > 0; left -= 3) {
         MPI_Barrier(MPI_COMM_WORLD);
@@ -328,8 +327,8 @@ static void rest(int receives) {
             expect(receive_any("recv", 10, &value), 1);
             expect(receive_any("recv", 10, &value), 2);
         } else if (rank == 1) {
-            MPI_Recv(bytes, kBytes, MPI_BYTE, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &status);
-            expect(status.MPI_SOURCE, 0);
+            MPI_Recv(bytes, kBytes, MPI_BYTE, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            ++received; /* a choice of dwell's, though nobody else sends */
             MPI_Send(&value, 1, MPI_DOUBLE, 0, 10, MPI_COMM_WORLD);
         } else if (rank == 2) {
             compute(5 * gap_ms);
