@@ -11,7 +11,6 @@
 #include "runtime/probes.h"
 #include "runtime/site_copies.h"
 #include "runtime/usage.h"
-#include "runtime/virtual_clock.h"
 
 namespace dwell {
 
@@ -35,9 +34,9 @@ struct SiteState {
     bool reduced;
     CellIndex node;          // whose probe made it step down
     uint64_t retry_ticks;    // real ticks when it is tried at its wanted level
-    uint64_t count_since;    // real ticks when it was reduced to counting, 0: it was not
+    uint64_t count_since;    // real ticks when its reduction to counting was done, 0: it was not
     uint64_t count_at_step;  // of its node then
-    uint64_t lost_at_step;   // lost_so_far() then
+    uint64_t slow_at_step;   // the thread's slow_count_ticks then
     uint64_t off_since;      // 0: not off
     double entries_a_tick;   // before it was switched off
     // Since it is tried again: half of what is estimated for the time before. See end_off.
@@ -209,12 +208,9 @@ void retry_sites(uint64_t now) {
     change_ticket();
 }
 
-// What dwell has cost the calling thread so far.
-uint64_t lost_so_far() { return t_thread->record->own_ticks + t_thread->slow_ticks; }
-
-// How often the site was entered in a tick of the program's own since it only counts. These are few
-// entries, so the measured cost counts: the calibrated one has not what the step itself took. A
-// site that the user reduced to that is taken to have had all the probes of the window.
+// How often the site was entered in a tick since it only counts, without what its own probes took:
+// those of other sites go on when it is off. A site that the user reduced to that is taken to have
+// had all the probes of the window.
 double rate_of(const SiteState& state, CellIndex index, uint64_t now, double window_rate) {
     const uint64_t count = cell_at<Node>(index)->count;
     if (state.count_since == 0 || state.node != index || count <= state.count_at_step) {
@@ -222,8 +218,10 @@ double rate_of(const SiteState& state, CellIndex index, uint64_t now, double win
     }
     const uint64_t entries = count - state.count_at_step;
     const uint64_t elapsed = now - state.count_since + 1;
-    const uint64_t lost = beyond(lost_so_far(), state.lost_at_step);
-    return static_cast<double>(entries) / static_cast<double>(lost < elapsed ? elapsed - lost : 1);
+    // That of slow probes is measured: they are a large part of the few that come before it is off.
+    const uint64_t slow = t_thread->slow_count_ticks - state.slow_at_step;
+    const uint64_t cost = entries * g_process.probe_count_ticks + slow;
+    return static_cast<double>(entries) / static_cast<double>(cost < elapsed ? elapsed - cost : 1);
 }
 
 // The site of the probe that was the last of a window in which probes cost too much: full, then
@@ -238,15 +236,16 @@ bool step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_
     if (level == kLevelFull) {
         set_level(row, kLevelCount);
         if (state->steps < kLongestRestDoublings) state->steps += 1;
-        state->count_since = now;
         state->count_at_step = cell_at<Node>(index)->count;
-        state->lost_at_step = lost_so_far();
+        state->slow_at_step = t_thread->slow_count_ticks;
     } else {
         set_level(row, kLevelOff);
         state->off_since = now;
         state->entries_a_tick = rate_of(*state, index, now, window_rate);
     }
     change_ticket();
+    // The step takes longer than the few entries that are counted after it.
+    if (state->off_since == 0) state->count_since = now_ticks();
     state->node = index;
     state->reduced = true;
     state->retry_ticks = now + (ticks_of_ns(kFirstRest_ns) << state->steps);

@@ -197,7 +197,8 @@ FoundNode find_node_of_row(Thread* thread, const SiteRow* row, uint64_t return_a
 void charge_control(Thread* thread, uint64_t start) {
     thread->probe_lost_ticks += now_ticks() - start;
 }
-void count_down(Thread* thread, const SiteRow* row, const uint64_t* slot) {
+void count_down(Thread* thread, const SiteRow* row, const uint64_t* slot, uint64_t start) {
+    if (level_of(row) == kLevelCount) thread->slow_count_ticks += now_ticks() - start;
     thread->probe_lost_ticks -= g_process.probe_cost_ticks;
     if (--thread->probe_countdown == 0) control_slowly(row, slot, 0);
 }
@@ -357,15 +358,17 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     if (thread == nullptr) return;
     const bool procedure = row->kind == SiteKind::kProcedure;
     bool counted = level_of(row) == kLevelCount;
+    uint64_t start = 0;
     {
         SlowProbe work(thread);
         if (!work.notice()) return;
-        if (!change_stack(thread, frame, work.start())) {
+        start = work.start();
+        if (!change_stack(thread, frame, start)) {
             thread->record->probes_dropped += 1;
             return;
         }
-        drop_gone(thread, procedure ? frame + 1 : frame, work.start());
-        if (!procedure) drop_left_loops(thread, row, frame, work.start());
+        drop_gone(thread, procedure ? frame + 1 : frame, start);
+        if (!procedure) drop_left_loops(thread, row, frame, start);
         const CellIndex parent = thread->on.top->node;
         const uint64_t return_address = procedure ? *slot : 0;
         const bool too_deep = thread->on.top == thread->on.limit;
@@ -384,16 +387,16 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         if (counted) {
             count_untimed(node);
         } else {
-            open_entry(thread, key, frame, found, work.start());
+            open_entry(thread, key, frame, found, start);
         }
         // Reading is kept short of the limit by itself (metrics.h).
         const bool read = !counted && (thread->on.top->flags & kEntryRead) != 0;
-        if (node->count > 1 && !read) charge_control(thread, work.start());
+        if (node->count > 1 && !read) charge_control(thread, start);
     }
     if (!counted) {
         thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
     } else {
-        count_down(thread, row, slot);
+        count_down(thread, row, slot, start);
     }
 }
 
@@ -405,11 +408,13 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
         if (g_live->paused != 0) leave_in_pause(thread, row, iterations);
         return;
     }
+    uint64_t start = 0;
     {
         SlowProbe work(thread);
         if (!work.notice()) return;
-        if (!change_stack(thread, frame, work.start())) return;
-        drop_gone(thread, frame, work.start());
+        start = work.start();
+        if (!change_stack(thread, frame, start)) return;
+        drop_gone(thread, frame, start);
         const auto key = reinterpret_cast<uint64_t>(row);
         ProbeEntry* own = thread->on.top;
         while (own->frame == frame && (own->row & ~kRowMoved) != key) --own;
@@ -419,10 +424,10 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
             cell_at<ProbePart>(node->part)->iterations += iterations;
         }
         const bool read = (own->flags & kEntryRead) != 0;
-        close_with(thread, own, work.start(), true);
-        if (!read) charge_control(thread, work.start());
+        close_with(thread, own, start, true);
+        if (!read) charge_control(thread, start);
     }
-    count_down(thread, row, slot);
+    count_down(thread, row, slot, start);
 }
 
 void landed_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {

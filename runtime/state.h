@@ -302,6 +302,7 @@ struct alignas(64) Thread {
     uint64_t away_ticks;
     uint64_t probe_lost_ticks;  // by probes since control looked last, beside its countdown's pairs
     uint64_t control_ticks;     // real ticks when it did
+    uint64_t slow_count_ticks;  // by slow probes of sites that only count, in all
     uint64_t resets;            // of the live page, as last seen; likewise the next two
     uint64_t unloads;
     uint64_t paused_ticks;
