@@ -44,6 +44,20 @@ uint32_t order_of(const FarChannel* far, const FarKind* kind, uint32_t number) {
     return number << kNumberShift | (is_shared(far, kind) ? kSharedNumber : 0);
 }
 
+// It may have been posted before those that have their numbers already.
+FarNumber next_number(const FarChannel* far, const FarKind* kind) {
+    return {order_of(far, kind, kind->received + 1), kind->posted != 0 || is_shared(far, kind)};
+}
+
+ChannelEntry* find_entry_of(FarChannel* far, uint32_t comm, int tag, uint32_t order) {
+    if (order == 0) return nullptr;
+    for (ChannelEntry& entry : far->entries) {
+        if (entry.number == 0 || entry.comm != comm || entry.tag != tag) continue;
+        if (entry.order == order) return &entry;
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 bool count_sent(FarChannel* far, uint32_t comm, int tag, ChannelEntry* entry) {
@@ -87,23 +101,29 @@ FarNumber count_received(FarChannel* far, uint32_t comm, int tag, uint32_t ticke
         kind->posted -= 1;
         return {order_of(far, kind, ticket), false};
     }
+    const FarNumber number = next_number(far, kind);
     kind->received += 1;
-    // It may have been posted before those that have their numbers already.
-    return {order_of(far, kind, kind->received), kind->posted != 0 || is_shared(far, kind)};
+    return number;
+}
+
+FarNumber next_to_receive(FarChannel* far, uint32_t comm, int tag) {
+    if (is_silent(far)) return {0, false};
+    return next_number(far, find_kind(far, comm, tag));
+}
+
+bool find_far(FarChannel* far, uint32_t comm, int tag, const FarNumber& number, Moment* said) {
+    const ChannelEntry* entry = find_entry_of(far, comm, tag, number.order);
+    if (entry == nullptr) return false;
+    *said = entry->said;
+    return true;
 }
 
 bool take_far(FarChannel* far, uint32_t comm, int tag, const FarNumber& number, Moment* said) {
-    if (number.order == 0) return false;
-    bool found = false;
-    for (ChannelEntry& entry : far->entries) {
-        if (entry.number == 0 || entry.comm != comm || entry.tag != tag) continue;
-        if (entry.order == number.order) {
-            *said = entry.said;
-            found = true;
-            entry.number = 0;
-        }
-    }
-    return found;
+    ChannelEntry* entry = find_entry_of(far, comm, tag, number.order);
+    if (entry == nullptr) return false;
+    *said = entry->said;
+    entry->number = 0;
+    return true;
 }
 
 uint32_t take_question(FarChannel* far, uint32_t comm, int tag, uint32_t ticket) {
@@ -111,14 +131,11 @@ uint32_t take_question(FarChannel* far, uint32_t comm, int tag, uint32_t ticket)
     const FarKind* kind = find_kind(far, comm, tag);
     if (ticket == 0 && (kind->posted != 0 || is_shared(far, kind))) return 0;
     const uint32_t order = order_of(far, kind, ticket != 0 ? ticket : kind->received + 1);
-    for (ChannelEntry& entry : far->entries) {
-        if (entry.number == 0 || entry.comm != comm || entry.tag != tag) continue;
-        if (entry.order != order) continue;
-        const uint32_t question = question_of(entry);
-        set_question(&entry, 0);
-        return question;
-    }
-    return 0;
+    ChannelEntry* entry = find_entry_of(far, comm, tag, order);
+    if (entry == nullptr) return 0;
+    const uint32_t question = question_of(*entry);
+    set_question(entry, 0);
+    return question;
 }
 
 void put_answer(FarChannel* far, uint32_t question, const Moment& said) {

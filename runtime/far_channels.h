@@ -105,13 +105,16 @@ uint32_t post_far(FarChannel* far, uint32_t comm, int tag);
 inline void unpost_far(FarChannel* far) { far->silent = true; }
 extern bool g_far_uncounted __attribute__((visibility("hidden")));
 
-// A receive is complete: its number, for find_far; 0 when it cannot be told.
+// A receive is complete: its number, for take_far; 0 when it cannot be told.
 struct FarNumber {
     uint32_t order;  // as in an entry
     bool guessed;
 };
 FarNumber count_received(FarChannel* far, uint32_t comm, int tag, uint32_t ticket);
-// The time of that message, which is then forgotten; false: it is not here.
+// The number of the message that a probe found.
+FarNumber next_to_receive(FarChannel* far, uint32_t comm, int tag);
+// The time of that message, which take_far then forgets; false: it is not here.
+bool find_far(FarChannel* far, uint32_t comm, int tag, const FarNumber& number, Moment* said);
 bool take_far(FarChannel* far, uint32_t comm, int tag, const FarNumber& number, Moment* said);
 
 // What the sender of a message asks that the next receive gets, or the one with this ticket: the

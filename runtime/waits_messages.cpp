@@ -1,6 +1,6 @@
 // The wait analysis of messages between two ranks: what wrappers and requests say and hear.
 #include "runtime/eager_limits.h"
-#include "runtime/far_letters.h"
+#include "runtime/far_messages.h"
 #include "runtime/late_receivers.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/order.h"
@@ -24,36 +24,11 @@ uint64_t known_bytes(const Thread* thread, MPI_Datatype type, int count) {
 }
 
 // The channel to a rank of a communicator, when dwell knows both.
-struct Way {
-    Channel* channel;
-    uint32_t peer;
-    uint32_t comm;
-};
 Way way_to(Thread* thread, MPI_Comm comm, int rank) {
     const CommName* name = name_of_comm(thread, comm);
     if (name == nullptr || rank < 0 || rank >= name->size) return {nullptr, kNoPeer, 0};
     const uint32_t peer = peer_of(thread, comm, rank);
     return {channel_with(thread, peer), peer, name->name};
-}
-
-// The same of a message from another host. Without its time the partner's intrusion is estimated.
-__attribute__((noinline)) void add_received_far(Waiting* waiting, const Way& way, int tag,
-                                                uint32_t ticket, uint64_t bytes, Thread* thread) {
-    FarChannel* far = way.channel->far;
-    thread->slow_ticks += collect_letters(thread, far, waiting->left());
-    const ChannelLock lock(way.channel);
-    Moment said;
-    const FarNumber number = lock.held() ? count_received(far, way.comm, tag, ticket) : FarNumber{};
-    if (!take_far(far, way.comm, tag, number, &said)) {
-        waiting->add_estimated(way.channel, way.peer, bytes);
-        return;
-    }
-    if (number.guessed) waiting->add_guessed();
-    if (bytes > g_eager_limits.hosts) {
-        waiting->add_meeting(WaitKind::kLateSender, way.peer, said);
-    } else {
-        waiting->add_message(way.channel, way.peer, bytes, said);
-    }
 }
 
 Heard hear_on(const Way& way, int tag, uint32_t ticket) {
@@ -69,42 +44,10 @@ Heard hear_on(const Way& way, int tag, uint32_t ticket) {
 // What a message was sent with, as far as it is known.
 void add_received(Waiting* waiting, const Way& way, int tag, uint32_t ticket, uint64_t bytes) {
     if (way.channel != nullptr && way.channel->far != nullptr) {
-        add_received_far(waiting, way, tag, ticket, bytes, waiting->thread());
+        add_received_far(waiting, way, tag, ticket, bytes);
         return;
     }
     add_heard(waiting, hear_on(way, tag, ticket), bytes);
-}
-
-// Its receiver is on another host, and has said when it came, if the letter about the message asked
-// for that.
-__attribute__((noinline)) void add_sent_far(Waiting* waiting, Channel* channel, uint32_t question,
-                                            uint32_t peer) {
-    Moment answer;
-    do {
-        const ChannelLock lock(channel);
-        if (lock.held() && find_answer(*channel->far, question, &answer)) {
-            waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
-            return;
-        }
-    } while (question != 0 && take_one_letter(waiting->thread()));
-    waiting->add_unknown();
-}
-
-// To another host: now and then. The question that goes with it, 0 for none.
-__attribute__((noinline)) uint32_t say_far(Call* call, const Way& way, int tag, bool asks) {
-    ChannelEntry entry{};
-    entry.said = moment_of(call);
-    {
-        const ChannelLock lock(way.channel);
-        if (!lock.held()) way.channel->far->silent = true;  // this message is not counted
-        if (!count_sent(way.channel->far, way.comm, tag, &entry)) return 0;
-        if (asks) set_question(&entry, next_question(way.channel->far));
-    }
-    if (!may_send_letter(way.channel->far, call->start_ticks)) return 0;
-    add_debt_to(call, way.channel, &entry.said);
-    send_letter(way.channel->far, &entry);
-    begin_work(call, now_ticks());
-    return question_of(entry);
 }
 
 Announced say(Call* call, const Way& way, int tag, SendMode mode, uint64_t bytes) {
@@ -157,23 +100,6 @@ class Lookup {
 Way look_up(Call* call, MPI_Comm comm, int rank) {
     const Lookup lookup(call);
     return way_to(call->thread, comm, rank);
-}
-
-// A letter that has come asks when the receiver does: then that is late.
-__attribute__((noinline)) void answer_far(Call* call, const Way& way, int tag, uint32_t ticket) {
-    FarChannel* far = way.channel->far;
-    while (may_have_letter(far, call->start_ticks) && take_one_letter(call->thread)) {
-    }
-    uint32_t question = 0;
-    {
-        const ChannelLock lock(way.channel);
-        if (lock.held()) question = take_question(far, way.comm, tag, ticket);
-    }
-    if (question == 0) return;
-    begin_round(call, &way.channel->answer_told);
-    Moment said = moment_of(call);
-    add_debt_to(call, way.channel, &said);
-    send_answer(far, question, said);
 }
 
 void answer_waiting(Call* call, const Way& way, int tag, uint32_t ticket) {
@@ -366,9 +292,12 @@ bool settle_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blo
     note_probed(call, comm, status);
     Waiting waiting(call);
     const Way way = way_to(call->thread, comm, status->MPI_SOURCE);
-    const ChannelEntry* entry = way.channel != nullptr && way.channel->far == nullptr
-                                    ? find_entry(way.channel, way.comm, status->MPI_TAG, 0)
-                                    : nullptr;
+    if (way.channel != nullptr && way.channel->far != nullptr) {
+        add_probed_far(&waiting, way, status->MPI_TAG, bytes_of(status));
+        return settle_received(call, &waiting, blocked);
+    }
+    const ChannelEntry* entry =
+        way.channel != nullptr ? find_entry(way.channel, way.comm, status->MPI_TAG, 0) : nullptr;
     if (entry == nullptr) {
         waiting.add_unknown();
     } else {

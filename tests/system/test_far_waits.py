@@ -33,7 +33,7 @@ def said(run, word):
 ATTEMPTS = 3  # on a busy machine a rank may lose its core between its own time stamp and MPI's
 
 
-def late_run(hosts, start, repetitions, late_us=2000):
+def late_run(hosts, start, repetitions, late_us=2000, what="late", waits=("wait", "MPI_Recv")):
     """Waiting for a sender that is late, right to 2 % or 100 us for each wait, whichever is
     more: the profile and the receive's node; and whether the machine had other work. What that does
     to the calls, which the program's own stamps show, spoils estimates twice: the call itself, and
@@ -41,11 +41,11 @@ def late_run(hosts, start, repetitions, late_us=2000):
     failure = None
     for attempt in range(ATTEMPTS):
         out = f"late{attempt}"
-        run = hosts.run(start + full(out) + [program("far_messages"), "late", str(repetitions),
+        run = hosts.run(start + full(out) + [program("far_messages"), what, str(repetitions),
                                              str(late_us)], env=SHIFT)
         check_equal(run.code, 0, "exit code" + run.describe())
         profile = Profile(scratch(out), run)
-        node = profile.at(FAR, "wait", "MPI_Recv").raw
+        node = profile.at(FAR, *waits).raw
         waited, called = said(run, "waited_ns"), said(run, "called_ns")
         spoilt = (abs(waited - 1e3 * late_us * repetitions) +
                   max(0, called - waited - 300e3 * repetitions))
@@ -76,6 +76,19 @@ def late_sender():
         check(abs(offset - int(SHIFT["DWELL_CLOCK_SHIFT_NS"])) < 1e-3 * offset,
               f"offset {offset}")
         check_equal(hosts.records(), [], "left in /dev/shm")
+
+
+@case
+def late_sender_of_a_probe():
+    """The same where rank 1 waits in a probe: the receive after it waits for nothing."""
+    with two_hosts() as hosts:
+        profile, node, busy = late_run(hosts, one_each(hosts), 100, what="probe",
+                                       waits=("probe", "MPI_Probe"))
+        profile.check_conservation()
+        unsure = node.get("unknown_waits", 0) + node.get("estimated_waits", 0)
+        check(unsure <= (90 if busy else 75), f"too many waits are not known: {node}")
+        receive = profile.at(FAR, "probed", "MPI_Recv").raw
+        check(receive["sync_ns"] <= (10e6 if busy else 2e6), f"waited after the probe: {receive}")
 
 
 @case

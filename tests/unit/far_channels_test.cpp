@@ -120,6 +120,13 @@ class FarChannels : public testing::Test {
         guessed_ = number.guessed;
         return take_far(&b_, comm, tag, number, &said) ? said.path : 0;
     }
+    // The same of a message that a probe finds.
+    uint32_t probe(int tag) {
+        Moment said{};
+        const FarNumber number = next_to_receive(&b_, 1, tag);
+        guessed_ = number.guessed;
+        return find_far(&b_, 1, tag, number, &said) ? said.path : 0;
+    }
     LivePage live_;
     FileHeader header_{};
     FarChannel a_{};
@@ -147,6 +154,23 @@ TEST_F(FarChannels, InAnyOrderOfTags) {
         EXPECT_EQ(receive(1), id + 1);
         EXPECT_EQ(receive(1, 0, 9), id + 3);
     }
+}
+
+TEST_F(FarChannels, ProbesLeaveTheTimeForTheReceive) {
+    for (uint32_t id = 1; id <= 100; ++id) {
+        const bool tells = id % 3 == 0;
+        send(id, 5, tells);
+        EXPECT_EQ(probe(5), tells ? id : 0);
+        EXPECT_EQ(probe(5), tells ? id : 0);
+        EXPECT_FALSE(guessed_);
+        EXPECT_EQ(receive(5), tells ? id : 0);
+    }
+    const uint32_t posted = post_far(&b_, 1, 5);
+    send(101, 5, true);
+    send(102, 5, true);
+    EXPECT_EQ(probe(5), 102u);  // the first one has gone to the receive: perhaps
+    EXPECT_TRUE(guessed_);
+    EXPECT_EQ(receive(5, posted), 101u);
 }
 
 TEST_F(FarChannels, ATimeThatComesTooLateIsNotTakenForAnother) {

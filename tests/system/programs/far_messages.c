@@ -1,6 +1,7 @@
 // Messages between two ranks, of which dwell may not see the same clock. Each prints what it found
 // itself; CLOCK_REALTIME is the same on both where two hosts are made on one machine.
 //   far_messages late REPETITIONS MICROSECONDS   rank 0 is late with each message by so much
+//   far_messages probe REPETITIONS MICROSECONDS  the same, and rank 1 waits in a probe
 //   far_messages receiver REPETITIONS MICROSECONDS   rank 1 is late with each receive by so much
 //   far_messages pingpong ROUNDS                 the median round trip
 //   far_messages stream MESSAGES                 one way, many tags, received in another order
@@ -24,7 +25,7 @@ static void spin_ns(int64_t ns) {
 }
 
 // The receiver says when it is there; then the sender computes, and sends when it began to send.
-static void late(int rank, int repetitions, int64_t late_ns) {
+static void late(int rank, int repetitions, int64_t late_ns, int probes) {
     int64_t waited = 0, called = 0;
     for (int i = 0; i < repetitions; ++i) {
         int64_t begun = 0;
@@ -36,8 +37,14 @@ static void late(int rank, int repetitions, int64_t late_ns) {
         } else {
             MPI_Send(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
             int64_t entered = now_ns();
-            MPI_Recv(&begun, 8, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // @wait
-            called += now_ns() - entered;
+            if (probes) {
+                MPI_Probe(0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // @probe
+                called += now_ns() - entered;
+                MPI_Recv(&begun, 8, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // @probed
+            } else {
+                MPI_Recv(&begun, 8, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // @wait
+                called += now_ns() - entered;
+            }
             waited += begun > entered ? begun - entered : 0;
         }
     }
@@ -145,8 +152,10 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc < 3) MPI_Abort(MPI_COMM_WORLD, 2);
     int count = atoi(argv[2]);
-    if (rank < 2 && strcmp(argv[1], "late") == 0) late(rank, count, atoi(argv[3]) * 1000LL);
-    if (rank < 2 && strcmp(argv[1], "receiver") == 0) receiver(rank, count, atoi(argv[3]) * 1000LL);
+    const int64_t late_ns = argc > 3 ? atoi(argv[3]) * 1000LL : 0;
+    if (rank < 2 && strcmp(argv[1], "late") == 0) late(rank, count, late_ns, 0);
+    if (rank < 2 && strcmp(argv[1], "probe") == 0) late(rank, count, late_ns, 1);
+    if (rank < 2 && strcmp(argv[1], "receiver") == 0) receiver(rank, count, late_ns);
     if (rank < 2 && strcmp(argv[1], "pingpong") == 0) pingpong(rank, count);
     if (rank < 2 && strcmp(argv[1], "stream") == 0) stream(rank, count);
     MPI_Finalize();
