@@ -100,16 +100,32 @@ inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, bool 
 
 inline uint64_t bytes_of(const MPI_Status* status) { return status->_ucount; }
 
-inline void book_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status) {
+// `settle(status, &blocked)` as settle_receive.
+template <typename Settle>
+inline void book_received(Call* call, MPI_Comm comm, int source, const MPI_Status* status,
+                          const Settle& settle) {
     if (source == MPI_PROC_NULL || status->MPI_SOURCE == MPI_PROC_NULL) {
         book_event(call, kRecvReady);
         return;
     }
     const uint64_t bytes = bytes_of(status);
     bool blocked = !took_found_message(call, bytes);
-    if (!settle_receive(call, comm, source, status, &blocked) && blocked) add_blocked(call, bytes);
+    if (!settle(status, &blocked) && blocked) add_blocked(call, bytes);
     book_event(call, blocked ? kRecvBlocked : kRecvReady);
     book_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
+}
+
+inline void book_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status) {
+    book_received(call, comm, source, status, [=](const MPI_Status* of, bool* blocked) {
+        return settle_receive(call, comm, source, of, blocked);
+    });
+}
+
+inline void book_matched(Call* call, const Matched& matched, const MPI_Status* status) {
+    book_received(call, matched.comm, MPI_ANY_SOURCE, status,
+                  [=, &matched](const MPI_Status* of, bool* blocked) {
+                      return settle_matched(call, matched, of, blocked);
+                  });
 }
 
 // The send counts as an event without time: the time of the call goes to its receive.
@@ -139,6 +155,12 @@ inline void book_failed_receive(Call* call, int error, MPI_Comm comm, int source
                                 const MPI_Status* status) {
     book_failed(call);
     settle_failed_receive(call, error, comm, source, status);
+}
+
+inline void book_failed_matched(Call* call, int error, const Matched& matched,
+                                const MPI_Status* status) {
+    give_up_matched(matched);
+    book_failed_receive(call, error, matched.comm, MPI_ANY_SOURCE, status);
 }
 
 // When it was the receive that failed, the message of the send has gone.
@@ -205,9 +227,10 @@ void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, 
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
                        int tag, uint64_t bytes, SendMode mode);
 void book_start(Call* call, int count, const MPI_Request* requests);
-void remember_message(Call* call, MPI_Message message, MPI_Comm comm);
-// The communicator of a matched message that the call is about to use up.
-MPI_Comm take_message(Call* call, const MPI_Message* message);
+void remember_message(Call* call, MPI_Message message, MPI_Comm comm, const MPI_Status* status);
+// The call is about to use up a matched message.
+Matched take_message(const MPI_Message* message);
+void follow_message(Call* call, MPI_Request request, const Matched& matched);
 
 // What MPI says of a request that the call completed: the status has it when others failed
 // (MPI-3.1 3.7.5).

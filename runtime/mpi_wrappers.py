@@ -117,15 +117,14 @@ def success_lines(function):
         lines.append(f"book_send_receive(call, {get('peer')}, "
                      f"{bytes_expression(function, sent)}, comm, source, used_status, told);")
     elif cls == "receive" and get("received"):
-        source = "MPI_ANY_SOURCE" if get("message") else "source"
-        lines.append(f"book_receive(call, {'message_comm' if get('message') else comm}, {source}, "
-                     "used_status);")
+        lines.append("book_matched(call, matched, used_status);" if get("message")
+                     else f"book_receive(call, {comm}, source, used_status);")
     elif cls == "probe":
         flag = f"*{get('flag')} != 0" if get("flag") else "true"
         lines.append(f"book_probe(call, {comm}, {flag}, used_status, "
                      f"{'true' if get('flag') else 'false'});")
         if function.has("message"):
-            lines.append(f"if ({flag}) remember_message(call, *message, {comm});")
+            lines.append(f"if ({flag}) remember_message(call, *message, {comm}, used_status);")
     elif cls == "rma" and get("target"):
         lines.append(f"book_rma(call, win, {get('target')}, "
                      f"{bytes_expression(function, sent) if sent else '0'}, "
@@ -221,9 +220,8 @@ def request_lines(function):
         if get("start") == "send":
             lines.append("follow_send(call, *request, told);")
         elif get("start") == "receive":
-            comm, source, tag = (("message_comm", "MPI_ANY_SOURCE", "MPI_ANY_TAG")
-                                 if get("message") else ("comm", get("peer"), "tag"))
-            lines.append(f"follow_receive(call, *request, {comm}, {source}, {tag});")
+            lines.append("follow_message(call, *request, matched);" if get("message") else
+                         f"follow_receive(call, *request, comm, {get('peer')}, tag);")
         elif get("meets"):
             lines.append(f"follow_meeting(call, *request, meeting, {depends(function)});")
         else:
@@ -291,8 +289,9 @@ def telling_lines(function):
     if function.name in ("Probe", "Mprobe"):
         before.append("say_arrival(call);")
     if get("message") and get("class") == "receive":
-        before.append("meet_senders(call, MPI_ANY_SOURCE, MPI_ANY_TAG, message_comm, "
-                      f"{waits});")
+        before.append(f"meet_matched(call, matched, {waits});")
+        if not get("received"):
+            after.append("give_up_matched(matched);")
     return before, after
 
 
@@ -410,9 +409,10 @@ def failure_line(function):
         return (f"book_failed_send_receive(call, result, {get('peer')}, "
                 f"{bytes_expression(function, get('sent'))}, comm, source, used_status, told);")
     if cls == "receive" and get("received"):
-        comm, source = (("message_comm", "MPI_ANY_SOURCE") if get("message")
-                        else (function.named("MPI_Comm"), "source"))
-        return f"book_failed_receive(call, result, {comm}, {source}, used_status);"
+        if get("message"):
+            return "book_failed_matched(call, result, matched, used_status);"
+        return (f"book_failed_receive(call, result, {function.named('MPI_Comm')}, source, "
+                "used_status);")
     return "book_failed(call);"
 
 
@@ -441,7 +441,7 @@ def body(function):
         if uses_status:
             lines += status_lines()
     if get("message"):
-        lines.append("    const MPI_Comm message_comm = take_message(call, message);")
+        lines.append("    const Matched matched = take_message(message);")
     if get("completes") is not None:
         lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")
         lines += ["    " + line for line in retiring_lines(name, "result")]

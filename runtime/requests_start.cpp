@@ -106,19 +106,36 @@ void book_start(Call* call, int count, const MPI_Request* requests) {
     }
 }
 
-// The handle of a matched message names its communicator until it is received.
-void remember_message(Call* call, MPI_Message message, MPI_Comm comm) {
+// Until it is received the handle of a matched message names its communicator, and its turn: no
+// other receive gets it any more, as if a receive for it had been posted.
+void remember_message(Call* call, MPI_Message message, MPI_Comm comm, const MPI_Status* status) {
     Request content = active_request(kMessageHandle);
     content.bytes = reinterpret_cast<uintptr_t>(comm);
+    if (waits_are_open() && status->MPI_SOURCE >= 0) {
+        content.peer = peer_of(call->thread, comm, status->MPI_SOURCE);
+        post_request(call, &content, comm, status->MPI_SOURCE, status->MPI_TAG);
+    }
     follow(call, reinterpret_cast<uintptr_t>(message), content);
 }
 
-MPI_Comm take_message(Call*, const MPI_Message* message) {
-    if (message == nullptr) return g_mpi.comm_world;
+Matched take_message(const MPI_Message* message) {
+    if (message == nullptr) return {g_mpi.comm_world, {}};
     const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(*message));
-    if (found.entry == nullptr || found.copy.kind != kMessageHandle) return g_mpi.comm_world;
+    if (found.entry == nullptr || found.copy.kind != kMessageHandle) {
+        return {g_mpi.comm_world, {}};
+    }
     drop_request(found);
-    return reinterpret_cast<MPI_Comm>(found.copy.bytes);
+    Matched matched{reinterpret_cast<MPI_Comm>(found.copy.bytes), found.copy};
+    matched.receive.kind = kReceiveRequest;
+    return matched;
+}
+
+void follow_message(Call* call, MPI_Request request, const Matched& matched) {
+    if (!matched.has_turn()) {
+        follow_receive(call, request, matched.comm, MPI_ANY_SOURCE, MPI_ANY_TAG);
+        return;
+    }
+    follow(call, as_handle(request), matched.receive);
 }
 
 }  // namespace dwell

@@ -242,6 +242,15 @@ inline void meet_senders(Call* call, int source, int tag, MPI_Comm comm, bool wa
     if (waits_are_open() && source != MPI_PROC_NULL) meet(call, source, tag, comm, waits);
 }
 
+// The same of the receive of a message that a matched probe found.
+struct Matched {
+    MPI_Comm comm;
+    Request receive;  // as if it had been posted when the message was found
+    bool has_turn() const { return receive.ticket != 0; }
+};
+void meet_matched(Call* call, const Matched& matched, bool waits);
+void give_up_matched(const Matched& matched);
+
 // The call lets MPI take messages of kept sends: tells of this rank's arrival, once a call. After
 // start(), before MPI's own work; what it costs is left out of the call.
 void say_arrival(Call* call);
@@ -263,6 +272,8 @@ bool settle_send_receive(Call* call, const Told& told, uint64_t sent, MPI_Comm c
 // One that failed.
 void settle_failed_receive(Call* call, int error, MPI_Comm comm, int source,
                            const MPI_Status* status);
+// The receive of a matched message.
+bool settle_matched(Call* call, const Matched& matched, const MPI_Status* status, bool* blocked);
 // A probe that waits: its message is left where it is.
 bool settle_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blocked);
 

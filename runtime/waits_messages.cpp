@@ -256,6 +256,15 @@ bool settle_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* sta
     return known;
 }
 
+bool settle_matched(Call* call, const Matched& matched, const MPI_Status* status, bool* blocked) {
+    if (!waits_are_open() || !matched.has_turn()) {
+        return settle_receive(call, matched.comm, MPI_ANY_SOURCE, status, blocked);
+    }
+    Waiting waiting(call);
+    add_request_to(&waiting, matched.receive, matched.receive.peer, status);
+    return settle_received(call, &waiting, blocked);
+}
+
 void settle_failed_receive(Call* call, int error, MPI_Comm comm, int source,
                            const MPI_Status* status) {
     if (source == MPI_PROC_NULL) return;
@@ -380,6 +389,17 @@ void untell_start(Call* call, int count, const MPI_Request* requests) {
     }
 }
 
+namespace {
+
+void answer_posted(Call* call, const Request& request) {
+    Channel* channel = channel_with(call->thread, request.peer);
+    if (channel == nullptr) return;
+    if (channel->far == nullptr) call->ahead = next_entry(channel);
+    answer_waiting(call, {channel, request.peer, request.comm}, request.tag, request.ticket);
+}
+
+}  // namespace
+
 void meet_request(Call* call, const Request& request) {
     if (request.kind != kReceiveRequest) {
         say_late_arrival(call);
@@ -390,11 +410,29 @@ void meet_request(Call* call, const Request& request) {
         meet_any(call, request.tag, request.comm);
         return;
     }
-    if (request.ticket == 0) return;
-    Channel* channel = channel_with(call->thread, request.peer);
-    if (channel == nullptr) return;
-    if (channel->far == nullptr) call->ahead = next_entry(channel);
-    answer_waiting(call, {channel, request.peer, request.comm}, request.tag, request.ticket);
+    if (request.ticket != 0) answer_posted(call, request);
+}
+
+void meet_matched(Call* call, const Matched& matched, bool waits) {
+    if (!waits_are_open()) return;
+    if (!matched.has_turn()) {
+        meet(call, MPI_ANY_SOURCE, MPI_ANY_TAG, matched.comm, waits);
+        return;
+    }
+    if (waits) {
+        say_arrival(call);
+    } else {
+        stay_away(call);
+    }
+    if (g_process.preserve_order) {
+        say_waiting(call);
+        begin_work(call, now_ticks());
+    }
+    answer_posted(call, matched.receive);
+}
+
+void give_up_matched(const Matched& matched) {
+    if (waits_are_open() && matched.has_turn()) give_up_request(matched.receive);
 }
 
 namespace {

@@ -33,6 +33,12 @@ def stamps(path):
     return told
 
 
+def waited_at(ranks, waiter, name):
+    """Seconds by which the other rank came later, all calls together."""
+    return sum(max(0.0, late - early)
+               for early, late in zip(ranks[waiter][name], ranks[1 - waiter][name], strict=True))
+
+
 def partners_of(profile, node_index):
     return [p for p in profile.json["partners"] if p["node"] == node_index]
 
@@ -55,8 +61,7 @@ def check_known_waits():
     ranks = [stamps(f"{told}.{rank}") for rank in (0, 1)]
     for name, call in {**LATE_SENDER, **LATE_RECEIVER}.items():
         waiter = 1 if name in LATE_SENDER else 0
-        waited = sum(max(0.0, late - early)
-                     for early, late in zip(ranks[waiter][name], ranks[1 - waiter][name]))
+        waited = waited_at(ranks, waiter, name)
         node = profile.at(file, name, call)
         check_equal(node.count, TIMES, f"calls at @{name}")
         sync_ns = node.raw["sync_ns"]
@@ -253,6 +258,35 @@ def check_waited(profile, node, passed_ms, own_ms):
     what = f"ms of {waited} in {node.name}: {partners}, {profile.json['causes']}"
     check_near(passed, TIMES_LATE * passed_ms, 0.1, 3.0, f"passed-on {what}")
     check_near(waited - passed, TIMES_LATE * own_ms, 0.1, 3.0, f"own {what}")
+
+
+@case
+def matched_messages():
+    """Messages that a matched probe has found are no other receive's: each of several probes in a row
+    waits for its own message, and whose receive comes late is waited for, in whatever order they are
+    received, and also after one that failed."""
+    repeated(check_matched_messages)
+
+
+def check_matched_messages():
+    told = scratch("matched")
+    profile = profiled([program("matched"), told], 2)
+    file = source("programs/matched.c")
+    ranks = [stamps(f"{told}.{rank}") for rank in (0, 1)]
+    for name, call, waiter in (("first", "MPI_Mprobe", 1), ("second", "MPI_Mprobe", 1),
+                               ("third", "MPI_Mprobe", 1), ("late_second", "MPI_Wait", 0),
+                               ("late_first", "MPI_Wait", 0), ("after", "MPI_Recv", 1)):
+        waited = waited_at(ranks, waiter, name)
+        check(waited >= 0.0015 * TIMES_LATE, f"{waited} s at @{name}")
+        node = profile.at(file, name, call).raw
+        check_near(node["sync_ns"] / 1e9, waited, 0.02, TIMES_LATE * ALLOWED_S,
+                   f"s waited at @{name}: {node}")
+        kind = "late_sender_ns" if waiter == 1 else "late_receiver_ns"
+        check_equal(node.get(kind, 0), node["sync_ns"], f"kind at @{name}")
+        for doubt in ("unknown_waits", "guessed_waits"):
+            check_equal(node.get(doubt, 0), 0, f"{doubt} at @{name}")
+    received = profile.at(file, "received", "MPI_Mrecv").raw
+    check(received["sync_ns"] < 1e6, f"waited for what had been found: {received}")
 
 
 @case
