@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "runtime/callpath.h"
 #include "runtime/modules.h"
 #include "runtime/usage.h"
@@ -17,9 +19,9 @@ namespace dwell {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-// 128 KiB hold 8192 samples: 80 s at 100 Hz without communication. The kernel bounds the rings of a
-// user (perf_event_mlock_kb for each processor, then ulimit -l): many threads get smaller ones.
-constexpr size_t kLargestRing = 32 * kPageBytes;
+// The kernel bounds the rings of a user (perf_event_mlock_kb for each processor, then ulimit -l):
+// many threads get smaller ones.
+static_assert(kLargestRing % kPageBytes == 0);
 constexpr size_t kSmallestRing = 2 * kPageBytes;
 constexpr uint32_t kSamplesPerInterval = 512;  // different addresses; more fold into one
 
@@ -58,6 +60,16 @@ void copy_out(const Thread* thread, uint64_t at, void* to, size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) {
         static_cast<char*>(to)[i] = data[(at + i) & (thread->ring_bytes - 1)];
     }
+}
+
+// The mark of the record that begins at this place of the ring, which the kernel lets nobody write.
+struct Mark {
+    uint64_t* word;
+    uint64_t bit;
+};
+Mark mark_of(Thread* thread, uint64_t at) {
+    const size_t number = (at & (thread->ring_bytes - 1)) / kRingStep;
+    return {&thread->own_samples[number / 64], uint64_t{1} << number % 64};
 }
 
 // Books one address under `interval`; past the limit of an interval under a folded record.
@@ -161,7 +173,26 @@ void stop_sampling(Thread* thread) {
     thread->ring_seen = 0;
     if (thread->ring == nullptr) return;
     munmap(thread->ring, kPageBytes + thread->ring_bytes);
+    memset(thread->own_samples, 0, sizeof(thread->own_samples));
     thread->ring = nullptr;
+}
+
+uint64_t samples_end(const Thread* thread) {
+    if (thread->ring == nullptr) return 0;
+    return __atomic_load_n(&page_of(thread->ring)->data_head, __ATOMIC_ACQUIRE);
+}
+
+void mark_own_samples(Thread* thread, uint64_t from) {
+    const uint64_t end = samples_end(thread);
+    uint64_t at = std::max(from, thread->ring_seen);
+    while (at < end) {
+        perf_event_header header;
+        copy_out(thread, at, &header, sizeof(header));
+        if (header.size < sizeof(header)) break;
+        const Mark mark = mark_of(thread, at);
+        *mark.word |= mark.bit;
+        at += header.size;
+    }
 }
 
 void drain_samples(Thread* thread, CellIndex interval) {
@@ -176,9 +207,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
         thread->slow_ticks += now_ticks() - start;
         return;
     }
-    auto* page = page_of(thread->ring);
-    static_assert(sizeof(page->data_head) == sizeof(uint64_t));
-    const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    const uint64_t head = samples_end(thread);
     if (head == thread->ring_seen) return;
     const int saved_errno = errno;
     thread->in_dwell.begin();
@@ -187,10 +216,12 @@ void drain_samples(Thread* thread, CellIndex interval) {
         perf_event_header header;
         copy_out(thread, tail, &header, sizeof(header));
         if (header.size < sizeof(header)) break;
+        const Mark mark = mark_of(thread, tail);
+        const bool own = (*mark.word & mark.bit) != 0;
+        *mark.word &= ~mark.bit;
         if (header.type == PERF_RECORD_SAMPLE) {
             uint64_t address = 0;
             copy_out(thread, tail + sizeof(header), &address, sizeof(address));
-            const bool own = tail >= thread->own_from && tail < thread->own_to;
             if (interval != 0 && !own) {
                 book_sample(thread, interval, address);
             } else {
@@ -204,10 +235,9 @@ void drain_samples(Thread* thread, CellIndex interval) {
         tail += header.size;
     }
     thread->ring_seen = head;
-    __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+    __atomic_store_n(&page_of(thread->ring)->data_tail, head, __ATOMIC_RELEASE);
     note_usage_at_times(start);
-    thread->own_from = head;
-    thread->own_to = __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE);
+    mark_own_samples(thread, head);
     thread->in_dwell.end();
     errno = saved_errno;
     thread->slow_ticks += now_ticks() - start;

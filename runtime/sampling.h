@@ -28,19 +28,20 @@ inline bool has_samples(const Thread* thread) {
     return __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE) != thread->ring_seen;
 }
 
+// Where the samples that the thread's ring has so far end; 0 without a ring.
+uint64_t samples_end(const Thread* thread);
+// Those from that place on were taken in work of dwell's. There is hardly ever one.
+void mark_own_samples(Thread* thread, uint64_t from);
+
 // Around slow work: what is sampled meanwhile, in libraries that dwell calls, is no computation.
 class OwnSamples {
   public:
-    explicit OwnSamples(Thread* thread) : thread_(thread), from_(head()) {}
-    ~OwnSamples() {
-        thread_->own_from = from_;
-        thread_->own_to = head();
-    }
+    explicit OwnSamples(Thread* thread) : thread_(thread), from_(samples_end(thread)) {}
+    ~OwnSamples() { mark_own_samples(thread_, from_); }
     OwnSamples(const OwnSamples&) = delete;
     OwnSamples& operator=(const OwnSamples&) = delete;
 
   private:
-    uint64_t head() const { return __atomic_load_n(thread_->ring_head, __ATOMIC_ACQUIRE); }
     Thread* thread_;
     uint64_t from_;
 };

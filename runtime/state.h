@@ -232,6 +232,9 @@ struct OmpThread {
 };
 
 struct SampleRing;
+// 128 KiB hold 8192 samples: 80 s at 100 Hz without communication.
+constexpr size_t kLargestRing = 128 * 1024;
+constexpr size_t kRingStep = 8;  // each record in it is a multiple of so many bytes long
 struct ThreadMetrics;
 struct Call;
 struct IoStatement;
@@ -308,9 +311,7 @@ struct alignas(64) Thread {
     uint64_t paused_ticks;
     CellIndex chunk_next;
     CellIndex chunk_end;
-    SampleRing* ring;   // null when not sampling
-    uint64_t own_from;  // samples from that place in the ring on to this one were taken in slow
-    uint64_t own_to;    // work of dwell's
+    SampleRing* ring;  // null when not sampling
     uint64_t attached_ticks;
     uint64_t remember_ticks;  // taken by noting stack slots, so far
     uint32_t on_number;       // of the stack it is on in `stacks`
@@ -324,10 +325,11 @@ struct alignas(64) Thread {
     uint32_t code_rests;        // times that it was
     OmpThread omp;
     KnownFile known_files[kKnownFiles];
-    IoStatement* io;         // under way, or null; see io_records.h
-    bool vforked;            // this is the child that borrows its parent's memory
-    size_t ring_bytes;       // a power of two
-    ThreadMetrics* metrics;  // null: none are read; see metrics.h
+    IoStatement* io;    // under way, or null; see io_records.h
+    bool vforked;       // this is the child that borrows its parent's memory
+    size_t ring_bytes;  // a power of two
+    uint64_t own_samples[kLargestRing / kRingStep / 64];  // a bit for each record taken in dwell
+    ThreadMetrics* metrics;                               // null: none are read; see metrics.h
     void* scratch;
     size_t scratch_bytes;
     Thread* next;  // all threads

@@ -165,12 +165,13 @@ def sampled_lines():
 @case
 def own_work_is_not_sampled():
     """What dwell does to find call paths, in libunwind and libc, is not the program's computation."""
-    profile = profiled([program("many_paths")], 1, ["--sample", "10000"])
-    if sum(rank["samples"] + rank["samples_in_calls"] for rank in profile.ranks) == 0:
-        skip_unless(perf_works(), "perf_event_open is not permitted here")
-    found = [line for interval in profile.intervals for line in interval.get("lines", [])]
-    unwinder = [line for line in found if "unw" in json.dumps(line)]
-    check_equal(unwinder, [], "lines of the unwinder")
+    for name, options in (("alone", []), ("metrics", ["--metrics", "perf::PAGE-FAULTS"])):
+        profile = profiled([program("many_paths")], 1, ["--sample", "10000", *options], name=name)
+        if sum(rank["samples"] + rank["samples_in_calls"] for rank in profile.ranks) == 0:
+            skip_unless(perf_works(), "perf_event_open is not permitted here")
+        found = [line for interval in profile.intervals for line in interval.get("lines", [])]
+        unwinder = [line for line in found if "unw" in json.dumps(line)]
+        check_equal(unwinder, [], f"lines of the unwinder, {name}")
 
 
 @case
