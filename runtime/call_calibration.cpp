@@ -46,7 +46,7 @@ class RecordsOfNoOne {
         node->parent = root;
         node->part = comm + 1;
         cell_at<CommPart>(node->part)->histogram = comm + 2;
-        path_ = &thread->paths[path_slot(frame->return_address, frame->stack_pointer(), root)];
+        path_ = &thread->paths[path_set(frame->return_address, frame->stack_pointer(), root)];
         path_->return_address = frame->return_address;
         path_->stack_pointer = frame->stack_pointer();
         path_->call = static_cast<uint16_t>(MpiCall::kSend);

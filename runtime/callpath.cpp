@@ -76,7 +76,10 @@ bool load_unwinder() {
 }
 
 void forget_paths(Thread* thread) {
-    memset(static_cast<void*>(thread->paths), 0, sizeof(thread->paths));
+    for (PathEntry& entry : thread->paths) {
+        if (entry.return_address != 0)
+            entry.return_address = 0;  // what was never used is not touched
+    }
     memset(thread->known, 0, sizeof(thread->known));
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
 }
@@ -127,6 +130,24 @@ CellIndex meeting_node(CellIndex a, CellIndex b) {
         b = cell_at<Node>(b)->parent;
     }
     return a;
+}
+
+const PathEntry* path_further_on(const Thread* thread, const Frame* frame, MpiCall call,
+                                 CellIndex anchor) {
+    const uint64_t sp = frame->stack_pointer();
+    auto find_in = [&](uint32_t first) -> const PathEntry* {
+        for (uint32_t way = 0; way < kPathWays; ++way) {
+            const PathEntry& entry = thread->paths[first + way];
+            if (path_matches(entry, frame, call, anchor)) return &entry;
+        }
+        return nullptr;
+    };
+    const PathEntry* found = nullptr;
+    if (g_process.options.callpath_depth == 1) {
+        found = find_in(path_set(frame->return_address, 0, anchor));
+        if (found != nullptr) return found;
+    }  // a call out of an MPI library's own code: its frames are told apart
+    return find_in(path_set(frame->return_address, sp, anchor));
 }
 
 namespace {
@@ -310,8 +331,7 @@ bool add_slot(PathEntry* entry, uint64_t stack_pointer, uint64_t address) {
     if (entry->slots >= kPathSlots || address < stack_pointer) return false;
     const uint64_t offset = address - stack_pointer;
     if (offset > UINT32_MAX) return false;
-    entry->slot_offset[entry->slots] = static_cast<uint32_t>(offset);
-    entry->slot_value[entry->slots] = stack_word(address);
+    entry->slot[entry->slots] = {stack_word(address), static_cast<uint32_t>(offset)};
     ++entry->slots;
     return true;
 }
@@ -483,9 +503,18 @@ int frames_in_path(const Thread* thread, const Frame* frame, Path* path, bool* m
 }
 
 // Taking slots may cost this many ticks, and beyond them one part in so many of the time: a program
-// with more paths than the first look-up holds would do little else.
+// with more paths than the first look-up holds would do little else. When much of them is spent on
+// paths that were new, what is left is for those that are missed often.
 constexpr uint64_t kRememberFreeTicks = 100'000'000;
 constexpr uint64_t kRememberPart = 64;
+constexpr uint32_t kOftenMissed = 32;
+
+bool may_remember(const Thread* thread, const KnownPath& known, uint64_t now) {
+    const uint64_t spent = thread->remember_ticks;
+    if (spent < kRememberFreeTicks / 4) return true;
+    if (known.misses < kOftenMissed) return false;
+    return spent <= kRememberFreeTicks + (now - g_process.start_ticks) / kRememberPart;
+}
 
 // Puts the path into the first look-up. Taking the slots costs some microseconds, so it is done for
 // the first, second, fourth, eighth … time that a known path was not found there.
@@ -496,10 +525,7 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
     known->misses += 1;
     if ((known->misses & (known->misses - 1)) != 0) return;
     const uint64_t start = now_ticks();
-    if (thread->remember_ticks >
-        kRememberFreeTicks + (start - g_process.start_ticks) / kRememberPart) {
-        return;
-    }
+    if (!may_remember(thread, *known, start)) return;
     PathEntry entry{};
     entry.return_address = frame->return_address;
     entry.stack_pointer = sp;
@@ -514,7 +540,11 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
     const bool proven = path.frames == 1 || take_slots(&entry, frame, path.frames);
     thread->remember_ticks += now_ticks() - start;
     if (!proven) return;
-    thread->paths[path_slot(entry.return_address, entry.stack_pointer, anchor)] = entry;
+    PathEntry* set = &thread->paths[path_set(entry.return_address, entry.stack_pointer, anchor)];
+    uint32_t way = 0;
+    while (way < kPathWays && set[way].return_address != 0) ++way;
+    if (way == kPathWays) way = thread->next_way++ % kPathWays;
+    set[way] = entry;
 }
 
 }  // namespace

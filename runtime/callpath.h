@@ -3,8 +3,8 @@
 // Two look-ups stand before an unwind. The first takes a few loads: a remembered path is this path
 // when the return address, the stack pointer, the return addresses in the remembered stack slots
 // and, for every frame whose CFA is computed from the frame pointer, the saved frame pointers are
-// the same. The second compares the return addresses that libunwind's fast trace finds (about
-// 100 ns). Only a path that was never seen costs more: it makes nodes.
+// the same. The second compares the return addresses that libunwind's fast trace finds (about 100
+// ns for a few frames, 600 for fifty). Only a path that was never seen costs more: it makes nodes.
 #ifndef DWELL_RUNTIME_CALLPATH_H_
 #define DWELL_RUNTIME_CALLPATH_H_
 
@@ -39,11 +39,14 @@ __attribute__((no_sanitize("address"))) inline uint64_t stack_word(uint64_t addr
     return *reinterpret_cast<const uint64_t*>(address);
 }
 
-inline uint32_t path_slot(uint64_t return_address, uint64_t stack_pointer, CellIndex anchor) {
+// The first entry of the set that holds this path, if any does: paths that differ only further out
+// share a set.
+inline uint32_t path_set(uint64_t return_address, uint64_t stack_pointer, CellIndex anchor) {
     const uint64_t mixed =
         (return_address ^ (stack_pointer << 20) ^ (stack_pointer >> 3) ^ (uint64_t{anchor} << 40)) *
         0x9e3779b97f4a7c15ull;
-    return static_cast<uint32_t>(mixed >> 55) & (kPathEntries - 1);
+    static_assert(kPathSets == 1 << 8);
+    return static_cast<uint32_t>(mixed >> 56) * kPathWays;
 }
 
 inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall call,
@@ -57,7 +60,7 @@ inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall cal
         return false;
     }
     for (int i = 0; i < entry.slots; ++i) {
-        if (stack_word(sp + entry.slot_offset[i]) != entry.slot_value[i]) return false;
+        if (stack_word(sp + entry.slot[i].offset) != entry.slot[i].value) return false;
     }
     return true;
 }
@@ -65,29 +68,29 @@ inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall cal
 // The lines of a PathEntry that paths of a dozen frames fill.
 constexpr size_t kComparedLines = 4;
 
+// The same for one that is not the first of its set.
+const PathEntry* path_further_on(const Thread* thread, const Frame* frame, MpiCall call,
+                                 CellIndex anchor);
+
 // The remembered path of this call, or null. Its further lines and the node's cells are fetched
 // while the stack slots are compared: after a computation everything here has left the caches.
 inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame, MpiCall call,
                                         CellIndex anchor) {
     const bool one_frame = g_process.options.callpath_depth == 1;
     const uint64_t sp = frame->stack_pointer();
-    const PathEntry& first =
-        thread->paths[path_slot(frame->return_address, one_frame ? 0 : sp, anchor)];
+    const PathEntry* set =
+        &thread->paths[path_set(frame->return_address, one_frame ? 0 : sp, anchor)];
     for (size_t line = 1; line < kComparedLines; ++line) {
-        __builtin_prefetch(reinterpret_cast<const char*>(&first) + line * kCellBytes);
+        __builtin_prefetch(reinterpret_cast<const char*>(set) + line * kCellBytes);
     }
-    const char* node = g_process.cells + static_cast<size_t>(first.node) * kCellBytes;
+    const char* node = g_process.cells + static_cast<size_t>(set->node) * kCellBytes;
     __builtin_prefetch(node);
     __builtin_prefetch(node + kPartCells * kCellBytes);
     __builtin_prefetch(node + kHistogramOffsetCells * kCellBytes +
                        offsetof(SizeHistogram, event_count));
-    if (path_matches(first, frame, call, anchor)) [[likely]]
-        return &first;
-    if (one_frame) {  // a call out of an MPI library's own code: its frames are told apart
-        const PathEntry& glue = thread->paths[path_slot(frame->return_address, sp, anchor)];
-        if (path_matches(glue, frame, call, anchor)) return &glue;
-    }
-    return nullptr;
+    if (path_matches(*set, frame, call, anchor)) [[likely]]
+        return set;
+    return path_further_on(thread, frame, call, anchor);
 }
 
 // Constructs of OpenMP are reached along call paths, too: in place of an MpiCall stands this one.

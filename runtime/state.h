@@ -72,8 +72,14 @@ constexpr uint64_t kNoTicket = UINT64_MAX;  // of a thread whose probes must not
 constexpr uint64_t kNoEpoch = UINT64_MAX;   // of one whose calls must not
 
 // The stack slots that prove a remembered call path (see callpath.cpp).
-constexpr int kPathSlots = 23;
-struct alignas(64) PathEntry {  // five cache lines; the first two serve short paths
+constexpr int kPathSlots = 103;
+#pragma pack(push, 4)
+struct PathSlot {
+    uint64_t value;
+    uint32_t offset;  // bytes above stack_pointer
+};
+#pragma pack(pop)
+struct alignas(64) PathEntry {  // the first three cache lines serve a dozen slots
     uint64_t return_address;    // 0 = free
     uint64_t stack_pointer;     // 0: the return address alone is the path (depth 1)
     uint64_t frame_pointer;
@@ -82,12 +88,13 @@ struct alignas(64) PathEntry {  // five cache lines; the first two serve short p
     uint16_t call;
     uint8_t slots;
     bool check_frame_pointer;
-    bool foreign;                      // call for another MPI library
-    uint8_t poll;                      // number of the Poll that repeats it, 0 = none
-    uint32_t slot_offset[kPathSlots];  // bytes above stack_pointer
-    uint64_t slot_value[kPathSlots];
+    bool foreign;  // call for another MPI library
+    uint8_t poll;  // number of the Poll that repeats it, 0 = none
+    PathSlot slot[kPathSlots];
 };
-constexpr int kPathEntries = 512;
+static_assert(sizeof(PathEntry) == 20 * 64);
+constexpr uint32_t kPathSets = 256;
+constexpr uint32_t kPathWays = 4;
 
 struct KnownFile {
     uint64_t way;    // a hash: where it lies, and by which path it was opened
@@ -336,7 +343,8 @@ struct alignas(64) Thread {
     Thread* next_free;
     TypeEntry types[kTypeEntries];
     RankEntry ranks[kRankEntries];
-    PathEntry paths[kPathEntries];
+    PathEntry paths[kPathSets * kPathWays];
+    uint32_t next_way;  // of a full set, to be taken
     KnownPath known[kKnownPaths];
     ProbeStack stacks[kProbeStacks];
     uint32_t depth_elsewhere;  // entries open on all but its own
