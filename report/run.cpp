@@ -26,6 +26,7 @@
 #include "runtime/job_name.h"
 #include "runtime/out_directory.h"
 #include "runtime/status_page.h"
+#include "runtime/variables.h"
 
 namespace dwell {
 namespace {
@@ -220,6 +221,12 @@ int sample_hz(const std::string& setting) {
 
 int run_command(const RunOptions& given) {
     RunOptions options = given;
+    if (launcher_rank() <= 0) {
+        for_each_misspelt(environ, [](const char* entry, int length, const char* meant) {
+            say(std::string(entry, static_cast<size_t>(length)) +
+                " is no variable of dwell: " + meant + " is");
+        });
+    }
     if (!options.out.empty()) {
         std::error_code error;
         const auto absolute = std::filesystem::absolute(options.out, error);

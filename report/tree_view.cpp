@@ -150,7 +150,10 @@ class TreeBuilder {
             }
             folded.push_back(child);
             rest.time_ns += totals.time_ns;
-            rest.bytes += totals.bytes_sent + totals.bytes_received;
+            // Those of files are in no sum: a procedure's are what it communicated.
+            if (!is_io(profile_.nodes[child])) {
+                rest.bytes += totals.bytes_sent + totals.bytes_received;
+            }
         }
         if (entry->parts.empty()) return;
         if (folded.size() == 1 && node.computation_ns == 0) {

@@ -24,6 +24,7 @@
 #include "runtime/record_directory.h"
 #include "runtime/sampling.h"
 #include "runtime/usage.h"
+#include "runtime/variables.h"
 
 namespace dwell {
 
@@ -50,6 +51,11 @@ __attribute__((constructor)) void note_start() {
 
 bool options_are_good() {
     if (g_options_read == Asked::kNot) {
+        if (g_status == nullptr && launcher_rank() <= 0) {  // else `dwell run` says it
+            for_each_misspelt(environ, [](const char* entry, int length, const char* meant) {
+                warn("%.*s is no variable of dwell: %s is", length, entry, meant);
+            });
+        }
         const bool good =
             read_options(&g_process.options) && read_enabling_profile(g_process.options.enable);
         g_options_read = good ? Asked::kGood : Asked::kBad;

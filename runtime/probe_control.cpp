@@ -25,6 +25,9 @@ constexpr uint64_t kFirstRest_ns = 50'000'000;
 constexpr int kLongestRestDoublings = 6;
 // A site that takes longer than this many pairs of probes cannot be what makes them expensive.
 constexpr uint64_t kShortInCosts = 4;
+// What lies between probes takes at least this part of the time that passes: their cost, measured
+// where nothing overlaps with it, may seem to be all of it.
+constexpr uint64_t kLeastBetween = 4;
 
 // What control knows of a site.
 struct SiteState {
@@ -38,8 +41,9 @@ struct SiteState {
     uint64_t count_at_step;  // of its node then
     uint64_t slow_at_step;   // the thread's slow_count_ticks then
     uint64_t off_since;      // 0: not off
+    uint64_t active_since;   // its probes cost too much since about then, with rests between
     double entries_a_tick;   // before it was switched off
-    // Since it is tried again: half of what is estimated for the time before. See end_off.
+    // Since it is tried again: a part of what is estimated for the time before. See end_off.
     uint64_t held_entries;
     uint64_t hold_until;  // real ticks
 };
@@ -141,28 +145,34 @@ double most_entries(const Node* node, uint64_t ticks) {
 // The site was off until now: what that hid is estimated. It was entered as often as before, or, as
 // it runs faster without probes, as often as there was time for.
 //
-// When it is tried again, it may turn out that its entries had ended some time before, nobody knows
-// when: then half of that is taken. The other half is held until it costs too much again, and
-// counts unless that takes longer than it was off.
+// Its entries may have ended in that time, nobody knows when. What went on for some time is taken
+// to have gone on for as long again; when the site is tried again, for half of the time that it was
+// off, at most. The rest is held until it costs too much again, and counts unless that takes longer
+// than it was reduced.
 void end_off(SiteState* state, uint64_t now, bool tried) {
     if (state->off_since == 0 || g_live->on == 0) return;  // also in a forked child
     const uint64_t off = now - state->off_since;
     const Node* node = cell_at<Node>(state->node);
-    if (node->part != 0) {
+    if (node->part != 0 && off != 0) {
         auto* part = cell_at<ProbePart>(node->part);
         part->off_ticks += off;
         const double as_before = static_cast<double>(off) * state->entries_a_tick;
         const auto entries = static_cast<uint64_t>(std::min(as_before, most_entries(node, off)));
-        state->held_entries = tried ? entries / 2 : 0;
-        state->hold_until = now + off;
-        part->off_entries += entries - state->held_entries;
+        const uint64_t likely =
+            std::min(tried ? off / 2 : off, state->off_since - state->active_since);
+        const auto taken = static_cast<uint64_t>(
+            static_cast<double>(entries) * static_cast<double>(likely) / static_cast<double>(off));
+        state->held_entries = tried ? entries - taken : 0;
+        part->off_entries += taken;
     }
     state->off_since = 0;
 }
 
-void take_held(SiteState* state, uint64_t now) {
-    if (state->held_entries == 0 || g_live->on == 0) return;
-    if (now <= state->hold_until) {
+// The site costs too much, first seen in the window that began at `since`.
+void note_active(SiteState* state, uint64_t now, uint64_t since) {
+    const bool goes_on = state->active_since != 0 && now <= state->hold_until;
+    if (!goes_on) state->active_since = since;
+    if (goes_on && state->held_entries != 0 && g_live->on != 0) {
         cell_at<ProbePart>(cell_at<Node>(state->node)->part)->off_entries += state->held_entries;
     }
     state->held_entries = 0;
@@ -175,8 +185,8 @@ void switch_off(const Registered& registered, uint64_t now) {
     if (registered.states == nullptr) return;
     const auto rows = static_cast<size_t>(module->rows_end - module->rows);
     for (size_t i = 0; i < rows; ++i) {
-        take_held(&registered.states[i], now);
         end_off(&registered.states[i], now, false);
+        registered.states[i].held_entries = 0;
     }
 }
 
@@ -199,6 +209,7 @@ void retry_sites(uint64_t now) {
                 continue;
             }
             end_off(state, now, true);
+            state->hold_until = now + (now - state->count_since);
             state->reduced = false;
             state->count_since = 0;
             set_level(row, state->wanted);
@@ -208,36 +219,53 @@ void retry_sites(uint64_t now) {
     change_ticket();
 }
 
+// Of `elapsed` what probes that cost `lost` left to the program; not 0.
+uint64_t without(uint64_t lost, uint64_t elapsed) {
+    const uint64_t least = elapsed / kLeastBetween + 1;
+    return elapsed > lost && elapsed - lost > least ? elapsed - lost : least;
+}
+
 // How often the site was entered in a tick since it only counts, without what its own probes took:
-// those of other sites go on when it is off. A site that the user reduced to that is taken to have
-// had all the probes of the window.
+// those of other sites go on when it is off. One that was entered under another node meanwhile is
+// taken to have had all the probes of the window.
 double rate_of(const SiteState& state, CellIndex index, uint64_t now, double window_rate) {
     const uint64_t count = cell_at<Node>(index)->count;
-    if (state.count_since == 0 || state.node != index || count <= state.count_at_step) {
-        return window_rate;
-    }
+    if (state.node != index || count <= state.count_at_step) return window_rate;
     const uint64_t entries = count - state.count_at_step;
     const uint64_t elapsed = now - state.count_since + 1;
     // That of slow probes is measured: they are a large part of the few that come before it is off.
     const uint64_t slow = t_thread->slow_count_ticks - state.slow_at_step;
     const uint64_t cost = entries * g_process.probe_count_ticks + slow;
-    return static_cast<double>(entries) / static_cast<double>(cost < elapsed ? elapsed - cost : 1);
+    return static_cast<double>(entries) / static_cast<double>(without(cost, elapsed));
+}
+
+// From here on the entries of a site that only counts tell its rate.
+void begin_rate(SiteState* state, CellIndex index) {
+    state->node = index;
+    state->count_at_step = cell_at<Node>(index)->count;
+    state->slow_at_step = t_thread->slow_count_ticks;
 }
 
 // The site of the probe that was the last of a window in which probes cost too much: full, then
 // counting, then off. Entries that are open then end at that time, their leave never comes: see
 // end_entries_of_off. True when it went off.
-bool step_down(const SiteRow* row, CellIndex index, uint64_t now, double window_rate) {
+bool step_down(const SiteRow* row, CellIndex index, uint64_t now, uint64_t window,
+               double window_rate) {
     SiteState* state = state_of(row);
     if (state == nullptr || state->kept) return false;
     const uint8_t level = level_of(row);
     if (level == kLevelOff) return false;
-    take_held(state, now);
+    if (level == kLevelCount && state->count_since == 0) {  // reduced to that by the user
+        note_active(state, now, now - window);
+        begin_rate(state, index);
+        state->count_since = now_ticks();
+        return false;
+    }
     if (level == kLevelFull) {
+        note_active(state, now, now - window);
         set_level(row, kLevelCount);
         if (state->steps < kLongestRestDoublings) state->steps += 1;
-        state->count_at_step = cell_at<Node>(index)->count;
-        state->slow_at_step = t_thread->slow_count_ticks;
+        begin_rate(state, index);
     } else {
         set_level(row, kLevelOff);
         state->off_since = now;
@@ -313,9 +341,9 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         if (known.row == reinterpret_cast<uint64_t>(row) &&
             is_short(cell_at<Node>(known.node), g_process.probe_cost_ticks)) {
             const SlowLock lock;
-            const uint64_t own = elapsed > lost ? elapsed - lost : 1;
-            rarer = step_down(row, known.node, now,
-                              static_cast<double>(thread->probe_window) / static_cast<double>(own));
+            rarer = step_down(row, known.node, now, elapsed,
+                              static_cast<double>(thread->probe_window) /
+                                  static_cast<double>(without(lost, elapsed)));
         }
     } else if (now >= g_next_retry.load(std::memory_order_relaxed) && permille * 2 <= limit) {
         const SlowLock lock;

@@ -134,15 +134,18 @@ TEST_F(ProbeControl, EntriesWhileOffAreEstimated) {
     }
 }
 
-TEST_F(ProbeControl, EntriesThatEndedWhileOffAreEstimatedAsHalf) {
+TEST_F(ProbeControl, EntriesThatEndedWhileOffAreTakenToHaveGoneOnForAsLongAgain) {
+    const uint64_t began = now_ticks();
     ASSERT_TRUE(run_until([] { return level(kP) == kLevelOff; }));
+    const uint64_t active = now_ticks() - began;
     ASSERT_TRUE(run_until([] { return level(kP) == kLevelFull; }));
     const Node* p = find({from(16), at_site(kQ), from(32), at_site(kP)});
     const ProbePart before = part(p);
     EXPECT_GT(before.off_entries, 0u);
     const uint64_t room = before.off_ticks * (p->count - before.counted) / p->ticks;
     EXPECT_LE(before.off_entries, room / 2 + 1);
-    spin(before.off_ticks + kLong);
+    EXPECT_LE(before.off_entries, active / kShort + 1);
+    spin(before.off_ticks + active + kLong);
     const uint64_t begin = monotonic_ns();
     Frames frames;
     frames.enter(kQ, 1, 16);
@@ -178,9 +181,27 @@ TEST_F(ProbeControl, TheRateIsThatOfTheSiteAlone) {
     g_process.options.probe_limit = 100000;  // now it may be tried again, whatever probes cost here
     run_while([] { return level(kP) == kLevelOff; });
     EXPECT_NE(level(kP), kLevelOff);
-    ProbePart whole = part(p);
-    whole.off_entries *= 2;  // half of them is held
-    descent.expect_estimate(p, whole, counted);
+    // All of them count when it costs too much again.
+    const ProbePart at_first = part(p);
+    g_process.options.probe_limit = 10;
+    const uint64_t tried = now_ticks();
+    run_while([] { return level(kP) == kLevelFull; });
+    if (now_ticks() - tried < at_first.off_ticks) descent.expect_estimate(p, part(p), counted);
+}
+
+// Also where counting is said to take more than all the time that passes, an entry takes a quarter
+// of it at least.
+TEST_F(ProbeControl, TheRateOfASiteThatIsToBeCountedIsPossible) {
+    g_process.probe_count_ticks = 2 * kShort;
+    __atomic_store_n(&g_table.levels[kP], kLevelCount, __ATOMIC_RELAXED);
+    live_->ticket += 1;
+    ASSERT_TRUE(run_until([] { return level(kP) == kLevelOff; }));
+    spin(kLong);
+    switch_sites(false);
+    const ProbePart counted = part(find({from(16), at_site(kQ), from(32), at_site(kP)}));
+    EXPECT_GT(counted.off_entries, 0u);
+    // Where it was counted, it took kShort at least.
+    EXPECT_LE(counted.off_entries, 4 * counted.off_ticks / kShort + 1);
 }
 
 TEST_F(ProbeControl, WithoutALimitNothingIsReduced) {
