@@ -5,8 +5,8 @@ import os
 import re
 
 from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, mpirun,
-                     profiled, program, run_observed, run_plain, same_result, scratch, source,
-                     verify_expectations)
+                     profiled, program, run_observed, run_plain, same_result, scratch, skip_unless,
+                     source, verify_expectations)
 
 
 def right_ring(profile, ranks=2):
@@ -103,6 +103,25 @@ def singleton():
     run = execute([DWELL, "run", "-o", out, program("ring")])
     same_result(plain, run)
     right_ring(Profile(out, run), 1)
+
+
+@case
+def address_sanitizer():
+    """A program with it, by gcc or clang, has its profile like any other, and nothing else is said.
+    (Open MPI leaks: that is left out here.)"""
+    built = 0
+    for number, compiler in enumerate(("gcc", "clang")):
+        target, out = scratch(f"ring_{compiler}"), scratch(f"out{number}")
+        build = execute(["mpicc", "-g", "-O1", "-fsanitize=address", source("programs/ring.c"), "-o",
+                         target], env={"OMPI_CC": compiler})
+        if build.code != 0:
+            continue
+        built += 1
+        run = execute([DWELL, "run", "--quiet", "-o", out, target],
+                      env={"ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"})
+        check_equal((run.code, run.stdout, run.stderr), (0, "1 ranks: 0\n", ""), run.describe())
+        right_ring(Profile(out, run), 1)
+    skip_unless(built != 0, "no address sanitizer here")
 
 
 @case
