@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string_view>
@@ -22,6 +23,7 @@ namespace {
 constexpr size_t kModulesNamed = 3;
 constexpr double kNotableOverrun = 0.001;  // part of all time
 constexpr double kTimeTolerance = 0.01;
+constexpr double kLeastTimeGap_ns = 1e6;  // less says nothing of any run
 
 // An estimate, without digits that say nothing: 1655545 as 1700000.
 uint64_t two_digits(uint64_t count) {
@@ -243,7 +245,9 @@ class Notes : public NoteWriter {
             const double known = static_cast<double>(accounted[rank.rank] + rank.paused_ns) +
                                  static_cast<double>(rank.intrusion_ns);
             const double gap = (real - known) / real;
-            if (gap < kTimeTolerance && gap > -kTimeTolerance) continue;
+            if (std::abs(gap) < kTimeTolerance || std::abs(real - known) < kLeastTimeGap_ns) {
+                continue;
+            }
             ++ranks;
             if (gap * gap <= worst * worst) continue;
             worst = gap;

@@ -510,22 +510,34 @@ TEST(BuildProfile, NothingToNote) {
     EXPECT_TRUE(build_profile(records.merged).notes.empty());
 }
 
-// The rows of a rank's first thread against its clock: 900 + 50 of 1000 ns are 5 % short.
-TEST(BuildProfile, NotesWhatTheStatementsDoNotCover) {
+// Two ranks of 1000 units each; the rows of rank 0 are 5 % short.
+Profile profile_with_time_missing(uint64_t unit_ns) {
     MergedBuilder records;
     const uint32_t gone = records.module("/nonexistent/app");
-    const uint32_t send = records.communication(0, gone, 0x10, "MPI_Send", totals(2, 1895));
-    records.row(send, 0, 0, totals(1, 900));
-    records.row(send, 1, 0, totals(1, 995));
+    const uint32_t send =
+        records.communication(0, gone, 0x10, "MPI_Send", totals(2, 1895 * unit_ns));
+    records.row(send, 0, 0, totals(1, 900 * unit_ns));
+    records.row(send, 1, 0, totals(1, 995 * unit_ns));
     for (const uint32_t number : {0u, 1u}) {
-        records.rank(number, [number](MergedRank* rank) {
-            rank->real_ns = 1000;
-            rank->intrusion_ns = number == 0 ? 50 : 0;
+        records.rank(number, [number, unit_ns](MergedRank* rank) {
+            rank->real_ns = 1000 * unit_ns;
+            rank->intrusion_ns = number == 0 ? 50 * unit_ns : 0;
         });
     }
-    const Profile profile = build_profile(records.merged);
+    return build_profile(records.merged);
+}
+
+// The rows of a rank's first thread against its clock: 900 + 50 of 1000 ms are 5 % short.
+TEST(BuildProfile, NotesWhatTheStatementsDoNotCover) {
+    const Profile profile = profile_with_time_missing(1'000'000);
     EXPECT_TRUE(has_note(profile, "on 1 rank the statements add up"));
     EXPECT_TRUE(has_note(profile, "on rank 0: 5.0 % missing"));
+}
+
+TEST(BuildProfile, LessThanAMillisecondIsNoteworthyInNoRun) {
+    EXPECT_TRUE(has_note(profile_with_time_missing(20'000), "on 1 rank the statements add up"));
+    EXPECT_FALSE(has_note(profile_with_time_missing(19'999), "add up"));
+    EXPECT_FALSE(has_note(profile_with_time_missing(1), "add up"));
 }
 
 TEST(BuildProfile, PeersOfEqualStatementsAreSummed) {
