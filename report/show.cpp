@@ -140,7 +140,12 @@ tl::expected<std::string, std::string> load_and_render(const ReportOptions& opti
     if (!bytes) return tl::make_unexpected(bytes.error());
     const auto profile = read_profile_json(*bytes);
     if (!profile) return tl::make_unexpected(path->string() + ": " + profile.error());
-    return render(*profile, options);
+    auto text = render(*profile, options);
+    if (!text) return tl::make_unexpected(path->string() + ": " + text.error());
+    if (options.source.empty()) {
+        say("showing " + path->parent_path().string() + ", the newest profile here");
+    }
+    return text;
 }
 
 }  // namespace

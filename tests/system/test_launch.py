@@ -183,6 +183,25 @@ def summary_and_quiet():
 
 
 @case
+def newest_profile():
+    """`dwell report` that chose the profile itself says which; so does the error about a site."""
+    for options in ([], ["-o", "new"]):
+        run = execute([DWELL, "run", "--quiet", *options, program("ring")], cwd=scratch())
+        check_equal(run.code, 0, "ring" + run.describe())
+    chosen, = (name for name in os.listdir(scratch()) if name.startswith("dwell-ring"))
+    run = execute([DWELL, "report"], cwd=scratch())
+    check_equal((run.code, run.stderr), (0, f"dwell: showing {chosen}, the newest profile here\n"),
+                run.describe())
+    run = execute([DWELL, "report", "new"], cwd=scratch())
+    check_equal((run.code, run.stderr), (0, ""), run.describe())
+    for named, directory in ([], chosen), (["new"], "new"):
+        run = execute([DWELL, "report", "--site", "many", *named], cwd=scratch())
+        start = f"dwell: {directory}/profile.json: this profile has no procedure"
+        check_equal((run.code, run.stdout, run.stderr.count("\n")), (2, "", 1), run.describe())
+        check(run.stderr.startswith(start), "the profile is not named" + run.describe())
+
+
+@case
 def report_text():
     """The text report names program, ranks, the costly lines, and fits into 100 columns; a locale
     without UTF-8 gets ASCII."""
