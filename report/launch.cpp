@@ -53,24 +53,30 @@ std::string gained_privileges(const std::string& path) {
     return {};
 }
 
-std::string why_unobservable(const std::string& path) {
-    const std::string interpreter = script_interpreter(path);
-    const std::string& file = interpreter.empty() ? path : interpreter;
-    const std::string subject =
-        interpreter.empty() ? path + " is " : path + " is run by " + file + ", which is ";
-    const std::string privileges = gained_privileges(file);
-    if (!privileges.empty()) return subject + privileges;
-    const std::optional<ElfFile> elf = read_elf_file(file);
-    if (!elf) return {};
-    if (!elf->is_64_bit) return subject + "a 32-bit program";
-    if (kOwnMachine != EM_NONE && elf->machine != kOwnMachine) {
-        return subject + "for another kind of processor";
+std::string why_unobservable(const ElfFile& elf) {
+    if (!elf.is_64_bit) return "a 32-bit program";
+    if (kOwnMachine != EM_NONE && elf.machine != kOwnMachine) {
+        return "for another kind of processor";
     }
-    if (elf->interpreter.empty()) return subject + "statically linked";
-    if (elf->interpreter.find("ld-musl") != std::string::npos) {
-        return subject + "linked with another C library (musl)";
+    if (elf.interpreter.empty()) return "statically linked";
+    if (elf.interpreter.find("ld-musl") != std::string::npos) {
+        return "linked with another C library (musl)";
     }
     return {};
+}
+
+void look_into(const std::string& path, Target* target) {
+    const std::string interpreter = script_interpreter(path);
+    const std::string& file = interpreter.empty() ? path : interpreter;
+    std::string reason = gained_privileges(file);
+    target->sampled = reason.empty();
+    if (const std::optional<ElfFile> elf = read_elf_file(file)) {
+        if (reason.empty()) reason = why_unobservable(*elf);
+    }
+    if (reason.empty()) return;
+    const std::string subject =
+        interpreter.empty() ? path + " is " : path + " is run by " + file + ", which is ";
+    target->unobservable = subject + reason;
 }
 
 bool is_executable_file(const std::string& path) {
@@ -117,7 +123,7 @@ Target inspect_target(const std::string& program) {
     if (!path) return target;
     target.path = *path;
     target.launcher = is_launcher(program);
-    if (!target.launcher) target.unobservable = why_unobservable(*path);
+    if (!target.launcher) look_into(*path, &target);
     return target;
 }
 

@@ -18,6 +18,7 @@ struct Target {
     std::string path;  // empty: not found, execvp will say so
     bool launcher = false;
     std::string unobservable;  // why libdwell.so cannot be loaded into it; empty: it can
+    bool sampled = true;       // the kernel lets others sample it
 };
 Target inspect_target(const std::string& program);
 

@@ -217,6 +217,13 @@ int sample_hz(const std::string& setting) {
     return setting.empty() ? kDefaultSampleHz : atoi(setting.c_str());
 }
 
+// What becomes of a program that libdwell.so cannot be loaded into.
+std::string how_unobserved(const Target& target, bool may_be_serial, int hz) {
+    if (!may_be_serial) return "it is not observed";
+    if (hz == 0 || !target.sampled) return "the program is not observed, only timed from outside";
+    return "no MPI or OpenMP calls are observed, the program is only sampled from outside";
+}
+
 }  // namespace
 
 int run_command(const RunOptions& given) {
@@ -270,11 +277,12 @@ int run_command(const RunOptions& given) {
     }
     set_environment(options, status);
     if (trouble.empty()) trouble = set_preload(exchange.library);
-    if (!trouble.empty()) say(trouble + ": it is not observed");
+    const int hz = sample_hz(options.sample);
+    const bool may_be_serial = !target.launcher && launcher_rank() < 0;
+    if (!trouble.empty()) say(trouble + ": " + how_unobserved(target, may_be_serial, hz));
 
     ProcessHooks hooks;
-    SerialSampler sampler(sample_hz(options.sample));
-    const bool may_be_serial = !target.launcher && launcher_rank() < 0;
+    SerialSampler sampler(hz);
     hooks.before_exec = [&](pid_t child) {
         if (status.page() != nullptr) status.page()->child_pid = child;
         if (may_be_serial) sampler.start(child);

@@ -197,10 +197,18 @@ def program_without_mpi_under_mpirun():
 
 @case
 def static_program():
-    """A statically linked program runs, and one line says why it cannot be observed."""
-    run = execute([DWELL, "run", "-o", scratch("out"), program("plain_static"), "5"])
-    check_equal((run.code, run.stdout), (5, "plain\n"), "program" + run.describe())
-    check("static" in run.stderr, "no word of static" + run.describe())
+    """A statically linked program runs, and one line says why it cannot be observed, and what its
+    profile is then made of."""
+    for options, word in (([], "no MPI or OpenMP calls are observed, the program is only sampled"),
+                          (["--sample", "off"], "the program is not observed, only timed")):
+        run = execute([DWELL, "run", "-o", scratch("out"), *options, program("plain_static"), "5"])
+        check_equal((run.code, run.stdout), (5, "plain\n"), "program" + run.describe())
+        check(f"is statically linked: {word} from outside\n" in run.stderr,
+              f"not said what {options} gives" + run.describe())
+        check(os.path.exists(scratch("out/profile.json")), "no profile" + run.describe())
+    run = run_observed([program("plain_static"), "5"], 1, scratch("rank"))
+    check("statically linked: it is not observed\n" in run.stderr, "a rank" + run.describe())
+    check(not os.path.exists(scratch("rank")), "a rank has a profile" + run.describe())
 
 
 @case

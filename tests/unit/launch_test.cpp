@@ -92,6 +92,7 @@ TEST_F(LaunchTest, SetuidOfAnotherUserIsNamed) {
     ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
     ASSERT_EQ(chmod(path.c_str(), 04755), 0);
     EXPECT_NE(inspect_target(path).unobservable.find("setuid"), std::string::npos);
+    EXPECT_FALSE(inspect_target(path).sampled);
 }
 
 TEST_F(LaunchTest, ProgramsAreFoundAsTheShellFindsThem) {
