@@ -157,7 +157,9 @@ bool is_observed(const StatusPage* page) {
 void explain_silence(const StatusPage* page, const RunOptions& options, const Target& target,
                      const std::string& trouble, int wait_status) {
     const std::string& program = options.command.front();
-    if (status_read(&page->message_done) != 0) return say(page->message);
+    if (status_read(&page->message_done) != 0) {
+        return say("the program ran unobserved: " + std::string(page->message));
+    }
     // Before the start, or by the process itself.
     if (!trouble.empty() || status_read(&page->said_why) != 0) return;
     if (target.launcher) {
@@ -217,6 +219,25 @@ int sample_hz(const std::string& setting) {
     return setting.empty() ? kDefaultSampleHz : atoi(setting.c_str());
 }
 
+// False when the records or the profile would have no place, which one line has said.
+bool places_are_good(const RunOptions& options) {
+    const char* records = getenv("DWELL_RECORD_DIR");
+    if (records != nullptr && *records != '\0') {
+        if (const int obstacle = standing_directory_obstacle(records); obstacle != 0) {
+            say("no records can be written to DWELL_RECORD_DIR=" + std::string(records) + ": " +
+                strerror(obstacle));
+            return false;
+        }
+    }
+    const int obstacle = options.out.empty() ? 0 : directory_obstacle(options.out.c_str());
+    // Rank 0 writes; on other hosts its directory need not be there.
+    if (obstacle != 0 && (launcher_rank() <= 0 || !launcher_spans_hosts())) {
+        say("no profile can be written to " + options.out + ": " + strerror(obstacle));
+        return false;
+    }
+    return true;
+}
+
 // What becomes of a program that libdwell.so cannot be loaded into.
 std::string how_unobserved(const Target& target, bool may_be_serial, int hz) {
     if (!may_be_serial) return "it is not observed";
@@ -244,18 +265,13 @@ int run_command(const RunOptions& given) {
         const auto absolute = std::filesystem::absolute(options.enable, error);
         if (!error) options.enable = absolute.string();
     }
-    const int obstacle = options.out.empty() ? 0 : directory_obstacle(options.out.c_str());
-    // Rank 0 writes; on other hosts its directory need not be there.
-    if (obstacle != 0 && (launcher_rank() <= 0 || !launcher_spans_hosts())) {
-        say("no profile can be written to " + options.out + ": " + strerror(obstacle));
-        return 2;
-    }
+    const Target target = inspect_target(options.command.front());
+    if (!places_are_good(options)) return 2;
     const std::string unknown = unknown_metric(options.metrics);
     if (!unknown.empty()) {
         say(unknown);
         return 2;
     }
-    const Target target = inspect_target(options.command.front());
     if (options.omp == kExchangeOmp && target.launcher) {
         say("--omp ompt looks at the program itself: " + options.command.front() +
             " ... dwell run --omp ompt PROGRAM");

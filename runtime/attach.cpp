@@ -70,7 +70,7 @@ void not_observed(const char* why) {
     if (g_status != nullptr) {
         status_message(g_status, text);
     } else {
-        warn("not observed: %s", text);
+        warn("the program runs unobserved: %s", text);
     }
 }
 

@@ -38,6 +38,12 @@ inline int directory_obstacle(const char* path) {
     return faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
+// The same of a directory that nobody makes: that of DWELL_RECORD_DIR.
+inline int standing_directory_obstacle(const char* path) {
+    struct stat about;
+    return stat(path, &about) == 0 ? directory_obstacle(path) : errno;
+}
+
 }  // namespace dwell
 
 #endif  // DWELL_RUNTIME_OUT_DIRECTORY_H_

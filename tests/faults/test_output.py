@@ -123,14 +123,21 @@ def small_records():
 
 @case
 def unusable_records():
-    """A record directory that does not exist, or belongs to somebody else: the program runs on."""
+    """A record directory that does not exist, or in which nobody makes files: `dwell run` starts
+    nothing; by LD_PRELOAD alone the program runs on, and a line says that it does so unobserved."""
     plain = run_plain([program("ring")], 2)
     for directory in (scratch("no/such/place"), "/proc"):
-        run = run_observed([program("ring")], 2, scratch("out"),
-                           env={"DWELL_RECORD_DIR": directory})
+        env = {"DWELL_RECORD_DIR": directory}
+        touch = ["touch", scratch("started")]
+        refused(execute([DWELL, "run", "-o", scratch("out"), *touch], env=env), directory)
+        refused(run_observed(touch, 2, scratch("out"), env=env), directory)
+        check(not os.path.exists(scratch("started")), "the program was started")
+        run = execute(mpirun(2, program("ring")), 2, cwd=scratch(),
+                      env={"LD_PRELOAD": LIBRARY, **env})
         same_result(plain, run)
-        check("dwell" in run.stderr and directory in run.stderr,
-              f"not said that {directory} is of no use" + run.describe())
+        lines = [line for line in run.stderr.splitlines() if directory in line]
+        check(lines and all("runs unobserved" in line for line in lines),
+              f"not said what {directory} leads to" + run.describe())
 
 
 @case
