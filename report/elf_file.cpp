@@ -13,6 +13,8 @@ namespace {
 
 constexpr uint64_t kLargestNote = 1 << 16;
 constexpr uint64_t kLongestInterpreter = 4096;
+constexpr uint64_t kLargestDynamicSection = 1 << 16;
+constexpr uint64_t kLongestLibraryName = 256;
 
 bool read_at(int file, void* to, size_t bytes, uint64_t offset) {
     return pread(file, to, bytes, off_t(offset)) == ssize_t(bytes);
@@ -53,6 +55,32 @@ void take_segment(int file, const Elf64_Phdr& header, ElfFile* elf) {
     }
 }
 
+std::string read_name(int file, uint64_t offset) {
+    std::string name(kLongestLibraryName, '\0');
+    const ssize_t bytes = pread(file, name.data(), name.size() - 1, off_t(offset));
+    return bytes > 0 ? name.c_str() : "";
+}
+
+void take_dynamic_section(int file, const Elf64_Phdr& header, ElfFile* elf) {
+    if (header.p_filesz > kLargestDynamicSection) return;
+    std::vector<Elf64_Dyn> entries(header.p_filesz / sizeof(Elf64_Dyn));
+    if (!read_at(file, entries.data(), entries.size() * sizeof(Elf64_Dyn), header.p_offset)) return;
+    uint64_t names = 0;  // their address
+    for (const Elf64_Dyn& entry : entries) {
+        if (entry.d_tag == DT_STRTAB) names = entry.d_un.d_ptr;
+    }
+    for (const ElfSegment& segment : elf->segments) {
+        if (names - segment.address >= segment.file_bytes) continue;
+        const uint64_t start = names - segment.address + segment.file_offset;
+        for (const Elf64_Dyn& entry : entries) {
+            if (entry.d_tag == DT_NULL) return;
+            if (entry.d_tag != DT_NEEDED) continue;
+            elf->needed.push_back(read_name(file, start + entry.d_un.d_val));
+        }
+        return;
+    }
+}
+
 std::optional<ElfFile> read_headers(int file) {
     Elf64_Ehdr header;
     if (!read_at(file, &header, sizeof header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
@@ -62,11 +90,14 @@ std::optional<ElfFile> read_headers(int file) {
     elf.is_64_bit = header.e_ident[EI_CLASS] == ELFCLASS64;
     elf.machine = header.e_machine;  // at the same place in both classes
     if (!elf.is_64_bit || header.e_phentsize != sizeof(Elf64_Phdr)) return elf;
+    Elf64_Phdr dynamic{};
     for (uint64_t i = 0; i < header.e_phnum; ++i) {
         Elf64_Phdr segment;
         if (!read_at(file, &segment, sizeof segment, header.e_phoff + i * sizeof segment)) break;
         take_segment(file, segment, &elf);
+        if (segment.p_type == PT_DYNAMIC) dynamic = segment;
     }
+    take_dynamic_section(file, dynamic, &elf);
     return elf;
 }
 

@@ -22,6 +22,7 @@ struct ElfFile {
     std::string interpreter;  // of PT_INTERP; empty: statically linked
     std::vector<ElfSegment> segments;
     std::vector<uint8_t> build_id;
+    std::vector<std::string> needed;  // names of the libraries that it is linked with
 };
 
 // Reads the headers of `path`. Nothing when it is no ELF file or cannot be read; of a 32-bit file

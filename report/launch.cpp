@@ -72,6 +72,9 @@ void look_into(const std::string& path, Target* target) {
     target->sampled = reason.empty();
     if (const std::optional<ElfFile> elf = read_elf_file(file)) {
         if (reason.empty()) reason = why_unobservable(*elf);
+        for (const std::string& library : elf->needed) {
+            if (library.compare(0, 6, "libmpi") == 0) target->mpi = true;
+        }
     }
     if (reason.empty()) return;
     const std::string subject =

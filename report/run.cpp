@@ -220,7 +220,7 @@ int sample_hz(const std::string& setting) {
 }
 
 // False when the records or the profile would have no place, which one line has said.
-bool places_are_good(const RunOptions& options) {
+bool places_are_good(const RunOptions& options, const Target& target) {
     const char* records = getenv("DWELL_RECORD_DIR");
     if (records != nullptr && *records != '\0') {
         if (const int obstacle = standing_directory_obstacle(records); obstacle != 0) {
@@ -229,13 +229,22 @@ bool places_are_good(const RunOptions& options) {
             return false;
         }
     }
-    const int obstacle = options.out.empty() ? 0 : directory_obstacle(options.out.c_str());
+    const bool named = !options.out.empty();
+    const int obstacle = directory_obstacle(named ? options.out.c_str() : ".");
+    if (obstacle == 0) return true;
     // Rank 0 writes; on other hosts its directory need not be there.
-    if (obstacle != 0 && (launcher_rank() <= 0 || !launcher_spans_hosts())) {
-        say("no profile can be written to " + options.out + ": " + strerror(obstacle));
-        return false;
+    if (launcher_rank() > 0 && (!named || launcher_spans_hosts())) return true;
+    std::error_code error;
+    const std::string place = named ? options.out : std::filesystem::current_path(error).string();
+    const std::string line = "no profile can be written to " + place + ": " + strerror(obstacle);
+    // The library keeps what it recorded of MPI elsewhere, and says where; samples of a program
+    // without MPI would be lost.
+    if (!named && (target.launcher || launcher_rank() == 0 || target.mpi)) {
+        say(line + "; the records will be kept elsewhere, -o DIR names a place for the profile");
+        return true;
     }
-    return true;
+    say(line + (named ? "" : "; -o DIR names another place"));
+    return false;
 }
 
 // What becomes of a program that libdwell.so cannot be loaded into.
@@ -266,7 +275,7 @@ int run_command(const RunOptions& given) {
         if (!error) options.enable = absolute.string();
     }
     const Target target = inspect_target(options.command.front());
-    if (!places_are_good(options)) return 2;
+    if (!places_are_good(options, target)) return 2;
     const std::string unknown = unknown_metric(options.metrics);
     if (!unknown.empty()) {
         say(unknown);

@@ -141,6 +141,24 @@ def unusable_records():
 
 
 @case
+def working_directory_not_writable():
+    """Without -o where nobody makes files: a program without MPI is not started, as its profile would
+    be lost. One with MPI is, told at the start, and its records are kept."""
+    refused(execute([DWELL, "run", "touch", scratch("started")], cwd="/proc"), "/proc")
+    check(not os.path.exists(scratch("started")), "the program was started")
+    for number, (argv, ranks) in enumerate((
+            (mpirun(2, DWELL, "run", program("ring")), 2),
+            ([DWELL, "run", *mpirun(2, program("ring"))], 2),
+            ([DWELL, "run", program("ring")], 1))):
+        run = execute(argv, ranks, cwd="/proc", env={"TMPDIR": scratch()})
+        check_equal(run.code, 0, "exit code" + run.describe())
+        told = [line for line in run.stderr.splitlines() if "the records will be kept" in line]
+        check(len(told) == 1 and "no profile can be written to /proc" in told[0],
+              "not told once at the start" + run.describe())
+        ring_recovered(run, scratch(f"again{number}"), ranks)
+
+
+@case
 def record_directory_is_a_link():
     """No link is followed: a job directory that somebody put there first is not used."""
     records, elsewhere = scratch("records"), scratch("elsewhere")

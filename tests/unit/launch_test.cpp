@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -64,6 +65,14 @@ TEST_F(LaunchTest, ADynamicProgramCanBeObserved) {
     const Target target = inspect_target(put("app", elf_bytes("/lib64/ld-linux-x86-64.so.2")));
     EXPECT_EQ(target.unobservable, "");
     EXPECT_FALSE(target.launcher);
+}
+
+TEST_F(LaunchTest, LibrariesOfAProgramAreRead) {
+    const auto elf = read_elf_file("/proc/self/exe");
+    ASSERT_TRUE(elf);
+    EXPECT_EQ(std::count(elf->needed.begin(), elf->needed.end(), "libc.so.6"), 1);
+    EXPECT_FALSE(inspect_target("/proc/self/exe").mpi);
+    EXPECT_TRUE(read_elf_file(put("app", elf_bytes("")))->needed.empty());
 }
 
 TEST_F(LaunchTest, ReasonsAreNamed) {
