@@ -12,12 +12,11 @@ namespace dwell {
 
 namespace {
 
-constexpr uint32_t kMaxNames = 4096;
-constexpr uint32_t kNameSlots = 2 * kMaxNames;
+constexpr uint32_t kNameSlots = 2 * kBlockNameLimit;
 constexpr size_t kLongestName_bytes = 1000;
 constexpr size_t kLongestFile_bytes = 1000;
 
-BlockName g_names[kMaxNames];
+BlockName g_names[kBlockNameLimit];
 uint32_t g_name_count = 0;
 std::atomic<BlockName*> g_slots[kNameSlots];
 std::atomic<uint32_t> g_names_busy{0};
@@ -83,7 +82,11 @@ BlockName* add(Thread* thread, const BlockName& wanted, const char* file, uint32
     std::atomic<BlockName*>* slot = nullptr;
     BlockName* found =
         find(wanted.hash, wanted.kind, wanted.node_flags, wanted.text, wanted.bytes, &slot);
-    if (found != nullptr || slot == nullptr || g_name_count == kMaxNames) return found;
+    if (found != nullptr || slot == nullptr) return found;
+    if (g_name_count == kBlockNameLimit) {
+        __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileNamesFull}, __ATOMIC_RELAXED);
+        return nullptr;
+    }
     const CellIndex cell = write_text(thread, wanted.text, wanted.bytes);
     if (cell == 0) return nullptr;
     BlockName* name = &g_names[g_name_count];
@@ -168,7 +171,7 @@ uint32_t number_of(const BlockName* name) {
 }
 
 BlockName* name_of(uint32_t number) {
-    return number != 0 && number <= kMaxNames && g_names[number - 1].cell != 0
+    return number != 0 && number <= kBlockNameLimit && g_names[number - 1].cell != 0
                ? &g_names[number - 1]
                : nullptr;
 }

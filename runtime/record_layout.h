@@ -237,6 +237,10 @@ struct MetricPart {
 };
 constexpr uint32_t kMetricCells = sizeof(MetricPart) / kCellBytes;
 
+// Different names of blocks and markers in a process. What has a later one is not recorded, but
+// counted (probes_dropped), and kFileNamesFull says so.
+constexpr uint32_t kBlockNameLimit = 4096;
+
 // A grid of processes as the program, or an MPI_Cart_create, describes it, and this process's place
 // in it. Those of MPI all have one name and are told apart by their shape.
 constexpr int kGridDimensions = 6;
@@ -419,6 +423,7 @@ enum FileFlags : uint32_t {
     kFileOmptOff = 32768,     // OMP_TOOL kept libomp from telling of its constructs
     kFileOtherTool = 65536,   // libomp told another tool of OMPT, which came before dwell
     kFileReplaced = 131072,   // the process went on as another program (exec), which wrote this
+    kFileNamesFull = 262144,  // more than kBlockNameLimit names of blocks and markers were given
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

@@ -45,7 +45,7 @@ constexpr std::array<BitName, 12> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
                                                   {kLabelMoreFiles, "more_files"}}};
-constexpr std::array<BitName, 18> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 19> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
                                                      {kFileSerial, "serial"},
@@ -62,7 +62,8 @@ constexpr std::array<BitName, 18> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoHolds, "omp_no_holds"},
                                                      {kFileOmptOff, "omp_tool_off"},
                                                      {kFileOtherTool, "omp_other_tool"},
-                                                     {kFileReplaced, "replaced"}}};
+                                                     {kFileReplaced, "replaced"},
+                                                     {kFileNamesFull, "names_full"}}};
 constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},

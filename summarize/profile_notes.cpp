@@ -361,6 +361,11 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
         "interrupted a probe: what they enter is not shown");
     notes.add_count(&ProfileRank::probes_dropped, "probe",
                     "had no room for what they enter: it is not counted");
+    const std::string names_full = fmt::format(
+        "the program gave blocks and markers more than {} different names: what has a "
+        "later one is not shown, and is among these probes",
+        kBlockNameLimit);
+    notes.add_flag(kFileNamesFull, names_full.c_str());
     notes.add_count(&ProfileRank::threads_cut, "thread",
                     "were in the middle of a probe when another one ended the program: of what was "
                     "open there the time is cut");

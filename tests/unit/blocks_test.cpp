@@ -319,6 +319,7 @@ TEST_F(Blocks, ManyNamesAreKeptUpToTheirLimitThenCounted) {
     EXPECT_GT(kept, 3500u);  // the other tests of this process have some
     EXPECT_LE(kept, 4096u);
     EXPECT_EQ(t_thread->record->probes_dropped - dropped, 6000 - kept);
+    EXPECT_NE(g_process.header->flags & kFileNamesFull, 0u);
 }
 
 }  // namespace
