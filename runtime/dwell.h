@@ -22,7 +22,7 @@
  * ends. Ends belong to beginnings by name, the innermost open one first; an end without a beginning
  * does nothing. Blocks may begin and end in different procedures and need not be nested: when one
  * ends while others that began later are open, those go on in what lies around it, their time is
- * split there, and they count where they end. In the same way a block outlives the procedure that
+ * split there, and they count where they began. In the same way a block outlives the procedure that
  * it began in. A block that is not ended because of a longjmp or an exception ends with the watched
  * procedure or block that it lies in; in C++ better use DWELL_SCOPE. A block inside one of the same
  * name counts, but adds no time (recursion).

@@ -50,7 +50,7 @@ PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig pkg-config --exact-version="$VERSION" 
 mkdir "$prefix/user"
 cat >"$prefix/user/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES CXX)
+project(user LANGUAGES C CXX)
 find_package(dwell REQUIRED)
 if(NOT EXISTS "${DWELL_LIBRARY}" OR NOT EXISTS "${DWELL_COMMAND}"
    OR NOT EXISTS "${DWELL_COMPILER_LAUNCHER}")
@@ -61,10 +61,15 @@ file(WRITE ${CMAKE_BINARY_DIR}/user.cpp
 add_executable(user ${CMAKE_BINARY_DIR}/user.cpp)
 target_include_directories(user PRIVATE
     $<TARGET_PROPERTY:dwell::runtime,INTERFACE_INCLUDE_DIRECTORIES>)
+file(WRITE ${CMAKE_BINARY_DIR}/named.c
+     "#include <dwell.h>\nint main(void) { return dwell_version() != NULL; }\n")
+add_executable(named ${CMAKE_BINARY_DIR}/named.c)
+target_link_libraries(named PRIVATE dwell::header)
 END
 "$CMAKE" -S "$prefix/user" -B "$prefix/user/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null &&
     "$CMAKE" --build "$prefix/user/build" >/dev/null || fail "find_package(dwell) does not work"
 "$prefix/user/build/user" || fail "the installed header gives another program"
+"$prefix/user/build/named" || fail "dwell::header links the library"
 
 # Instrumented by hand: C needs the header alone, Fortran the module and its archive.
 echo '#include <dwell.h>
