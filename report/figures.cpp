@@ -89,11 +89,12 @@ bool is_serial(const Profile& profile) {
 
 MpiTimes mpi_times(const Profile& profile) {
     const uint64_t known_ns = std::min(profile.sync_ns, profile.blocked_ns);
-    MpiTimes times{profile.transfer_ns, profile.blocked_ns, profile.blocked_ns - known_ns, 0};
+    MpiTimes times{profile.transfer_ns, profile.blocked_ns, profile.blocked_ns - known_ns, 0, 0};
     for (const ProfileNode& node : profile.nodes) {
         if (!is_setup(node)) continue;
         const uint64_t blocked = std::min(node.totals.blocked_ns, node.totals.time_ns);
         times.setup_ns += node.totals.time_ns;
+        times.setup_sync_ns += std::min(node.totals.sync_ns, blocked);
         times.blocked_ns -= std::min(times.blocked_ns, blocked);
         times.estimated_ns -= std::min(times.estimated_ns, estimated_ns(node.totals));
         times.transfer_ns -= std::min(times.transfer_ns, node.totals.time_ns - blocked);
@@ -248,7 +249,7 @@ std::vector<SiteLine> site_lines(const Profile& profile) {
         line.nodes.push_back(i);
         line_of[i] = &line;
         Totals totals = node.totals;
-        if (lies_in_another(i)) totals.time_ns = 0;
+        if (lies_in_another(i)) totals.time_ns = totals.entered_ns = 0;
         add_totals(&line.totals, totals);
         line.own_ns += node.computation_ns;
         line.labels |= node.labels;
@@ -298,8 +299,7 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
     if (node.kind == SiteKind::kLoop && totals.iterations != 0) {
         std::string text = count_text(totals.iterations) + " iterations";
         if (totals.untimed != 0) {
-            text += fmt::format(" of {} timed entries",
-                                count_text(totals.count - std::min(totals.count, totals.untimed)));
+            text += fmt::format(" of {} timed entries", count_text(timed_entries(totals)));
         }
         parts.push_back(text);
     }

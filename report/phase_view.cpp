@@ -118,14 +118,8 @@ std::string iteration_count(const PhaseLine& line) {
     return least == most ? most : least + "-" + most;
 }
 
-uint64_t timed_entries(const Totals& totals) {
-    return totals.count - std::min(totals.untimed, totals.count);
-}
-
 std::string mean_text(const Totals& totals, bool utf8) {
-    const uint64_t timed = timed_entries(totals);
-    if (timed == 0) return "-";
-    return time_text(static_cast<double>(totals.time_ns) / static_cast<double>(timed), utf8);
+    return timed_entries(totals) == 0 ? "-" : time_text(mean_entry_ns(totals), utf8);
 }
 
 std::string part_text(uint64_t part_ns, const PhaseLine& line) {

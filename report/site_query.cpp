@@ -88,7 +88,10 @@ struct Sum {
         own_ns += from.computation_ns - waits;
         own_wait_ns += waits;
         labels |= from.labels;
-        if (!lies_in_another) totals.time_ns += from.totals.time_ns;
+        if (!lies_in_another) {
+            totals.time_ns += from.totals.time_ns;
+            totals.entered_ns += from.totals.entered_ns;
+        }
         totals.count += from.totals.count;
         totals.min_ns = std::min(totals.min_ns, from.totals.min_ns);
         totals.max_ns = std::max(totals.max_ns, from.totals.max_ns);
@@ -241,10 +244,8 @@ class SiteReport {
             if ((sum.labels & kLabelEstimated) != 0) facts.back() += ", estimated";
         }
         if (totals.count != 0) facts.push_back("count " + count_text(totals.count));
-        const uint64_t timed = totals.count - std::min(totals.untimed, totals.count);
-        if (timed != 0 && node.kind != SiteKind::kMarker) {
-            const double mean_ns = static_cast<double>(totals.time_ns) / static_cast<double>(timed);
-            facts.push_back("each " + time_text(mean_ns, utf8_));
+        if (timed_entries(totals) != 0 && node.kind != SiteKind::kMarker) {
+            facts.push_back("each " + time_text(mean_entry_ns(totals), utf8_));
             if (totals.min_ns < totals.max_ns) {
                 facts.push_back(fmt::format("{} to {}",
                                             time_text(static_cast<double>(totals.min_ns), utf8_),

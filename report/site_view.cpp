@@ -127,12 +127,8 @@ void draw_sites(const Profile& profile, const TextOptions& options, Canvas* canv
         Line figures;
         figures.pad_to(kNumberWidth);
         add_shares(profile, site, utf8, &figures);
-        const uint64_t timed = site.totals.count - std::min(site.totals.untimed, site.totals.count);
         const std::string each =
-            timed == 0
-                ? "-"
-                : time_text(static_cast<double>(site.totals.time_ns) / static_cast<double>(timed),
-                            utf8);
+            timed_entries(site.totals) == 0 ? "-" : time_text(mean_entry_ns(site.totals), utf8);
         figures.add(pad_left(each, 10));
         figures.add(pad_left(time_text(static_cast<double>(site.totals.max_ns), utf8), 9));
         ProfileNode sum;

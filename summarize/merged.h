@@ -56,6 +56,9 @@ struct Totals {
     uint64_t off_entries;   // estimated, while its site was off; not part of count
     uint64_t estimated_ns;  // of entries without time and while it was off; not part of time_ns
     uint64_t volume;
+    // Nodes made by probes: of time_ns that of threads which entered it. Others work in it, too, in
+    // a parallel region that one of those forked.
+    uint64_t entered_ns;
     // OpenMP nodes only, as are `iterations` of loops: see OmpPart. Waiting is that of threads in a
     // construct, idle that of threads in none.
     uint64_t omp_wait_ns;
@@ -65,6 +68,15 @@ struct Totals {
     uint64_t created;          // tasks: created; regions: forked
     uint64_t chunks;
 };
+
+inline uint64_t timed_entries(const Totals& totals) {
+    return totals.count - (totals.untimed < totals.count ? totals.untimed : totals.count);
+}
+// Of a timed entry; there must be one.
+inline double mean_entry_ns(const Totals& totals) {
+    const uint64_t all_ns = totals.entered_ns != 0 ? totals.entered_ns : totals.time_ns;
+    return static_cast<double>(all_ns) / static_cast<double>(timed_entries(totals));
+}
 
 // Node 0 is the program. A parent stands before its children. Call, communication, procedure, loop
 // and sample nodes are named by (module, offset); an interval lies under the communication node it

@@ -88,6 +88,7 @@ void add_totals(Totals* into, const Totals& from) {
     into->off_entries += from.off_entries;
     into->estimated_ns += from.estimated_ns;
     into->volume += from.volume;
+    into->entered_ns += from.entered_ns;
     into->omp_wait_ns += from.omp_wait_ns;
     into->omp_idle_ns += from.omp_idle_ns;
     into->omp_start_ns += from.omp_start_ns;

@@ -145,8 +145,8 @@ std::string counted_entries(const Profile& profile, uint32_t index) {
     const uint64_t read = counts == nullptr ? 0 : counts->entries;
     const Totals& totals = node.totals;
     if (read >= totals.count || totals.count == 0) return {};
-    const uint64_t timed = totals.count - std::min(totals.count, totals.untimed);
-    const bool is_short = timed == 0 || totals.time_ns / timed < profile.metrics.least_ns;
+    const bool is_short = timed_entries(totals) == 0 ||
+                          mean_entry_ns(totals) < static_cast<double>(profile.metrics.least_ns);
     return fmt::format("{} of {} read{}", read, totals.count,
                        is_short ? ", the rest too short" : "");
 }

@@ -121,6 +121,8 @@ void read_item(ObjectReader* reader, ProfileNode* node) {
     reader->take_node("parent", &node->parent);
     reader->take_list("children", &node->children);
     read_totals(reader, &node->totals);
+    node->totals.entered_ns = node->totals.time_ns;
+    reader->take("entered_ns", &node->totals.entered_ns);
     reader->need("computation_ns", &node->computation_ns);
     reader->take("samples", &node->samples);
     reader->take("ranks", &node->ranks);

@@ -23,6 +23,8 @@ bool RecordReader::totals_of(const Node& node, uint32_t merged, Totals* totals) 
         return true;
     }
     if (is_probe_kind(static_cast<uint8_t>(node.site.kind))) {
+        // A thread that works in a region has the path of the one that forked it, uncounted.
+        if (node.count != 0) totals->entered_ns = totals->time_ns;
         ProbePart probe{};
         if (node.part != 0 && !load(node.part, &probe)) probe = ProbePart{};
         if (node.site.kind == SiteKind::kLoop) totals->iterations = probe.iterations;

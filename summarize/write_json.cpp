@@ -161,6 +161,8 @@ Json node_json(const ProfileNode& node) {
                  {"parent", node_or_null(node.parent)},
                  {"children", node.children}};
     put_totals(&json, node.totals, Zeros::kKeep);
+    const uint64_t entered_ns = node.totals.entered_ns;
+    if (entered_ns != 0 && entered_ns != node.totals.time_ns) json["entered_ns"] = entered_ns;
     json["computation_ns"] = node.computation_ns;
     json["samples"] = node.samples;
     json["ranks"] = node.ranks;

@@ -441,6 +441,23 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_TRUE(is_well_formed(merged));
 }
 
+// Ten entries of 40 ns by a thread that forked a region in each, where another one worked for 300
+// ns.
+TEST(RecordReader, EntriesTakeWhatThoseWhoEnteredTook) {
+    RecordFile file(0, 2);
+    file.add_module(1, "/bin/app", kBuildId, 0x5555'0000);
+
+    file.add_node(file.add_thread(0, {}), SiteKind::kProcedure, 1, 0x10, {10, 400, 30, 50});
+    file.add_node(file.add_thread(1, {}), SiteKind::kProcedure, 1, 0x10, {0, 300, UINT64_MAX, 0});
+    Merged merged;
+    ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    ASSERT_EQ(merged.nodes.size(), 2u);
+    const Totals& both = merged.nodes[1].totals;
+    EXPECT_EQ(both.time_ns, 700u);
+    EXPECT_EQ(both.entered_ns, 400u);
+    EXPECT_DOUBLE_EQ(mean_entry_ns(both), 40);
+}
+
 // A region of two threads, with a barrier in it, a loop and a task, and what the second one did
 // before. One tick is half a nanosecond.
 TEST(RecordReader, ReadsEveryFigureOfOpenMp) {
