@@ -26,6 +26,7 @@ struct MpiTimes {
     uint64_t blocked_ns = 0;    // sync delay
     uint64_t estimated_ns = 0;  // of blocked_ns
     uint64_t setup_ns = 0;
+    uint64_t setup_sync_ns = 0;  // of setup_ns: waiting for other ranks, as far as that is known
 };
 MpiTimes mpi_times(const Profile& profile);
 

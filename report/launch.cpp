@@ -70,6 +70,7 @@ void look_into(const std::string& path, Target* target) {
     const std::string& file = interpreter.empty() ? path : interpreter;
     std::string reason = gained_privileges(file);
     target->sampled = reason.empty();
+    target->mpi = !interpreter.empty();
     if (const std::optional<ElfFile> elf = read_elf_file(file)) {
         if (reason.empty()) reason = why_unobservable(*elf);
         for (const std::string& library : elf->needed) {

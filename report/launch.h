@@ -17,7 +17,7 @@ bool is_launcher(const std::string& program);
 struct Target {
     std::string path;  // empty: not found, execvp will say so
     bool launcher = false;
-    bool mpi = false;          // linked with MPI
+    bool mpi = false;          // linked with MPI, or a script, which may run what is
     std::string unobservable;  // why libdwell.so cannot be loaded into it; empty: it can
     bool sampled = true;       // the kernel lets others sample it
 };

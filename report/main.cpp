@@ -13,6 +13,7 @@
 #include "report/run.h"
 #include "report/show.h"
 #include "report/sites.h"
+#include "runtime/standard_files.h"
 #include "runtime/version.h"
 
 namespace dwell {
@@ -71,6 +72,7 @@ int dispatch(const std::vector<std::string>& words) {
 }  // namespace dwell
 
 int main(int argc, char** argv) {
+    const dwell::StandardFilesHeld held;
     try {
         return dwell::dispatch({argv + 1, argv + argc});
     } catch (const std::exception& error) {

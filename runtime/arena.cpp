@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/own_file.h"
+#include "runtime/standard_files.h"
 #include "runtime/state.h"
 
 namespace dwell {
@@ -58,6 +59,7 @@ void watch_forks() {
 bool create_record_file(const char* path, uint32_t memory_mib) {
     g_cell_limit = memory_mib * (1024u * 1024 / kCellBytes);
     const size_t bytes = static_cast<size_t>(g_cell_limit) * kCellBytes;
+    const StandardFilesHeld held;
     const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0) return false;
     const off_t header_bytes = static_cast<off_t>(kHeaderCells) * kCellBytes;

@@ -42,6 +42,7 @@ __attribute__((constructor)) void note_start() {
     g_process.start_ticks = now_ticks();
     g_process.start_mono_ns = monotonic_ns();
     g_process.start_unix_ns = unix_ns();
+    find_standard_error();
     begin_usage();
     find_io_functions();
     g_status = open_status_page();

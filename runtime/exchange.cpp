@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/own_file.h"
+#include "runtime/standard_files.h"
 #include "runtime/state.h"
 
 namespace dwell {
@@ -86,6 +87,7 @@ bool open_exchange(uint32_t local_ranks) {
     if (local_ranks < 2 || !g_process.use_tsc) return false;
     char path[sizeof(g_process.record_dir) + 16];
     path_of_exchange(path, sizeof(path));
+    const StandardFilesHeld held;
     const int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0) return false;
     g_file.adopt(file);

@@ -15,6 +15,7 @@
 #include "runtime/kernel_events.h"
 #include "runtime/metrics.h"
 #include "runtime/papi.h"
+#include "runtime/standard_files.h"
 
 namespace dwell {
 
@@ -346,6 +347,7 @@ void open_metrics(Thread* thread) {
     const char* list = g_process.options.metrics;
     if (*list == '\0') return;
     const Busy busy;
+    const StandardFilesHeld held;
     // The program's own sets would not count beside dwell's.
     if (Papi::open(RTLD_LAZY | RTLD_NOLOAD) != nullptr) {
         if (says_it()) warn("no metrics: the program uses PAPI itself; the rest works");

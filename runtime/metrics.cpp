@@ -6,6 +6,7 @@
 
 #include "runtime/blocks.h"
 #include "runtime/sampling.h"
+#include "runtime/standard_files.h"
 
 namespace dwell {
 
@@ -278,6 +279,7 @@ bool begin(Thread* thread) {
     const bool is_new = thread->metrics == nullptr;
     if (is_new && !make_metrics(thread)) return false;
     ThreadMetrics* metrics = thread->metrics;
+    const StandardFilesHeld held;
     errno = 0;
     metrics->set = g_source->open();
     const bool no_room = metrics->set == nullptr && errno == EMFILE;

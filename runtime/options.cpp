@@ -1,5 +1,6 @@
 // Reads the DWELL_ variables, the twins of `dwell run`'s options (DESIGN 6).
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ namespace {
 
 constexpr int kMaxWarnings = 10;
 int g_warnings = 0;
+bool g_stderr_is_closed = false;  // what the program may open under its number is not for warnings
 
 // Sets `value` from variable `name`, a whole number in [least, most] or the word that stands for 0.
 // Unset or empty leaves it as it is. False, after a line on stderr, for anything else.
@@ -104,8 +106,14 @@ bool read_inject(char* inject, size_t size) {
 
 }  // namespace
 
+void find_standard_error() {
+    const int saved_errno = errno;
+    g_stderr_is_closed = fcntl(STDERR_FILENO, F_GETFD) < 0;
+    errno = saved_errno;
+}
+
 void warn(const char* format, ...) {
-    if (g_warnings++ >= kMaxWarnings) return;
+    if (g_stderr_is_closed || g_warnings++ >= kMaxWarnings) return;
     const Busy busy;  // its own writing is no statement of the program's
     char line[600] = "dwell: ";
     va_list arguments;

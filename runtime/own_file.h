@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/standard_files.h"
+
 namespace dwell {
 
 class OwnFile {
@@ -27,6 +29,7 @@ class OwnFile {
     }
     // The file of that name again, if it is the same: after the program closed it. False otherwise.
     bool open_again(const char* path) {
+        const StandardFilesHeld held;
         const int descriptor = ::open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
         if (descriptor < 0) return false;
         if (is_same(descriptor)) {

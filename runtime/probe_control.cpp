@@ -19,15 +19,17 @@ namespace {
 constexpr int kMaxSiteModules = 512;
 constexpr uint32_t kLeastCountdown = 16;
 // How often control looks, about, and how long a reduced site rests before it is tried again: twice
-// as long each time.
+// as long each time. So it rests for about as long as it was seen to cost too much until then, and
+// how long it went on is known to a factor of two.
 constexpr uint64_t kLookEvery_ns = 1'000'000;
-constexpr uint64_t kFirstRest_ns = 50'000'000;
-constexpr int kLongestRestDoublings = 6;
+constexpr uint64_t kFirstRest_ns = 1'000'000;  // the first rest is twice that
+constexpr int kLongestRestDoublings = 12;      // 4 s
 // A site that takes longer than this many pairs of probes cannot be what makes them expensive.
 constexpr uint64_t kShortInCosts = 4;
 // What lies between probes takes at least this part of the time that passes: their cost, measured
 // where nothing overlaps with it, may seem to be all of it.
 constexpr uint64_t kLeastBetween = 4;
+constexpr int kMostTogether = 16;  // sites that are looked at as active together
 
 // What control knows of a site.
 struct SiteState {
@@ -42,6 +44,8 @@ struct SiteState {
     uint64_t slow_at_step;   // the thread's slow_count_ticks then
     uint64_t off_since;      // 0: not off
     uint64_t active_since;   // its probes cost too much since about then, with rests between
+    uint64_t alone_until;    // the next probe after it was switched off; 0: none came
+    const SiteRow* then;     // switched off right after it, so active with it; else null
     double entries_a_tick;   // before it was switched off
     // Since it is tried again: a part of what is estimated for the time before. See end_off.
     uint64_t held_entries;
@@ -142,13 +146,26 @@ double most_entries(const Node* node, uint64_t ticks) {
     return static_cast<double>(ticks) * entries / static_cast<double>(node->ticks);
 }
 
+// When the thread that switched it off, and all that were switched off right after it, met the next
+// probe; 0: not yet.
+uint64_t alone_until(const SiteState& of_site) {
+    const SiteState* state = &of_site;
+    for (int i = 0; state->then != nullptr && i < kMostTogether; ++i) {
+        const SiteState* next = state_of(state->then);
+        if (next == nullptr) break;
+        state = next;
+    }
+    return state->alone_until;
+}
+
 // The site was off until now: what that hid is estimated. It was entered as often as before, or, as
 // it runs faster without probes, as often as there was time for.
 //
-// Its entries may have ended in that time, nobody knows when. What went on for some time is taken
-// to have gone on for as long again; when the site is tried again, for half of the time that it was
-// off, at most. The rest is held until it costs too much again, and counts unless that takes longer
-// than it was reduced.
+// Its entries may have ended in that time, nobody knows when. They are taken to have gone on until
+// the thread met another probe, as there is nothing else that is known to have taken that time, and
+// for as long as they had gone on before; when the site is tried again, that is half of the time
+// that it was off, at most. The rest is held until it costs too much again, and counts unless that
+// takes longer than it was reduced.
 void end_off(SiteState* state, uint64_t now, bool tried) {
     if (state->off_since == 0 || g_live->on == 0) return;  // also in a forked child
     const uint64_t off = now - state->off_since;
@@ -158,8 +175,11 @@ void end_off(SiteState* state, uint64_t now, bool tried) {
         part->off_ticks += off;
         const double as_before = static_cast<double>(off) * state->entries_a_tick;
         const auto entries = static_cast<uint64_t>(std::min(as_before, most_entries(node, off)));
-        const uint64_t likely =
+        const uint64_t again =
             std::min(tried ? off / 2 : off, state->off_since - state->active_since);
+        const uint64_t until = alone_until(*state);
+        const uint64_t alone = until > state->off_since ? until - state->off_since : off;
+        const uint64_t likely = std::min(std::max(again, alone), off);
         const auto taken = static_cast<uint64_t>(
             static_cast<double>(entries) * static_cast<double>(likely) / static_cast<double>(off));
         state->held_entries = tried ? entries - taken : 0;
@@ -269,6 +289,14 @@ bool step_down(const SiteRow* row, CellIndex index, uint64_t now, uint64_t windo
     } else {
         set_level(row, kLevelOff);
         state->off_since = now;
+        state->alone_until = 0;
+        state->then = nullptr;
+        SiteState* before = state_of(t_thread->turned_off_last);
+        if (before != nullptr && before != state &&
+            now - before->off_since < ticks_of_ns(kLookEvery_ns)) {
+            before->then = row;
+        }
+        t_thread->turned_off_last = row;
         state->entries_a_tick = rate_of(*state, index, now, window_rate);
     }
     change_ticket();
@@ -303,6 +331,23 @@ static uint32_t next_window(uint32_t window, uint64_t elapsed) {
     return wanted > kControlCountdown ? kControlCountdown : static_cast<uint32_t>(wanted);
 }
 
+// The first probe of the thread since it switched a site off. Another window of control follows.
+static void note_probe_after(Thread* thread, uint64_t now) {
+    thread->in_dwell.begin();
+    {
+        const SlowLock lock;
+        SiteState* state = state_of(thread->turned_off);
+        if (state != nullptr && state->off_since != 0 && state->alone_until == 0) {
+            state->alone_until = now;
+        }
+    }
+    thread->turned_off = nullptr;
+    thread->probe_countdown = kLeastCountdown;
+    thread->probe_window += kLeastCountdown;
+    thread->slow_ticks += now_ticks() - now;
+    thread->in_dwell.end();
+}
+
 bool profile_reduced_sites() { return g_profile_reduced.load(std::memory_order_relaxed); }
 
 uint8_t enabled_level_of(const SiteFacts& named) {
@@ -325,6 +370,10 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         return;
     }
     const uint64_t now = now_ticks();
+    if (thread->turned_off != nullptr) {
+        note_probe_after(thread, now);
+        return;
+    }
     const uint64_t elapsed = now - thread->control_ticks + 1;
     const uint64_t lost =
         thread->probe_lost_ticks + thread->probe_window * g_process.probe_cost_ticks;
@@ -352,7 +401,8 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     if (rarer) end_entries_of_off(thread);
     note_usage_at_times(now);
     // Often enough to see a change soon, rarely enough to cost nothing.
-    thread->probe_countdown = rarer ? kLeastCountdown : next_window(thread->probe_window, elapsed);
+    thread->probe_countdown = rarer ? 1 : next_window(thread->probe_window, elapsed);
+    if (rarer) thread->turned_off = row;
     thread->probe_window = thread->probe_countdown;
     thread->probe_lost_ticks = 0;
     const uint64_t after = now_ticks();

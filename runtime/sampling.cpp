@@ -12,6 +12,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/modules.h"
+#include "runtime/standard_files.h"
 #include "runtime/usage.h"
 
 namespace dwell {
@@ -144,6 +145,7 @@ void start_sampling(Thread* thread) {
     attributes.sample_type = PERF_SAMPLE_IP;
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
+    const StandardFilesHeld held;
     const int file = static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
     void* ring = MAP_FAILED;

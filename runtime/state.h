@@ -246,6 +246,7 @@ struct ThreadMetrics;
 struct Call;
 struct IoStatement;
 struct Poll;
+struct SiteRow;
 
 // Whether dwell is at work on a thread, and from where on its stack: the low half of the stack
 // pointer at begin(), which tells later that the work was left by a jump (probe_jumps.cpp).
@@ -291,12 +292,14 @@ struct alignas(64) Thread {
     uint32_t calls;      // that were not untimed polls: requests may have changed in each
     uint32_t next_poll;  // the one to be replaced next
 
-    ProbeEntry no_probes;      // the base of a thread that met no probe yet
-    Poll* last_poll;           // never null while untimed_left is not 0
-    Poll* polls;               // kPolls of them, null until there is one
-    uint64_t probe_ticket;     // of the live page, as the last probe saw it
-    uint32_t probe_countdown;  // until control looks at the costs again
-    uint32_t probe_window;     // what it started from
+    ProbeEntry no_probes;            // the base of a thread that met no probe yet
+    Poll* last_poll;                 // never null while untimed_left is not 0
+    Poll* polls;                     // kPolls of them, null until there is one
+    uint64_t probe_ticket;           // of the live page, as the last probe saw it
+    uint32_t probe_countdown;        // until control looks at the costs again
+    uint32_t probe_window;           // what it started from
+    const SiteRow* turned_off;       // by this thread, which met no probe since; else null
+    const SiteRow* turned_off_last;  // or null
 
     // Since last_ticks, of what has nodes of its own: not computation. I/O statements, and idle
     // time between two regions of OpenMP. Less what the thread got back of older intrusion, by
@@ -535,6 +538,8 @@ void detach_threads(uint64_t now, bool books);
 void* scratch_of(Thread* thread, size_t bytes);
 
 // options.cpp
+// Once, at the beginning: where standard error is closed nothing is written.
+void find_standard_error();
 bool read_options(Options* options);  // false, after a line on stderr, when a value is bad
 // One line on stderr, "dwell: " in front; never more than kMaxWarnings for a process.
 void warn(const char* format, ...) __attribute__((format(printf, 1, 2), cold));

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "runtime/job_name.h"
+#include "runtime/standard_files.h"
 
 namespace dwell {
 
@@ -53,6 +54,7 @@ struct StatusPage {
 inline StatusPage* open_status_page() {
     const char* path = getenv("DWELL_STATUS");
     if (path == nullptr || *path == '\0') return nullptr;
+    const StandardFilesHeld held;
     const int file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0) return nullptr;
     struct stat about;

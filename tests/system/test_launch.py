@@ -135,6 +135,31 @@ def closed_streams():
 
 
 @case
+def closed_streams_stay_closed():
+    """A program that finds a standard file closed finds it so with dwell, too, whose own files could
+    otherwise come to have its number; the profile is whole, with metrics and samples."""
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        told = []
+        for name in ("plain", "seen"):
+            out = scratch(f"{name}{len(closed)}{closed[0]}")
+            os.makedirs(out)
+            found = os.path.join(out, "found")
+            command = [program("closed_streams"), found]
+            if name == "seen":
+                command = [DWELL, "run", "-o", os.path.join(out, "profile"),
+                           "--metrics", "page_faults"] + command
+            run = execute(["sh", "-c", f'exec "$0" "$@" {closed}'] + command)
+            check_equal(run.code, 0, f"{closed} {name}: exit code")
+            with open(found, encoding="utf-8") as file:
+                told.append(file.read())
+            if name == "seen":
+                profile = Profile(os.path.join(out, "profile"), run)
+                check(profile.count("MPI_Barrier") == 10, f"{closed}: the profile is not whole")
+        check("closed" in told[0], f"{closed}: nothing was closed")
+        check(told[0] == told[1], f"{closed}: {told[0]} is now {told[1]}")
+
+
+@case
 def long_command():
     """A command of more than the 503 bytes that are kept: dots stand for the front of a long path,
     whose end, the program's name, is seen, and for the last arguments; a character stays whole."""

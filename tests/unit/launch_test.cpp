@@ -90,6 +90,7 @@ TEST_F(LaunchTest, AScriptIsAsObservableAsItsInterpreter) {
     const std::string interpreter = put("interpreter", elf_bytes(""));
     const std::string script = put("script", "#! " + interpreter + " -x\n");
     EXPECT_NE(inspect_target(script).unobservable.find("statically linked"), std::string::npos);
+    EXPECT_TRUE(inspect_target(script).mpi) << "it may run a program with MPI";
     EXPECT_NE(inspect_target(script).unobservable.find(interpreter), std::string::npos);
     EXPECT_EQ(inspect_target(put("other", "#!/bin/sh\n")).unobservable, "");
     EXPECT_EQ(inspect_target(put("plain", "echo without first line\n")).unobservable, "");

@@ -67,19 +67,6 @@ TEST_F(ProbeControl, AShortFrequentSiteStepsDownAndTheLongOneAroundItStays) {
     EXPECT_GE(p->count + 2, calls_);  // the last may have been skipped
 }
 
-TEST_F(ProbeControl, AReducedSiteIsTriedAgainLaterAndLater) {
-    uint64_t rest_ns = 0;
-    for (int round = 0; round < 3; ++round) {
-        ASSERT_TRUE(run_until([] { return level(kP) == kLevelOff; }));
-        const uint64_t begin = monotonic_ns();
-        ASSERT_TRUE(run_until([] { return level(kP) == kLevelFull; }));
-        const uint64_t rest = monotonic_ns() - begin;
-        // 100, 200, 400 ms from the first step down, of which a part was spent counting.
-        EXPECT_GT(rest, rest_ns);
-        rest_ns = rest + 30'000'000;
-    }
-}
-
 // What is seen from outside of a site's way down: each step between two looks, which lie far apart
 // when another process had the processor meanwhile.
 struct Descent {
@@ -111,6 +98,19 @@ struct Descent {
         EXPECT_LE(static_cast<double>(part.off_entries), most * 2);
     }
 };
+
+// Not before 2, 4, 8 ... ms are over.
+TEST_F(ProbeControl, AReducedSiteIsTriedAgainLaterAndLater) {
+    for (int round = 1; round <= 6; ++round) {
+        uint64_t was_full_ns = monotonic_ns();
+        ASSERT_TRUE(run_until([&] {
+            if (level(kP) == kLevelFull) was_full_ns = monotonic_ns();
+            return level(kP) == kLevelOff;
+        }));
+        ASSERT_TRUE(run_until([] { return level(kP) == kLevelFull; }));
+        EXPECT_GE(monotonic_ns() - was_full_ns, 990'000u << round);
+    }
+}
 
 TEST_F(ProbeControl, EntriesWhileOffAreEstimated) {
     Descent descent;
@@ -153,6 +153,26 @@ TEST_F(ProbeControl, EntriesThatEndedWhileOffAreTakenToHaveGoneOnForAsLongAgain)
     frames.leave(kQ, 1);
     ASSERT_EQ(level(kP), kLevelCount);
     EXPECT_EQ(part(p).off_entries, before.off_entries);
+}
+
+// Nothing else is known to have taken the time until the thread's next probe.
+TEST_F(ProbeControl, EntriesWentOnUntilTheNextProbe) {
+    Frames frames;
+    const uint64_t began = now_ticks();
+    frames.enter(kQ, 1, 16);
+    const uint64_t patience = monotonic_ns() + kPatience_ns;
+    while (level(kP) != kLevelOff && monotonic_ns() < patience) call_short(&frames);
+    const uint64_t active = now_ticks() - began;
+    spin(20 * kLong);
+    frames.leave(kQ, 1);
+    const uint64_t until_probe = now_ticks() - began;
+    spin(20 * kLong);
+    switch_sites(false);
+    const uint64_t taken = part(find({from(16), at_site(kQ), from(32), at_site(kP)})).off_entries;
+    EXPECT_LE(taken, until_probe / kShort + 1);
+    if (active < 2 * kLong) {
+        EXPECT_GT(taken, 2 * active / kShort) << "more than as long again";
+    }
 }
 
 // For each entry of P ten of R, which is switched on again whenever control reduced it.

@@ -1,0 +1,48 @@
+// Standard input, output and error may be closed, and who reads or writes them must find them so:
+// no file of dwell's may come to have one of their numbers.
+//
+// Signal safety: async-signal-safe. Thread safety: what another thread opens meanwhile gets a
+// number above them, too.
+#ifndef DWELL_RUNTIME_STANDARD_FILES_H_
+#define DWELL_RUNTIME_STANDARD_FILES_H_
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace dwell {
+
+// While it lives those that are closed stand for /dev/null, so that other files get other numbers.
+// A program that is started finds them closed. errno stays.
+class StandardFilesHeld {
+  public:
+    StandardFilesHeld() {
+        const int saved_errno = errno;
+        for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
+            if (fcntl(file, F_GETFD) >= 0) continue;
+            const int opened = open("/dev/null", O_RDWR | O_CLOEXEC);  // the lowest that is free
+            if (opened == file) {
+                held_ |= 1u << file;
+            } else if (opened >= 0) {
+                close(opened);
+            }
+        }
+        errno = saved_errno;
+    }
+    ~StandardFilesHeld() {
+        const int saved_errno = errno;
+        for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
+            if ((held_ & 1u << file) != 0) close(file);
+        }
+        errno = saved_errno;
+    }
+    StandardFilesHeld(const StandardFilesHeld&) = delete;
+    StandardFilesHeld& operator=(const StandardFilesHeld&) = delete;
+
+  private:
+    unsigned held_ = 0;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_STANDARD_FILES_H_
