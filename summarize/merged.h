@@ -74,6 +74,7 @@ inline uint64_t timed_entries(const Totals& totals) {
 }
 // Of a timed entry; there must be one.
 inline double mean_entry_ns(const Totals& totals) {
+    // Profiles of earlier versions do not have it.
     const uint64_t all_ns = totals.entered_ns != 0 ? totals.entered_ns : totals.time_ns;
     return static_cast<double>(all_ns) / static_cast<double>(timed_entries(totals));
 }

@@ -38,6 +38,7 @@ void read_totals(ObjectReader* reader, Totals* totals) {
     reader->take("off_entries", &totals->off_entries);
     reader->take("estimated_ns", &totals->estimated_ns);
     reader->take("volume", &totals->volume);
+    reader->take("entered_ns", &totals->entered_ns);
     reader->take("omp_wait_ns", &totals->omp_wait_ns);
     reader->take("omp_idle_ns", &totals->omp_idle_ns);
     reader->take("omp_start_ns", &totals->omp_start_ns);
@@ -121,8 +122,6 @@ void read_item(ObjectReader* reader, ProfileNode* node) {
     reader->take_node("parent", &node->parent);
     reader->take_list("children", &node->children);
     read_totals(reader, &node->totals);
-    node->totals.entered_ns = node->totals.time_ns;
-    reader->take("entered_ns", &node->totals.entered_ns);
     reader->need("computation_ns", &node->computation_ns);
     reader->take("samples", &node->samples);
     reader->take("ranks", &node->ranks);

@@ -83,6 +83,7 @@ void put_totals(Json* object, const Totals& totals, Zeros zeros) {
     of_probes.put("off_entries", totals.off_entries);
     of_probes.put("estimated_ns", totals.estimated_ns);
     of_probes.put("volume", totals.volume);
+    of_probes.put("entered_ns", totals.entered_ns);
     of_probes.put("omp_wait_ns", totals.omp_wait_ns);
     of_probes.put("omp_idle_ns", totals.omp_idle_ns);
     of_probes.put("omp_start_ns", totals.omp_start_ns);
@@ -161,8 +162,6 @@ Json node_json(const ProfileNode& node) {
                  {"parent", node_or_null(node.parent)},
                  {"children", node.children}};
     put_totals(&json, node.totals, Zeros::kKeep);
-    const uint64_t entered_ns = node.totals.entered_ns;
-    if (entered_ns != 0 && entered_ns != node.totals.time_ns) json["entered_ns"] = entered_ns;
     json["computation_ns"] = node.computation_ns;
     json["samples"] = node.samples;
     json["ranks"] = node.ranks;

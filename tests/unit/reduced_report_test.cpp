@@ -78,10 +78,19 @@ TEST(ReducedReport, WithoutMpiNothingSpeaksOfIt) {
     EXPECT_NE(report(reduced_profile(0)).find("or MPI call"), std::string::npos);
 }
 
+TEST(ReducedReport, TrustWarnsOfForcedProbes) {
+    const std::string warning = "probes took so much";
+    Profile profile = reduced_profile(0);
+    profile.ranks[0].intrusion_ns = profile.ranks[0].real_ns * 9 / 100;
+    EXPECT_EQ(report(profile).find(warning), std::string::npos);
+    profile.ranks[0].intrusion_ns = profile.ranks[0].real_ns * 11 / 100;
+    EXPECT_NE(report(profile).find(warning), std::string::npos) << report(profile);
+}
+
 TEST(ReducedReport, TrustTellsWhatWasNotCounted) {
     const std::string text = report(reduced_profile(0));
-    EXPECT_NE(text.find("1 place partly counted without time, about 2.00 M of its entries, or many "
-                        "more, not"),
+    EXPECT_NE(text.find("1 place partly counted without time, about 2.00 M of its entries, roughly "
+                        "estimated, not"),
               std::string::npos)
         << text;
 }

@@ -205,11 +205,19 @@ TEST(TextReport, SetupIsNoCommunication) {
               std::string::npos);
     const uint32_t send = with_send.comm("MPI_Send", "short.c", 3, main);
     with_send.calls(send, 0, {1, 10 * samples::kMs, 0, 8, 0, 10 * samples::kMs, 0, 0, 0});
-    const std::string report = write_text_report(with_send.finish(), {});
+    Profile profile = with_send.finish();
+    const std::string report = write_text_report(profile, {});
     EXPECT_NE(report.find("Costliest MPI line: short.c:3 MPI_Send"), std::string::npos);
     EXPECT_NE(report.find("MPI transfer   10.0 ms    1.0 %"), std::string::npos);
     EXPECT_NE(report.find("MPI set-up      600 ms   60.0 %"), std::string::npos);
     EXPECT_NE(report.find("Set-up (start and end of MPI"), std::string::npos);
+    EXPECT_EQ(report.find("waiting for other ranks"), std::string::npos);
+    for (ProfileNode& node : profile.nodes) {
+        if (node.name == "MPI_Init")
+            node.totals.sync_ns = node.totals.blocked_ns = 450 * samples::kMs;
+    }
+    const std::string told = write_text_report(profile, {});
+    EXPECT_NE(told.find("of which 75.0 %"), std::string::npos) << told;
 }
 
 Profile with_setup_of(uint64_t setup_ms) {
