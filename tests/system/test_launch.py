@@ -147,7 +147,7 @@ def closed_streams_stay_closed():
             command = [program("closed_streams"), found]
             if name == "seen":
                 command = [DWELL, "run", "-o", os.path.join(out, "profile"),
-                           "--metrics", "page_faults"] + command
+                           "--metrics", "perf::PAGE-FAULTS"] + command
             run = execute(["sh", "-c", f'exec "$0" "$@" {closed}'] + command)
             check_equal(run.code, 0, f"{closed} {name}: exit code")
             with open(found, encoding="utf-8") as file:
