@@ -291,12 +291,12 @@ bool step_down(const SiteRow* row, CellIndex index, uint64_t now, uint64_t windo
         state->off_since = now;
         state->alone_until = 0;
         state->then = nullptr;
-        SiteState* before = state_of(t_thread->turned_off_last);
+        SiteState* before = state_of(t_thread->switched_off_last);
         if (before != nullptr && before != state &&
             now - before->off_since < ticks_of_ns(kLookEvery_ns)) {
             before->then = row;
         }
-        t_thread->turned_off_last = row;
+        t_thread->switched_off_last = row;
         state->entries_a_tick = rate_of(*state, index, now, window_rate);
     }
     change_ticket();
@@ -336,12 +336,12 @@ static void note_probe_after(Thread* thread, uint64_t now) {
     thread->in_dwell.begin();
     {
         const SlowLock lock;
-        SiteState* state = state_of(thread->turned_off);
+        SiteState* state = state_of(thread->switched_off);
         if (state != nullptr && state->off_since != 0 && state->alone_until == 0) {
             state->alone_until = now;
         }
     }
-    thread->turned_off = nullptr;
+    thread->switched_off = nullptr;
     thread->probe_countdown = kLeastCountdown;
     thread->probe_window += kLeastCountdown;
     thread->slow_ticks += now_ticks() - now;
@@ -370,7 +370,7 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         return;
     }
     const uint64_t now = now_ticks();
-    if (thread->turned_off != nullptr) {
+    if (thread->switched_off != nullptr) {
         note_probe_after(thread, now);
         return;
     }
@@ -402,7 +402,7 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     note_usage_at_times(now);
     // Often enough to see a change soon, rarely enough to cost nothing.
     thread->probe_countdown = rarer ? 1 : next_window(thread->probe_window, elapsed);
-    if (rarer) thread->turned_off = row;
+    if (rarer) thread->switched_off = row;
     thread->probe_window = thread->probe_countdown;
     thread->probe_lost_ticks = 0;
     const uint64_t after = now_ticks();

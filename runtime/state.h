@@ -292,14 +292,12 @@ struct alignas(64) Thread {
     uint32_t calls;      // that were not untimed polls: requests may have changed in each
     uint32_t next_poll;  // the one to be replaced next
 
-    ProbeEntry no_probes;            // the base of a thread that met no probe yet
-    Poll* last_poll;                 // never null while untimed_left is not 0
-    Poll* polls;                     // kPolls of them, null until there is one
-    uint64_t probe_ticket;           // of the live page, as the last probe saw it
-    uint32_t probe_countdown;        // until control looks at the costs again
-    uint32_t probe_window;           // what it started from
-    const SiteRow* turned_off;       // by this thread, which met no probe since; else null
-    const SiteRow* turned_off_last;  // or null
+    ProbeEntry no_probes;      // the base of a thread that met no probe yet
+    Poll* last_poll;           // never null while untimed_left is not 0
+    Poll* polls;               // kPolls of them, null until there is one
+    uint64_t probe_ticket;     // of the live page, as the last probe saw it
+    uint32_t probe_countdown;  // until control looks at the costs again
+    uint32_t probe_window;     // what it started from
 
     // Since last_ticks, of what has nodes of its own: not computation. I/O statements, and idle
     // time between two regions of OpenMP. Less what the thread got back of older intrusion, by
@@ -315,8 +313,10 @@ struct alignas(64) Thread {
     uint64_t away_ticks;
     uint64_t probe_lost_ticks;  // by probes since control looked last, beside its countdown's pairs
     uint64_t control_ticks;     // real ticks when it did
-    uint64_t slow_count_ticks;  // by slow probes of sites that only count, in all
-    uint64_t resets;            // of the live page, as last seen; likewise the next two
+    const SiteRow* switched_off;       // by this thread, which met no probe since; else null
+    const SiteRow* switched_off_last;  // or null
+    uint64_t slow_count_ticks;         // by slow probes of sites that only count, in all
+    uint64_t resets;                   // of the live page, as last seen; likewise the next two
     uint64_t unloads;
     uint64_t paused_ticks;
     CellIndex chunk_next;

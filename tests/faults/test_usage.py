@@ -43,6 +43,24 @@ def bad_variables():
 
 
 @case
+def misspelt_variables():
+    """One that is almost a variable of dwell is told of once, by `dwell run` and without it; one that
+    is like none is not; the program is observed."""
+    env = {"DWELL_SMAPLE": "1", "DWELL_ROOT": "/opt"}
+    line = "dwell: DWELL_SMAPLE is no variable of dwell: DWELL_SAMPLE is"
+    for number, run in enumerate((
+            run_observed([program("ring")], 2, scratch("out0"), ("--quiet",), env=env),
+            execute([DWELL, "run", "--quiet", "-o", scratch("out1"), *mpirun(2, program("ring"))], 2,
+                    env=env),
+            execute(mpirun(2, program("ring")), 2,
+                    env={"LD_PRELOAD": LIBRARY, "DWELL_OUT": scratch("out2"), "DWELL_QUIET": "1",
+                         **env}))):
+        lines = [told for told in run.stderr.splitlines() if told.startswith("dwell: ")]
+        check_equal(lines, [line], f"run {number}" + run.describe())
+        check_equal(len(Profile(scratch(f"out{number}"), run).ranks), 2, f"ranks of run {number}")
+
+
+@case
 def bad_variable_without_run():
     """By plain LD_PRELOAD a bad value gives a warning and the program runs unobserved."""
     plain = run_plain([program("ring")], 2)

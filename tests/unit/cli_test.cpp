@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <regex>
+
+#include "runtime/variables.h"
+
 namespace dwell {
 namespace {
 
@@ -18,6 +22,34 @@ class CliTest : public testing::Test {
         }
     }
 };
+
+// The variables that the help names are known, also where a letter is missing.
+TEST_F(CliTest, MisspeltVariablesAreFound) {
+    const auto help = parse_run({"--help"});
+    ASSERT_FALSE(help);
+    const std::string text = help.error().text;
+    const std::regex name("DWELL_[A-Z_]+");
+    size_t names = 0;
+    for (std::sregex_iterator it(text.begin(), text.end(), name), end; it != end; ++it, ++names) {
+        const std::string variable = it->str();
+        EXPECT_EQ(meant_variable((variable + "=1").c_str()), nullptr) << variable;
+        const char* meant = meant_variable(variable.substr(0, variable.size() - 1).c_str());
+        EXPECT_STREQ(meant == nullptr ? "" : meant, variable.c_str());
+    }
+    EXPECT_GE(names, 15u);
+    for (const auto& [entry, variable] : {std::pair{"DWELL_SMAPLE=100", "DWELL_SAMPLE"},
+                                          {"DWELL_MEMORY=9", "DWELL_MEMORY_MIB"},
+                                          {"DWELL_METRIKS=x=y", "DWELL_METRICS"},
+                                          {"DWELL_WAITS", "DWELL_WAIT"}}) {
+        const char* meant = meant_variable(entry);
+        EXPECT_STREQ(meant == nullptr ? "" : meant, variable);
+    }
+    for (const char* entry :
+         {"DWELL_ROOT=/opt", "DWELL_HOME=/opt", "DWELL_DIR=/opt", "DWELL_LIB=/l", "DWELL_CC_ALL=1",
+          "DWELL_CC_ENABLE=f", "WELL_SAMPLE=1", "DWELL_="}) {
+        EXPECT_EQ(meant_variable(entry), nullptr) << entry;
+    }
+}
 
 TEST_F(CliTest, WordsAfterTheProgramAreItsOwn) {
     const auto options =

@@ -441,12 +441,10 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_TRUE(is_well_formed(merged));
 }
 
-// Ten entries of 40 ns by a thread that forked a region in each, where another one worked for 300
-// ns.
+// Ten entries of 40 ns by a thread that forked regions, where another one worked for 300 ns in all.
 TEST(RecordReader, EntriesTakeWhatThoseWhoEnteredTook) {
     RecordFile file(0, 2);
     file.add_module(1, "/bin/app", kBuildId, 0x5555'0000);
-
     file.add_node(file.add_thread(0, {}), SiteKind::kProcedure, 1, 0x10, {10, 400, 30, 50});
     file.add_node(file.add_thread(1, {}), SiteKind::kProcedure, 1, 0x10, {0, 300, UINT64_MAX, 0});
     Merged merged;

@@ -78,6 +78,24 @@ TEST(TextReportTables, InputAndOutputStandInTheProgram) {
     EXPECT_NE(report.find("streams.cpp:7 writev"), std::string::npos) << report;
 }
 
+// Beside a second in a barrier, 20 ms each in a write of 4 KiB and in a send of 16 bytes are
+// folded: the tree's bytes are those of communication.
+TEST(TextReportTables, FoldedLinesHoldNoBytesOfFiles) {
+    samples::Builder b(1, "folded");
+    const uint32_t main = b.proc("main", "folded.c", 3, 0);
+    b.calls(b.comm("MPI_Barrier", "folded.c", 5, main), 0, {1, 1000 * samples::kMs});
+    b.calls(b.add(SiteKind::kIo, "write", "folded.c", 7, main), 0, {1, 20 * samples::kMs, 0, 4096});
+    b.calls(b.comm("MPI_Send", "folded.c", 9, main), 0, {1, 20 * samples::kMs, 0, 16});
+    b.compute(main, 0, 9000 * samples::kMs);
+    const std::string report = write_text_report(b.finish(), {});
+    const size_t folded = report.find("2 more");
+    ASSERT_NE(folded, std::string::npos) << report;
+    const size_t start = report.rfind('\n', folded) + 1;
+    const std::string line = report.substr(start, folded - start);
+    EXPECT_NE(line.find("16 B"), std::string::npos) << line;
+    EXPECT_EQ(line.find("KiB"), std::string::npos) << line;
+}
+
 // Polls mostly find nothing, and then there is no partner whose time it was.
 TEST(TextReportTables, PartnersOfPollsAreWeighedByBytes) {
     Profile profile = samples::halo_profile();
