@@ -7,7 +7,6 @@
 #include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 namespace dwell {
@@ -30,9 +29,9 @@ inline bool has_invariant_tsc() {
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
 }
-inline uint64_t read_tsc() { return __rdtsc(); }
+inline uint64_t read_tsc() { return __builtin_ia32_rdtsc(); }
 // Loads before it are over: a fetch from another core's cache takes longer than a time stamp.
-inline void finish_loads() { _mm_lfence(); }
+inline void finish_loads() { asm volatile("lfence" ::: "memory"); }
 #else
 inline bool has_invariant_tsc() { return false; }
 inline uint64_t read_tsc() { return monotonic_ns(); }
