@@ -43,8 +43,8 @@ constexpr Setting kSettings[] = {
      nullptr, "Rows of figures by rank, at most (200000); above it only sums"},
     {"--probe-limit", "DWELL_PROBE_LIMIT", &RunOptions::probe_limit, "TENTHS", 1, 1000, "off",
      "Cost of source probes, at most, in tenths of a percent (10), or off"},
-    {"--merge-timeout", "DWELL_MERGE_TIMEOUT", &RunOptions::merge_timeout, "SECONDS", 1, 86'400,
-     nullptr, "Longest wait for other ranks in MPI_Finalize (60)"},
+    {"--end-timeout", "DWELL_END_TIMEOUT", &RunOptions::end_timeout, "SECONDS", 1, 86'400, nullptr,
+     "Longest time for the profile when the program is done (60)"},
     {"--wait", "DWELL_WAIT", &RunOptions::wait, "HOW", 0, -1, "full|node|off",
      "Who waited for whom: full, node (on one host, default), or off"},
     {"--omp", "DWELL_OMP", &RunOptions::omp, "HOW", 0, -1, "on|ompt|off",
@@ -75,7 +75,7 @@ constexpr const char* kRunFooter =
     "Works inside a launcher (mpirun -n 4 dwell run ./app) and around one\n"
     "(dwell run mpirun -n 4 ./app). Each option has a twin variable: DWELL_OUT,\n"
     "DWELL_CALLPATH, DWELL_SAMPLE, DWELL_PEERS, DWELL_MEMORY_MIB, DWELL_ROW_LIMIT,\n"
-    "DWELL_PROBE_LIMIT, DWELL_MERGE_TIMEOUT, DWELL_WAIT, DWELL_OMP, DWELL_IO,\n"
+    "DWELL_PROBE_LIMIT, DWELL_END_TIMEOUT, DWELL_WAIT, DWELL_OMP, DWELL_IO,\n"
     "DWELL_METRICS, DWELL_ENABLE, DWELL_PRESERVE_ORDER=1, DWELL_QUIET=1.";
 
 class RunFormatter : public CLI::Formatter {

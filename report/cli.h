@@ -17,7 +17,7 @@ struct RunOptions {
     std::string memory_mib;     // DWELL_MEMORY_MIB
     std::string row_limit;      // DWELL_ROW_LIMIT
     std::string probe_limit;    // DWELL_PROBE_LIMIT
-    std::string merge_timeout;  // DWELL_MERGE_TIMEOUT
+    std::string end_timeout;  // DWELL_END_TIMEOUT
     std::string wait;           // DWELL_WAIT
     std::string omp;            // DWELL_OMP
     std::string io;             // DWELL_IO

@@ -82,7 +82,7 @@ void set_environment(const RunOptions& options, const OwnStatusPage& status) {
     set_or_clear("DWELL_MEMORY_MIB", options.memory_mib);
     set_or_clear("DWELL_ROW_LIMIT", options.row_limit);
     set_or_clear("DWELL_PROBE_LIMIT", options.probe_limit);
-    set_or_clear("DWELL_MERGE_TIMEOUT", options.merge_timeout);
+    set_or_clear("DWELL_END_TIMEOUT", options.end_timeout);
     set_or_clear("DWELL_WAIT", options.wait);
     set_or_clear("DWELL_OMP", options.omp);
     set_or_clear("DWELL_IO", options.io);

@@ -28,12 +28,21 @@ bool file_is_open() {
     return g_file.is_ours() || g_file.open_again(g_process.record_path);
 }
 
+// What is not reserved yet cannot be accessed: tools that read all memory of a process (the leak
+// check of valgrind, debuggers) would meet a SIGBUS in each page that the file does not have.
+bool open_cells(uint32_t end) {
+    return mprotect(g_process.cells, size_t{end} * kCellBytes, PROT_READ | PROT_WRITE) == 0;
+}
+
 // Reserves `cells` more in the file; the index of the first, or 0. With SlowLock held.
 CellIndex reserve_cells(uint32_t cells) {
     FileHeader* header = g_process.header;
     const uint32_t first = header->cells_reserved;
     if (cells > g_cell_limit - first || !file_is_open()) return 0;
-    if (!g_file.reserve(size_t{first} * kCellBytes, size_t{cells} * kCellBytes)) return 0;
+    if (!g_file.reserve(size_t{first} * kCellBytes, size_t{cells} * kCellBytes) ||
+        !open_cells(first + cells)) {
+        return 0;
+    }
     __atomic_store_n(&header->cells_reserved, first + cells, __ATOMIC_RELAXED);
     __atomic_store_n(&header->cells_used, first + cells, __ATOMIC_RELAXED);
     return first;
@@ -42,7 +51,7 @@ CellIndex reserve_cells(uint32_t cells) {
 // A forked child goes on in loops that count in the records (site_table.h): in a copy of its own.
 void leave_records_to_parent() {
     if (!file_is_open()) return;
-    const size_t bytes = static_cast<size_t>(g_cell_limit) * kCellBytes;
+    const size_t bytes = size_t{g_process.header->cells_reserved} * kCellBytes;
     // In the place of what is mapped there already: it needs neither memory nor addresses.
     static_cast<void>(mmap(g_process.cells, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, g_file.descriptor(), 0));
@@ -66,17 +75,18 @@ bool create_record_file(const char* path, uint32_t memory_mib) {
     int error = posix_fallocate(file, 0, header_bytes);
     void* cells = MAP_FAILED;
     if (error == 0) {
-        cells = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-        if (cells == MAP_FAILED) error = errno;
+        cells = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+        if (cells != MAP_FAILED) g_process.cells = static_cast<char*>(cells);
+        if (cells == MAP_FAILED || !open_cells(kHeaderCells)) error = errno;
     }
     if (error != 0) {
+        if (cells != MAP_FAILED) munmap(cells, bytes);
         close(file);
         unlink(path);
         errno = error;
         return false;
     }
     g_file.adopt(file);
-    g_process.cells = static_cast<char*>(cells);
     g_process.header = static_cast<FileHeader*>(cells);
     g_process.header->cells_reserved = kHeaderCells;
     g_process.header->cells_used = kHeaderCells;

@@ -39,6 +39,7 @@ constexpr size_t kDirectoryHead = 64;
 OwnFile g_file;
 uint32_t g_neighbours = 1;
 char* g_memory = nullptr;
+uint32_t g_open_pages = 0;  // of those that are in the file, at the front
 
 Directory* directory() { return reinterpret_cast<Directory*>(g_memory); }
 Slot* slots() { return reinterpret_cast<Slot*>(g_memory + kDirectoryHead); }
@@ -53,9 +54,23 @@ uint32_t slots_for(uint32_t local_ranks) {
     return slots;
 }
 
+bool open_up_to(uint32_t page) {
+    return mprotect(g_memory, size_t{page} * kExchangePage, PROT_READ | PROT_WRITE) == 0;
+}
+
+// All pages that were made so far, by this or another process; none else is in the file, see
+// open_cells().
+bool open_pages() {
+    const uint32_t made = __atomic_load_n(&directory()->next_page, __ATOMIC_ACQUIRE);
+    const uint32_t pages = made < kMaxPages ? made : kMaxPages;
+    if (!open_up_to(pages)) return false;
+    __atomic_store_n(&g_open_pages, pages, __ATOMIC_RELEASE);
+    return true;
+}
+
 // Whoever comes first says how large the directory is.
 bool make_directory(uint32_t local_ranks) {
-    if (!g_file.reserve(0, kDirectoryHead)) return false;
+    if (!g_file.reserve(0, kDirectoryHead) || !open_up_to(1)) return false;
     Directory* head = directory();
     uint32_t count = 0;
     if (__atomic_compare_exchange_n(&head->slots, &count, slots_for(local_ranks), false,
@@ -94,7 +109,7 @@ bool open_exchange(uint32_t local_ranks) {
     struct stat status;
     void* memory = MAP_FAILED;
     if (fstat(file, &status) == 0 && status.st_uid == getuid()) {
-        memory = mmap(nullptr, size_t{kMaxPages} * kExchangePage, PROT_READ | PROT_WRITE,
+        memory = mmap(nullptr, size_t{kMaxPages} * kExchangePage, PROT_NONE,
                       MAP_SHARED | MAP_NORESERVE, file, 0);
     }
     if (memory == MAP_FAILED) {
@@ -102,7 +117,8 @@ bool open_exchange(uint32_t local_ranks) {
         return false;
     }
     g_memory = static_cast<char*>(memory);
-    if (make_directory(local_ranks)) return true;
+    g_open_pages = 0;
+    if (make_directory(local_ranks) && open_pages()) return true;
     munmap(memory, size_t{kMaxPages} * kExchangePage);
     g_memory = nullptr;
     g_file.close();
@@ -141,7 +157,10 @@ uint32_t take_pages(uint32_t pages) {
     return g_file.reserve(offset, size_t{pages} * kExchangePage) ? first : 0;
 }
 
-void* page_at(uint32_t page) { return g_memory + static_cast<size_t>(page) * kExchangePage; }
+void* page_at(uint32_t page) {
+    if (page >= __atomic_load_n(&g_open_pages, __ATOMIC_ACQUIRE)) open_pages();
+    return g_memory + static_cast<size_t>(page) * kExchangePage;
+}
 
 void* find_or_make_pages(uint64_t key, uint32_t pages) {
     if (g_memory == nullptr || key == 0) return nullptr;

@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <dlfcn.h>
 
 #include "runtime/lifecycle.h"
+#include "runtime/observed.h"
 
 namespace dwell {
 
@@ -24,11 +27,16 @@ constexpr size_t kStackBytes = 64 * 1024;
 
 char g_start_directory[PATH_MAX];
 
+// Exit codes of the child that starts the command; below them are the command's own.
+constexpr int kTimeIsUp = 124;
+constexpr int kNotStarted = 126;
+constexpr int kNotExecuted = 127;
+
 struct Launch {
     char* arguments[8];
     char** environment;
     char* stack;  // of the command until it is executed
-    int status;
+    uint64_t until_ns;
 };
 
 int execute_command(void* data) {
@@ -36,26 +44,58 @@ int execute_command(void* data) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (!is_standard_error()) close(STDERR_FILENO);  // a file of the program's
+    // The program's others are none of the command's, which may need as many itself.
+    syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
     if (*g_start_directory != '\0' && chdir(g_start_directory) != 0) errno = 0;  // it is gone
     execve(launch->arguments[0], launch->arguments, launch->environment);
-    _exit(127);
+    _exit(kNotExecuted);
 }
 
-// Runs in a child that shares memory with the caller, who waits. It starts the command in a process
-// of its own and waits for that, so that the program never sees a SIGCHLD or a child it does not
-// know: this child has no exit signal, and keeps having none because it does not exec.
+// Whether the child has ended by then. With SIGCHLD blocked and not ignored.
+bool await_child(pid_t child, uint64_t until_ns, int* status) {
+    sigset_t ended;
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
+    for (;;) {
+        const pid_t found = waitpid(child, status, __WALL | WNOHANG);
+        if (found == child || (found < 0 && errno != EINTR)) return true;
+        const uint64_t now = monotonic_ns();
+        if (now >= until_ns) return false;
+        const uint64_t left = until_ns - now;
+        const timespec wait = {static_cast<time_t>(left / 1'000'000'000),
+                               static_cast<long>(left % 1'000'000'000)};
+        sigtimedwait(&ended, nullptr, &wait);
+    }
+}
+
+// Runs in a child that shares memory with the caller, who waits. It starts the command in a
+// process of its own and waits for that, so that the program never sees a SIGCHLD or a child it
+// does not know: this child has no exit signal, and keeps having none because it does not exec.
 // Not by vfork(): that of AddressSanitizer takes all from here to the end of the thread's own stack
 // for stack, and this child, which is on another one, dies of it once the command has ended.
 int launch_and_wait(void* data) {
     auto* launch = static_cast<Launch*>(data);
-    int status = 0;
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &standard, nullptr);
     const pid_t pid = clone(execute_command, launch->stack + kStackBytes,
                             CLONE_VM | CLONE_VFORK | SIGCHLD, launch);
-    if (pid < 0) _exit(126);
-    while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR) {
+    if (pid < 0) _exit(kNotStarted);
+    int status = 0;
+    if (!await_child(pid, launch->until_ns, &status)) {
+        kill(pid, SIGKILL);  // not waited for: the kernel may keep it, as for a dead file server
+        _exit(kTimeIsUp);
     }
-    launch->status = status;
-    _exit(0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : kNotStarted);
+}
+
+int exit_code_of(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, __WCLONE) < 0) {
+        if (errno != EINTR) return kNotStarted;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : kNotStarted;
 }
 
 bool is_program(const char* path) { return access(path, X_OK) == 0; }
@@ -148,27 +188,27 @@ void run_finish() {
         launch.arguments[count++] = folder;
     }
     if (g_process.options.quiet) launch.arguments[count++] = quiet;
+    launch.until_ns = end_deadline();
     launch.environment = environment_of_command();
-    launch.status = 127 << 8;
     char* stack = static_cast<char*>(malloc(2 * kStackBytes));
-    bool good = launch.environment != nullptr && stack != nullptr;
-    if (good) {
-        launch.stack = stack + kStackBytes;
+    int code = kNotStarted;
+    if (launch.environment != nullptr && stack != nullptr) {
+        launch.stack = stack;
         sigset_t all;
         sigset_t before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         const pid_t pid =
-            clone(launch_and_wait, stack + kStackBytes, CLONE_VM | CLONE_VFORK, &launch);
-        if (pid > 0) {
-            int status = 0;
-            while (waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR) {
-            }
-        }
+            clone(launch_and_wait, stack + 2 * kStackBytes, CLONE_VM | CLONE_VFORK, &launch);
+        if (pid > 0) code = exit_code_of(pid);
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        good = pid > 0 && WIFEXITED(launch.status) && WEXITSTATUS(launch.status) < 126;
     }
-    if (!good) {
+    if (code == kTimeIsUp) {
+        warn(
+            "no report within %u s (--end-timeout, DWELL_END_TIMEOUT); the records are kept: dwell "
+            "recover %s",
+            g_process.options.end_timeout_s, g_process.record_dir);
+    } else if (code >= kNotStarted) {
         warn("no report, %s could not be run; the records are kept: dwell recover %s", command,
              g_process.record_dir);
     }

@@ -11,6 +11,7 @@
 #include "runtime/injection.h"
 #include "runtime/metrics.h"
 #include "runtime/mpi_semantics.h"
+#include "runtime/observed.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/ompt.h"
 #include "runtime/order.h"
@@ -204,6 +205,7 @@ int finalize(EntryForm form, const Frame* frame) {
     }
     {
         const Uncancelled uncancelled;
+        limit_end();
         // Not when this is reached: the processor may be another's in between.
         detach_process(FileState::kFinalized, recorded ? state.end_ticks : 0);
         drain_letters();
@@ -267,6 +269,7 @@ int control(EntryForm form, const Frame* frame, int level) {
 
 // The end of a program without MPI that probes watched: its own records are all there is.
 void finish_serial() {
+    limit_end();
     g_process.header->flags |= kFileSerial;
     set_tick_rate(kRateBase_ns);
     detach_process(FileState::kFinalized);

@@ -27,6 +27,7 @@ namespace dwell {
 namespace {
 
 constexpr int kGroupTag = 0x6477;  // used on MPI_COMM_WORLD inside MPI_Init only
+constexpr uint64_t kGrace_ns = 5'000'000'000;  // for the first place to say that time is up
 
 // What a tree is sent as: this, its head, and the pieces of its ranks, which are not copied.
 struct TreeSizes {
@@ -188,7 +189,7 @@ void merge_observed() {
     // Only now may the other ranks go on: when one of them exits with an error, launchers end the
     // job, and would end the report too.
     char finished = 1;
-    spread_over_observed(&finished, 1, private_deadline());
+    spread_over_observed(&finished, 1, end_deadline() + kGrace_ns);
 }
 
 }  // namespace dwell

@@ -10,6 +10,11 @@ Observed g_observed;
 
 namespace {
 
+uint64_t limit_ns() { return uint64_t{g_process.options.end_timeout_s} * 1'000'000'000u; }
+
+uint64_t g_merge_until_ns = 0;
+uint64_t g_end_ns = 0;
+
 constexpr uint64_t kMaxPart = 1u << 30;  // bytes of one message: counts are int
 
 int part_of(uint64_t bytes) { return static_cast<int>(bytes < kMaxPart ? bytes : kMaxPart); }
@@ -31,10 +36,17 @@ bool await_until(MPI_Request* request, uint64_t until_ns, MPI_Status* status) {
 
 }  // namespace
 
-uint64_t private_deadline() {
-    return monotonic_ns() +
-           static_cast<uint64_t>(g_process.options.merge_timeout_s) * 1'000'000'000u;
+void limit_end() {
+    const uint64_t now = monotonic_ns();
+    g_merge_until_ns = now + limit_ns() / 2;
+    g_end_ns = now + limit_ns();
 }
+
+uint64_t private_deadline() {
+    return g_merge_until_ns != 0 ? g_merge_until_ns : monotonic_ns() + limit_ns();
+}
+
+uint64_t end_deadline() { return g_end_ns; }
 
 bool await_collective(MPI_Request* request, uint64_t until_ns) {
     return await_until(request, until_ns, MPI_STATUS_IGNORE);

@@ -26,6 +26,10 @@ extern Observed g_observed __attribute__((visibility("hidden")));
 
 // When private traffic that begins now is given up.
 uint64_t private_deadline();
+// The program is done: from now on dwell has the time limit of DWELL_END_TIMEOUT, half of it for
+// the traffic, and what is left until end_deadline() for the report.
+void limit_end();
+uint64_t end_deadline();
 // Tests until the request is complete, or frees it: false. 0: no deadline.
 bool await_request(MPI_Request* request, uint64_t until_ns, MPI_Status* status);
 // The same of a collective, which cannot be cancelled: given up it is left alone, and what it uses

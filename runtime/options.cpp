@@ -1,11 +1,11 @@
 // Reads the DWELL_ variables, the twins of `dwell run`'s options (DESIGN 6).
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <initializer_list>
@@ -20,7 +20,11 @@ namespace {
 
 constexpr int kMaxWarnings = 10;
 int g_warnings = 0;
-bool g_stderr_is_closed = false;  // what the program may open under its number is not for warnings
+struct {
+    bool open;
+    dev_t device;
+    ino_t inode;
+} g_standard_error{};
 
 // Sets `value` from variable `name`, a whole number in [least, most] or the word that stands for 0.
 // Unset or empty leaves it as it is. False, after a line on stderr, for anything else.
@@ -108,12 +112,27 @@ bool read_inject(char* inject, size_t size) {
 
 void find_standard_error() {
     const int saved_errno = errno;
-    g_stderr_is_closed = fcntl(STDERR_FILENO, F_GETFD) < 0;
+    struct stat about;
+    g_standard_error.open = fstat(STDERR_FILENO, &about) == 0;
+    if (g_standard_error.open) {
+        g_standard_error.device = about.st_dev;
+        g_standard_error.inode = about.st_ino;
+    }
     errno = saved_errno;
 }
 
+bool is_standard_error() {
+    const int saved_errno = errno;
+    struct stat about;
+    const bool same = g_standard_error.open && fstat(STDERR_FILENO, &about) == 0 &&
+                      about.st_dev == g_standard_error.device &&
+                      about.st_ino == g_standard_error.inode;
+    errno = saved_errno;
+    return same;
+}
+
 void warn(const char* format, ...) {
-    if (g_stderr_is_closed || g_warnings++ >= kMaxWarnings) return;
+    if (!is_standard_error() || g_warnings++ >= kMaxWarnings) return;
     const Busy busy;  // its own writing is no statement of the program's
     char line[600] = "dwell: ";
     va_list arguments;
@@ -131,7 +150,7 @@ bool read_options(Options* options) {
                       read_number("DWELL_PEERS", 1, 1u << 20, &options->peer_limit) &&
                       read_number("DWELL_MEMORY_MIB", 1, 1u << 12, &options->memory_mib) &&
                       read_number("DWELL_ROW_LIMIT", 0, UINT_MAX, &options->row_limit) &&
-                      read_number("DWELL_MERGE_TIMEOUT", 1, 86400, &options->merge_timeout_s) &&
+                      read_number("DWELL_END_TIMEOUT", 1, 86400, &options->end_timeout_s) &&
                       read_number("DWELL_PROBE_LIMIT", 1, 1000, &options->probe_limit, "off") &&
                       read_wait(&options->wait) && read_omp(&options->omp) &&
                       read_io(&options->io) && read_flag("DWELL_QUIET", &options->quiet) &&

@@ -40,7 +40,7 @@ struct Options {
     uint32_t peer_limit = 256;
     uint32_t memory_mib = 64;
     uint32_t row_limit = 0;  // 0 = default of the merge
-    uint32_t merge_timeout_s = 60;
+    uint32_t end_timeout_s = 60;
     uint32_t probe_limit =
         10;  // intrusion by probes that is accepted, in tenths of a percent; 0: any
     WaitMode wait = WaitMode::kNode;
@@ -538,8 +538,10 @@ void detach_threads(uint64_t now, bool books);
 void* scratch_of(Thread* thread, size_t bytes);
 
 // options.cpp
-// Once, at the beginning: where standard error is closed nothing is written.
+// Once, at the beginning: which file standard error is.
 void find_standard_error();
+// The number still stands for that file, not for one of the program's data. Async-signal-safe.
+bool is_standard_error();
 bool read_options(Options* options);  // false, after a line on stderr, when a value is bad
 // One line on stderr, "dwell: " in front; never more than kMaxWarnings for a process.
 void warn(const char* format, ...) __attribute__((format(printf, 1, 2), cold));

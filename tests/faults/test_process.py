@@ -1,11 +1,13 @@
 """What programs do to their processes, threads and stacks: behaviour as without dwell."""
 
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
-from harness import (Profile, case, check, check_equal, main, profiled, program,  # noqa: E402
-                     run_observed, run_plain, same_result, scratch, verify_expectations)
+from harness import (LIBRARY, Profile, case, check, check_equal, execute, kept_records, main,  # noqa: E402
+                     mpirun, profiled, program, recover, run_observed, run_plain, same_result,
+                     scratch, skip_unless, source, verify_expectations)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -136,6 +138,52 @@ def unwinding_in_a_library():
     nodes = profile.comm("MPI_Iprobe")
     check(sum(node.count for node in nodes) >= 200 + 10 + 10, f"probes: {nodes}")
     check(after < 3 * before, f"a throw takes {after:.0f} ns, without dwell {before:.0f}")
+
+
+@case
+def under_valgrind():
+    """valgrind's leak check reads all memory of a process: the run ends, with its profile."""
+    skip_unless(shutil.which("valgrind"), "no valgrind")
+    argv = ["valgrind", "-q", program("ring")]
+    plain = run_plain(argv, 2)
+    out = scratch("out")
+    run = run_observed(argv, 2, out)
+    same_result(plain, run)
+    verify_expectations(Profile(out, run), source("programs/ring.c"), 2)
+
+
+@case
+def standard_error_taken():
+    """A program that closes standard error and opens a file of its own, which gets its number: not
+    a byte of dwell's comes into it, neither the summary nor that there is no report."""
+    for name, env in (("summary", {}), ("no_report", {"DWELL_COMMAND": scratch("none")})):
+        file = scratch(name)
+        run = run_observed([program("takes_stderr"), file], 1, scratch("out." + name))
+        check_equal((run.code, os.path.getsize(file)), (0, 0), "dwell run" + run.describe())
+        Profile(scratch("out." + name), run)
+        run = execute([program("takes_stderr"), file], cwd=scratch(),
+                      env={"LD_PRELOAD": LIBRARY, **env})
+        check_equal((run.code, os.path.getsize(file)), (0, 0), "LD_PRELOAD" + run.describe())
+
+
+@case
+def report_takes_too_long():
+    """A `dwell` command that does not end: the program ends as without dwell once the time limit has
+    passed, and the records are kept and named."""
+    command = scratch("command")
+    with open(command, "w") as script:
+        script.write("#!/bin/sh\nexec sleep 1000\n")
+    os.chmod(command, 0o755)
+    plain = run_plain([program("ring")], 2)
+    records = scratch("records")
+    os.mkdir(records)
+    run = execute(mpirun(2, program("ring")), 2, cwd=scratch(),
+                  env={"LD_PRELOAD": LIBRARY, "DWELL_COMMAND": command, "DWELL_END_TIMEOUT": "2",
+                       "DWELL_RECORD_DIR": records})
+    same_result(plain, run)
+    check("--end-timeout" in run.stderr, "not said why" + run.describe())
+    profile = recover(kept_records(run), scratch("recovered"))
+    verify_expectations(profile, source("programs/ring.c"), 2)
 
 
 @case

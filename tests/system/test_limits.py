@@ -58,11 +58,11 @@ def all_paths():
 
 @case
 def merge_gives_up():
-    """--merge-timeout 1 with a rank that comes 4 s late: the job ends as it does without dwell, and
+    """--end-timeout 1 with a rank that comes 4 s late: the job ends as it does without dwell, and
     no rank's counts are lost: they are in the profile, or in the kept records that stderr names."""
     plain = run_plain([program("late_finalize")], 2)
     out = scratch("out")
-    run = run_observed([program("late_finalize")], 2, out, ["--merge-timeout", "1"], cwd=scratch())
+    run = run_observed([program("late_finalize")], 2, out, ["--end-timeout", "1"], cwd=scratch())
     same_result(plain, run)
     check(run.elapsed_s < plain.elapsed_s + 4, f"{run.elapsed_s} s, without dwell {plain.elapsed_s}")
     if "dwell recover" in run.stderr:

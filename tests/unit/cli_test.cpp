@@ -17,7 +17,7 @@ class CliTest : public testing::Test {
     void SetUp() override {
         for (const char* name :
              {"DWELL_OUT", "DWELL_CALLPATH", "DWELL_SAMPLE", "DWELL_PEERS", "DWELL_MEMORY_MIB",
-              "DWELL_ROW_LIMIT", "DWELL_MERGE_TIMEOUT", "DWELL_WAIT", "DWELL_IO", "DWELL_QUIET"}) {
+              "DWELL_ROW_LIMIT", "DWELL_END_TIMEOUT", "DWELL_WAIT", "DWELL_IO", "DWELL_QUIET"}) {
             unsetenv(name);
         }
     }
@@ -94,7 +94,7 @@ TEST_F(CliTest, UsageErrorsAreOneLineAndCodeTwo) {
                                       {"--wait", "0", "a"},
                                       {"--io", "yes", "a"},
                                       {"--io", "on|off", "a"},
-                                      {"--merge-timeout", "", "a"}};
+                                      {"--end-timeout", "", "a"}};
     for (const Words& words : wrong) {
         const auto options = parse_run(words);
         ASSERT_FALSE(options) << testing::PrintToString(words);
