@@ -18,6 +18,7 @@
 #include "report/launch.h"
 #include "report/output.h"
 #include "runtime/job_name.h"
+#include "summarize/lines.h"
 #include "summarize/vdso.h"
 
 namespace dwell {
@@ -94,6 +95,11 @@ uint32_t add_module(Merged* merged, const std::string& path, const ElfFile& elf)
     if (elf.build_id.size() <= sizeof module.build_id) {
         module.build_id_bytes = uint8_t(elf.build_id.size());
         std::copy(elf.build_id.begin(), elf.build_id.end(), module.build_id);
+    }
+    if (module.build_id_bytes == 0) {
+        const FileStamp stamp = stamp_of(path);
+        module.inode = stamp.inode;
+        module.modified_ns = stamp.modified_ns;
     }
     module.path = add_text(merged, path);
     return merged->modules.push(module) ? uint32_t(merged->modules.size() - 1) : kNoNode;

@@ -5,13 +5,13 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace dwell {
 
 namespace {
-
-constexpr int kMaxModules = 1024;
 
 struct Module {
     uintptr_t start;
@@ -25,8 +25,10 @@ struct Module {
     bool gone;  // unloaded since: kept, because sites refer to it
 };
 
-Module g_modules[kMaxModules];
-int g_module_count = 0;
+// Grows with the modules that are met.
+Module* g_modules = nullptr;
+uint32_t g_module_room = 0;
+uint32_t g_module_count = 0;
 unsigned long long g_unloads_seen = 0;
 
 struct Wanted {
@@ -37,6 +39,8 @@ struct Wanted {
     char path[kCellBytes * 255];
     uint8_t build_id[20];
     uint8_t build_id_bytes;
+    uint64_t inode;
+    int64_t modified_ns;
 };
 
 bool is_own(const char* path) { return strncmp(base_name(path), "libdwell", 8) == 0; }
@@ -112,6 +116,17 @@ void read_path(const dl_phdr_info* info, Wanted* wanted) {
     }
 }
 
+// Tells modules apart that have no build-id: a file may be replaced while programs run from it.
+void read_stamp(Wanted* wanted) {
+    wanted->inode = 0;
+    wanted->modified_ns = 0;
+    struct stat file;
+    if (wanted->build_id_bytes != 0 || wanted->path[0] != '/') return;
+    if (stat(wanted->path, &file) != 0) return;
+    wanted->inode = file.st_ino;
+    wanted->modified_ns = file.st_mtim.tv_sec * int64_t{1000000000} + file.st_mtim.tv_nsec;
+}
+
 int match_address(dl_phdr_info* info, size_t, void* data) {
     auto* wanted = static_cast<Wanted*>(data);
     wanted->unloads = info->dlpi_subs;
@@ -130,6 +145,7 @@ int match_address(dl_phdr_info* info, size_t, void* data) {
     wanted->module = Module{start, end, info->dlpi_addr, 0, false, false, false, false, false};
     read_path(info, wanted);
     read_build_id(info, wanted);
+    read_stamp(wanted);
     wanted->module.glue = is_glue(wanted->path);
     wanted->module.own = is_own(wanted->path);
     wanted->module.language = is_of_language(wanted->path);
@@ -161,11 +177,27 @@ void notice_unloads() {
     dl_iterate_phdr(read_unloads, &unloads);
     if (unloads == g_unloads_seen) return;
     g_unloads_seen = unloads;
-    for (int i = 0; i < g_module_count; ++i) g_modules[i].gone = true;
+    for (uint32_t i = 0; i < g_module_count; ++i) g_modules[i].gone = true;
+}
+
+bool have_room() {
+    constexpr uint32_t kFirst = 4096 / sizeof(Module);
+    if (g_module_count < g_module_room) return true;
+    if (g_module_count >= kModuleLimit) return false;
+    const uint32_t room = g_module_room == 0 ? kFirst : 2 * g_module_room;
+    void* const memory = g_module_room == 0
+                             ? mmap(nullptr, room * sizeof(Module), PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                             : mremap(g_modules, g_module_room * sizeof(Module),
+                                      room * sizeof(Module), MREMAP_MAYMOVE);
+    if (memory == MAP_FAILED) return false;
+    g_modules = static_cast<Module*>(memory);
+    g_module_room = room < kModuleLimit ? room : kModuleLimit;
+    return true;
 }
 
 const Module* known_module(uintptr_t address) {
-    for (int i = 0; i < g_module_count; ++i) {
+    for (uint32_t i = 0; i < g_module_count; ++i) {
         const Module& module = g_modules[i];
         if (!module.gone && address >= module.start && address < module.end) return &module;
     }
@@ -174,7 +206,7 @@ const Module* known_module(uintptr_t address) {
 
 // The module was known before something was unloaded: it keeps its number.
 Module* revive(const Wanted& wanted) {
-    for (int i = 0; i < g_module_count; ++i) {
+    for (uint32_t i = 0; i < g_module_count; ++i) {
         Module& module = g_modules[i];
         if (!module.gone || module.base != wanted.module.base) continue;
         if (module.start != wanted.module.start || module.end != wanted.module.end) continue;
@@ -183,6 +215,7 @@ Module* revive(const Wanted& wanted) {
             if (record->number == module.number &&
                 record->build_id_bytes == wanted.build_id_bytes &&
                 memcmp(record->build_id, wanted.build_id, wanted.build_id_bytes) == 0 &&
+                record->inode == wanted.inode && record->modified_ns == wanted.modified_ns &&
                 strcmp(reinterpret_cast<const char*>(record + 1), wanted.path) == 0) {
                 module.gone = false;
                 return &module;
@@ -191,6 +224,32 @@ Module* revive(const Wanted& wanted) {
         }
     }
     return nullptr;
+}
+
+const Module* add_module(Thread* thread, const Wanted& wanted) {
+    if (!have_room()) {
+        __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileModulesFull}, __ATOMIC_RELAXED);
+        return nullptr;
+    }
+    const auto path_cells = static_cast<uint32_t>((strlen(wanted.path) + kCellBytes) / kCellBytes);
+    const CellIndex cell = take_cells(thread, 1 + path_cells);
+    if (cell == 0) return nullptr;
+    Module& added = g_modules[g_module_count];
+    added = wanted.module;
+    added.number = static_cast<uint16_t>(++g_module_count);
+    auto* record = cell_at<ModuleRecord>(cell);
+    record->number = added.number;
+    record->base = added.base;
+    record->size = added.end - added.base;
+    record->build_id_bytes = wanted.build_id_bytes;
+    record->path_cells = static_cast<uint8_t>(path_cells);
+    record->inode = wanted.inode;
+    record->modified_ns = wanted.modified_ns;
+    memcpy(record->build_id, wanted.build_id, sizeof(record->build_id));
+    strcpy(reinterpret_cast<char*>(record + 1), wanted.path);
+    record->next = g_process.header->first_module;
+    __atomic_store_n(&g_process.header->first_module, cell, __ATOMIC_RELEASE);
+    return &added;
 }
 
 }  // namespace
@@ -210,35 +269,15 @@ ModulePlace place_of_address(Thread* thread, uintptr_t address, bool checked) {
     const int saved_errno = errno;
     if (!checked) notice_unloads();
     const Module* module = known_module(address);
-    if (module == nullptr && g_module_count < kMaxModules) {
+    if (module == nullptr) {
         static Wanted wanted;  // too large for a small thread stack; `busy` is held
         wanted.address = address;
         wanted.found = false;
         wanted.build_id_bytes = 0;
         memset(wanted.build_id, 0, sizeof(wanted.build_id));
         dl_iterate_phdr(match_address, &wanted);
-        if (wanted.found) {
-            module = revive(wanted);
-            const uint32_t path_cells =
-                static_cast<uint32_t>((strlen(wanted.path) + kCellBytes) / kCellBytes);
-            const CellIndex cell = module == nullptr ? take_cells(thread, 1 + path_cells) : 0;
-            if (cell != 0) {
-                Module& added = g_modules[g_module_count];
-                added = wanted.module;
-                added.number = static_cast<uint16_t>(++g_module_count);
-                auto* record = cell_at<ModuleRecord>(cell);
-                record->number = added.number;
-                record->base = added.base;
-                record->size = added.end - added.base;
-                record->build_id_bytes = wanted.build_id_bytes;
-                record->path_cells = static_cast<uint8_t>(path_cells);
-                memcpy(record->build_id, wanted.build_id, sizeof(record->build_id));
-                strcpy(reinterpret_cast<char*>(record + 1), wanted.path);
-                record->next = g_process.header->first_module;
-                __atomic_store_n(&g_process.header->first_module, cell, __ATOMIC_RELEASE);
-                module = &added;
-            }
-        }
+        if (wanted.found) module = revive(wanted);
+        if (wanted.found && module == nullptr) module = add_module(thread, wanted);
     }
     ModulePlace place{0, address, false, false, false, false};
     if (module != nullptr)

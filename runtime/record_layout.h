@@ -393,8 +393,12 @@ struct ModuleRecord {
     uint64_t base;  // load bias: address = base + offset
     uint64_t size;
     uint8_t build_id[20];
-    uint32_t reserved[5];
+    uint32_t reserved;
+    uint64_t inode;  // without build-id: of its file when the module was met; 0: not known
+    int64_t modified_ns;
 };
+// What lies in later ones has no module, and kFileModulesFull says so.
+constexpr uint32_t kModuleLimit = 8192;
 
 enum class FileState : uint32_t {
     kRunning = 1,
@@ -417,13 +421,15 @@ enum FileFlags : uint32_t {
     kFileCutPaths = 512,  // call paths lack their outermost frames: they had too many
     kFileGomp = 1024,     // OpenMP was seen through libgomp's entry points (gomp.h)
     kFileSitesOff = 2048,  // the run's enabling profile switched sites off or had them only counted
-    kFileMultiplexed = 4096,  // more metrics than counters: each was counted a part of the time
-    kFileExchanged = 8192,    // OpenMP of libgomp was seen through libomp (dwell run --omp ompt)
-    kFileNoHolds = 16384,     // how long critical sections and the like were held was not told
-    kFileOmptOff = 32768,     // OMP_TOOL kept libomp from telling of its constructs
-    kFileOtherTool = 65536,   // libomp told another tool of OMPT, which came before dwell
-    kFileReplaced = 131072,   // the process went on as another program (exec), which wrote this
-    kFileNamesFull = 262144,  // more than kBlockNameLimit names of blocks and markers were given
+    kFileMultiplexed = 4096,    // more metrics than counters: each was counted a part of the time
+    kFileExchanged = 8192,      // OpenMP of libgomp was seen through libomp (dwell run --omp ompt)
+    kFileNoHolds = 16384,       // how long critical sections and the like were held was not told
+    kFileOmptOff = 32768,       // OMP_TOOL kept libomp from telling of its constructs
+    kFileOtherTool = 65536,     // libomp told another tool of OMPT, which came before dwell
+    kFileReplaced = 131072,     // the process went on as another program (exec), which wrote this
+    kFileNamesFull = 262144,    // more than kBlockNameLimit names of blocks and markers were given
+    kFileModulesFull = 524288,  // sites lie in more than kModuleLimit modules
+    kFileDamaged = 1048576,     // by who reads it: some of it cannot be
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

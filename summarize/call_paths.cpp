@@ -92,7 +92,8 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
     for (const MergedModule& module : merged.modules) {
         const char* const path = text_at(merged, module.path);
         const size_t id_bytes = std::min<size_t>(module.build_id_bytes, sizeof module.build_id);
-        lines_->add_module(path, {reinterpret_cast<const char*>(module.build_id), id_bytes});
+        lines_->add_module(path, {reinterpret_cast<const char*>(module.build_id), id_bytes},
+                           {module.inode, module.modified_ns, module.mixed != 0});
         const std::string_view name = base_name(path);
         module_kinds_.push_back(is_dwell_library(name)    ? ModuleKind::kDwell
                                 : is_mpi_library(name)    ? ModuleKind::kMpi
@@ -144,14 +145,15 @@ void CallPaths::add_frames(uint32_t index, std::vector<Frame>* frames) {
     if (glue && !is_openmp(node.kind)) return;
     const ResolvedAddress& address = address_of(node);
     const uint32_t module = known ? node.module : kNoNode;
-    const uint32_t folded = (node.flags & kNodeFolded) != 0 ? uint32_t{kLabelFolded} : 0;
+    uint32_t labels = (node.flags & kNodeFolded) != 0 ? uint32_t{kLabelFolded} : 0;
+    if (known && lines_->is_uncertain(module)) labels |= kLabelLineUnknown;
     size_t shown = address.frames.size();
     const bool io = node.kind == static_cast<uint8_t>(SiteKind::kIo);
     if (io && shown > 1 && is_checked_form(address.frames.back(), node.call)) --shown;
     for (size_t i = 0; i < shown; ++i) {
         const SourceFrame& source = address.frames[i];
         const uint32_t no_line = source.line == 0 ? uint32_t{kLabelNoLine} : 0;
-        frames->push_back({&source, &address, module, index, folded | no_line, false, nullptr});
+        frames->push_back({&source, &address, module, index, labels | no_line, false, nullptr});
     }
     frames->back().labels |= address.labels & (kLabelTailCall | kLabelLineUnknown);
 }
@@ -232,6 +234,8 @@ uint32_t CallPaths::number_procedure(const Frame& frame) {
     if (procedure.file.empty()) {
         procedure.module = frame.module == kNoNode ? "" : lines_->path(frame.module);
         procedure.labels = kLabelNoLine;
+    } else if (frame.module != kNoNode && lines_->is_uncertain(frame.module)) {
+        procedure.labels = kLabelLineUnknown;
     }
     const auto [entry, is_first] =
         procedure_numbers_.try_emplace({{procedure.name, procedure.file, procedure.module},

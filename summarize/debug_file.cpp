@@ -33,7 +33,7 @@ std::string hex(std::string_view bytes) {
 }
 
 // The checksum of .gnu_debuglink: CRC-32 of ISO 3309, reflected, polynomial 0xedb88320.
-uint32_t file_crc(int fd) {
+uint32_t file_crc(Elf* elf) {
     std::array<uint32_t, 256> table{};
     for (uint32_t i = 0; i < 256; ++i) {
         uint32_t value = i;
@@ -41,10 +41,10 @@ uint32_t file_crc(int fd) {
         table[i] = value;
     }
     uint32_t crc = 0xffffffffu;
-    std::vector<unsigned char> block(1 << 16);
-    off_t at = 0;
-    for (ssize_t got = 0; (got = pread(fd, block.data(), block.size(), at)) > 0; at += got) {
-        for (ssize_t i = 0; i < got; ++i) crc = (crc >> 8) ^ table[(crc ^ block[i]) & 255];
+    size_t size = 0;
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(elf_rawfile(elf, &size));
+    for (size_t i = 0; bytes != nullptr && i < size; ++i) {
+        crc = (crc >> 8) ^ table[(crc ^ bytes[i]) & 255];
     }
     return ~crc;
 }
@@ -95,6 +95,12 @@ void DebugFile::open(const std::string& path, std::string_view build_id,
     state_ = ModuleState::kSymbols;
     if (!start_dwarf(image_.elf)) find_separate_debug_file(path, debug_root);
     if (dwarf_ != nullptr) state_ = ModuleState::kLines;
+    // A program may have more modules than this process may have descriptors.
+    for (OpenElf* opened : {&image_, &debug_}) {
+        if (opened->fd < 0 || elf_cntl(opened->elf, ELF_C_FDREAD) != 0) continue;
+        close(opened->fd);
+        opened->fd = -1;
+    }
 }
 
 bool DebugFile::start_dwarf(Elf* elf) {
@@ -116,7 +122,7 @@ bool DebugFile::adopt_debug_file(const std::string& path, std::string_view build
     OpenElf candidate;
     if (!open_elf(path, &candidate)) return false;
     const bool same = !build_id.empty() ? build_id_of(candidate.elf) == build_id
-                                        : crc != nullptr && file_crc(candidate.fd) == *crc;
+                                        : crc != nullptr && file_crc(candidate.elf) == *crc;
     if (same && start_dwarf(candidate.elf)) {
         debug_ = candidate;
         return true;

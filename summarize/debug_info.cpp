@@ -86,6 +86,13 @@ void set_place(Dwarf_Line* line, Dwarf_Die* unit, SourceFrame* frame) {
     dwarf_lineno(line, &frame->line);
 }
 
+// Line tables alone do not say where a function begins; its first row does.
+void set_beginning(Dwarf_Line* first, Dwarf_Die* unit, SourceFrame* frame) {
+    const char* const path = dwarf_linesrc(first, nullptr, nullptr);
+    if (path != nullptr) frame->function_file = path_in_unit(path, unit);
+    dwarf_lineno(first, &frame->function_line);
+}
+
 int number_of(Dwarf_Attribute* attribute) {
     Dwarf_Word value = 0;
     return attribute != nullptr && dwarf_formudata(attribute, &value) == 0 ? static_cast<int>(value)
@@ -244,23 +251,22 @@ std::vector<SourceFrame> DebugInfo::frames_at(uint64_t address) {
     if (Dwarf_Line* const line = dwarf_getsrc_die(&unit->lines, address)) {
         set_place(line, &unit->lines, &frames.back());
     }
-    // Line tables alone (-g1 of clang) do not say where a function begins; its first address does.
     if (frames.front().function_line == 0) {
         if (Dwarf_Line* const first = dwarf_getsrc_die(&unit->lines, range->start)) {
-            const char* const path = dwarf_linesrc(first, nullptr, nullptr);
-            if (path != nullptr) frames.front().function_file = path_in_unit(path, &unit->lines);
-            dwarf_lineno(first, &frames.front().function_line);
+            set_beginning(first, &unit->lines, &frames.front());
         }
     }
     return frames;
 }
 
-bool DebugInfo::line_at(uint64_t address, SourceFrame* frame) {
+void DebugInfo::add_lines(uint64_t address, uint64_t start, SourceFrame* frame) {
     Unit* const unit = unit_at(address);
-    Dwarf_Line* const line = unit == nullptr ? nullptr : first_row_at(&unit->lines, address);
-    if (line == nullptr) return false;
-    set_place(line, &unit->lines, frame);
-    return true;
+    if (unit == nullptr) return;
+    Dwarf_Line* const first = start == 0 ? nullptr : first_row_at(&unit->lines, start);
+    Dwarf_Line* const line =
+        address == start && first != nullptr ? first : dwarf_getsrc_die(&unit->lines, address);
+    if (line != nullptr) set_place(line, &unit->lines, frame);
+    if (first != nullptr) set_beginning(first, &unit->lines, frame);
 }
 
 std::vector<Dwarf_Die> DebugInfo::compiled_copies(Dwarf_Die* function) {

@@ -26,9 +26,9 @@ class DebugInfo {
     // whatever was inlined behind it.
     std::vector<SourceFrame> frames_at(uint64_t address);
 
-    // File and line of code without a function, as of one that the compiler made a jump to another
-    // with the same code. False when there are none.
-    bool line_at(uint64_t address, SourceFrame* frame);
+    // File and line of code that no function entry describes: line tables alone (-g1), a .dwo that
+    // is gone, a copy that the compiler made a jump. `start` is where the symbol begins, 0 unknown.
+    void add_lines(uint64_t address, uint64_t start, SourceFrame* frame);
 
     // The function (not an inlined one) around `address`.
     std::optional<Dwarf_Die> function_at(uint64_t address);

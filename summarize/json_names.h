@@ -45,7 +45,7 @@ constexpr std::array<BitName, 12> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
                                                   {kLabelMoreFiles, "more_files"}}};
-constexpr std::array<BitName, 19> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 21> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
                                                      {kFileSerial, "serial"},
@@ -63,7 +63,9 @@ constexpr std::array<BitName, 19> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileOmptOff, "omp_tool_off"},
                                                      {kFileOtherTool, "omp_other_tool"},
                                                      {kFileReplaced, "replaced"},
-                                                     {kFileNamesFull, "names_full"}}};
+                                                     {kFileNamesFull, "names_full"},
+                                                     {kFileModulesFull, "modules_full"},
+                                                     {kFileDamaged, "damaged"}}};
 constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},

@@ -2,6 +2,8 @@
 // once.
 #include "summarize/lines.h"
 
+#include <sys/stat.h>
+
 #include <cinttypes>
 #include <cstdio>
 #include <map>
@@ -23,12 +25,26 @@ std::string plus_offset(std::string_view name, uint64_t offset) {
     return std::string(name) + text;
 }
 
+bool was_replaced(const std::string& path, const FileStamp& stamp) {
+    const FileStamp now = stamp_of(path);
+    return stamp.inode != 0 && now.inode != 0 &&
+           (now.inode != stamp.inode || now.modified_ns != stamp.modified_ns);
+}
+
 }  // namespace
+
+FileStamp stamp_of(const std::string& path) {
+    struct stat file;
+    if (stat(path.c_str(), &file) != 0) return {};
+    const int64_t seconds = file.st_mtim.tv_sec;
+    return {file.st_ino, seconds * 1000000000 + file.st_mtim.tv_nsec, false};
+}
 
 struct LineResolver::Module {
     std::string path;
     std::string build_id;
     bool is_open = false;
+    bool uncertain = false;
     DebugFile file;
     std::unique_ptr<DebugInfo> info;
     std::unordered_map<uint64_t, ResolvedAddress> instructions;  // by executing address
@@ -63,12 +79,13 @@ SourceFrame LineResolver::Module::frame_without_lines(uint64_t address) {
 
 ResolvedAddress LineResolver::Module::look_up(uint64_t address, uint64_t shown) {
     ResolvedAddress result;
+    const FunctionSymbol* const symbol = file.symbol_at(address);
     if (info) result.frames = info->frames_at(address);
     if (result.frames.empty()) {
         result.frames.push_back(frame_without_lines(address));
-        if (info) info->line_at(address, &result.frames.back());
+        const uint64_t start = symbol != nullptr ? symbol->start : file.function_start(address);
+        if (info) info->add_lines(address, start, &result.frames.back());
     }
-    const FunctionSymbol* const symbol = file.symbol_at(address);
     result.place = symbol != nullptr
                        ? plus_offset(display_name(symbol->name), shown - symbol->start)
                        : plus_offset(base_name(path), shown);
@@ -98,10 +115,12 @@ void LineResolver::Module::add_frames_of_jumps(const TailCall& tail, ResolvedAdd
 LineResolver::LineResolver(std::string debug_root) : debug_root_(std::move(debug_root)) {}
 LineResolver::~LineResolver() = default;
 
-uint32_t LineResolver::add_module(const std::string& path, std::string_view build_id) {
+uint32_t LineResolver::add_module(const std::string& path, std::string_view build_id,
+                                  FileStamp stamp) {
     auto module = std::make_unique<Module>();
     module->path = path;
     module->build_id = build_id;
+    module->uncertain = build_id.empty() && (stamp.mixed || was_replaced(path, stamp));
     modules_.push_back(std::move(module));
     return static_cast<uint32_t>(modules_.size() - 1);
 }
@@ -151,6 +170,7 @@ std::string LineResolver::function_named(uint32_t number, const std::string& sym
 }
 
 ModuleState LineResolver::state(uint32_t number) const { return modules_[number]->file.state(); }
+bool LineResolver::is_uncertain(uint32_t number) const { return modules_[number]->uncertain; }
 const std::string& LineResolver::path(uint32_t number) const { return modules_[number]->path; }
 
 }  // namespace dwell

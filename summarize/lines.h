@@ -27,6 +27,16 @@ struct SourceFrame {
     bool main_program = false;  // Fortran's main program
 };
 
+// What tells a module's file where it has no build-id.
+struct FileStamp {
+    uint64_t inode = 0;  // 0: not known, the file is believed
+    int64_t modified_ns = 0;
+    bool mixed = false;  // it was not the same file everywhere
+};
+
+// Of the file as it lies on disk now.
+FileStamp stamp_of(const std::string& path);
+
 struct ResolvedAddress {
     std::vector<SourceFrame>
         frames;           // outermost first, at least one; the last one holds the address
@@ -43,8 +53,9 @@ class LineResolver {
     LineResolver& operator=(const LineResolver&) = delete;
 
     // Names a module; the file is opened with the first address in it. `build_id` empty: the file
-    // at `path` is believed as it is. Returns the number to give to the functions below.
-    uint32_t add_module(const std::string& path, std::string_view build_id);
+    // at `path` is believed as far as `stamp` says. Returns the number to give to the functions
+    // below.
+    uint32_t add_module(const std::string& path, std::string_view build_id, FileStamp stamp = {});
 
     // Offsets are virtual addresses as in the ELF file. The results live as long as the resolver.
     // An instruction that was executing (a sample):
@@ -59,6 +70,8 @@ class LineResolver {
     std::string function_named(uint32_t module, const std::string& symbol);
 
     ModuleState state(uint32_t module) const;
+    // The file may be another one than that which ran: its lines and names are uncertain.
+    bool is_uncertain(uint32_t module) const;
     const std::string& path(uint32_t module) const;
 
   private:

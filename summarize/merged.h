@@ -20,7 +20,7 @@
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 9;
+constexpr uint32_t kMergedVersion = 10;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -133,9 +133,14 @@ struct MergedHistogram {
 
 struct MergedModule {
     uint8_t build_id[20];
-    uint8_t build_id_bytes;  // 0: module is told apart by its path
-    uint8_t reserved[3];
-    uint32_t path;  // offset into text
+    uint8_t build_id_bytes;  // 0: module is told apart by what follows
+    uint8_t mixed;           // ranks on several hosts had files that may differ
+    uint8_t reserved[2];
+    uint32_t path;   // offset into text
+    uint32_t host;   // hash of its name
+    uint64_t bytes;  // that it takes in memory
+    uint64_t inode;  // as in ModuleRecord
+    int64_t modified_ns;
 };
 
 // Figures of one thread of one rank at one node; kept while the job is small (row_limit). Sample

@@ -138,6 +138,16 @@ uint32_t TextTable::intern(const char* bytes, size_t length) {
     return static_cast<uint32_t>(offset);
 }
 
+// Copies on several hosts are one module if they have one size; on one host a file is told by its
+// inode and time.
+bool is_same_file(const MergedModule& one, const MergedModule& other) {
+    return one.inode == 0 || other.inode == 0 ||
+           (one.inode == other.inode && one.modified_ns == other.modified_ns);
+}
+bool may_be_same(const MergedModule& one, const MergedModule& other) {
+    return is_same_file(one, other) || (one.host != other.host && one.bytes == other.bytes);
+}
+
 uint64_t ModuleTable::hash_of(const MergedModule& module) const {
     if (module.build_id_bytes != 0) return hash_bytes(module.build_id, module.build_id_bytes);
     const char* path = merged_->text.data() + module.path;
@@ -149,7 +159,9 @@ uint32_t ModuleTable::find(uint64_t hash, const MergedModule& module) const {
     return index_.find(hash, [&](uint32_t i) {
         const MergedModule& other = merged_->modules[i];
         if (other.build_id_bytes != module.build_id_bytes) return false;
-        if (module.build_id_bytes == 0) return strcmp(text + other.path, text + module.path) == 0;
+        if (module.build_id_bytes == 0) {
+            return strcmp(text + other.path, text + module.path) == 0 && may_be_same(other, module);
+        }
         return memcmp(other.build_id, module.build_id, module.build_id_bytes) == 0;
     });
 }
@@ -170,7 +182,11 @@ uint32_t ModuleTable::find_or_add(const MergedModule& module) {
     const uint64_t hash = hash_of(module);
     GrowArray<MergedModule>& modules = merged_->modules;
     const uint32_t known = find(hash, module);
-    if (known != HashIndex::kAbsent) return known;
+    if (known != HashIndex::kAbsent) {
+        const bool differs = module.mixed != 0 || !is_same_file(modules[known], module);
+        if (differs) modules[known].mixed = 1;
+        return known;
+    }
     if (!index_.reserve(modules.size() + 1) || !modules.push(module)) return kNoModule;
     const uint32_t added = static_cast<uint32_t>(modules.size() - 1);
     index_.insert(hash, added);

@@ -90,6 +90,9 @@ const ProbeSite& ProbeSites::site_of(const MergedNode& node) {
     const auto [entry, is_new] = sites_.try_emplace({node.module, node.offset, kind});
     ProbeSite* const site = &entry->second;
     if (!is_new) return *site;
+    if (node.module < tables_.size() && lines_->is_uncertain(node.module)) {
+        site->labels |= kLabelLineUnknown;
+    }
     if (is_named(node)) {
         describe_name(node, site);
     } else if ((node.flags & kNodeCode) != 0) {

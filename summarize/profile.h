@@ -19,8 +19,9 @@ enum ProfileLabel : uint32_t {
     kLabelFolded = 2,     // stands for paths that no longer fitted
     kLabelNoLine = 4,     // no debug information: a procedure's symbol, a statement's offset
     kLabelTailCall = 8,   // the statement is a jump; line found from call-site entries
-    kLabelLineUnknown =
-        16,  // the statement is a jump and its line is not unique: line of the caller
+    // The statement is a jump and its line is not unique: line of the caller; or the file may be
+    // another one than that which ran (no build-id).
+    kLabelLineUnknown = 16,
     // Of nodes made by probes:
     kLabelProbed = 256,       // time and count are measured
     kLabelReduced = 512,      // some entries were counted without time, to save cost or as wished

@@ -197,6 +197,11 @@ class Notes : public NoteWriter {
         std::vector<std::string> bare;
         for (const uint32_t module : used) {
             const std::string& path = lines.path(module);
+            if (lines.is_uncertain(module) && lines.state(module) != ModuleState::kMissing) {
+                add(path +
+                    " is not, or not on all ranks, the file that ran, and has no build-id "
+                    "(-Wl,--build-id): its lines and names are uncertain");
+            }
             switch (lines.state(module)) {
                 case ModuleState::kSymbols:
                     bare.push_back(path);
@@ -341,6 +346,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
                    "an enabling profile of the run switched sites off or has them only counted: "
                    "those that are off are not shown, and their time is part of what is around "
                    "them");
+    notes.add_flag(kFileDamaged, "the records are damaged: figures lack what cannot be read there");
     notes.add_flag(kFileFull, "the space for records was used up");
     notes.add_count(&ProfileRank::folded_paths, "call",
                     "without a call path: no space for new paths");
@@ -366,6 +372,11 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
         "later one is not shown, and is among these probes",
         kBlockNameLimit);
     notes.add_flag(kFileNamesFull, names_full.c_str());
+    const std::string modules_full = fmt::format(
+        "statements lie in more than {} modules (programs and libraries): of what lies in the "
+        "others only the address is known",
+        kModuleLimit);
+    notes.add_flag(kFileModulesFull, modules_full.c_str());
     notes.add_count(&ProfileRank::threads_cut, "thread",
                     "were in the middle of a probe when another one ended the program: of what was "
                     "open there the time is cut");

@@ -373,6 +373,22 @@ TEST_F(Phases, RebuiltSinceTheRun) {
     EXPECT_TRUE(has_note(profile, file_ + " was rebuilt since the run"));
 }
 
+// Without build-id the lines of another file are shown, as uncertain.
+TEST_F(Phases, ReplacedWithoutBuildId) {
+    const uint32_t other = records_.module(file_);
+    const uint32_t certain = records_.module(file_ + "-gone");
+    records_.merged.modules[other].inode = records_.merged.modules[certain].inode = 1;
+    const uint32_t call = records_.call(0, other, after("main", "phase_a"));
+    records_.communication(call, other, after("phase_a", "MPI_Send"), "MPI_Send", totals(1, 10));
+    const Profile profile = build_profile(records_.merged);
+    ASSERT_EQ(profile.nodes.size(), 5u);
+    for (size_t i = 1; i < profile.nodes.size(); ++i) {
+        EXPECT_NE(profile.nodes[i].line, 0);
+        EXPECT_EQ(profile.nodes[i].labels & kLabelLineUnknown, uint32_t{kLabelLineUnknown}) << i;
+    }
+    EXPECT_TRUE(has_note(profile, "its lines and names are uncertain"));
+}
+
 // Start code of a stripped program: _start, then the C library, then a function without a name.
 TEST_F(Phases, MainOfAStrippedProgram) {
     const std::string libc = "/lib/x86_64-linux-gnu/libc.so.6";

@@ -154,6 +154,38 @@ TEST_F(Lines, LineTablesAlone) {
     }
 }
 
+// No function entry tells where `drive` is: clang writes one only where something was inlined, and
+// with split DWARF they went with the .dwo. A row covers the addresses behind its own.
+TEST_F(Lines, RowsWithoutFunctions) {
+    const std::vector<Build> all = {
+        {"clang++", "-gline-tables-only"}, {"clang++", "-gmlt -gdwarf-4"}, {"clang++", "-g1"},
+        {"clang++", "-g -gsplit-dwarf"},   {"g++", "-g -gsplit-dwarf"},    {"g++", "-g1"},
+        {"g++", "-gdwarf-4 -gsplit-dwarf"}};
+    for (const Build& build : all) {
+        if (!have_command(build.compiler)) continue;
+        SCOPED_TRACE(std::string(build.compiler) + " " + build.flags);
+        ASSERT_TRUE(compile(build.compiler, "grid.cpp", std::string("-O0 ") + build.flags));
+        ASSERT_EQ(run("rm -f '" + (folder_ / "") + "'*.dwo"), "");
+        LineResolver lines;
+        const uint32_t module = lines.add_module(file_, build_id_of(file_));
+        const uint64_t back = return_from(kDrive, kStep);
+        for (const ResolvedAddress* found :
+             {&lines.resolve_call(module, back), &lines.resolve(module, back - 1),
+              &lines.resolve_communication(module, back, "MPI_Send")}) {
+            ASSERT_EQ(found->frames.size(), 1u);
+            EXPECT_EQ(found->labels, 0u);
+            EXPECT_EQ(found->frames[0].function, "drive(solver::Grid*)");
+            EXPECT_EQ(found->frames[0].file, source_);
+            EXPECT_EQ(found->frames[0].line, line("call step"));
+            EXPECT_EQ(found->frames[0].function_file, source_);
+            EXPECT_EQ(found->frames[0].function_line, line("begin drive"));
+        }
+        const auto& step = lines.resolve_call(module, return_from(kStep, "MPI_Recv"));
+        EXPECT_EQ(step.frames.back().line, line("receive in step"));
+        EXPECT_EQ(step.frames.front().function_line, line("begin step"));
+    }
+}
+
 TEST_F(Lines, Fortran) {
     NEEDS("gfortran");
     for (const char* flags : {"-O0 -g", "-O2 -g -fno-inline"}) {
@@ -294,6 +326,29 @@ TEST_F(Lines, AnotherBuildIsNotBelieved) {
     ASSERT_EQ(found.frames.size(), 1u);
     EXPECT_EQ(found.frames[0].line, 0);
     EXPECT_EQ(found.place, "fixture.so+" + hex(address));
+}
+
+// Without build-id inode and time tell that the file is another one.
+TEST_F(Lines, AnotherFileIsUncertain) {
+    ASSERT_TRUE(compile("g++", "grid.cpp", "-O2 -g -Wl,--build-id=none"));
+    const FileStamp stamp = stamp_of(file_);
+    EXPECT_NE(stamp.inode, 0u);
+    FileStamp mixed = stamp;
+    mixed.mixed = true;
+    {
+        LineResolver lines;
+        EXPECT_FALSE(lines.is_uncertain(lines.add_module(file_, "", stamp)));
+        EXPECT_FALSE(lines.is_uncertain(lines.add_module(file_, "")));
+        EXPECT_TRUE(lines.is_uncertain(lines.add_module(file_, "", mixed)));
+        EXPECT_FALSE(lines.is_uncertain(lines.add_module(folder_ / "gone.so", "", stamp)));
+    }
+    std::filesystem::copy(file_, folder_ / "copy");
+    std::filesystem::rename(folder_ / "copy", file_);
+    LineResolver lines;
+    const uint32_t module = lines.add_module(file_, "", stamp);
+    EXPECT_TRUE(lines.is_uncertain(module));
+    EXPECT_EQ(lines.resolve_call(module, return_from(kStep, "MPI_Recv")).frames[0].line,
+              line("receive in step"));
 }
 
 TEST_F(Lines, MissingAndMalformedFiles) {

@@ -81,6 +81,40 @@ TEST(Merge, ModulesAreOneByBuildIdElseByPath) {
     EXPECT_EQ(merged.nodes.size(), 3u);
 }
 
+// Without build-id by the file: inode and time on one host; on several a copy may be the same,
+// which is then uncertain.
+TEST(Merge, ModulesWithoutBuildIdAreOneByFile) {
+    struct File {
+        const char* host;
+        uint64_t size, inode;
+        int64_t modified_ns;
+    };
+    const auto modules_of = [](const File& one, const File& other) {
+        Merged merged;
+        for (const File& of : {one, other}) {
+            RecordFile file(merged.ranks.empty() ? 0 : 1, 2);
+            auto& module = file.at<ModuleRecord>(file.add_module(1, "/home/app", ""));
+            module.size = of.size;
+            module.inode = of.inode;
+            module.modified_ns = of.modified_ns;
+            snprintf(file.header().host, sizeof file.header().host, "%s", of.host);
+            file.add_call(file.add_thread(0, {}), 1, 5, {});
+            Merged next = read(file);
+            EXPECT_TRUE(merged.ranks.empty() ? (merged = static_cast<Merged&&>(next), true)
+                                             : join(&merged, static_cast<Merged&&>(next)));
+        }
+        return std::pair(merged.modules.size(), merged.modules[0].mixed != 0);
+    };
+    const File one = {"a", 100, 7, 1000};
+    EXPECT_EQ(modules_of(one, one), std::pair(size_t{1}, false));
+    EXPECT_EQ(modules_of(one, {"b", 100, 7, 1000}), std::pair(size_t{1}, false));
+    EXPECT_EQ(modules_of(one, {"a", 100, 8, 1000}), std::pair(size_t{2}, false));
+    EXPECT_EQ(modules_of(one, {"a", 100, 7, 1001}), std::pair(size_t{2}, false));
+    EXPECT_EQ(modules_of(one, {"b", 100, 8, 2000}), std::pair(size_t{1}, true));
+    EXPECT_EQ(modules_of(one, {"b", 101, 8, 2000}), std::pair(size_t{2}, false));
+    EXPECT_EQ(modules_of(one, {"a", 100, 0, 0}), std::pair(size_t{1}, false));  // not known
+}
+
 TEST(Merge, ForeignAndFoldedNodesStayApart) {
     RecordFile file(0, 1);
     const CellIndex root = file.add_thread(0, {});
