@@ -147,7 +147,6 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
         stop(&state);
         if (result == MPI_SUCCESS) {
             note_thread_level();
-            book_event(&state, kSendReady);
         } else {
             book_failed(&state);
         }
@@ -166,7 +165,10 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
         }
         work = now_ticks() - done;
     }
-    if (recorded) leave(&state);
+    if (recorded) {
+        if (result == MPI_SUCCESS) book_event(&state, kSendReady);  // as long as settle_init found
+        leave(&state);
+    }
     if (thread != nullptr) {
         thread->slow_ticks += work;
         // All ranks met: what they did before they started MPI makes nobody wait now.

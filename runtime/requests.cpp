@@ -188,7 +188,20 @@ void set_message(const FoundRequest& found, ChannelEntry* entry, uint32_t number
     found.entry->number = number;
 }
 
+DWELL_CALL_DATA std::atomic<uint32_t> g_complete_receives;
+
+DWELL_COLD bool take_complete_receive() {
+    uint32_t left = g_complete_receives.load();
+    while (left != 0 && !g_complete_receives.compare_exchange_weak(left, left - 1)) {
+    }
+    return left != 0;
+}
+
 void forget_request(uintptr_t handle) {
+    if (handle == reinterpret_cast<uintptr_t>(g_mpi.request_empty)) {
+        take_complete_receive();
+        return;
+    }
     if (g_process.preserve_order) forget_held(handle);
     const FoundRequest found = find_request(handle);
     if (found.entry != nullptr) drop_request(found);

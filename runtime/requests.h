@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include <atomic>
+
 #include "runtime/meets.h"
 #include "runtime/mpi_api.h"
 
@@ -106,6 +108,14 @@ void drop_request(const FoundRequest& found);
 void set_active(const FoundRequest& found, bool active);
 // What its message is known by from now on. Likewise.
 void set_message(const FoundRequest& found, ChannelEntry* entry, uint32_t number);
+
+// Requests that are complete when they start, as those of MPI_PROC_NULL, share one handle: which of
+// them a call completes is not known. Those that are no sends are taken to be first.
+extern std::atomic<uint32_t> g_complete_receives;
+bool take_complete_receive();
+inline bool completes_send() {
+    return g_complete_receives.load(std::memory_order_relaxed) == 0 || !take_complete_receive();
+}
 
 // MPI_Request_free: the handle is gone, whether or not the request was ever completed.
 void forget_request(uintptr_t handle);

@@ -73,8 +73,8 @@ void book_completed(Call* call, const Before& before, const MPI_Status* status, 
         if (before.is_active()) end_request(before);
         return;
     }
-    if (before.handle == g_mpi.request_empty) {  // complete when it started; which one is not known
-        completed->count[kSendReady] += 1;
+    if (before.handle == g_mpi.request_empty) {
+        completed->count[completes_send() ? kSendReady : kRecvReady] += 1;
         return;
     }
     if (before.found.entry == nullptr) {

@@ -32,10 +32,19 @@ Request active_request(RequestKind kind) {
     return content;
 }
 
+// It was complete when it started, or is none.
+bool is_over(MPI_Request request, RequestKind kind) {
+    if (request == g_mpi.request_empty) {
+        if (kind != kSendRequest) g_complete_receives += 1;
+        return true;
+    }
+    return request == g_mpi.request_null;
+}
+
 }  // namespace
 
 void follow_request(Call* call, MPI_Request request, RequestKind kind, Meets meets) {
-    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
+    if (is_over(request, kind)) return;
     Request content = active_request(kind);
     content.meets = meets;
     follow(call, as_handle(request), content);
@@ -43,14 +52,14 @@ void follow_request(Call* call, MPI_Request request, RequestKind kind, Meets mee
 
 void follow_meeting(Call* call, MPI_Request request, const Meeting& meeting,
                     const Depends& depends) {
-    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
+    if (is_over(request, kCollectiveRequest)) return;
     Request content = active_request(kCollectiveRequest);
     if (waits_are_open()) remember_meeting(call, meeting, depends, &content);
     follow(call, as_handle(request), content);
 }
 
 void follow_send(Call* call, MPI_Request request, const Told& told) {
-    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
+    if (is_over(request, kSendRequest)) return;
     Request content = active_request(kSendRequest);
     if (told.meets) {
         content.peer = told.peer;
@@ -63,7 +72,7 @@ void follow_send(Call* call, MPI_Request request, const Told& told) {
 }
 
 void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, int tag) {
-    if (request == g_mpi.request_empty || request == g_mpi.request_null) return;
+    if (is_over(request, kReceiveRequest)) return;
     Request content = active_request(kReceiveRequest);
     set_source(call, &content, comm, source);
     if (waits_are_open()) post_request(call, &content, comm, source, tag);

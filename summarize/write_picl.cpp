@@ -313,23 +313,39 @@ struct Lifetime {
     uint64_t start_ns = 0;
     uint64_t end_ns = 0;
     size_t rank_index = 0;
+    uint64_t threads_ns = 0;  // of all threads: no site has more
 };
 
 std::vector<Lifetime> lifetimes(const Profile& profile) {
     int64_t first = INT64_MAX;
     for (const ProfileRank& rank : profile.ranks) first = std::min(first, rank.start_unix_ns);
+    // Threads' times are sums of statements and computation, the clocks' are read once: they differ
+    // by some rounding.
+    struct Threads {
+        uint64_t longest_ns = 0;
+        uint64_t all_ns = 0;
+    };
+    std::map<uint32_t, Threads> threads;
+    for (const ProfileRow& row : profile.rows) {
+        if (row.node != 0) continue;
+        Threads& of_rank = threads[row.rank];
+        of_rank.longest_ns = std::max(of_rank.longest_ns, row.totals.time_ns);
+        of_rank.all_ns += row.totals.time_ns;
+    }
     std::vector<Lifetime> lives;
     for (size_t i = 0; i < profile.ranks.size(); ++i) {
         const ProfileRank& rank = profile.ranks[i];
         const auto start = static_cast<uint64_t>(rank.start_unix_ns) - static_cast<uint64_t>(first);
-        const uint64_t virtual_ns = rank.real_ns - std::min(rank.real_ns, rank.intrusion_ns);
-        lives.push_back({start, start + virtual_ns, i});
+        const Threads& of_rank = threads[rank.rank];
+        const uint64_t virtual_ns =
+            std::max(rank.real_ns - std::min(rank.real_ns, rank.intrusion_ns), of_rank.longest_ns);
+        lives.push_back({start, start + virtual_ns, i, std::max(virtual_ns, of_rank.all_ns)});
     }
     return lives;
 }
 
 Statistic tracing_of(const ProfileRank& rank, const Lifetime& life) {
-    return {life.end_ns - life.start_ns, 1, rank.record_bytes};
+    return {life.threads_ns, 1, rank.record_bytes};
 }
 
 void write_entries(const Profile& profile, std::vector<Lifetime> lives, PiclWriter* writer) {
@@ -386,6 +402,7 @@ void write_subset(const Profile& profile, std::vector<Lifetime> lives, Statistic
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
         builder->add(i, profile.nodes[i].totals, &figures);
     }
+    tracing.time_ns = std::max(tracing.time_ns, figures.empty() ? 0 : figures[0].time_ns);
     for (const ProfileCounts& counts : profile.metrics.nodes) builder->add_counts(counts, &figures);
     builder->sum_up(&figures);
     const Location at = {clock_text(lives.empty() ? 0 : lives.back().end_ns), kSubsetOfAll, 0};

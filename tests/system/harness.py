@@ -19,6 +19,8 @@ import sys
 import tempfile
 import time
 
+import profile_sums
+
 DWELL = os.environ.get("SYSTEST_DWELL", "dwell")
 LIBRARY = os.environ.get("SYSTEST_LIBRARY", "libdwell.so")
 PROGRAMS = os.environ.get("SYSTEST_PROGRAMS", ".").split(":")
@@ -285,6 +287,7 @@ class Profile:
         self.intervals = self.json["intervals"]
         self.rows = self.json["rows"]
         self.world_size = self.json["world_size"]
+        self._check_sums(profile_sums.errors_in(directory))
         self._peers = {}
         for peer in self.json["peers"]:
             key = (peer["rank"], self.peer_id(peer))
@@ -292,6 +295,10 @@ class Profile:
             self._peers[peer["node"]][key] = (count + peer.get("count", 0),
                                               sent + peer.get("bytes_sent", 0),
                                               received + peer.get("bytes_received", 0))
+
+    def _check_sums(self, errors):
+        check(not errors, f"{len(errors)} figures of {self.directory} cannot be:\n  " +
+              "\n  ".join(errors[:20]))
 
     @staticmethod
     def peer_id(peer):
@@ -333,6 +340,8 @@ class Profile:
     def csv(self, *options):
         run = execute([DWELL, "report", *options, "--format", "csv", self.directory])
         check(run.code == 0, "dwell report --format csv failed" + run.describe())
+        if not options:
+            self._check_sums(profile_sums.errors_in_csv(run.stdout))
         return list(csv.DictReader(io.StringIO(run.stdout)))
 
     def check_conservation(self):

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
         MPI_Irecv(in, 6, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &r[9]);
         for (int k = 1; k < 9; k++) shared += r[k] == r[0];
         //@ MPI_Waitall count=2*N received=2*N*4 taken={(0,1):4*N,(1,0):4*N}
+        //@ + send_events=2*N*7 recv_events=2*N*3
         MPI_Waitall(10, r, MPI_STATUSES_IGNORE);
         sum += in[0];
         for (int tag = 1; tag < 6; tag++) {
