@@ -18,6 +18,7 @@
 #include "report/text_report.h"
 #include "runtime/job_name.h"
 #include "summarize/blocked_estimate.h"
+#include "summarize/note_writer.h"
 #include "summarize/read_json.h"
 #include "summarize/write_json.h"
 #include "summarize/write_picl.h"
@@ -176,6 +177,19 @@ bool gather(const std::string& directory, Merged* merged) {
     return good;
 }
 
+// Says which ranks' records are damaged. True when none are.
+bool all_are_whole(const Merged& merged) {
+    std::vector<uint32_t> damaged;
+    RankReader reader(merged.ranks);
+    for (MergedRank rank{}; reader.next(&rank);) {
+        if ((rank.flags & kFileDamaged) != 0) damaged.push_back(rank.rank);
+    }
+    if (damaged.empty()) return true;
+    say("the records of " + rank_list(damaged) +
+        " are damaged: figures lack what cannot be read there");
+    return false;
+}
+
 // Moves the merged records out of /dev/shm after a failure; returns where they are now.
 std::string shelter_merged(const Merged& merged, const std::string& directory) {
     const std::string shelter = choose_record_shelter("", name_of_run(merged));
@@ -268,7 +282,8 @@ int finish_command(const FinishOptions& options) {
 
 int recover_command(const FinishOptions& options) {
     Merged merged;
-    const bool complete = gather(options.directory, &merged);
+    const bool gathered = gather(options.directory, &merged);
+    const bool complete = all_are_whole(merged) && gathered;
     if (merged.ranks.empty()) {
         std::error_code error;
         const fs::directory_iterator entries(options.directory, error);

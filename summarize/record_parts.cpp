@@ -15,7 +15,7 @@ uint64_t hash_of_peer(uint32_t node, uint32_t peer) { return mix_hash(node, peer
 
 }  // namespace
 
-bool RecordReader::totals_of(const Node& node, uint32_t merged, Totals* totals) {
+bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals) {
     totals->count = node.count;
     totals->time_ns = ns(node.ticks);
     if (node.site.kind == SiteKind::kOpenMp) {
@@ -52,14 +52,16 @@ bool RecordReader::totals_of(const Node& node, uint32_t merged, Totals* totals) 
     if (node.site.kind == SiteKind::kIo) return read_io(node.part, merged, totals);
     CommPart part;
     if (node.site.kind != SiteKind::kCommunication || !load(node.part, &part)) return true;
-    totals->sync_ns = ns(part.sync_ticks);
-    totals->blocked_ns = totals->sync_ns + ns(part.blocked_ticks);
+    totals->sync_ns = std::min(ns(part.sync_ticks), totals->time_ns);
+    const uint64_t rest_ns = totals->time_ns - totals->sync_ns;
+    totals->blocked_ns = totals->sync_ns + std::min(ns(part.blocked_ticks), rest_ns);
     totals->bytes_sent = part.bytes_sent;
     totals->bytes_received = part.bytes_received;
     totals->failed = part.failed;
     totals->folded_peers = part.folded_peers;
-    return read_wait(part.wait, merged, totals) && add_histogram(part.histogram, merged, totals) &&
-           read_peers(part.first_peer, merged);
+    return read_wait(part.wait, merged, totals) &&
+           add_histogram(part.histogram, merged, cell == open_node_, totals) &&
+           read_peers(part, merged);
 }
 
 void RecordReader::omp_totals_of(const Node& node, Totals* totals) const {
@@ -96,11 +98,13 @@ bool RecordReader::read_io(CellIndex cell, uint32_t merged, Totals* totals) {
     uint32_t files = 0;
     for (CellIndex at = part.first_file; take(at, &use); at = use.next) {
         ++files;
+        doubt(use.name == 0 && use.count == 0 && header_.reset_ticks == 0);
         const bool more = use.bytes > most.bytes ||
                           (use.bytes == most.bytes && use.count > most.count) || most.name == 0;
         if (more) most = use;
     }
     uint64_t name = 0;
+    doubt(files < part.files);
     if (files == 0) return true;
     if (!read_name(most.name, &name)) return false;
     const bool others = files > 1 || part.elsewhere != 0;
@@ -124,8 +128,11 @@ bool RecordReader::read_wait(CellIndex cell, uint32_t merged, Totals* totals) {
     totals->guessed_waits = part.guessed;
     totals->estimated_waits = part.estimated;
     PartnerRecord record;
+    uint32_t count = 0;
     for (CellIndex at = part.first_partner; take(at, &record); at = record.next) {
-        if (record.peer == kNoPeer) continue;  // damaged
+        ++count;
+        doubt(record.peer == kNoPeer || is_empty(record));
+        if (record.peer == kNoPeer) continue;
         const MergedBlame partner{merged,
                                   record.peer,
                                   record.path,
@@ -137,6 +144,7 @@ bool RecordReader::read_wait(CellIndex cell, uint32_t merged, Totals* totals) {
                                   0};
         if (!partners_.add(partner)) return false;
     }
+    doubt(count < part.partner_count);
     if (part.rest_count == 0) return true;
     const uint64_t rest_ns = ns(part.rest_ticks);
     return partners_.add({merged, kNoPeer, 0, 0, part.rest_count, rest_ns, 0, 0, rest_ns});
@@ -145,6 +153,7 @@ bool RecordReader::read_wait(CellIndex cell, uint32_t merged, Totals* totals) {
 bool RecordReader::read_causes(const ThreadRecord& thread) {
     CauseRecord record;
     for (CellIndex at = thread.first_cause; take(at, &record); at = record.next) {
+        doubt(is_empty(record));
         const uint64_t time_ns = ns(record.ticks);
         const uint64_t direct_ns = std::min(time_ns, ns(record.direct_ticks));
         const MergedBlame cause{record.path, record.peer,         0, 0, record.count, time_ns,
@@ -186,6 +195,7 @@ bool RecordReader::read_grids() {
 
 // One that is damaged, or written just now, is left out. False when memory ran out.
 bool RecordReader::read_grid(const GridRecord& record) {
+    doubt(record.dimensions < 1 || record.dimensions > kGridDimensions);
     if (record.dimensions < 1 || record.dimensions > kGridDimensions) return true;
     MergedGrid grid{};
     MergedPlace place{};
@@ -210,7 +220,7 @@ bool RecordReader::read_grid(const GridRecord& record) {
     return out_->grids.push(grid) && out_->places.push(place);
 }
 
-bool RecordReader::add_histogram(CellIndex cell, uint32_t merged, Totals* totals) {
+bool RecordReader::add_histogram(CellIndex cell, uint32_t merged, bool open, Totals* totals) {
     SizeHistogram histogram;
     if (!load(cell, &histogram)) return true;
     totals->untimed = histogram.untimed;
@@ -218,6 +228,7 @@ bool RecordReader::add_histogram(CellIndex cell, uint32_t merged, Totals* totals
         totals->event_count[slot] = histogram.event_count[slot];
         totals->event_ns[slot] = ns(histogram.event_ticks[slot]);
     }
+    if (!open) doubt_histogram(histogram, out_->nodes[merged], *totals);
     uint32_t* index = &out_->nodes[merged].histogram;
     if (*index == kNoHistogram) {
         if (!out_->histograms.push(MergedHistogram{})) return false;
@@ -230,11 +241,15 @@ bool RecordReader::add_histogram(CellIndex cell, uint32_t merged, Totals* totals
     return true;
 }
 
-bool RecordReader::read_peers(CellIndex first, uint32_t merged) {
+bool RecordReader::read_peers(const CommPart& part, uint32_t merged) {
     PeerRecord record;
-    for (CellIndex cell = first; take(cell, &record); cell = record.next) {
+    uint32_t count = 0;
+    for (CellIndex cell = part.first_peer; take(cell, &record); cell = record.next) {
+        ++count;
+        doubt(record.count == 0 && record.min_ticks == 0);  // a fresh one has no minimum
         if (!add_peer(record, merged)) return false;
     }
+    doubt(count < part.peer_count);
     return true;
 }
 
@@ -287,6 +302,7 @@ bool RecordReader::read_metrics() {
     for (const ThreadSpan& thread : threads_) {
         MetricPart part;
         for (CellIndex at = thread.first_metric; take(at, &part); at = part.next) {
+            doubt(part.node == 0);
             out_->metrics_left_out += part.left_out;
             MergedCounts counts{node_at(part.node), 0, 0, 0, part.entries, ns(part.ticks), {}};
             if (counts.node == kNoNode) continue;

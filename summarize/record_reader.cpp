@@ -8,6 +8,8 @@
 #include "runtime/io_calls.h"
 #include "runtime/mpi_calls.h"
 #include "runtime/omp_constructs.h"
+#include "runtime/path_hash.h"
+#include "summarize/saturating.h"
 
 namespace dwell {
 namespace {
@@ -55,6 +57,7 @@ bool RecordReader::read_header() {
 bool RecordReader::read_modules() {
     ModuleRecord record;
     for (CellIndex cell = header_.first_module; take(cell, &record); cell = record.next) {
+        doubt(record.number == 0 || is_lost(record.next));
         if (in_file(cell, 1 + record.path_cells) && !read_module(cell, record)) return false;
     }
     return true;
@@ -68,6 +71,11 @@ bool RecordReader::read_module(CellIndex cell, const ModuleRecord& record) {
         module.build_id_bytes = record.build_id_bytes;
         memcpy(module.build_id, record.build_id, record.build_id_bytes);
     }
+    module.host = static_cast<uint32_t>(
+        hash_path_bytes(header_.host, strnlen(header_.host, sizeof header_.host)));
+    module.bytes = record.size;
+    module.inode = record.inode;
+    module.modified_ns = record.modified_ns;
     const uint32_t merged = module_table_.find_or_add(module);
     if (merged == kNoModule) return false;
     const size_t known = modules_.size();
@@ -93,6 +101,8 @@ uint64_t last_virtual(const ThreadRecord& thread) {
 bool RecordReader::read_threads() {
     ThreadRecord thread;
     for (CellIndex cell = header_.first_thread; take(cell, &thread); cell = thread.next) {
+        doubt(thread.root == 0 || is_lost(thread.root) || is_lost(thread.next));
+        open_node_ = thread.open_depth != 0 ? thread.open[0].node : 0;
         add_thread_figures(thread);
         if (!add_thread(thread)) return false;
         if (!read_causes(thread)) return false;
@@ -149,7 +159,9 @@ void RecordReader::add_thread_figures(const ThreadRecord& thread) {
 
 bool RecordReader::read_tree(CellIndex root) {
     Node node;
-    if (!load(root, &node) || node.site.kind != SiteKind::kProgram) return true;
+    if (!load(root, &node)) return true;
+    doubt(node.site.kind != SiteKind::kProgram);
+    if (node.site.kind != SiteKind::kProgram) return true;
     return steps_.push(Step{root, kNoNode});
 }
 
@@ -160,6 +172,7 @@ bool RecordReader::walk(uint32_t thread, bool intervals_too) {
         const Step step = steps_[steps_.size() - 1];
         steps_.resize(steps_.size() - 1);
         Node node;
+        doubt(is_lost(step.cell));
         if (!load(step.cell, &node) || cells_taken_[step.cell] != kCellFree) continue;
         cells_taken_[step.cell] = kCellTaken;
         // The root has no siblings.
@@ -168,8 +181,10 @@ bool RecordReader::walk(uint32_t thread, bool intervals_too) {
         const bool is_root = node.site.kind == SiteKind::kProgram;
         if (is_root != (step.parent == kNoNode) || node.site.kind == SiteKind::kNone ||
             node.site.kind > SiteKind::kSample) {
+            doubt(true);
             continue;
         }
+        doubt_node(step.cell, node);
         if (node.site.kind == SiteKind::kInterval && !intervals_too) {
             if (!intervals_.push(step)) return false;
             continue;
@@ -195,7 +210,7 @@ bool RecordReader::read_node(Step step, const Node& node, uint32_t thread, uint3
     cells_taken_[step.cell] = *merged;
 
     Totals totals = empty_totals();
-    if (!totals_of(node, *merged, &totals)) return false;
+    if (!totals_of(step.cell, node, *merged, &totals)) return false;
     add_to_node(*merged, totals);
     const bool phase = is_named(place) && (place.flags & kNodePhase) != 0;
     if (phase && !add_phase(node.part, *merged)) return false;
@@ -234,11 +249,42 @@ void RecordReader::set_site(const Node& node, MergedNode* place) const {
     }
 }
 
+// Of statements, whose entries do not overlap.
+void RecordReader::doubt_node(CellIndex cell, const Node& node) {
+    const SiteKind kind = node.site.kind;
+    if (kind != SiteKind::kCommunication && kind != SiteKind::kIo) return;
+    doubt(node.part == 0);
+    if (cell == open_node_) return;
+    const bool shortest_known = node.min_ticks != UINT64_MAX;
+    doubt(node.max_ticks > node.ticks || (node.count == 0 && node.ticks != 0));
+    doubt(node.count != 0 && shortest_known && node.min_ticks > node.max_ticks);
+    CommPart part;
+    if (kind != SiteKind::kCommunication || !load(node.part, &part)) return;
+    doubt(part.histogram == 0 || part.failed > node.count || part.sync_ticks > node.ticks);
+    doubt(part.blocked_ticks > node.ticks);
+}
+
+// Calls that complete requests may have found none.
+void RecordReader::doubt_histogram(const SizeHistogram& histogram, const MergedNode& node,
+                                   const Totals& totals) {
+    const CallClass call = kMpiCalls[node.call].call_class;
+    uint64_t events = 0;
+    uint64_t time_ns = 0;
+    for (int slot = 0; slot < kEventSlots; slot++) {
+        events = std::max(events, histogram.event_count[slot]);
+        time_ns = std::max(time_ns, totals.event_ns[slot]);
+    }
+    doubt(time_ns > totals.time_ns);
+    if (call == CallClass::kWait || call == CallClass::kTest) return;
+    doubt(events == 0 && totals.count > totals.failed);
+}
+
 // A name that is damaged is empty. False when memory ran out.
 bool RecordReader::read_name(CellIndex cell, uint64_t* text) {
     *text = 0;
     TextRecord record;
     if (!load(cell, &record)) return true;
+    doubt(record.bytes == 0);
     const size_t start = static_cast<size_t>(cell) * kCellBytes + offsetof(TextRecord, text);
     const size_t most = static_cast<size_t>(cells_) * kCellBytes - start;
     uint32_t offset = 0;
@@ -385,7 +431,7 @@ bool RecordReader::add_rank() {
         rank.state > static_cast<uint32_t>(FileState::kExited)) {
         rank.state = static_cast<uint32_t>(FileState::kRunning);
     }
-    rank.flags = header_.flags;
+    rank.flags = header_.flags | (damaged_ ? uint32_t{kFileDamaged} : 0);
     rank.exit_code = header_.exit_code;
     rank.sample_hz = header_.sample_hz;
     rank.files_unnamed = header_.files_unnamed;
@@ -393,8 +439,7 @@ bool RecordReader::add_rank() {
     rank.process_thread = header_.process_thread;
     rank.callpath_depth = header_.callpath_depth;
     const uint64_t begin = std::max(header_.start_ticks, header_.reset_ticks);
-    rank.start_unix_ns =
-        header_.start_unix_ns + static_cast<int64_t>(ns(begin - header_.start_ticks));
+    rank.start_unix_ns = later_by(header_.start_unix_ns, ns(begin - header_.start_ticks));
     rank.real_ns = real_ns();
     rank.call_cost_ns_q8 =
         scale(header_.call_cost_ticks, 256'000'000'000, header_.ticks_per_second);

@@ -74,13 +74,13 @@ class RecordReader {
     uint64_t real_ns() const;
     uint64_t process_ns() const;
     void set_site(const Node& node, MergedNode* place) const;
-    bool totals_of(const Node& node, uint32_t merged, Totals* totals);
+    bool totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals);
     void omp_totals_of(const Node& node, Totals* totals) const;
     bool add_phase(CellIndex part, uint32_t merged);
     bool read_grids();
     bool read_grid(const GridRecord& record);
-    bool add_histogram(CellIndex cell, uint32_t merged, Totals* totals);
-    bool read_peers(CellIndex first, uint32_t merged);
+    bool add_histogram(CellIndex cell, uint32_t merged, bool open, Totals* totals);
+    bool read_peers(const CommPart& part, uint32_t merged);
     bool add_peer(const PeerRecord& record, uint32_t merged);
     bool read_wait(CellIndex cell, uint32_t merged, Totals* totals);
     bool read_causes(const ThreadRecord& thread);
@@ -113,6 +113,23 @@ class RecordReader {
         cells_taken_[cell] = kCellTaken;
         return true;
     }
+    // What is linked is filled before, so nothing like that is ever half done; but a running
+    // process may link cells that it took after the header was read.
+    bool is_lost(CellIndex cell) const {
+        const bool later = cell >= cells_ && cell < bytes_ / kCellBytes;
+        return cell != 0 && !later && (!in_file(cell, 1) || cells_taken_[cell] != kCellFree);
+    }
+    void doubt(bool cannot_be) { damaged_ = damaged_ || cannot_be; }
+    // Of partners and causes: what is made has a count, until it is forgotten.
+    template <typename T>
+    bool is_empty(const T& record) const {
+        return header_.reset_ticks == 0 && record.count == 0 && record.ticks == 0 &&
+               record.path == 0 && record.peer == 0;
+    }
+    void doubt_node(CellIndex cell, const Node& node);
+    void doubt_histogram(const SizeHistogram& histogram, const MergedNode& node,
+                         const Totals& totals);
+
     uint32_t node_at(CellIndex cell) const {
         return cell < cells_ && cells_taken_[cell] < kCellTaken ? cells_taken_[cell] : kNoNode;
     }
@@ -140,6 +157,8 @@ class RecordReader {
     MergedRank figures_{};
     bool has_main_ = false;  // the process's thread is the first one of the program
     uint64_t last_ticks_ = 0;
+    CellIndex open_node_ = 0;  // of the current thread: may be half booked
+    bool damaged_ = false;
 };
 
 }  // namespace dwell

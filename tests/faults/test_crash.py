@@ -280,6 +280,32 @@ def damaged_records():
 
 
 @case
+def zeroed_pages():
+    """A page of a record file that holds records is zero, as after a failed write: exit 1, and the
+    rank is named. Recovered whole nothing is said."""
+    out = scratch("out")
+    run = run_observed([program("dies"), "kill", scratch("counts"), "all"], 2, out, cwd=scratch())
+    directory = kept_records(run)
+    with open(os.path.join(directory, "rank.1"), "rb") as stream:
+        data = stream.read()
+    whole = execute([DWELL, "recover", directory, "-o", scratch("whole")])
+    check_equal(whole.code, 0, "exit code of recover" + whole.describe())
+    check("damaged" not in whole.stderr, "the whole one" + whole.describe())
+    zeroed = 0
+    for page in range(1, len(data) // 4096):
+        if not any(data[4096 * page:4096 * (page + 1)]):
+            continue
+        zeroed += 1
+        changed = data[:4096 * page] + bytes(4096) + data[4096 * (page + 1):]
+        with open(os.path.join(directory, "rank.1"), "wb") as stream:
+            stream.write(changed)
+        made = execute([DWELL, "recover", directory, "-o", scratch(f"made{page}")])
+        check_equal(made.code, 1, f"exit code, page {page} zero" + made.describe())
+        check("rank 1 are damaged" in made.stderr, f"page {page} zero" + made.describe())
+    check(zeroed >= 2, f"{zeroed} pages hold records")
+
+
+@case
 def crash_after_a_profile():
     """A run that is killed after another one wrote its profile into the same directory: the report
     shows that one, and says that there are records of a later run."""

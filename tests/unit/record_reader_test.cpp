@@ -2,7 +2,9 @@
 // reader crash or go round in circles.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
+#include <string>
 
 #include "runtime/omp_constructs.h"
 #include "summarize/merged.h"
@@ -319,6 +321,84 @@ TEST(RecordReader, ThreadsOfARankAreOneTowardsAPeer) {
     EXPECT_EQ(figures.at("peer " + send + " 0 to 3"), (FigureList{6, 33, 0, 300, 0, 1, 7}));
     EXPECT_EQ(figures.at("peer " + send + " 0 to 1"), (FigureList{3, 12, 0, 24, 0, 4, 4}));
     EXPECT_EQ(merged.rows.size(), 6u);
+}
+
+bool is_damaged(const RecordFile& file) {
+    Merged merged;
+    EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    return (ranks_of(merged).at(0).flags & kFileDamaged) != 0;
+}
+
+// All that is linked has something in it. A hole, as of a page that was never written, ends lists
+// and halves means.
+TEST(RecordReader, WhatIsLinkedAndEmptyIsDamage) {
+    Example whole;
+    RecordFile& file = whole.file;
+    file.header().flags |= kFileWaits;
+    file.histogram(whole.allreduce).event_count[kSendReady] = 3;
+    file.add_peer(whole.send, 3, {3, 90, 30, 30}, 100);
+    file.add_peer(whole.send, 1, {1, 10, 10, 10}, 8);
+    file.part(whole.send).peer_count = 2;
+    file.part(whole.send).sync_ticks = 60;
+    file.add_partner(whole.send, 7, 0xabc, {2, 35, 0, 30}, 20);
+    file.add_partner(whole.send, 8, 0xabc, {1, 15, 0, 15});
+    file.wait(whole.send).partner_count = 2;
+    const CellIndex block = file.add_named(whole.root, SiteKind::kBlock, "part", {1, 5, 5, 5});
+    file.add_cause(7, 0xabc, 2, 15, 15);
+    EXPECT_FALSE(is_damaged(file));
+    const CellIndex first_partner = file.wait(whole.send).first_partner;
+    const CellIndex first_peer = file.part(whole.send).first_peer;
+    const std::map<std::string, CellIndex> linked = {
+        {"module", file.header().first_module},
+        {"thread", file.header().first_thread},
+        {"root", whole.root},
+        {"call", whole.call},
+        {"send", whole.send},
+        {"allreduce", whole.allreduce},
+        {"interval", whole.interval},
+        {"first interval", whole.start},
+        {"sample", whole.sample},
+        {"part", file.at<Node>(whole.send).part},
+        {"histogram", file.part(whole.allreduce).histogram},
+        {"first peer", first_peer},
+        {"second peer", file.at<PeerRecord>(first_peer).next},
+        {"first partner", first_partner},
+        {"second partner", file.at<PartnerRecord>(first_partner).next},
+        {"cause", file.last_thread().first_cause},
+        {"block", block},
+        {"name", static_cast<CellIndex>(file.at<Node>(block).site.offset)}};
+    for (const auto& [name, cell] : linked) {
+        RecordFile damaged = file;
+        const size_t bytes = name == "thread"      ? sizeof(ThreadRecord)
+                             : name == "histogram" ? sizeof(SizeHistogram)
+                                                   : kCellBytes;
+        memset(&damaged.at<char>(cell), 0, bytes);
+        EXPECT_TRUE(is_damaged(damaged)) << name;
+    }
+}
+
+TEST(RecordReader, FiguresThatCannotBeAreDamage) {
+    const auto changed = [](auto change) {
+        Example example;
+        example.file.histogram(example.allreduce).event_count[kSendReady] = 3;
+        change(&example);
+        return is_damaged(example.file);
+    };
+    EXPECT_FALSE(changed([](Example*) {}));
+    EXPECT_TRUE(changed([](Example* e) { e->file.at<Node>(e->send).max_ticks = 101; }));
+    EXPECT_TRUE(changed([](Example* e) { e->file.at<Node>(e->send).min_ticks = 41; }));
+    EXPECT_TRUE(changed([](Example* e) { e->file.at<Node>(e->send).count = 0; }));
+    EXPECT_TRUE(changed([](Example* e) { e->file.at<Node>(e->send).next_sibling = 1 << 30; }));
+    EXPECT_TRUE(changed([](Example* e) { e->file.at<Node>(e->send).first_child = e->call; }));
+    EXPECT_TRUE(changed([](Example* e) { e->file.part(e->send).sync_ticks = 101; }));
+    EXPECT_TRUE(changed([](Example* e) { e->file.part(e->send).failed = 5; }));
+    EXPECT_TRUE(changed([](Example* e) { e->file.histogram(e->send).event_ticks[1] = 101; }));
+    // A process that was killed in a call may have booked a part of it.
+    EXPECT_FALSE(changed([](Example* e) {
+        e->file.part(e->send).sync_ticks = 101;
+        e->file.last_thread().open_depth = 1;
+        e->file.last_thread().open[0].node = e->send;
+    }));
 }
 
 TEST(RecordReader, RefusesWhatIsNoRecordFile) {

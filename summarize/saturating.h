@@ -1,0 +1,23 @@
+// Conversions of figures that may come from damaged files: what does not fit is the nearest number
+// that does.
+#ifndef DWELL_SUMMARIZE_SATURATING_H_
+#define DWELL_SUMMARIZE_SATURATING_H_
+
+#include <cstdint>
+
+namespace dwell {
+
+inline uint64_t whole_number(double value) {
+    if (!(value > 0)) return 0;  // of what is no number, too
+    return value < 0x1p64 ? static_cast<uint64_t>(value) : UINT64_MAX;
+}
+
+inline int64_t later_by(int64_t start_ns, uint64_t ns) {
+    const uint64_t room = static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(start_ns);
+    if (ns >= room) return INT64_MAX;
+    return static_cast<int64_t>(static_cast<uint64_t>(start_ns) + ns);
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_SATURATING_H_
