@@ -8,6 +8,7 @@
 #include "report/views.h"
 #include "summarize/metric_counts.h"
 #include "summarize/profile_walk.h"
+#include "summarize/saturating.h"
 
 namespace dwell {
 namespace {
@@ -25,7 +26,7 @@ std::string short_metric(const std::string& name) {
 
 std::string value_text(const std::string& metric, double value, bool utf8) {
     if (metric_unit(metric) == "ns") return time_text(value, utf8);
-    return count_text(static_cast<uint64_t>(value));
+    return count_text(whole_number(value));
 }
 
 // One metric of the program over the ranks.

@@ -7,6 +7,7 @@
 #include "report/views.h"
 #include "summarize/merged_tables.h"
 #include "summarize/profile_walk.h"
+#include "summarize/saturating.h"
 
 namespace dwell {
 namespace {
@@ -107,7 +108,7 @@ std::vector<PhaseLine> phase_lines(const Profile& profile) {
 }
 
 std::string number_text(double count) {
-    const auto whole = static_cast<uint64_t>(count);
+    const auto whole = whole_number(count);
     return static_cast<double>(whole) == count ? count_text(whole) : fmt::format("{:.1f}", count);
 }
 

@@ -8,6 +8,7 @@
 #include "report/views.h"
 #include "runtime/mpi_calls.h"
 #include "summarize/profile_walk.h"
+#include "summarize/saturating.h"
 
 namespace dwell {
 namespace {
@@ -45,6 +46,8 @@ struct Job {
     uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
     uint64_t unfinished = 0, cut_short = 0;  // the latter of programs without MPI
     uint64_t without_sampling = 0, without_unwinder = 0;
+    uint64_t damaged = 0;
+    bool modules_full = false;
     uint64_t probes_dropped = 0, off_entries = 0;
     uint64_t probed = 0, counted = 0, estimated = 0;  // procedures, loops and blocks
     // Statements that call MPI, each once however it was reached.
@@ -58,7 +61,7 @@ Job job_of(const Profile& profile) {
         job.hosts.insert(rank.host);
         job.programs.insert(rank.program);
         job.start_unix_ns = std::min(job.start_unix_ns, rank.start_unix_ns);
-        const int64_t end = rank.start_unix_ns + static_cast<int64_t>(rank.real_ns);
+        const int64_t end = later_by(rank.start_unix_ns, rank.real_ns);
         job.end_unix_ns = std::max(job.end_unix_ns, end);
         job.real_ns += rank.real_ns;
         job.intrusion_ns += rank.intrusion_ns;
@@ -76,6 +79,8 @@ Job job_of(const Profile& profile) {
         job.cut_short += rank.state == FileState::kRunning && serial ? 1 : 0;
         job.without_sampling += rank.flags & kFileNoSampling ? 1 : 0;
         job.without_unwinder += rank.flags & kFileNoUnwinder ? 1 : 0;
+        job.damaged += rank.flags & kFileDamaged ? 1 : 0;
+        job.modules_full = job.modules_full || (rank.flags & kFileModulesFull) != 0;
     }
     for (const ProfileNode& node : profile.nodes) {
         job.off_entries += node.totals.off_entries;
@@ -157,6 +162,9 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
                          " did not reach the end of MPI_Finalize");
     }
     if (job.cut_short != 0) limits.emplace_back("the program did not reach its end");
+    if (job.damaged != 0) {
+        limits.push_back("records of " + counted(job.damaged, "rank", "ranks") + " damaged");
+    }
     if (job.dropped != 0) {
         limits.push_back(counted(job.dropped, "call", "calls") + " not counted");
     }
@@ -177,7 +185,9 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     }
     if (job.without_line != 0) {
         limits.push_back(counted(job.without_line, "MPI statement", "MPI statements") +
-                         " without line (compile with -g)");
+                         (job.modules_full
+                              ? fmt::format(" without line (more than {} modules)", kModuleLimit)
+                              : " without line (compile with -g)"));
     }
     if (job.probes_dropped != 0) {
         limits.push_back(counted(job.probes_dropped, "entry", "entries") +
@@ -389,7 +399,8 @@ void draw_header(const Profile& profile, const TextOptions& options, Canvas* can
     canvas->put(title);
     if (profile.ranks.empty()) return;
 
-    const auto duration_ns = static_cast<double>(job.end_unix_ns - job.start_unix_ns);
+    const auto duration_ns = static_cast<double>(static_cast<uint64_t>(job.end_unix_ns) -
+                                                 static_cast<uint64_t>(job.start_unix_ns));
     const uint64_t ranks = profile.ranks.size();
     std::vector<std::string> facts = {
         counted(ranks, "rank", "ranks") +

@@ -246,7 +246,7 @@ std::string ratio_text(double part, double whole) {
 }
 
 std::string bar_text(double share, int width, bool utf8) {
-    share = std::clamp(share, 0.0, 1.0);
+    share = share > 0 ? std::min(share, 1.0) : 0;  // also when it is no number
     if (!utf8) return std::string(static_cast<size_t>(std::lround(share * width)), '#');
     constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     const auto eighths = static_cast<size_t>(std::lround(share * width * 8));

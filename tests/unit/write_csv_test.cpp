@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "summarize/csv_fields.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {
@@ -121,6 +122,37 @@ TEST(WriteCsv, SelfTimesAddUpToTheTotal) {
         EXPECT_EQ(self, p.total_ns);
         EXPECT_EQ(ns(table[1][kSync]), p.blocked_ns);
         EXPECT_EQ(ns(table[1][kTransfer]), p.transfer_ns);
+    }
+}
+
+// A spreadsheet runs what looks like a formula, a terminal what looks like a command.
+TEST(WriteCsv, TextCellsDoNothing) {
+    EXPECT_EQ(csv_field("main"), "main");
+    EXPECT_EQ(csv_field("operator=(A, B)"), "\"operator=(A, B)\"");
+    EXPECT_EQ(csv_field("=1+1"), "'=1+1");
+    EXPECT_EQ(csv_field("+1"), "'+1");
+    EXPECT_EQ(csv_field("-[View draw]"), "'-[View draw]");
+    EXPECT_EQ(csv_field("@SUM(A1,A2)"), "\"'@SUM(A1,A2)\"");
+    EXPECT_EQ(csv_field("a\x1b]0;b\x07\x7f"), "a\\x1b]0;b\\x07\\x7f");
+    EXPECT_EQ(csv_field("\tx"), "'\tx");
+    EXPECT_EQ(csv_field("J\xc3\xbcrgen"), "J\xc3\xbcrgen");
+    Profile p = samples::halo_profile();
+    for (ProfileNode& node : p.nodes) {
+        node.name = "=\x1b[2J" + node.name;
+        node.file = "@\x07" + node.file;
+        node.io_file = "-" + node.io_file;
+    }
+    for (const std::string& text : {write_csv(p), *write_csv_per_rank(p)}) {
+        EXPECT_EQ(text.find_first_of("\x1b\x07"), std::string::npos);
+        for (const std::vector<std::string>& row : parse_csv(text)) {
+            for (const std::string& cell : row) {
+                const bool number =
+                    !cell.empty() && cell.find_first_not_of("-.0123456789") == std::string::npos;
+                if (!cell.empty() && !number) {
+                    EXPECT_EQ(std::string("=+-@").find(cell[0]), std::string::npos) << cell;
+                }
+            }
+        }
     }
 }
 
