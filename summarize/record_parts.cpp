@@ -282,6 +282,44 @@ bool RecordReader::add_peer(const PeerRecord& record, uint32_t merged) {
     return true;
 }
 
+// A call that completes several requests shares its time out evenly among their partners, though
+// it waited for one, or for the receiver of a send: that one gets what it was waited for, of what
+// the others have beyond theirs.
+bool RecordReader::settle_peers() {
+    struct Shares {
+        uint64_t missing;
+        uint64_t spare;
+    };
+    GrowArray<MergedPeer>& peers = out_->peers;
+    GrowArray<Shares> shares;
+    if (!shares.resize(out_->nodes.size())) return false;
+    for (Shares& of_node : shares) of_node = {0, 0};
+    for (const MergedPeer& peer : peers) {
+        Shares* of_node = &shares[peer.node];
+        if (peer.sync_ns > peer.time_ns) {
+            of_node->missing += peer.sync_ns - peer.time_ns;
+        } else {
+            of_node->spare += peer.time_ns - peer.sync_ns;
+        }
+    }
+    for (MergedPeer& peer : peers) {
+        const Shares& of_node = shares[peer.node];
+        if (of_node.missing == 0) continue;
+        if (peer.sync_ns > peer.time_ns) {
+            peer.time_ns = peer.sync_ns;
+            continue;
+        }
+        const uint64_t spare = peer.time_ns - peer.sync_ns;
+        const uint64_t taken = std::min(of_node.missing, of_node.spare);
+        // Rounded up: together they never have more than the call.
+        const uint64_t given = scale(spare, taken, of_node.spare);
+        peer.time_ns -= std::min(spare, given + 1);
+        peer.max_ns = std::min(peer.max_ns, peer.time_ns);
+        peer.min_ns = std::min(peer.min_ns, peer.max_ns);
+    }
+    return true;
+}
+
 bool RecordReader::read_metrics() {
     uint64_t names = 0;
     uint64_t missing = 0;

@@ -33,7 +33,7 @@ bool only_waits(const MergedNode& node) {
 
 bool RecordReader::read() {
     return read_header() && text_.load() && read_modules() && read_threads() && read_intervals() &&
-           read_grids() && read_metrics() && add_rank();
+           settle_peers() && read_grids() && read_metrics() && add_rank();
 }
 
 bool RecordReader::read_header() {

@@ -82,6 +82,7 @@ class RecordReader {
     bool add_histogram(CellIndex cell, uint32_t merged, bool open, Totals* totals);
     bool read_peers(const CommPart& part, uint32_t merged);
     bool add_peer(const PeerRecord& record, uint32_t merged);
+    bool settle_peers();
     bool read_wait(CellIndex cell, uint32_t merged, Totals* totals);
     bool read_causes(const ThreadRecord& thread);
     bool read_io(CellIndex cell, uint32_t merged, Totals* totals);

@@ -401,6 +401,37 @@ TEST(RecordReader, FiguresThatCannotBeAreDamage) {
     }));
 }
 
+// A call of 100 ns completed three receives and waited 70 for rank 1; one of 40 waited 30 for the
+// receiver of a send.
+TEST(RecordReader, PartnersHaveTheTimeTheyWereWaitedFor) {
+    RecordFile file(0, 4);
+    const CellIndex root = file.add_thread(0, {});
+    const CellIndex all = file.add_communication(root, 0, 8, "MPI_Waitall", {1, 100, 100, 100});
+    for (const uint32_t peer : {1u, 2u, 3u}) file.add_peer(all, peer, {1, 33, 33, 33});
+    const CellIndex one = file.add_communication(root, 0, 9, "MPI_Wait", {1, 40, 40, 40});
+    const CellIndex sent = file.add_peer(one, 1, {0, 0, UINT64_MAX, 0});
+    file.at<PeerRecord>(sent).sync_ticks = 30;
+    for (CellIndex at = file.part(all).first_peer; at != 0; at = file.at<PeerRecord>(at).next) {
+        auto& peer = file.at<PeerRecord>(at);
+        if (peer.peer == 1) peer.sync_ticks = 70;
+    }
+    Merged merged;
+    ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    uint64_t sum = 0;
+    for (const MergedPeer& peer : merged.peers) {
+        const bool waits_for_send = merged.nodes[peer.node].totals.time_ns == 40;
+        if (waits_for_send) {
+            EXPECT_EQ(peer.time_ns, 30u);
+            continue;
+        }
+        sum += peer.time_ns;
+        EXPECT_NEAR(static_cast<double>(peer.time_ns), peer.peer == 1 ? 70 : 14.5, 1);
+        EXPECT_LE(peer.max_ns, peer.time_ns);
+    }
+    EXPECT_EQ(merged.peers.size(), 4u);
+    EXPECT_NEAR(static_cast<double>(sum), 99, 2);
+}
+
 TEST(RecordReader, RefusesWhatIsNoRecordFile) {
     Example example;
     Merged merged;
