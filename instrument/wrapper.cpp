@@ -16,6 +16,7 @@
 #include "instrument/compile_command.h"
 #include "instrument/compiler_check.h"
 #include "runtime/enabling_profile.h"
+#include "runtime/visible_text.h"
 
 namespace dwell {
 namespace {
@@ -52,7 +53,10 @@ struct Invocation {
 };
 
 void say(const Invocation& invocation, const std::string& text) {
-    fprintf(stderr, "%s: %s\n", invocation.name.c_str(), text.c_str());
+    const std::string line = invocation.name + ": " + text;
+    std::string shown(kVisibleBytes * (line.size() + 2), '\0');
+    copy_visible(shown.data(), shown.size(), line.c_str());
+    fprintf(stderr, "%s\n", shown.c_str());
 }
 
 [[noreturn]] void refuse(const Invocation& invocation, const std::string& text) {

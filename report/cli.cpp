@@ -13,6 +13,7 @@
 #include "report/metric_names.h"
 #include "report/text_report.h"
 #include "runtime/enabling_profile.h"
+#include "runtime/variables.h"
 
 namespace dwell {
 namespace {
@@ -85,6 +86,28 @@ class RunFormatter : public CLI::Formatter {
     }
 };
 
+// What was probably meant by the first of `words` that is no option, for the end of a line.
+std::string option_hint(const CLI::App& app, const std::vector<std::string>& words) {
+    for (const std::string& given : words) {
+        const std::string word = given.substr(0, given.find('='));
+        if (word.size() < 2 || word[0] != '-' || app.get_option_no_throw(word) != nullptr) continue;
+        const bool counts = word == "-n" || word == "-np" || word == "-N" || word == "--np";
+        if (counts && app.get_name() == "dwell run") {
+            return "; ranks are counted by the launcher: mpirun " + word +
+                   " N dwell run PROGRAM, or dwell run mpirun " + word + " N PROGRAM";
+        }
+        for (const CLI::Option* option : app.get_options()) {
+            for (const std::string& name : option->get_lnames()) {
+                const std::string known = "--" + name;
+                if (is_nearly(word.data(), word.size(), known.c_str()))
+                    return "; " + known + " is one";
+            }
+        }
+        return {};
+    }
+    return {};
+}
+
 // Runs CLI11 over `words`. Nothing when it went well.
 std::optional<CliEnd> parse_words(CLI::App& app, const std::vector<std::string>& words) {
     std::vector<std::string> reversed(words.rbegin(), words.rend());
@@ -95,7 +118,10 @@ std::optional<CliEnd> parse_words(CLI::App& app, const std::vector<std::string>&
     } catch (const CLI::ParseError& error) {
         std::string text = error.what();
         std::replace(text.begin(), text.end(), '\n', ' ');
-        return CliEnd{2, text + " (" + app.get_name() + " --help shows what there is)"};
+        const std::string hint = option_hint(app, words);
+        return CliEnd{
+            2,
+            text + (hint.empty() ? " (" + app.get_name() + " --help shows what there is)" : hint)};
     }
     return std::nullopt;
 }

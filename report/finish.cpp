@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -29,27 +30,35 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMergedFile = "merged";
+constexpr const char* kProfileFile = "/profile.json";
+constexpr int kMostBeside = 10'000;
+
+std::string job_of(const Merged& merged) {
+    return std::string(merged.job, strnlen(merged.job, sizeof merged.job));
+}
 
 // The name of this run for directories, after the program of its first rank.
 std::string name_of_run(const Merged& merged) {
     MergedRank first{};
     RankReader(merged.ranks).next(&first);
-    return run_name(first.program, std::string(merged.job, strnlen(merged.job, sizeof merged.job)));
+    return run_name(first.program, job_of(merged));
 }
 
-Outcome write_three_files(const Profile& profile, const std::string& directory) {
+// `taken`, if not null, is set, and nothing written, where there is a profile.
+Outcome write_three_files(const Profile& profile, const std::string& directory, bool* taken) {
     Outcome outcome = make_directories(directory);
     if (!outcome) return outcome;
+    outcome = write_file(directory + kProfileFile, write_profile_json(profile), 0644, taken);
+    if (taken != nullptr && *taken) return outcome;
     TextOptions plain;
     plain.utf8 = locale_is_utf8();
     const std::pair<const char*, std::string> files[] = {
-        {"profile.json", write_profile_json(profile)},
-        {"report.txt", write_text_report(profile, plain)},
-        {"stats.picl", write_picl(profile)},
+        {"/report.txt", write_text_report(profile, plain)},
+        {"/stats.picl", write_picl(profile)},
     };
-    int failed = 0;
+    int failed = outcome ? 0 : 1;
     for (const auto& [name, text] : files) {
-        Outcome written = write_file(directory + "/" + name, text);
+        Outcome written = write_file(directory + name, text);
         if (!written && ++failed == 1) outcome = std::move(written);
     }
     if (failed > 1) outcome.error() += ", nor " + std::to_string(failed - 1) + " more";
@@ -166,7 +175,7 @@ bool gather(const std::string& directory, Merged* merged) {
     const std::string earlier = place_of_earlier_records(directory, merged->job);
     if (!earlier.empty()) {
         say("what was counted before processes went on as other programs (exec) is in " + earlier +
-            "; to see it type: dwell recover " + shell_word(earlier));
+            "; to see it type: dwell recover " + word_to_type(earlier));
     }
     char rest[4096];
     if (!merged->ranks.empty() && record_directory(rest, sizeof rest, merged->job)) {
@@ -192,7 +201,7 @@ bool all_are_whole(const Merged& merged) {
 
 // Moves the merged records out of /dev/shm after a failure; returns where they are now.
 std::string shelter_merged(const Merged& merged, const std::string& directory) {
-    const std::string shelter = choose_record_shelter("", name_of_run(merged));
+    const std::string shelter = choose_record_shelter("", name_of_run(merged), job_of(merged));
     const std::string path = directory + "/" + kMergedFile;
     if (shelter.empty() || !move_file(path, shelter + "/" + kMergedFile)) return directory;
     rmdir(directory.c_str());
@@ -209,46 +218,68 @@ std::string place_of_run(const std::string& directory, const Merged& merged) {
     return known && fs::equivalent(records, directory, error) ? "" : directory;
 }
 
-// Whether `directory` holds the whole profile of another run than `merged` is of.
-bool holds_another_run(const std::string& directory, const Merged& merged) {
-    const auto text = read_whole_file(directory + "/profile.json");
-    if (!text) return false;
-    const auto profile = read_profile_json(*text);
-    if (!profile || profile->ranks.size() < profile->world_size) return false;
-    std::set<int64_t> starts;
-    for (const ProfileRank& rank : profile->ranks) {
-        const bool serial = (rank.flags & kFileSerial) != 0;
-        const bool ended =
-            rank.state == FileState::kFinalized || (serial && rank.state == FileState::kExited);
-        if (!ended) return false;
-        starts.insert(rank.start_unix_ns);
-    }
+// Whether `profile` is of the run that `merged` is of: of ranks that began at the same time, or of
+// other ranks of it.
+bool is_of_run(const Profile& profile, const Merged& merged) {
+    if (profile.job != job_of(merged)) return false;
+    std::map<uint32_t, int64_t> starts;
+    for (const ProfileRank& rank : profile.ranks) starts[rank.rank] = rank.start_unix_ns;
+    bool other_ranks = true;
     RankReader reader(merged.ranks);
     for (MergedRank rank{}; reader.next(&rank);) {
-        if (starts.contains(rank.start_unix_ns)) return false;
+        const auto known = starts.find(rank.rank);
+        if (known == starts.end()) continue;
+        if (known->second == rank.start_unix_ns) return true;
+        other_ranks = false;
     }
-    return true;
+    return other_ranks;
 }
 
-// `wanted`, or a directory beside it where that would overwrite the profile of another run.
-std::string place_beside(const std::string& wanted, const Merged& merged) {
-    const std::string taken = wanted.empty() ? "dwell-" + name_of_run(merged) : wanted;
-    if (!holds_another_run(taken, merged)) return wanted;
-    const std::string base = (fs::path(taken) / "").parent_path().string() + "-recovered";
-    std::string beside = base;
-    for (int i = 2; holds_another_run(beside, merged); ++i) beside = base + std::to_string(i);
-    say(taken + " holds the profile of another run, which stays: this one goes to " + beside);
-    return beside;
+enum class Holds { kNoProfile, kThisRun, kAnotherRun };
+
+// What cannot be read is not this run's.
+Holds what_holds(const std::string& directory, const Merged& merged) {
+    const std::string path = directory + kProfileFile;
+    if (access(path.c_str(), F_OK) != 0) return Holds::kNoProfile;
+    const auto text = read_whole_file(path);
+    if (!text) return Holds::kAnotherRun;
+    const auto profile = read_profile_json(*text);
+    return profile && is_of_run(*profile, merged) ? Holds::kThisRun : Holds::kAnotherRun;
+}
+
+// Writes the profile into `wanted`, or where that holds another run's, which another process may
+// be about to write, into the first of `wanted`.2, .3 and so on that does not: `directory` is set.
+Outcome write_beside_others(const Profile& profile, const Merged& merged, const std::string& wanted,
+                            std::string* directory) {
+    const fs::path plain = (fs::path(wanted) / "").parent_path();
+    *directory = wanted;
+    for (int number = 2; number < kMostBeside; ++number) {
+        const Holds held = what_holds(*directory, merged);
+        if (held != Holds::kAnotherRun) {
+            bool taken = false;
+            const Outcome outcome = write_three_files(profile, *directory,
+                                                      held == Holds::kNoProfile ? &taken : nullptr);
+            if (!taken) return outcome;
+        }
+        *directory = plain.string() + "." + std::to_string(number);
+    }
+    return tl::make_unexpected(wanted +
+                               " holds the profile of another run, and so do all beside it");
 }
 
 }  // namespace
 
 Outcome write_outputs(Merged& merged, const std::string& out_directory, bool quiet) {
-    const std::string directory =
+    const std::string wanted =
         out_directory.empty() ? "dwell-" + name_of_run(merged) : out_directory;
     estimate_blocked(&merged);
     const Profile profile = build_profile(merged);
-    Outcome written = write_three_files(profile, directory);
+    std::string directory;
+    Outcome written = write_beside_others(profile, merged, wanted, &directory);
+    if (written && directory != wanted) {
+        say(wanted + " holds the profile of another run, which stays: this one goes to " +
+            directory);
+    }
     if (!quiet) {
         TextOptions options;
         options.utf8 = locale_is_utf8();
@@ -276,7 +307,7 @@ int finish_command(const FinishOptions& options) {
     }
     const std::string kept = shelter_merged(merged, options.directory);
     say(written.error() + "; the records are kept, to write them elsewhere type: dwell recover " +
-        shell_word(kept) + " -o DIR");
+        word_to_type(kept) + " -o DIR");
     return 1;
 }
 
@@ -291,8 +322,8 @@ int recover_command(const FinishOptions& options) {
             (error ? ": " + error.message() : " holds no records that can be read"));
         return 1;
     }
-    const std::string out = place_beside(
-        options.out.empty() ? place_of_run(options.directory, merged) : options.out, merged);
+    const std::string out =
+        options.out.empty() ? place_of_run(options.directory, merged) : options.out;
     const Outcome written = write_outputs(merged, out, options.quiet);
     if (!written) say(written.error() + "; the records stay in " + options.directory);
     return written && complete ? 0 : 1;

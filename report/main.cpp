@@ -9,11 +9,14 @@
 #include "report/cli.h"
 #include "report/finish.h"
 #include "report/info.h"
+#include "report/job_lines.h"
+#include "report/launch.h"
 #include "report/output.h"
 #include "report/run.h"
 #include "report/show.h"
 #include "report/sites.h"
 #include "runtime/standard_files.h"
+#include "runtime/variables.h"
 #include "runtime/version.h"
 
 namespace dwell {
@@ -50,11 +53,29 @@ int run_parsed(const tl::expected<Options, CliEnd>& options, int (*command)(cons
     return options ? command(*options) : show(options.error());
 }
 
+// What was probably meant by a word in the place of a command.
+std::string command_hint(const std::string& name) {
+    if (is_launcher(name)) return ": to profile a job type: dwell run " + name + " ...";
+    for (const char* command : {"run", "report", "recover", "sites", "info"}) {
+        if (is_nearly(name.data(), name.size(), command)) {
+            return ": dwell " + std::string(command) + " is one";
+        }
+    }
+    if (find_program(name)) return ": to profile a program type: dwell run " + name + " ...";
+    return " (dwell --help shows what there is)";
+}
+
 int dispatch(const std::vector<std::string>& words) {
     if (words.empty()) return show({2, "no command given (dwell --help shows what there is)"});
     const std::string& name = words.front();
     const std::vector<std::string> rest(words.begin() + 1, words.end());
-    if (name == "run") return run_parsed(parse_run(rest), run_command);
+    if (name == "run") {
+        const auto parsed = parse_run(rest);
+        if (parsed) return run_command(*parsed);
+        if (parsed.error().code == 0) return show(parsed.error());
+        JobLines().say(parsed.error().text);
+        return parsed.error().code;
+    }
     if (name == "report") return run_parsed(parse_report(rest), report_command);
     if (name == "recover") return run_parsed(parse_recover(rest), recover_command);
     if (name == "finish") return run_parsed(parse_finish(rest), finish_command);
@@ -65,7 +86,7 @@ int dispatch(const std::vector<std::string>& words) {
     }
     if (name == "--version" || name == "-V") return show({0, "dwell " DWELL_VERSION "\n"});
     if (name == "--help" || name == "-h" || name == "help") return show({0, kUsage});
-    return show({2, "unknown command '" + name + "' (dwell --help shows what there is)"});
+    return show({2, "unknown command '" + name + "'" + command_hint(name)});
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/visible_text.h"
+
 namespace dwell {
 namespace {
 
@@ -49,10 +51,20 @@ tl::expected<TemporaryFile, std::string> open_temporary(const std::string& path,
     return TemporaryFile{name, file};
 }
 
-// Closes `temporary` and gives it its name, or removes it.
-Outcome finish_temporary(const TemporaryFile& temporary, const std::string& path, Outcome so_far) {
+// Closes `temporary` and gives it its name, or removes it. As for write_file().
+Outcome finish_temporary(const TemporaryFile& temporary, const std::string& path, Outcome so_far,
+                         bool* taken = nullptr) {
     if (close(temporary.file) != 0 && so_far) {
         so_far = tl::make_unexpected(failure(path, errno));
+    }
+    if (so_far && taken != nullptr) {
+        const bool linked = link(temporary.name.c_str(), path.c_str()) == 0;
+        *taken = !linked && errno == EEXIST;
+        if (linked || *taken) {
+            unlink(temporary.name.c_str());
+            return so_far;
+        }
+        // The file system has no links.
     }
     if (so_far && rename(temporary.name.c_str(), path.c_str()) != 0) {
         so_far = tl::make_unexpected(failure(path, errno));
@@ -85,10 +97,10 @@ Outcome write_all(int file, std::string_view bytes, const std::string& name) {
     return {};
 }
 
-Outcome write_file(const std::string& path, std::string_view bytes, unsigned mode) {
+Outcome write_file(const std::string& path, std::string_view bytes, unsigned mode, bool* taken) {
     const auto temporary = open_temporary(path, mode);
     if (!temporary) return tl::make_unexpected(temporary.error());
-    return finish_temporary(*temporary, path, write_all(temporary->file, bytes, path));
+    return finish_temporary(*temporary, path, write_all(temporary->file, bytes, path), taken);
 }
 
 Outcome move_file(const std::string& from, const std::string& to) {
@@ -140,7 +152,9 @@ tl::expected<std::string, std::string> read_whole_file(const std::string& path) 
 }
 
 void say(const std::string& text) {
-    const std::string line = "dwell: " + text + "\n";
+    std::string line(text.size() * kVisibleBytes + kVisibleBytes + 1, '\0');
+    copy_visible(line.data(), line.size(), text.c_str());
+    line = "dwell: " + std::string(line.c_str()) + "\n";
     if (write(STDERR_FILENO, line.data(), line.size()) < 0) {
         // No stderr: there is nobody to tell.
     }

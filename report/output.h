@@ -19,7 +19,9 @@ Outcome write_all(int file, std::string_view bytes, const std::string& name);
 
 // Writes `path` under a temporary name in the same directory and renames it. On failure the
 // temporary file is gone and a former `path` is unchanged.
-Outcome write_file(const std::string& path, std::string_view bytes, unsigned mode = 0644);
+// With `taken` a former `path` stays, and is told by that.
+Outcome write_file(const std::string& path, std::string_view bytes, unsigned mode = 0644,
+                   bool* taken = nullptr);
 
 // Copies `from` to `to` (mode 0600) the same way, then removes `from`. On failure `from` stays.
 Outcome move_file(const std::string& from, const std::string& to);
@@ -31,6 +33,7 @@ Outcome make_directories(const std::string& path);
 tl::expected<std::string, std::string> read_whole_file(const std::string& path);
 
 // One line on stderr, "dwell: <text>", in one write so that lines of several ranks do not mix.
+// Control characters are shown, not sent.
 void say(const std::string& text);
 
 }  // namespace dwell

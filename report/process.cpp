@@ -1,89 +1,26 @@
 // The child stays in our process group, so that terminals and launchers, which signal groups, treat
 // it as without dwell. A signal to the group then reaches it directly and must not be passed on;
-// one to our process alone must. The kernel does not tell the two apart, so a second child, the
-// witness, waits in the group: what it receives too was meant for the group.
+// one to our process alone must (witness.h tells them apart).
 #include "report/process.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
+#include <iterator>
+
+#include "report/witness.h"
 
 namespace dwell {
 namespace {
-
-constexpr int kPassedSignals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
-                                  SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
-constexpr int64_t kSameSignalNs = 50'000'000;  // farther apart they are two signals
-
-int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
-
-// When the witness last received each signal. Shared with it.
-struct WitnessPage {
-    int64_t received_ns[NSIG];
-};
-
-class Witness {
-  public:
-    void start() {
-        void* bytes = mmap(nullptr, sizeof(WitnessPage), PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        if (bytes == MAP_FAILED) return;
-        page_ = static_cast<WitnessPage*>(bytes);
-        const pid_t parent = getpid();
-        pid_ = fork();
-        if (pid_ == 0) watch(parent);
-    }
-    void stop() {
-        if (pid_ <= 0) return;
-        kill(pid_, SIGKILL);
-        waitpid(pid_, nullptr, 0);
-        pid_ = -1;
-    }
-    // True when the signal that we received at `when_ns` went to the whole group.
-    bool saw(int signal, int64_t when_ns) const {
-        if (pid_ <= 0) return false;
-        while (true) {
-            const int64_t received = __atomic_load_n(&page_->received_ns[signal], __ATOMIC_ACQUIRE);
-            if (received != 0 && when_ns - received < kSameSignalNs) return true;
-            if (now_ns() - when_ns > kSameSignalNs) return false;
-            const timespec pause{0, 2'000'000};
-            nanosleep(&pause, nullptr);
-        }
-    }
-
-  private:
-    [[noreturn]] void watch(pid_t parent) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) _exit(0);
-        prctl(PR_SET_NAME, "dwell-witness");
-        closefrom(0);
-        sigset_t all;
-        sigfillset(&all);
-        sigprocmask(SIG_SETMASK, &all, nullptr);
-        for (;;) {
-            const int signal = sigwaitinfo(&all, nullptr);
-            if (signal > 0 && signal < NSIG) {
-                __atomic_store_n(&page_->received_ns[signal], now_ns(), __ATOMIC_RELEASE);
-            }
-        }
-    }
-
-    WitnessPage* page_ = nullptr;
-    pid_t pid_ = -1;
-};
 
 // What the child must find as we found it.
 struct SavedSignals {
@@ -124,37 +61,69 @@ struct Pipe {
     _exit(127);
 }
 
-void stop_like_the_child() {
-    sigset_t stop;
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGTSTP);
-    raise(SIGTSTP);
-    sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // stops here, unless our group is an orphan
-    sigprocmask(SIG_BLOCK, &stop, nullptr);
+// The kernel sends these to whole groups: of a terminal, or of a job that nobody controls any more.
+bool is_of_terminal(const siginfo_t& signal) {
+    constexpr int kOfTerminals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGCONT,
+                                    SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH};
+    return signal.si_code == SI_KERNEL &&
+           std::find(std::begin(kOfTerminals), std::end(kOfTerminals), signal.si_signo) !=
+               std::end(kOfTerminals);
 }
 
-void pass_on(const siginfo_t& signal, const Witness& witness, pid_t child) {
-    const bool from_terminal = signal.si_code == SI_KERNEL;
-    // Launchers send SIGCONT before SIGTERM and soon after SIGKILL: no time to lose, and twice does
-    // no harm.
-    if (!from_terminal && (signal.si_signo == SIGCONT || !witness.saw(signal.si_signo, now_ns()))) {
-        kill(child, signal.si_signo);
+// By a process, not by the kernel.
+bool is_sent(const siginfo_t& signal) { return signal.si_code <= 0; }
+bool is_from(const siginfo_t& signal, pid_t pid) { return is_sent(signal) && signal.si_pid == pid; }
+
+// About ourselves: what we wrote, and the processor time that we took.
+bool is_about_us(const siginfo_t& signal, const Witness& witness) {
+    if (!is_sent(signal)) return signal.si_signo == SIGXCPU;
+    return is_from(signal, getpid()) || is_from(signal, witness.pid());
+}
+
+// With its value and its sender, where the kernel lets us.
+void send_on(const siginfo_t& signal, pid_t to) {
+    siginfo_t same = signal;
+    if (signal.si_code < 0 && syscall(SYS_rt_sigqueueinfo, to, signal.si_signo, &same) == 0) {
+        return;
     }
-    if (signal.si_signo == SIGTSTP) stop_like_the_child();
+    kill(to, signal.si_signo);
 }
 
-int wait_for(pid_t child, const sigset_t& watched, const Witness& witness,
-             const ProcessHooks& hooks) {
-    const long tick_ms = hooks.tick_ms > 0 ? hooks.tick_ms : 60'000;
-    const timespec tick{tick_ms / 1000, tick_ms % 1000 * 1'000'000};
+void pass_on(const siginfo_t& signal, Witness* witness, pid_t child) {
+    if (signal.si_signo == SIGCHLD && !is_sent(signal)) return;
+    // A value goes to one process; all else may have gone to the group, whose program has it
+    // already. (One that stops takes SIGCONT away from us, so that the witness has one too many.)
+    const bool seen = signal.si_code != SI_QUEUE && witness->saw(signal.si_signo);
+    const bool for_group = seen && (signal.si_signo != SIGCONT || !is_stopped(child));
+    if (for_group || is_of_terminal(signal) || is_about_us(signal, *witness)) return;
+    send_on(signal,
+            is_from(signal, child) ? getppid() : child);  // its parent is ours, without dwell
+}
+
+int wait_for(pid_t child, const sigset_t& watched, Witness* witness, const ProcessHooks& hooks) {
+    constexpr int kRarely_ms = 60'000;
+    int tick_ms = hooks.tick();
     for (;;) {
+        const int wait_ms = tick_ms > 0 ? tick_ms : kRarely_ms;
+        const timespec tick{wait_ms / 1000, wait_ms % 1000 * 1'000'000};
+        siginfo_t end{};
+        waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOHANG | WNOWAIT);
+        if (end.si_pid == child) hooks.ended(child);
         int status = 0;
-        const pid_t ended = waitpid(child, &status, WNOHANG);
-        if (ended == child) return status;
+        const pid_t changed = waitpid(child, &status, WNOHANG | WUNTRACED);
+        if (changed == child && !WIFSTOPPED(status)) {
+            constexpr timespec kNow{};
+            siginfo_t last{};  // to its parent, shortly before it ended
+            while (sigtimedwait(&watched, &last, &kNow) > 0) {
+                if (is_from(last, child)) send_on(last, getppid());
+            }
+            return status;
+        }
+        if (changed == child) witness->stop_beside(child);
         siginfo_t signal{};
         const int number = sigtimedwait(&watched, &signal, &tick);
-        if (number > 0 && number != SIGCHLD) pass_on(signal, witness, child);
-        if (hooks.tick_ms > 0) hooks.tick();
+        if (number > 0) pass_on(signal, witness, child);
+        if (tick_ms > 0) tick_ms = hooks.tick();
     }
 }
 
@@ -169,10 +138,7 @@ void give_standard_streams_away() {
 }  // namespace
 
 ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHooks& hooks) {
-    sigset_t watched;
-    sigemptyset(&watched);
-    for (const int signal : kPassedSignals) sigaddset(&watched, signal);
-    sigaddset(&watched, SIGCHLD);
+    const sigset_t watched = all_signals();
     SavedSignals saved{};
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
@@ -182,17 +148,12 @@ ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHoo
     Pipe start;
     Pipe failed;
     if (!start.open() || !failed.open()) return {errno, 0};
-    Witness witness;
-    witness.start();
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child == 0) become(command, saved, parent, start, failed);
-    if (child < 0) {
-        const int error = errno;
-        witness.stop();
-        return {error, 0};
-    }
-    signal(SIGPIPE, SIG_IGN);
+    if (child < 0) return {errno, 0};
+    Witness witness;
+    witness.start();
     close(failed.write_end);
     close(start.read_end);
     give_standard_streams_away();
@@ -203,7 +164,7 @@ ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHoo
     while (read(failed.read_end, &end.start_error, sizeof end.start_error) < 0 && errno == EINTR) {
     }
     close(failed.read_end);
-    end.wait_status = wait_for(child, watched, witness, hooks);
+    end.wait_status = wait_for(child, watched, &witness, hooks);
     witness.stop();
     return end;
 }

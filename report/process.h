@@ -13,8 +13,10 @@ namespace dwell {
 
 struct ProcessHooks {
     std::function<void(pid_t)> before_exec;  // in the parent, while the child waits to start
-    std::function<void()> tick;              // in the parent, every `tick_ms` while the child runs
-    int tick_ms = 0;                         // 0: never
+    // In the parent while the child runs: now and then; returns in how many milliseconds again, 0
+    // never.
+    std::function<int()> tick;
+    std::function<void(pid_t)> ended;  // before the child is reaped
 };
 
 struct ProcessEnd {

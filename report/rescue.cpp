@@ -23,6 +23,7 @@
 #include "report/output.h"
 #include "runtime/job_name.h"
 #include "runtime/record_layout.h"
+#include "runtime/visible_text.h"
 
 namespace dwell {
 namespace {
@@ -139,6 +140,14 @@ bool first_to_speak(const std::string& directory, std::string* run) {
     return first;
 }
 
+bool keeps_others(const std::string& directory, const std::string& job) {
+    for (const RecordFile& file : all_record_files(directory)) {
+        const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
+        if (header && text_of(header->job, sizeof header->job) != job) return true;
+    }
+    return false;
+}
+
 // On a file system that hosts share, the one whose records came first has told where they lie.
 bool another_host_told(const std::string& shelter, const std::string& job) {
     char own_host[sizeof(FileHeader::host)] = {};
@@ -207,11 +216,12 @@ bool read_at(std::ifstream& file, CellIndex cell, T* record) {
     return static_cast<bool>(file.read(reinterpret_cast<char*>(record), sizeof *record));
 }
 
-// Went on as another program without a call, region or sample: nothing is below the program itself
-// on any thread.
-bool replaced_before_anything(const std::string& path) {
+// Ended in MPI_Init, or went on as another program without a call, region or sample: nothing is
+// below the program itself on any thread.
+bool holds_nothing(const std::string& path) {
     const std::optional<FileHeader> header = read_header(path);
     if (!header || header->version != kRecordLayoutVersion) return false;
+    if ((header->flags & kFileInInit) != 0) return true;
     if ((header->flags & kFileReplaced) == 0) return false;
     std::ifstream file(path, std::ios::binary);
     ThreadRecord thread;
@@ -232,14 +242,27 @@ struct Shelter {
     std::string last;
     std::string out_directory;
     std::string run;
+    std::string job;
     std::string before;
 };
+
+// `wanted`, or where that keeps records of another job than `job`, the first of `wanted`.2, .3 and
+// so on that does not.
+std::string place_beside_others(const std::string& wanted, const std::string& job) {
+    const fs::path plain = (fs::path(wanted) / "").parent_path();
+    std::string place = wanted;
+    for (int number = 2; keeps_others(place, job); ++number) {
+        place = plain.string() + "." + std::to_string(number);
+    }
+    return place;
+}
 
 bool make_place_before(Shelter* to) {
     std::string out = to->out_directory;
     while (out.size() > 1 && out.back() == '/') out.pop_back();
     if (!out.empty()) out += kBeforeSuffix;
-    if (to->before.empty()) to->before = choose_record_shelter(out, to->run + kBeforeSuffix);
+    if (to->before.empty())
+        to->before = choose_record_shelter(out, to->run + kBeforeSuffix, to->job);
     return !to->before.empty();
 }
 
@@ -262,7 +285,7 @@ bool move_all(const std::string& from, Shelter* to, const std::vector<RecordFile
         const Outcome moved = move_file(origin, (before ? to->before : to->last) + "/" + name);
         if (moved || access(origin.c_str(), F_OK) != 0) continue;
         say(moved.error() + "; the record files stay in " + from +
-            "; to see them type: dwell recover " + shell_word(from));
+            "; to see them type: dwell recover " + word_to_type(from));
         return false;
     }
     return true;
@@ -327,6 +350,18 @@ std::string shell_word(const std::string& text) {
     return word + "'";
 }
 
+std::string word_to_type(const std::string& text) {
+    std::string shown(text.size() * kVisibleBytes + kVisibleBytes + 1, '\0');
+    copy_visible(shown.data(), shown.size(), text.c_str());
+    if (text == shown.c_str()) return shell_word(text);
+    std::string word = "$'";
+    for (const char c : text) {
+        if (c == '\'' || c == '\\') word += '\\';
+        word += c;
+    }
+    return word + "'";
+}
+
 std::string run_name(const std::string& program, const std::string& job) {
     char plain[kJobNameBytes];
     copy_job_name(plain, sizeof plain, fs::path(program).filename().c_str());
@@ -343,7 +378,8 @@ std::string profile_of_shelter(const std::string& directory) {
     return name.compare(end, std::string::npos, kShelterSuffix) == 0 ? name.substr(0, end) : "";
 }
 
-std::string choose_record_shelter(const std::string& out_directory, const std::string& run) {
+std::string choose_record_shelter(const std::string& out_directory, const std::string& run,
+                                  const std::string& job) {
     const std::string name = std::string(kProfilePrefix) + run + std::string(kShelterSuffix);
     const char* temporary = getenv("TMPDIR");
     std::vector<std::string> candidates;
@@ -354,10 +390,11 @@ std::string choose_record_shelter(const std::string& out_directory, const std::s
     }
     candidates.push_back("/tmp/" + name);
     for (const std::string& candidate : candidates) {
-        if (!make_directories(candidate) || !is_own_and_writable(candidate)) continue;
+        const std::string place = place_beside_others(candidate, job);
+        if (!make_directories(place) || !is_own_and_writable(place)) continue;
         std::error_code error;
-        const fs::path absolute = fs::absolute(candidate, error);
-        return error ? candidate : absolute.lexically_normal().string();
+        const fs::path absolute = fs::absolute(place, error);
+        return error ? place : absolute.lexically_normal().string();
     }
     return {};
 }
@@ -376,7 +413,7 @@ bool rescue_records(const Rescue& rescue) {
     // the same files: one that has gone, asked for after it was read, holds nothing either.
     if (std::all_of(files.begin(), files.end(), [&from](const RecordFile& file) {
             const std::string path = from + "/" + file.name;
-            return replaced_before_anything(path) || access(path.c_str(), F_OK) != 0;
+            return holds_nothing(path) || access(path.c_str(), F_OK) != 0;
         })) {
         for (const RecordFile& file : files) unlink((from + "/" + file.name).c_str());
         remove_if_done(from);
@@ -399,18 +436,19 @@ bool rescue_records(const Rescue& rescue) {
     });
     std::string run = run_name(program_of(from + "/" + last->name), rescue.job);
     const bool speaker = first_to_speak(from, &run);
-    Shelter to{choose_record_shelter(rescue.out_directory, run), rescue.out_directory, run, ""};
+    Shelter to{choose_record_shelter(rescue.out_directory, run, rescue.job), rescue.out_directory,
+               run, rescue.job, ""};
     if (to.last.empty()) {
-        if (speaker) say(advice + shell_word(from));
+        if (speaker) say(advice + word_to_type(from));
         return true;
     }
     const bool told = another_host_told(to.last, rescue.job);
     const bool moved = move_all(from, &to, files);
     if (moved && speaker && !told) {
-        say(advice + shell_word(to.last));
+        say(advice + word_to_type(to.last));
         if (!to.before.empty()) {
             say(as_another + " before; to see what was counted until then type: dwell recover " +
-                shell_word(to.before));
+                word_to_type(to.before));
         }
     }
     remove_if_done(from);

@@ -24,6 +24,8 @@ std::string run_name(const std::string& program, const std::string& job);
 
 // `text` as a word that can be typed into a shell.
 std::string shell_word(const std::string& text);
+// The same for a line of say(), whose escapes bash, ksh and zsh read: control characters stay.
+std::string word_to_type(const std::string& text);
 
 struct Rescue {
     std::string job;
@@ -45,7 +47,9 @@ std::string profile_of_shelter(const std::string& directory);
 
 // Where records of this run are kept: the first of out_directory (or ./dwell-<run>.records),
 // $TMPDIR and /tmp that can be written, as an absolute path. Empty when none can.
-std::string choose_record_shelter(const std::string& out_directory, const std::string& run);
+// Not where records of another job than `job` are kept: then beside it, with ".2" or so behind.
+std::string choose_record_shelter(const std::string& out_directory, const std::string& run,
+                                  const std::string& job);
 
 }  // namespace dwell
 

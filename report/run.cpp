@@ -16,6 +16,8 @@
 #include <memory>
 #include <optional>
 
+#include "report/below.h"
+#include "report/job_lines.h"
 #include "report/launch.h"
 #include "report/metric_names.h"
 #include "report/omp_exchange.h"
@@ -32,7 +34,9 @@ namespace dwell {
 namespace {
 
 constexpr int kDefaultSampleHz = 100;
+constexpr int kFirstTickMs = 10;
 constexpr int kSamplerTickMs = 200;
+constexpr int kLastTickMs = 10'000;
 constexpr const char* kExchangeOmp = "ompt";
 
 // The status page; other processes open it through our descriptor.
@@ -48,6 +52,7 @@ class OwnStatusPage {
             mmap(nullptr, sizeof(StatusPage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
         if (bytes == MAP_FAILED) return;
         page_ = static_cast<StatusPage*>(bytes);
+        page_->within_launcher = launcher_rank() >= 0 ? 1 : 0;
         page_->magic = kStatusMagic;
     }
     ~OwnStatusPage() {
@@ -123,7 +128,6 @@ void tell_outer_page(StatusPage* outer, const StatusPage* inner) {
         status_mpi_started(outer, inner->job[i].name, int(status_read(&inner->world_size)),
                            int(status_read(&inner->observed)));
     }
-    if (status_read(&inner->message_done) != 0) status_message(outer, inner->message);
     if (status_read(&inner->said_why) != 0) status_said_why(outer);
     status_omp_unseen(outer, status_read(&inner->omp_unseen));
 }
@@ -153,31 +157,71 @@ bool is_observed(const StatusPage* page) {
     return status_read(&page->mpi_processes) != 0 || status_read(&page->probed) != 0;
 }
 
-// One line when nothing was observed, and why.
-void explain_silence(const StatusPage* page, const RunOptions& options, const Target& target,
-                     const std::string& trouble, int wait_status) {
+// Why nothing was observed; empty where that was said.
+std::string reason_of_silence(const StatusPage* page, const RunOptions& options,
+                              const Target& target, const Below& below, int wait_status) {
     const std::string& program = options.command.front();
-    if (status_read(&page->message_done) != 0) {
-        return say("the program ran unobserved: " + std::string(page->message));
+    // By the process itself.
+    if (status_read(&page->said_why) != 0) return {};
+    if (const uint32_t entered = status_read(&page->mpi_entered); entered != 0) {
+        if (target.launcher) {
+            return "MPI_Init failed, or was not done, in " + std::to_string(entered) +
+                   (entered == 1 ? " process of " : " processes of ") + program +
+                   ": nothing was observed";
+        }
+        if (WIFSIGNALED(wait_status)) {
+            return program + " " + describe_end(wait_status) + " before MPI_Init was done";
+        }
+        return program + ": MPI_Init failed, nothing was observed";
     }
-    // Before the start, or by the process itself.
-    if (!trouble.empty() || status_read(&page->said_why) != 0) return;
+    if (status_read(&page->mpi_passed_by) != 0) {
+        return program + " used MPI (" + page->mpi_library +
+               "), but its calls passed dwell by: it looks them up where dwell's are not found "
+               "(dlopen with RTLD_DEEPBIND, or a library that stands in between); link with MPI, "
+               "or "
+               "have dwell's library first in LD_PRELOAD";
+    }
+    const std::string loaded =
+        status_read(&page->child_loaded) != 0 && status_read(&page->child_ended) == 0
+            ? page->child_name
+            : "";
+    const std::string found = below.explain(options.command, loaded);
+    if (!found.empty()) return found;
     if (target.launcher) {
-        return say(program +
-                   " started no MPI program that could be observed on this node (statically "
-                   "linked, setuid, without MPI, or on another node)");
+        return program +
+               " started no MPI program that could be observed on this node (statically "
+               "linked, setuid, without MPI, or on another node)";
     }
     if (status_read(&page->child_loaded) == 0) {
-        return say(program + " ran unobserved: libdwell.so gave no sign of life in it");
+        return program + " ran unobserved: libdwell.so gave no sign of life in it";
     }
     if (WIFSIGNALED(wait_status)) {
-        return say(program + " " + describe_end(wait_status) + " before MPI_Init was done");
+        return program + " " + describe_end(wait_status) + " before it called MPI_Init";
+    }
+    if (status_read(&page->mpi_unused) != 0) {
+        return program + " called no MPI_Init, though it is linked with MPI";
     }
     const bool asked = options.io == "on" || (!options.metrics.empty() && options.metrics != "off");
-    say(program + " called no MPI_Init: a program without MPI" +
-        (asked
-             ? "; --io and --metrics tell of programs with MPI, OpenMP or probes (dwell-gcc) alone"
-             : ""));
+    return program + " called no MPI_Init: a program without MPI" +
+           (asked ? "; --io and --metrics tell of programs with MPI, OpenMP or probes (dwell-gcc) "
+                    "alone"
+                  : "");
+}
+
+// What processes left to be said once for all of them.
+void say_notes(StatusPage* page, StatusPage* outer, JobLines* lines) {
+    for (uint32_t i = 0; i < std::min(page->notes, kStatusNotes); ++i) {
+        const StatusPage::Note& note = page->note[i];
+        const std::vector<int> ranks(note.ranks, note.ranks + std::min(note.count, kStatusRanks));
+        const std::string text(note.text, strnlen(note.text, sizeof note.text));
+        if (outer != nullptr) {
+            for (const int rank : ranks) status_note(outer, text.c_str(), rank);
+        } else if (launcher_rank() >= 0 || ranks.front() < 0) {
+            lines->say(text);
+        } else {
+            say(text + " (" + ranks_text(ranks, note.count) + ")");
+        }
+    }
 }
 
 // Two ranks that start at the same time may both have entered it.
@@ -209,8 +253,8 @@ void explain_missing(const StatusPage* page, const Target& target, bool records_
     }
 }
 
-int explain_start_error(const std::string& program, int error) {
-    say(program + ": " + (error == ENOENT ? "not found" : strerror(error)));
+int explain_start_error(const std::string& program, int error, JobLines* lines) {
+    lines->say(program + ": " + (error == ENOENT ? "not found" : strerror(error)));
     return error == ENOENT ? 127 : 126;
 }
 
@@ -220,12 +264,12 @@ int sample_hz(const std::string& setting) {
 }
 
 // False when the records or the profile would have no place, which one line has said.
-bool places_are_good(const RunOptions& options, const Target& target) {
+bool places_are_good(const RunOptions& options, const Target& target, JobLines* lines) {
     const char* records = getenv("DWELL_RECORD_DIR");
     if (records != nullptr && *records != '\0') {
         if (const int obstacle = standing_directory_obstacle(records); obstacle != 0) {
-            say("no records can be written to DWELL_RECORD_DIR=" + std::string(records) + ": " +
-                strerror(obstacle));
+            lines->say("no records can be written to DWELL_RECORD_DIR=" + std::string(records) +
+                       ": " + strerror(obstacle));
             return false;
         }
     }
@@ -240,10 +284,11 @@ bool places_are_good(const RunOptions& options, const Target& target) {
     // The library keeps what it recorded of MPI elsewhere, and says where; samples of a program
     // without MPI would be lost.
     if (!named && (target.launcher || launcher_rank() == 0 || target.mpi)) {
-        say(line + "; the records will be kept elsewhere, -o DIR names a place for the profile");
+        lines->say(line +
+                   "; the records will be kept elsewhere, -o DIR names a place for the profile");
         return true;
     }
-    say(line + (named ? "" : "; -o DIR names another place"));
+    lines->say(line + (named ? "" : "; -o DIR names another place"));
     return false;
 }
 
@@ -258,6 +303,7 @@ std::string how_unobserved(const Target& target, bool may_be_serial, int hz) {
 
 int run_command(const RunOptions& given) {
     RunOptions options = given;
+    auto lines = std::make_unique<JobLines>();
     if (launcher_rank() <= 0) {
         for_each_misspelt(environ, [](const char* entry, int length, const char* meant) {
             say(std::string(entry, static_cast<size_t>(length)) +
@@ -275,36 +321,37 @@ int run_command(const RunOptions& given) {
         if (!error) options.enable = absolute.string();
     }
     const Target target = inspect_target(options.command.front());
-    if (!places_are_good(options, target)) return 2;
+    if (!places_are_good(options, target, lines.get())) return 2;
     const std::string unknown = unknown_metric(options.metrics);
     if (!unknown.empty()) {
-        say(unknown);
+        lines->say(unknown);
         return 2;
     }
     if (options.omp == kExchangeOmp && target.launcher) {
-        say("--omp ompt looks at the program itself: " + options.command.front() +
-            " ... dwell run --omp ompt PROGRAM");
+        lines->say("--omp ompt looks at the program itself: " + options.command.front() +
+                   " ... dwell run --omp ompt PROGRAM");
         return 2;
     }
     StatusPage* const outer = open_status_page();
     OwnStatusPage status;
-    if (status.page() == nullptr)
-        say("no room for a status page: what is not observed is not told");
+    if (status.page() == nullptr) {
+        lines->say("no room for a status page: what is not observed is not told");
+    }
     std::string trouble = target.unobservable;
     OmpExchange exchange;
     if (options.omp == kExchangeOmp) {
         // What is not found is told when it cannot be started.
         if (trouble.empty() && !target.path.empty()) exchange = plan_omp_exchange(target.path);
         if (!exchange.obstacle.empty()) {
-            say("the OpenMP runtime is not exchanged: " + exchange.obstacle);
+            lines->say("the OpenMP runtime is not exchanged: " + exchange.obstacle);
         }
         if (exchange.library.empty()) options.omp = "on";
     }
     set_environment(options, status);
     if (trouble.empty()) trouble = set_preload(exchange.library);
     const int hz = sample_hz(options.sample);
-    const bool may_be_serial = !target.launcher && launcher_rank() < 0;
-    if (!trouble.empty()) say(trouble + ": " + how_unobserved(target, may_be_serial, hz));
+    const bool may_be_serial = !target.launcher && is_alone();
+    if (!trouble.empty()) lines->say(trouble + ": " + how_unobserved(target, may_be_serial, hz));
 
     ProcessHooks hooks;
     SerialSampler sampler(hz);
@@ -312,28 +359,44 @@ int run_command(const RunOptions& given) {
         if (status.page() != nullptr) status.page()->child_pid = child;
         if (may_be_serial) sampler.start(child);
     };
-    if (may_be_serial) hooks.tick_ms = kSamplerTickMs;
+    Below below;
+    int tick_ms = kFirstTickMs;
     hooks.tick = [&] {
         const StatusPage* page = status.page();
+        const bool observed = page != nullptr && (is_observed(page) || page->mpi_entered != 0);
         if (page != nullptr && is_observed(page)) sampler.stop();
         sampler.drain();
+        if (observed && !may_be_serial) return 0;
+        if (page != nullptr && !observed && page->child_pid != 0) below.look(page->child_pid);
+        tick_ms = std::min(2 * tick_ms, may_be_serial ? kSamplerTickMs : kLastTickMs);
+        return tick_ms;
     };
+    hooks.ended = [&](pid_t child) { below.look_at_end(child); };
     const ProcessEnd end = run_process(options.command, hooks);
-    if (end.start_error != 0) return explain_start_error(options.command.front(), end.start_error);
+    if (end.start_error == 0) lines->note_end(end.wait_status);
+    if (end.start_error != 0) {
+        return explain_start_error(options.command.front(), end.start_error, lines.get());
+    }
 
-    const StatusPage* page = status.page();
+    StatusPage* page = status.page();
     if (page != nullptr) {
         tell_outer_page(outer, page);
+        say_notes(page, outer, lines.get());
         const bool kept = rescue_all(page, options, end.wait_status);
-        if (!is_observed(page)) explain_silence(page, options, target, trouble, end.wait_status);
+        if (!is_observed(page) && trouble.empty()) {
+            const std::string why =
+                reason_of_silence(page, options, target, below, end.wait_status);
+            if (!why.empty()) lines->say(why);
+        }
         explain_missing(page, target, kept);
         const bool serial = !is_observed(page) && may_be_serial;
         const bool refused =
-            status_read(&page->message_done) != 0 || status_read(&page->said_why) != 0;
+            status_read(&page->said_why) != 0 || status_read(&page->mpi_entered) != 0;
         if (serial && !refused) {
             sampler.write_profile(options, status_read(&page->omp_unseen));
         }
     }
+    lines.reset();
     end_like(end.wait_status);
 }
 

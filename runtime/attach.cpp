@@ -30,7 +30,6 @@ namespace dwell {
 
 namespace {
 
-StatusPage* g_status = nullptr;
 bool g_attached = false;  // a record file was made
 pid_t g_own_pid = 0;
 enum class Asked { kNot, kGood, kBad } g_options_read = Asked::kNot;
@@ -45,14 +44,14 @@ __attribute__((constructor)) void note_start() {
     find_standard_error();
     begin_usage();
     find_io_functions();
-    g_status = open_status_page();
-    status_loaded(g_status);
+    g_status_page = open_status_page();
+    status_loaded(g_status_page);
     find_vector_registers();
 }
 
 bool options_are_good() {
     if (g_options_read == Asked::kNot) {
-        if (g_status == nullptr && launcher_rank() <= 0) {  // else `dwell run` says it
+        if (g_status_page == nullptr && launcher_rank() <= 0) {  // else `dwell run` says it
             for_each_misspelt(environ, [](const char* entry, int length, const char* meant) {
                 warn("%.*s is no variable of dwell: %s is", length, entry, meant);
             });
@@ -60,19 +59,14 @@ bool options_are_good() {
         const bool good =
             read_options(&g_process.options) && read_enabling_profile(g_process.options.enable);
         g_options_read = good ? Asked::kGood : Asked::kBad;
-        if (!good) status_said_why(g_status);
+        if (!good) status_said_why(g_status_page);
     }
     return g_options_read == Asked::kGood;
 }
 
 void not_observed(const char* why) {
-    char text[kStatusMessageBytes];
-    snprintf(text, sizeof(text), "%s", why);
-    if (g_status != nullptr) {
-        status_message(g_status, text);
-    } else {
-        warn("the program runs unobserved: %s", text);
-    }
+    warn_of_job("the program runs unobserved: %s", why);
+    status_said_why(g_status_page);
 }
 
 bool make_live_page() {
@@ -217,7 +211,7 @@ bool create_second_file(char* path, size_t size) {
 // `dwell run` has looked itself, before it started anything.
 void check_out_directory() {
     const char* out = g_process.options.out;
-    if (g_status != nullptr || *out == '\0' || launcher_rank() > 0) return;
+    if (g_status_page != nullptr || *out == '\0' || launcher_rank() > 0) return;
     const int error = directory_obstacle(out);
     if (error != 0) warn("no profile can be written to %s: %s", out, strerror(error));
 }
@@ -285,7 +279,9 @@ bool attach_process(bool with_mpi) {
         return false;
     }
     g_process.with_mpi = with_mpi;
-    if (!with_mpi && rank < 0) g_process.header->flags |= kFileSerial;  // as far as is known now
+    // As far as is known now.
+    if (with_mpi) g_process.header->flags |= kFileInInit;
+    if (!with_mpi && is_alone()) g_process.header->flags |= kFileSerial;
     if (with_mpi) choose_tests_first();
     if (g_process.options.inject[0] != '\0') {
         set_tick_rate(kRateBase_ns);
@@ -322,7 +318,7 @@ bool add_mpi() {
     const char* why = nullptr;
     if (g_live->on == 0) return false;
     if (!load_mpi(&why)) {
-        warn("MPI is not observed: %s", why);
+        warn_of_job("MPI is not observed: %s", why);
         return false;
     }
     g_process.with_mpi = true;
@@ -343,7 +339,7 @@ bool add_mpi() {
 
 }  // namespace
 
-StatusPage* status_page() { return g_status; }
+StatusPage* status_page() { return g_status_page; }
 
 bool was_attached() { return g_attached; }
 
@@ -379,7 +375,7 @@ Thread* attach_for_probe() {
     tell_observed();
     if (attached) {
         note_usage();
-        status_probed(g_status, g_process.header->job);
+        status_probed(g_status_page, g_process.header->job);
     } else if (begins) {
         g_options_read = Asked::kBad;  // not again
         switch_sites(false);

@@ -85,7 +85,7 @@ def exports_map(functions):
     for function in functions:
         lines += [f"    MPI_{function.name};", f"    PMPI_{function.name};"]
     lines += [f"    {name};" for name in fortran_symbols(functions) + IO_FUNCTIONS]
-    return "\n".join(lines + ["    dlclose;", "    GOMP_*;", "    dwell_*;", "    kokkosp_*;",
+    return "\n".join(lines + ["    dlclose;", "    dlsym;", "    GOMP_*;", "    dwell_*;", "    kokkosp_*;",
                               "    __cyg_profile_func_enter;", "    __cyg_profile_func_exit;",
                               "    ompt_start_tool;",
                               "  local: *;", "};", ""])

@@ -41,31 +41,43 @@ inline void launch_mark(char* out, size_t size) {
     snprintf(out, size, "-%u", static_cast<unsigned>(atoi(port + 1)));
 }
 
+// Slurm's step of tasks that this process is one of, else null. A batch script and what it starts
+// by itself have the variables of a task, too, and the number of a step that is none (slurm.h:
+// SLURM_INTERACTIVE_STEP and above).
+inline const char* slurm_step() {
+    constexpr unsigned long kNoSteps = 0xfffffff0;
+    const char* step = getenv("SLURM_STEP_ID");
+    if (step == nullptr || *step == '\0' || getenv("SLURM_PROCID") == nullptr) return nullptr;
+    return strtoul(step, nullptr, 10) < kNoSteps ? step : nullptr;
+}
+
+// `name` behind the number of the batch job that it runs in, which users know, unless it holds it.
+inline void in_batch_job(char* out, size_t size, const char* name) {
+    const char* batch = getenv("SLURM_JOB_ID");
+    const bool outside = batch == nullptr || *batch == '\0' || strstr(name, batch) != nullptr;
+    snprintf(out, size, "%.40s%s%s", outside ? "" : batch, outside ? "" : "-", name);
+}
+
 // The job this process belongs to: what the launcher calls it, else the `dwell run` above it, else
 // the process itself. The same for every rank of a job.
 inline void job_name(char* out, size_t size) {
     const char* name_space = getenv("PMIX_NAMESPACE");
+    const char* run_pid = getenv("DWELL_RUN_PID");
+    char name[256 + 16];  // PMIX_MAX_NSLEN is 255
     if (name_space != nullptr && *name_space != '\0') {
         char mark[16];
         launch_mark(mark, sizeof mark);
-        char name[256 + sizeof mark];  // PMIX_MAX_NSLEN is 255
         snprintf(name, sizeof name, "%.255s%s", name_space, mark);
-        return copy_job_name(out, size, name);
-    }
-    const char* slurm_job = getenv("SLURM_JOB_ID");
-    const char* slurm_step = getenv("SLURM_STEP_ID");
-    char text[kJobNameBytes];
-    if (slurm_job != nullptr && slurm_step != nullptr && getenv("SLURM_PROCID") != nullptr) {
-        snprintf(text, sizeof text, "%.40s.%.20s", slurm_job, slurm_step);
-        return copy_job_name(out, size, text);
-    }
-    const char* run_pid = getenv("DWELL_RUN_PID");
-    if (run_pid != nullptr && *run_pid != '\0') {
-        snprintf(text, sizeof text, "pid%.20s", run_pid);
+    } else if (const char* step = slurm_step(); step != nullptr && getenv("SLURM_JOB_ID")) {
+        snprintf(name, sizeof name, "%.40s.%.20s", getenv("SLURM_JOB_ID"), step);
+    } else if (run_pid != nullptr && *run_pid != '\0') {
+        snprintf(name, sizeof name, "pid%.20s", run_pid);
     } else {
-        snprintf(text, sizeof text, "pid%ld", static_cast<long>(getpid()));
+        snprintf(name, sizeof name, "pid%ld", static_cast<long>(getpid()));
     }
-    copy_job_name(out, size, text);
+    char whole[sizeof name + 41];
+    in_batch_job(whole, sizeof whole, name);
+    copy_job_name(out, size, whole);
 }
 
 // The directory of the job's record files; false when it does not fit into `size`.
@@ -84,6 +96,7 @@ inline int launcher_rank() {
     for (const char* variable : variables) {
         const char* text = getenv(variable);
         if (text == nullptr || *text == '\0') continue;
+        if (strcmp(variable, "SLURM_PROCID") == 0 && slurm_step() == nullptr) continue;
         char* end = nullptr;
         const long rank = strtol(text, &end, 10);
         if (*end == '\0' && rank >= 0 && rank < (1L << 24)) return static_cast<int>(rank);
@@ -100,11 +113,36 @@ inline int launcher_size(int rank) {
     for (const char* variable : variables) {
         const char* text = getenv(variable);
         if (text == nullptr || *text == '\0') continue;
+        if (strcmp(variable, "SLURM_NTASKS") == 0 && slurm_step() == nullptr) continue;
         char* end = nullptr;
         const long size = strtol(text, &end, 10);
         if (*end == '\0' && size > rank && size <= (1L << 24)) return static_cast<int>(size);
     }
     return rank + 1;
+}
+
+// True when no launcher started others beside this process.
+inline bool is_alone() {
+    const int rank = launcher_rank();
+    return rank < 0 || launcher_size(rank) == 1;
+}
+
+// How many ranks of the job its launcher put on this host, 0 where it does not say.
+inline int launcher_local_size() {
+    const char* text = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (text == nullptr) text = getenv("MPI_LOCALNRANKS");
+    return text == nullptr ? 0 : atoi(text);
+}
+
+// The first of them, as far as its launcher says.
+inline bool is_first_on_host() {
+    const char* const variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                     "SLURM_LOCALID"};
+    for (const char* variable : variables) {
+        const char* text = getenv(variable);
+        if (text != nullptr && *text != '\0') return atoi(text) == 0;
+    }
+    return launcher_rank() <= 0;
 }
 
 // True when not every rank of the job runs on this host, as far as the launcher says.

@@ -38,6 +38,7 @@ void after_init() {
     header->world_size = size;
     set_tick_rate(kRateBase_ns);
     header->init_ticks = now_ticks();
+    header->flags &= ~uint32_t{kFileInInit};
     if (set_injection(rank)) {
         g_live->epoch += 1;
         refresh_ticket();
@@ -138,6 +139,7 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     const bool observed = observe_mpi();
     tell_observed();
     Thread* thread = observed ? t_thread : nullptr;
+    if (observed) status_mpi_entered(status_page(), g_process.header->job);
     if (thread != nullptr) thread->slow_ticks += now_ticks() - before;
     Call state;
     const bool recorded = observed && enter(&state, number, frame, form);
@@ -279,19 +281,33 @@ void finish_serial() {
     close_record_file();
 }
 
+// Of a process that was not observed: what it did all the same.
+void note_unseen() {
+    if (status_page() == nullptr || was_attached()) return;
+    status_omp_unseen(status_page(), unseen_omp());
+    char library[sizeof(StatusPage::mpi_library)];
+    bool started = false;
+    if (!g_mpi_entered && find_unseen_mpi(library, sizeof(library), &started)) {
+        status_mpi_unseen(status_page(), library, started);
+    }
+}
+
 // The end of a process that never reached MPI_Finalize. Threads may still be running.
 __attribute__((destructor)) void note_exit() {
     const Uncancelled uncancelled;
-    if (g_live->on == 0) {
-        if (!was_attached() && status_page() != nullptr)
-            status_omp_unseen(status_page(), unseen_omp());
-        return;
-    }
-    if (!g_mpi_entered && launcher_rank() < 0) {
+    status_ended(status_page());
+    if (g_live->on == 0) return note_unseen();
+    if (!g_mpi_entered && is_alone()) {
         finish_serial();
         return;
     }
     detach_process(FileState::kExited);
+    if ((g_process.header->flags & kFileInInit) != 0) {
+        unlink(g_process.record_path);
+        rmdir(g_process.record_dir);
+        if (status_page() == nullptr) warn_of_job("MPI_Init failed: the program was not observed");
+        return;
+    }
     if (status_page() == nullptr) keep_record_file();
 }
 

@@ -79,6 +79,28 @@ void* find_next(EntryForm form, uint16_t number) {
     return next;
 }
 
+void* find_in_mpi(const char* symbol) {
+    for (const char* beginning : {"libmpi.so", "libmpi_mpifh.so"}) {
+        void* library = loaded_library(beginning);
+        void* found = library != nullptr ? dlsym(library, symbol) : nullptr;
+        if (library != nullptr) dlclose(library);
+        if (found != nullptr) return found;
+    }
+    return nullptr;
+}
+
+bool find_unseen_mpi(char* library, size_t size, bool* started) {
+    LibrarySearch search{"libmpi.so", {}, false};
+    dl_iterate_phdr(match_library, &search);
+    if (!search.found) return false;
+    snprintf(library, size, "%s", base_name(search.path));
+    int flag = 0;
+    void* const asked = find_in_mpi("PMPI_Initialized");
+    if (asked != nullptr) reinterpret_cast<decltype(&PMPI_Initialized)>(asked)(&flag);
+    *started = flag != 0;
+    return true;
+}
+
 void* find_next_in_fortran(const char* symbol) {
     const int saved_errno = errno;
     void* next = dlsym(RTLD_NEXT, symbol);

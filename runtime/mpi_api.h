@@ -57,6 +57,12 @@ DWELL_COLD void* find_next(EntryForm form, uint16_t number);
 // null.
 DWELL_COLD void* find_next_in_fortran(const char* symbol);
 
+// The same in the MPI libraries alone, wherever they were opened; null when it is not there.
+void* find_in_mpi(const char* symbol);
+
+// Whether MPI is loaded: then the file of its library, and whether it was started.
+bool find_unseen_mpi(char* library, size_t size, bool* started);
+
 template <typename Function>
 inline Function next_of(EntryForm form, MpiCall number) {
     void* next = __atomic_load_n(&g_next[form][static_cast<int>(number)], __ATOMIC_RELAXED);

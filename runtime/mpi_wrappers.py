@@ -140,6 +140,9 @@ def success_lines(function):
     lines += naming_lines(function, ", meeting.take_board()" if get("meets") == "members" else "")
     if get("world"):
         lines.append(f"meet_world(*{get('world')});")
+    if function.name.startswith("Comm_spawn"):
+        commands = "array_of_commands" if function.name.endswith("multiple") else "command"
+        lines.append(f"note_spawn(*intercomm, comm, root, {commands});")
     return lines
 
 

@@ -13,8 +13,11 @@
 
 #include "runtime/injection.h"
 #include "runtime/state.h"
+#include "runtime/visible_text.h"
 
 namespace dwell {
+
+StatusPage* g_status_page = nullptr;
 
 namespace {
 
@@ -25,6 +28,18 @@ struct {
     dev_t device;
     ino_t inode;
 } g_standard_error{};
+
+constexpr size_t kLongestLine = 1200;
+
+void put_line(const char* text) {
+    if (!is_standard_error() || g_warnings++ >= kMaxWarnings) return;
+    const Busy busy;  // its own writing is no statement of the program's
+    char line[kLongestLine] = "dwell: ";
+    copy_visible(line + 7, sizeof(line) - 8, text);
+    strcat(line, "\n");
+    const ssize_t written = write(STDERR_FILENO, line, strlen(line));
+    static_cast<void>(written);
+}
 
 // Sets `value` from variable `name`, a whole number in [least, most] or the word that stands for 0.
 // Unset or empty leaves it as it is. False, after a line on stderr, for anything else.
@@ -44,8 +59,8 @@ bool read_number(const char* name, uint32_t least, uint32_t most, uint32_t* valu
         *value = static_cast<uint32_t>(number);
         return true;
     }
-    warn("%s=%s is not a number from %u to %u%s%s: the program runs unobserved", name, text, least,
-         most, word != nullptr ? " or " : "", word != nullptr ? word : "");
+    warn_of_job("%s=%s is not a number from %u to %u%s%s: the program runs unobserved", name, text,
+                least, most, word != nullptr ? " or " : "", word != nullptr ? word : "");
     return false;
 }
 
@@ -60,7 +75,7 @@ bool read_choice(const char* name, const char* all, Mode* mode,
         *mode = value;
         return true;
     }
-    warn("%s=%.60s is none of %s: the program runs unobserved", name, text, all);
+    warn_of_job("%s=%.60s is none of %s: the program runs unobserved", name, text, all);
     return false;
 }
 
@@ -91,7 +106,7 @@ bool read_metrics(char* metrics, size_t size) {
         strcpy(metrics, text);
         return true;
     }
-    warn("DWELL_METRICS=%.60s... is too long: the program runs unobserved", text);
+    warn_of_job("DWELL_METRICS=%.60s... is too long: the program runs unobserved", text);
     return false;
 }
 
@@ -103,8 +118,9 @@ bool read_inject(char* inject, size_t size) {
         strcpy(inject, text);
         return true;
     }
-    warn("DWELL_INJECT_NS=%.60s is neither NS nor RANK:NS,RANK:NS...: the program runs unobserved",
-         text);
+    warn_of_job(
+        "DWELL_INJECT_NS=%.60s is neither NS nor RANK:NS,RANK:NS...: the program runs unobserved",
+        text);
     return false;
 }
 
@@ -132,16 +148,25 @@ bool is_standard_error() {
 }
 
 void warn(const char* format, ...) {
-    if (!is_standard_error() || g_warnings++ >= kMaxWarnings) return;
-    const Busy busy;  // its own writing is no statement of the program's
-    char line[600] = "dwell: ";
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line + 7, sizeof(line) - 8, format, arguments);
+    char text[600];
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    strcat(line, "\n");
-    const ssize_t written = write(STDERR_FILENO, line, strlen(line));
-    static_cast<void>(written);
+    put_line(text);
+}
+
+void warn_of_job(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char text[600];
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (g_status_page != nullptr) {
+        status_note(g_status_page, text, launcher_rank());
+    } else if (is_first_on_host()) {
+        put_line(text);
+    }
 }
 
 bool read_options(Options* options) {

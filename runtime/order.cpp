@@ -281,7 +281,7 @@ void open_order() {
     if (!g_process.options.preserve_order) return;
     if (g_channels == nullptr) {
         if (g_process.header->world_size > 1) {
-            warn("--preserve-order needs the analysis of waiting: receives take what comes");
+            warn_of_job("--preserve-order needs the analysis of waiting: receives take what comes");
         }
         return;
     }
@@ -290,7 +290,7 @@ void open_order() {
     void* memory = find_or_make_pages(
         kLinesKey, static_cast<uint32_t>((bytes + kExchangePage - 1) / kExchangePage));
     if (memory == nullptr) {
-        warn("no room for --preserve-order: receives take what comes");
+        warn_of_job("no room for --preserve-order: receives take what comes");
         return;
     }
     g_lines = static_cast<ProcessLine*>(memory);

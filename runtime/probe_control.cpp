@@ -449,7 +449,7 @@ bool read_enabling_profile(const char* path) {
     alignas(EnablingProfile) static char memory[sizeof(EnablingProfile)];
     auto* profile = new (memory) EnablingProfile;
     if (!profile->read(path)) {
-        warn("%s: no site is watched", profile->error());
+        warn_of_job("%s: no site is watched", profile->error());
         return false;
     }
     g_enabled = profile;
@@ -490,7 +490,8 @@ DWELL_EXPORT void dwell_register_sites(const SiteModule* module) {
     if (g_module_count == kMaxSiteModules) {
         static bool said = false;
         if (!said)
-            warn("more than %d instrumented modules: the rest is not watched", kMaxSiteModules);
+            warn_of_job("more than %d instrumented modules: the rest is not watched",
+                        kMaxSiteModules);
         said = true;
         return;
     }

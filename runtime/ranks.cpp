@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/comm_names.h"
 #include "runtime/held_receives.h"
@@ -209,6 +210,33 @@ void meet_world(MPI_Comm comm) {
     g_worlds[g_world_count++] = remote;
     if (!waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
     g_process.comm_epoch.fetch_add(1, std::memory_order_relaxed);
+}
+
+namespace {
+
+bool is_root_below_launcher(MPI_Comm comm, int root) {
+    int rank = MPI_PROC_NULL;
+    return g_status_page != nullptr && g_status_page->within_launcher != 0 &&
+           g_mpi.Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+}
+
+void count_children(MPI_Comm children, const char* command) {
+    const char* slash = strrchr(command, '/');
+    if (strcmp(slash == nullptr ? command : slash + 1, "dwell") == 0) return;
+    int count = 0;
+    g_mpi.Comm_remote_size(children, &count);
+    __atomic_fetch_add(&g_process.header->spawned_unseen, static_cast<uint32_t>(count),
+                       __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+void note_spawn(MPI_Comm children, MPI_Comm comm, int root, const char* command) {
+    if (is_root_below_launcher(comm, root)) count_children(children, command);
+}
+
+void note_spawn(MPI_Comm children, MPI_Comm comm, int root, char* const* commands) {
+    if (is_root_below_launcher(comm, root)) count_children(children, commands[0]);
 }
 
 void meet_parent() {

@@ -51,6 +51,11 @@ void forget_window(uintptr_t handle);
 void meet_world(MPI_Comm comm);
 void meet_parent();  // after MPI_Init
 
+// The root of `comm` had processes started, the first of which runs `command`: the launcher starts
+// them, so `dwell run` below it does not reach them. `command` is significant at the root alone.
+void note_spawn(MPI_Comm children, MPI_Comm comm, int root, const char* command);
+void note_spawn(MPI_Comm children, MPI_Comm comm, int root, char* const* commands);
+
 }  // namespace dwell
 
 #endif  // DWELL_RUNTIME_RANKS_H_

@@ -26,8 +26,12 @@ void own_job_name(char* out, size_t size) {
     text[bytes] = '\0';
     const char* field = strrchr(text, ')');  // the end of field 2, which may hold spaces
     for (int at = 2; field != nullptr && at < 22; ++at) field = strchr(field + 1, ' ');
-    snprintf(out, size, "pid%ld-%llu", static_cast<long>(getpid()),
+    char name[48];
+    snprintf(name, sizeof(name), "pid%ld-%llu", static_cast<long>(getpid()),
              field == nullptr ? 0 : strtoull(field, nullptr, 10));
+    char whole[sizeof(name) + 41];
+    in_batch_job(whole, sizeof(whole), name);
+    copy_job_name(out, size, whole);
 }
 
 }  // namespace

@@ -430,6 +430,7 @@ enum FileFlags : uint32_t {
     kFileNamesFull = 262144,    // more than kBlockNameLimit names of blocks and markers were given
     kFileModulesFull = 524288,  // sites lie in more than kModuleLimit modules
     kFileDamaged = 1048576,     // by who reads it: some of it cannot be
+    kFileInInit = 2097152,      // MPI_Init was called and has not succeeded: there is nothing else
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads
@@ -502,7 +503,10 @@ struct FileHeader {
     uint64_t io_unobserved;       // I/O calls that could not be recorded (io_records.cpp)
     uint64_t process_thread;      // number of the thread whose life is the process's: that of
                                   // MPI_Init, or without MPI the program's first one, once known
-    uint64_t unused[6];           // 0, up to the end of the cell
+    uint32_t threads_unsampled;   // threads that the kernel gave no samples
+    uint32_t spawned_unseen;      // processes that this one, as root, had started (MPI_Comm_spawn)
+                                  // where the library does not reach them
+    uint64_t unused[5];           // 0, up to the end of the cell
 };
 constexpr uint32_t kHeaderCells = 20;
 

@@ -39,20 +39,21 @@ perf_event_mmap_page* page_of(SampleRing* ring) {
 void explain_refusal(int error, bool opened) {
     static bool said = false;
     __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileNoSampling}, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&g_process.header->threads_unsampled, 1, __ATOMIC_RELAXED);
     if (said || g_process.options.quiet) return;
     said = true;
     if (opened) {
-        warn(
+        warn_of_job(
             "no sampling of some threads: no locked memory left for them "
             "(kernel.perf_event_mlock_kb, "
             "ulimit -l); the rest works");
     } else if (error == EACCES || error == EPERM) {
-        warn(
+        warn_of_job(
             "no sampling: the kernel forbids it (kernel.perf_event_paranoid above 2, or a "
             "container "
             "without perf_event_open); the rest works");
     } else {
-        warn("no sampling: perf_event_open: %s; the rest works", strerror(error));
+        warn_of_job("no sampling: perf_event_open: %s; the rest works", strerror(error));
     }
 }
 

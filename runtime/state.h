@@ -20,6 +20,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/record_layout.h"
+#include "runtime/status_page.h"
 
 #define DWELL_EXPORT __attribute__((visibility("default")))
 #define DWELL_COLD __attribute__((cold, noinline))
@@ -545,6 +546,11 @@ bool is_standard_error();
 bool read_options(Options* options);  // false, after a line on stderr, when a value is bad
 // One line on stderr, "dwell: " in front; never more than kMaxWarnings for a process.
 void warn(const char* format, ...) __attribute__((format(printf, 1, 2), cold));
+// The same of what the other ranks may have to say, too: `dwell run` says it once, with their
+// number; without it the first rank of the host does.
+void warn_of_job(const char* format, ...) __attribute__((format(printf, 1, 2), cold));
+// Of `dwell run`, else null.
+extern StatusPage* g_status_page __attribute__((visibility("hidden")));
 
 }  // namespace dwell
 

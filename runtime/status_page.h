@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,28 +26,42 @@ namespace dwell {
 constexpr uint64_t kStatusMagic = 0x3153544c4c5744ULL;  // "DWLLTS1"
 constexpr uint32_t kStatusJobs = 16;
 constexpr uint32_t kStatusMessageBytes = 240;
+constexpr uint32_t kStatusNotes = 8;
+constexpr uint32_t kStatusRanks = 8;  // of a note, by number
 
 struct StatusPage {
     uint64_t magic;
-    int32_t child_pid;        // the program that `dwell run` started
-    uint32_t child_loaded;    // 1: libdwell.so was loaded in it
-    uint32_t library_loaded;  // processes, launchers and shells included, that loaded libdwell.so
-    uint32_t mpi_processes;   // processes that reached MPI_Init
-    uint32_t mpi_finalized;   // ... and whose records were merged or given up in MPI_Finalize
-    uint32_t child_mpi;       // 1: the started program itself reached MPI_Init
-    uint32_t probed;          // processes that the probes of an instrumented program attached
-    uint32_t world_size;      // of the first MPI_COMM_WORLD seen
-    uint32_t observed;        // ... and of its ranks those observed, on this host or another
-    uint32_t jobs;            // entries taken in `job`; may pass kStatusJobs
-    uint32_t message_taken;   // 1: `message` is being written or done
-    uint32_t message_done;    // 1: `message` may be read
-    uint32_t said_why;        // 1: a process said on stderr why it is not observed
-    uint32_t omp_unseen;      // FileFlags: why a process was not observed by its libomp
-    char message[kStatusMessageBytes];  // why nothing was observed, without newline
+    int32_t child_pid;         // the program that `dwell run` started
+    uint32_t child_loaded;     // 1: libdwell.so was loaded in it
+    uint32_t within_launcher;  // 1: `dwell run` is below the launcher, and reaches one rank
+    uint32_t child_ended;      // 1: the library saw the end of it
+    char child_name[16];       // what it was called when the library was last loaded in it
+    uint32_t library_loaded;   // processes, launchers and shells included, that loaded libdwell.so
+    uint32_t mpi_entered;      // processes that called MPI_Init and are observed
+    uint32_t mpi_passed_by;    // processes that started MPI without a call that dwell saw
+    uint32_t mpi_unused;       // processes that loaded MPI and did not start it
+    uint32_t mpi_processes;    // processes that reached MPI_Init
+    uint32_t mpi_finalized;    // ... and whose records were merged or given up in MPI_Finalize
+    uint32_t child_mpi;        // 1: the started program itself reached MPI_Init
+    uint32_t probed;           // processes that the probes of an instrumented program attached
+    uint32_t world_size;       // of the first MPI_COMM_WORLD seen
+    uint32_t observed;         // ... and of its ranks those observed, on this host or another
+    uint32_t jobs;             // entries taken in `job`; may pass kStatusJobs
+    uint32_t said_why;         // 1: a process said why it is not observed
+    uint32_t omp_unseen;       // FileFlags: why a process was not observed by its libomp
+    char mpi_library[64];      // of one that was passed by
     struct Job {
         uint32_t done;
         char name[kJobNameBytes];
     } job[kStatusJobs];
+    // What processes have to say that the others of their job say, too.
+    uint32_t notes_lock;
+    uint32_t notes;
+    struct Note {
+        uint32_t count;  // processes
+        int32_t ranks[kStatusRanks];
+        char text[kStatusMessageBytes];
+    } note[kStatusNotes];
 };
 
 // Maps the page named by DWELL_STATUS; null when there is none. The mapping stays for the life of
@@ -80,7 +95,9 @@ inline uint32_t status_read(const uint32_t* counter) {
 inline void status_loaded(StatusPage* page) {
     if (page == nullptr) return;
     status_add(&page->library_loaded);
-    if (page->child_pid == getpid()) __atomic_store_n(&page->child_loaded, 1u, __ATOMIC_RELEASE);
+    if (page->child_pid != getpid()) return;
+    prctl(PR_GET_NAME, page->child_name);
+    __atomic_store_n(&page->child_loaded, 1u, __ATOMIC_RELEASE);
 }
 
 // Records of `job` exist: whoever made the page cares for them when the process cannot.
@@ -93,6 +110,42 @@ inline void status_job(StatusPage* page, const char* job) {
     if (slot >= kStatusJobs) return;
     copy_job_name(page->job[slot].name, kJobNameBytes, job);
     __atomic_store_n(&page->job[slot].done, 1u, __ATOMIC_RELEASE);
+}
+
+// The library's destructor ran.
+inline void status_ended(StatusPage* page) {
+    if (page != nullptr && page->child_pid == getpid()) {
+        __atomic_store_n(&page->child_ended, 1u, __ATOMIC_RELEASE);
+    }
+}
+
+inline void status_copy(char* to, size_t size, const char* from) {
+    const size_t length = strnlen(from, size - 1);
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+// A line of a job, of process `rank`: the same text of others is the same line. Waits a little for
+// others that leave one.
+inline void status_note(StatusPage* page, const char* text, int rank) {
+    for (int tries = 0; __atomic_exchange_n(&page->notes_lock, 1u, __ATOMIC_ACQUIRE) != 0;
+         ++tries) {
+        if (tries > 1000) return;  // its owner was killed
+        usleep(100);
+    }
+    const uint32_t known = page->notes;
+    uint32_t i = 0;
+    while (i < known && strncmp(page->note[i].text, text, kStatusMessageBytes - 1) != 0) ++i;
+    if (i < kStatusNotes) {
+        StatusPage::Note* note = &page->note[i];
+        if (i == known) {
+            status_copy(note->text, sizeof(note->text), text);
+            page->notes = known + 1;
+        }
+        if (note->count < kStatusRanks) note->ranks[note->count] = rank;
+        note->count += 1;
+    }
+    __atomic_store_n(&page->notes_lock, 0u, __ATOMIC_RELEASE);
 }
 
 // MPI_Init is done and the record file exists. `job` is this process's job_name(), `observed` the
@@ -109,6 +162,20 @@ inline void status_mpi_started(StatusPage* page, const char* job, int world_size
     status_job(page, job);
 }
 
+// MPI_Init was called, the record file exists, and whether it will be of use is not known yet.
+inline void status_mpi_entered(StatusPage* page, const char* job) {
+    if (page == nullptr) return;
+    status_add(&page->mpi_entered);
+    status_job(page, job);
+}
+
+// At the end of a process whose calls of MPI, if there were any, were not seen.
+inline void status_mpi_unseen(StatusPage* page, const char* library, bool started) {
+    if (page == nullptr) return;
+    status_add(started ? &page->mpi_passed_by : &page->mpi_unused);
+    if (started) status_copy(page->mpi_library, sizeof(page->mpi_library), library);
+}
+
 // An instrumented process is observed from its first probe on; without MPI it writes its own
 // report.
 inline void status_probed(StatusPage* page, const char* job) {
@@ -122,20 +189,7 @@ inline void status_mpi_finalized(StatusPage* page) {
     if (page != nullptr) status_add(&page->mpi_finalized);
 }
 
-// Why this process is not observed, for example "MPICH is loaded, dwell knows Open MPI only". The
-// first message stays.
-inline void status_message(StatusPage* page, const char* text) {
-    if (page == nullptr || __atomic_exchange_n(&page->message_taken, 1u, __ATOMIC_ACQ_REL) != 0)
-        return;
-    size_t used = 0;
-    for (; text[used] != '\0' && used + 1 < kStatusMessageBytes; ++used) {
-        page->message[used] = text[used] == '\n' ? ' ' : text[used];
-    }
-    page->message[used] = '\0';
-    __atomic_store_n(&page->message_done, 1u, __ATOMIC_RELEASE);
-}
-
-// This process is not observed, and a line on stderr has said why.
+// This process is not observed, and a note or a line on stderr says why.
 inline void status_said_why(StatusPage* page) {
     if (page != nullptr) __atomic_store_n(&page->said_why, 1u, __ATOMIC_RELEASE);
 }

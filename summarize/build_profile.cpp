@@ -100,6 +100,8 @@ void ProfileBuilder::describe_job() {
     profile_.job = std::string(merged_.job, strnlen(merged_.job, sizeof merged_.job));
     profile_.world_size = merged_.world_size;
     profile_.merged_flags = merged_.flags;
+    profile_.threads_unsampled = merged_.threads_unsampled;
+    profile_.spawned_unseen = merged_.spawned_unseen;
     profile_.version = DWELL_VERSION;
 }
 

@@ -45,7 +45,7 @@ constexpr std::array<BitName, 12> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
                                                   {kLabelMoreFiles, "more_files"}}};
-constexpr std::array<BitName, 21> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 22> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
                                                      {kFileSerial, "serial"},
@@ -65,7 +65,8 @@ constexpr std::array<BitName, 21> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileReplaced, "replaced"},
                                                      {kFileNamesFull, "names_full"},
                                                      {kFileModulesFull, "modules_full"},
-                                                     {kFileDamaged, "damaged"}}};
+                                                     {kFileDamaged, "damaged"},
+                                                     {kFileInInit, "in_init"}}};
 constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},

@@ -411,6 +411,8 @@ void Join::add_counts() {
         into_->metrics_lost_ns = lost_ns;
     }
     into_->metrics_no_room += from_.metrics_no_room;
+    into_->threads_unsampled += from_.threads_unsampled;
+    into_->spawned_unseen += from_.spawned_unseen;
     into_->metrics_left_out += from_.metrics_left_out;
     into_->metric_read_ns = std::max(into_->metric_read_ns, from_.metric_read_ns);
     into_->metric_least_ns = std::max(into_->metric_least_ns, from_.metric_least_ns);

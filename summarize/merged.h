@@ -299,6 +299,8 @@ struct MergedHeader {
     uint64_t metrics_lost_ns;
     uint32_t metrics_lost;
     uint32_t metrics_no_room;
+    uint32_t threads_unsampled;
+    uint32_t spawned_unseen;
     uint64_t metric_read_ns;
     uint64_t metric_least_ns;
     uint64_t text_bytes;
@@ -330,8 +332,10 @@ struct Merged {
     GrowArray<MergedCounts> count_rows;  // of one thread of one rank; dropped when `rows` are
     uint32_t metrics_unwatched = 0;      // threads that were not counted
     uint32_t metrics_lost = 0;           // threads whose counters the program closed,
-    uint64_t metrics_lost_ns = 0;   // on the rank where that was first, after its start; 0: none
-    uint32_t metrics_no_room = 0;   // threads not counted, as few descriptors were left
+    uint64_t metrics_lost_ns = 0;  // on the rank where that was first, after its start; 0: none
+    uint32_t metrics_no_room = 0;  // threads not counted, as few descriptors were left
+    uint32_t threads_unsampled = 0;
+    uint32_t spawned_unseen = 0;
     uint64_t metrics_left_out = 0;  // entries, as readings had taken their share of the time
     uint64_t metric_read_ns = 0;    // what a reading costs, on the rank where that is most
     uint64_t metric_least_ns = 0;   // nodes that last less are not read; likewise

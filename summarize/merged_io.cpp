@@ -183,6 +183,8 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
     header.metrics_lost = merged.metrics_lost;
     header.metrics_lost_ns = merged.metrics_lost_ns;
     header.metrics_no_room = merged.metrics_no_room;
+    header.threads_unsampled = merged.threads_unsampled;
+    header.spawned_unseen = merged.spawned_unseen;
     header.metric_read_ns = merged.metric_read_ns;
     header.metric_least_ns = merged.metric_least_ns;
     header.text_bytes = merged.text.size();
@@ -242,6 +244,8 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
     merged.metrics_lost = header.metrics_lost;
     merged.metrics_lost_ns = header.metrics_lost_ns;
     merged.metrics_no_room = header.metrics_no_room;
+    merged.threads_unsampled = header.threads_unsampled;
+    merged.spawned_unseen = header.spawned_unseen;
     merged.metric_read_ns = header.metric_read_ns;
     merged.metric_least_ns = header.metric_least_ns;
     GrowArray<char> last_rank;

@@ -264,7 +264,10 @@ struct ProfileMetrics {
 struct Profile {
     std::string job;
     uint32_t world_size = 0;
-    uint32_t merged_flags = 0;       // MergedFlags
+    uint32_t merged_flags = 0;  // MergedFlags
+    // For the notes alone.
+    uint32_t threads_unsampled = 0;
+    uint32_t spawned_unseen = 0;
     std::string version;             // of dwell
     std::vector<ProfileRank> ranks;  // sorted by rank
     std::vector<ProfileNode> nodes;

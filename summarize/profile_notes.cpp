@@ -97,8 +97,25 @@ class Notes : public NoteWriter {
                    node.totals.count > node.totals.failed;
         };
         if (std::none_of(profile().nodes.begin(), profile().nodes.end(), spawns)) return;
+        if (const uint32_t unseen = profile().spawned_unseen; unseen != 0) {
+            return add(fmt::format("{} spawned process{} not observed; put dwell run around mpirun",
+                                   unseen, unseen == 1 ? " was" : "es were"));
+        }
         add("processes that MPI_Comm_spawn started are not in this profile; they have one of their "
             "own where the library reached them, as it does with dwell run around the launcher");
+    }
+
+    void add_unsampled() {
+        const uint32_t unsampled = profile().threads_unsampled;
+        if (unsampled == 0) {
+            return add_flag(kFileNoSampling, "sampling was asked for and is not available");
+        }
+        uint64_t threads = 0;
+        for (const ProfileRank& rank : profile().ranks) threads += rank.threads;
+        add(fmt::format(
+            "{} of {} thread{} not sampled: the kernel gives no samples or no locked "
+            "memory for them (dwell info says what it takes)",
+            unsampled, std::max<uint64_t>(threads, unsampled), threads == 1 ? " was" : "s were"));
     }
 
     void add_failed_calls() {
@@ -318,7 +335,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_flag(kFileNoUnwinder, "libunwind is missing, so call paths have one level");
     notes.add_flag(kFileCutPaths,
                    "call paths of more than 1000 frames are cut: the outermost ones are missing");
-    notes.add_flag(kFileNoSampling, "sampling was asked for and is not available");
+    notes.add_unsampled();
     notes.add_flag(
         kFileShares,
         "not sampled: there are more ranks on the node than processors, and samples make "

@@ -331,6 +331,8 @@ bool RecordReader::read_metrics() {
     out_->metrics_unwatched = header_.metrics_unwatched;
     out_->metrics_lost = header_.metrics_lost;
     out_->metrics_no_room = header_.metrics_no_room;
+    out_->threads_unsampled = header_.threads_unsampled;
+    out_->spawned_unseen = header_.spawned_unseen;
     if (header_.metrics_lost != 0 && header_.metrics_lost_ticks > header_.start_ticks) {
         out_->metrics_lost_ns = ns(header_.metrics_lost_ticks - header_.start_ticks);
     }

@@ -1,7 +1,9 @@
 """Bad input: options, values, programs that cannot start, exit codes, signals."""
 
+import ctypes
 import errno
 import os
+import re
 import signal
 import sys
 import time
@@ -204,6 +206,148 @@ def signals_are_forwarded():
         check_equal(run.stdout, f"signal {int(number)}\n", "stdout")
 
 
+def content_of(file):
+    """What a program writes into `file` once it is ready."""
+    until = time.monotonic() + 20
+    while not os.path.exists(file):
+        if time.monotonic() > until:
+            raise Failure("the program did not start")
+        time.sleep(0.01)
+    with open(file, encoding="utf-8") as stream:
+        return int(stream.read())
+
+
+# 32 and 33 are libc's own; a signal that stops takes a SIGCONT away.
+SENT = sorted(set(range(1, 65)) - {signal.SIGKILL, signal.SIGSTOP, signal.SIGUSR2, signal.SIGCONT, 32,
+                                   33})
+
+
+def count_signals(number, observed, send):
+    """What the program counts of what `send` sends, and how the run ends."""
+    file = scratch(f"pid{number}")
+
+    def interrupt(process):
+        content_of(file)
+        send(process.pid)
+        time.sleep(0.3)  # a signal that comes twice comes now
+        os.kill(process.pid, signal.SIGUSR2)
+
+    command = [DWELL, "run", "-q", "-o", scratch(f"out{number}")] if observed else []
+    run = execute([*command, program("signal_counter"), file], interrupt=interrupt)
+    check_equal(run.code, 5, "exit code" + run.describe())
+    return run.stdout
+
+
+def queue(pid, number, value):
+    """sigqueue(3), the value as an int."""
+    function = ctypes.CDLL(None, use_errno=True).sigqueue
+    check_equal(function(pid, number, ctypes.c_void_p(value)), 0, "sigqueue")
+
+
+@case
+def all_signals_are_forwarded():
+    """Every signal that can be caught, sent to dwell run, reaches the program once, those of real time
+    as often as they are sent and with their values; dwell run lives on."""
+    def send(pid):
+        for number in SENT:
+            os.kill(pid, number)
+        for value in (1, 20, 300):
+            queue(pid, signal.SIGRTMIN + 3, value)
+            os.kill(pid, signal.SIGRTMIN + 4)
+
+    plain = count_signals(0, False, send)
+    check_equal(len(plain.splitlines()), len(SENT) + 1, "the program itself: " + plain)
+    check(f"{signal.SIGRTMIN + 3}: 4, 321" in plain, "the program itself: " + plain)
+    check_equal(count_signals(1, True, send), plain, "signals")
+
+
+@case
+def signals_to_the_group():
+    """A signal to the whole process group reaches the program once, not once more through dwell run."""
+    def send(pid):
+        for number in SENT:
+            os.killpg(pid, number)
+        for _ in range(3):
+            os.killpg(pid, signal.SIGRTMIN + 4)
+        time.sleep(0.2)
+        for number in (signal.SIGUSR1, signal.SIGRTMIN + 4):  # what went to all is over
+            os.kill(pid, number)
+
+    plain = count_signals(0, False, send)
+    check(f"{signal.SIGRTMIN + 4}: 5, 0\n" in plain, "the program itself: " + plain)
+    check_equal(count_signals(1, True, send), plain, "signals")
+
+
+@case
+def signals_to_the_parent():
+    """A program that signals its parent reaches who started dwell run."""
+    for command in ("", f"{DWELL} run -q -o {scratch('out')} "):
+        run = execute(["sh", "-c", f"trap 'echo up' USR1; {command}{program('signal_counter')} x parent"
+                                   "; echo $?"])
+        check_equal(sorted(run.stdout.split()), ["3", "up"], "stdout" + run.describe())
+
+
+@case
+def stops_and_goes_on_as_the_program():
+    """dwell run stops when the program does and goes on with it, whoever stopped and continued it; it
+    does not where the program does not."""
+    class Job:
+        """dwell run in a process group of its own, whose parent can tell that it stops."""
+
+        def __init__(self, how):
+            file = scratch("pid" + how)
+            self.run = os.fork()
+            if self.run == 0:
+                os.setpgid(0, 0)
+                os.execv(DWELL, [DWELL, "run", "-q", "-o", scratch("out"), program("signal_counter"),
+                                 file, *([how] if how else [])])
+            self.program = content_of(file)
+
+        def wait(self, options, what):
+            until = time.monotonic() + 10
+            while True:
+                pid, status = os.waitpid(self.run, options | os.WNOHANG)
+                if pid:
+                    return status
+                if time.monotonic() > until:
+                    os.kill(self.run, signal.SIGKILL)
+                    raise Failure(f"dwell run did not follow: {what}")
+                time.sleep(0.005)
+
+        def check_stopped(self, want, what):
+            until = time.monotonic() + 5
+            while True:
+                with open(f"/proc/{self.program}/stat", encoding="utf-8") as stream:
+                    stopped = stream.read().rsplit(")", 1)[1].split()[0] == "T"
+                if stopped == want:
+                    return
+                check(time.monotonic() < until, f"the program {'runs on' if want else 'stays stopped'} "
+                                                f"after {what}")
+                time.sleep(0.005)
+
+    job = Job("stops")
+    for number in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGSTOP):
+        senders = [(os.kill, job.program, "the program"), (os.killpg, job.run, "the group")]
+        if number != signal.SIGSTOP:
+            senders.append((os.kill, job.run, "dwell run"))
+        for send, pid, whom in senders:
+            send(pid, number)
+            status = job.wait(os.WUNTRACED, f"{number!r} to {whom}")
+            check(os.WIFSTOPPED(status), f"status {status} after {number!r} to {whom}")
+            job.check_stopped(True, f"{number!r} to {whom}")
+            send(pid, signal.SIGCONT)
+            check(os.WIFCONTINUED(job.wait(os.WCONTINUED, f"SIGCONT after {number!r} to {whom}")),
+                  f"goes on after {number!r}")
+            job.check_stopped(False, f"SIGCONT to {whom}")
+    os.kill(job.run, signal.SIGUSR2)
+    check_equal(os.waitstatus_to_exitcode(job.wait(0, "the end")), 5, "exit code")
+    job = Job("")
+    os.killpg(job.run, signal.SIGTSTP)
+    time.sleep(0.3)
+    os.kill(job.run, signal.SIGUSR2)
+    check_equal(os.waitstatus_to_exitcode(job.wait(os.WUNTRACED, "the end")), 5, "of one that takes SIGTSTP")
+
+
 @case
 def program_without_mpi_under_mpirun():
     """A program without MPI under mpirun runs as always, and dwell says that it saw no MPI."""
@@ -211,6 +355,113 @@ def program_without_mpi_under_mpirun():
     run = run_observed([program("plain"), "4"], 2, scratch("out"))
     same_result(plain, run)
     check("MPI" in run.stderr.replace("MPI_ABORT", ""), "nothing is said of MPI" + run.describe())
+
+
+def said(run):
+    """Lines of dwell's own."""
+    return [line[len("dwell: "):] for line in run.stderr.splitlines() if line.startswith("dwell: ")]
+
+
+@case
+def lines_once_a_job():
+    """What all ranks of a job have to say is one line, with their number; so is what one of them says."""
+    who = " (4 ranks: 0, 1, 2, 3)"
+    for number, (words, line) in enumerate((
+            ([program("plain"), "4"], f"{program('plain')} called no MPI_Init: a program without MPI"),
+            ([program("plain_static"), "4"],
+             f"{program('plain_static')} is statically linked: it is not observed"),
+            ([program("other_mpi")], "the program runs unobserved: the MPI library"),
+            (["no-such-program-anywhere"], "no-such-program-anywhere: not found"))):
+        run = run_observed(words, 4, scratch(f"out{number}"), env={"DWELL_RECORD_DIR": scratch()})
+        lines = said(run)
+        check_equal(len(lines), 1, f"lines about {words}" + run.describe())
+        check(lines[0].startswith(line) and lines[0].endswith(who), f"{lines[0]}" + run.describe())
+    run = execute(mpirun(4, DWELL, "run", "--sample", "often", program("ring")), 4)
+    check_equal((len(said(run)), run.stderr.count(who)), (1, 1), "a bad option" + run.describe())
+    around = execute([DWELL, "run", *mpirun(4, program("other_mpi"))], 4)
+    check_equal(len(said(around)), 1, "lines around the launcher" + around.describe())
+    check(said(around)[0].startswith("the program runs unobserved: the MPI library"), around.describe())
+    run = execute(mpirun(4, program("ring")), 4, cwd=scratch(),
+                  env={"LD_PRELOAD": LIBRARY, "DWELL_CALLPATH": "deep"})
+    check_equal(len(said(run)), 1, "without dwell run" + run.describe())
+    run = execute(mpirun(4, "sh", "-c", f"test $OMPI_COMM_WORLD_RANK = 2 && exec {DWELL} run "
+                                        f"{program('plain')} 4; exit 4"), 4)
+    check_equal([line.rsplit(" (", 1)[1] for line in said(run)], ["1 rank: 2)"], run.describe())
+    left = [name for name in os.listdir(scratch()) if name.endswith(".lines")]
+    check_equal(left, [], "left behind")
+
+
+@case
+def preload_replaced():
+    """Where something between dwell and the program replaces or clears LD_PRELOAD, the line says so, by
+    what, and what to type, also of a program that is over at once."""
+    slow = scratch("slow.sh")
+    with open(slow, "w") as stream:
+        stream.write(f"#!/bin/sh\nexport LD_PRELOAD=libm.so.6\n{program('signal_taker')} {scratch('pid')}\n"
+                     "true\n")
+    os.chmod(slow, 0o755)
+    for words, what in (
+            (["env", "LD_PRELOAD=libm.so.6", program("plain"), "3"], "replaced by libm.so.6"),
+            (["env", "-i", program("plain"), "3"], "cleared"),
+            (["env", "LD_PRELOAD=libm.so.6", "mpirun", "-n", "1", program("ring")], "replaced by libm.so.6"),
+            ([slow], "replaced by libm.so.6")):
+        def interrupt(process):
+            if words == [slow]:
+                pid = content_of(scratch("pid"))
+                time.sleep(1)
+                os.kill(pid, signal.SIGTERM)
+
+        run = execute([DWELL, "run", "-o", scratch("out"), *words], interrupt=interrupt)
+        check("without MPI" not in run.stderr and what in run.stderr and "put dwell run" in run.stderr,
+              f"{words}" + run.describe())
+
+
+@case
+def init_that_fails():
+    """An MPI_Init that fails: that is said, once, and no record stays."""
+    records = scratch("records")
+    os.mkdir(records)
+    env = {"OMPI_MCA_pml": "nonexistent", "DWELL_RECORD_DIR": records}
+    words = [program("ring")]
+    for run in (run_observed(words, 2, scratch("out"), env=env),
+                execute([DWELL, "run", "-o", scratch("out"), *mpirun(2, *words)], 2, env=env)):
+        check(run.code != 0, "MPI_Init does not fail" + run.describe())
+        check("MPI_Init failed" in run.stderr, "not said" + run.describe())
+        # The launcher ends the other rank in it.
+        others = [line for line in said(run) if "MPI_Init failed" not in line]
+        check(len(said(run)) < 3 and all("before MPI_Init was done" in line for line in others),
+              "lines" + run.describe())
+        until = time.monotonic() + 10  # the launcher does not wait for all that it ends
+        while os.listdir(records) and time.monotonic() < until:
+            time.sleep(0.05)
+        check_equal(os.listdir(records), [], "records left" + run.describe())
+
+
+@case
+def what_was_meant():
+    """A command or an option that is none: the line says what was probably meant."""
+    for words, meant in ((["mpirun", "-n", "2", "x"], "dwell run mpirun"), (["rum", "x"], "dwell run is one"),
+                         ([program("plain")], f"dwell run {program('plain')}"),
+                         (["run", "-n", "4", "x"], "mpirun -n N dwell run"),
+                         (["run", "--metric", "default", "x"], "--metrics is one"),
+                         (["report", "--per-ranks"], "--per-rank is one")):
+        run = execute([DWELL, *words])
+        check_equal((run.code, len(said(run))), (2, 1), f"{words}" + run.describe())
+        check(meant in run.stderr, f"{words}: {meant}" + run.describe())
+
+
+@case
+def names_on_stderr():
+    """Control characters of names do not reach the terminal."""
+    name = scratch("a\x1b[31m\x07\nb\u009bc")
+    os.symlink(program("plain"), name)
+    for number, words in enumerate(([name, "3"], [name + "no"], ["--sample", name, "true"])):
+        run = execute([DWELL, "run", "-q", "-o", scratch(f"out{number}"), *words])
+        check(not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", run.stderr), repr(run.stderr))
+        check("\\x1b[31m\\x07\\nb\\xc2\\x9bc" in run.stderr, repr(run.stderr))
+        check_equal(len(run.stderr.splitlines()), 1, repr(run.stderr))
+    run = execute([name, "3"], env={"LD_PRELOAD": LIBRARY, "DWELL_SAMPLE": "\x1b[31m"})
+    check("\x1b" not in run.stderr, repr(run.stderr))
 
 
 @case
@@ -224,8 +475,8 @@ def static_program():
         check(f"is statically linked: {word} from outside\n" in run.stderr,
               f"not said what {options} gives" + run.describe())
         check(os.path.exists(scratch("out/profile.json")), "no profile" + run.describe())
-    run = run_observed([program("plain_static"), "5"], 1, scratch("rank"))
-    check("statically linked: it is not observed\n" in run.stderr, "a rank" + run.describe())
+    run = run_observed([program("plain_static"), "5"], 2, scratch("rank"))
+    check("statically linked: it is not observed (2 ranks" in run.stderr, "a rank" + run.describe())
     check(not os.path.exists(scratch("rank")), "a rank has a profile" + run.describe())
 
 

@@ -82,10 +82,10 @@ def exec_of_itself(compiler):
     for _ in range(2):
         made = execute([DWELL, "recover", out])
         check_equal(made.code, 0, "exit code of recover" + made.describe())
-        check("which stays: this one goes to " + out + "-recovered\n" in made.stderr,
+        check("which stays: this one goes to " + out + ".2\n" in made.stderr,
               "where it is" + made.describe())
         check_equal(Profile(out, made).json, after.json, "the profile after exec")
-        check_regions(Profile(out + "-recovered", made), "exec plain")
+        check_regions(Profile(out + ".2", made), "exec plain")
 
 
 @with_both
@@ -156,7 +156,7 @@ def ranks_exec_before_init():
     made = execute([DWELL, "recover", out])
     check_equal(made.code, 0, "exit code of recover" + made.describe())
     check("left out" not in made.stderr, "records" + made.describe())
-    before = Profile(out + "-recovered", made)
+    before = Profile(out + ".2", made)
     check_equal(before.json["world_size"], 2, "size of the world")
     check_equal([r["rank"] for r in before.json["ranks"]], [0, 1], "ranks")
     check_equal(sum(n["created"] for _, n in nodes_at(before, "parallel")), 2, "regions")

@@ -3,9 +3,10 @@
 import json
 import os
 import re
+import subprocess
 
-from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, mpirun,
-                     profiled, program, run_observed, run_plain, same_result, scratch, skip_unless,
+from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, environment, execute, main,
+                     mpirun, profiled, program, run_observed, run_plain, same_result, scratch, skip_unless,
                      source, verify_expectations)
 
 
@@ -59,6 +60,86 @@ def changed_directory():
         check_equal(len(found), 1, f"output directories {found}" + run.describe())
         check_equal(Profile(scratch(found[0]), run).count("MPI_Barrier"), 2, "barriers")
     check_equal(os.listdir(scratch("elsewhere")), [], "left elsewhere")
+
+
+@case
+def profiles_of_other_runs_stay():
+    """Runs that are given the same directory, one after the other or at once, have a profile each: the
+    second makes a directory beside, and says so; the first one's stays as it is."""
+    out = scratch("out")
+    run = execute([DWELL, "run", "-q", "-o", out, program("ring")])
+    check_equal(run.stderr, "", "the first" + run.describe())
+    with open(os.path.join(out, "profile.json"), "rb") as file:
+        first = file.read()
+    for number in (2, 3):
+        run = execute([DWELL, "run", "-q", "-o", out + "/", program("serial")])
+        check_equal(run.stderr.splitlines()[-1], f"dwell: {out}/ holds the profile of another run, which stays: this "
+                                f"one goes to {out}.{number}", f"run {number}" + run.describe())
+        check_equal(Profile(f"{out}.{number}", run).count("MPI_Sendrecv"), 0, "calls of MPI")
+    with open(os.path.join(out, "profile.json"), "rb") as file:
+        check_equal(file.read(), first, "the first profile")
+    jobs = [execute_later([DWELL, "run", "-q", "-o", scratch("same"), program("ring"), str(10 + n)])
+            for n in range(4)]
+    for job in jobs:
+        check_equal(job.wait(60), 0, "exit code")
+    names = [name for name in sorted(os.listdir(scratch())) if name.startswith("same")]
+    check_equal(names, ["same", "same.2", "same.3", "same.4"], "directories")
+    counts = sorted(Profile(scratch(name)).count("MPI_Sendrecv") for name in names)
+    check_equal(counts, [10, 11, 12, 13], "calls")
+
+
+def execute_later(argv):
+    return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            stdin=subprocess.DEVNULL, env=environment())
+
+
+@case
+def two_launchers():
+    """A script with two mpirun in it under one `dwell run -o`: two profiles."""
+    script = scratch("job.sh")
+    commands = [" ".join(mpirun(2, program("ring"), rounds)) for rounds in ("10", "7")]
+    with open(script, "w") as stream:
+        stream.write("#!/bin/sh\n" + "\n".join(commands) + "\n")
+    os.chmod(script, 0o755)
+    run = execute([DWELL, "run", "-o", scratch("out"), script], 2)
+    check_equal(Profile(scratch("out"), run).count("MPI_Sendrecv"), 20, "calls of the first")
+    check_equal(Profile(scratch("out.2"), run).count("MPI_Sendrecv"), 14, "calls of the second")
+    check(f"this one goes to {scratch('out')}.2\n" in run.stderr, "what is said" + run.describe())
+
+
+@case
+def serial_in_a_batch_step():
+    """What a batch script runs by itself has the variables of a task and is none: a serial program is
+    sampled there, one with MPI has its profile, which bears the number of the batch job."""
+    for number, env in enumerate(({"SLURM_PROCID": "0"}, {"PMI_RANK": "0"},
+                                  {"SLURM_PROCID": "0", "SLURM_JOB_ID": "4711", "SLURM_NTASKS": "64",
+                                   "SLURM_STEP_ID": "4294967291"})):
+        out = scratch(f"out{number}")
+        run = execute([DWELL, "run", "-o", out, program("serial")], env=env)
+        check(0.45 <= Profile(out, run).json["computation_ns"] / 1e9, f"{env}" + run.describe())
+    run = execute(mpirun(2, DWELL, "run", program("ring")), 2, cwd=scratch(),
+                  env={"SLURM_PROCID": "0", "SLURM_JOB_ID": "4711", "SLURM_NTASKS": "64"})
+    found = [name for name in os.listdir(scratch()) if name.startswith("dwell-ring-4711-")]
+    check_equal(len(found), 1, f"directories {os.listdir(scratch())}" + run.describe())
+    right_ring(Profile(scratch(found[0]), run))
+
+
+@case
+def looked_up_on_a_handle():
+    """An interpreter opens libmpi and looks its functions up on that handle: its calls are seen. Where
+    the way it opens it keeps them from dwell, that is said."""
+    for mode in ("0", "1", "2"):
+        out = scratch("out" + mode)
+        run = execute(mpirun(2, DWELL, "run", "-o", out, program("looks_up"), mode), 2)
+        check_equal((run.code, run.stdout), (0, "done\ndone\n"), "the program" + run.describe())
+        profile = Profile(out, run)
+        profile.check_conservation()
+        check_equal(profile.count("MPI_Barrier"), 40, "barriers" + run.describe())
+    words = [program("looks_up"), program("libuses_mpi.so")]
+    run = execute(mpirun(2, DWELL, "run", "-o", scratch("past"), *words), 2)
+    check_equal((run.code, run.stdout), (0, "done\ndone\n"), "the program" + run.describe())
+    check("used MPI (libmpi.so.40), but its calls passed dwell by" in run.stderr
+          and "(2 ranks: 0, 1)" in run.stderr, "what is said" + run.describe())
 
 
 def in_shell(command):

@@ -11,7 +11,8 @@ class LauncherVariables : public testing::Test {
     void SetUp() override {
         for (const char* variable :
              {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE",
-              "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
+              "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_STEP_ID",
+              "SLURM_JOB_ID", "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "DWELL_RUN_PID"}) {
             unsetenv(variable);
         }
     }
@@ -39,6 +40,48 @@ TEST_F(LauncherVariables, ARankIsAlwaysOneOfThem) {
     }
     setenv("SLURM_STEP_NUM_TASKS", "6", 1);
     EXPECT_EQ(launcher_size(3), 6);
+}
+
+// sbatch(1): the script has the variables of a task, which it is not; slurm.h: 0xfffffffb is the
+// number of its step, 0xfffffffa that of an interactive one.
+TEST_F(LauncherVariables, ABatchScriptIsNoRank) {
+    setenv("SLURM_JOB_ID", "4711", 1);
+    setenv("SLURM_PROCID", "0", 1);
+    setenv("SLURM_NTASKS", "8", 1);
+    for (const char* step : {"", "4294967291", "4294967290"}) {
+        setenv("SLURM_STEP_ID", step, 1);
+        EXPECT_EQ(launcher_rank(), -1) << step;
+        EXPECT_TRUE(is_alone()) << step;
+    }
+    setenv("PMI_RANK", "0", 1);  // a number, and no size
+    EXPECT_TRUE(is_alone());
+    unsetenv("PMI_RANK");
+    setenv("SLURM_STEP_ID", "0", 1);
+    EXPECT_EQ(launcher_rank(), 0);
+    EXPECT_FALSE(is_alone());
+    setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+    EXPECT_TRUE(is_alone());
+}
+
+TEST_F(LauncherVariables, JobsOfABatchJobBearItsNumber) {
+    const auto name = [] {
+        char text[kJobNameBytes];
+        job_name(text, sizeof text);
+        return std::string(text);
+    };
+    setenv("DWELL_RUN_PID", "17", 1);
+    EXPECT_EQ(name(), "pid17");
+    setenv("SLURM_JOB_ID", "4711", 1);
+    EXPECT_EQ(name(), "4711-pid17");
+    setenv("PMIX_NAMESPACE", "3050438657", 1);
+    setenv("OMPI_MCA_orte_hnp_uri", "3050438656.0;tcp://127.0.0.1:40123", 1);
+    EXPECT_EQ(name(), "4711-3050438657-40123");
+    setenv("PMIX_NAMESPACE", "slurm.pmix.4711.0", 1);
+    EXPECT_EQ(name(), "slurm.pmix.4711.0-40123");
+    unsetenv("PMIX_NAMESPACE");
+    setenv("SLURM_PROCID", "1", 1);
+    setenv("SLURM_STEP_ID", "2", 1);
+    EXPECT_EQ(name(), "4711.2");
 }
 
 }  // namespace

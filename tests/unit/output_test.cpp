@@ -8,6 +8,8 @@
 
 #include <filesystem>
 
+#include "runtime/visible_text.h"
+
 namespace dwell {
 namespace {
 
@@ -71,6 +73,30 @@ TEST_F(OutputTest, AFailedReplacementLeavesTheFormerFile) {
     EXPECT_FALSE(write_file(folder_ + "/missing/a", "x"));
     EXPECT_EQ(*read_whole_file(folder_ + "/a"), "former");
     EXPECT_EQ(entries(), 2u);
+}
+
+TEST_F(OutputTest, AFileThatIsThereStaysIfWanted) {
+    bool taken = true;
+    ASSERT_TRUE(write_file(folder_ + "/a", "first", 0644, &taken));
+    EXPECT_FALSE(taken);
+    ASSERT_TRUE(write_file(folder_ + "/a", "second", 0644, &taken));
+    EXPECT_TRUE(taken);
+    EXPECT_EQ(*read_whole_file(folder_ + "/a"), "first");
+    EXPECT_EQ(entries(), 1u);
+}
+
+// ECMA-48: C0 is 00 to 1f, C1 80 to 9f, which UTF-8 writes as c2 80 to c2 9f.
+TEST(VisibleText, ShowsWhatATerminalWouldObey) {
+    const auto visible = [](const char* text, size_t size) {
+        char out[64];
+        copy_visible(out, size, text);
+        return std::string(out);
+    };
+    EXPECT_EQ(visible("caf\xc3\xa9 \xc2\xa0", 64), "caf\xc3\xa9 \xc2\xa0");
+    EXPECT_EQ(visible("a\x1b[1m\n\t\x7f", 64), "a\\x1b[1m\\n\\t\\x7f");
+    EXPECT_EQ(visible("\xc2\x9b", 64), "\\xc2\\x9b");
+    EXPECT_EQ(visible("12345678", 8), "1234");
+    EXPECT_EQ(visible("\xc2", 64), "\xc2");
 }
 
 TEST_F(OutputTest, MovingRemovesTheOriginalOnlyAtTheEnd) {

@@ -1,0 +1,121 @@
+// Interpreters and bindings open libmpi and look its functions up on that handle, where dwell's are
+// not found: dlsym() gives them those of dwell. What it is asked for besides, and by dwell itself,
+// passes on unchanged.
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/modules.h"
+#include "runtime/mpi_api.h"
+#include "runtime/state.h"
+
+#if defined(__x86_64__)
+
+extern "C" {
+extern const char __ehdr_start __attribute__((visibility("hidden")));  // by the linker
+extern const char _end __attribute__((visibility("hidden")));
+
+using Dlsym = void* (*)(void*, const char*);
+__attribute__((visibility("hidden"))) Dlsym dwell_next_dlsym = nullptr;
+__attribute__((visibility("hidden"))) void* dwell_find_dlsym();
+__attribute__((visibility("hidden"))) void* dwell_look_up(void* handle, const char* name);
+}
+
+// The C library's looks at the caller's address for RTLD_NEXT and RTLD_DEFAULT: these jump there
+// with the stack as it is.
+asm(R"(
+    .text
+    .globl dlsym
+    .type dlsym, @function
+    .p2align 4
+dlsym:
+    .cfi_startproc
+    endbr64
+    movq dwell_next_dlsym(%rip), %rax
+    testq %rax, %rax
+    jne 1f
+    pushq %rdi
+    .cfi_adjust_cfa_offset 8
+    pushq %rsi
+    .cfi_adjust_cfa_offset 8
+    subq $8, %rsp
+    .cfi_adjust_cfa_offset 8
+    call dwell_find_dlsym
+    addq $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    popq %rsi
+    .cfi_adjust_cfa_offset -8
+    popq %rdi
+    .cfi_adjust_cfa_offset -8
+1:  leaq 1(%rdi), %rcx
+    cmpq $1, %rcx
+    ja dwell_look_up
+    jmp *%rax
+    .cfi_endproc
+    .size dlsym, . - dlsym
+)");
+
+namespace dwell {
+
+namespace {
+
+bool is_within_dwell(const void* address) {
+    return address >= static_cast<const void*>(&__ehdr_start) &&
+           address < static_cast<const void*>(&_end);
+}
+
+bool begins_with(const char* text, const char* beginning) {
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+bool is_name_of_mpi(const char* name) {
+    if (*name == 'P' || *name == 'p') ++name;
+    return begins_with(name, "MPI_") || begins_with(name, "mpi_");
+}
+
+// Dwell's function of that name, if what it would call is `found`: with a library between them, the
+// calls would go round in a circle.
+void* own_function(const char* name, void* found) {
+    static void* self = nullptr;
+    if (self == nullptr) {
+        Dl_info info;
+        if (dladdr(&__ehdr_start, &info) == 0) return nullptr;
+        self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    }
+    if (self == nullptr) return nullptr;
+    void* const own = dlsym(self, name);
+    if (own == nullptr || own == found || !is_within_dwell(own)) return nullptr;
+    void* next = dlsym(RTLD_NEXT, name);
+    if (next == nullptr) next = find_in_mpi(name);
+    return next == found ? own : nullptr;
+}
+
+}  // namespace
+
+}  // namespace dwell
+
+using namespace dwell;
+
+void* dwell_find_dlsym() {
+    void* next = nullptr;
+    // Since 2.34 in libc, before that in libdl, which has the oldest version.
+    for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"}) {
+        if (next == nullptr) next = dlvsym(RTLD_NEXT, "dlsym", version);
+    }
+    dwell_next_dlsym = reinterpret_cast<Dlsym>(next);
+    return next;
+}
+
+void* dwell_look_up(void* handle, const char* name) {
+    void* const found = dwell_next_dlsym(handle, name);
+    if (found == nullptr || !is_name_of_mpi(name) || is_within_dwell(__builtin_return_address(0))) {
+        return found;
+    }
+    const int saved_errno = errno;
+    void* const own = own_function(name, found);
+    dwell_next_dlsym(handle, name);  // dlerror() tells of the last one
+    errno = saved_errno;
+    return own != nullptr ? own : found;
+}
+
+#endif

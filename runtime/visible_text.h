@@ -1,0 +1,40 @@
+// Names of programs and files may hold what a terminal obeys: lines on stderr show such bytes as
+// escapes. No dependency beyond libc; no allocation.
+#ifndef DWELL_RUNTIME_VISIBLE_TEXT_H_
+#define DWELL_RUNTIME_VISIBLE_TEXT_H_
+
+#include <stddef.h>
+
+namespace dwell {
+
+constexpr size_t kVisibleBytes = 4;  // of one byte, at most
+
+// Copies `from` up to its zero; control characters, those of UTF-8's second page too (U+0080 to
+// U+009F), become "\n", "\t" or "\x1b". What does not fit is left out; `out` ends with a zero.
+inline void copy_visible(char* out, size_t size, const char* from) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    size_t used = 0;
+    const auto* at = reinterpret_cast<const unsigned char*>(from);
+    for (bool after_c2 = false; *at != 0 && used + kVisibleBytes < size; ++at) {
+        const unsigned char c = *at;
+        const bool begins_c2 = c == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+        if (c >= 0x20 && c != 0x7f && !begins_c2 && !after_c2) {
+            out[used++] = static_cast<char>(c);
+        } else {
+            out[used++] = '\\';
+            if (c == '\n' || c == '\t') {
+                out[used++] = c == '\n' ? 'n' : 't';
+            } else {
+                out[used++] = 'x';
+                out[used++] = kDigits[c >> 4];
+                out[used++] = kDigits[c & 15];
+            }
+        }
+        after_c2 = begins_c2;
+    }
+    out[used] = '\0';
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_VISIBLE_TEXT_H_
