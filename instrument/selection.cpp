@@ -60,10 +60,11 @@ Choice choose_loop(const LoopFacts& loop, Wish wish, bool all) {
 
 bool is_communication(std::string_view name) {
     const auto starts_with = [&](std::string_view prefix) { return name.starts_with(prefix); };
-    if (starts_with("MPI_") || starts_with("PMPI_")) {
-        return true;
-    }
-    return (starts_with("mpi_") || starts_with("pmpi_")) && name.ends_with('_');
+    const auto is_mpi = [&](std::string_view plain, std::string_view extension) {
+        return starts_with(plain) || starts_with(extension);
+    };
+    if (is_mpi("MPI_", "MPIX_") || is_mpi("PMPI_", "PMPIX_")) return true;
+    return (is_mpi("mpi_", "mpix_") || is_mpi("pmpi_", "pmpix_")) && name.ends_with('_');
 }
 
 bool is_of_dwell_header(std::string_view linkage_name, std::string_view file) {

@@ -32,7 +32,7 @@ uint64_t slot_of(const Frame* frame) { return reinterpret_cast<uint64_t>(&frame-
 // The frame of the procedure whose probe's is `frame`; that itself where there is no unwinder.
 uint64_t find_frame(Thread* thread, const Frame* frame, uint64_t call) {
     const uint64_t slot = slot_of(frame);
-    FrameHint& hint = thread->frame_hints[(frame->return_address >> 2) % kFrameHints];
+    FrameHint& hint = thread->frame_hints[place_in(kFrameHintBits, frame->return_address)];
     if (hint.return_address == frame->return_address && hint.offset < thread->on.bytes &&
         slot + hint.offset - thread->on.low < thread->on.bytes &&
         *reinterpret_cast<const uint64_t*>(slot + hint.offset) == call) {

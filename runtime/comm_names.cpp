@@ -20,6 +20,7 @@ constexpr uint64_t kSelfId = 0x73656c66a9f1c36b;
 constexpr uint64_t kFirst = 0x6669727374b5e9d3;
 constexpr uint64_t kWindow = 0x77696e;
 constexpr uint64_t kFile = 0x66696c65;
+constexpr uint64_t kStanding = 0x7374616e64;
 constexpr uint64_t kMembers = 0x6d656d62;
 
 constexpr size_t kBuckets = 4096;  // MPI has at most some ten thousand communicators at a time
@@ -397,6 +398,17 @@ void name_made(MPI_Comm from, const MPI_File* made) {
     if (parent == nullptr || made == nullptr) return;
     const uint64_t number = __atomic_fetch_add(&parent->files, 1, __ATOMIC_RELAXED);
     name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kFile, FarState::kOfFile);
+}
+
+// Its starts are collectives of its own: of several such each member may start another one first.
+void name_made(MPI_Comm from, const MPI_Request* made) {
+    if (!wants_names()) return;
+    const NamingWork work;
+    CommName* parent = find_name(reinterpret_cast<uintptr_t>(from));
+    if (parent == nullptr || made == nullptr) return;
+    const uint64_t number = __atomic_fetch_add(&parent->made, 1, __ATOMIC_RELAXED);
+    name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kStanding,
+                     FarState::kNone);
 }
 
 void forget_name(uintptr_t handle) {

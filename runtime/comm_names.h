@@ -1,8 +1,9 @@
-// Communicators, and windows, by names that mean the same to all their members, whatever their
-// handles are. No name is ever negotiated: one that is made from a named communicator is called
-// after that, after how many were made from it before (all its members take part in that, in one
-// order), and after its first rank, which tells the parts of a split from each other. Where only
-// members of the new one take part it is called after the group and how many such were made before.
+// Communicators, windows, files and persistent collectives, by names that mean the same to all
+// their members, whatever their handles are. No name is ever negotiated: one that is made from a
+// named communicator is called after that, after how many were made from it before (all its members
+// take part in that, in one order), and after its first rank, which tells the parts of a split from
+// each other. Where only members of the new one take part it is called after the group and how many
+// such were made before.
 //
 // What reaches ranks of other worlds (spawn, connect, the parent) has no name, nor has what is made
 // from that.
@@ -52,11 +53,13 @@ const CommName* name_of_comm(Thread* thread, MPI_Comm comm);
 CommName* find_name(uintptr_t handle);
 
 // MPI made something new: the communicator `made` (perhaps MPI_COMM_NULL) from `from` by a
-// collective of all of its members; or by the members of the new one, with this tag; or a window or
-// file. Slow: local calls of MPI, some microseconds; at most some milliseconds for very large ones.
+// collective of all of its members; or by the members of the new one, with this tag; or a window,
+// file or persistent collective. Slow: local calls of MPI, some microseconds; at most some
+// milliseconds for very large ones.
 void name_made(MPI_Comm from, const MPI_Comm* made);
 void name_made(MPI_Comm from, const MPI_Win* made);
 void name_made(MPI_Comm from, const MPI_File* made);
+void name_made(MPI_Comm from, const MPI_Request* made);
 // `board`: where its members met to make it, or null.
 void name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Board* board = nullptr);
 

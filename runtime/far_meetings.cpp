@@ -16,7 +16,8 @@ constexpr uint64_t kFreeAtOnce = 250;  // of a second
 constexpr uint32_t kFruitless = 4;     // looks before the next one waits
 constexpr uint64_t kPatience = 4;      // letters' costs, for one that is on its way
 constexpr uint64_t kBuckets = 256;
-constexpr uint32_t kStatements = 256;
+constexpr int kStatementBits = 8;
+constexpr uint32_t kStatements = 1u << kStatementBits;
 
 // With SlowLock held.
 FarMembers* g_far[kBuckets];
@@ -416,7 +417,7 @@ FarMember* far_member_of(FarMembers* far, uint32_t peer) {
 
 void note_usual(const FarUsual& usual) {
     const SlowLock lock;
-    FarUsual* known = &g_usual[usual.node / 4 % kStatements];
+    FarUsual* known = &g_usual[place_in(kStatementBits, usual.node)];
     const uint32_t before = known->node == usual.node ? known->ticks : usual.ticks;
     *known = usual;
     // Calls that lost their processor have little weight: it falls fast and rises slowly.
@@ -428,7 +429,7 @@ void note_usual(const FarUsual& usual) {
 
 bool usual_of(CellIndex node, FarUsual* usual) {
     const SlowLock lock;
-    *usual = g_usual[node / 4 % kStatements];
+    *usual = g_usual[place_in(kStatementBits, node)];
     return usual->node == node && node != 0;
 }
 

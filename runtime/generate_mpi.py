@@ -51,14 +51,16 @@ def calls_source(functions):
     for function in functions:
         events = ", ".join(str(e) for e in function.events)
         waits = function.get("waits") or (function.get("class") == "collective"
-                                          and not function.get("start"))
-        analysed = function.get("analysed") or function.get("meets")
-        lines.append(f'    {{"MPI_{function.name}", CallClass::{CLASSES[function.get("class")]}, '
+                                          and not function.get("start")
+                                          and not function.get("persistent"))
+        analysed = (function.get("analysed") or function.get("meets")
+                    or function.get("starts_meet"))
+        lines.append(f'    {{"{function.symbol()}", CallClass::{CLASSES[function.get("class")]}, '
                      f"{{{events}}}, {'true' if waits else 'false'}, "
                      f"{'true' if analysed else 'false'}}},")
         for event in function.events:
             if event != 0:
-                names.setdefault(event, f"MPI_{function.name}")
+                names.setdefault(event, function.symbol())
     used = {e for f in functions for e in f.events if e != 0}
     lines += ["};", f"const int kMpiCallCount = {len(functions) + 1};", "",
               "const EventName kEventNames[] = {"]
@@ -83,7 +85,7 @@ pwritev64v2 read readv vdprintf vfprintf vprintf write writev
 def exports_map(functions):
     lines = ["{", "  global:"]
     for function in functions:
-        lines += [f"    MPI_{function.name};", f"    PMPI_{function.name};"]
+        lines += [f"    {function.symbol()};", f"    P{function.symbol()};"]
     lines += [f"    {name};" for name in fortran_symbols(functions) + IO_FUNCTIONS]
     return "\n".join(lines + ["    dlclose;", "    dlsym;", "    GOMP_*;", "    dwell_*;", "    kokkosp_*;",
                               "    __cyg_profile_func_enter;", "    __cyg_profile_func_exit;",

@@ -1,6 +1,7 @@
 #include "runtime/meetings.h"
 
 #include "runtime/eager_limits.h"
+#include "runtime/free_list.h"
 #include "runtime/latest.h"
 #include "runtime/mpi_calls.h"
 #include "runtime/mpi_semantics.h"
@@ -536,10 +537,69 @@ void remember_meeting(Call* call, const Meeting& meeting, const Depends& depends
     content->meets = depends.rule;
 }
 
+namespace {
+Standing* g_free_standing = nullptr;  // with SlowLock held
+}
+
+Standing* make_standing(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
+                        const Depends& depends) {
+    const MeasuredLook look(call);
+    Standing* made = nullptr;
+    {
+        const SlowLock lock;
+        made = take_from(&g_free_standing);
+    }
+    if (made == nullptr) return nullptr;
+    *made = Standing{};
+    made->handle = handle;
+    made->call = number;
+    made->rule = Meets::kUnknown;
+    made->root = depends.root;
+    made->givers = UINT64_MAX;
+    CommName* name = waits_are_open() ? find_name(handle) : nullptr;
+    if (name == nullptr) return made;
+    Board* board = board_of(call->thread, name);
+    if (board == nullptr) {
+        made->rule = depends.rule;
+        return made;
+    }
+    if (depends.rule == Meets::kSources) {
+        read_neighbours(comm, board->rank, &board->sources, &board->targets);
+    }
+    if (bits_of(*board, depends, &made->givers)) made->rule = depends.rule;
+    return made;
+}
+
+void release_standing(Standing* standing) {
+    if (standing == nullptr) return;
+    end_standing(standing);
+    forget_name(standing->handle);
+    const SlowLock lock;
+    give_back_to(&g_free_standing, standing);
+}
+
+void tell_standing(Call* call, Standing* standing) {
+    const Depends depends{standing->rule, standing->root, nullptr};
+    standing->meeting =
+        enter_meeting(call, standing->call, standing->handle, standing->rule, standing->root);
+    remember_meeting(call, standing->meeting, depends, &standing->started);
+    if (standing->started.meets == standing->rule) standing->started.givers = standing->givers;
+}
+
+void untell_standing(Standing* standing) {
+    untell_meeting(standing->meeting, MPI_ERR_OTHER);
+    end_standing(standing);
+}
+
+void end_standing(Standing* standing) {
+    release_board(standing->started.board);
+    standing->started = Request{};
+}
+
 void add_meeting_to(Waiting* waiting, const Request& request) {
     if (request.meets == Meets::kNobody) return;
     FarMembers* far = far_members_with(request.far);
-    if (request.board == nullptr && far == nullptr) {
+    if (request.meets == Meets::kUnknown || (request.board == nullptr && far == nullptr)) {
         waiting->add_unknown();
         return;
     }

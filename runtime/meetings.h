@@ -72,6 +72,28 @@ class MembersMeeting {
     Meeting meeting_{};
 };
 
+// A persistent collective (MPI-4.0 6.13), from the call that makes it until its request is freed.
+struct Standing {
+    uintptr_t handle;  // of its request, by which it is named
+    MpiCall call;
+    Meets rule;  // kUnknown where that has no room here
+    int root;
+    uint64_t givers;  // as in Request
+    uint64_t sent;    // by each start
+    uint64_t received;
+    Meeting meeting;  // of the last start,
+    Request started;  // and what its completion must know
+    Standing* next;   // of the free ones
+};
+// Null when there is no memory. Slow, as is its end.
+Standing* make_standing(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
+                        const Depends& depends);
+void release_standing(Standing* standing);
+// It is about to start; the start failed; it is complete.
+void tell_standing(Call* call, Standing* standing);
+void untell_standing(Standing* standing);
+void end_standing(Standing* standing);
+
 // It has only started: what its request must know, and its completion.
 void remember_meeting(Call* call, const Meeting& meeting, const Depends& depends, Request* content);
 void add_meeting_to(Waiting* waiting, const Request& request);

@@ -10,8 +10,7 @@ uint64_t find_type_bytes(Thread* thread, MPI_Datatype type) {
     const auto handle = reinterpret_cast<uintptr_t>(type);
     MPI_Count bytes = 0;
     if (g_mpi.Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
-    thread->types[(handle / 64) & (kTypeEntries - 1)] = {handle, static_cast<uint64_t>(bytes),
-                                                         epoch};
+    thread->types[place_in(kTypeBits, handle)] = {handle, static_cast<uint64_t>(bytes), epoch};
     thread->slow_ticks += now_ticks() - start;
     return static_cast<uint64_t>(bytes);
 }

@@ -19,7 +19,7 @@ DWELL_COLD uint64_t find_type_bytes(Thread* thread, MPI_Datatype type);
 inline uint64_t type_bytes(const Call* call, MPI_Datatype type) {
     Thread* thread = call->thread;
     const auto handle = reinterpret_cast<uintptr_t>(type);
-    const TypeEntry& entry = thread->types[(handle / 64) & (kTypeEntries - 1)];
+    const TypeEntry& entry = thread->types[place_in(kTypeBits, handle)];
     if (entry.type == handle && entry.epoch == g_process.type_epoch.load(std::memory_order_relaxed))
         [[likely]] {
         return entry.bytes;
@@ -222,11 +222,15 @@ void choose_tests_first();
 void follow_request(Call* call, MPI_Request request, RequestKind kind, Meets meets);
 void follow_meeting(Call* call, MPI_Request request, const Meeting& meeting,
                     const Depends& depends);
+void follow_standing(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
+                     const Depends& depends, uint64_t sent, uint64_t received);
 void follow_send(Call* call, MPI_Request request, const Told& told);
 void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, int tag);
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
                        int tag, uint64_t bytes, SendMode mode);
 void book_start(Call* call, int count, const MPI_Request* requests);
+// It succeeded, but nobody was told: it is not recorded.
+void pass_start(int count, const MPI_Request* requests);
 void remember_message(Call* call, MPI_Message message, MPI_Comm comm, const MPI_Status* status);
 // The call is about to use up a matched message.
 Matched take_message(const MPI_Message* message);

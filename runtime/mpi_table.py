@@ -27,12 +27,12 @@ class Parameter:
 
 class Function:
     def __init__(self, number, prototype, properties, where):
-        match = re.match(r"^MPI_(\w+)\((.*)\)$", prototype)
+        match = re.match(r"^(MPIX?)_(\w+)\((.*)\)$", prototype)
         if not match:
             fail(f"{where}: not a prototype: {prototype}")
-        self.number, self.name, self.where = number, match[1], where
-        self.parameters = [] if match[2] == "void" else [
-            Parameter(p) for p in match[2].split(",") if p.strip() != "..."]
+        self.number, self.prefix, self.name, self.where = number, match[1], match[2], where
+        self.parameters = [] if match[3] == "void" else [
+            Parameter(p) for p in match[3].split(",") if p.strip() != "..."]
         self.properties = {}
         for word in properties.split():
             key, separator, value = word.partition("=")
@@ -40,7 +40,7 @@ class Function:
                 fail(f"{where}: property without '=': {word}")
             self.properties[key] = value
         if self.properties.get("class") not in CLASSES:
-            fail(f"{where}: MPI_{self.name} has no known class")
+            fail(f"{where}: {self.symbol()} has no known class")
         self.events = self.read_events()
 
     def read_events(self):
@@ -50,6 +50,12 @@ class Function:
         if len(words) != 4:
             fail(f"{self.where}: event wants one or four numbers")
         return [0 if w == "." else int(w) for w in words]
+
+    def symbol(self):
+        return f"{self.prefix}_{self.name}"
+
+    def type(self):
+        return f"int (*)({self.declaration()})"
 
     def get(self, key):
         return self.properties.get(key)
@@ -77,7 +83,7 @@ def read_table(path):
         where = f"{path.name}:{number}"
         if not line.strip() or line.startswith("#"):
             continue
-        if line.startswith("MPI_"):
+        if line.startswith("MPI"):
             prototype = line.strip()
         elif prototype is None:
             fail(f"{where}: properties without a prototype")

@@ -56,7 +56,7 @@ IN_PLACE = {
 
 def side(function, text, buffer):
     plain = bytes_expression(function, text)
-    other = IN_PLACE.get(text, {}).get(function.name)
+    other = IN_PLACE.get(text, {}).get(function.name.removesuffix("_init"))
     if other and function.has(buffer):
         return f"({buffer} == MPI_IN_PLACE ? {bytes_expression(function, other)} : {plain})"
     return plain
@@ -107,7 +107,7 @@ def success_lines(function):
     comm, cls = function.named("MPI_Comm"), function.get("class")
     sent = get("sent")
     lines += meeting_lines(function)
-    if cls == "collective":
+    if cls == "collective" and not get("persistent"):
         lines += collective_lines(function)
     elif cls == "send" and get("peer") and sent:
         blocking = "false" if get("start") else "true"
@@ -134,10 +134,12 @@ def success_lines(function):
         lines.append(f"book_file(call, {'true' if sent else 'false'}, used_status);")
     else:
         lines.append(f"book_plain(call, {function.first_event_slot()});")
-    lines += request_lines(function)
+    # A persistent collective is known by its name.
+    named = naming_lines(function, ", meeting.take_board()" if get("meets") == "members" else "")
+    lines += named + request_lines(function) if get("persistent") else request_lines(function)
     if get("ends"):
         lines.append(FORGETS.get(get("ends")) or {"type": "forget_types();"}[get("ends")])
-    lines += naming_lines(function, ", meeting.take_board()" if get("meets") == "members" else "")
+    lines += [] if get("persistent") else named
     if get("world"):
         lines.append(f"meet_world(*{get('world')});")
     if function.name.startswith("Comm_spawn"):
@@ -160,15 +162,20 @@ def meeting_handle(function):
     return f"reinterpret_cast<uintptr_t>({handle})"
 
 
+def meets_of(function):
+    """Whom it meets, or its starts."""
+    return function.get("meets") or function.get("starts_meet")
+
+
 def rule_of(function):
-    rule = function.get("meets").partition(":")[0]
+    rule = meets_of(function).partition(":")[0]
     if rule not in RULES:
-        fail(f"{function.where}: MPI_{function.name} meets nobody that is known: {rule}")
+        fail(f"{function.where}: {function.symbol()} meets nobody that is known: {rule}")
     return f"Meets::{RULES[rule]}"
 
 
 def depends(function):
-    counts = function.get("meets").partition(":")[2]
+    counts = meets_of(function).partition(":")[2]
     return f"{{{rule_of(function)}, {function.get('root') or '0'}, {counts or 'nullptr'}}}"
 
 
@@ -230,7 +237,12 @@ def request_lines(function):
         else:
             meets = "kUnknown" if get("start").startswith("file_all") else "kNobody"
             lines.append(f"follow_request(call, *request, {kind}, Meets::{meets});")
-    if get("persistent"):
+    if get("persistent") == "collective":
+        sent, received = moved_by(function)
+        lines += place_lines(function)
+        lines.append(f"follow_standing(call, *request, MpiCall::k{function.name}, comm, "
+                     f"{depends(function)}, {sent}, {received});")
+    elif get("persistent"):
         kind = {"send": "kSendRequest", "receive": "kReceiveRequest"}[get("persistent")]
         carries = bytes_expression(function, get("carries")) if get("carries") else "0"
         lines.append(f"follow_persistent(call, *request, {kind}, comm, {get('peer')}, tag, "
@@ -252,10 +264,14 @@ def send_mode(function):
                                        re.IGNORECASE) else "kStandardSend"
 
 
+# By the value of starts=: how many, and which.
+STARTED = {"one": "1, request", "all": "count, array_of_requests"}
+
+
 def telling_lines(function):
     """What partners on this node are told before the call, and what is taken back if it fails."""
     get = function.get
-    requests = {"one": "1, request", "all": "count, array_of_requests"}.get(get("starts"))
+    requests = STARTED.get(get("starts"))
     if requests:
         return [f"if (waits_are_open()) tell_start(call, {requests});"], [
             f"if (waits_are_open()) untell_start(call, {requests});"]
@@ -320,6 +336,9 @@ def passed_lines(function, ended):
     return [f"        const int passed = {call};", "        if (passed == MPI_SUCCESS) {",
             *("            " + line for line in noticed), "        }", "        return passed;"]
 
+    requests = STARTED.get(function.get("starts"))
+    if requests:
+        noticed.append(f"pass_start({requests});")
 
 # What may have several senders to choose from (order.h).
 ORDERED = ("Recv", "Probe", "Mprobe", "Iprobe", "Improbe")
@@ -430,7 +449,7 @@ def body(function):
     ended = function.parameters[0].name if get("ends") in FORGETS else None
     lines = [f"DWELL_BODY int body_{name}(EntryForm form, const Frame* frame"
              + "".join(f", {p.text}" for p in function.parameters) + ") {",
-             f"    const auto next = next_of<decltype(&PMPI_{name})>(form, MpiCall::k{name});",
+             f"    const auto next = next_of<{function.type()}>(form, MpiCall::k{name});",
              "    Call state;",
              "    Call* const call = &state;",
              *([f"    const uintptr_t ended = handle_in({ended});"] if ended else [])]
@@ -484,9 +503,11 @@ def wrappers(functions, part):
         if function.get("special") or function.number % SPLIT != part:
             continue
         lines += ["namespace {", ""] + body(function) + ["", "}  // namespace", ""]
-        for prefix, form in (("MPI", "kMpiForm"), ("PMPI", "kPmpiForm")):
+        for prefix, form in (("", "kMpiForm"), ("P", "kPmpiForm")):
             passed = "".join(f", {p.name}" for p in function.parameters)
-            lines += [f'extern "C" DWELL_EXPORT int {prefix}_{function.name}'
-                      f"({function.declaration()}) {{",
+            head = f'extern "C" DWELL_EXPORT int {prefix}{function.symbol()}({function.declaration()})'
+            if function.prefix != "MPI":
+                lines.append(f"{head};")
+            lines += [f"{head} {{",
                       f"    return body_{function.name}({form}, DWELL_FRAME(){passed});", "}", ""]
     return "\n".join(lines)

@@ -214,6 +214,7 @@ void stop_poll(Call* call) {
     call->histogram->untimed += 1;
     call->after_untimed = false;
     call->thread->calls += 1;
+    call->own_ticks = 0 - g_process.inner_cost_ticks;  // it had no stamp at its start
 }
 
 // It took as long as an unsuccessful one and, as far as there is time left, what a message of its

@@ -93,9 +93,7 @@ uint32_t peer_in_group(MPI_Group group, int rank) {
 }
 
 void cache(Thread* thread, uintptr_t handle, int rank, uint64_t epoch, uint32_t peer) {
-    RankEntry& entry =
-        thread->ranks[(handle / 64 + static_cast<uintptr_t>(rank)) & (kRankEntries - 1)];
-    entry = {handle, rank, peer, epoch};
+    thread->ranks[rank_place(handle, rank)] = {handle, rank, peer, epoch};
 }
 
 }  // namespace
@@ -134,8 +132,7 @@ uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank) {
     const auto handle = reinterpret_cast<uintptr_t>(win);
     // Bit 63 keeps windows apart from communicators in the same cache.
     const uint64_t epoch = g_process.window_epoch.load(std::memory_order_relaxed) | 1ull << 63;
-    const RankEntry& known =
-        thread->ranks[(handle / 64 + static_cast<uintptr_t>(rank)) & (kRankEntries - 1)];
+    const RankEntry& known = thread->ranks[rank_place(handle, rank)];
     if (known.comm == handle && known.rank == rank && known.epoch == epoch) return known.peer;
     const uint64_t start = now_ticks();
     thread->in_dwell.begin();

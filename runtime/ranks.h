@@ -24,13 +24,16 @@ uint32_t peer_in(CommRanks* ranks, int rank);
 uint32_t peer_of_group(Thread* thread, MPI_Group group, int rank);
 uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank);
 
+// Of a communicator's or window's rank among Thread::ranks.
+inline uint32_t rank_place(uintptr_t handle, int rank) {
+    return (place_in(kRankBits, handle) + static_cast<uint32_t>(rank)) % kRankEntries;
+}
+
 inline uint32_t peer_of(Thread* thread, MPI_Comm comm, int rank) {
     if (rank < 0) return kNoPeer;
     if (comm == g_mpi.comm_world) [[likely]]
         return static_cast<uint32_t>(rank);
-    const RankEntry& entry =
-        thread->ranks[(reinterpret_cast<uintptr_t>(comm) / 64 + static_cast<uintptr_t>(rank)) &
-                      (kRankEntries - 1)];
+    const RankEntry& entry = thread->ranks[rank_place(reinterpret_cast<uintptr_t>(comm), rank)];
     if (entry.comm == reinterpret_cast<uintptr_t>(comm) && entry.rank == rank &&
         entry.epoch == g_process.comm_epoch.load(std::memory_order_relaxed)) {
         return entry.peer;

@@ -94,6 +94,12 @@ struct Node {
     uint64_t max_ticks;
 };
 
+// Counters of 32 bits stay at this, 72 minutes at one a microsecond: then there were more.
+constexpr uint32_t kCounterFull = UINT32_MAX;
+inline void count_up(uint32_t* counter, uint32_t by = 1) {
+    *counter = by < kCounterFull - *counter ? *counter + by : kCounterFull;
+}
+
 // Second line of a communication node.
 struct CommPart {
     uint64_t sync_ticks;  // of Node::ticks: waited for partners, as far as their times are known
@@ -105,7 +111,7 @@ struct CommPart {
     CellIndex last_peer;     // the peer record used last: where the next look-up begins
     uint64_t blocked_ticks;  // part of Node::ticks spent in calls that blocked
     uint64_t failed;         // calls that returned an error: counted, arguments not read
-    uint32_t folded_peers;   // messages whose peer found no free record (cap on peers)
+    uint32_t folded_peers;   // messages whose peer found no free record (cap on peers): count_up()
     CellIndex wait;          // WaitPart, 0: never waited, or no wait analysis
 };
 
@@ -120,6 +126,7 @@ struct WaitPart {
     uint64_t passed_on_ticks;  // of sync_ticks: the partner itself had been made to wait
     uint64_t rest_ticks;
     uint64_t rest_count;
+    // By count_up().
     uint32_t unknown;    // calls that met partners, of which some time was not known
     uint32_t guessed;    // the message could be one of several
     uint32_t estimated;  // between nodes, without a sample: extrapolated; of files: if it waited

@@ -325,7 +325,7 @@ void leave(Call* call) {
     const uint64_t before = since - computed;
     const uint64_t elapsed = call->end_ticks - call->start_ticks;
     record->intrusion_ticks += before + elapsed - call->ticks;
-    record->own_ticks += before + (untimed ? 0 : g_process.inner_cost_ticks + call->own_ticks);
+    record->own_ticks += before + g_process.inner_cost_ticks + call->own_ticks;
     thread->slow_ticks -= call->slow_ticks;
     thread->last = call->index;
     thread->last_ticks = call->end_ticks;
@@ -386,7 +386,7 @@ void book_peer_wait(Call* call, uint32_t peer, uint64_t ticks) {
 void book_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {
     const CellIndex found = find_or_add_peer(call, peer);
     if (found == 0) [[unlikely]] {
-        call->part->folded_peers += 1;
+        count_up(&call->part->folded_peers);
         return;
     }
     call->part->last_peer = found;

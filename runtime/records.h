@@ -31,9 +31,9 @@ struct Call {
     uint64_t own_ticks;     // between the time stamps, beside inner_cost_ticks
     uint64_t before_ticks;  // of that, what lay before MPI's own work
     const void* ahead;      // what is read first when MPI returns, or null
+    Poll* poll;             // of an untimed poll, else null; see polls.h
     void* next_definition;  // when not entered: where to pass the call instead, or null
     const PathEntry* path;  // remembered one, or null
-    Poll* poll;             // of an untimed poll, else null; see polls.h
     PollLeg* leg;
     bool after_untimed;  // untimed polls lie between its start and the time stamp before
 };

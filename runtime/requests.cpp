@@ -1,107 +1,185 @@
 #include "runtime/requests.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #include "runtime/boards.h"
 #include "runtime/held_receives.h"
+#include "runtime/meetings.h"
 #include "runtime/ranks.h"
 
 namespace dwell {
 
 namespace {
 
-// There are several tables, each sixteen times as large as the one before it and made when that had
-// no room at the place: programs with a few requests stay in the caches, a million outstanding ones
-// are found in a few steps.
-constexpr int kBucketEntries = 4;
-struct Bucket {
-    Request entries[kBucketEntries];
+// Where MPI's requests lie is mapped page by page: each 64 bytes, of which one request at most
+// begins in, have a place that leads to its entry. What MPI hands out one after the other so lies
+// side by side here too, whatever its stride, and nothing is searched.
+constexpr int kPlaceShift = 6;
+constexpr int kPageShift = 15;
+constexpr int kPartShift = 31;
+constexpr size_t kPlaces = size_t{1} << (kPageShift - kPlaceShift);
+constexpr size_t kPages = size_t{1} << (kPartShift - kPageShift);
+constexpr size_t kParts = size_t{1} << (47 - kPartShift);  // all addresses of a process
+struct Page {
+    Request* places[kPlaces];
 };
-constexpr int kTables = 5;
-constexpr size_t kFirstBuckets = 512;
+struct Part {
+    Page* pages[kPages];
+};
+Part* g_parts[kParts];
 
-DWELL_CALL_DATA std::atomic<Bucket*> g_tables[kTables];
-
-size_t buckets_of(int table) { return kFirstBuckets << (4 * table); }
-
-// Requests that MPI hands out one after the other lie side by side: the small table keeps them so.
-Bucket* bucket_of(Bucket* buckets, int table, uintptr_t handle) {
-    const size_t mask = buckets_of(table) - 1;
-    if (table == 0) return &buckets[(handle >> 7) & mask];
-    return &buckets[((handle >> 6) * 0x9e3779b97f4a7c15ull >> 32) & mask];
+// Entries without a request. The head is an address and, above it, how often it was changed: who
+// takes an entry while others take it and give it back sees that.
+DWELL_CALL_DATA uint64_t g_free = 0;
+constexpr int kTimesShift = 48;
+Request* in_head(uint64_t head) {
+    return reinterpret_cast<Request*>(head & ((uint64_t{1} << kTimesShift) - 1));
+}
+uint64_t next_head(uint64_t head, const Request* first) {
+    const uint64_t times = (head >> kTimesShift) + 1;
+    return times << kTimesShift | reinterpret_cast<uintptr_t>(first);
 }
 
-DWELL_COLD Bucket* make_table(int table) {
+inline Request** place_of(uintptr_t handle) {
+    const uintptr_t part_number = handle >> kPartShift;
+    if (part_number >= kParts) [[unlikely]]
+        return nullptr;
+    Part* part = __atomic_load_n(&g_parts[part_number], __ATOMIC_ACQUIRE);
+    if (part == nullptr) return nullptr;
+    Page* page = __atomic_load_n(&part->pages[(handle >> kPageShift) % kPages], __ATOMIC_ACQUIRE);
+    if (page == nullptr) return nullptr;
+    return &page->places[(handle >> kPlaceShift) % kPlaces];
+}
+
+// Memory is taken in pieces that grow with what was taken so far, and written to here: later its
+// pages are there. With SlowLock held.
+constexpr size_t kLeastPiece = 16 * 1024;
+constexpr size_t kMostPiece = 1024 * 1024;
+char* g_piece = nullptr;
+size_t g_piece_left = 0;
+size_t g_all_pieces = 0;
+
+void* map(size_t bytes, int flags) {
+    void* memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    return memory != MAP_FAILED ? memory : nullptr;
+}
+
+void* take_memory(size_t bytes) {
+    if (bytes > g_piece_left) {
+        size_t wanted = kLeastPiece;
+        while (wanted < kMostPiece && wanted < g_all_pieces) wanted *= 2;
+        void* memory = map(wanted, MAP_POPULATE);
+        if (memory == nullptr) return nullptr;
+        g_piece = static_cast<char*>(memory);
+        g_piece_left = wanted;
+        g_all_pieces += wanted;
+    }
+    void* taken = g_piece;
+    g_piece += bytes;
+    g_piece_left -= bytes;
+    return taken;
+}
+
+// What is done here is slow, and dwell's own.
+class Growth {
+  public:
+    Growth() : saved_errno_(errno), start_(now_ticks()) {}
+    ~Growth() {
+        errno = saved_errno_;
+        if (t_thread != nullptr) t_thread->slow_ticks += now_ticks() - start_;
+    }
+    Growth(const Growth&) = delete;
+    Growth& operator=(const Growth&) = delete;
+
+  private:
+    int saved_errno_;
+    uint64_t start_;
+};
+
+DWELL_COLD Request** make_place(uintptr_t handle) {
+    if (handle >> kPartShift >= kParts) return nullptr;
+    const Growth growth;
     const SlowLock lock;
-    Bucket* buckets = g_tables[table].load();
-    if (buckets != nullptr) return buckets;
-    void* memory = mmap(nullptr, buckets_of(table) * sizeof(Bucket), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    buckets = static_cast<Bucket*>(memory);
-    g_tables[table].store(buckets, std::memory_order_release);
-    return buckets;
+    Part** part = &g_parts[handle >> kPartShift];
+    if (*part == nullptr) {
+        void* memory = map(sizeof(Part), MAP_NORESERVE);
+        if (memory == nullptr) return nullptr;
+        __atomic_store_n(part, static_cast<Part*>(memory), __ATOMIC_RELEASE);
+    }
+    Page** page = &(*part)->pages[(handle >> kPageShift) % kPages];
+    if (*page == nullptr) {
+        void* memory = take_memory(sizeof(Page));
+        if (memory == nullptr) return nullptr;
+        __atomic_store_n(page, static_cast<Page*>(memory), __ATOMIC_RELEASE);
+    }
+    return place_of(handle);
 }
 
-// A locked instruction waits until all that was stored before has reached the caches, also what MPI
-// stored. Where one thread at a time is inside MPI, plain ones do.
+// Where several threads may be inside MPI at a time. Elsewhere nothing is locked: a locked
+// instruction waits until all that was stored before has reached the caches, also what MPI stored.
 template <typename T>
-bool exchange(T* place, T expected, T desired) {
-    if (g_process.concurrent) [[unlikely]] {
-        return __atomic_compare_exchange_n(place, &expected, desired, false, __ATOMIC_ACQ_REL,
-                                           __ATOMIC_RELAXED);
-    }
-    if (__atomic_load_n(place, __ATOMIC_RELAXED) != expected) return false;
-    __atomic_store_n(place, desired, __ATOMIC_RELEASE);
-    return true;
-}
-
-void next_generation(Request* entry) {
-    if (g_process.concurrent) [[unlikely]] {
-        __atomic_fetch_add(&entry->generation, 1, __ATOMIC_ACQ_REL);
-    } else {
-        __atomic_store_n(&entry->generation, entry->generation + 1, __ATOMIC_RELEASE);
-    }
-}
-
-// Takes a free entry for `handle`; a competing thread may take it first. The entry is unsettled
-// then.
-bool claim(Request* entry, uintptr_t handle) {
-    if (!exchange(&entry->handle, uintptr_t{0}, handle)) return false;
-    next_generation(entry);
-    return true;
+bool exchange(T* place, T* expected, T desired) {
+    return __atomic_compare_exchange_n(place, expected, desired, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
 }
 
 // Makes a settled entry unsettled, if it is still of this generation.
 bool unsettle(Request* entry, uint32_t generation) {
-    return (generation & 1) == 0 && exchange(&entry->generation, generation, generation + 1);
+    return (generation & 1) == 0 && exchange(&entry->generation, &generation, generation + 1);
 }
 
-void settle(Request* entry) { next_generation(entry); }
+void settle(Request* entry) { __atomic_fetch_add(&entry->generation, 1, __ATOMIC_ACQ_REL); }
 
-Request* entry_of(uintptr_t handle) {
-    for (int table = 0; table < kTables; ++table) {
-        Bucket* buckets = g_tables[table].load(std::memory_order_acquire);
-        if (buckets == nullptr) return nullptr;
-        for (Request& entry : bucket_of(buckets, table, handle)->entries) {
-            if (__atomic_load_n(&entry.handle, __ATOMIC_ACQUIRE) == handle) return &entry;
-        }
-    }
-    return nullptr;
+Request* entry_at(Request** place) { return __atomic_load_n(place, __ATOMIC_ACQUIRE); }
+
+void give_back_shared(Request* entry) {
+    uint64_t head = __atomic_load_n(&g_free, __ATOMIC_RELAXED);
+    do {
+        __atomic_store_n(&entry->next_free, in_head(head), __ATOMIC_RELAXED);
+    } while (!exchange(&g_free, &head, next_head(head, entry)));
 }
 
-Request* free_entry(uintptr_t handle) {
-    for (int table = 0; table < kTables; ++table) {
-        Bucket* buckets = g_tables[table].load(std::memory_order_acquire);
-        if (buckets == nullptr) buckets = make_table(table);
-        if (buckets == nullptr) return nullptr;
-        for (Request& entry : bucket_of(buckets, table, handle)->entries) {
-            if (__atomic_load_n(&entry.handle, __ATOMIC_RELAXED) == 0 && claim(&entry, handle)) {
-                return &entry;
-            }
-        }
+void give_back(Request* entry) {
+    entry->next_free = in_head(g_free);
+    g_free = reinterpret_cast<uintptr_t>(entry);
+}
+
+DWELL_COLD bool make_entries() {
+    const Growth growth;
+    const SlowLock lock;
+    if (in_head(__atomic_load_n(&g_free, __ATOMIC_RELAXED)) != nullptr) return true;
+    const size_t count = g_all_pieces < kMostPiece ? 64 : 1024;
+    auto* made = static_cast<Request*>(take_memory(count * sizeof(Request)));
+    if (made == nullptr) return false;
+    for (size_t i = count; i > 0; --i) give_back_shared(&made[i - 1]);  // the first is taken first
+    return true;
+}
+
+// A free entry; null when there is no memory.
+Request* take_entry() {
+    Request* entry = in_head(g_free);
+    if (entry == nullptr) [[unlikely]] {
+        if (!make_entries()) return nullptr;
+        entry = in_head(g_free);
     }
-    return nullptr;
+    g_free = reinterpret_cast<uintptr_t>(entry->next_free);
+    return entry;
+}
+
+Request* take_entry_shared() {
+    uint64_t head = __atomic_load_n(&g_free, __ATOMIC_ACQUIRE);
+    while (true) {
+        Request* entry = in_head(head);
+        if (entry == nullptr) {
+            if (!make_entries()) return nullptr;
+            head = __atomic_load_n(&g_free, __ATOMIC_ACQUIRE);
+            continue;
+        }
+        const Request* next = __atomic_load_n(&entry->next_free, __ATOMIC_RELAXED);
+        if (exchange(&g_free, &head, next_head(head, next))) return entry;
+    }
 }
 
 // All but the handle and the generation.
@@ -118,25 +196,66 @@ void copy_content(const Request& from, Request* to) {
     to->mode = from.mode;
 }
 
-void fill(Request* entry, const Request& content) {
-    release(*entry);
-    copy_content(content, entry);
+DWELL_COLD bool add_shared(Request** place, uintptr_t handle, const Request& content) {
+    while (true) {
+        Request* entry = entry_at(place);
+        if (entry == nullptr) {
+            Request* made = take_entry_shared();
+            if (made == nullptr) return false;
+            settle(made);  // unsettled, that is
+            __atomic_store_n(&made->handle, handle, __ATOMIC_RELAXED);
+            copy_content(content, made);
+            settle(made);
+            if (exchange(place, &entry, made)) return true;
+            __atomic_store_n(&made->handle, 0, __ATOMIC_RELAXED);  // another thread was faster
+            give_back_shared(made);
+            continue;
+        }
+        const uint32_t generation = __atomic_load_n(&entry->generation, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&entry->handle, __ATOMIC_ACQUIRE) != handle) {
+            if (entry_at(place) != entry) continue;   // dropped in between
+            if ((generation & 1) == 0) return false;  // two requests in one place
+        }
+        if (!unsettle(entry, generation)) continue;  // being dropped right now
+        release(*entry);
+        copy_content(content, entry);
+        settle(entry);
+        return true;
+    }
+}
+
+DWELL_COLD void drop_shared(const FoundRequest& found) {
+    Request* entry = found.entry;
+    if (!unsettle(entry, found.copy.generation)) return;
+    const Request ended = *entry;
+    __atomic_store_n(found.place, nullptr, __ATOMIC_RELEASE);
+    __atomic_store_n(&entry->handle, 0, __ATOMIC_RELEASE);
     settle(entry);
+    give_back_shared(entry);
+    release(ended);
 }
 
 }  // namespace
 
-FoundRequest find_request(uintptr_t handle) {
-    FoundRequest found{entry_of(handle), {}};
-    if (found.entry == nullptr) return found;
+void find_request(uintptr_t handle, FoundRequest* found) {
+    found->entry = nullptr;
+    Request** place = place_of(handle);
+    Request* entry = place != nullptr ? entry_at(place) : nullptr;
+    if (entry == nullptr) return;
     // MPI's rules leave one thread at a time to work on a request, so a settled entry of the handle
     // stays as it is while it is copied, or is a stale one, about to be dropped.
-    const Request& entry = *found.entry;
-    found.copy.handle = __atomic_load_n(&entry.handle, __ATOMIC_ACQUIRE);
-    found.copy.generation = __atomic_load_n(&entry.generation, __ATOMIC_ACQUIRE);
-    copy_content(entry, &found.copy);
-    if ((found.copy.generation & 1) != 0 || found.copy.handle != handle) found.entry = nullptr;
-    return found;
+    const uint32_t generation = __atomic_load_n(&entry->generation, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&entry->handle, __ATOMIC_ACQUIRE) != handle) return;
+    copy_content(*entry, &found->copy);
+    if (g_process.concurrent) [[unlikely]] {
+        if ((generation & 1) != 0) return;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&entry->generation, __ATOMIC_RELAXED) != generation) return;
+    }
+    found->copy.handle = handle;
+    found->copy.generation = generation;
+    found->place = place;
+    found->entry = entry;
 }
 
 bool still_stands(const FoundRequest& found) {
@@ -145,36 +264,46 @@ bool still_stands(const FoundRequest& found) {
 }
 
 bool add_request(uintptr_t handle, const Request& content) {
-    while (true) {
-        Request* stale = entry_of(handle);
-        if (stale == nullptr) break;
-        const uint32_t generation = __atomic_load_n(&stale->generation, __ATOMIC_ACQUIRE);
-        if (!unsettle(stale, generation)) continue;  // being dropped right now
-        if (__atomic_load_n(&stale->handle, __ATOMIC_ACQUIRE) != handle) {
-            settle(stale);
-            continue;
-        }
-        fill(stale, content);
-        return true;
+    Request** place = place_of(handle);
+    if (place == nullptr) [[unlikely]]
+        place = make_place(handle);
+    if (place == nullptr) return false;
+    if (g_process.concurrent) [[unlikely]]
+        return add_shared(place, handle, content);
+    Request* entry = *place;
+    if (entry == nullptr) [[likely]] {
+        entry = take_entry();
+        if (entry == nullptr) return false;
+        *place = entry;
+        entry->handle = handle;
+    } else if (entry->handle == handle) {
+        release(*entry);
+    } else {
+        return false;  // two requests in one place
     }
-    Request* entry = free_entry(handle);
-    if (entry == nullptr) return false;
-    fill(entry, content);
+    copy_content(content, entry);
+    entry->generation += 2;
     return true;
 }
 
 void drop_request(const FoundRequest& found) {
-    if (!unsettle(found.entry, found.copy.generation)) return;
-    Request ended{};
-    copy_content(*found.entry, &ended);
-    found.entry->ranks = nullptr;
-    __atomic_store_n(&found.entry->handle, 0, __ATOMIC_RELEASE);
-    settle(found.entry);
-    release(ended);
+    if (g_process.concurrent) [[unlikely]] {
+        drop_shared(found);
+        return;
+    }
+    Request* entry = found.entry;
+    if (entry->generation != found.copy.generation) return;
+    *found.place = nullptr;
+    entry->handle = 0;
+    entry->generation += 2;
+    if (entry->kind != kSendRequest) release(*entry);
+    give_back(entry);
 }
 
 void release(const Request& content) {
-    if (content.kind == kCollectiveRequest) {
+    if (content.kind == kCollectiveRequest && content.persistent) {
+        release_standing(content.standing);
+    } else if (content.kind == kCollectiveRequest) {
         release_board(content.board);
     } else if (content.kind != kSendRequest) {
         release_ranks(content.ranks);
@@ -205,6 +334,8 @@ void forget_request(uintptr_t handle) {
     if (g_process.preserve_order) forget_held(handle);
     const FoundRequest found = find_request(handle);
     if (found.entry != nullptr) drop_request(found);
+    // A persistent collective was named also where it was not recorded.
+    if (waits_are_open() && find_name(handle) != nullptr) forget_name(handle);
 }
 
 }  // namespace dwell

@@ -17,7 +17,7 @@ enum RequestKind : uint8_t {
     kNoRequest = 0,
     kSendRequest = 1,
     kReceiveRequest = 2,
-    kCollectiveRequest = 3,
+    kCollectiveRequest = 3,  // also a persistent one
     kRmaRequest = 4,
     kFileReadRequest = 5,
     kFileWriteRequest = 6,
@@ -28,6 +28,7 @@ enum RequestKind : uint8_t {
 struct CommRanks;  // how the ranks of a communicator are named; see ranks.h
 struct ChannelEntry;
 struct Board;
+struct Standing;
 
 // How a send goes about its receiver.
 enum SendMode : uint8_t { kStandardSend, kSynchronousSend, kBufferedSend };
@@ -42,7 +43,9 @@ struct Request {
     union {
         CommRanks* ranks;     // of wildcard receives: held until completion
         ChannelEntry* entry;  // of sends: what was said of the message (channels.h), or null
+        Request* next_free;   // of entries without a request
         Board* board;         // of collectives: held until completion, or null (boards.h)
+        Standing* standing;   // of persistent ones (meetings.h)
     };
     union {
         uint64_t bytes;   // of persistent sends
@@ -78,9 +81,19 @@ static_assert(sizeof(Request) == 48);
 // A copy of the entry of `handle` as it is now, and where it lies; entry null when there is none.
 struct FoundRequest {
     Request* entry;
+    Request** place;  // that leads to it; this and the copy are set where there is an entry
     Request copy;
 };
-FoundRequest find_request(uintptr_t handle);
+void find_request(uintptr_t handle, FoundRequest* found);
+inline FoundRequest find_request(uintptr_t handle) {
+    FoundRequest found{};
+    find_request(handle, &found);
+    return found;
+}
+inline bool is_standing(const FoundRequest& found) {
+    return found.entry != nullptr && found.copy.kind == kCollectiveRequest &&
+           found.copy.persistent && found.copy.standing != nullptr;
+}
 
 // True when the request is still the one that was copied, in the same state.
 bool still_stands(const FoundRequest& found);
@@ -92,10 +105,11 @@ struct Before {
     bool ready;
 
     bool is_active() const { return found.entry != nullptr && found.copy.active; }
+    bool is_receive() const { return is_active() && found.copy.kind == kReceiveRequest; }
 };
 
 // A new entry with the given content (handle and generation are set here); a stale one of the same
-// handle is overwritten. False when there is no room: past some hundred million at a time.
+// handle is overwritten. False when there is no memory.
 bool add_request(uintptr_t handle, const Request& content);
 
 // Gives up what an entry of this content would hold until its end.

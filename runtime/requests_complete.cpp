@@ -59,6 +59,8 @@ void book_brought(Call* call, const Request& request, const MPI_Status* status, 
 
 void end_request(const Before& before) {
     if (before.found.copy.persistent) {
+        if (is_standing(before.found)) [[unlikely]]
+            end_standing(before.found.copy.standing);
         set_active(before.found, false);
     } else {
         drop_request(before.found);
@@ -142,20 +144,28 @@ bool settle_requests(Call* call, Several& several, const int* indices, int count
     const MeasuredWork work(call, count);
     Waiting waiting(call);
     for (int i = 0; i < count; ++i) {
-        const int which = indices != nullptr ? indices[i] : i;
-        if (which < 0 || which >= several.count()) continue;
-        add_completed(&waiting, several[which], &statuses[i], error_in(statuses[i], result));
+        const Before* before = several.completed(indices, i);
+        if (before == nullptr) continue;
+        add_completed(&waiting, *before, &statuses[i], error_in(statuses[i], result));
     }
     const bool known = waiting.settle(call, blocked);
     if (found != nullptr) *found = waiting.found_all();
     return known;
 }
 
-// Senders that wait for one of the call's receives learn when it began.
-void meet_requests(Call* call, Several& several) {
+// Senders that wait for one of the call's receives learn when it began. Which of many requests that
+// is, is looked up where some sender may be waiting, or where that would take longer to find out.
+void meet_requests(Call* call, const Several& several) {
     if (!waits_are_open()) return;
+    const Before* before = several.all();
+    if (before == nullptr && !may_be_asked(several.count())) {
+        const Before first = several.first();
+        first.is_receive() ? say_arrival(call) : say_late_arrival(call);
+        return;
+    }
     for (int i = 0; i < several.count(); ++i) {
-        if (several[i].is_active()) meet_request(call, several[i].found.copy);
+        const Before one = before != nullptr ? before[i] : look_at(several.handle(i));
+        if (one.is_active()) meet_request(call, one.found.copy);
     }
 }
 
@@ -170,26 +180,22 @@ void book_indices(Call* call, Several& several, const int* indices, int count,
     Completed completed;
     const uint64_t ticks = share(call, several.receives_among(indices, count));
     for (int i = 0; i < count; ++i) {
-        const int which = indices != nullptr ? indices[i] : i;
-        if (which < 0 || which >= several.count()) continue;
-        book_completed(call, several[which], &statuses[i], error_in(statuses[i], result), ticks,
+        const Before* before = several.completed(indices, i);
+        if (before == nullptr) continue;
+        book_completed(call, *before, &statuses[i], error_in(statuses[i], result), ticks,
                        &completed);
     }
     completed.book(call);
 }
 
-void mark_all(Several& several, bool ready) {
-    for (int i = 0; i < several.count(); ++i) several[i].ready = ready;
-}
-
 // Before a wait that will block: which requests are ready already. The wait hides what this costs.
 // False when it turns out that all of them are.
 bool mark_ready(Several& several) {
-    mark_all(several, false);
+    several.mark_all(false);
     if (several.count() > kMaxReadyChecks) return true;
     bool blocks = false;
     for (int i = 0; i < several.count(); ++i) {
-        Before& before = several[i];
+        Before& before = several.before(i);
         if (!before.is_active()) continue;
         int flag = 0;
         if (g_mpi.Request_get_status(before.handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
@@ -206,8 +212,9 @@ bool took_found_messages(const Call* call, Several& several, const MPI_Status* s
     uint64_t bytes = 0;
     uint64_t messages = 0;
     for (int i = 0; i < several.count(); ++i) {
-        if (!several[i].is_active() || error_in(statuses[i], result) != MPI_SUCCESS) continue;
-        if (several[i].found.copy.kind == kReceiveRequest) bytes += bytes_of(&statuses[i]);
+        const Before& before = several.before(i);
+        if (!before.is_active() || error_in(statuses[i], result) != MPI_SUCCESS) continue;
+        if (before.found.copy.kind == kReceiveRequest) bytes += bytes_of(&statuses[i]);
         ++messages;
     }
     return took_found_messages(call, messages, bytes);
@@ -299,8 +306,9 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, M
 
 int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Request* requests,
                      MPI_Status* statuses) {
-    Several several(call, count, requests, statuses == MPI_STATUSES_IGNORE);
-    MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
+    const bool own = statuses == MPI_STATUSES_IGNORE;
+    Several several(call, LookUp::kBefore, count, count, requests, own);
+    MPI_Status* used = own ? several.statuses() : statuses;
     if (several.count() == 0) used = statuses;
     start(call);
     meet_requests(call, several);
@@ -319,7 +327,7 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
         if (looks) {
             blocked = mark_ready(several);
         } else {
-            mark_all(several, false);
+            several.mark_all(false);
             blocked = true;
         }
         if (g_process.preserve_order) [[unlikely]]
@@ -328,7 +336,7 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
     }
     if (holds) [[unlikely]] {
         for (int i = 0; i < several.count(); ++i) {
-            result = give_status(several[i].handle, result, &used[i]);
+            result = give_status(several.handle(i), result, &used[i]);
         }
         blocked = true;
     }
@@ -340,7 +348,7 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
         settle_requests(call, several, nullptr, several.count(), used, result, blocked, &found);
     if (!looks && !holds) {
         blocked = blocked && !found;
-        mark_all(several, !blocked);
+        several.mark_all(!blocked);
     }
     book_indices(call, several, nullptr, several.count(), used, result);
     book_blocked(call, blocked && !known);
@@ -349,7 +357,7 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
 
 int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Request* requests,
                      int* index, MPI_Status* status) {
-    Several several(call, count, requests, false);
+    Several several(call, least_look_up(), count, 1, requests, false);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
@@ -359,13 +367,13 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
     const Picked picked = pick(call, several, Pick::kOne, true);
     if (picked.known) [[unlikely]] {
         flag = picked.at_once ? 1 : 0;
-        mark_all(several, picked.at_once);
+        several.mark_all(picked.at_once);
         result = complete_picked(picked, next, count, requests, index, used);
     } else if (g_tests_first) {
         result = g_mpi.Testany(count, requests, index, &flag, used);
     }
     if (result == MPI_SUCCESS && flag == 0 && !picked.known) {
-        mark_all(several, false);
+        several.mark_all(false);
         if (g_process.preserve_order) [[unlikely]]
             say_waiting(call);
         result = next(count, requests, index, used);
@@ -374,6 +382,7 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
     if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return result;
     const int done = *index == MPI_UNDEFINED ? 0 : 1;
     count_left_to_mpi(call, picked, done);
+    several.find_completed(call, index, done);
     const bool known = settle_requests(call, several, index, done, used, result, flag == 0);
     book_indices(call, several, index, done, used, result);
     book_blocked(call, flag == 0 && !known);
@@ -382,8 +391,9 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
 
 int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_Request* requests,
                       int* completed, int* indices, MPI_Status* statuses) {
-    Several several(call, count, requests, statuses == MPI_STATUSES_IGNORE);
-    MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
+    const bool own = statuses == MPI_STATUSES_IGNORE;
+    Several several(call, least_look_up(), count, count, requests, own);
+    MPI_Status* used = own ? several.statuses() : statuses;
     if (several.count() == 0) used = statuses;
     start(call);
     meet_requests(call, several);
@@ -392,14 +402,14 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
     const Picked picked = pick(call, several, Pick::kSome, true);
     if (picked.known) [[unlikely]] {
         blocked = !picked.at_once;
-        mark_all(several, picked.at_once);
+        several.mark_all(picked.at_once);
         result = complete_picked(picked, next, count, requests, completed, indices, used);
     } else if (g_tests_first) {
         result = g_mpi.Testsome(count, requests, completed, indices, used);
         blocked = result == MPI_SUCCESS && *completed == 0;
     }
     if (result == MPI_SUCCESS && blocked && !picked.known) {
-        mark_all(several, false);
+        several.mark_all(false);
         if (g_process.preserve_order) [[unlikely]]
             say_waiting(call);
         result = next(count, requests, completed, indices, used);
@@ -408,6 +418,7 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
     if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return result;
     const int done = *completed == MPI_UNDEFINED ? 0 : *completed;
     count_left_to_mpi(call, picked, done);
+    several.find_completed(call, indices, done);
     const bool known = settle_requests(call, several, indices, done, used, result, blocked);
     book_indices(call, several, indices, done, used, result);
     book_blocked(call, blocked && !known);
@@ -416,32 +427,32 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
 
 namespace {
 
-uint64_t bytes_received(Several& several, const int* indices, int count,
+uint64_t bytes_received(const Several& several, const int* indices, int count,
                         const MPI_Status* statuses) {
     uint64_t bytes = 0;
     for (int i = 0; i < count; ++i) {
-        const int which = indices != nullptr ? indices[i] : i;
-        if (which < 0 || which >= several.count()) continue;
-        const Before& before = several[which];
-        if (before.is_active() && before.found.copy.kind == kReceiveRequest) {
-            bytes += bytes_of(&statuses[i]);
-        }
+        const Before* before = several.completed(indices, i);
+        if (before != nullptr && before->is_receive()) bytes += bytes_of(&statuses[i]);
     }
     return bytes;
 }
 
 // Found incomplete by a test: the program waits, in a loop of its own.
 void book_incomplete(Call* call, Several& several) {
-    const Before* first = several.first();
-    if (first == nullptr) {
+    const Before first = several.first();
+    if (first.handle == g_mpi.request_null) {
         Completed{}.book(call);
         return;
     }
-    const bool receives = first->found.entry != nullptr && first->found.copy.kind != kSendRequest;
+    const bool receives = first.found.entry != nullptr && first.found.copy.kind != kSendRequest;
     const EventSlot slot = receives ? kRecvBlocked : kSendBlocked;
     book_event(call, slot);
     call->part->blocked_ticks += call->ticks;
-    remember_poll(call, slot, true, &several[0], several.count());
+    if (several.count() > kPollRequests) {
+        remember_poll(call, slot, true, nullptr, several.count());
+    } else {
+        remember_poll(call, slot, true, several.incomplete(), several.count());
+    }
 }
 
 // `indices` are those of the `count` requests that the test completed when `done`, null for the
@@ -450,6 +461,7 @@ void book_tested(Call* call, Several& several, int result, bool done, const int*
                  const MPI_Status* statuses) {
     if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return;
     if (done) {
+        several.find_completed(call, indices, count);
         settle_requests(call, several, indices, count, statuses, result, false);
         book_indices(call, several, indices, count, statuses, result);
     } else {
@@ -470,7 +482,7 @@ void finish_poll(Call* call, int result, bool done, const int* indices, int coun
 
 int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, int* flag,
                   MPI_Status* status) {
-    Several several(call, 1, request, false);
+    Several several(call, LookUp::kBefore, 1, 1, request, false);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
@@ -485,7 +497,7 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
         result = next(request, flag, used);
     }
     const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
-    if (delivery != Delivery::kNone && done) result = give_status(several[0].handle, result, used);
+    if (delivery != Delivery::kNone && done) result = give_status(several.handle(0), result, used);
     stop(call);
     book_tested(call, several, result, done, nullptr, several.count(), used);
     return result;
@@ -493,8 +505,9 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
 
 int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Request* requests,
                      int* flag, MPI_Status* statuses) {
-    Several several(call, count, requests, statuses == MPI_STATUSES_IGNORE);
-    MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
+    const bool own = statuses == MPI_STATUSES_IGNORE;
+    Several several(call, least_look_up(), count, count, requests, own);
+    MPI_Status* used = own ? several.statuses() : statuses;
     if (several.count() == 0) used = statuses;
     start(call);
     say_late_arrival(call);
@@ -507,7 +520,7 @@ int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Re
 
 int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Request* requests,
                      int* index, int* flag, MPI_Status* status) {
-    Several several(call, count, requests, false);
+    Several several(call, least_look_up(), count, 1, requests, false);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
@@ -537,8 +550,9 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
 
 int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_Request* requests,
                       int* completed, int* indices, MPI_Status* statuses) {
-    Several several(call, count, requests, statuses == MPI_STATUSES_IGNORE);
-    MPI_Status* used = statuses != MPI_STATUSES_IGNORE ? statuses : several.statuses();
+    const bool own = statuses == MPI_STATUSES_IGNORE;
+    Several several(call, least_look_up(), count, count, requests, own);
+    MPI_Status* used = own ? several.statuses() : statuses;
     if (several.count() == 0) used = statuses;
     start(call);
     say_late_arrival(call);

@@ -24,6 +24,13 @@ void set_source(Call* call, Request* content, MPI_Comm comm, int source) {
     }
 }
 
+// What a start of it sends and receives.
+void book_moved(Call* call, const Standing& standing) {
+    call->part->bytes_sent += standing.sent;
+    call->part->bytes_received += standing.received;
+    call->histogram->messages[size_bucket(later(standing.sent, standing.received))] += 1;
+}
+
 Request active_request(RequestKind kind) {
     Request content{};
     content.peer = kNoPeer;
@@ -55,6 +62,19 @@ void follow_meeting(Call* call, MPI_Request request, const Meeting& meeting,
     if (is_over(request, kCollectiveRequest)) return;
     Request content = active_request(kCollectiveRequest);
     if (waits_are_open()) remember_meeting(call, meeting, depends, &content);
+    follow(call, as_handle(request), content);
+}
+
+void follow_standing(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
+                     const Depends& depends, uint64_t sent, uint64_t received) {
+    Request content = active_request(kCollectiveRequest);
+    content.persistent = true;
+    content.active = false;
+    content.standing = make_standing(call, comm, as_handle(request), number, depends);
+    if (content.standing != nullptr) {
+        content.standing->sent = sent;
+        content.standing->received = received;
+    }
     follow(call, as_handle(request), content);
 }
 
@@ -103,16 +123,19 @@ void book_start(Call* call, int count, const MPI_Request* requests) {
     const uint64_t ticks = sends > 0 ? call->ticks / static_cast<uint64_t>(sends) : 0;
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(as_handle(requests[i]));
-        if (found.entry == nullptr) {
-            call->thread->record->guessed += 1;
-            continue;
-        }
+        if (found.entry == nullptr) continue;  // it counts when it completes
         set_active(found, true);
         if (g_process.preserve_order) [[unlikely]]
             note_started(requests[i]);
+        if (is_standing(found)) book_moved(call, *found.copy.standing);
         if (found.copy.kind != kSendRequest || found.copy.peer == kNoPeer) continue;
         book_message(call, found.copy.peer, found.copy.bytes, 0, ticks);
     }
+}
+
+void pass_start(int count, const MPI_Request* requests) {
+    if (requests == nullptr) return;
+    for (int i = 0; i < count; ++i) pass_meeting(as_handle(requests[i]));
 }
 
 // Until it is received the handle of a matched message names its communicator, and its turn: no

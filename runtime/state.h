@@ -149,14 +149,22 @@ struct FrameHint {
     uint64_t return_address;  // of the probe; 0 = free
     uint64_t offset;
 };
-constexpr int kFrameHints = 1024;
+constexpr int kFrameHintBits = 10;
+constexpr int kFrameHints = 1 << kFrameHintBits;
+
+// The place of an address or handle in a table of 1 << `bits`: whatever their strides, the highest
+// bits of the product differ.
+constexpr uint32_t place_in(int bits, uint64_t value) {
+    return static_cast<uint32_t>((value * 0x9e3779b97f4a7c15ull) >> (64 - bits));
+}
 
 struct TypeEntry {
     uintptr_t type;
     uint64_t bytes;
     uint64_t epoch;
 };
-constexpr int kTypeEntries = 64;
+constexpr int kTypeBits = 6;
+constexpr int kTypeEntries = 1 << kTypeBits;
 
 struct RankEntry {
     uintptr_t comm;
@@ -164,7 +172,8 @@ struct RankEntry {
     uint32_t peer;
     uint64_t epoch;
 };
-constexpr int kRankEntries = 256;
+constexpr int kRankBits = 8;
+constexpr int kRankEntries = 1 << kRankBits;
 
 // What makes a thread late: see waits.h.
 struct Blame {

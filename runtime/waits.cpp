@@ -425,7 +425,7 @@ bool Waiting::settle_times(Call* call, bool blocked) {
         } else if (estimate()) {
             meetings_ += 1;
             WaitPart* part = wait_part(call);
-            if (part != nullptr) part->estimated += 1;
+            if (part != nullptr) count_up(&part->estimated);
         } else {
             unknown_ += 1;
         }
@@ -433,8 +433,8 @@ bool Waiting::settle_times(Call* call, bool blocked) {
     if (unknown_ != 0 || guessed_ != 0) {
         WaitPart* part = wait_part(call);
         if (part != nullptr) {
-            if (unknown_ != 0) part->unknown += 1;
-            part->guessed += guessed_;
+            if (unknown_ != 0) count_up(&part->unknown);
+            count_up(&part->guessed, guessed_);
         }
     }
     if (messages_ + meetings_ == 0) {
@@ -484,7 +484,7 @@ bool Waiting::settle_times(Call* call, bool blocked) {
         take_unknown_debt(&thread_->blame, beyond(elapsed, sync_), call->end_ticks);
     }
     if (open_ && sync_ != 0 && call->part->wait != 0) {
-        cell_at<WaitPart>(call->part->wait)->estimated += 1;
+        count_up(&cell_at<WaitPart>(call->part->wait)->estimated);
     }
     return unknown_ == 0;
 }

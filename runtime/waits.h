@@ -295,6 +295,9 @@ void tell_start(Call* call, int count, const MPI_Request* requests);
 void untell_start(Call* call, int count, const MPI_Request* requests);
 // A wait for it begins.
 void meet_request(Call* call, const Request& request);
+// Whether a wait for some of so many requests is to look at each of them: a sender may be waiting
+// for one, or to see that takes as long.
+bool may_be_asked(int requests);
 // It is complete, perhaps with an error.
 void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
                     const MPI_Status* status);

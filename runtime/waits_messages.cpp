@@ -17,7 +17,7 @@ constexpr int kMostAnswered = 64;  // channels that a receive from any source lo
 // The bytes of a type that was used before; UINT64_MAX when nothing is known of the handle.
 uint64_t known_bytes(const Thread* thread, MPI_Datatype type, int count) {
     const auto handle = reinterpret_cast<uintptr_t>(type);
-    const TypeEntry& entry = thread->types[(handle / 64) & (kTypeEntries - 1)];
+    const TypeEntry& entry = thread->types[place_in(kTypeBits, handle)];
     const bool known =
         entry.type == handle && entry.epoch == g_process.type_epoch.load(std::memory_order_relaxed);
     return known ? as_count(count) * entry.bytes : UINT64_MAX;
@@ -354,11 +354,17 @@ Channel* channel_to_start(Thread* thread, const FoundRequest& found) {
 }  // namespace
 
 void tell_start(Call* call, int count, const MPI_Request* requests) {
-    stay_away(call);
     if (requests == nullptr) return;  // MPI refuses it
+    bool stays = true;
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
         const Request& request = found.copy;
+        if (is_standing(found)) [[unlikely]] {
+            tell_standing(call, request.standing);
+            stays = false;
+            continue;
+        }
+        if (found.entry == nullptr) pass_meeting(reinterpret_cast<uintptr_t>(requests[i]));
         Channel* channel = channel_to_start(call->thread, found);
         if (channel == nullptr) continue;
         if (request.kind == kSendRequest) {
@@ -371,6 +377,7 @@ void tell_start(Call* call, int count, const MPI_Request* requests) {
             answer_waiting(call, {channel, request.peer, request.comm}, request.tag, ticket);
         }
     }
+    if (stays) stay_away(call);
 }
 
 void untell_start(Call* call, int count, const MPI_Request* requests) {
@@ -378,6 +385,10 @@ void untell_start(Call* call, int count, const MPI_Request* requests) {
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
         const Request& request = found.copy;
+        if (is_standing(found)) {
+            untell_standing(request.standing);
+            continue;
+        }
         Channel* channel = channel_to_start(call->thread, found);
         if (channel != nullptr && request.kind == kSendRequest) {
             withdraw(channel, {request.entry, request.number});
@@ -411,6 +422,19 @@ void meet_request(Call* call, const Request& request) {
         return;
     }
     if (request.ticket != 0) answer_posted(call, request);
+}
+
+bool may_be_asked(int requests) {
+    int left = requests;
+    for (const Channel* channel = __atomic_load_n(&g_first_channel, __ATOMIC_ACQUIRE);
+         channel != nullptr; channel = channel->next) {
+        if (--left < 0) return true;
+        const bool asks = channel->far != nullptr
+                              ? channel->far->is_asked
+                              : channel->freed_count != 0 || may_want_answer(channel);
+        if (asks) return true;
+    }
+    return false;
 }
 
 void meet_matched(Call* call, const Matched& matched, bool waits) {
@@ -464,7 +488,11 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
         return;
     }
     if (request.kind == kCollectiveRequest) {
-        add_meeting_to(waiting, request);
+        if (!request.persistent) {
+            add_meeting_to(waiting, request);
+        } else if (request.standing != nullptr) {
+            add_meeting_to(waiting, request.standing->started);
+        }
         return;
     }
     if (request.kind != kReceiveRequest) {

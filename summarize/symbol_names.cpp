@@ -37,7 +37,7 @@ std::string plain_mpi_name(std::string_view symbol) {
             break;
         }
     }
-    if (plain.starts_with("pmpi_")) plain.erase(0, 1);
+    if (plain.starts_with("pmpi_") || plain.starts_with("pmpix_")) plain.erase(0, 1);
     return plain;
 }
 
@@ -65,16 +65,18 @@ std::string display_name(std::string_view symbol) {
 }
 
 bool is_mpi_entry(std::string_view symbol) {
-    return is_cxx_binding(symbol) || plain_mpi_name(symbol).starts_with("mpi_");
+    const std::string plain = plain_mpi_name(symbol);
+    return is_cxx_binding(symbol) || plain.starts_with("mpi_") || plain.starts_with("mpix_");
 }
 
-// The names of MPI have one capital letter behind MPI_.
+// The names of MPI have one capital letter behind MPI_, or MPIX_.
 std::string mpi_c_name(std::string_view symbol) {
     if (is_cxx_binding(symbol)) return display_name(symbol);
-    if (symbol.starts_with("PMPI_")) symbol.remove_prefix(1);
-    if (symbol.starts_with("MPI_")) return std::string(symbol);
+    if (symbol.starts_with("PMPI_") || symbol.starts_with("PMPIX_")) symbol.remove_prefix(1);
+    if (symbol.starts_with("MPI_") || symbol.starts_with("MPIX_")) return std::string(symbol);
     std::string name = plain_mpi_name(symbol);
-    for (size_t i = 0; i < std::min<size_t>(5, name.size()); ++i) {
+    const size_t capitals = name.find('_') + 2;
+    for (size_t i = 0; i < std::min(capitals, name.size()); ++i) {
         name[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[i])));
     }
     return name;

@@ -23,6 +23,11 @@ bool is_collective(const ProfileNode& node) {
     return call_class == CallClass::kCollective || call_class == CallClass::kManage;
 }
 
+// A sum of counters that stay at kCounterFull.
+std::string counted(uint64_t sum) {
+    return fmt::format("{}{}", sum < kCounterFull ? "" : "at least ", sum);
+}
+
 void add_folded_peers(const Profile& profile, NoteWriter* notes) {
     uint64_t messages = 0;
     for (const ProfileNode& node : profile.nodes) {
@@ -32,7 +37,7 @@ void add_folded_peers(const Profile& profile, NoteWriter* notes) {
     notes->add(
         fmt::format("{} message{} to partners beyond the limit on partners of one statement "
                     "are in its totals only",
-                    messages, plural(messages)));
+                    counted(messages), plural(messages)));
 }
 
 bool on_one_host(const Profile& profile) {
@@ -120,13 +125,13 @@ void add_unknown_waits(const Unmeasured& calls, NoteWriter* notes) {
         notes->add(
             fmt::format("of {} call{} of {} it is not known when the partners came: their "
                         "sync delay is estimated",
-                        unknown, plural(unknown), names));
+                        counted(unknown), plural(unknown), names));
     }
     for (const auto& [name, count] : calls.open) {
         notes->add(
             fmt::format("{} need not wait for all ranks; {} call{} that ended after the "
                         "last one had come {} taken to have waited for it",
-                        name, count, plural(count), count == 1 ? "was" : "were"));
+                        name, counted(count), plural(count), count == 1 ? "was" : "were"));
     }
 }
 
@@ -139,7 +144,7 @@ void add_estimated_waits(const Profile& profile, const Unmeasured& calls, NoteWr
         notes->add(
             fmt::format("{} message{} from other hosts came without {} time: what it is was "
                         "taken from earlier ones",
-                        messages, plural(messages), messages == 1 ? "its" : "their"));
+                        counted(messages), plural(messages), messages == 1 ? "its" : "their"));
     }
     const uint64_t open = calls.givers + (near ? meetings : 0);
     if (open != 0) {
@@ -148,20 +153,21 @@ void add_estimated_waits(const Profile& profile, const Unmeasured& calls, NoteWr
                         "not wait for (it takes what the caller gives, passes on what the "
                         "call moves, or is of the caller's own group of two): taken to have "
                         "waited for that one",
-                        open, plural(open)));
+                        counted(open), plural(open)));
     }
     if (meetings != 0 && !near) {
         notes->add(
             fmt::format("{} collective call{} met ranks of other hosts that did not tell "
                         "when they came, or ranks that MPI need not wait for: what was "
                         "waited is estimated",
-                        meetings, plural(meetings)));
+                        counted(meetings), plural(meetings)));
     }
     if (calls.guessed != 0) {
-        notes->add(fmt::format(
-            "{} message{} could have been one of several that dwell cannot tell "
-            "apart: when {} sent is a guess of dwell's",
-            calls.guessed, plural(calls.guessed), calls.guessed == 1 ? "it was" : "they were"));
+        notes->add(
+            fmt::format("{} message{} could have been one of several that dwell cannot tell "
+                        "apart: when {} sent is a guess of dwell's",
+                        counted(calls.guessed), plural(calls.guessed),
+                        calls.guessed == 1 ? "it was" : "they were"));
     }
 }
 

@@ -7,7 +7,7 @@ import subprocess
 from harness import LIBRARY, case, check, main, skip_unless
 
 NEEDED = re.compile(r"^(libc\.so\.6|ld-linux[-\w]*\.so\.\d+)$")
-EXPORTED = re.compile(r"^(P?MPI_[A-Z]\w+|dwell_[a-z]\w*|dlclose|dlsym|kokkosp_[a-z]\w*|GOMP_[a-z]\w*"
+EXPORTED = re.compile(r"^(P?MPIX?_[A-Z]\w+|dwell_[a-z]\w*|dlclose|dlsym|kokkosp_[a-z]\w*|GOMP_[a-z]\w*"
                       r"|__cyg_profile_func_(enter|exit))$")
 # Interposed besides MPI: what a process may do to its end, or to itself, that records must survive;
 # and where an OpenMP runtime asks for tools.

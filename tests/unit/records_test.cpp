@@ -106,6 +106,32 @@ TEST_F(Records, OneRecordForEachPeerUpToTheLimit) {
     EXPECT_EQ(expected_peer, 3u);
 }
 
+// One message a microsecond fills 32 bits in 72 minutes.
+TEST_F(Records, CountersOf32BitsStayFull) {
+    g_process.options.peer_limit = 0;
+    Call call;
+    ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+    auto* part = cell_at<CommPart>(node_at(16)->part);
+    part->folded_peers = kCounterFull - 1;
+    for (int i = 0; i < 3; ++i) book_message(&call, 1, 8, 0, 7);
+    end(&call, 2000, 2007);
+    EXPECT_EQ(part->folded_peers, kCounterFull);
+    uint32_t counter = kCounterFull - 5;
+    count_up(&counter, 4);
+    EXPECT_EQ(counter, kCounterFull - 1);
+    count_up(&counter, 7);
+    EXPECT_EQ(counter, kCounterFull);
+}
+
+// Handles that lie as far apart as MPI's objects do get places of their own.
+TEST(Places, SpreadStrides) {
+    for (const uint64_t stride : {64u, 512u, 1024u, 4096u, 16384u, 65536u}) {
+        std::set<uint32_t> places;
+        for (uint64_t i = 0; i < 64; ++i) places.insert(place_in(8, 0x7f0012340000 + i * stride));
+        EXPECT_GT(places.size(), 40u) << stride;
+    }
+}
+
 TEST(SizeBuckets, ArePowersOfTwo) {
     EXPECT_EQ(size_bucket(0), 0);
     EXPECT_EQ(size_bucket(1), 1);
@@ -515,7 +541,15 @@ Request with_bytes(uint64_t bytes, RequestKind kind) {
     return content;
 }
 
-TEST(Requests, AreFoundUntilTheyAreDropped) {
+// Where several threads may be inside MPI at a time, and where not.
+class Requests : public testing::TestWithParam<bool> {
+  protected:
+    void SetUp() override { g_process.concurrent = GetParam(); }
+    void TearDown() override { g_process.concurrent = true; }
+};
+INSTANTIATE_TEST_SUITE_P(Both, Requests, testing::Bool());
+
+TEST_P(Requests, AreFoundUntilTheyAreDropped) {
     constexpr uintptr_t kMany = 50'000;  // several times the table's buckets
     for (uintptr_t i = 1; i <= kMany; ++i) {
         ASSERT_TRUE(
@@ -535,7 +569,7 @@ TEST(Requests, AreFoundUntilTheyAreDropped) {
     EXPECT_EQ(find_request(64).entry, nullptr);
 }
 
-TEST(Requests, AReusedHandleBeginsAnew) {
+TEST_P(Requests, AReusedHandleBeginsAnew) {
     Request first = with_bytes(77, kSendRequest);
     first.persistent = true;
     ASSERT_TRUE(add_request(4096, first));
@@ -548,8 +582,71 @@ TEST(Requests, AReusedHandleBeginsAnew) {
     EXPECT_EQ(find_request(4096).entry, nullptr);
 }
 
+long resident_pages() {
+    long all = 0;
+    long resident = 0;
+    FILE* file = fopen("/proc/self/statm", "r");
+    if (file == nullptr || fscanf(file, "%ld %ld", &all, &resident) != 2) resident = -1;
+    if (file != nullptr) fclose(file);
+    return resident;
+}
+
+// Whatever lies between two handles; and those that come back take no more memory.
+TEST_P(Requests, OfEveryStrideAreFoundInTheSameMemory) {
+    constexpr uintptr_t kMany = 20'000;
+    for (const uintptr_t stride : {64ul, 704ul, 832ul, 4096ul, 65536ul}) {
+        const uintptr_t base = (uintptr_t{0x7f00} << 32) + 16;
+        long pages = 0;
+        for (int round = 0; round < 3; ++round) {
+            for (uintptr_t i = 0; i < kMany; ++i) {
+                ASSERT_TRUE(add_request(base + i * stride, with_bytes(i, kSendRequest)));
+            }
+            if (round == 0) pages = resident_pages();
+            for (uintptr_t i = 0; i < kMany; ++i) {
+                const FoundRequest found = find_request(base + i * stride);
+                ASSERT_NE(found.entry, nullptr);
+                ASSERT_EQ(found.copy.bytes, i);
+                drop_request(found);
+            }
+        }
+        EXPECT_LT(resident_pages(), pages + 64) << stride;
+    }
+}
+
+// Another request in the same 64 bytes would be another MPI's: it is not followed, and not
+// mistaken.
+TEST_P(Requests, TooCloseTogetherTheSecondIsLeftOut) {
+    constexpr uintptr_t kFirst = 0x12340040;
+    ASSERT_TRUE(add_request(kFirst, with_bytes(1, kSendRequest)));
+    EXPECT_FALSE(add_request(kFirst + 8, with_bytes(2, kSendRequest)));
+    EXPECT_EQ(find_request(kFirst + 8).entry, nullptr);
+    EXPECT_EQ(find_request(kFirst).copy.bytes, 1u);
+    EXPECT_FALSE(add_request(UINTPTR_MAX - 63, with_bytes(3, kSendRequest)));  // no address
+    EXPECT_EQ(find_request(UINTPTR_MAX - 63).entry, nullptr);
+    forget_request(kFirst);
+    EXPECT_TRUE(add_request(kFirst + 8, with_bytes(2, kSendRequest)));
+    forget_request(kFirst + 8);
+}
+
+// Their tables grow, page by page, at dwell's own cost.
+TEST_F(Records, WhatManyRequestsTakeIsIntrusion) {
+    const uint64_t before = t_thread->slow_ticks;
+    constexpr uintptr_t kBase = uintptr_t{0x7e00} << 32;
+    for (uintptr_t i = 0; i < 10'000; ++i) {
+        ASSERT_TRUE(add_request(kBase + i * 704, with_bytes(i, kSendRequest)));
+    }
+    const uint64_t after = t_thread->slow_ticks;
+    EXPECT_GT(after, before);
+    for (uintptr_t i = 0; i < 10'000; ++i) forget_request(kBase + i * 704);
+    for (uintptr_t i = 0; i < 10'000; ++i) {
+        ASSERT_TRUE(add_request(kBase + i * 704, with_bytes(i, kSendRequest)));
+    }
+    EXPECT_EQ(t_thread->slow_ticks, after);  // all of it is there
+    for (uintptr_t i = 0; i < 10'000; ++i) forget_request(kBase + i * 704);
+}
+
 // MPI may reuse a handle before the thread that completed it gets to drop it: the new one stays.
-TEST(Requests, DroppingLateLeavesTheNextOne) {
+TEST_P(Requests, DroppingLateLeavesTheNextOne) {
     ASSERT_TRUE(add_request(8192, with_bytes(1, kSendRequest)));
     const FoundRequest completed = find_request(8192);
     ASSERT_TRUE(add_request(8192, with_bytes(2, kReceiveRequest)));
@@ -561,7 +658,7 @@ TEST(Requests, DroppingLateLeavesTheNextOne) {
     EXPECT_EQ(find_request(8192).entry, nullptr);
 }
 
-TEST(Requests, ThreadsShareTheTable) {
+TEST(RequestsOfThreads, ShareTheTable) {
     std::vector<std::thread> threads;
     for (uintptr_t t = 0; t < 4; ++t) {
         threads.emplace_back([t] {

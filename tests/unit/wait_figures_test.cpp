@@ -9,6 +9,7 @@
 
 #include "report/text_report.h"
 #include "report/views.h"
+#include "summarize/wait_notes.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {
@@ -22,6 +23,26 @@ CommLine line_of(const Profile& profile, const std::string& name) {
     }
     ADD_FAILURE() << name;
     return {};
+}
+
+// Counters of 32 bits in the records stay full: their sum is the least that it can be.
+TEST(WaitNotes, FullCountersAreTheLeastThatThereWere) {
+    for (const uint64_t messages : {uint64_t{7}, uint64_t{kCounterFull}}) {
+        Profile profile;
+        profile.ranks.resize(1);
+        profile.nodes.resize(1);
+        profile.nodes[0].kind = SiteKind::kCommunication;
+        profile.nodes[0].name = "MPI_Recv";
+        profile.nodes[0].totals.folded_peers = messages;
+        profile.nodes[0].totals.guessed_waits = messages;
+        NoteWriter notes(profile);
+        add_wait_notes(&notes);
+        const std::string begin = messages == 7 ? "7 messages " : "at least 4294967295 messages ";
+        const std::vector<std::string> all = notes.take();
+        ASSERT_EQ(all.size(), 2u);
+        EXPECT_EQ(all[0].substr(0, begin.size()), begin);
+        EXPECT_EQ(all[1].substr(0, begin.size()), begin);
+    }
 }
 
 TEST(WaitFigures, KindsFollowFromTheCall) {
