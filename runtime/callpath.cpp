@@ -475,11 +475,20 @@ uint64_t find_return_address(bool (*)(uint64_t), uint64_t) { return 0; }
 #endif
 
 // Where probes opened the anchor, a path reaches out to the anchor's procedure; where OpenMP did,
-// to the code that it runs; where nothing is open it is whole. `met`: the walk found it.
+// to the code that it runs; in user code that MPI has called back out to that; where nothing is
+// open it is whole. `met`: the walk found it.
 //
 // What that code calls in place of a return has no frame of the program's: it stands at the code.
 int frames_in_path(const Thread* thread, const Frame* frame, Path* path, bool* met) {
     *met = false;
+    if (thread->user_depth != 0) {
+        const uint64_t user_frame = thread->user_code[thread->user_depth - 1].frame;
+        if (thread->on.top->frame >= user_frame) {  // or else a probe has told of the procedure
+            const int frames = frames_within(frame, user_frame);
+            *met = frames > path->glue && frames <= path->frames;
+            return *met ? frames : path->glue + 1;
+        }
+    }
     if (thread->on.top->frame == kNoFrame) return path->frames;
     const uint64_t code_frame = omp_code_frame(thread);
     if (code_frame != 0) {

@@ -320,15 +320,25 @@ FORGETS = {"comm": "forget_comm(ended);", "request": "forget_request(ended);",
            "win": "forget_window(ended);", "file": "forget_name(ended);"}
 
 
+def user_code(function, how="in_user_code"):
+    """What is passed on in the place of functions that MPI will call."""
+    functions = function.get("user").split(",") if function.get("user") else []
+    return {name: f"{how}({name})" for name in functions}
+
+
 def passed_lines(function, ended):
     """The way of a call that is not recorded."""
-    call = f"passed_on(call, next)({function.arguments()})"
+    arguments = function.arguments(**user_code(function, "in_passed_code"))
+    call = f"passed_on(call, next)({arguments})"
     noticed = [FORGETS[function.get("ends")]] if ended else []
     if function.get("meets") in EPOCHS and function.has("group"):
         noticed.insert(0, f"pass_epoch({epoch_arguments(function)});")
     elif function.get("meets") and function.get("meets") not in (*EPOCHS, "members"):
         noticed.insert(0, f"pass_meeting({meeting_handle(function)});")
     noticed += naming_lines(function)
+    requests = STARTED.get(function.get("starts"))
+    if requests:
+        noticed.append(f"pass_start({requests});")
     if function.get("completes") is not None:
         noticed += retiring_lines(function.name, "passed")
     if not noticed:
@@ -336,9 +346,6 @@ def passed_lines(function, ended):
     return [f"        const int passed = {call};", "        if (passed == MPI_SUCCESS) {",
             *("            " + line for line in noticed), "        }", "        return passed;"]
 
-    requests = STARTED.get(function.get("starts"))
-    if requests:
-        noticed.append(f"pass_start({requests});")
 
 # What may have several senders to choose from (order.h).
 ORDERED = ("Recv", "Probe", "Mprobe", "Iprobe", "Improbe")
@@ -442,7 +449,9 @@ def body(function):
     """The inline body shared by MPI_X and PMPI_X."""
     name, get = function.name, function.get
     uses_status = any(get(k) == "status" for k in ("peer", "sent", "received"))
-    replaced = {"status": "used_status"} if uses_status else {}
+    replaced = user_code(function)
+    if uses_status:
+        replaced["status"] = "used_status"
     if name in ORDERED:
         replaced["source"] = "from"
     arguments = function.arguments(**replaced)
@@ -498,7 +507,8 @@ def body(function):
 def wrappers(functions, part):
     lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/grids.h"',
              '#include "runtime/mpi_semantics.h"', '#include "runtime/order.h"',
-             '#include "runtime/polls.h"', "", "using namespace dwell;", ""]
+             '#include "runtime/polls.h"', '#include "runtime/user_code.h"', "",
+             "using namespace dwell;", ""]
     for function in functions:
         if function.get("special") or function.number % SPLIT != part:
             continue

@@ -133,7 +133,8 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
     Thread* thread = call->thread;
     if (blocks) thread->blame.note_polled(call->start_ticks, call->ticks);
     thread->untimed_left = 0;
-    if (call->path == nullptr || requests > kPollRequests) return;
+    // Polls in user code must not take the place of the one around it.
+    if (call->path == nullptr || requests > kPollRequests || thread->user_depth != 0) return;
     const uint64_t since = call->start_ticks - thread->last_ticks;
     const uint64_t lost = lost_before(call);
     const uint64_t computation = since > lost && !call->after_untimed ? since - lost : 0;
@@ -213,8 +214,8 @@ void stop_poll(Call* call) {
     call->histogram = cell_at<SizeHistogram>(call->index + kHistogramOffsetCells);
     call->histogram->untimed += 1;
     call->after_untimed = false;
-    call->thread->calls += 1;
     call->own_ticks = 0 - g_process.inner_cost_ticks;  // it had no stamp at its start
+    call->thread->calls += 1;
 }
 
 // It took as long as an unsuccessful one and, as far as there is time left, what a message of its

@@ -12,6 +12,7 @@
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/sampling.h"
+#include "runtime/user_code.h"
 
 namespace dwell {
 
@@ -113,7 +114,7 @@ void reset_thread(Thread* thread) {
 }  // namespace
 
 void take_notice(Thread* thread) {
-    thread->epoch = seen_epoch();
+    thread->epoch = thread->user_depth == 0 ? seen_epoch() : kNoEpoch;
     // A call that was under way counts to its end.
     const uint64_t paused = paused_since(thread, thread->last_ticks);
     thread->paused_ticks = g_live->paused_ticks;
@@ -135,6 +136,7 @@ void book_abandoned(Thread* thread) {
     cell_at<CommPart>(node->part)->failed += 1;
     thread->record->open_depth = 0;
     thread->open = nullptr;
+    thread->user_ticks = 0;
 }
 
 namespace {
@@ -148,6 +150,7 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
     if (thread->in_dwell && !goes_on_after_jump(thread, reinterpret_cast<uint64_t>(frame)))
         return nullptr;
     thread->calls += 1;
+    if (thread->user_depth != 0) drop_left_user_code(thread, reinterpret_cast<uint64_t>(frame));
     if (thread->open != nullptr) {
         if (is_nested(thread, frame)) return nullptr;
         book_abandoned(thread);
@@ -221,6 +224,13 @@ DWELL_COLD void attend_before(Call* call) {
     const CellIndex interval = interval_to(call->thread, call->index);
     drain_samples(call->thread, interval);
     read_before_call(call, interval);
+}
+DWELL_COLD void attend_rarely(Thread* thread) {
+    if (thread->born != 0) begin_life(thread);
+    // What of the call user code took is among its own ticks, and nobody's cost.
+    thread->record->intrusion_ticks -= thread->user_ticks;
+    thread->record->own_ticks -= thread->user_ticks;
+    thread->user_ticks = 0;
 }
 DWELL_COLD void attend_after(Call* call) {
     drain_samples(call->thread, 0);
@@ -304,8 +314,8 @@ void leave(Call* call) {
     const CellIndex interval = interval_to(thread, call->index);
     const uint64_t lost = lost_before(call);
     const bool untimed = call->poll != nullptr;
-    if (thread->born != 0) [[unlikely]]
-        begin_life(thread);
+    if ((thread->born | thread->user_ticks) != 0) [[unlikely]]
+        attend_rarely(thread);
     // What has nodes of its own makes partners wait as well.
     const uint64_t apart = call->start_ticks - thread->last_ticks;
     const uint64_t rest = apart - thread->booked_ticks;

@@ -248,6 +248,24 @@ struct OmpThread {
     uint64_t wanted_since;  // virtual
 };
 
+struct Call;
+// A function of the program that MPI has called back, in a call under way: see user_code.h. What
+// the thread's state stood for when it began.
+struct UserCode {
+    uint64_t frame;  // what lies below on the stack is its own
+    Call* call;
+    CellIndex node;  // of the call
+    CellIndex last;
+    uint64_t last_ticks;
+    uint64_t slow_ticks;
+    uint64_t booked_ticks;
+    uint64_t user_ticks;
+    uint64_t began;  // real ticks
+    uint64_t entry_ticks;
+    CellIndex around;  // of the thread without probes: Thread::no_probes
+};
+constexpr uint32_t kUserDepth = 8;  // in each other, beyond which they are left with the calls
+
 struct SampleRing;
 // 128 KiB hold 8192 samples: 80 s at 100 Hz without communication.
 constexpr size_t kLargestRing = 128 * 1024;
@@ -316,6 +334,7 @@ struct alignas(64) Thread {
     // When the life of a thread that is not known to be the program's own began, in virtual ticks;
     // 0: it is known, or it has no life (begin_life).
     uint64_t born;
+    uint64_t user_ticks;  // of the call under way, in functions of the program (user_code.h)
     Blame blame;
     // Of the calls before in which MPI makes no progress, one after the other: the number of the
     // last one, and the real ticks since when the thread has been in no other (late_receivers.h).
@@ -343,6 +362,8 @@ struct alignas(64) Thread {
     uint64_t code_looked_ticks;
     uint64_t code_retry_ticks;  // real ticks when what is only counted is timed again
     uint32_t code_rests;        // times that it was
+    uint32_t user_depth;        // of user code that MPI has called back, in a call under way
+    UserCode user_code[kUserDepth];
     OmpThread omp;
     KnownFile known_files[kKnownFiles];
     IoStatement* io;    // under way, or null; see io_records.h

@@ -203,6 +203,8 @@ Thread* attach(bool may_allocate) {
     }
     // Time that nobody used between two owners of a record is no computation.
     thread->open = nullptr;
+    thread->user_depth = 0;
+    thread->user_ticks = 0;
     thread->io = nullptr;
     thread->in_dwell.end();
     thread->omp.depth = 0;

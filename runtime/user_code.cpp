@@ -1,0 +1,242 @@
+#include "runtime/user_code.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#include <utility>
+
+#include "runtime/mpi_api.h"
+#include "runtime/probes.h"
+#include "runtime/records.h"
+#include "runtime/sampling.h"
+
+namespace dwell {
+
+namespace {
+
+// Of each function of the program that MPI was given, in the order of giving.
+constexpr size_t kUserFunctions = 256;
+void* g_functions[kUserFunctions];
+std::atomic<size_t> g_function_count{0};  // grows with SlowLock held
+
+// All of them take and return words, at most eight: more than a function has are passed on unseen.
+using Word = uintptr_t;
+using UserFunction = Word (*)(Word, Word, Word, Word, Word, Word, Word, Word);
+
+// What of a call under way the thread's state stood for, until the user code is over.
+UserCode* innermost(Thread* thread) { return &thread->user_code[thread->user_depth - 1]; }
+
+// What the user code calls, and its probes, hang under what the call stands in, and not under MPI's
+// own procedures: that is open below an entry which stands for the user code.
+void open_below(Thread* thread, const UserCode& code) {
+    const CellIndex around = cell_at<Node>(code.node)->parent;
+    if (thread->on.top == &thread->no_probes) {
+        thread->no_probes.node = around;
+    } else if (lies_on(thread->on, code.frame) && thread->on.top != thread->on.limit) {
+        push_unbooked(thread, kRowCode, code.frame);
+        thread->on.top->node = around;
+    }
+}
+void close_below(Thread* thread, const UserCode& code, uint64_t now) {
+    thread->no_probes.node = code.around;
+    if (!lies_on(thread->on, code.frame)) return;
+    drop_gone(thread, code.frame + 1, now);
+}
+
+// What was sampled until now is of `interval`; 0: of the call under way.
+void take_samples(Thread* thread, CellIndex interval) {
+    if (has_samples(thread)) drain_samples(thread, interval);
+}
+
+// The computation since the thread's last call, or since the user code began, is that before the
+// call under way goes on; that is null where it is gone.
+void book_computation(Thread* thread, CellIndex node, Call* call, uint64_t now) {
+    const CellIndex interval = interval_before(thread, node);
+    take_samples(thread, interval);
+    const uint64_t lost = thread->slow_ticks;
+    const uint64_t since = beyond(now, thread->last_ticks);
+    const uint64_t rest = since - thread->booked_ticks;
+    const uint64_t left = static_cast<int64_t>(rest) > 0 ? rest : 0;
+    const uint64_t computed = beyond(left, lost);
+    thread->record->intrusion_ticks += left - computed;
+    thread->record->own_ticks += left - computed;
+    if (interval == 0) {
+        thread->record->dropped += 1;
+        return;
+    }
+    Node* const at = cell_at<Node>(interval);
+    at->count += 1;
+    at->ticks += computed;
+    if (computed < at->min_ticks) at->min_ticks = computed;
+    if (computed > at->max_ticks) at->max_ticks = computed;
+    if (call != nullptr && computed > thread->blame.recent_ticks)
+        note_work(call, interval, computed);
+}
+
+// False where no call is under way that is recorded: then nothing is suspended.
+DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
+    Call* const call = thread->open;
+    if (call == nullptr || thread->in_dwell || g_live->on == 0) return false;
+    if (call->proof != proof_of(call) || frame >= reinterpret_cast<uint64_t>(call)) return false;
+    if (thread->user_depth == kUserDepth) return false;
+    const uint64_t now = now_ticks();
+    ThreadRecord* const record = thread->record;
+    take_samples(thread, 0);
+    if (thread->untimed_polls != 0) {
+        const bool timed = call->poll == nullptr;
+        if (timed) call->after_untimed = true;
+        book_untimed(thread, timed ? call->start_ticks - lost_so_far(call) : now);
+    }
+    thread->user_depth += 1;
+    *innermost(thread) = {frame,
+                          call,
+                          record->open[0].node,
+                          thread->last,
+                          thread->last_ticks,
+                          thread->slow_ticks,
+                          thread->booked_ticks,
+                          thread->user_ticks,
+                          now,
+                          record->open[0].entry_ticks,
+                          thread->no_probes.node};
+    open_below(thread, *innermost(thread));
+    // What is not booked yet is lost as before: the virtual clock goes on.
+    record->intrusion_ticks += thread->slow_ticks;
+    thread->slow_ticks = thread->booked_ticks = thread->user_ticks = 0;
+    thread->last = call->index;
+    thread->last_ticks = now;
+    thread->untimed_left = 0;
+    thread->open = nullptr;
+    thread->epoch = kNoEpoch;  // its calls look whether it was left
+    record->open_depth = 0;
+    record->state = ThreadState::kComputing;
+    return true;
+}
+
+DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
+    // Those within it that were left are gone, and so may be itself, by way of another stack.
+    while (thread->user_depth != 0 && innermost(thread)->frame < frame) thread->user_depth -= 1;
+    if (thread->user_depth == 0 || innermost(thread)->frame != frame) return;
+    const UserCode code = *innermost(thread);
+    ThreadRecord* const record = thread->record;
+    if (thread->open != nullptr) book_abandoned(thread);
+    if (thread->untimed_polls != 0) book_untimed(thread, now_ticks());
+    const uint64_t now = now_ticks();
+    const bool goes_on = g_live->on != 0 && g_live->paused == 0;
+    if (goes_on) book_computation(thread, code.node, code.call, now);
+    close_below(thread, code, now);
+    thread->user_depth -= 1;
+    record->intrusion_ticks -= code.slow_ticks;
+    thread->slow_ticks = code.slow_ticks;
+    thread->booked_ticks = code.booked_ticks;
+    thread->user_ticks = code.user_ticks;
+    thread->last = code.last;
+    thread->last_ticks = code.last_ticks;
+    thread->untimed_left = 0;
+    thread->open = code.call;
+    thread->epoch = thread->user_depth == 0 ? seen_epoch() : kNoEpoch;
+    record->open[0].node = code.node;
+    record->open[0].entry_ticks = code.entry_ticks;
+    record->open_depth = 1;
+    record->state = ThreadState::kInCommunication;
+    const uint64_t elapsed = now - code.began;
+    if (code.call->poll != nullptr) {
+        thread->last_ticks += elapsed;  // an untimed poll has no time stamp of its own
+    } else {
+        code.call->own_ticks += elapsed;
+        thread->user_ticks += elapsed;
+    }
+}
+
+Word run_user_code(size_t number, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h) {
+    const auto function = reinterpret_cast<UserFunction>(g_functions[number]);
+    Thread* thread = t_thread;
+    const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+    if (thread == nullptr || !begin_user_code(thread, frame)) {
+        return function(a, b, c, d, e, f, g, h);
+    }
+    const Word result = function(a, b, c, d, e, f, g, h);
+    if (t_thread == thread) end_user_code(thread, frame);
+    return result;
+}
+
+template <size_t kNumber>
+Word stand_in_for(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h) {
+    return run_user_code(kNumber, a, b, c, d, e, f, g, h);
+}
+
+template <size_t... kNumbers>
+constexpr auto make_stand_ins(std::index_sequence<kNumbers...>) {
+    struct {
+        UserFunction at[sizeof...(kNumbers)];
+    } made{{stand_in_for<kNumbers>...}};
+    return made;
+}
+constexpr auto kStandIns = make_stand_ins(std::make_index_sequence<kUserFunctions>());
+
+bool lies_in_mpi(const void* function) {
+    Dl_info there;
+    Dl_info mpi;
+    return dladdr(function, &there) != 0 && g_mpi.Send != nullptr &&
+           dladdr(reinterpret_cast<const void*>(g_mpi.Send), &mpi) != 0 &&
+           there.dli_fbase == mpi.dli_fbase;
+}
+
+void* known_stand_in(const void* function) {
+    const size_t count = g_function_count.load(std::memory_order_acquire);
+    for (size_t i = 0; i < count; ++i) {
+        if (g_functions[i] == function) return reinterpret_cast<void*>(kStandIns.at[i]);
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+void* stand_in(void* function) {
+    if (function == nullptr || g_live->on == 0) return function;
+    void* known = known_stand_in(function);
+    if (known != nullptr) return known;
+    const int saved_errno = errno;
+    const bool of_mpi = lies_in_mpi(function);
+    errno = saved_errno;
+    if (of_mpi) return function;
+    const SlowLock lock;
+    known = known_stand_in(function);
+    if (known != nullptr) return known;
+    const size_t count = g_function_count.load(std::memory_order_relaxed);
+    if (count == kUserFunctions) return function;
+    g_functions[count] = function;
+    g_function_count.store(count + 1, std::memory_order_release);
+    return reinterpret_cast<void*>(kStandIns.at[count]);
+}
+
+void drop_left_user_code(Thread* thread, uint64_t frame) {
+    while (thread->user_depth != 0 && innermost(thread)->frame < frame) {
+        const UserCode code = *innermost(thread);
+        thread->user_depth -= 1;
+        thread->no_probes.node = code.around;
+        // What was computed before it counts.
+        const CellIndex last = thread->last;
+        const uint64_t last_ticks = thread->last_ticks;
+        const uint64_t slow_ticks = thread->slow_ticks;
+        const uint64_t booked_ticks = thread->booked_ticks;
+        thread->record->intrusion_ticks -= code.slow_ticks;
+        thread->last = code.last;
+        thread->last_ticks = code.last_ticks;
+        thread->slow_ticks = code.slow_ticks;
+        thread->booked_ticks = code.booked_ticks;
+        book_computation(thread, code.node, nullptr, code.entry_ticks);
+        thread->last = last;
+        thread->last_ticks = last_ticks;
+        thread->slow_ticks = slow_ticks;
+        thread->booked_ticks = booked_ticks;
+        // It counts itself, without a time, among the failed ones.
+        Node* const node = cell_at<Node>(code.node);
+        node->count += 1;
+        cell_at<CommPart>(node->part)->failed += 1;
+    }
+    thread->user_ticks = 0;
+    if (thread->user_depth == 0) thread->epoch = seen_epoch();
+}
+
+}  // namespace dwell
