@@ -190,6 +190,16 @@ void* known_stand_in(const void* function) {
     return nullptr;
 }
 
+void* make_stand_in(void* function) {
+    const SlowLock lock;
+    void* known = known_stand_in(function);
+    const size_t count = g_function_count.load(std::memory_order_relaxed);
+    if (known != nullptr || count == kUserFunctions) return known;
+    g_functions[count] = function;
+    g_function_count.store(count + 1, std::memory_order_release);
+    return reinterpret_cast<void*>(kStandIns.at[count]);
+}
+
 }  // namespace
 
 void* stand_in(void* function) {
@@ -200,14 +210,17 @@ void* stand_in(void* function) {
     const bool of_mpi = lies_in_mpi(function);
     errno = saved_errno;
     if (of_mpi) return function;
-    const SlowLock lock;
-    known = known_stand_in(function);
+    known = make_stand_in(function);
     if (known != nullptr) return known;
-    const size_t count = g_function_count.load(std::memory_order_relaxed);
-    if (count == kUserFunctions) return function;
-    g_functions[count] = function;
-    g_function_count.store(count + 1, std::memory_order_release);
-    return reinterpret_cast<void*>(kStandIns.at[count]);
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true)) {
+        warn(
+            "MPI was given more than %zu functions to call back: the time of further ones is that "
+            "of "
+            "the calls around them, and what they call of MPI is not counted",
+            kUserFunctions);
+    }
+    return function;
 }
 
 void drop_left_user_code(Thread* thread, uint64_t frame) {
