@@ -70,7 +70,8 @@ bool begins_with(const char* text, const char* beginning) {
 
 bool is_name_of_mpi(const char* name) {
     if (*name == 'P' || *name == 'p') ++name;
-    return begins_with(name, "MPI_") || begins_with(name, "mpi_");
+    return begins_with(name, "MPI_") || begins_with(name, "mpi_") || begins_with(name, "MPIX_") ||
+           begins_with(name, "mpix_");
 }
 
 // Dwell's function of that name, if what it would call is `found`: with a library between them, the
