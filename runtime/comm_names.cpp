@@ -7,6 +7,7 @@
 #include "runtime/far_letters.h"
 #include "runtime/far_meetings.h"
 #include "runtime/free_list.h"
+#include "runtime/mpi_handles.h"
 #include "runtime/path_hash.h"
 #include "runtime/waits.h"
 
@@ -21,6 +22,7 @@ constexpr uint64_t kFirst = 0x6669727374b5e9d3;
 constexpr uint64_t kWindow = 0x77696e;
 constexpr uint64_t kFile = 0x66696c65;
 constexpr uint64_t kStanding = 0x7374616e64;
+constexpr uint64_t kCopy = 0x636f7079;
 constexpr uint64_t kMembers = 0x6d656d62;
 
 constexpr size_t kBuckets = 4096;  // MPI has at most some ten thousand communicators at a time
@@ -71,22 +73,19 @@ MPI_Group g_world_group = nullptr;  // made at the first need, with SlowLock hel
 bool to_world(MPI_Group group, int count, const int* ranks, int* world) {
     {
         const SlowLock lock;
-        if (g_world_group == nullptr) g_mpi.Comm_group(g_mpi.comm_world, &g_world_group);
+        if (g_world_group == nullptr) g_world_group = group_of(g_mpi.comm_world);
     }
-    return g_world_group != nullptr &&
-           g_mpi.Group_translate_ranks(group, count, ranks, g_world_group, world) == MPI_SUCCESS;
+    return translate(group, count, ranks, g_world_group, world);
 }
 
 // The groups of a communicator.
 class Groups {
   public:
-    Groups(MPI_Comm comm, bool inter) {
-        if (g_mpi.Comm_group(comm, &local_) != MPI_SUCCESS) local_ = nullptr;
-        if (inter && g_mpi.Comm_remote_group(comm, &remote_) != MPI_SUCCESS) remote_ = nullptr;
-    }
+    Groups(MPI_Comm comm, bool inter)
+        : local_(group_of(comm)), remote_(inter ? remote_group_of(comm) : nullptr) {}
     ~Groups() {
-        if (local_ != nullptr) g_mpi.Group_free(&local_);
-        if (remote_ != nullptr) g_mpi.Group_free(&remote_);
+        free_group(&local_);
+        free_group(&remote_);
     }
     Groups(const Groups&) = delete;
     Groups& operator=(const Groups&) = delete;
@@ -94,26 +93,24 @@ class Groups {
     MPI_Group remote() const { return remote_; }
 
   private:
-    MPI_Group local_ = nullptr;
-    MPI_Group remote_ = nullptr;
+    MPI_Group local_;
+    MPI_Group remote_;
 };
 
 int first_of(MPI_Group group) {
     const int rank = 0;
     int world = MPI_UNDEFINED;
-    return group != nullptr && to_world(group, 1, &rank, &world) && world >= 0 ? world : -1;
+    return to_world(group, 1, &rank, &world) && world >= 0 ? world : -1;
 }
 
 // All but the id; false when some rank is of another world.
 bool describe(MPI_Comm comm, const Groups& groups, bool inter, CommName* name) {
-    int size = 0;
-    int remote_size = 0;
     const int first = first_of(groups.local());
     const int remote_first = inter ? first_of(groups.remote()) : first;
     if (first < 0 || remote_first < 0) return false;
-    g_mpi.Comm_rank(comm, &name->rank);
-    g_mpi.Comm_size(comm, &size);
-    if (inter) g_mpi.Comm_remote_size(comm, &remote_size);
+    const int size = size_of(comm);
+    const int remote_size = inter ? remote_size_of(comm) : 0;
+    name->rank = rank_in(comm);
     name->handle = reinterpret_cast<uintptr_t>(comm);
     name->size = inter ? remote_size : size;
     name->members = static_cast<uint32_t>(size + remote_size);
@@ -193,11 +190,6 @@ uint64_t hash_of_members(MPI_Group group, int size) {
         }
     }
     return hash;
-}
-
-bool is_inter(MPI_Comm comm) {
-    int inter = 0;
-    return g_mpi.Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter != 0;
 }
 
 // What dwell asks of MPI meanwhile is not the program's; errno stays.
@@ -335,18 +327,14 @@ void name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Board* b
 }
 
 bool name_before_made(MPI_Comm from, MPI_Group group, int tag, CommName* name) {
-    int size = 0;
     int own = MPI_UNDEFINED;
     const NamingWork work;
-    if (find_name(reinterpret_cast<uintptr_t>(from)) == nullptr || group == nullptr) return false;
-    if (g_mpi.Group_size(group, &size) != MPI_SUCCESS || size < 1) return false;
+    if (find_name(reinterpret_cast<uintptr_t>(from)) == nullptr) return false;
+    const int size = size_of(group);
+    if (size < 1) return false;
     const int first = first_of(group);
     const int rank = g_process.header->rank;
-    if (first < 0 || g_world_group == nullptr ||
-        g_mpi.Group_translate_ranks(g_world_group, 1, &rank, group, &own) != MPI_SUCCESS ||
-        own < 0) {
-        return false;
-    }
+    if (first < 0 || !translate(g_world_group, 1, &rank, group, &own) || own < 0) return false;
     const uint64_t members = with_tag(hash_of_members(group, size), tag, false);
     bool known = false;
     const uint64_t number = occurrences_before(members, false, &known);
@@ -363,7 +351,7 @@ bool name_before_made(MPI_Comm from, MPI_Group group, int tag, CommName* name) {
 
 namespace {
 
-// A window or file has the members of its communicator.
+// A window, file or copy has the members of its communicator.
 void name_made_of_all(const CommName& parent, uintptr_t handle, uint64_t number, uint64_t what,
                       FarState far_state) {
     if (handle == 0) return;
@@ -380,6 +368,16 @@ void name_made_of_all(const CommName& parent, uintptr_t handle, uint64_t number,
 }
 
 }  // namespace
+
+void name_copied(MPI_Comm from, const MPI_Comm* made) {
+    if (!wants_names()) return;
+    const NamingWork work;
+    CommName* parent = find_name(reinterpret_cast<uintptr_t>(from));
+    if (parent == nullptr) return;
+    const uint64_t number = __atomic_fetch_add(&parent->made, 1, __ATOMIC_RELAXED);
+    if (!is_comm(made)) return;
+    name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kCopy, FarState::kOfComm);
+}
 
 void name_made(MPI_Comm from, const MPI_Win* made) {
     if (!wants_names()) return;

@@ -60,6 +60,8 @@ void name_made(MPI_Comm from, const MPI_Comm* made);
 void name_made(MPI_Comm from, const MPI_Win* made);
 void name_made(MPI_Comm from, const MPI_File* made);
 void name_made(MPI_Comm from, const MPI_Request* made);
+// A copy of `from`: MPI is not asked about it, as it may not be complete yet.
+void name_copied(MPI_Comm from, const MPI_Comm* made);
 // `board`: where its members met to make it, or null.
 void name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Board* board = nullptr);
 

@@ -2,6 +2,7 @@
 
 #include "runtime/free_list.h"
 #include "runtime/mpi_calls.h"
+#include "runtime/mpi_handles.h"
 #include "runtime/ranks.h"
 #include "runtime/waits.h"
 
@@ -165,15 +166,15 @@ class MemberList {
         const auto comm = reinterpret_cast<MPI_Comm>(name_.handle);
         MPI_Group group = nullptr;
         if (name_.far_state == FarState::kOfWindow) {
-            g_mpi.Win_get_group(reinterpret_cast<MPI_Win>(name_.handle), &group);
+            group = group_of(reinterpret_cast<MPI_Win>(name_.handle));
         } else if (name_.far_state == FarState::kOfFile) {
-            g_mpi.File_get_group(reinterpret_cast<MPI_File>(name_.handle), &group);
+            group = group_of(reinterpret_cast<MPI_File>(name_.handle));
         } else if (name_.inter) {
-            g_mpi.Comm_group(comm, &group);
+            group = group_of(comm);
         }
         const int own = static_cast<int>(name_.members) - (name_.inter ? name_.size : 0);
         bool filled = add(comm, group, own, name_.side);
-        if (group != nullptr) g_mpi.Group_free(&group);
+        free_group(&group);
         // The ranks that an inter-communicator names are those of the other group.
         if (name_.inter) filled = filled && add(comm, nullptr, name_.size, name_.side ^ 1u);
         return filled && far_->count != 0 && all_are_observed();

@@ -1,5 +1,7 @@
 #include "runtime/few_ranks.h"
 
+#include "runtime/mpi_handles.h"
+
 namespace dwell {
 
 namespace {
@@ -14,9 +16,8 @@ void know(int count, FewRanks* list) {
 }  // namespace
 
 void read_neighbours(MPI_Comm comm, int rank, FewRanks* sources, FewRanks* targets) {
-    int kind = MPI_UNDEFINED;
+    const int kind = topology_of(comm);
     int count = 0;
-    g_mpi.Topo_test(comm, &kind);
     if (kind == MPI_DIST_GRAPH) {
         int out = 0;
         int weighted = 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/mpi_api.h"
+#include "runtime/mpi_handles.h"
 
 namespace dwell {
 
@@ -76,7 +77,7 @@ bool describe_grid(GivenName name, uint32_t flags, int dimensions, const int* si
 }
 
 void meet_grid(MPI_Comm comm) {
-    if (!g_mpi.usable || comm == nullptr || comm == g_mpi.comm_null) return;
+    if (!g_mpi.usable) return;
     const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
     Thread* thread = probing_thread(frame);
     if (thread == nullptr) return;
@@ -86,9 +87,8 @@ void meet_grid(MPI_Comm comm) {
     int place[kGridDimensions];
     {
         const SlowProbe work(thread);
-        int ranks = 0;
-        const bool known = g_mpi.Comm_size(comm, &ranks) == MPI_SUCCESS &&
-                           2 * ranks > g_process.header->world_size &&
+        const bool known = topology_of(comm) == MPI_CART &&
+                           2 * size_of(comm) > g_process.header->world_size &&
                            g_mpi.Cartdim_get(comm, &dimensions) == MPI_SUCCESS && dimensions >= 1 &&
                            dimensions <= kGridDimensions &&
                            g_mpi.Cart_get(comm, dimensions, sizes, periodic, place) == MPI_SUCCESS;

@@ -2,6 +2,7 @@
 
 #include "runtime/eager_limits.h"
 #include "runtime/mpi_semantics.h"
+#include "runtime/order.h"
 #include "runtime/order_choice.h"
 
 namespace dwell {
@@ -120,7 +121,11 @@ int post_receive(Call* call, decltype(&PMPI_Irecv) next, void* buffer, int count
         }
         return next(buffer, count, type, source, tag, comm, request);
     }
-    const int result = g_mpi.Recv_init(buffer, count, type, source, tag, comm, request);
+    TriedOut nowhere;  // what MPI refuses, it refuses as this call
+    int result =
+        g_mpi.Irecv(buffer, count, type, MPI_PROC_NULL, tag, comm, nowhere.instead_of(request));
+    if (result != MPI_SUCCESS) return result;
+    result = g_mpi.Recv_init(buffer, count, type, source, tag, comm, request);
     if (result != MPI_SUCCESS) return result;
     *place = HeldReceive{};
     place->handle = *request;

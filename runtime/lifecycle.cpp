@@ -10,6 +10,7 @@
 #include "runtime/init_meeting.h"
 #include "runtime/injection.h"
 #include "runtime/metrics.h"
+#include "runtime/mpi_handles.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/observed.h"
 #include "runtime/omp_adapter.h"
@@ -30,10 +31,9 @@ bool g_mpi_entered = false;  // MPI_Init was called
 
 void after_init() {
     FileHeader* header = g_process.header;
-    int rank = 0;
-    int size = 1;
-    g_mpi.Comm_rank(g_mpi.comm_world, &rank);
-    g_mpi.Comm_size(g_mpi.comm_world, &size);
+    const ReturnedErrors errors;
+    const int rank = rank_in(g_mpi.comm_world);
+    const int size = size_of(g_mpi.comm_world);
     header->rank = rank;
     header->world_size = size;
     set_tick_rate(kRateBase_ns);

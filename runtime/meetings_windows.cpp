@@ -1,6 +1,7 @@
 // The wait analysis of a window's synchronisation: epochs of some of its members, and locks.
 #include "runtime/latest.h"
 #include "runtime/meetings.h"
+#include "runtime/mpi_handles.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/window_debts.h"
 
@@ -11,16 +12,14 @@ namespace {
 // The ranks in the window of those in the group.
 void read_group(MPI_Win win, MPI_Group group, FewRanks* list) {
     int every[kMostRanks];
-    int size = 0;
-    MPI_Group all = nullptr;
     list->known = false;
-    if (g_mpi.Group_size(group, &size) != MPI_SUCCESS) return;
-    if (size < 0 || size > static_cast<int>(kMostRanks)) return;
-    if (g_mpi.Win_get_group(win, &all) != MPI_SUCCESS) return;
+    const int size = size_of(group);
+    if (size > static_cast<int>(kMostRanks)) return;
+    MPI_Group all = group_of(win);
     for (int i = 0; i < size; ++i) every[i] = i;
-    list->known = g_mpi.Group_translate_ranks(group, size, every, all, list->ranks) == MPI_SUCCESS;
+    list->known = translate(group, size, every, all, list->ranks);
     list->count = static_cast<uint32_t>(size);
-    g_mpi.Group_free(&all);
+    free_group(&all);
 }
 
 // A partner's slot, as far as it had come before the end.

@@ -19,6 +19,7 @@
 #include "runtime/job_name.h"
 #include "runtime/launcher.h"
 #include "runtime/lifecycle.h"
+#include "runtime/mpi_handles.h"
 #include "runtime/observed.h"
 #include "summarize/merged.h"
 
@@ -151,18 +152,18 @@ int join_observed() {
     if (ranks == nullptr) return 1;
     const int count = observed_ranks(ranks, world_size);
     g_observed.partial = count < world_size;
-    MPI_Group world = nullptr;
+    MPI_Group world = group_of(g_mpi.comm_world);
     MPI_Group group = nullptr;
-    if (count > 1 && g_mpi.Comm_group(g_mpi.comm_world, &world) == MPI_SUCCESS &&
+    if (count > 1 && world != nullptr &&
         g_mpi.Group_incl(world, count, ranks, &group) == MPI_SUCCESS &&
         g_mpi.Comm_create_group(g_mpi.comm_world, group, kGroupTag, &g_observed.comm) ==
             MPI_SUCCESS) {
         g_mpi.Comm_set_errhandler(g_observed.comm, g_mpi.errors_return);
-        g_mpi.Comm_rank(g_observed.comm, &g_observed.place);
+        g_observed.place = rank_in(g_observed.comm);
         g_observed.count = count;
     }
-    if (group != nullptr) g_mpi.Group_free(&group);
-    if (world != nullptr) g_mpi.Group_free(&world);
+    free_group(&group);
+    free_group(&world);
     g_process.header->node_rank = g_observed.place;
     g_observed.ranks = ranks;
     return count;

@@ -7,6 +7,7 @@
 
 #include "runtime/modules.h"
 #include "runtime/mpi_calls.h"
+#include "runtime/mpi_handles.h"
 
 namespace dwell {
 
@@ -122,7 +123,7 @@ bool load_mpi(const char** why) {
     }
     g_mpi.library = object_of(init);
     void* from = g_mpi.library != nullptr ? g_mpi.library : RTLD_DEFAULT;
-    bool complete = true;
+    bool complete = load_questions(from);
 #define DWELL_LOOK_UP(name)                                                          \
     g_mpi.name = reinterpret_cast<decltype(g_mpi.name)>(dlsym(from, "PMPI_" #name)); \
     complete = complete && g_mpi.name != nullptr;
@@ -131,11 +132,16 @@ bool load_mpi(const char** why) {
     look_up_handle(g_mpi.library, "ompi_mpi_comm_world", &g_mpi.comm_world);
     look_up_handle(g_mpi.library, "ompi_mpi_comm_self", &g_mpi.comm_self);
     look_up_handle(g_mpi.library, "ompi_mpi_comm_null", &g_mpi.comm_null);
+    look_up_handle(g_mpi.library, "ompi_mpi_group_null", &g_mpi.group_null);
+    look_up_handle(g_mpi.library, "ompi_mpi_win_null", &g_mpi.win_null);
+    look_up_handle(g_mpi.library, "ompi_mpi_file_null", &g_mpi.file_null);
+    look_up_handle(g_mpi.library, "ompi_mpi_datatype_null", &g_mpi.datatype_null);
     look_up_handle(g_mpi.library, "ompi_request_null", &g_mpi.request_null);
     look_up_handle(g_mpi.library, "ompi_request_empty", &g_mpi.request_empty);
     look_up_handle(g_mpi.library, "ompi_mpi_byte", &g_mpi.byte);
     look_up_handle(g_mpi.library, "ompi_mpi_int", &g_mpi.integer);
     look_up_handle(g_mpi.library, "ompi_mpi_op_sum", &g_mpi.sum);
+    look_up_handle(g_mpi.library, "ompi_mpi_op_no_op", &g_mpi.no_op);
     look_up_handle(g_mpi.library, "ompi_mpi_errors_return", &g_mpi.errors_return);
     if (g_mpi.comm_world == nullptr || g_mpi.request_null == nullptr || g_mpi.byte == nullptr) {
         *why = "the MPI library is not Open MPI (nor one with its binary interface)";

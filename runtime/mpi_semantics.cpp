@@ -1,6 +1,6 @@
 #include "runtime/mpi_semantics.h"
 
-#include <errno.h>
+#include "runtime/mpi_handles.h"
 
 namespace dwell {
 
@@ -8,29 +8,23 @@ uint64_t find_type_bytes(Thread* thread, MPI_Datatype type) {
     const uint64_t start = now_ticks();
     const uint64_t epoch = g_process.type_epoch.load(std::memory_order_relaxed);
     const auto handle = reinterpret_cast<uintptr_t>(type);
-    MPI_Count bytes = 0;
-    if (g_mpi.Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
-    thread->types[place_in(kTypeBits, handle)] = {handle, static_cast<uint64_t>(bytes), epoch};
+    const uint64_t bytes = size_of(type);
+    thread->types[place_in(kTypeBits, handle)] = {handle, bytes, epoch};
     thread->slow_ticks += now_ticks() - start;
-    return static_cast<uint64_t>(bytes);
+    return bytes;
 }
 
 int comm_size(MPI_Comm comm) {
-    int size = 0;
-    g_mpi.Comm_size(comm, &size);
-    return size;
+    return comm == g_mpi.comm_world ? g_process.header->world_size : size_of(comm);
 }
 
-int comm_span(MPI_Comm comm) {
-    int inter = 0;
-    if (comm != g_mpi.comm_world) g_mpi.Comm_test_inter(comm, &inter);
-    if (inter == 0) return comm_size(comm);
-    int size = 0;
-    g_mpi.Comm_remote_size(comm, &size);
-    return size;
-}
+int comm_span(MPI_Comm comm) { return is_inter(comm) ? remote_size_of(comm) : comm_size(comm); }
 
 namespace {
+
+int own_rank(MPI_Comm comm) {
+    return comm == g_mpi.comm_world ? g_process.header->rank : rank_in(comm);
+}
 
 struct Neighbors {
     int in;
@@ -40,17 +34,14 @@ struct Neighbors {
 // MPI-3.1 7.6: the neighbours of a Cartesian topology are two for each dimension, also where
 // MPI_PROC_NULL stands for one.
 Neighbors neighbors_of(MPI_Comm comm) {
-    int kind = MPI_UNDEFINED;
+    const int kind = topology_of(comm);
     int count = 0;
-    g_mpi.Topo_test(comm, &kind);
     if (kind == MPI_CART) {
         g_mpi.Cartdim_get(comm, &count);
         return {2 * count, 2 * count};
     }
     if (kind == MPI_GRAPH) {
-        int rank = 0;
-        g_mpi.Comm_rank(comm, &rank);
-        g_mpi.Graph_neighbors_count(comm, rank, &count);
+        g_mpi.Graph_neighbors_count(comm, own_rank(comm), &count);
         return {count, count};
     }
     if (kind == MPI_DIST_GRAPH) {
@@ -67,21 +58,13 @@ Neighbors neighbors_of(MPI_Comm comm) {
 int neighbors_in(MPI_Comm comm) { return neighbors_of(comm).in; }
 int neighbors_out(MPI_Comm comm) { return neighbors_of(comm).out; }
 
-uint64_t own_count(MPI_Comm comm, const int* counts) {
-    int rank = 0;
-    g_mpi.Comm_rank(comm, &rank);
-    return as_count(counts[rank]);
-}
+uint64_t own_count(MPI_Comm comm, const int* counts) { return as_count(counts[own_rank(comm)]); }
 
 Place place_of(MPI_Comm comm, int root) {
     if (root == MPI_PROC_NULL) return Place::kNone;
     if (root == MPI_ROOT) return Place::kRemoteRoot;
-    int inter = 0;
-    if (comm != g_mpi.comm_world) g_mpi.Comm_test_inter(comm, &inter);
-    if (inter != 0) return Place::kOther;
-    int rank = -1;
-    g_mpi.Comm_rank(comm, &rank);
-    return rank == root ? Place::kRoot : Place::kOther;
+    if (is_inter(comm)) return Place::kOther;
+    return own_rank(comm) == root ? Place::kRoot : Place::kOther;
 }
 
 }  // namespace dwell

@@ -164,6 +164,7 @@ inline void book_failed_matched(Call* call, int error, const Matched& matched,
 }
 
 // When it was the receive that failed, the message of the send has gone.
+inline bool is_taken(int error) { return after_error(error) == AfterError::kTaken; }
 inline void book_failed_send_receive(Call* call, int error, int dest, uint64_t sent, MPI_Comm comm,
                                      int source, const MPI_Status* status, const Told& told) {
     book_failed_receive(call, error, comm, source, status);
@@ -246,8 +247,23 @@ inline bool says_completed(int result) {
     return result == MPI_ERR_IN_STATUS || after_error(result) == AfterError::kTaken;
 }
 
-// Each stamps and makes the call and books what it completed. Returns
-// what MPI returned.
+// No list of requests at all.
+inline bool is_no_list(int count, const MPI_Request* requests) {
+    return count < 0 || (requests == nullptr && count != 0);
+}
+// MPI is going to refuse the call.
+template <typename Next>
+DWELL_COLD int refuse(Call* call, Next next) {
+    start(call);
+    const int result = next();
+    stop(call);
+    if (result != MPI_SUCCESS) book_failed(call);
+    leave(call);
+    return result;
+}
+
+// Each stamps and makes the call and books what it completed. Its arguments are no null pointers,
+// but for the statuses and a list of no requests. Returns what MPI returned.
 int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, MPI_Status* status);
 int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Request* requests,
                      MPI_Status* statuses);

@@ -126,8 +126,10 @@ def success_lines(function):
         if function.has("message"):
             lines.append(f"if ({flag}) remember_message(call, *message, {comm}, used_status);")
     elif cls == "rma" and get("target"):
-        lines.append(f"book_rma(call, win, {get('target')}, "
-                     f"{bytes_expression(function, sent) if sent else '0'}, "
+        gives = bytes_expression(function, sent) if sent else "0"
+        if function.has("op"):  # MPI_NO_OP reads alone: what it would give is not significant
+            gives = f"op != g_mpi.no_op ? {gives} : 0"
+        lines.append(f"book_rma(call, win, {get('target')}, {gives}, "
                      + (bytes_expression(function, get("received")) if get("received") else "0")
                      + ");")
     elif cls == "file" and (get("sent") or get("received")):
@@ -215,6 +217,8 @@ def naming_lines(function, board=""):
         return []
     if function.get("made_by") == "members":
         return [f"name_made_by_members({comm}, {made}, tag{board});"]
+    if function.get("made_by") == "copy":
+        return [f"name_copied({comm}, {made});"]
     return [f"name_made({comm}, {made});"]
 
 
@@ -375,6 +379,20 @@ TESTS = {
 }
 
 
+def refused_lines(function):
+    """Of a call that completes requests: what MPI refuses it answers itself, before dwell reads an
+    argument."""
+    places = [p.name for p in function.parameters
+              if p.name not in ("status", "array_of_statuses") and (p.type != "int" or p.array)]
+    count = next((p.name for p in function.parameters if p.type == "int" and not p.array), None)
+    outputs = [n for n in places if n not in ("request", "array_of_requests")]
+    missing = [f"{name} == nullptr" for name in outputs]
+    requests = ("request == nullptr" if count is None
+                else f"is_no_list({count}, array_of_requests)")
+    return [f"    if ({' || '.join([requests, *missing])}) [[unlikely]]",
+            f"        return refuse(call, [&] {{ return next({function.arguments()}); }});"]
+
+
 def retiring_lines(name, result):
     """After a call that completes requests: their handles."""
     if name in WAITS:
@@ -405,19 +423,37 @@ def untimed_test(function):
             "        return result;", "    }"]
 
 
+def in_order(function, flag=None):
+    """The call where it may be kept back until it is known whose message comes first."""
+    tried = {"source": "MPI_PROC_NULL", "status": "nowhere.status()",
+             **{name: f"nowhere.instead_of({name})" for name in ("flag", "message")}}
+    made = {"source": "from", "status": "used_status"}
+    if flag:
+        lines = ["    const int result =",
+                 f"        untimed ? next({function.arguments(status='used_status')})",
+                 f"                : make_in_order(call, source, tag, comm, {flag},"]
+    else:
+        lines = ["    const int result =",
+                 "        make_in_order(call, source, tag, comm, nullptr,"]
+    return [*lines,
+            "            [&] {", "                TriedOut nowhere;",
+            f"                return g_mpi.{function.name}({function.arguments(**tried)});",
+            "            },",
+            f"            [&](int from) {{ return next({function.arguments(**made)}); }});"]
+
+
 def probe_lines(function, arguments):
     """The way of a call with a flag, untimed or not."""
     name, flag = function.name, function.get("flag")
+    made = (in_order(function, flag) if name in ORDERED
+            else [f"    const int result = next({arguments});"])
     return [f"    const bool untimed = begin_poll(call, MpiCall::k{name}, frame, 0, nullptr);",
             f"    if (!untimed && !enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
             *passed_lines(function, None), "    }",
             *(status_lines() if function.get("peer") == "status" else []),
             "    if (!untimed) {", "        start(call);", "        say_late_arrival(call);",
             "    }",
-            *(["    const int from = untimed ? source : source_for(call, source, tag, comm, true);",
-               "    const int result = "
-               f"from == kNoSource ? found_none({flag}) : next({arguments});"]
-              if name in ORDERED else [f"    const int result = next({arguments});"]),
+            *made,
             f"    if (untimed && result == MPI_SUCCESS && *{flag} == 0) [[likely]] {{",
             "        end_poll(call);", "        return result;", "    }",
             "    if (untimed) {",
@@ -435,8 +471,9 @@ def failure_line(function):
     """What to book after the call returned an error."""
     get, cls = function.get, function.get("class")
     if cls == "send_receive":
+        sent = bytes_expression(function, get("sent"))
         return (f"book_failed_send_receive(call, result, {get('peer')}, "
-                f"{bytes_expression(function, get('sent'))}, comm, source, used_status, told);")
+                f"is_taken(result) ? {sent} : 0, comm, source, used_status, told);")
     if cls == "receive" and get("received"):
         if get("message"):
             return "book_failed_matched(call, result, matched, used_status);"
@@ -452,8 +489,6 @@ def body(function):
     replaced = user_code(function)
     if uses_status:
         replaced["status"] = "used_status"
-    if name in ORDERED:
-        replaced["source"] = "from"
     arguments = function.arguments(**replaced)
     ended = function.parameters[0].name if get("ends") in FORGETS else None
     lines = [f"DWELL_BODY int body_{name}(EntryForm form, const Frame* frame"
@@ -474,6 +509,7 @@ def body(function):
     if get("message"):
         lines.append("    const Matched matched = take_message(message);")
     if get("completes") is not None:
+        lines += refused_lines(function)
         lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")
         lines += ["    " + line for line in retiring_lines(name, "result")]
         lines += ["    leave(call);", "    return result;", "}"]
@@ -482,13 +518,12 @@ def body(function):
     if get("ends") == "request":
         before.append("free_request(call, request);")
     if not get("flag"):
-        if name in ORDERED:
-            before.append("const int from = source_for(call, source, tag, comm, false);")
         made = f"next({arguments})"
         if name in HOLDING:
             made = f"g_process.preserve_order ? {HOLDING[name]}(call, next, {arguments}) : {made}"
         lines += ["    start(call);", *("    " + line for line in before),
-                  f"    const int result = {made};",
+                  *(in_order(function) if name in ORDERED else
+                    [f"    const int result = {made};"]),
                   *(["    look_ahead(meeting);"] if meets_at_once(function) else []),
                   "    stop(call);"]
     lines.append("    if (result == MPI_SUCCESS) [[likely]] {")

@@ -87,16 +87,40 @@ DWELL_COLD void wake(Call* call, uint32_t peer, uint32_t comm, int tag);
 // The source that a receive or probe of MPI_ANY_SOURCE gets its message from; MPI_ANY_SOURCE when
 // it takes what comes. `immediate`: it does not wait for a message; kNoSource: there is none.
 constexpr int kNoSource = -1000;
-inline int found_none(int* flag) {
+DWELL_COLD int choose_source(Call* call, int tag, MPI_Comm comm, bool immediate);
+// Receives or probes by `make(source)`, perhaps after a choice. Before that `try_out` makes the
+// call with MPI_PROC_NULL, which moves nothing: arguments that MPI refuses wait for no message.
+// `flag` is null where the call has none.
+template <typename TryOut, typename Make>
+inline int make_in_order(Call* call, int source, int tag, MPI_Comm comm, int* flag, TryOut try_out,
+                         Make make) {
+    if (source != MPI_ANY_SOURCE || !g_process.preserve_order) [[likely]]
+        return make(source);
+    const int refused = try_out();
+    if (refused != MPI_SUCCESS) return refused;
+    const int from = choose_source(call, tag, comm, flag != nullptr);
+    if (from != kNoSource) return make(from);
     *flag = 0;
     return MPI_SUCCESS;
 }
-DWELL_COLD int choose_source(Call* call, int tag, MPI_Comm comm, bool immediate);
-inline int source_for(Call* call, int source, int tag, MPI_Comm comm, bool immediate) {
-    if (source != MPI_ANY_SOURCE || !g_process.preserve_order) [[likely]]
-        return source;
-    return choose_source(call, tag, comm, immediate);
-}
+// Where that leaves what it finds; a place that the program does not name stays null.
+class TriedOut {
+  public:
+    MPI_Status* status() { return &status_; }
+    int* instead_of(const int* flag) { return flag != nullptr ? &flag_ : nullptr; }
+    MPI_Message* instead_of(const MPI_Message* message) {
+        return message != nullptr ? &message_ : nullptr;
+    }
+    MPI_Request* instead_of(const MPI_Request* request) {
+        return request != nullptr ? &request_ : nullptr;
+    }
+
+  private:
+    MPI_Status status_;
+    int flag_;
+    MPI_Message message_;
+    MPI_Request request_;  // complete, and MPI's own
+};
 
 }  // namespace dwell
 

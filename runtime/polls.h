@@ -82,7 +82,7 @@ Poll* find_poll(Thread* thread, MpiCall number, const Frame* frame);
 bool same_entries(Thread* thread, Poll* poll);
 
 inline bool same_requests(Thread* thread, Poll* poll, int count, const MPI_Request* requests) {
-    if (count != poll->requests) return false;
+    if (count != poll->requests || requests == nullptr) return false;
     if (count == 1 ? poll->handles[0] != requests[0]
                    : memcmp(poll->handles, requests, count * sizeof(MPI_Request)) != 0) {
         return false;

@@ -6,6 +6,7 @@
 
 #include "runtime/comm_names.h"
 #include "runtime/held_receives.h"
+#include "runtime/mpi_handles.h"
 #include "runtime/waits.h"
 
 namespace dwell {
@@ -20,26 +21,17 @@ MPI_Group g_worlds[kMaxWorlds];     // remote groups of spawned or connected wor
 int g_world_count = 0;
 MPI_Group g_parent_group = nullptr;
 
-MPI_Group group_of(MPI_Comm comm) {
-    int inter = 0;
-    MPI_Group group = nullptr;
-    if (g_mpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS) return nullptr;
-    const int result =
-        inter != 0 ? g_mpi.Comm_remote_group(comm, &group) : g_mpi.Comm_group(comm, &group);
-    return result == MPI_SUCCESS ? group : nullptr;
-}
-
 // With SlowLock held.
 CommRanks* ranks_of(MPI_Comm comm) {
     for (CommRanks* known = g_comms; known != nullptr; known = known->next) {
         if (known->comm == comm) return known;
     }
-    const MPI_Group group = group_of(comm);
+    const MPI_Group group = is_inter(comm) ? remote_group_of(comm) : group_of(comm);
     if (group == nullptr) return nullptr;
     auto* made = static_cast<CommRanks*>(calloc(1, sizeof(CommRanks)));
     if (made == nullptr) {
         MPI_Group unused = group;
-        g_mpi.Group_free(&unused);
+        free_group(&unused);
         return nullptr;
     }
     made->comm = comm;
@@ -62,29 +54,27 @@ void unuse(CommRanks* ranks) {
     g_graves[g_next_grave] = ranks;
     g_next_grave = (g_next_grave + 1) % kGraves;
     if (oldest == nullptr) return;
-    g_mpi.Group_free(&oldest->group);
+    free_group(&oldest->group);
     free(oldest);
 }
 
-bool translate(MPI_Group from, int rank, MPI_Group to, int* translated) {
+bool find_rank(MPI_Group from, int rank, MPI_Group to, int* translated) {
     *translated = MPI_UNDEFINED;
-    if (to == nullptr) return false;
-    return g_mpi.Group_translate_ranks(from, 1, &rank, to, translated) == MPI_SUCCESS &&
-           *translated != MPI_UNDEFINED;
+    return translate(from, 1, &rank, to, translated) && *translated != MPI_UNDEFINED;
 }
 
 // With SlowLock held.
 uint32_t peer_in_group(MPI_Group group, int rank) {
     int translated = MPI_UNDEFINED;
-    if (g_world_group == nullptr) g_mpi.Comm_group(g_mpi.comm_world, &g_world_group);
-    if (translate(group, rank, g_world_group, &translated)) {
+    if (g_world_group == nullptr) g_world_group = group_of(g_mpi.comm_world);
+    if (find_rank(group, rank, g_world_group, &translated)) {
         return static_cast<uint32_t>(translated);
     }
-    if (translate(group, rank, g_parent_group, &translated)) {
+    if (find_rank(group, rank, g_parent_group, &translated)) {
         return kParentWorld << kPeerRankBits | static_cast<uint32_t>(translated);
     }
     for (int i = 0; i < g_world_count; ++i) {
-        if (translate(group, rank, g_worlds[i], &translated)) {
+        if (find_rank(group, rank, g_worlds[i], &translated)) {
             return static_cast<uint32_t>(i + 1) << kPeerRankBits |
                    static_cast<uint32_t>(translated);
         }
@@ -98,11 +88,7 @@ void cache(Thread* thread, uintptr_t handle, int rank, uint64_t epoch, uint32_t 
 
 }  // namespace
 
-// The program's error handlers must not see dwell's own mistakes, so nothing here is called with a
-// handle that may be invalid: communicators come from calls that just succeeded.
-
 uint32_t find_peer(Thread* thread, MPI_Comm comm, int rank) {
-    if (comm == nullptr || comm == g_mpi.comm_null) return kNoPeer;
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
     const uint64_t epoch = g_process.comm_epoch.load(std::memory_order_relaxed);
@@ -136,12 +122,9 @@ uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank) {
     if (known.comm == handle && known.rank == rank && known.epoch == epoch) return known.peer;
     const uint64_t start = now_ticks();
     thread->in_dwell.begin();
-    uint32_t peer = kNoPeer;
-    MPI_Group group = nullptr;
-    if (g_mpi.Win_get_group(win, &group) == MPI_SUCCESS) {
-        peer = peer_of_group(thread, group, rank);
-        g_mpi.Group_free(&group);
-    }
+    MPI_Group group = group_of(win);
+    const uint32_t peer = peer_of_group(thread, group, rank);
+    free_group(&group);
     thread->in_dwell.end();
     cache(thread, handle, rank, epoch, peer);
     thread->slow_ticks += now_ticks() - start;
@@ -194,14 +177,12 @@ void forget_window(uintptr_t handle) {
 }
 
 void meet_world(MPI_Comm comm) {
-    int inter = 0;
-    if (!g_mpi.usable || comm == nullptr || comm == g_mpi.comm_null) return;
-    if (g_mpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter == 0) return;
-    MPI_Group remote = nullptr;
-    if (g_mpi.Comm_remote_group(comm, &remote) != MPI_SUCCESS) return;
+    if (!g_mpi.usable || !is_inter(comm)) return;
+    MPI_Group remote = remote_group_of(comm);
+    if (remote == nullptr) return;
     const SlowLock lock;
     if (peer_in_group(remote, 0) != kNoPeer || g_world_count == kMaxWorlds) {
-        g_mpi.Group_free(&remote);
+        free_group(&remote);
         return;
     }
     g_worlds[g_world_count++] = remote;
@@ -242,7 +223,7 @@ void meet_parent() {
         parent == g_mpi.comm_null) {
         return;
     }
-    g_mpi.Comm_remote_group(parent, &g_parent_group);
+    g_parent_group = remote_group_of(parent);
     g_process.header->flags |= kFileSpawned;
 }
 

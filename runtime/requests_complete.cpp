@@ -262,7 +262,7 @@ void choose_tests_first() {
 }
 
 int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, MPI_Status* status) {
-    Before before = look_at(request != nullptr ? *request : g_mpi.request_null);
+    Before before = look_at(*request);
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
@@ -489,7 +489,7 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
     say_late_arrival(call);
     Delivery delivery = Delivery::kNone;
     if (holds_receives()) [[unlikely]]
-        delivery = deliver_to(call, request != nullptr ? *request : g_mpi.request_null, false);
+        delivery = deliver_to(call, *request, false);
     int result = MPI_SUCCESS;
     if (delivery == Delivery::kNothingThere) {
         *flag = 0;

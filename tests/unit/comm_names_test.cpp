@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/channels.h"
+#include "runtime/mpi_handles.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {
@@ -43,26 +44,30 @@ int remote_group(MPI_Comm comm, MPI_Group* made) {
     *made = reinterpret_cast<MPI_Group>(new Members{members_of(comm).remote, {}});
     return MPI_SUCCESS;
 }
-int free_group(MPI_Group* freed) {
+int end_group(MPI_Group* freed) {
     delete &members_of(*freed);
     return MPI_SUCCESS;
 }
-int translate(MPI_Group from, int count, const int* ranks, MPI_Group to, int* translated) {
+int translate_ranks(MPI_Group from, int count, const int* ranks, MPI_Group to, int* translated) {
     for (int i = 0; i < count; ++i) {
         translated[i] =
             position(members_of(to).local, members_of(from).local[static_cast<size_t>(ranks[i])]);
     }
     return MPI_SUCCESS;
 }
+int group_size(MPI_Group of, int* size) {
+    *size = static_cast<int>(members_of(of).local.size());
+    return MPI_SUCCESS;
+}
 int test_inter(MPI_Comm comm, int* inter) {
     *inter = !members_of(comm).remote.empty();
     return MPI_SUCCESS;
 }
-int size_of(MPI_Comm comm, int* size) {
+int comm_size(MPI_Comm comm, int* size) {
     *size = static_cast<int>(members_of(comm).local.size());
     return MPI_SUCCESS;
 }
-int remote_size_of(MPI_Comm comm, int* size) {
+int comm_remote_size(MPI_Comm comm, int* size) {
     *size = static_cast<int>(members_of(comm).remote.size());
     return MPI_SUCCESS;
 }
@@ -77,14 +82,15 @@ class RankModel {
     RankModel() {
         for (int rank = 0; rank < kRanks; ++rank) world_.local.push_back(rank);
         self_.local = {g_own};
-        g_mpi.Comm_group = group;
-        g_mpi.Comm_remote_group = remote_group;
-        g_mpi.Group_free = free_group;
-        g_mpi.Group_translate_ranks = translate;
-        g_mpi.Comm_test_inter = test_inter;
-        g_mpi.Comm_size = size_of;
-        g_mpi.Comm_remote_size = remote_size_of;
-        g_mpi.Comm_rank = rank_of;
+        g_ask.Comm_group = group;
+        g_ask.Comm_remote_group = remote_group;
+        g_ask.Group_free = end_group;
+        g_ask.Group_size = group_size;
+        g_ask.Group_translate_ranks = translate_ranks;
+        g_ask.Comm_test_inter = test_inter;
+        g_ask.Comm_size = comm_size;
+        g_ask.Comm_remote_size = comm_remote_size;
+        g_ask.Comm_rank = rank_of;
         g_mpi.comm_world = world();
         g_mpi.comm_self = reinterpret_cast<MPI_Comm>(&self_);
         g_process.header->world_size = kRanks;
