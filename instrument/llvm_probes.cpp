@@ -32,7 +32,7 @@ namespace dwell {
 namespace {
 
 // Only probes have this in their text.
-constexpr const char* kProbeMark = "call *dwell_";
+constexpr const char* kProbeMark = ":c}(%rip), %r11\n\tleaq $";
 // Around what a probe does when its site is on.
 constexpr const char* kTestOfLevel = "cmpb";
 constexpr const char* kSkip = "\n\tje 1f\n\t";
@@ -61,14 +61,14 @@ class ProbeWriter {
     ProbeWriter(Function& function, const LlvmUnit& unit, const LlvmTables& tables)
         : unit_(unit), tables_(tables), context_(function.getContext()) {}
 
-    void place(StringRef entry, int row, Instruction* at) const { write(entry, row, at, nullptr); }
-    void place(StringRef entry, int row, Instruction* at, Value* number) const {
+    void place(EntryPoint entry, int row, Instruction* at) const { write(entry, row, at, nullptr); }
+    void place(EntryPoint entry, int row, Instruction* at, Value* number) const {
         write(entry, row, at, number);
     }
 
     // The probe before a loop that counts in memory: what it gives back.
     Value* place_counting(int row, Instruction* at) const {
-        return write("loop_enter_counting", row, at, nullptr, /*by_level=*/true,
+        return write(kLoopEnterCountingPoint, row, at, nullptr, /*by_level=*/true,
                      /*gives_address=*/true);
     }
 
@@ -88,16 +88,16 @@ class ProbeWriter {
     // Whatever is switched off here, the library must know that others' frames are gone, and that
     // two processes share one memory.
     void place_landed(int row, Instruction* at) const {
-        write("landed", row, at, nullptr, /*by_level=*/false);
+        write(kLandedPoint, row, at, nullptr, /*by_level=*/false);
     }
     void place_vforked(int row, Instruction* at, Value* result) const {
         llvm::IRBuilder<> build(at);
-        write("vforked", row, at, build.CreateSExtOrTrunc(result, build.getInt64Ty()),
+        write(kVforkedPoint, row, at, build.CreateSExtOrTrunc(result, build.getInt64Ty()),
               /*by_level=*/false);
     }
 
   private:
-    CallInst* write(StringRef entry, int row, Instruction* at, Value* number, bool by_level = true,
+    CallInst* write(EntryPoint entry, int row, Instruction* at, Value* number, bool by_level = true,
                     bool gives_address = false) const {
         CallInst* slot = slot_before(at);
         std::vector<Value*> operands{slot, row_address(tables_, row)};
@@ -106,22 +106,26 @@ class ProbeWriter {
         const auto text_number = [gives_address](size_t operand) {
             return std::to_string(operand + (gives_address ? 1 : 0));
         };
-        std::string tested = ("dwell_" + entry + "@GOTPCREL(%rip)").str();
+        const auto add_constant = [&](llvm::Constant* address) {
+            operands.push_back(address);
+            constraints += ",i";
+            return "${" + text_number(operands.size() - 1) + ":c}(%rip)";
+        };
+        std::string tested;
         if (by_level) {
             const LlvmRow& site = unit_.rows[static_cast<size_t>(row)];
-            tested = "${" + text_number(operands.size()) + ":c}(%rip)";
-            operands.push_back(level_address(tables_, site.level));
-            constraints += ",i";
+            tested = add_constant(level_address(tables_, site.level));
         }
-        std::string text = std::string(by_level ? kTestOfLevel : "cmpq") + " $$0, " + tested +
-                           kSkip + "leaq ${" + text_number(1) + ":c}(%rip), %r11\n\tleaq $" +
-                           text_number(0) + ", %r10\n\t";
+        const std::string link = add_constant(link_address(tables_, entry));
+        std::string text = std::string(by_level ? kTestOfLevel : "cmpq") + " $$0, " +
+                           (by_level ? tested : link) + kSkip + "leaq ${" + text_number(1) +
+                           ":c}(%rip), %r11\n\tleaq $" + text_number(0) + ", %r10\n\t";
         if (number != nullptr) {
             text += "movq $" + text_number(operands.size()) + ", %r9\n\t";
             operands.push_back(number);
             constraints += ",ri,~{r9}";
         }
-        text += (kProbeMark + entry + "@GOTPCREL(%rip)").str();
+        text += "call *" + link;
         Type* type_of_result = Type::getVoidTy(context_);
         if (gives_address) {
             type_of_result = Type::getInt64Ty(context_);
@@ -277,14 +281,14 @@ void insert_procedure_probes(Function& function, int row, const ProbeWriter& pro
             if (is_vfork(*call)) vforks.push_back(call);
         }
     }
-    for (Instruction* end : ends) probes.place("leave", row, end);
+    for (Instruction* end : ends) probes.place(kLeavePoint, row, end);
     for (CallInst* call : vforks) probes.place_vforked(row, call->getNextNode(), call);
 
     // The entry belongs to no line: a debugger stops behind it.
     Instruction* start = procedure_start(function);
     const llvm::DebugLoc line = start->getDebugLoc();
     start->setDebugLoc(llvm::DebugLoc());
-    probes.place("enter", row, start);
+    probes.place(kEnterPoint, row, start);
     start->setDebugLoc(line);
 }
 
@@ -312,7 +316,8 @@ void insert_loop_probes(Function& function, const LlvmUnit& unit, const ProbeWri
         if (unit.calling_loops.count(loop->getHeader()) != 0) {
             auto* nothing = llvm::ConstantInt::get(Type::getInt64Ty(function.getContext()), 0);
             for (BasicBlock* exit : exits) {
-                probes.place("loop_leave", found->second, &*exit->getFirstInsertionPt(), nothing);
+                probes.place(kLoopLeavePoint, found->second, &*exit->getFirstInsertionPt(),
+                             nothing);
             }
             Value* address = probes.place_counting(found->second, before->getTerminator());
             probes.place_count(address, body_start(*loop, dominators, loops));
@@ -328,9 +333,9 @@ void insert_loop_probes(Function& function, const LlvmUnit& unit, const ProbeWri
                     at = std::next(computed->getIterator());
                 }
             }
-            probes.place("loop_leave", found->second, &*at, count);
+            probes.place(kLoopLeavePoint, found->second, &*at, count);
         }
-        probes.place("loop_enter", found->second, before->getTerminator());
+        probes.place(kLoopEnterPoint, found->second, before->getTerminator());
     }
 }
 

@@ -24,7 +24,7 @@ namespace {
 constexpr unsigned kRowBytes = sizeof(SiteRow);
 // The same name and priority in every compiler's objects: the linker keeps one for each program or
 // library. Before the static initialisers (65535) and constructors of users (101 and up).
-constexpr char kRegister[] = "dwell_register_module";
+constexpr char kRegister[] = "dwell_start_module";
 constexpr int kRegisterPriority = 100;
 
 // Where the fields of a row are, as elements of the structure that row_type() makes.
@@ -55,13 +55,22 @@ class RowWriter {
         levels_->setAlignment(llvm::Align(1));
         levels_->setExternallyInitialized(true);  // written by libdwell.so
 
+        std::vector<Constant*> links(1 + kEntryPoints, ConstantInt::get(i64_, 0));
+        links[0] = ConstantInt::get(i64_, kEntryPoints);
+        auto* links_type = llvm::ArrayType::get(i64_, links.size());
+        links_ = new GlobalVariable(module_, links_type, false, GlobalValue::PrivateLinkage,
+                                    llvm::ConstantArray::get(links_type, links), "dwell.links");
+        links_->setSection("dwell_links");
+        links_->setAlignment(llvm::Align(sizeof(uint64_t)));
+        links_->setExternallyInitialized(true);
+
         std::vector<Constant*> rows{unit_row()};
         for (size_t i = 0; i < unit_.rows.size(); ++i) rows.push_back(site_row(i));
         rows_->setInitializer(
             llvm::ConstantArray::get(llvm::cast<llvm::ArrayType>(rows_type), rows));
         // Kept although nothing else may refer to them: not every site has probes.
-        llvm::appendToUsed(module_, {rows_, levels_});
-        return {rows_, levels_};
+        llvm::appendToUsed(module_, {rows_, levels_, links_});
+        return {rows_, levels_, links_};
     }
 
   private:
@@ -79,7 +88,7 @@ class RowWriter {
         const size_t at = index + 1;
         Constant* level = row.level == kNoRow
                               ? number(0)
-                              : distance(level_address({rows_, levels_}, row.level), at, 4);
+                              : distance(level_address({rows_, levels_, links_}, row.level), at, 4);
         const int64_t up =
             row.enclosing == kNoRow ? 0 : row.enclosing - static_cast<int64_t>(index);
         return llvm::ConstantStruct::get(
@@ -122,6 +131,7 @@ class RowWriter {
     llvm::StructType* row_type_;
     GlobalVariable* rows_ = nullptr;
     GlobalVariable* levels_ = nullptr;
+    GlobalVariable* links_ = nullptr;
     std::map<std::string, GlobalVariable*> texts_;
 };
 
@@ -149,61 +159,75 @@ Function* weak_function(Module& module, StringRef name, llvm::FunctionType* type
     return function;
 }
 
-// `function`, unless the program runs without the library: then it is null, and nothing is done. A
-// library that lacks the newest entry point is as good as none.
-void call_if_present(Function* glue, StringRef function, Constant* module_data,
-                     llvm::ArrayRef<Constant*> fields) {
-    Module& module = *glue->getParent();
-    llvm::LLVMContext& context = module.getContext();
-    auto* type = llvm::FunctionType::get(Type::getVoidTy(context), {module_data->getType()}, false);
-    Function* callee = weak_function(module, function, type);
-    Function* newest = weak_function(module, "dwell_loop_enter_counting",
-                                     llvm::FunctionType::get(Type::getVoidTy(context), false));
-
-    auto* entry = llvm::BasicBlock::Create(context, "", glue);
-    auto* present = llvm::BasicBlock::Create(context, "", glue);
-    auto* done = llvm::BasicBlock::Create(context, "", glue);
-    llvm::IRBuilder<> build(entry);
-    build.CreateCondBr(
-        build.CreateAnd(build.CreateIsNotNull(callee), build.CreateIsNotNull(newest)), present,
-        done);
+// Calls `callee` with the arguments, unless it is null; before that `prepare` may add code.
+template <typename Prepare>
+void call_unless_null(llvm::IRBuilder<>& build, llvm::FunctionType* type, llvm::Value* callee,
+                      llvm::ArrayRef<llvm::Value*> arguments, Prepare prepare) {
+    Function* glue = build.GetInsertBlock()->getParent();
+    auto* present = llvm::BasicBlock::Create(build.getContext(), "", glue);
+    auto* done = llvm::BasicBlock::Create(build.getContext(), "", glue);
+    build.CreateCondBr(build.CreateIsNotNull(callee), present, done);
     build.SetInsertPoint(present);
-    for (unsigned i = 0; i < fields.size(); ++i) {
-        build.CreateStore(fields[i], build.CreateStructGEP(
-                                         llvm::cast<GlobalVariable>(module_data)->getValueType(),
-                                         module_data, i));
-    }
-    build.CreateCall(type, callee, {module_data});
+    prepare();
+    build.CreateCall(type, callee, arguments);
     build.CreateBr(done);
     build.SetInsertPoint(done);
     build.CreateRetVoid();
 }
 
-// The SiteModule is filled at run time, so that the module needs no relocations for it. Of the
+void fill_constructor(Function* constructor, GlobalVariable* data) {
+    Module& module = *constructor->getParent();
+    llvm::IRBuilder<> build(llvm::BasicBlock::Create(module.getContext(), "", constructor));
+    auto* type =
+        llvm::FunctionType::get(build.getVoidTy(), {data->getType(), build.getInt64Ty()}, false);
+    // The second is always there, see site_table.h.
+    Function* library = weak_function(module, "dwell_link_module", type);
+    Function* interposed = weak_function(module, "gnu_get_libc_release", type);
+    llvm::Value* callee =
+        build.CreateSelect(build.CreateIsNotNull(library), library,
+                           build.CreatePointerCast(interposed, library->getType()));
+    call_unless_null(build, type, callee, {data, build.getInt64(kLinkModuleMark)}, [&] {
+        unsigned field = 0;
+        for (const char* edge :
+             {"__start_dwell_sites", "__stop_dwell_sites", "__start_dwell_levels",
+              "__stop_dwell_levels", "__start_dwell_links", "__stop_dwell_links"}) {
+            build.CreateStore(section_edge(module, edge),
+                              build.CreateStructGEP(data->getValueType(), data, field++));
+        }
+    });
+}
+
+void fill_destructor(Function* destructor, GlobalVariable* data) {
+    llvm::IRBuilder<> build(llvm::BasicBlock::Create(destructor->getContext(), "", destructor));
+    auto* type = llvm::FunctionType::get(build.getVoidTy(), {data->getType()}, false);
+    constexpr unsigned kUnlink = offsetof(LinkedModule, unlink) / sizeof(uint64_t);
+    llvm::Value* unlink = build.CreateLoad(
+        build.getInt8PtrTy(), build.CreateStructGEP(data->getValueType(), data, kUnlink));
+    call_unless_null(build, type, build.CreatePointerCast(unlink, type->getPointerTo()), {data},
+                     [] {});
+}
+
+// The LinkedModule is filled at run time, so that the module needs no relocations for it. Of the
 // group only the constructor has a name for the linker, the one that every compiler's has: a link
 // that mixes object files with those that it optimises chooses name by name.
 void emit_registration(Module& module) {
     llvm::Comdat* group = module.getOrInsertComdat(kRegister);
     Type* pointer = Type::getInt8PtrTy(module.getContext());
-    auto* data_type =
-        llvm::StructType::get(module.getContext(), {pointer, pointer, pointer, pointer});
+    auto* data_type = llvm::StructType::get(
+        module.getContext(), std::vector<Type*>(sizeof(LinkedModule) / sizeof(uint64_t), pointer));
     auto* data = new GlobalVariable(module, data_type, false, GlobalValue::InternalLinkage,
                                     Constant::getNullValue(data_type), "dwell_module");
+    data->setExternallyInitialized(true);
     Function* constructor = make_glue(module, kRegister, GlobalValue::WeakAnyLinkage);
     constructor->setVisibility(GlobalValue::HiddenVisibility);
-    Function* destructor =
-        make_glue(module, "dwell_unregister_module", GlobalValue::InternalLinkage);
+    Function* destructor = make_glue(module, "dwell_stop_module", GlobalValue::InternalLinkage);
     for (llvm::GlobalObject* member :
          {static_cast<llvm::GlobalObject*>(data), static_cast<llvm::GlobalObject*>(constructor),
           static_cast<llvm::GlobalObject*>(destructor)}) {
         member->setComdat(group);
     }
-    call_if_present(
-        constructor, "dwell_register_sites", data,
-        {section_edge(module, "__start_dwell_sites"), section_edge(module, "__stop_dwell_sites"),
-         section_edge(module, "__start_dwell_levels"),
-         section_edge(module, "__stop_dwell_levels")});
-    call_if_present(destructor, "dwell_unregister_sites", data, {});
+    fill_constructor(constructor, data);
+    fill_destructor(destructor, data);
     llvm::appendToGlobalCtors(module, constructor, kRegisterPriority, constructor);
     llvm::appendToGlobalDtors(module, destructor, kRegisterPriority, constructor);
 }
@@ -221,13 +245,6 @@ Constant* byte_address(GlobalVariable* variable, uint64_t offset) {
 LlvmTables emit_tables(Module& module, const LlvmUnit& unit) {
     const LlvmTables tables = RowWriter(module, unit).write();
     emit_registration(module);
-    // Probes name the entry points in their text only.
-    if (unit.levels != 0) {
-        for (const char* name : {"enter", "leave", "loop_enter", "loop_enter_counting",
-                                 "loop_leave", "landed", "vforked"}) {
-            module.appendModuleInlineAsm(std::string(".weak dwell_") + name);
-        }
-    }
     return tables;
 }
 
@@ -237,6 +254,10 @@ Constant* row_address(const LlvmTables& tables, int row) {
 
 Constant* level_address(const LlvmTables& tables, int level) {
     return byte_address(tables.levels, static_cast<uint64_t>(level));
+}
+
+Constant* link_address(const LlvmTables& tables, EntryPoint entry) {
+    return byte_address(tables.links, offsetof(LinkTable, entry) + entry * sizeof(uint64_t));
 }
 
 }  // namespace dwell

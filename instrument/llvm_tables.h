@@ -4,6 +4,7 @@
 #define DWELL_INSTRUMENT_LLVM_TABLES_H_
 
 #include "instrument/llvm_sites.h"
+#include "runtime/site_table.h"
 
 namespace dwell {
 
@@ -11,6 +12,7 @@ namespace dwell {
 struct LlvmTables {
     llvm::GlobalVariable* rows;    // UnitRow, then the rows of LlvmUnit
     llvm::GlobalVariable* levels;  // bytes
+    llvm::GlobalVariable* links;   // LinkTable
 };
 
 LlvmTables emit_tables(llvm::Module& module, const LlvmUnit& unit);
@@ -18,6 +20,9 @@ LlvmTables emit_tables(llvm::Module& module, const LlvmUnit& unit);
 // Addresses of one row and its level byte.
 llvm::Constant* row_address(const LlvmTables& tables, int row);
 llvm::Constant* level_address(const LlvmTables& tables, int level);
+
+// Where the address of the library's entry point stands.
+llvm::Constant* link_address(const LlvmTables& tables, EntryPoint entry);
 
 }  // namespace dwell
 

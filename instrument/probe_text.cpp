@@ -9,88 +9,94 @@ namespace dwell {
 namespace {
 
 // One group for a module: the linker keeps one copy of it. The constructor has the earliest
-// priority that programs do not use themselves, so that static initialisers are seen. A library
-// that lacks the newest entry point is as good as none. Both end in a jump: they need no frame. The
-// endbr64 is for programs with control-flow protection.
+// priority that programs do not use themselves, so that static initialisers are seen. Both end in a
+// jump: they need no frame. The endbr64 is for programs with control-flow protection.
 constexpr const char* kRegistration = R"(
-	.weak	dwell_register_sites
-	.weak	dwell_unregister_sites
-	.weak	dwell_loop_enter_counting
+	.weak	dwell_link_module
+	.weak	gnu_get_libc_release
 	.hidden	__start_dwell_sites
 	.hidden	__stop_dwell_sites
 	.hidden	__start_dwell_levels
 	.hidden	__stop_dwell_levels
-	.pushsection .bss.dwell_register_module,"awG",@nobits,dwell_register_module,comdat
+	.hidden	__start_dwell_links
+	.hidden	__stop_dwell_links
+	.pushsection .bss.dwell_start_module,"awG",@nobits,dwell_start_module,comdat
 	.balign	8
 .Ldwell_module:
-	.zero	32
+	.zero	56
 	.popsection
-	.pushsection .text.dwell_register_module,"axG",@progbits,dwell_register_module,comdat
-	.weak	dwell_register_module
-	.hidden	dwell_register_module
-	.type	dwell_register_module, @function
-dwell_register_module:
+	.pushsection .text.dwell_start_module,"axG",@progbits,dwell_start_module,comdat
+	.weak	dwell_start_module
+	.hidden	dwell_start_module
+	.type	dwell_start_module, @function
+dwell_start_module:
 	.cfi_startproc
 	endbr64
-	movq	dwell_register_sites@GOTPCREL(%rip), %rax
-	testq	%rax, %rax
-	je	1f
-	cmpq	$0, dwell_loop_enter_counting@GOTPCREL(%rip)
-	je	1f
-	leaq	.Ldwell_module(%rip), %rdi
-	leaq	__start_dwell_sites(%rip), %rdx
-	movq	%rdx, (%rdi)
-	leaq	__stop_dwell_sites(%rip), %rdx
-	movq	%rdx, 8(%rdi)
-	leaq	__start_dwell_levels(%rip), %rdx
-	movq	%rdx, 16(%rdi)
-	leaq	__stop_dwell_levels(%rip), %rdx
-	movq	%rdx, 24(%rdi)
-	jmp	*%rax
-1:	ret
+	movq	dwell_link_module@GOTPCREL(%%rip), %%rax
+	testq	%%rax, %%rax
+	jne	1f
+	movq	gnu_get_libc_release@GOTPCREL(%%rip), %%rax
+	testq	%%rax, %%rax
+	je	2f
+1:	leaq	.Ldwell_module(%%rip), %%rdi
+	leaq	__start_dwell_sites(%%rip), %%rdx
+	movq	%%rdx, (%%rdi)
+	leaq	__stop_dwell_sites(%%rip), %%rdx
+	movq	%%rdx, 8(%%rdi)
+	leaq	__start_dwell_levels(%%rip), %%rdx
+	movq	%%rdx, 16(%%rdi)
+	leaq	__stop_dwell_levels(%%rip), %%rdx
+	movq	%%rdx, 24(%%rdi)
+	leaq	__start_dwell_links(%%rip), %%rdx
+	movq	%%rdx, 32(%%rdi)
+	leaq	__stop_dwell_links(%%rip), %%rdx
+	movq	%%rdx, 40(%%rdi)
+	movabsq	$%#lx, %%rsi
+	jmp	*%%rax
+2:	ret
 	.cfi_endproc
-	.size	dwell_register_module, .-dwell_register_module
-	.type	dwell_unregister_module, @function
-dwell_unregister_module:
+	.size	dwell_start_module, .-dwell_start_module
+	.type	dwell_stop_module, @function
+dwell_stop_module:
 	.cfi_startproc
 	endbr64
-	movq	dwell_unregister_sites@GOTPCREL(%rip), %rax
-	testq	%rax, %rax
+	leaq	.Ldwell_module(%%rip), %%rdi
+	movq	48(%%rdi), %%rax
+	testq	%%rax, %%rax
 	je	1f
-	leaq	.Ldwell_module(%rip), %rdi
-	jmp	*%rax
+	jmp	*%%rax
 1:	ret
 	.cfi_endproc
-	.size	dwell_unregister_module, .-dwell_unregister_module
+	.size	dwell_stop_module, .-dwell_stop_module
 	.popsection
-	.pushsection .init_array.00100,"awG",@init_array,dwell_register_module,comdat
+	.pushsection .init_array.00100,"awG",@init_array,dwell_start_module,comdat
 	.balign	8
-	.quad	dwell_register_module
+	.quad	dwell_start_module
 	.popsection
-	.pushsection .fini_array.00100,"awG",@fini_array,dwell_register_module,comdat
+	.pushsection .fini_array.00100,"awG",@fini_array,dwell_start_module,comdat
 	.balign	8
-	.quad	dwell_unregister_module
+	.quad	dwell_stop_module
 	.popsection
 )";
 
-const char* entry_point(ProbeKind kind) {
+EntryPoint entry_point(ProbeKind kind) {
     switch (kind) {
         case ProbeKind::kEnter:
-            return "dwell_enter";
+            return kEnterPoint;
         case ProbeKind::kLeave:
-            return "dwell_leave";
+            return kLeavePoint;
         case ProbeKind::kLoopEnter:
-            return "dwell_loop_enter";
+            return kLoopEnterPoint;
         case ProbeKind::kLoopEnterCounting:
-            return "dwell_loop_enter_counting";
+            return kLoopEnterCountingPoint;
         case ProbeKind::kLoopLeave:
-            return "dwell_loop_leave";
+            return kLoopLeavePoint;
         case ProbeKind::kLanded:
-            return "dwell_landed";
+            return kLandedPoint;
         case ProbeKind::kVforked:
             break;
     }
-    return "dwell_vforked";
+    return kVforkedPoint;
 }
 
 std::string quoted(const std::string& text) {
@@ -156,11 +162,6 @@ int SiteTable::add(TableGroup group) {
 
 void SiteTable::write(FILE* out) const {
     Emission emission(groups_);
-    for (const ProbeKind kind : {ProbeKind::kEnter, ProbeKind::kLeave, ProbeKind::kLoopEnter,
-                                 ProbeKind::kLoopEnterCounting, ProbeKind::kLoopLeave,
-                                 ProbeKind::kLanded, ProbeKind::kVforked}) {
-        fprintf(out, "\t.weak\t%s\n", entry_point(kind));
-    }
     fprintf(out, "\t.pushsection dwell_sites,\"a\",@progbits\n\t.balign\t32\n");
     write_unit(out, emission);
     for (const int number : emission.order) {
@@ -168,11 +169,15 @@ void SiteTable::write(FILE* out) const {
     }
     fprintf(out, "\t.popsection\n\t.pushsection dwell_levels,\"aw\",@progbits\n");
     write_levels(out, emission);
+    fprintf(out, "\t.popsection\n\t.pushsection dwell_links,\"aw\",@progbits\n\t.balign\t8\n");
+    fprintf(out, ".Ldwell_links:\t.quad\t%u\n\t.zero\t%zu\n", kEntryPoints,
+            sizeof(LinkTable::entry));
     fprintf(out, "\t.popsection\n\t.pushsection .rodata.str1.1,\"aMS\",@progbits,1\n");
     for (const auto& [text, number] : emission.texts) {
         fprintf(out, ".Ldwell_text.%zu:\t.string\t%s\n", number, quoted(text).c_str());
     }
-    fprintf(out, "\t.popsection\n%s", kRegistration);
+    fprintf(out, "\t.popsection\n");
+    fprintf(out, kRegistration, kLinkModuleMark);
 }
 
 void SiteTable::write_unit(FILE* out, Emission& emission) const {
@@ -234,12 +239,13 @@ constexpr std::string_view kNextToCode = "(%%rip)|";
 std::string probe_template(ProbeKind kind, int group, int row) {
     const std::string rows = kProbeMark + std::to_string(group);
     const std::string offset = std::to_string(static_cast<size_t>(row) * sizeof(SiteRow));
-    const std::string entry = entry_point(kind);
+    const std::string entry = std::to_string(
+        offsetof(LinkTable, entry) + static_cast<size_t>(entry_point(kind)) * sizeof(uint64_t));
     std::string text;
     if (kind == ProbeKind::kVforked || kind == ProbeKind::kLanded) {
         // Whatever is switched off here: two processes share one memory; others' frames are gone.
-        text =
-            "cmp{q\t$0, " + entry + "@GOTPCREL(%%rip)|\tQWORD PTR " + entry + "@GOTPCREL[rip], 0}";
+        text = "cmp{q\t$0, .Ldwell_links+" + entry + "(%%rip)|\tQWORD PTR .Ldwell_links[rip+" +
+               entry + "], 0}";
     } else {
         const std::string level =
             ".Ldwell_level." + std::to_string(group) + '.' + std::to_string(row);
@@ -256,7 +262,8 @@ std::string probe_template(ProbeKind kind, int group, int row) {
     if (has_number(kind)) {
         text += "\n\tmov{q\t%1, %%r9|\tr9, %1}";
     }
-    text += "\n\tcall\t{*" + entry + "@GOTPCREL(%%rip)|[QWORD PTR " + entry + "@GOTPCREL[rip]]}";
+    text += "\n\tcall\t{*.Ldwell_links+" + entry + "(%%rip)|[QWORD PTR .Ldwell_links[rip+" + entry +
+            "]]}";
     if (gives_address(kind)) {
         text += "\n\tmov{q\t%%r9, %0|\t%0, r9}";
     }

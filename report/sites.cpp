@@ -94,6 +94,19 @@ std::string obstacle_of(const SitesFile& file) {
     return {};
 }
 
+// What of it will not be seen at run time, and why; empty when all will be.
+std::string why_unwatched(ProbeReach reach) {
+    if (reach == ProbeReach::kStatic) {
+        return "nothing of it will be watched: statically linked, so libdwell.so cannot be loaded "
+               "into it; link it without -static";
+    }
+    if (reach == ProbeReach::kUnbound) {
+        return "what an older dwell compiled of it will not be watched: the linker bound what "
+               "leads to libdwell.so to nothing; compile it again";
+    }
+    return {};
+}
+
 std::string render(const std::vector<SitesFile>& files, const SitesOptions& options) {
     if (options.format == "json") return write_sites_json(files);
     if (options.format == "csv") {
@@ -119,6 +132,8 @@ std::string sites_text(const SitesFile& file, bool utf8, bool left_out_only) {
         counts_text(count_of(table, SiteKind::kProcedure), "procedures"),
         counts_text(count_of(table, SiteKind::kLoop), "loops"),
         count_of(table, SiteKind::kCall).all, count_of(table, SiteKind::kCommunication).all);
+    const std::string unwatched = why_unwatched(table.reach);
+    if (!unwatched.empty()) out += "  " + unwatched + "\n";
     const std::vector<std::vector<uint32_t>> enclosed = enclosed_sites(table);
     if (left_out_only) {
         for (const StaticSite& site : table.sites) {

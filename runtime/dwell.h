@@ -76,17 +76,35 @@ struct dwell_entries {
                  const int* periodic, const int* coordinates);
 };
 
-/* The library, whether or not the process is observed; null without it. */
-DWELL_INLINE const struct dwell_entries* dwell_library(void) {
+/* The C library's own gnu_get_libc_release takes nothing and has no effect. libdwell.so interposes
+ * it: with this mark it stores where its dwell_entries are. */
+#define DWELL_ENTRIES_MARK UINT64_C(0x9d3a64e17b0c5f29)
+
 #if defined(__x86_64__) && defined(__LP64__) && defined(__linux__) && !defined(DWELL_OFF)
+/* Where the library is, once this part of the program is initialised. */
+static const struct dwell_entries* dwell_found;
+
+extern void dwell_ask_libc(const struct dwell_entries** found,
+                           uint64_t mark) __asm__("gnu_get_libc_release") __attribute__((weak));
+
+DWELL_UNSEEN __attribute__((constructor(101))) static void dwell_find(void) {
     /* By way of the global offset table in every kind of code: a weak address that is written into
-     * position-dependent code stays zero whatever is loaded. */
-    const struct dwell_entries* library;
+     * position-dependent code stays zero whatever is loaded. Some linkers bind weak symbols that
+     * they do not find to zero for good: then the C library's name leads to the library. */
     __asm__(
         ".weak dwell_entries\n\t"
         "mov{q dwell_entries@GOTPCREL(%%rip), %0| %0, QWORD PTR dwell_entries@GOTPCREL[rip]}"
-        : "=r"(library));
-    return library;
+        : "=r"(dwell_found));
+    if (dwell_found == NULL && dwell_ask_libc != NULL) {
+        dwell_ask_libc(&dwell_found, DWELL_ENTRIES_MARK);
+    }
+}
+#endif
+
+/* The library, whether or not the process is observed; null without it. */
+DWELL_INLINE const struct dwell_entries* dwell_library(void) {
+#if defined(__x86_64__) && defined(__LP64__) && defined(__linux__) && !defined(DWELL_OFF)
+    return dwell_found;
 #else
     return NULL;
 #endif

@@ -87,7 +87,8 @@ def exports_map(functions):
     for function in functions:
         lines += [f"    {function.symbol()};", f"    P{function.symbol()};"]
     lines += [f"    {name};" for name in fortran_symbols(functions) + IO_FUNCTIONS]
-    return "\n".join(lines + ["    dlclose;", "    dlsym;", "    GOMP_*;", "    dwell_*;", "    kokkosp_*;",
+    return "\n".join(lines + ["    dlclose;", "    dlsym;", "    gnu_get_libc_release;", "    GOMP_*;",
+                               "    dwell_*;", "    kokkosp_*;",
                               "    __cyg_profile_func_enter;", "    __cyg_profile_func_exit;",
                               "    ompt_start_tool;",
                               "  local: *;", "};", ""])

@@ -55,6 +55,8 @@ struct SiteState {
 struct Registered {
     const SiteModule* module;
     SiteState* states;  // one a row
+    bool by_symbols;    // probes of units without links reach the library
+    bool by_links;      // those of the others do
 };
 
 Registered g_modules[kMaxSiteModules];
@@ -112,10 +114,41 @@ void switch_on(Registered* registered) {
             }
         }
     }
+    bool reached = true;
     for (size_t i = 0; i < rows; ++i) {
-        if (module->rows[i].level != 0) {
-            set_level(&module->rows[i], registered->states[i].wanted);
+        const SiteRow* row = &module->rows[i];
+        if (row->kind == SiteKind::kProgram) {
+            const uint16_t version = reinterpret_cast<const UnitRow*>(row)->version;
+            reached = version < kFirstWithLinks ? registered->by_symbols : registered->by_links;
+        } else if (row->level != 0 && reached) {
+            set_level(row, registered->states[i].wanted);
         }
+    }
+}
+
+// A module that holds units of both kinds has a constructor for each.
+void register_module(const SiteModule* module, bool by_links) {
+    const bool observe = probes_wanted();
+    const SlowLock lock;
+    Registered* registered = std::find_if(
+        g_modules, g_modules + g_module_count,
+        [module](const Registered& known) { return known.module->rows == module->rows; });
+    if (registered == g_modules + g_module_count) {
+        if (g_module_count == kMaxSiteModules) {
+            static bool said = false;
+            if (!said)
+                warn_of_job("more than %d instrumented modules: the rest is not watched",
+                            kMaxSiteModules);
+            said = true;
+            return;
+        }
+        *registered = {module, nullptr, false, false};
+        g_module_count += 1;
+    }
+    (by_links ? registered->by_links : registered->by_symbols) = true;
+    if (observe) {
+        g_on = true;
+        switch_on(registered);
     }
 }
 
@@ -321,6 +354,17 @@ bool is_short(const Node* node, uint64_t cost_ticks) {
     return node->ticks / watched < limit * kShortInCosts;
 }
 
+void unlink_module(const LinkedModule* module) { dwell_unregister_sites(&module->sites); }
+
+template <typename Work>
+void for_each_table(const LinkedModule* module, Work work) {
+    for (uint64_t* at = module->links; at < module->links_end;) {
+        auto* const table = reinterpret_cast<LinkTable*>(at);
+        at += 1 + table->entries;
+        work(table);
+    }
+}
+
 }  // namespace
 
 // How many steps of a window that took `elapsed` make up the time after which control looks again.
@@ -484,23 +528,27 @@ using namespace dwell;
 
 extern "C" {
 
-DWELL_EXPORT void dwell_register_sites(const SiteModule* module) {
-    const bool observe = probes_wanted();
-    const SlowLock lock;
-    if (g_module_count == kMaxSiteModules) {
-        static bool said = false;
-        if (!said)
-            warn_of_job("more than %d instrumented modules: the rest is not watched",
-                        kMaxSiteModules);
-        said = true;
+DWELL_EXPORT void dwell_register_sites(const SiteModule* module) { register_module(module, false); }
+
+DWELL_EXPORT void dwell_link_module(LinkedModule* module) {
+    bool newer = false;
+    for_each_table(module, [&newer](LinkTable* table) {
+        if (table->entries > kEntryPoints) newer = true;
+    });
+    if (newer) {
+        warn(
+            "a part of the program was compiled by a newer dwell: its procedures and loops are "
+            "not watched; use that dwell, or compile it again");
         return;
     }
-    g_modules[g_module_count] = {module, nullptr};
-    if (observe) {
-        g_on = true;
-        switch_on(&g_modules[g_module_count]);
-    }
-    g_module_count += 1;
+    constexpr decltype(&dwell_enter) kEntries[kEntryPoints] = {
+        dwell_enter,      dwell_leave,  dwell_loop_enter, dwell_loop_enter_counting,
+        dwell_loop_leave, dwell_landed, dwell_vforked};
+    for_each_table(module, [&kEntries](LinkTable* table) {
+        for (uint64_t i = 0; i < table->entries; ++i) table->entry[i] = kEntries[i];
+    });
+    module->unlink = unlink_module;
+    register_module(&module->sites, true);
 }
 
 DWELL_EXPORT void dwell_unregister_sites(const SiteModule* module) {

@@ -6,17 +6,23 @@
 //
 //   section dwell_sites   (read-only)  rows of 32 bytes: one UnitRow, then SiteRows
 //   section dwell_levels  (writable)   one byte for each row that has probes, zero: off
+//   section dwell_links   (writable)   a LinkTable: where the library's entry points are, zero
 //   strings anywhere read-only         names and files, zero terminated, found from their rows
 //
 // The linker joins the sections of one module (program or shared library), so a module has one
-// table from __start_dwell_sites to __stop_dwell_sites, and likewise its levels. A constructor,
-// one for each module, hands both to dwell_register_sites, if the library is present; a destructor
-// takes them back when the module is unloaded. A row is named in records by the offset of its
-// address in its module, as code addresses are.
+// table from __start_dwell_sites to __stop_dwell_sites, and likewise its levels and links. A
+// constructor, one for each module, hands them to dwell_link_module, if the library is present,
+// which fills the links; a destructor takes them back when the module is unloaded. A row is named
+// in records by the offset of its address in its module, as code addresses are.
+//
+// Some linkers bind a weak symbol that no library of the link has to 0 for good, so the constructor
+// finds the library in a second way: it calls gnu_get_libc_release, which the C library has and
+// libdwell.so interposes, with what dwell_link_module takes and kLinkModuleMark. The C library's
+// own takes nothing and has no effect.
 //
 // A probe is one inline assembly statement, or in optimised code two: a test of its level byte and,
-// out of the way, what is done when that is not zero. Then it calls one of the entry points below,
-// in a convention of its own:
+// out of the way, what is done when that is not zero. Then it calls one of the entry points below
+// by way of its unit's links, in a convention of its own:
 //
 //   r11   address of the SiteRow
 //   r10   address of the stack slot that holds the return address of the probed procedure; it names
@@ -33,12 +39,15 @@
 //
 // dwell_landed stands where control may come back from frames that are gone (where exceptions are
 // caught, after calls that return twice), with the row of the innermost site with probes around it;
-// dwell_vforked after vfork. Both test whether the library is there and no level.
+// dwell_vforked after vfork. Both test whether their link is filled and no level.
 //
 // All registers but r9 (where it is used), r10, r11 and the flags are kept, vector registers
 // included; no memory of the program is read or written but the row, its level and the slot. The
 // entry points need no aligned stack, but the space below the stack pointer must be free: code with
-// probes is compiled without a red zone. They are weak in the program: it runs without the library.
+// probes is compiled without a red zone. The program runs without the library.
+//
+// Units of version 1 have no links: they name the entry points and dwell_register_sites as weak
+// symbols. They go on working, also beside others in one module, where the linker lets them.
 #ifndef DWELL_RUNTIME_SITE_TABLE_H_
 #define DWELL_RUNTIME_SITE_TABLE_H_
 
@@ -48,7 +57,8 @@
 
 namespace dwell {
 
-constexpr uint16_t kSiteTableVersion = 1;
+constexpr uint16_t kSiteTableVersion = 2;
+constexpr uint16_t kFirstWithLinks = 2;  // older ones name the entry points as weak symbols
 
 enum SiteRowFlags : uint8_t {
     kRowSmall = 1,       // procedure left out: too small to measure
@@ -95,13 +105,42 @@ enum SiteLevel : uint8_t {
     kLevelCount = 2,  // counted without time
 };
 
-// What a module hands over. All four addresses are in the module.
+// In the order of a LinkTable. Appended to only.
+enum EntryPoint : uint32_t {
+    kEnterPoint,
+    kLeavePoint,
+    kLoopEnterPoint,
+    kLoopEnterCountingPoint,
+    kLoopLeavePoint,
+    kLandedPoint,
+    kVforkedPoint,
+    kEntryPoints
+};
+
+// One for each translation unit.
+struct LinkTable {
+    uint64_t entries;  // kEntryPoints of the compiler that wrote it: so many pointers follow
+    void (*entry[kEntryPoints])();
+};
+static_assert(sizeof(LinkTable) == (1 + kEntryPoints) * sizeof(uint64_t));
+
+// What a module hands over. All addresses are in the module.
 struct SiteModule {
     const SiteRow* rows;
     const SiteRow* rows_end;
     uint8_t* levels;
     uint8_t* levels_end;
 };
+struct LinkedModule {
+    SiteModule sites;
+    uint64_t* links;  // LinkTables, of which each has the length that it says
+    uint64_t* links_end;
+    void (*unlink)(const LinkedModule* module);  // set by the library
+};
+static_assert(sizeof(LinkedModule) == 7 * sizeof(uint64_t));
+
+// Second argument of gnu_get_libc_release: the first is a LinkedModule.
+constexpr uint64_t kLinkModuleMark = 0x9d3a'64e1'7b0c'5f28;
 
 inline const char* row_text(const int32_t* field) {
     return *field != 0 ? reinterpret_cast<const char*>(field) + *field : nullptr;
@@ -112,6 +151,7 @@ inline const char* row_text(const int32_t* field) {
 extern "C" {
 // Called from constructors and destructors of instrumented modules; thread-safe, not signal-safe.
 // `module` stays valid until it is unregistered.
+void dwell_link_module(dwell::LinkedModule* module);
 void dwell_register_sites(const dwell::SiteModule* module);
 void dwell_unregister_sites(const dwell::SiteModule* module);
 

@@ -37,6 +37,8 @@ class ElfSections {
         uint64_t address = 0;
         std::string_view bytes;
     };
+    // By the names that a file leaves open: some linkers leave none open that is weak.
+    ProbeReach reach(bool by_links) const;
     // With its relocations carried out.
     std::vector<std::pair<uint64_t, std::string>> tables() const;
     // The zero-terminated text at `address`; empty when there is none.
@@ -75,6 +77,30 @@ bool ElfSections::is_build(std::string_view build_id) const {
     const ssize_t bytes = dwelf_elf_gnu_build_id(elf_, &id);
     if (bytes <= 0) return false;
     return std::string_view(static_cast<const char*>(id), static_cast<size_t>(bytes)) == build_id;
+}
+
+ProbeReach ElfSections::reach(bool by_links) const {
+    if (is_object_) return ProbeReach::kUnlinked;
+    ProbeReach reach = ProbeReach::kStatic;
+    for (Elf_Scn* scn = nullptr; (scn = elf_nextscn(elf_, scn)) != nullptr;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(scn, &header) == nullptr || header.sh_entsize == 0) continue;
+        if (header.sh_type == SHT_DYNAMIC) reach = std::max(reach, ProbeReach::kUnbound);
+        Elf_Data* const symbols =
+            header.sh_type == SHT_DYNSYM ? elf_getdata(scn, nullptr) : nullptr;
+        if (symbols == nullptr) continue;
+        for (size_t i = 0; i < header.sh_size / header.sh_entsize; ++i) {
+            GElf_Sym symbol;
+            if (gelf_getsym(symbols, static_cast<int>(i), &symbol) == nullptr) break;
+            const char* const text = elf_strptr(elf_, header.sh_link, symbol.st_name);
+            const std::string_view name = text != nullptr ? text : "";
+            const bool leads = by_links
+                                   ? name == "dwell_link_module" || name == "gnu_get_libc_release"
+                                   : name == "dwell_register_sites";
+            if (leads) return ProbeReach::kReached;
+        }
+    }
+    return reach;
 }
 
 void ElfSections::read_sections() {
@@ -172,8 +198,8 @@ class TableReader {
         const size_t rows = bytes.size() / kRowBytes;
         for (size_t row = 0; row < rows;) {
             const auto unit = load<UnitRow>(row);
-            const bool good = unit.kind == SiteKind::kProgram &&
-                              unit.version == kSiteTableVersion && unit.rows < rows - row;
+            const bool good = unit.kind == SiteKind::kProgram && unit.version != 0 &&
+                              unit.version <= kSiteTableVersion && unit.rows < rows - row;
             if (good) {
                 read_unit(row, unit);
             } else {
@@ -203,6 +229,7 @@ class TableReader {
         unit.compiler = text(first, offsetof(UnitRow, compiler), row.compiler);
         unit.file = text(first, offsetof(UnitRow, file), row.file);
         unit.directory = text(first, offsetof(UnitRow, directory), row.directory);
+        unit.version = row.version;
         unit.loops_seen = row.loops_seen;
         unit.procedures_seen = row.procedures_seen;
         table_->units.push_back(unit);
@@ -269,12 +296,17 @@ SiteTable read_site_table(const std::string& path, std::string_view build_id) {
     }
     TableReader reader(elf, &table);
     for (const auto& [address, bytes] : elf.tables()) reader.read(address, bytes);
+    const bool by_links =
+        std::all_of(table.units.begin(), table.units.end(),
+                    [](const SiteUnit& unit) { return unit.version >= kFirstWithLinks; });
+    table.reach = elf.reach(by_links);
     if (!table.units.empty() || table.unread_units != 0) table.state = SiteTableState::kRead;
     return table;
 }
 
 SiteTable without_duplicates(const SiteTable& table) {
     SiteTable result;
+    result.reach = table.reach;
     result.state = table.state;
     result.units = table.units;
     result.unread_units = table.unread_units;

@@ -39,6 +39,7 @@ struct SiteUnit {
     std::string compiler;
     std::string file;
     std::string directory;
+    uint16_t version = 0;
     uint32_t loops_seen = 0;
     uint32_t procedures_seen = 0;
 };
@@ -50,7 +51,16 @@ enum class SiteTableState {
     kChanged,  // another build than the one that ran
 };
 
+// Whether the probes in a file can find the library, as it was linked.
+enum class ProbeReach {
+    kUnlinked,  // an object file: that is not decided yet
+    kStatic,    // statically linked
+    kUnbound,   // what would lead there was bound to nothing by the linker
+    kReached,
+};
+
 struct SiteTable {
+    ProbeReach reach = ProbeReach::kUnlinked;
     SiteTableState state = SiteTableState::kNone;
     std::vector<SiteUnit> units;
     std::vector<StaticSite> sites;

@@ -42,6 +42,10 @@ std::vector<std::string_view> flag_words(const StaticSite& site) {
     return words;
 }
 
+Json watched(ProbeReach reach) {
+    return reach == ProbeReach::kUnlinked ? Json(nullptr) : Json(reach == ProbeReach::kReached);
+}
+
 std::string joined(const std::vector<std::string_view>& words) {
     return fmt::format("{}", fmt::join(words, " "));
 }
@@ -143,6 +147,7 @@ std::string write_sites_json(const std::vector<SitesFile>& files) {
         }
         modules.push_back({{"path", file.path},
                            {"unread_units", file.table.unread_units},
+                           {"watched", watched(file.table.reach)},
                            {"units", std::move(units)},
                            {"sites", std::move(sites)}});
     }

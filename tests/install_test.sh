@@ -33,7 +33,7 @@ done
 echo 'int work(int); int twice(int n) { return work(n) + work(n); }' >"$prefix/twice.c"
 if [[ -s $prefix/$LIBDIR/dwell/dwell_gcc.so ]]; then
     "$prefix/$BINDIR/dwell-gcc" -c "$prefix/twice.c" -o "$prefix/twice.o" &&
-        nm "$prefix/twice.o" | grep -q dwell_enter || fail "the installed dwell-gcc puts no probes in"
+        nm "$prefix/twice.o" | grep -q dwell_link_module || fail "the installed dwell-gcc puts no probes in"
 fi
 [[ $(PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig pkg-config --variable=compiler_launcher dwell) == \
     "$prefix/$BINDIR/dwell-cc" ]] || fail "pkg-config names no launcher"

@@ -10,8 +10,8 @@ NEEDED = re.compile(r"^(libc\.so\.6|ld-linux[-\w]*\.so\.\d+)$")
 EXPORTED = re.compile(r"^(P?MPIX?_[A-Z]\w+|dwell_[a-z]\w*|dlclose|dlsym|kokkosp_[a-z]\w*|GOMP_[a-z]\w*"
                       r"|__cyg_profile_func_(enter|exit))$")
 # Interposed besides MPI: what a process may do to its end, or to itself, that records must survive;
-# and where an OpenMP runtime asks for tools.
-OTHER = {"fork", "vfork", "_exit", "_Exit", "ompt_start_tool"}
+# where an OpenMP runtime asks for tools, and how programs find the library whatever linked them.
+OTHER = {"fork", "vfork", "_exit", "_Exit", "ompt_start_tool", "gnu_get_libc_release"}
 # Fortran's calls that complete several requests (runtime/mpi_fortran.py); MPI_WAITALL is above.
 FORTRAN = re.compile(r"^(p?mpi_(wait|test)(all|any|some)_{0,2}|ompi_(wait|test)(all|any|some)_f)$")
 # What reads and writes files (runtime/generate_mpi.py).

@@ -256,6 +256,34 @@ def check_code_probes(compiler, flags):
 
 
 @case
+def linkers():
+    """The same figures whatever links the program."""
+    for linker in ("bfd", "gold", "lld", "mold"):
+        if shutil.which("mold" if linker == "mold" else f"ld.{linker}") is None:
+            print(f"no {linker}: not tested")
+            continue
+        for more in ([], ["-s"], ["-no-pie", "-fno-pie"], ["-Wl,-z,nodynamic-undefined-weak"]):
+            if linker == "gold" and "nodynamic" in "".join(more):
+                continue
+            flags = ["-O2", f"-fuse-ld={linker}", *more]
+            check_by_hand([compiled("gcc", "by_hand.c", *flags)])
+            alone = execute([compiled("gcc", "by_hand.c", *flags)])
+            check_equal((alone.code, alone.stderr), (0, ""), f"alone, {flags}")
+        plus = compiled("g++", "by_hand.cpp", "-O2", f"-fuse-ld={linker}", "-pthread")
+        _, records = records_of([plus, "kill"])
+        check_equal(records.root.named("outer").count, 10, f"C++ by {linker}")
+        check_code_probes("g++", ("-O1", f"-fuse-ld={linker}"))
+
+
+@case
+def fortran_by_mold():
+    """Module dwell in a program that mold linked."""
+    skip_unless(shutil.which("mold"), "mold is not installed")
+    _, records = records_of([program("by_hand_mold"), "kill"])
+    check_equal(records.root.named("step").named("work").volume, 80, "work")
+
+
+@case
 def instrument_functions():
     """The figures of code_probes.cpp, with gcc and clang at every level of optimisation."""
     skip_unless(shutil.which("nm"), "nm is not installed")

@@ -280,7 +280,7 @@ def check_linked(binary, what, units=2):
     check_equal([rows for rows, _ in log.modules], [len(table.rows) + units], f"one module, {what}")
     sums = [seen[0] for path, seen in log.entered.items() if path.endswith("/sum")]
     check_equal(sum(sums), 5, f"entries of sum, {what}")
-    for name in ("dwell_sites", "dwell_levels"):
+    for name in ("dwell_sites", "dwell_levels", "dwell_links"):
         section = table.sections[name]
         for line in run(["readelf", "-rW", binary]).splitlines():
             match = re.match(r"([0-9a-f]{16})\s", line)

@@ -217,7 +217,7 @@ int main(int argc, char** argv) {
                           re.M)
         check(test, f"{procedure} tests a level before its jump")
         away = body[body.index(f"\n{test[-1]}:"):].partition("\tjmp\t")[0]
-        check("dwell_leave" in away, f"{procedure} is left before its jump: {away}")
+        check("call\t*.Ldwell_links+16(%rip)" in away, f"{procedure} is left before its jump: {away}")
 
 
 @case
@@ -264,7 +264,7 @@ def check_linked(binary, levels, what):
     check_equal({path: seen for path, seen in log.entered.items() if path != "main/3"},
                 {"main": (1, 0), "main/4": (1, 5), "main/4/sum": (5, 0), "main/4/sum/3": (5, 10)},
                 f"entered, {what}")
-    for name in ("dwell_sites", "dwell_levels"):
+    for name in ("dwell_sites", "dwell_levels", "dwell_links"):
         check_no_relocations(binary, table.sections[name], f"{name}, {what}")
 
 
@@ -490,7 +490,7 @@ int main(void) { return work(3) == 3 ? 0 : 1; }
         with open(assembler, encoding="utf-8") as file:
             body = re.search(r"^work:$(.*?)^\t\.size\twork,", file.read(), re.M | re.S).group(1)
         before, _, behind = body.rpartition("\tret")
-        check_equal((before.count("call\t*dwell_"), behind.count("call\t*dwell_")), (0, 4), level)
+        check_equal((before.count("call\t*.Ldwell_links"), behind.count("call\t*.Ldwell_links")), (0, 4), level)
     skip_unless(subprocess.run(["gdb", "--version"], capture_output=True).returncode == 0, "no gdb")
     binary = build_here("apart.c", ["-O2"])
     for entry in ("enter", "leave", "loop_enter_counting", "loop_leave"):

@@ -140,7 +140,10 @@ def probes_called(path):
     """The entry points that an object calls."""
     run = execute(["readelf", "-rW", path])
     check(run.code == 0, "readelf" + run.describe())
-    return PROBES & set(re.findall(r"R_X86_64_\S+ +[0-9a-f]+ +(\w+)", run.stdout))
+    points = ("enter", "leave", "loop_enter", "loop_enter_counting", "loop_leave", "landed", "vforked")
+    # Relative to the end of the displacement.
+    links = re.findall(r"R_X86_64_PC32 .* dwell_links \+ ([0-9a-f]+)", run.stdout)
+    return PROBES & {"dwell_" + points[(int(at, 16) + 4) // 8 - 1] for at in links}
 
 
 def has_probes(file):

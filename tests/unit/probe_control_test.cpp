@@ -415,8 +415,10 @@ TEST_F(Probes, AModuleThatIsGoneIsForgotten) {
 
 TEST_F(Probes, MoreModulesThanThereIsRoomFor) {
     static SiteModule modules[600];
+    static SiteRow rows[600];
     for (SiteModule& module : modules) {
-        module = {g_table.rows, g_table.rows, g_table.levels, g_table.levels};
+        const SiteRow* const row = &rows[&module - modules];
+        module = {row, row, g_table.levels, g_table.levels};
         dwell_register_sites(&module);
     }
     EXPECT_EQ(registered_modules(), 512);

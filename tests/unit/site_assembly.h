@@ -55,6 +55,8 @@ class SiteAssembly {
         out << "\t.long .Lcompiler-.,.Lfile-.,.Ldirectory-.," << rows_.size() << ",0\n";
         out << "\t.byte 1,0\n\t.short " << version << "\n\t.long 3,7\n";
         for (size_t i = 0; i < rows_.size(); ++i) write_row(i, &out);
+        // What leads to the library.
+        out << "\t.weak gnu_get_libc_release\n\t.data\n\t.quad gnu_get_libc_release\n";
         out << "\t.section .note.GNU-stack,\"\",@progbits\n";
     }
 

@@ -160,7 +160,26 @@ unsigned long* probe_seen(const dwell::SiteRow* row, uintptr_t slot, unsigned lo
     return nullptr;
 }
 
-void dwell_register_sites(const dwell::SiteModule* module) {
+void dwell_unregister_sites(const dwell::SiteModule*) {
+    const std::lock_guard lock(record().mutex);
+    ++record().unregistered;
+}
+
+void dwell_link_module(dwell::LinkedModule* linked) {
+    for (uint64_t* table = linked->links; table < linked->links_end; table += 1 + *table) {
+        auto* const entry = reinterpret_cast<dwell::LinkTable*>(table)->entry;
+        entry[dwell::kEnterPoint] = dwell_enter;
+        entry[dwell::kLeavePoint] = dwell_leave;
+        entry[dwell::kLoopEnterPoint] = dwell_loop_enter;
+        entry[dwell::kLoopEnterCountingPoint] = dwell_loop_enter_counting;
+        entry[dwell::kLoopLeavePoint] = dwell_loop_leave;
+        entry[dwell::kLandedPoint] = dwell_landed;
+        entry[dwell::kVforkedPoint] = dwell_vforked;
+    }
+    linked->unlink = [](const dwell::LinkedModule* module) {
+        dwell_unregister_sites(&module->sites);
+    };
+    const dwell::SiteModule* const module = &linked->sites;
     const std::lock_guard lock(record().mutex);
     if (record().modules.empty()) {
         atexit(write_log);
@@ -175,9 +194,11 @@ void dwell_register_sites(const dwell::SiteModule* module) {
     }
 }
 
-void dwell_unregister_sites(const dwell::SiteModule*) {
-    const std::lock_guard lock(record().mutex);
-    ++record().unregistered;
+const char* gnu_get_libc_release(dwell::LinkedModule* module, uint64_t mark) {
+    if (mark == dwell::kLinkModuleMark) {
+        dwell_link_module(module);
+    }
+    return "";
 }
 }
 
