@@ -2,6 +2,8 @@
 // and are never dropped, but touch no memory, so that loads, stores and vectorisation pass by.
 #include "instrument/gcc_probes.h"
 
+#include "instrument/gcc_loop_shape.h"
+
 namespace dwell {
 
 namespace {
@@ -97,20 +99,25 @@ class ProbeInserter {
     // Only the leave probes use the numbers, so a loop whose trips are known when it is entered
     // pays nothing for them. One number in a register is enough: where some way out needs that of
     // before, it goes up behind the body, but for a latch that must stay empty or has many ways in.
-    Count count_iterations(class loop* loop, bool before_too) {
-        tree before = make_ssa_name(uint64_type_node);
+    Count count_iterations(class loop* loop, class loop* last_part, bool before_too) {
+        tree before = NULL_TREE;
         tree after = make_ssa_name(uint64_type_node);
-        gphi* phi = create_phi_node(before, loop->header);
-        add_phi_arg(phi, build_int_cst(uint64_type_node, 0), loop_preheader_edge(loop),
-                    UNKNOWN_LOCATION);
-        add_phi_arg(phi, after, loop_latch_edge(loop), UNKNOWN_LOCATION);
+        for (class loop* part = loop;; part = part_of_same(part)) {
+            const tree outside = before != NULL_TREE ? before : build_int_cst(uint64_type_node, 0);
+            before = make_ssa_name(uint64_type_node);
+            gphi* phi = create_phi_node(before, part->header);
+            add_phi_arg(phi, outside, loop_preheader_edge(part), UNKNOWN_LOCATION);
+            add_phi_arg(phi, after, loop_latch_edge(part), UNKNOWN_LOCATION);
+            if (part == last_part) break;
+        }
         gassign* add = plus_one(after, before);
         basic_block last = loop->latch;
         if (empty_block_p(last)) {
             last = single_pred_p(last) ? single_pred(last) : nullptr;
         }
-        if (!before_too || last == nullptr || last == loop->header || last->loop_father != loop) {
-            gimple_stmt_iterator at = gsi_after_labels(loop->header);
+        if (!before_too || loop != last_part || last == nullptr || last == loop->header ||
+            last->loop_father != loop) {
+            gimple_stmt_iterator at = gsi_after_labels(last_part->header);
             gsi_insert_before(&at, add, GSI_SAME_STMT);
             return {before, after};
         }
@@ -120,45 +127,34 @@ class ProbeInserter {
     }
 
     // Counts in memory where the body begins.
-    void count_at(tree address, class loop* loop, location_t location) {
-        vec<tree, va_gc>* inputs = nullptr;
-        vec_safe_push(inputs, asm_operand("r", address));
-        const gimple_seq sequence = statement(kCountTemplate, inputs, nullptr, {"cc"}, location);
-        for (const edge leaving : loop->header->succs) {
-            if (loop_exit_edge_p(loop, leaving) && tests_first(loop, leaving)) {
-                const edge staying =
-                    EDGE_SUCC(loop->header, EDGE_SUCC(loop->header, 0) == leaving ? 1 : 0);
-                gsi_insert_seq_on_edge(staying, sequence);
-                return;
+    void count_at(tree address, class loop* part, const std::unordered_set<basic_block>& tests,
+                  location_t location) {
+        const auto count = [&] {
+            vec<tree, va_gc>* inputs = nullptr;
+            vec_safe_push(inputs, asm_operand("r", address));
+            return statement(kCountTemplate, inputs, nullptr, {"cc"}, location);
+        };
+        if (tests.empty()) {
+            gimple_stmt_iterator at = gsi_after_labels(part->header);
+            gsi_insert_seq_before(&at, count(), GSI_SAME_STMT);
+        }
+        for (basic_block block : tests) {
+            for (const edge on : block->succs) {
+                const bool goes_on = tests.count(on->dest) != 0 && on->dest != part->header;
+                if (goes_on || !flow_bb_inside_loop_p(part, on->dest)) continue;
+                gsi_insert_seq_on_edge(on, count());
             }
         }
-        gimple_stmt_iterator at = gsi_after_labels(loop->header);
-        gsi_insert_seq_before(&at, sequence, GSI_SAME_STMT);
     }
 
     static gassign* plus_one(tree sum, tree number) {
         return gimple_build_assign(sum, PLUS_EXPR, number, build_int_cst(uint64_type_node, 1));
     }
 
-    // True when the header is nothing but the test before the body, as in a while statement: left
-    // from there, the last time that it was reached began no iteration. What a test does beside
-    // stands on its line.
-    bool tests_first(class loop* loop, edge leaving) {
-        if (leaving->src != loop->header || EDGE_COUNT(loop->header->succs) != 2) return false;
-        const edge staying = EDGE_SUCC(loop->header, EDGE_SUCC(loop->header, 0) == leaving ? 1 : 0);
-        if (staying->dest == loop->header) return false;
-        if (staying->dest == loop->latch && empty_block_p(loop->latch)) return false;
-        const int line = gimple_lineno(last_stmt(loop->header));
-        for (gimple_stmt_iterator at = gsi_start_bb(loop->header); !gsi_end_p(at); gsi_next(&at)) {
-            gimple* statement = gsi_stmt(at);
-            if (is_gimple_debug(statement) || gimple_lineno(statement) == line) continue;
-            if (gimple_has_side_effects(statement) || gimple_store_p(statement)) return false;
-        }
-        return true;
-    }
-
     void insert_loop(const LoopSite& site) {
-        gimple* last = last_stmt(site.loop->header);
+        class loop* const part = innermost_part(site.loop);
+        const std::unordered_set<basic_block> tests = test_blocks(part);
+        gimple* last = last_stmt(part->header);
         const location_t location = last != nullptr ? gimple_location(last) : UNKNOWN_LOCATION;
         const edge entering = loop_preheader_edge(site.loop);
         tree address = NULL_TREE;
@@ -177,11 +173,11 @@ class ProbeInserter {
             if ((leaving->flags & EDGE_COMPLEX) != 0) {
                 continue;  // by exception or computed jump: the library notices
             }
-            ways.emplace_back(leaving, tests_first(site.loop, leaving));
+            ways.emplace_back(leaving, tests.count(leaving->src) != 0);
             before_too = before_too || ways.back().second;
         }
         if (address != NULL_TREE) {
-            count_at(address, site.loop, location);
+            count_at(address, part, tests, location);
             for (const auto& [leaving, tested] : ways) {
                 tree nothing = build_zero_cst(uint64_type_node);
                 gsi_insert_seq_on_edge(leaving,
@@ -192,7 +188,7 @@ class ProbeInserter {
         if (ways.empty()) {
             return;
         }
-        const Count count = count_iterations(site.loop, before_too);
+        const Count count = count_iterations(site.loop, part, before_too);
         for (const auto& [leaving, tested] : ways) {
             gimple_seq sequence = nullptr;
             tree iterations = tested ? count.before : count.after;

@@ -1,6 +1,7 @@
 // Finds sites in GIMPLE, after inlining and before the loop optimisers.
 #include "instrument/gcc_sites.h"
 
+#include "instrument/gcc_loop_shape.h"
 #include "instrument/gcc_written_loops.h"
 
 namespace dwell {
@@ -120,11 +121,12 @@ void set_loop_place(TableRow& row, basic_block header, const std::vector<basic_b
 }
 
 void set_loop_place(TableRow& row, class loop* loop) {
-    gimple* last = last_stmt(loop->header);
+    basic_block header = innermost_part(loop)->header;
+    gimple* last = last_stmt(header);
     const bool tests_first = last != nullptr && gimple_code(last) == GIMPLE_COND &&
-                             !ends_at_once(loop) && loop_exits_from_bb_p(loop, loop->header);
+                             !ends_at_once(loop) && loop_exits_from_bb_p(loop, header);
     basic_block* blocks = get_loop_body(loop);
-    set_loop_place(row, loop->header, {blocks, blocks + loop->num_nodes}, tests_first);
+    set_loop_place(row, header, {blocks, blocks + loop->num_nodes}, tests_first);
     free(blocks);
 }
 
@@ -269,10 +271,15 @@ class Finder {
             if (is_recursion(loop) || (written != nullptr && !written->is_clear(loop))) {
                 continue;
             }
+            class loop* outer = written_loop(loop_outer(loop));
+            if (rows_.count(loop_outer(loop)) != 0 && part_of_same(loop_outer(loop)) == loop) {
+                wholes_[loop] = outer;
+                rows_[loop] = row_of(outer);
+                continue;
+            }
             TableRow row;
             row.kind = SiteKind::kLoop;
             set_loop_place(row, loop);
-            class loop* outer = written_loop(loop_outer(loop));
             row.enclosing = row_of(outer);
             rows_[loop] = static_cast<int>(sites_.group.rows.size());
             loop_facts_[loop].outermost = outer == nullptr;
@@ -310,7 +317,8 @@ class Finder {
         while (loop != nullptr && rows_.count(loop) == 0) {
             loop = loop_outer(loop);
         }
-        return loop;
+        const auto whole = wholes_.find(loop);
+        return whole == wholes_.end() ? loop : whole->second;
     }
 
     int row_of(class loop* loop) const { return loop == nullptr ? 0 : rows_.at(loop); }
@@ -378,6 +386,7 @@ class Finder {
     ProcedureSites sites_;
     std::vector<class loop*> loops_;
     std::unordered_map<class loop*, int> rows_;
+    std::unordered_map<class loop*, class loop*> wholes_;  // of those that are a part of one
     std::unordered_map<class loop*, LoopFacts> loop_facts_;
 };
 

@@ -6,6 +6,7 @@ if(LLVM_FOUND)
         llvm_plugin.cpp
         llvm_probes.cpp
         llvm_as_written.cpp
+        llvm_loop_shape.cpp
         llvm_sites.cpp
         llvm_tables.cpp
         llvm_tail_calls.cpp

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "instrument/llvm_loop_shape.h"
 #include "instrument/llvm_tail_calls.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -163,48 +164,39 @@ class ProbeWriter {
     llvm::LLVMContext& context_;
 };
 
-// True when the header is nothing but the test before the body, as in a while statement: left from
-// there, the last time that it was reached began no iteration. What a test does beside stands on
-// its line.
-bool tests_first(const Loop& loop) {
-    const BasicBlock* header = loop.getHeader();
-    const auto* branch = llvm::dyn_cast<llvm::BranchInst>(header->getTerminator());
-    if (branch == nullptr || !branch->isConditional()) return false;
-    const bool stays = loop.contains(branch->getSuccessor(0));
-    if (stays == loop.contains(branch->getSuccessor(1))) return false;
-    const BasicBlock* staying = branch->getSuccessor(stays ? 0 : 1);
-    if (staying == header || (staying == loop.getLoopLatch() && staying->size() == 1)) return false;
-    const auto line_of = [](const Instruction& instruction) {
-        return instruction.getDebugLoc() ? instruction.getDebugLoc().getLine() : 0;
-    };
-    const unsigned line = line_of(*branch);
-    return llvm::none_of(*header, [&](const Instruction& instruction) {
-        return !instruction.isDebugOrPseudoInst() && instruction.mayHaveSideEffects() &&
-               (line == 0 || line_of(instruction) != line);
-    });
-}
-
-// Where an iteration begins.
-Instruction* body_start(Loop& loop, llvm::DominatorTree& dominators, llvm::LoopInfo& loops) {
-    BasicBlock* begin = loop.getHeader();
-    if (tests_first(loop)) {
-        const llvm::Instruction* branch = begin->getTerminator();
-        BasicBlock* staying = branch->getSuccessor(loop.contains(branch->getSuccessor(0)) ? 0 : 1);
-        begin = staying->getSinglePredecessor() != nullptr
-                    ? staying
-                    : llvm::SplitEdge(begin, staying, &dominators, &loops);
+// Where iterations begin.
+std::vector<Instruction*> body_starts(const Loop& part, const TestBlocks& tests,
+                                      llvm::DominatorTree& dominators, llvm::LoopInfo& loops) {
+    if (tests.empty()) return {&*part.getHeader()->getFirstInsertionPt()};
+    std::vector<std::pair<BasicBlock*, BasicBlock*>> ways;
+    for (BasicBlock* block : part.blocks()) {
+        if (tests.count(block) == 0) continue;
+        for (BasicBlock* next : llvm::successors(block)) {
+            const bool goes_on = tests.count(next) != 0 && next != part.getHeader();
+            if (!goes_on && part.contains(next)) ways.emplace_back(block, next);
+        }
     }
-    return &*begin->getFirstInsertionPt();
+    std::vector<Instruction*> starts;
+    for (const auto& [block, next] : ways) {
+        BasicBlock* begin = next->getSinglePredecessor() != nullptr
+                                ? next
+                                : llvm::SplitEdge(block, next, &dominators, &loops);
+        starts.push_back(&*begin->getFirstInsertionPt());
+    }
+    return starts;
 }
 
 // How often the body of a loop was begun, for the blocks that it is left to.
 class Iterations {
   public:
-    Iterations(Loop& loop, llvm::ScalarEvolution& evolution,
-               const llvm::TargetTransformInfo& target)
+    // `part` is the innermost part of `loop`, `tests` are its blocks before the body.
+    Iterations(Loop& loop, const Loop& part, const TestBlocks& tests,
+               llvm::ScalarEvolution& evolution, const llvm::TargetTransformInfo& target)
         : loop_(loop),
-          type_(Type::getInt64Ty(loop.getHeader()->getContext())),
-          tests_first_(tests_first(loop)) {
+          part_(part),
+          tests_(tests),
+          type_(Type::getInt64Ty(loop.getHeader()->getContext())) {
+        if (&part != &loop) return;
         const llvm::SCEV* back = evolution.getBackedgeTakenCount(&loop);
         BasicBlock* exit = loop.getExitBlock();
         if (exit == nullptr || exit->isEHPad() || loop.getExitingBlock() == nullptr ||
@@ -214,7 +206,7 @@ class Iterations {
         }
         Instruction* at = &*exit->getFirstInsertionPt();
         const llvm::SCEV* count = evolution.getNoopOrZeroExtend(back, type_);
-        if (!tests_first_ || loop.getExitingBlock() != loop.getHeader()) {
+        if (tests.count(loop.getExitingBlock()) == 0) {
             count = evolution.getAddExpr(count, evolution.getOne(type_));
         }
         llvm::SCEVExpander expander(evolution, exit->getModule()->getDataLayout(), "dwell");
@@ -229,7 +221,7 @@ class Iterations {
         if (counted_ == nullptr) count();
         PHINode* merged = PHINode::Create(type_, 2, "dwell.iterations", &exit.front());
         for (BasicBlock* before : llvm::predecessors(&exit)) {
-            const bool tested = tests_first_ && before == loop_.getHeader();
+            const bool tested = tests_.count(before) != 0;
             merged->addIncoming(tested ? reached_ : counted_, before);
         }
         return merged;
@@ -237,20 +229,31 @@ class Iterations {
 
   private:
     void count() {
-        BasicBlock* header = loop_.getHeader();
-        PHINode* before = PHINode::Create(type_, 2, "dwell.count", &header->front());
-        reached_ = before;
-        llvm::IRBuilder<> build(&*header->getFirstInsertionPt());
+        std::vector<PHINode*> reached;
+        for (const Loop* part = &loop_;; part = part_of_same(*part)) {
+            BasicBlock* header = part->getHeader();
+            reached.push_back(PHINode::Create(type_, 2, "dwell.count", &header->front()));
+            if (part == &part_) break;
+        }
+        reached_ = reached.back();
+        llvm::IRBuilder<> build(&*part_.getHeader()->getFirstInsertionPt());
         build.SetCurrentDebugLocation(llvm::DebugLoc());
-        counted_ = build.CreateAdd(before, build.getInt64(1), "dwell.next", true, true);
-        for (BasicBlock* from : llvm::predecessors(header)) {
-            before->addIncoming(loop_.contains(from) ? counted_ : build.getInt64(0), from);
+        counted_ = build.CreateAdd(reached_, build.getInt64(1), "dwell.next", true, true);
+        Value* outside = build.getInt64(0);
+        const Loop* part = &loop_;
+        for (PHINode* phi : reached) {
+            for (BasicBlock* from : llvm::predecessors(part->getHeader())) {
+                phi->addIncoming(part->contains(from) ? counted_ : outside, from);
+            }
+            outside = phi;
+            if (part != &part_) part = part_of_same(*part);
         }
     }
 
     Loop& loop_;
+    const Loop& part_;
+    const TestBlocks& tests_;
     Type* type_;
-    bool tests_first_;
     Value* known_ = nullptr;
     Value* reached_ = nullptr;  // the header, before this time
     Value* counted_ = nullptr;
@@ -305,25 +308,31 @@ void insert_loop_probes(Function& function, const LlvmUnit& unit, const ProbeWri
     const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);
     auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
     for (Loop* loop : loops.getLoopsInPreorder()) {
-        const auto found = unit.loops.find(loop->getHeader());
+        const Loop* outer = loop->getParentLoop();
+        if (outer != nullptr && part_of_same(*outer) == loop) continue;
+        const Loop* part = innermost_part(*loop);
+        const auto found = unit.loops.find(part->getHeader());
         BasicBlock* before = loop->getLoopPreheader();
         if (found == unit.loops.end() || before == nullptr) continue;
+        const TestBlocks tests = test_blocks(*part);
         llvm::SmallVector<BasicBlock*, 8> exits;
         loop->getUniqueExitBlocks(exits);
         llvm::erase_if(exits, [loop](const BasicBlock* exit) {
             return exit->isEHPad() || !is_reached_only_from(*exit, *loop);
         });
-        if (unit.calling_loops.count(loop->getHeader()) != 0) {
+        if (unit.calling_loops.count(part->getHeader()) != 0) {
             auto* nothing = llvm::ConstantInt::get(Type::getInt64Ty(function.getContext()), 0);
             for (BasicBlock* exit : exits) {
                 probes.place(kLoopLeavePoint, found->second, &*exit->getFirstInsertionPt(),
                              nothing);
             }
             Value* address = probes.place_counting(found->second, before->getTerminator());
-            probes.place_count(address, body_start(*loop, dominators, loops));
+            for (Instruction* at : body_starts(*part, tests, dominators, loops)) {
+                probes.place_count(address, at);
+            }
             continue;
         }
-        Iterations iterations(*loop, evolution, target);
+        Iterations iterations(*loop, *part, tests, evolution, target);
         for (BasicBlock* exit : exits) {
             Value* count = iterations.at_exit(*exit);
             auto at = exit->getFirstInsertionPt();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "instrument/llvm_loop_shape.h"
 #include "instrument/llvm_options.h"
 #include "instrument/selection.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -311,7 +312,12 @@ class Finder {
             return found == loop_rows.end() ? procedure : found->second;
         };
         for (Loop* loop : loops.getLoopsInPreorder()) {
-            const int enclosing = row_around(loop->getParentLoop());
+            const Loop* outer = loop->getParentLoop();
+            const int enclosing = row_around(outer);
+            if (outer != nullptr && part_of_same(*outer) == loop) {
+                loop_rows[loop] = enclosing;
+                continue;
+            }
             loop_rows[loop] =
                 written_.is_loop(*loop) ? add_loop(*loop, enclosing, name, allowed) : enclosing;
         }
@@ -349,7 +355,7 @@ class Finder {
         }
         LoopFacts facts;
         facts.outermost = unit_.rows[static_cast<size_t>(enclosing)].kind == SiteKind::kProcedure;
-        facts.has_loop = !loop.isInnermost();
+        facts.has_loop = !innermost_part(loop)->isInnermost();
         for (const BasicBlock* block : loop.blocks()) {
             for (const Instruction& instruction : *block) {
                 if (!is_call_statement(instruction)) continue;
@@ -362,10 +368,9 @@ class Finder {
         const Choice choice =
             allowed ? choose_loop(facts, wish(row, procedure), options_.all) : kRefused;
         const int number = add(std::move(row), choice);
-        if (choice.probes) unit_.loops[loop.getHeader()] = number;
-        if (facts.has_call || facts.has_communication) {
-            unit_.calling_loops.insert(loop.getHeader());
-        }
+        const BasicBlock* header = innermost_part(loop)->getHeader();
+        if (choice.probes) unit_.loops[header] = number;
+        if (facts.has_call || facts.has_communication) unit_.calling_loops.insert(header);
         return number;
     }
 

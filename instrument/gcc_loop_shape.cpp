@@ -1,0 +1,193 @@
+#include "instrument/gcc_loop_shape.h"
+
+#include "instrument/source_text.h"
+
+namespace dwell {
+
+namespace {
+
+std::string_view line_of(const std::string& file, uint32_t line) {
+    const char_span text = location_get_source_line(file.c_str(), static_cast<int>(line));
+    return text ? std::string_view(text.get_buffer(), text.length()) : std::string_view();
+}
+
+bool is_known(location_t location) { return LOCATION_LOCUS(location) > BUILTINS_LOCATION; }
+
+// Where the inlined procedures were called that the statement came from, the innermost first.
+std::vector<location_t> calls_around(location_t location) {
+    std::vector<location_t> calls;
+    for (tree block = LOCATION_BLOCK(location); block != NULL_TREE && TREE_CODE(block) == BLOCK;
+         block = BLOCK_SUPERCONTEXT(block)) {
+        if (inlined_function_outer_scope_p(block)) calls.push_back(BLOCK_SOURCE_LOCATION(block));
+    }
+    return calls;
+}
+
+// A loop as it stands in its own procedure, which may be inlined itself.
+class Text {
+  public:
+    explicit Text(class loop* loop) : loop_(loop) {}
+
+    Around around(location_t location) {
+        if (!is_known(location)) return {};
+        const std::vector<location_t> calls = calls_around(location);
+        const size_t depth = calls.empty() ? 0 : depth_of_loop();
+        if (calls.size() > depth) location = calls[calls.size() - depth - 1];
+        const expanded_location place = expand_location(location);
+        if (place.file == nullptr || place.line <= 0 || place.column <= 0) {
+            return {};
+        }
+        return statement_around(
+            {place.file, static_cast<uint32_t>(place.line), static_cast<uint32_t>(place.column)},
+            line_of);
+    }
+
+  private:
+    size_t depth_of_loop() {
+        if (depth_ != kUnread) return depth_;
+        basic_block* blocks = get_loop_body(loop_);
+        for (unsigned i = 0; i < loop_->num_nodes; ++i) {
+            for (gimple_stmt_iterator at = gsi_start_bb(blocks[i]); !gsi_end_p(at); gsi_next(&at)) {
+                const location_t location = gimple_location(gsi_stmt(at));
+                if (is_known(location)) depth_ = std::min(depth_, calls_around(location).size());
+            }
+        }
+        free(blocks);
+        return depth_;
+    }
+
+    static constexpr size_t kUnread = SIZE_MAX;
+    class loop* loop_;
+    size_t depth_ = kUnread;
+};
+
+bool is_nothing(const gimple* statement) {
+    return is_gimple_debug(statement) || gimple_clobber_p(statement) ||
+           gimple_code(statement) == GIMPLE_LABEL || gimple_code(statement) == GIMPLE_PREDICT ||
+           gimple_code(statement) == GIMPLE_NOP;
+}
+
+bool is_empty(basic_block block) {
+    for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+        if (!is_nothing(gsi_stmt(at))) return false;
+    }
+    return true;
+}
+
+gcond* test_of(basic_block block) {
+    gimple* last = last_stmt(block);
+    return last != nullptr && EDGE_COUNT(block->succs) == 2 ? dyn_cast<gcond*>(last) : nullptr;
+}
+
+// Whether the block does nothing beside testing a part of the condition of the loop statement
+// `own`.
+bool only_tests(basic_block block, const Around& own, Text& text) {
+    if (test_of(block) == nullptr && !single_succ_p(block)) return false;
+    for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+        const location_t location = gimple_location(gsi_stmt(at));
+        if (is_nothing(gsi_stmt(at)) || !is_known(location)) continue;
+        if (text.around(location) != own) return false;
+    }
+    return true;
+}
+
+// The same for a header of which the source does not tell: what its test does beside stands on its
+// line.
+bool seems_to_test(basic_block block) {
+    const int line = gimple_lineno(test_of(block));
+    for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+        const gimple* statement = gsi_stmt(at);
+        if (is_nothing(statement) || gimple_lineno(statement) == line) continue;
+        if (gimple_has_side_effects(statement) || gimple_store_p(statement)) return false;
+    }
+    return true;
+}
+
+bool is_in(const std::unordered_set<basic_block>& blocks, basic_block block) {
+    return blocks.count(block) != 0;
+}
+
+// Whether one of the block's ways on leads back to the header at once: a body without statements.
+bool goes_back(class loop* loop, basic_block block) {
+    for (const edge on : block->succs) {
+        if (on->dest == loop->header) return true;
+        if (on->dest == loop->latch && is_empty(loop->latch)) return true;
+    }
+    return false;
+}
+
+// `inner` begins where `outer` does.
+bool begin_together(class loop* outer, class loop* inner) {
+    basic_block block = outer->header;
+    while (block != inner->header) {
+        if (block->loop_father != outer || !is_empty(block) || !single_succ_p(block)) return false;
+        block = single_succ(block);
+    }
+    return true;
+}
+
+bool leaves(class loop* loop, const std::unordered_set<basic_block>& blocks) {
+    for (basic_block block : blocks) {
+        for (const edge on : block->succs) {
+            if (!flow_bb_inside_loop_p(loop, on->dest)) return true;
+        }
+    }
+    return false;
+}
+
+// Both in one source statement, although GCC cannot tell.
+bool is_same(class loop* outer, class loop* inner) {
+    if (!begin_together(outer, inner)) return false;
+    const std::unordered_set<basic_block> tests = test_blocks(inner);
+    if (!tests.empty()) return leaves(outer, tests);
+    const basic_block last = is_empty(inner->latch) && single_pred_p(inner->latch)
+                                 ? single_pred(inner->latch)
+                                 : inner->latch;
+    const gcond* test = test_of(last);
+    return test == nullptr || !Text(inner).around(gimple_location(test)).is_loop();
+}
+
+}  // namespace
+
+class loop* part_of_same(class loop* loop) {
+    if (loop_outer(loop) == nullptr) return nullptr;  // the procedure
+    for (class loop* inner = loop->inner; inner != nullptr; inner = inner->next) {
+        if (is_same(loop, inner)) return inner;
+    }
+    return nullptr;
+}
+
+class loop* innermost_part(class loop* loop) {
+    while (class loop* part = part_of_same(loop)) loop = part;
+    return loop;
+}
+
+std::unordered_set<basic_block> test_blocks(class loop* loop) {
+    const gcond* test = test_of(loop->header);
+    if (test == nullptr) return {};
+    Text text(loop);
+    const Around own = text.around(gimple_location(test));
+    std::unordered_set<basic_block> found;
+    if (!own.is_loop()) {
+        const bool tests =
+            !own.is_choice() && !goes_back(loop, loop->header) && seems_to_test(loop->header);
+        if (tests) found.insert(loop->header);
+        return leaves(loop, found) ? found : std::unordered_set<basic_block>();
+    }
+    std::vector<basic_block> pending = {loop->header};
+    while (!pending.empty()) {
+        const basic_block block = pending.back();
+        pending.pop_back();
+        if (is_in(found, block) || !flow_bb_inside_loop_p(loop, block)) continue;
+        bool reached_else = block == loop->latch && block != loop->header;
+        for (const edge before : block->preds) {
+            reached_else = reached_else || (block != loop->header && !is_in(found, before->src));
+        }
+        if (reached_else || !only_tests(block, own, text)) continue;
+        found.insert(block);
+        for (const edge on : block->succs) pending.push_back(on->dest);
+    }
+    return leaves(loop, found) ? found : std::unordered_set<basic_block>();
+}
+
+}  // namespace dwell

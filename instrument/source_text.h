@@ -1,0 +1,41 @@
+// What the text of a program says where compilers do not tell: both know a while loop left by the
+// second part of its condition, and one left by the first statement of its body, as the same graph.
+#ifndef DWELL_INSTRUMENT_SOURCE_TEXT_H_
+#define DWELL_INSTRUMENT_SOURCE_TEXT_H_
+
+#include <stdint.h>
+
+#include <string>
+#include <string_view>
+
+namespace dwell {
+
+struct SourcePlace {
+    std::string file;
+    uint32_t line = 0;    // 0 = unknown
+    uint32_t column = 0;  // from 1 on
+};
+
+// Line `line` of `file`; null data: it cannot be read.
+using LineReader = std::string_view (*)(const std::string& file, uint32_t line);
+
+// The statement in whose parentheses a place stands.
+struct Around {
+    enum class Statement : uint8_t {
+        kUnknown,
+        kLoop,    // while or for; do while of Fortran
+        kChoice,  // if or switch
+    };
+    Statement statement = Statement::kUnknown;
+    uint32_t line = 0;  // of its keyword
+    uint32_t column = 0;
+
+    bool is_loop() const { return statement == Statement::kLoop; }
+    bool is_choice() const { return statement == Statement::kChoice; }
+    bool operator==(const Around&) const = default;
+};
+Around statement_around(const SourcePlace& place, LineReader reader);
+
+}  // namespace dwell
+
+#endif  // DWELL_INSTRUMENT_SOURCE_TEXT_H_
