@@ -212,7 +212,58 @@ class SiteReport {
         draw_list("inside", std::move(parts), sum.totals.time_ns);
     }
 
+    // What samples tell of a procedure that has no place in the tree: inlined, with nothing in it
+    // that is measured. False when there are none.
+    bool draw_sampled(const Wanted& wanted) {
+        const Sampled sampled = sampled_in(wanted);
+        if (sampled.samples == 0) return false;
+        canvas_->title(printable(sampled.place, utf8_), "procedure");
+        const auto ns = static_cast<uint64_t>(sampled.ns);
+        canvas_->items({fmt::format("computation {}, {} of all, estimated", time(ns),
+                                    share_text(sampled.ns, static_cast<double>(profile_.total_ns))),
+                        count_text(sampled.samples) + " samples",
+                        "not entered by a call that was seen: inlined, or without probes"},
+                       2);
+        std::vector<std::pair<std::string, Sum>> around;
+        for (const auto& [node, part_ns] : sampled.by_node) {
+            Sum sum;
+            sum.totals.time_ns = static_cast<uint64_t>(part_ns);
+            around.emplace_back(describe(node), sum);
+        }
+        draw_list("counts in", std::move(around), ns);
+        return true;
+    }
+
   private:
+    struct Sampled {
+        std::string place;
+        uint64_t samples = 0;
+        double ns = 0;
+        std::map<uint32_t, double> by_node;  // where that computation is booked
+    };
+
+    // Samples in lines of the procedure's own, and their share of the time that they were taken in.
+    Sampled sampled_in(const Wanted& wanted) const {
+        Sampled found;
+        for (const ProfileInterval& interval : profile_.intervals) {
+            uint64_t all = 0;
+            uint64_t samples = 0;
+            for (const SampledLine& line : interval.lines) {
+                all += line.samples;
+                if (!wanted.is_name(line.function)) continue;
+                samples += line.samples;
+                if (found.place.empty()) found.place = line.function + "  " + line.file;
+            }
+            if (samples == 0) continue;
+            const double ns = static_cast<double>(interval.time_ns) * static_cast<double>(samples) /
+                              static_cast<double>(all);
+            found.samples += samples;
+            found.ns += ns;
+            found.by_node[interval.booked_on] += ns;
+        }
+        return found;
+    }
+
     bool lies_in_another(uint32_t index, const std::vector<uint32_t>& nodes) const {
         for (uint32_t at = profile_.nodes[index].parent; at != kNoNode;
              at = profile_.nodes[at].parent) {
@@ -260,6 +311,14 @@ class SiteReport {
         if (const std::string more = probe_text(all, rank_count(profile_), utf8_); !more.empty())
             facts.push_back(more);
         if (!is_statement(node)) facts.push_back("own computation " + time(sum.own_ns));
+        if ((sum.labels & kLabelInlined) != 0) {
+            const Sampled sampled = sampled_in(Wanted(node.name));
+            if (sampled.samples != 0) {
+                facts.push_back(fmt::format(
+                    "computation in its lines {}, estimated from {} samples",
+                    time(static_cast<uint64_t>(sampled.ns)), count_text(sampled.samples)));
+            }
+        }
         if (calls_ns != 0) facts.push_back("in calls " + time(calls_ns));
         const std::string where = is_communication(node) ? "" : "in MPI " + time(communication_ns);
         if (communication_ns != 0) {
@@ -378,6 +437,10 @@ tl::expected<std::string, std::string> write_site_report(const Profile& profile,
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
         if (wanted.is(profile.nodes[i])) found[identity_of(profile.nodes[i])].push_back(i);
     }
+    Canvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
+    SiteReport report(profile, options, &canvas);
+    report.draw_program();
+    if (found.empty() && report.draw_sampled(wanted)) return canvas.take();
     if (found.empty()) {
         for (const LeftOutSite& left_out : profile.sites.left_out) {
             if (!wanted.is_name(left_out.name)) continue;
@@ -398,9 +461,6 @@ tl::expected<std::string, std::string> write_site_report(const Profile& profile,
     }
     std::stable_sort(sites.begin(), sites.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
-    Canvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
-    SiteReport report(profile, options, &canvas);
-    report.draw_program();
     for (const auto& [time_ns, nodes] : sites) report.draw_site(nodes);
     return canvas.take();
 }

@@ -106,7 +106,9 @@ class TreeBuilder {
     std::string remark_of(const ProfileNode& node) const {
         if (is_io(node)) return io_file_text(node, utf8_);
         if (is_probed(node)) return probe_text(node, rank_count(profile_), utf8_);
-        return is_marked(node) ? "estimated" : "";
+        const std::string estimated = is_marked(node) ? "estimated" : "";
+        if (!has_probes_ || (node.labels & kLabelInlined) == 0) return estimated;
+        return estimated.empty() ? "inlined" : "inlined, " + estimated;
     }
 
     // The node itself, or the one procedure that its statement calls.

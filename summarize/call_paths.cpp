@@ -372,7 +372,32 @@ bool CallPaths::is_same_procedure(const ProbeSite& site, const SourceFrame& fram
            base_name(frame.function_file) == base_name(site.file);
 }
 
+// A loop stands in the procedure whose lines hold its own: that may have been put into the probed
+// one around it. Loops that hold it stand in the same one or further out.
+void CallPaths::enter_inlined(const Frame& loop, Position* at, std::vector<Step>* steps) {
+    if (at->procedure == nullptr || at->procedure->table == nullptr) return;
+    if (loop.site->table == nullptr || loop.module == kNoNode) return;
+    const StaticSite& procedure = at->procedure->table->sites[at->procedure->row];
+    const StaticSite& site = loop.site->table->sites[loop.site->row];
+    const bool stands_here = procedure.file == site.file && procedure.line <= site.line &&
+                             site.line <= procedure.end_line;
+    if (stands_here || site.line == 0) return;
+    const std::vector<SourceFrame>& around = lines_->inlined_around(
+        loop.module, procedure.symbol, site.file, loop.site->line, static_cast<int>(site.end_line));
+    const size_t known = at->inlined == nullptr ? 0 : at->inlined->size();
+    for (size_t i = known; i < around.size(); ++i) {
+        Step step;
+        step.depth = depths_[loop.node];
+        step.inlined = true;
+        step.number =
+            number_procedure({&around[i], nullptr, loop.module, loop.node, 0, false, nullptr});
+        steps->push_back(step);
+    }
+    if (around.size() > known) at->inlined = &around;
+}
+
 void CallPaths::enter_site(const Frame& frame, Position* at, std::vector<Step>* steps) {
+    if (kind_of(frame.node) == SiteKind::kLoop) enter_inlined(frame, at, steps);
     Step step;
     step.kind = kind_of(frame.node);
     step.depth = depths_[frame.node];
@@ -380,8 +405,26 @@ void CallPaths::enter_site(const Frame& frame, Position* at, std::vector<Step>* 
     const bool procedure = step.kind == SiteKind::kProcedure;
     step.number = procedure ? number_procedure(frame) : number_region(frame);
     steps->push_back(step);
-    if (procedure) at->procedure = frame.site;
+    if (procedure) {
+        at->procedure = frame.site;
+        at->inlined = nullptr;
+    }
     at->innermost = frame.site;
+}
+
+// The frame of the procedure that the innermost loop was entered in, which is entered, too.
+const CallPaths::Frame* CallPaths::frame_around_loop(const Frame* first, const Frame* end,
+                                                     const Position& at) const {
+    if (at.inlined != nullptr && at.inlined->size() < static_cast<size_t>(end - first)) {
+        const Frame* const frame = first + at.inlined->size();
+        if (frame->source->function == at.inlined->back().function) return frame;
+    }
+    const Frame* const holder = std::find_if(first, end, [&at](const Frame& frame) {
+        return base_name(frame.source->file) == base_name(at.innermost->file) &&
+               frame.source->function_line <= at.innermost->line &&
+               at.innermost->line <= frame.source->line;
+    });
+    return holder != end ? holder : first;
 }
 
 // The frames of one return address: a procedure and those that were put into it. Of a probed
@@ -398,13 +441,7 @@ void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* n
     if (in_place) outermost = end - 1;
     if (!entered) *at = Position();
     if (at->procedure != nullptr && entered && at->innermost != at->procedure) {
-        const auto holds_loop = [at](const Frame& frame) {
-            return base_name(frame.source->file) == base_name(at->innermost->file) &&
-                   frame.source->function_line <= at->innermost->line &&
-                   at->innermost->line <= frame.source->line;
-        };
-        const Frame* const holder = std::find_if(first, end, holds_loop);
-        if (holder != end) outermost = holder;
+        outermost = frame_around_loop(first, end, *at);
     }
     for (const Frame* frame = outermost; frame != end; ++frame) {
         Step step;

@@ -101,6 +101,7 @@ class CallPaths {
     struct Position {
         const ProbeSite* procedure = nullptr;  // probed, and nothing was called from it since
         const ProbeSite* innermost = nullptr;  // it, or the innermost probed loop in it
+        const std::vector<SourceFrame>* inlined = nullptr;  // entered since, around `innermost`
         bool outlined = false;  // in a construct of OpenMP, whose code compilers put elsewhere
         const SourceFrame* construct = nullptr;  // and where that stands, if it is known
     };
@@ -114,6 +115,8 @@ class CallPaths {
     SiteKind kind_of(uint32_t node) const;
 
     void enter_site(const Frame& frame, Position* at, std::vector<Step>* steps);
+    void enter_inlined(const Frame& loop, Position* at, std::vector<Step>* steps);
+    const Frame* frame_around_loop(const Frame* first, const Frame* end, const Position& at) const;
     void pass_frames(const Frame* first, const Frame* end, const Frame* next, uint32_t target,
                      Position* at, std::vector<Step>* steps);
     static const Frame* behind_outlined(const Frame* first, const Frame* end);

@@ -33,11 +33,12 @@ struct BitName {
     uint32_t bit;
     std::string_view name;
 };
-constexpr std::array<BitName, 12> kLabelNames = {{{kLabelEstimated, "estimated"},
+constexpr std::array<BitName, 13> kLabelNames = {{{kLabelEstimated, "estimated"},
                                                   {kLabelFolded, "folded"},
                                                   {kLabelNoLine, "no_line"},
                                                   {kLabelTailCall, "tail_call"},
                                                   {kLabelLineUnknown, "line_unknown"},
+                                                  {kLabelInlined, "inlined"},
                                                   {kLabelProbed, "probed"},
                                                   {kLabelReduced, "reduced"},
                                                   {kLabelCounted, "counted"},

@@ -69,6 +69,11 @@ class LineResolver {
     // What a function is called by the programmer; empty when it is not known, or not unique.
     std::string function_named(uint32_t module, const std::string& symbol);
 
+    // The procedures that the compiler put into the one called `symbol` around a loop on these
+    // lines, outermost first.
+    const std::vector<SourceFrame>& inlined_around(uint32_t module, const std::string& symbol,
+                                                   const std::string& file, int line, int end_line);
+
     ModuleState state(uint32_t module) const;
     // The file may be another one than that which ran: its lines and names are uncertain.
     bool is_uncertain(uint32_t module) const;

@@ -22,6 +22,8 @@ enum ProfileLabel : uint32_t {
     // The statement is a jump and its line is not unique: line of the caller; or the file may be
     // another one than that which ran (no build-id).
     kLabelLineUnknown = 16,
+    // A procedure that the compiler put into the one around it: not entered by a call.
+    kLabelInlined = 32,
     // Of nodes made by probes:
     kLabelProbed = 256,       // time and count are measured
     kLabelReduced = 512,      // some entries were counted without time, to save cost or as wished

@@ -34,7 +34,7 @@ uint32_t ProfileTree::child(const Key& key, bool* is_new) {
     return entry->second;
 }
 
-uint32_t ProfileTree::procedure_under(uint32_t parent, uint32_t number) {
+uint32_t ProfileTree::procedure_under(uint32_t parent, uint32_t number, bool inlined) {
     bool is_new = false;
     const uint32_t index =
         child({parent, static_cast<uint32_t>(SiteKind::kProcedure), number, 0}, &is_new);
@@ -46,7 +46,7 @@ uint32_t ProfileTree::procedure_under(uint32_t parent, uint32_t number) {
     node.file = procedure.file;
     node.line = procedure.line;
     node.module = procedure.module;
-    node.labels = procedure.labels;
+    node.labels = procedure.labels | (inlined ? uint32_t{kLabelInlined} : 0);
     return index;
 }
 
@@ -124,7 +124,8 @@ uint32_t ProfileTree::add(uint32_t merged_node) {
             placed.back().depth = step.depth;
         } else {
             const bool procedure = step.kind == SiteKind::kProcedure;
-            node = procedure ? procedure_under(node, step.number) : region_under(node, step.number);
+            node = procedure ? procedure_under(node, step.number, step.inlined)
+                             : region_under(node, step.number);
             if (!placed.empty() && placed.back().next == kNoNode) placed.back().next = node;
             placed.push_back({node, kNoNode, procedure ? step.number : kNoNode, step.depth,
                               step.depth, step.inlined, step.probed});

@@ -67,7 +67,7 @@ class ProfileTree {
     size_t last_shared_step(uint32_t from, uint32_t to, uint32_t meet) const;
     static size_t step_of_sample(const SampledCode& sample, const std::vector<PlacedStep>& steps);
     uint32_t child(const Key& key, bool* is_new);
-    uint32_t procedure_under(uint32_t parent, uint32_t procedure);
+    uint32_t procedure_under(uint32_t parent, uint32_t procedure, bool inlined);
     uint32_t call_under(uint32_t parent, uint32_t statement, uint32_t callee);
     uint32_t statement_under(uint32_t parent, uint32_t statement, SiteKind kind, uint16_t call);
     uint32_t region_under(uint32_t parent, uint32_t region);
