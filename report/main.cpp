@@ -12,9 +12,12 @@
 #include "report/job_lines.h"
 #include "report/launch.h"
 #include "report/output.h"
+#include "report/process.h"
 #include "report/run.h"
 #include "report/show.h"
 #include "report/sites.h"
+#include "report/unfinished.h"
+#include "runtime/job_name.h"
 #include "runtime/standard_files.h"
 #include "runtime/variables.h"
 #include "runtime/version.h"
@@ -69,6 +72,10 @@ int dispatch(const std::vector<std::string>& words) {
     if (words.empty()) return show({2, "no command given (dwell --help shows what there is)"});
     const std::string& name = words.front();
     const std::vector<std::string> rest(words.begin() + 1, words.end());
+    // Not in each rank of a job, nor where the library waits.
+    if (launcher_rank() < 0 && name != "finish") {
+        name_unfinished_runs(rest.empty() ? std::string() : rest.front());
+    }
     if (name == "run") {
         const auto parsed = parse_run(rest);
         if (parsed) return run_command(*parsed);
@@ -94,6 +101,7 @@ int dispatch(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
     const dwell::StandardFilesHeld held;
+    dwell::ignore_size_signal();
     try {
         return dwell::dispatch({argv + 1, argv + argc});
     } catch (const std::exception& error) {

@@ -22,10 +22,13 @@
 namespace dwell {
 namespace {
 
+struct sigaction size_action_before {};
+
 // What the child must find as we found it.
 struct SavedSignals {
     sigset_t mask;
     struct sigaction child_action;
+    struct sigaction size_action;
 };
 
 struct Pipe {
@@ -54,6 +57,7 @@ struct Pipe {
     }
     arguments.push_back(nullptr);
     sigaction(SIGCHLD, &saved.child_action, nullptr);
+    sigaction(SIGXFSZ, &saved.size_action, nullptr);
     sigprocmask(SIG_SETMASK, &saved.mask, nullptr);
     execvp(arguments[0], arguments.data());
     const int error = errno;
@@ -137,12 +141,19 @@ void give_standard_streams_away() {
 
 }  // namespace
 
+void ignore_size_signal() {
+    struct sigaction ignored {};
+    ignored.sa_handler = SIG_IGN;
+    sigaction(SIGXFSZ, &ignored, &size_action_before);
+}
+
 ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHooks& hooks) {
     const sigset_t watched = all_signals();
     SavedSignals saved{};
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &standard, &saved.child_action);  // ignored, waitpid would learn nothing
+    saved.size_action = size_action_before;
     sigprocmask(SIG_BLOCK, &watched, &saved.mask);
 
     Pipe start;

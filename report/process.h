@@ -24,6 +24,10 @@ struct ProcessEnd {
     int wait_status = 0;  // of waitpid
 };
 
+// A file that comes to RLIMIT_FSIZE is an error for this process from now on, and no signal; the
+// programs that run_process() starts find SIGXFSZ as it was.
+void ignore_size_signal();
+
 // Changes this process for good: stdin and stdout go to /dev/null once the child has them, and the
 // signals that are passed on stay blocked. Call once, from the only thread.
 ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHooks& hooks);

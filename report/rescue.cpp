@@ -36,6 +36,35 @@ constexpr std::string_view kProfilePrefix = "dwell-";
 constexpr std::string_view kShelterSuffix = ".records";
 constexpr const char* kBeforeSuffix = "-before";
 
+// A zombie counts as dead: it writes no more.
+bool is_alive(pid_t pid) {
+    if (kill(pid, 0) != 0 && errno == ESRCH) return false;
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos || name_end + 2 >= text.size()) return file.is_open();
+    const char state = text[name_end + 2];
+    return state != 'Z' && state != 'X';
+}
+
+}  // namespace
+
+std::optional<FileHeader> read_header(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    FileHeader header;
+    if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+    if (header.magic != kRecordMagic) return std::nullopt;
+    return header;
+}
+
+bool owner_is_alive(const std::string& path) {
+    const std::optional<FileHeader> header = read_header(path);
+    return header && header->pid > 0 && is_alive(header->pid);
+}
+
+namespace {
+
 struct RecordFile {
     unsigned long rank;
     long pid;  // not 0: the rank's second one, "rank.<n>.<pid>"
@@ -71,31 +100,6 @@ std::vector<RecordFile> all_record_files(const std::string& directory) {
         return std::tie(one.rank, one.pid) < std::tie(other.rank, other.pid);
     });
     return found;
-}
-
-std::optional<FileHeader> read_header(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    FileHeader header;
-    if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
-    if (header.magic != kRecordMagic) return std::nullopt;
-    return header;
-}
-
-// A zombie counts as dead: it writes no more.
-bool is_alive(pid_t pid) {
-    if (kill(pid, 0) != 0 && errno == ESRCH) return false;
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos || name_end + 2 >= text.size()) return file.is_open();
-    const char state = text[name_end + 2];
-    return state != 'Z' && state != 'X';
-}
-
-bool owner_is_alive(const std::string& path) {
-    const std::optional<FileHeader> header = read_header(path);
-    return header && header->pid > 0 && is_alive(header->pid);
 }
 
 // A launcher may end before the last of its processes has; `patience` bounds the wait.
@@ -291,8 +295,8 @@ bool move_all(const std::string& from, Shelter* to, const std::vector<RecordFile
     return true;
 }
 
-// The launcher may kill the parents of other ranks before they have moved their files. A process
-// out of its reach moves what they leave.
+// The launcher may kill the parents of ranks before they have moved their files, and processes may
+// outlive it. A process out of its reach moves what they leave.
 void start_sweeper(const std::string& from, Shelter to) {
     if (fork() != 0) return;
     setsid();
@@ -409,8 +413,9 @@ bool rescue_records(const Rescue& rescue) {
     };
     if (std::none_of(files.begin(), files.end(), is_own)) return false;
     const std::string from = directory;
-    // A library that dwell watches made itself ready, and no more. Another parent may be removing
-    // the same files: one that has gone, asked for after it was read, holds nothing either.
+    // A library that dwell watches made itself ready, and no more, or MPI did. Another parent may
+    // be removing the same files: one that has gone, asked for after it was read, holds nothing
+    // either.
     if (std::all_of(files.begin(), files.end(), [&from](const RecordFile& file) {
             const std::string path = from + "/" + file.name;
             return holds_nothing(path) || access(path.c_str(), F_OK) != 0;
@@ -443,6 +448,9 @@ bool rescue_records(const Rescue& rescue) {
         return true;
     }
     const bool told = another_host_told(to.last, rescue.job);
+    // The launcher may kill this process, too, while it moves them; without one some may run on.
+    const bool others_left = all_record_files(from).size() > files.size();
+    if (speaker && (rescue.own_rank >= 0 || others_left)) start_sweeper(from, to);
     const bool moved = move_all(from, &to, files);
     if (moved && speaker && !told) {
         say(advice + word_to_type(to.last));
@@ -452,9 +460,6 @@ bool rescue_records(const Rescue& rescue) {
         }
     }
     remove_if_done(from);
-    if (moved && speaker && rescue.own_rank >= 0 && !all_record_files(from).empty()) {
-        start_sweeper(from, to);
-    }
     return true;
 }
 

@@ -5,10 +5,18 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/record_layout.h"
+
 namespace dwell {
+
+// Nothing when `path` is no record file.
+std::optional<FileHeader> read_header(const std::string& path);
+// Whether the process that writes it goes on, as far as this host knows.
+bool owner_is_alive(const std::string& path);
 
 // Names of the record files in `directory`, one for each rank and sorted by that: "rank.<n>", or
 // "rank.<n>.<pid>" of a process that went on as another program (exec) beside its first file.

@@ -125,6 +125,8 @@ void tell_outer_page(StatusPage* outer, const StatusPage* inner) {
     const uint32_t jobs = std::min(status_read(&inner->jobs), kStatusJobs);
     for (uint32_t i = 0; i < jobs; ++i) {
         if (status_read(&inner->job[i].done) == 0) continue;
+        status_mpi_entered(outer, inner->job[i].name);
+        if (status_read(&inner->mpi_processes) == 0) continue;
         status_mpi_started(outer, inner->job[i].name, int(status_read(&inner->world_size)),
                            int(status_read(&inner->observed)));
     }

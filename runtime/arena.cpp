@@ -20,6 +20,7 @@ constexpr uint32_t kLargeChunkCells = 16384;  // 1 MiB
 
 OwnFile g_file;
 uint32_t g_cell_limit = 0;
+bool g_keeps_open = true;
 
 // False when it is closed; the program may have done that, and then it is opened again if it can
 // be.
@@ -39,10 +40,9 @@ CellIndex reserve_cells(uint32_t cells) {
     FileHeader* header = g_process.header;
     const uint32_t first = header->cells_reserved;
     if (cells > g_cell_limit - first || !file_is_open()) return 0;
-    if (!g_file.reserve(size_t{first} * kCellBytes, size_t{cells} * kCellBytes) ||
-        !open_cells(first + cells)) {
-        return 0;
-    }
+    const bool reserved = g_file.reserve(size_t{first} * kCellBytes, size_t{cells} * kCellBytes);
+    if (!g_keeps_open) g_file.put_away();
+    if (!reserved || !open_cells(first + cells)) return 0;
     __atomic_store_n(&header->cells_reserved, first + cells, __ATOMIC_RELAXED);
     __atomic_store_n(&header->cells_used, first + cells, __ATOMIC_RELAXED);
     return first;
@@ -55,6 +55,7 @@ void leave_records_to_parent() {
     // In the place of what is mapped there already: it needs neither memory nor addresses.
     static_cast<void>(mmap(g_process.cells, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, g_file.descriptor(), 0));
+    if (!g_keeps_open) g_file.put_away();
 }
 
 void watch_forks() {
@@ -72,6 +73,7 @@ bool create_record_file(const char* path, uint32_t memory_mib) {
     const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0) return false;
     const off_t header_bytes = static_cast<off_t>(kHeaderCells) * kCellBytes;
+    const NoSizeSignal held_back;
     int error = posix_fallocate(file, 0, header_bytes);
     void* cells = MAP_FAILED;
     if (error == 0) {
@@ -87,6 +89,8 @@ bool create_record_file(const char* path, uint32_t memory_mib) {
         return false;
     }
     g_file.adopt(file);
+    g_keeps_open = !files_are_few();
+    if (!g_keeps_open) g_file.put_away();
     g_process.header = static_cast<FileHeader*>(cells);
     g_process.header->cells_reserved = kHeaderCells;
     g_process.header->cells_used = kHeaderCells;

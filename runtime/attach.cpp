@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/file_limit.h"
 #include "runtime/injection.h"
 #include "runtime/io_wrappers.h"
 #include "runtime/lifecycle.h"
@@ -42,6 +43,7 @@ __attribute__((constructor)) void note_start() {
     g_process.start_mono_ns = monotonic_ns();
     g_process.start_unix_ns = unix_ns();
     find_standard_error();
+    note_start_directory();
     begin_usage();
     find_io_functions();
     g_status_page = open_status_page();
@@ -186,6 +188,7 @@ bool mark_replaced(const char* path) {
     const bool own = read && header.magic == kRecordMagic &&
                      header.version == kRecordLayoutVersion && header.pid == getpid();
     if (own) {
+        const NoSizeSignal held;
         header.flags |= kFileReplaced;
         const auto place = static_cast<off_t>(offsetof(FileHeader, flags));
         if (pwrite(file, &header.flags, sizeof(header.flags), place) < 0) errno = 0;
@@ -214,6 +217,16 @@ void check_out_directory() {
     if (g_status_page != nullptr || *out == '\0' || launcher_rank() > 0) return;
     const int error = directory_obstacle(out);
     if (error != 0) warn("no profile can be written to %s: %s", out, strerror(error));
+}
+
+// MPI may need each of the few files that can be open; libunwind keeps two, what ranks exchange
+// one.
+void observe_less() {
+    g_process.options.sample_hz = 0;
+    warn_of_job(
+        "few files may be open at a time (ulimit -n): there are no call paths, samples and causes "
+        "of "
+        "waiting");
 }
 
 // One thread makes the process observed; others that come to dwell meanwhile wait for it, for some
@@ -250,8 +263,8 @@ bool attach_process(bool with_mpi) {
     }
     if (!options_are_good()) return false;
     check_out_directory();
-    note_start_directory();
-    const bool unwinder = load_unwinder();
+    if (files_are_few()) observe_less();
+    const bool unwinder = !files_are_few() && load_unwinder();
     if (!unwinder) g_process.options.callpath_depth = 1;
     if (!make_record_directory(g_process.record_dir, sizeof(g_process.record_dir), text,
                                sizeof(text))) {
@@ -264,8 +277,8 @@ bool attach_process(bool with_mpi) {
              rank < 0 ? 0 : rank);
     if (!create_record_file(path, g_process.options.memory_mib) &&
         (errno != EEXIST || !create_second_file(path, sizeof(g_process.record_path)))) {
-        snprintf(text, sizeof(text), "cannot make the record file %.150s: %s", path,
-                 strerror(errno));
+        snprintf(text, sizeof(text), "cannot make the record file %.150s: %s%s", path,
+                 strerror(errno), errno == EFBIG ? " (ulimit -f)" : "");
         not_observed(text);
         rmdir(g_process.record_dir);
         return false;
@@ -299,6 +312,7 @@ bool attach_process(bool with_mpi) {
     thread->last_ticks = g_process.start_ticks;
     thread->attached_ticks = start;
     if (with_mpi) thread->born = 0;  // its calls, and the ways between them, are its life
+    write_start_directory(thread);
     open_metrics(thread);
     // From here on other threads record as well.
     g_live->on = 1;

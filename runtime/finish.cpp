@@ -16,6 +16,8 @@
 
 #include <dlfcn.h>
 
+#include "runtime/blocks.h"
+#include "runtime/file_limit.h"
 #include "runtime/lifecycle.h"
 #include "runtime/observed.h"
 
@@ -139,6 +141,7 @@ char** environment_of_command() {
 }
 
 bool copy_file(const char* from, const char* to) {
+    const NoSizeSignal held;
     const int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (in < 0) return false;
     const int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -159,6 +162,12 @@ bool copy_file(const char* from, const char* to) {
 
 void note_start_directory() {
     if (getcwd(g_start_directory, sizeof(g_start_directory)) == nullptr) *g_start_directory = '\0';
+}
+
+void write_start_directory(Thread* thread) {
+    if (*g_start_directory == '\0') return;
+    g_process.header->start_directory =
+        write_text(thread, g_start_directory, strlen(g_start_directory));
 }
 
 void run_finish() {
@@ -218,17 +227,22 @@ void run_finish() {
 }
 
 void keep_record_file() {
-    char directory[PATH_MAX];
+    char name_of_run[PATH_MAX];
+    char directory[2 * PATH_MAX];
     const char* program = strrchr(g_process.header->program, '/');
     program = program != nullptr ? program + 1 : g_process.header->program;
     if (g_process.options.out[0] != '\0') {
-        snprintf(directory, sizeof(directory), "%s", g_process.options.out);
+        snprintf(name_of_run, sizeof(name_of_run), "%s", g_process.options.out);
     } else {
-        snprintf(directory, sizeof(directory), "dwell-%.100s-%s.records", program,
+        snprintf(name_of_run, sizeof(name_of_run), "dwell-%.100s-%s.records", program,
                  g_process.header->job);
     }
+    // From where the program was started, wherever it went.
+    const bool absolute = *name_of_run == '/' || *g_start_directory == '\0';
+    snprintf(directory, sizeof(directory), "%s%s%s", absolute ? "" : g_start_directory,
+             absolute ? "" : "/", name_of_run);
     const char* name = strrchr(g_process.record_path, '/');
-    char path[PATH_MAX + 64];
+    char path[sizeof(directory) + 64];
     snprintf(path, sizeof(path), "%s%s", directory, name);
     const bool made = mkdir(directory, 0700) == 0 || errno == EEXIST;
     if (made && copy_file(g_process.record_path, path)) {

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/file_limit.h"
 #include "runtime/find_symbol.h"
 
 namespace dwell {
@@ -67,6 +68,7 @@ void* next_in(void* scope, const char* name) {
     char line[160];
     const int length = snprintf(line, sizeof(line), "dwell: no OpenMP runtime defines %s\n", name);
     if (!is_standard_error()) _exit(127);
+    const NoSizeSignal held;
     const ssize_t written = write(STDERR_FILENO, line, static_cast<size_t>(length));
     _exit(written != 0 ? 127 : 126);
 }

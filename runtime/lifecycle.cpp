@@ -2,11 +2,17 @@
 // observed begins, pauses and ends here (how a process is attached: attach.cpp).
 #include "runtime/lifecycle.h"
 
+#include <stdarg.h>
+#include <string.h>
+
 #include "runtime/attach.h"
+#include "runtime/blocks.h"
 #include "runtime/eager_limits.h"
+#include "runtime/end_attribute.h"
 #include "runtime/far_clocks.h"
 #include "runtime/far_end.h"
 #include "runtime/far_letters.h"
+#include "runtime/given_name.h"
 #include "runtime/init_meeting.h"
 #include "runtime/injection.h"
 #include "runtime/metrics.h"
@@ -27,11 +33,16 @@ namespace dwell {
 namespace {
 
 bool g_finalized = false;
-bool g_mpi_entered = false;  // MPI_Init was called
+bool g_mpi_entered = false;    // MPI_Init was called
+bool g_ends_inside = false;    // end_observation() is called inside MPI_Finalize
+uint64_t g_finalize_left = 0;  // when MPI_Finalize was done for as much as dwell sees of it, ticks
+
+void end_observation();
 
 void after_init() {
     FileHeader* header = g_process.header;
     const ReturnedErrors errors;
+    g_ends_inside = call_inside_finalize(end_observation);
     const int rank = rank_in(g_mpi.comm_world);
     const int size = size_of(g_mpi.comm_world);
     header->rank = rank;
@@ -180,6 +191,47 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     return result;
 }
 
+// All observed ranks are there, or will be, which MPI_Finalize waits for anyway.
+void meet_observed(Call* call) {
+    const bool recorded = call != nullptr;
+    Meeting meeting{};
+    if (recorded) {
+        meeting = tell_meeting(call, MpiCall::kFinalize,
+                               reinterpret_cast<uintptr_t>(g_mpi.comm_world), Meets::kObserved, 0);
+    }
+    FarEnd end{};
+    const bool on_hosts = meet_at_end(call, &end);
+    if (!on_hosts) await_observed();
+    if (!recorded) return;
+    stop(call);
+    if (on_hosts) {
+        settle_end(call, end);
+    } else {
+        settle_meeting(call, meeting, {Meets::kObserved, 0, nullptr});
+    }
+    book_event(call, kSendReady);
+    leave(call);
+    g_finalize_left = call->end_ticks;
+}
+
+// The program is done with MPI: in MPI_Finalize, after what it does there itself.
+void end_observation() {
+    if (g_live->on == 0) return;
+    if (!g_finalized) {  // MPI_Finalize was called past dwell
+        close_order();
+        meet_observed(nullptr);
+    }
+    const Uncancelled uncancelled;
+    limit_end();
+    // Not when this is reached: the processor may be another's in between.
+    const bool nothing_since = t_thread != nullptr && t_thread->last_ticks == g_finalize_left;
+    detach_process(FileState::kFinalized, nothing_since ? g_finalize_left : 0);
+    drain_letters();
+    review_clocks();
+    merge_observed();
+    status_mpi_finalized(status_page());
+}
+
 int finalize(EntryForm form, const Frame* frame) {
     const auto next = next_of<decltype(&PMPI_Finalize)>(form, MpiCall::kFinalize);
     if (g_live->on == 0 || g_finalized) return next();
@@ -189,36 +241,10 @@ int finalize(EntryForm form, const Frame* frame) {
     const bool recorded = enter(&state, MpiCall::kFinalize, frame, form);
     if (recorded) start(&state);
     close_order();
-    Meeting meeting{};
-    if (recorded) {
-        meeting = tell_meeting(&state, MpiCall::kFinalize,
-                               reinterpret_cast<uintptr_t>(g_mpi.comm_world), Meets::kObserved, 0);
-    }
-    FarEnd end{};
-    const bool on_hosts = meet_at_end(recorded ? &state : nullptr, &end);
-    if (!on_hosts) await_observed();
-    if (recorded) {
-        stop(&state);
-        if (on_hosts) {
-            settle_end(&state, end);
-        } else {
-            settle_meeting(&state, meeting, {Meets::kObserved, 0, nullptr});
-        }
-        book_event(&state, kSendReady);
-        leave(&state);
-    }
-    {
-        const Uncancelled uncancelled;
-        limit_end();
-        // Not when this is reached: the processor may be another's in between.
-        detach_process(FileState::kFinalized, recorded ? state.end_ticks : 0);
-        drain_letters();
-        review_clocks();
-        merge_observed();
-    }
+    meet_observed(recorded ? &state : nullptr);
+    if (!g_ends_inside) end_observation();
     const int result = next();
     close_record_file();
-    status_mpi_finalized(status_page());
     return result;
 }
 
@@ -231,10 +257,22 @@ int abort_job(EntryForm form, MPI_Comm comm, int code) {
     return next(comm, code);
 }
 
-// MPI_Pcontrol: 0 switches recording off, 1 on, 2 forgets what was recorded; other levels are the
-// program's affair.
-int control(EntryForm form, const Frame* frame, int level) {
+// MPI_Pcontrol: 0 switches recording off, 1 on, 2 forgets what was recorded; with a name 1 begins
+// the block of that name and -1 ends it. All else is the program's affair.
+int control(EntryForm form, const Frame* frame, int level, uint64_t second) {
     const auto next = next_of<int (*)(int, ...)>(form, MpiCall::kPcontrol);
+    if (g_live->on != 0 && (level == 1 || level == -1)) {
+        const char* const name = given_name(second, frame->return_address);
+        const GivenName given = {name, name != nullptr ? strlen(name) : 0};
+        if (name != nullptr) {
+            if (level == -1) end_block(given);
+            const int result = next(level, name);
+            if (level == 1) {
+                begin_block(block_name(SiteKind::kBlock, kNodeNamed, given, nullptr, 0));
+            }
+            return result;
+        }
+    }
     if (g_live->on == 0 || level < 0 || level > 2) return next(level);
     if (level == 1) resume();
     Call state;
@@ -354,9 +392,17 @@ DWELL_EXPORT int PMPI_Finalize() { return finalize(kPmpiForm, DWELL_FRAME()); }
 DWELL_EXPORT int MPI_Abort(MPI_Comm comm, int code) { return abort_job(kMpiForm, comm, code); }
 DWELL_EXPORT int PMPI_Abort(MPI_Comm comm, int code) { return abort_job(kPmpiForm, comm, code); }
 DWELL_EXPORT int MPI_Pcontrol(const int level, ...) {
-    return control(kMpiForm, DWELL_FRAME(), level);
+    va_list more;
+    va_start(more, level);
+    const auto second = va_arg(more, uint64_t);  // given or not
+    va_end(more);
+    return control(kMpiForm, DWELL_FRAME(), level, second);
 }
 DWELL_EXPORT int PMPI_Pcontrol(const int level, ...) {
-    return control(kPmpiForm, DWELL_FRAME(), level);
+    va_list more;
+    va_start(more, level);
+    const auto second = va_arg(more, uint64_t);  // given or not
+    va_end(more);
+    return control(kPmpiForm, DWELL_FRAME(), level, second);
 }
 }

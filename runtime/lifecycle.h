@@ -32,8 +32,9 @@ void merge_observed();
 // started or dies, one line says so and where the records are; of its own failures it speaks
 // itself.
 void run_finish();
-// The directory that relative paths of the profile are meant from. When observation begins.
+// The directory that relative paths of the profile are meant from. When the program starts.
 void note_start_directory();
+void write_start_directory(Thread* thread);  // to the records
 // Moves this process's record file out of /dev/shm and says how to read it.
 void keep_record_file();
 

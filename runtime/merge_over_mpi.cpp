@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/file_limit.h"
 #include "runtime/job_name.h"
 #include "runtime/launcher.h"
 #include "runtime/lifecycle.h"
@@ -27,7 +28,7 @@ namespace dwell {
 
 namespace {
 
-constexpr int kGroupTag = 0x6477;  // used on MPI_COMM_WORLD inside MPI_Init only
+constexpr int kGroupTag = 0x6477;              // used on MPI_COMM_WORLD inside MPI_Init only
 constexpr uint64_t kGrace_ns = 5'000'000'000;  // for the first place to say that time is up
 
 // What a tree is sent as: this, its head, and the pieces of its ranks, which are not copied.
@@ -92,11 +93,13 @@ bool write_merged(const Merged& merged) {
         warn("no memory to merge the records");
         return false;
     }
+    const NoSizeSignal held;
     const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool written = file >= 0 && write_all(file, bytes.data(), bytes.size());
     if (file >= 0 && close(file) != 0) written = false;
     if (!written) {
-        warn("the merged records were not written to %s: %s", path, strerror(errno));
+        warn("the merged records were not written to %s: %s; the records are kept: dwell recover %s",
+             path, strerror(errno), g_process.record_dir);
         if (file >= 0) unlink(path);
     }
     return written;

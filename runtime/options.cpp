@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "runtime/file_limit.h"
 #include "runtime/injection.h"
 #include "runtime/state.h"
 #include "runtime/visible_text.h"
@@ -37,6 +38,7 @@ void put_line(const char* text) {
     char line[kLongestLine] = "dwell: ";
     copy_visible(line + 7, sizeof(line) - 8, text);
     strcat(line, "\n");
+    const NoSizeSignal held;
     const ssize_t written = write(STDERR_FILENO, line, strlen(line));
     static_cast<void>(written);
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/file_limit.h"
 #include "runtime/standard_files.h"
 
 namespace dwell {
@@ -39,28 +40,37 @@ class OwnFile {
         ::close(descriptor);
         return false;
     }
+    // Leaves no descriptor in the program until open_again().
+    void put_away() {
+        if (is_ours()) ::close(descriptor_);
+        descriptor_ = kPutAway;
+    }
     // From adopt() to close(), whatever the program did to the number.
-    bool is_open() const { return descriptor_ >= 0; }
-    bool is_ours() const { return is_open() && is_same(descriptor_); }
+    bool is_open() const { return descriptor_ != kClosed; }
+    bool is_ours() const { return descriptor_ >= 0 && is_same(descriptor_); }
     int descriptor() const { return descriptor_; }
     // Room on the device for `bytes` at `from`; false when there is none, or the file is gone.
     bool reserve(size_t from, size_t bytes) const {
+        const NoSizeSignal held;
         return is_ours() && posix_fallocate(descriptor_, static_cast<off_t>(from),
                                             static_cast<off_t>(bytes)) == 0;
     }
     void close() {
         if (is_ours()) ::close(descriptor_);
-        descriptor_ = -1;
+        descriptor_ = kClosed;
     }
 
   private:
+    static constexpr int kClosed = -1;
+    static constexpr int kPutAway = -2;
+
     bool is_same(int descriptor) const {
         struct stat status;
         return fstat(descriptor, &status) == 0 && status.st_dev == device_ &&
                status.st_ino == inode_;
     }
 
-    int descriptor_ = -1;
+    int descriptor_ = kClosed;
     dev_t device_ = 0;
     ino_t inode_ = 0;
 };

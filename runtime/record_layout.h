@@ -513,7 +513,9 @@ struct FileHeader {
     uint32_t threads_unsampled;   // threads that the kernel gave no samples
     uint32_t spawned_unseen;      // processes that this one, as root, had started (MPI_Comm_spawn)
                                   // where the library does not reach them
-    uint64_t unused[5];           // 0, up to the end of the cell
+    CellIndex start_directory;    // TextRecord: where the program was started; 0: not known
+    uint32_t unused_word;
+    uint64_t unused[4];  // 0, up to the end of the cell
 };
 constexpr uint32_t kHeaderCells = 20;
 

@@ -81,14 +81,15 @@ void reset_nodes(CellIndex index) {
 }
 
 // MPI_Pcontrol(2): what was counted before is forgotten; the nodes stay.
-void reset_thread(Thread* thread) {
+// What the thread did `since` counts, also before it came here.
+void reset_thread(Thread* thread, uint64_t since) {
+    const uint64_t begun = now_ticks();
     reset_nodes(thread->record->root);
     ThreadRecord* record = thread->record;
-    const uint64_t now = now_ticks();
-    record->start_ticks = record->last_ticks = now;
+    record->start_ticks = record->last_ticks = since;
     record->lived_ticks = 0;
-    if (thread->born != 0) thread->born = now;
-    if (record->life_start != 0) record->life_start = now;
+    if (thread->born != 0) thread->born = since;
+    if (record->life_start != 0) record->life_start = since;
     record->intrusion_ticks = record->own_ticks = record->paused_ticks = 0;
     record->rest_cause_ticks = record->rest_cause_count = record->injected_ticks = 0;
     for (CellIndex at = record->first_cause; at != 0;) {
@@ -102,13 +103,14 @@ void reset_thread(Thread* thread) {
     record->order_kept = record->order_far = record->order_posted = record->order_unknown = 0;
     record->probes = record->probes_missed = record->probes_dropped = 0;
     thread->last = 0;
-    thread->last_ticks = now;
+    thread->last_ticks = since;
     thread->slow_ticks = thread->booked_ticks = 0;
-    thread->omp.idle_since = now;
+    thread->omp.idle_since = since;
     thread->omp.wanted_row = 0;
-    reset_probes(thread, now);
+    reset_probes(thread, since);
     reset_metrics(thread);
     forget_untimed(thread);
+    thread->slow_ticks = now_ticks() - begun;
 }
 
 }  // namespace
@@ -117,6 +119,8 @@ void take_notice(Thread* thread) {
     thread->epoch = thread->user_depth == 0 ? seen_epoch() : kNoEpoch;
     // A call that was under way counts to its end.
     const uint64_t paused = paused_since(thread, thread->last_ticks);
+    const uint64_t since = later(thread->last_ticks, g_process.header->reset_ticks);
+    const uint64_t paused_there = paused_since(thread, since);
     thread->paused_ticks = g_live->paused_ticks;
     thread->record->paused_ticks += paused;
     thread->last_ticks += paused;  // neither computation nor anything else
@@ -126,7 +130,9 @@ void take_notice(Thread* thread) {
     }
     if (thread->resets != g_live->resets) {
         thread->resets = g_live->resets;
-        reset_thread(thread);
+        reset_thread(thread, since);
+        thread->record->paused_ticks = paused_there;
+        thread->last_ticks += paused_there;
     }
 }
 

@@ -23,7 +23,7 @@
 
 namespace dwell {
 
-constexpr uint64_t kStatusMagic = 0x3153544c4c5744ULL;  // "DWLLTS1"
+constexpr uint64_t kStatusMagic = 0x3253544c4c5744ULL;  // "DWLLTS2"
 constexpr uint32_t kStatusJobs = 16;
 constexpr uint32_t kStatusMessageBytes = 240;
 constexpr uint32_t kStatusNotes = 8;

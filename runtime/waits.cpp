@@ -2,6 +2,7 @@
 
 #include "runtime/far_letters.h"
 #include "runtime/far_meetings.h"
+#include "runtime/file_limit.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/probes.h"
 #include "runtime/wait_records.h"
@@ -135,7 +136,7 @@ void open_waits(int world_size) {
     if (world_size < 2 && (g_process.header->flags & kFileSpawned) == 0) {
         g_process.header->flags |= kFileWaits;
     }
-    if (g_process.options.wait == WaitMode::kOff || world_size < 2) return;
+    if (g_process.options.wait == WaitMode::kOff || world_size < 2 || files_are_few()) return;
     name_first_comms(world_size);
     open_exchange(count_neighbours());
 }

@@ -42,7 +42,7 @@ function(dwell_python_test label name script timeout)
     # is a compiler's, or waiting for a launcher, an end, or what must not come.
     set(processors 2)
     if(script MATCHES "(packages|wrappers|ccache|linkers|loop_shapes|gcc_probes|clang_probes|probe_languages|callpath).py" OR
-       script MATCHES "(by_hand|probes|limits|hosts|launch|usage|crash|process|output).py" OR
+       script MATCHES "(by_hand|probes|limits|hosts|launch|usage|crash|process|output|ends).py" OR
        script MATCHES "(random|partial|exact).py")
         set(processors 1)
     endif()

@@ -127,6 +127,7 @@ void Probes::resume() {
 }
 
 void Probes::reset() {
+    g_process.header->reset_ticks = now_ticks();
     live_->resets += 1;
     live_->epoch += 1;
     live_->ticket += 1'000'000;

@@ -1,0 +1,96 @@
+#include "report/unfinished.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <vector>
+
+#include "report/output.h"
+#include "report/rescue.h"
+#include "runtime/record_layout.h"
+
+namespace dwell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint32_t kLongestPath = 1 << 16;
+
+std::string text_of(const char* text, size_t size) {
+    return std::string(text, strnlen(text, size));
+}
+
+// Where the program of a record file was started; empty when that is not known.
+std::string start_directory(const std::string& path, const FileHeader& header) {
+    std::ifstream file(path, std::ios::binary);
+    const auto place = static_cast<std::streamoff>(header.start_directory) * kCellBytes;
+    TextRecord record;
+    if (header.start_directory == 0 || !file.seekg(place) ||
+        !file.read(reinterpret_cast<char*>(&record), sizeof record) ||
+        record.bytes > kLongestPath) {
+        return {};
+    }
+    std::string text(record.bytes, '\0');
+    file.seekg(place + static_cast<std::streamoff>(offsetof(TextRecord, text)));
+    return file.read(text.data(), record.bytes) ? text : std::string();
+}
+
+bool is_own_directory(const fs::path& path) {
+    struct stat about {};
+    return lstat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid();
+}
+
+void name_run(const std::string& directory) {
+    const std::vector<std::string> names = record_files(directory);
+    std::optional<FileHeader> first;
+    std::string first_path;
+    bool nothing = true;
+    for (const std::string& name : names) {
+        const std::string path = directory + "/" + name;
+        const std::optional<FileHeader> header = read_header(path);
+        if (!header || header->version != kRecordLayoutVersion || owner_is_alive(path)) return;
+        nothing = nothing && (header->flags & kFileInInit) != 0;
+        if (!first) {
+            first = header;
+            first_path = path;
+        }
+    }
+    if (!first) return;
+    if (nothing) {
+        for (const std::string& name : names) unlink((directory + "/" + name).c_str());
+        rmdir(directory.c_str());
+        return;
+    }
+    std::error_code error;
+    if (!fs::equivalent(start_directory(first_path, *first), ".", error)) return;
+    const std::string program = text_of(first->program, sizeof first->program);
+    const std::string run = run_name(program, text_of(first->job, sizeof first->job));
+    if (access(("dwell-" + run + "/profile.json").c_str(), F_OK) == 0) return;
+    say("records of an unfinished run of " + fs::path(program).filename().string() +
+        " that was started here; to see what was counted type: dwell recover " +
+        shell_word(directory));
+}
+
+}  // namespace
+
+void name_unfinished_runs(const std::string& but) {
+    const char* named = getenv("DWELL_RECORD_DIR");
+    const std::string base = named != nullptr && *named != '\0' ? named : "/dev/shm";
+    const std::string prefix = "dwell-" + std::to_string(getuid()) + "-";
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(base, error)) {
+        const fs::path& path = entry.path();
+        if (!path.filename().string().starts_with(prefix) || !is_own_directory(path)) continue;
+        std::error_code other;
+        if (!but.empty() && fs::equivalent(path, but, other)) continue;
+        const fs::path absolute = fs::absolute(path, other);
+        name_run(other ? path.string() : absolute.lexically_normal().string());
+    }
+}
+
+}  // namespace dwell

@@ -1,0 +1,49 @@
+#include "runtime/end_attribute.h"
+
+#include "runtime/mpi_api.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr int kNumbersLeftFree = 256;
+
+void (*g_at_end)() = nullptr;
+
+// Not MPI_COMM_NULL_COPY_FN: that is a function of the library.
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* copied) {
+    *copied = 0;
+    return MPI_SUCCESS;
+}
+
+int delete_nothing(MPI_Comm, int, void*, void*) { return MPI_SUCCESS; }
+
+int attribute_deleted(MPI_Comm, int, void*, void*) {
+    g_at_end();
+    return MPI_SUCCESS;
+}
+
+}  // namespace
+
+bool call_inside_finalize(void (*at_end)()) {
+    if (g_mpi.comm_self == nullptr) return false;
+    g_at_end = at_end;
+    // Open MPI gives the lowest number that is free.
+    int left_free[kNumbersLeftFree];
+    int count = 0;
+    while (count < kNumbersLeftFree &&
+           g_mpi.Comm_create_keyval(copy_nothing, delete_nothing, &left_free[count], nullptr) ==
+               MPI_SUCCESS) {
+        ++count;
+    }
+    int key = 0;
+    bool set = false;
+    if (g_mpi.Comm_create_keyval(copy_nothing, attribute_deleted, &key, nullptr) == MPI_SUCCESS) {
+        set = g_mpi.Comm_set_attr(g_mpi.comm_self, key, nullptr) == MPI_SUCCESS;
+        g_mpi.Comm_free_keyval(&key);  // it lasts as long as the attribute
+    }
+    while (count > 0) g_mpi.Comm_free_keyval(&left_free[--count]);
+    return set;
+}
+
+}  // namespace dwell
