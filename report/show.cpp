@@ -47,6 +47,19 @@ std::optional<fs::path> newest_profile() {
     return newest;
 }
 
+// Of the profiles beside `directory` that were given it as well, the last one's directory; else
+// empty.
+std::string last_beside(const std::string& directory) {
+    const std::string plain = (fs::path(directory) / "").parent_path().string();
+    std::string last;
+    std::error_code error;
+    for (int number = 2;; ++number) {
+        const std::string beside = plain + "." + std::to_string(number);
+        if (!fs::exists(fs::path(beside) / kProfileFile, error)) return last;
+        last = beside;
+    }
+}
+
 // What `dwell recover` made of the records that `source` was made for, at the default place; not
 // when they are `newer`.
 std::optional<fs::path> recovered_profile(const std::string& source, fs::file_time_type newer) {
@@ -92,8 +105,10 @@ tl::expected<fs::path, std::string> find_profile(const std::string& source) {
             break;
         }
     }
-    if (found) return profile;
-    return tl::make_unexpected(source + " holds no " + kProfileFile);
+    if (!found) return tl::make_unexpected(source + " holds no " + kProfileFile);
+    const std::string later = last_beside(source);
+    if (!later.empty()) say(later + " holds the profile of a later run");
+    return profile;
 }
 
 // Of the terminal, else as COLUMNS says.

@@ -78,6 +78,9 @@ def profiles_of_other_runs_stay():
         check_equal(Profile(f"{out}.{number}", run).count("MPI_Sendrecv"), 0, "calls of MPI")
     with open(os.path.join(out, "profile.json"), "rb") as file:
         check_equal(file.read(), first, "the first profile")
+    shown = execute([DWELL, "report", out])
+    check_equal((shown.code, shown.stderr), (0, f"dwell: {out}.3 holds the profile of a later run\n"),
+                shown.describe())
     jobs = [execute_later([DWELL, "run", "-q", "-o", scratch("same"), program("ring"), str(10 + n)])
             for n in range(4)]
     for job in jobs:

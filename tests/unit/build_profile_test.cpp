@@ -448,6 +448,22 @@ TEST(BuildProfile, FortranMainProgramStandsForMain) {
     EXPECT_EQ(profile.nodes[send].line, marked_line(source, "send in step"));
 }
 
+// 400 threads, of which the kernel's locked memory served 10; a spawn of 3 and one of 1.
+TEST(BuildProfile, NotesHowManyThreadsAndProcessesAreUnseen) {
+    MergedBuilder records;
+    records.rank(0, [](MergedRank* rank) {
+        rank->flags = kFileNoSampling;
+        rank->threads = 400;
+    });
+    const uint32_t gone = records.module("/nonexistent/app");
+    records.communication(0, gone, 0x10, "MPI_Comm_spawn", totals(2, 90));
+    records.merged.threads_unsampled = 390;
+    records.merged.spawned_unseen = 4;
+    const Profile profile = build_profile(records.merged);
+    EXPECT_TRUE(has_note(profile, "390 of 400 threads were not sampled"));
+    EXPECT_TRUE(has_note(profile, "4 spawned processes were not observed; put dwell run around"));
+}
+
 TEST(BuildProfile, Notes) {
     MergedBuilder records;
     records.rank(0, [](MergedRank* rank) {
@@ -488,6 +504,7 @@ TEST(BuildProfile, Notes) {
     const Profile profile = build_profile(records.merged);
     EXPECT_TRUE(has_note(profile, "2 of 8 ranks are not included: ranks 1 and 7"));
     EXPECT_TRUE(has_note(profile, "15 calls on 2 ranks are not counted"));
+    EXPECT_TRUE(has_note(profile, "sampling was asked for and is not available"));
     EXPECT_TRUE(has_note(profile, "1 request on 1 rank"));
     EXPECT_TRUE(has_note(profile, "5 negative durations on 1 rank"));
     EXPECT_TRUE(has_note(profile, "41 choices on 2 ranks between messages fell in the order"));

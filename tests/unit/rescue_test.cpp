@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -28,15 +29,16 @@ class RescueTest : public testing::Test {
         unsetenv("DWELL_RECORD_DIR");
         fs::remove_all(folder_);
     }
-    // Records of processes that went on as another program before anything was counted.
+    // Records of processes that went on as another program, or ended in MPI_Init, before anything
+    // was counted.
     void leave_records_of_nothing(int ranks) const {
         FileHeader header{};
         header.magic = kRecordMagic;
         header.version = kRecordLayoutVersion;
-        header.flags = kFileReplaced;
         const std::string directory = folder_ + "/dwell-" + std::to_string(getuid()) + "-job";
         fs::create_directory(directory);
         for (int rank = 0; rank < ranks; ++rank) {
+            header.flags = rank % 2 == 0 ? kFileReplaced : kFileInInit;
             std::ofstream file(directory + "/rank." + std::to_string(rank), std::ios::binary);
             file.write(reinterpret_cast<const char*>(&header), sizeof header);
         }
@@ -55,6 +57,22 @@ class RescueTest : public testing::Test {
     }
     std::string folder_;
 };
+
+TEST_F(RescueTest, RecordsOfAnotherJobStay) {
+    FileHeader header{};
+    header.magic = kRecordMagic;
+    strcpy(header.job, "earlier");
+    fs::create_directory(folder_ + "/out");
+    std::ofstream(folder_ + "/out/rank.0", std::ios::binary)
+        .write(reinterpret_cast<const char*>(&header), sizeof header);
+    EXPECT_EQ(choose_record_shelter(folder_ + "/out", "run", "earlier"), folder_ + "/out");
+    EXPECT_EQ(choose_record_shelter(folder_ + "/out/", "run", "later"), folder_ + "/out.2");
+}
+
+TEST(Words, AreTypedWithTheEscapesOfALine) {
+    EXPECT_EQ(word_to_type("a b"), "'a b'");
+    EXPECT_EQ(word_to_type("a\x1b'\\"), "$'a\x1b\\'\\\\'");  // say() makes \x1b of the one byte
+}
 
 TEST_F(RescueTest, ParentsThatRemoveRecordsOfNothingAtOnceAreSilent) {
     constexpr int kRanks = 4;
