@@ -319,6 +319,7 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
         parts.push_back("about " + count_text(totals.off_entries) + " not counted");
     }
     if ((node.labels & kLabelInlined) != 0) parts.push_back("inlined");
+    if (totals.off_uncertain != 0) parts.push_back("more not counted, too few seen for a number");
     if ((node.labels & kLabelCounted) != 0) parts.push_back("untimed");
     if ((node.labels & kLabelRecursive) != 0) parts.push_back("recursive");
     if (totals.abandoned != 0) parts.push_back(count_text(totals.abandoned) + " left early");

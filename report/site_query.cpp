@@ -102,6 +102,7 @@ struct Sum {
         totals.untimed += from.totals.untimed;
         totals.abandoned += from.totals.abandoned;
         totals.off_entries += from.totals.off_entries;
+        totals.off_uncertain += from.totals.off_uncertain;
         totals.estimated_ns += from.totals.estimated_ns;
         if (from.kind == SiteKind::kCall) {
             for (const uint32_t called : from.children) {

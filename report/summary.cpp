@@ -48,7 +48,7 @@ struct Job {
     uint64_t without_sampling = 0, without_unwinder = 0;
     uint64_t damaged = 0;
     bool modules_full = false;
-    uint64_t probes_dropped = 0, off_entries = 0;
+    uint64_t probes_dropped = 0, off_entries = 0, off_uncertain = 0;
     uint64_t probed = 0, counted = 0, estimated = 0;  // procedures, loops and blocks
     // Statements that call MPI, each once however it was reached.
     uint64_t folded_lines = 0, unknown_lines = 0, without_line = 0;
@@ -84,6 +84,7 @@ Job job_of(const Profile& profile) {
     }
     for (const ProfileNode& node : profile.nodes) {
         job.off_entries += node.totals.off_entries;
+        job.off_uncertain += node.totals.off_uncertain;
         job.probed += is_probed(node) && !is_openmp(node) ? 1 : 0;
         job.estimated +=
             node.kind == SiteKind::kProcedure && (node.labels & kLabelEstimated) != 0 ? 1 : 0;
@@ -198,8 +199,11 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     }
     if (job.off_entries != 0) {
         limits.push_back("about " + count_text(job.off_entries) + " of " +
-                         (job.counted == 1 ? "its" : "their") +
-                         " entries, roughly estimated, not at all");
+                         (job.counted == 1 ? "its" : "their") + " entries, estimated, not at all");
+    }
+    if (job.off_uncertain != 0) {
+        limits.push_back(counted(job.off_uncertain, "path", "paths") +
+                         " with entries not counted, too few seen to tell how many");
     }
     const double lost =
         static_cast<double>(job.intrusion_ns) / static_cast<double>(job.real_ns + 1);

@@ -37,9 +37,9 @@ class EntriesOfNoOne {
         node()->part = first_ + 1;
         other()->part = first_ + 3;
         entries_[0] = {UINT64_MAX, 0, 0, thread->record->root, 0};
-        thread->on = {entries_, entries_, entries_ + 3, 0, UINT64_MAX, &thread->depth_elsewhere};
+        thread->on = {entries_, entries_, entries_ + 3, 0, UINT64_MAX, &thread->depth_elsewhere, 0};
         thread->probe_ticket = g_live->ticket;
-        thread->probe_countdown = UINT32_MAX;
+        thread->probe_countdown = thread->count_countdown = UINT32_MAX;
     }
     bool are_there() const { return first_ != 0; }
     CellIndex index() const { return first_; }

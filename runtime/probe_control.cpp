@@ -8,48 +8,52 @@
 #include <atomic>
 #include <new>
 
+#include "runtime/probe_trials.h"
 #include "runtime/probes.h"
 #include "runtime/site_copies.h"
 #include "runtime/usage.h"
 
 namespace dwell {
 
+uint64_t g_gap = uint64_t{1} << 32;
+
 namespace {
 
 constexpr int kMaxSiteModules = 512;
-constexpr uint32_t kLeastCountdown = 16;
-// How often control looks, about, and how long a reduced site rests before it is tried again: twice
-// as long each time. So it rests for about as long as it was seen to cost too much until then, and
-// how long it went on is known to a factor of two.
-constexpr uint64_t kLookEvery_ns = 1'000'000;
+// How often control looks, about, and how long a reduced site rests before it is timed again: twice
+// as long each time.
+constexpr uint64_t kLookEvery_ns = 500'000;
 constexpr uint64_t kFirstRest_ns = 1'000'000;  // the first rest is twice that
 constexpr int kLongestRestDoublings = 12;      // 4 s
+constexpr uint32_t kMostCounted = 16 * 1024;   // entries that only count between two looks
+// What a thread may spend at once, and a trial beyond what it is worth: a few milliseconds are not
+// missed, and most bursts are paid from them.
+constexpr uint64_t kMostCredit_ns = 4'000'000;
 // A site that takes longer than this many pairs of probes cannot be what makes them expensive.
 constexpr uint64_t kShortInCosts = 4;
-// What lies between probes takes at least this part of the time that passes: their cost, measured
-// where nothing overlaps with it, may seem to be all of it.
-constexpr uint64_t kLeastBetween = 4;
-constexpr int kMostTogether = 16;  // sites that are looked at as active together
 
 // What control knows of a site.
 struct SiteState {
-    uint8_t wanted;  // the level that the user enabled
-    bool kept;       // the user said that it is on: it stays on, whatever it costs
-    uint8_t steps;   // times it stepped down
-    bool reduced;
-    CellIndex node;          // whose probe made it step down
-    uint64_t retry_ticks;    // real ticks when it is tried at its wanted level
-    uint64_t count_since;    // real ticks when its reduction to counting was done, 0: it was not
-    uint64_t count_at_step;  // of its node then
-    uint64_t slow_at_step;   // the thread's slow_count_ticks then
-    uint64_t off_since;      // 0: not off
-    uint64_t active_since;   // its probes cost too much since about then, with rests between
-    uint64_t alone_until;    // the next probe after it was switched off; 0: none came
-    const SiteRow* then;     // switched off right after it, so active with it; else null
-    double entries_a_tick;   // before it was switched off
-    // Since it is tried again: a part of what is estimated for the time before. See end_off.
-    uint64_t held_entries;
-    uint64_t hold_until;  // real ticks
+    uint8_t wanted;        // the level that the user enabled
+    bool kept;             // the user said that it is on: it stays on, whatever it costs
+    uint8_t rests;         // times it was no longer timed
+    uint64_t retry_ticks;  // real ticks when it is timed again, 0: it is as wanted
+    // Of one that is off but for trials.
+    uint64_t off_since;  // real ticks; 0: it is not
+    uint64_t cut_ticks;  // when that was, or its trial was broken off, in this gap; 0: it was not
+    uint32_t cut_share;  // of that trial
+    Site site;           // of its nodes
+    const SiteRow* row;
+    SiteState* next;  // that is off, too
+};
+
+// What probes of a thread took since it looked last, and what is left of what it may spend.
+struct Window {
+    uint64_t elapsed;
+    uint64_t lost;
+    bool over;  // more than it earned
+    int64_t credit;
+    int64_t most;
 };
 
 struct Registered {
@@ -62,7 +66,14 @@ struct Registered {
 Registered g_modules[kMaxSiteModules];
 int g_module_count = 0;
 bool g_on = false;
-std::atomic<uint64_t> g_next_retry{UINT64_MAX};
+// With SlowLock held.
+uint64_t g_next_retry = UINT64_MAX;
+SiteState* g_sampled = nullptr;  // what is off
+Trials g_trials;
+Trials::Gap g_this_gap{false, 1};
+uint64_t g_gap_began = 0;   // real ticks
+uint64_t g_trial_cost = 0;  // ticks so far
+
 EnablingProfile* g_enabled = nullptr;  // made once, lives on
 std::atomic<bool> g_profile_reduced{false};
 
@@ -170,76 +181,13 @@ uint64_t ticks_of_ns(uint64_t ns) {
     return static_cast<uint64_t>(static_cast<double>(ns) * ticks / (elapsed_ns + 1));
 }
 
-// How many entries fit into `ticks` by the node's time. Recursive ones share it, others that were
-// only counted have none.
-double most_entries(const Node* node, uint64_t ticks) {
-    const uint64_t without = cell_at<ProbePart>(node->part)->counted;
-    if (node->count <= without || node->ticks == 0) return static_cast<double>(ticks);
-    const auto entries = static_cast<double>(node->count - without);
-    return static_cast<double>(ticks) * entries / static_cast<double>(node->ticks);
-}
+bool sampling_goes_on() { return __atomic_load_n(&g_sampled, __ATOMIC_RELAXED) != nullptr; }
+bool trial_goes_on() { return static_cast<uint32_t>(g_gap) != 0; }
 
-// When the thread that switched it off, and all that were switched off right after it, met the next
-// probe; 0: not yet.
-uint64_t alone_until(const SiteState& of_site) {
-    const SiteState* state = &of_site;
-    for (int i = 0; state->then != nullptr && i < kMostTogether; ++i) {
-        const SiteState* next = state_of(state->then);
-        if (next == nullptr) break;
-        state = next;
-    }
-    return state->alone_until;
-}
-
-// The site was off until now: what that hid is estimated. It was entered as often as before, or, as
-// it runs faster without probes, as often as there was time for.
-//
-// Its entries may have ended in that time, nobody knows when. They are taken to have gone on until
-// the thread met another probe, as there is nothing else that is known to have taken that time, and
-// for as long as they had gone on before; when the site is tried again, that is half of the time
-// that it was off, at most. The rest is held until it costs too much again, and counts unless that
-// takes longer than it was reduced.
-void end_off(SiteState* state, uint64_t now, bool tried) {
-    if (state->off_since == 0 || g_live->on == 0) return;  // also in a forked child
-    const uint64_t off = now - state->off_since;
-    const Node* node = cell_at<Node>(state->node);
-    if (node->part != 0 && off != 0) {
-        auto* part = cell_at<ProbePart>(node->part);
-        part->off_ticks += off;
-        const double as_before = static_cast<double>(off) * state->entries_a_tick;
-        const auto entries = static_cast<uint64_t>(std::min(as_before, most_entries(node, off)));
-        const uint64_t again =
-            std::min(tried ? off / 2 : off, state->off_since - state->active_since);
-        const uint64_t until = alone_until(*state);
-        const uint64_t alone = until > state->off_since ? until - state->off_since : off;
-        const uint64_t likely = std::min(std::max(again, alone), off);
-        const auto taken = static_cast<uint64_t>(
-            static_cast<double>(entries) * static_cast<double>(likely) / static_cast<double>(off));
-        state->held_entries = tried ? entries - taken : 0;
-        part->off_entries += taken;
-    }
-    state->off_since = 0;
-}
-
-// The site costs too much, first seen in the window that began at `since`.
-void note_active(SiteState* state, uint64_t now, uint64_t since) {
-    const bool goes_on = state->active_since != 0 && now <= state->hold_until;
-    if (!goes_on) state->active_since = since;
-    if (goes_on && state->held_entries != 0 && g_live->on != 0) {
-        cell_at<ProbePart>(cell_at<Node>(state->node)->part)->off_entries += state->held_entries;
-    }
-    state->held_entries = 0;
-}
-
-// No site of the module is on any more.
-void switch_off(const Registered& registered, uint64_t now) {
-    const SiteModule* module = registered.module;
-    memset(module->levels, 0, static_cast<size_t>(module->levels_end - module->levels));
-    if (registered.states == nullptr) return;
-    const auto rows = static_cast<size_t>(module->rows_end - module->rows);
-    for (size_t i = 0; i < rows; ++i) {
-        end_off(&registered.states[i], now, false);
-        registered.states[i].held_entries = 0;
+// With SlowLock held: the sites that are off but for trials begin one, or end it.
+void set_sampled(uint8_t level) {
+    for (SiteState* state = g_sampled; state != nullptr; state = state->next) {
+        set_level(state->row, level);
     }
 }
 
@@ -248,7 +196,122 @@ void change_ticket() {
     if (g_live->ticket != 0) __atomic_fetch_add(&g_live->ticket, 1, __ATOMIC_RELEASE);
 }
 
-// Tries reduced sites whose rest is over at their wanted level again.
+// Calls work(node) for each node of a thread.
+template <typename Work>
+void for_each_node(CellIndex root, Work work) {
+    for (CellIndex at = root; at != 0;) {
+        Node* node = cell_at<Node>(at);
+        work(node);
+        if (node->first_child != 0) {
+            at = node->first_child;
+            continue;
+        }
+        while (at != 0 && cell_at<Node>(at)->next_sibling == 0) at = cell_at<Node>(at)->parent;
+        if (at != 0) at = cell_at<Node>(at)->next_sibling;
+    }
+}
+
+// A site was switched off in the midst of the gap that ends now, and no probe came by since: its
+// entries are taken to have gone on as they did in that gap. As nobody knows, they are kept apart.
+void book_cut(const SiteState& state, uint64_t now) {
+    const uint64_t seen = state.cut_ticks - g_gap_began + 1;
+    const double unseen = static_cast<double>(now - state.cut_ticks) / static_cast<double>(seen);
+    const Site& site = state.site;
+    for (Thread* thread = g_process.threads; thread != nullptr; thread = thread->next) {
+        for_each_node(thread->record->root, [&](Node* node) {
+            if (node->site.kind != site.kind || node->site.module != site.module ||
+                node->site.offset != site.offset || node->part == 0) {
+                return;
+            }
+            auto* part = cell_at<ProbePart>(node->part);
+            if (part->gap.number != g_gap >> 32) return;
+            part->off_cut +=
+                static_cast<uint64_t>(unseen * part->gap.entries * state.cut_share) + 1;
+        });
+    }
+}
+
+// The gap ends that began when a thread's window of pairs did; what is off was tried in it, or not.
+void end_gap(uint64_t now) {
+    for (SiteState* state = g_sampled; state != nullptr; state = state->next) {
+        if (state->cut_ticks != 0 && g_live->on != 0) book_cut(*state, now);
+        state->cut_ticks = 0;
+    }
+}
+
+void begin_gap(uint64_t now, Trials::Gap gap) {
+    const uint64_t number = (g_gap >> 32) + 1;
+    __atomic_store_n(&g_gap, number << 32 | (gap.trial ? gap.share - 1 : 0), __ATOMIC_RELAXED);
+    g_this_gap = gap;
+    g_gap_began = now;
+    g_trial_cost = 0;
+}
+
+// What was off is counted from now on.
+void count_sampled() {
+    set_sampled(kLevelCount);
+    while (g_sampled != nullptr) {
+        g_sampled->off_since = 0;
+        g_sampled = g_sampled->next;
+    }
+    g_trials.end();
+}
+
+// A window of pairs of the thread is over: a gap ends and the next one begins.
+void change_gap(const SiteRow* row, uint64_t now, const Window& window) {
+    end_gap(now);
+    if (trial_goes_on()) set_sampled(kLevelOff);
+    const double rate = g_process.options.probe_limit / 1000.0;
+    const uint64_t elapsed = now - g_gap_began + 1;
+    if (g_trials.adapt(g_this_gap, g_trial_cost, elapsed, rate, window.credit, window.most)) {
+        count_sampled();
+    }
+    begin_gap(now, g_trials.next(reinterpret_cast<uintptr_t>(row)));
+    if (trial_goes_on()) set_sampled(kLevelTried);
+}
+
+// The site is off from now on, but for trials. In the window that is over probes took `lost`.
+void switch_off_site(const SiteRow* row, SiteState* state, const Node* node, uint64_t now,
+                     const Window& window) {
+    if (g_sampled == nullptr) g_trials.begin(now, window.lost, window.elapsed);
+    set_level(row, kLevelOff);
+    state->row = row;
+    state->site = node->site;
+    state->off_since = state->cut_ticks = now;
+    state->cut_share = 1;
+    state->next = g_sampled;
+    g_sampled = state;
+}
+
+// A trial took too much: it ends before its gap does.
+void cut_trial(uint64_t now) {
+    set_sampled(kLevelOff);
+    for (SiteState* state = g_sampled; state != nullptr; state = state->next) {
+        if (state->cut_ticks != 0) continue;
+        state->cut_ticks = now;
+        state->cut_share = static_cast<uint32_t>(g_gap) + 1;
+    }
+    __atomic_store_n(&g_gap, g_gap >> 32 << 32, __ATOMIC_RELAXED);
+}
+
+// No site of the module is on any more.
+void switch_off(const Registered& registered, uint64_t now) {
+    const SiteModule* module = registered.module;
+    end_gap(now);
+    memset(module->levels, 0, static_cast<size_t>(module->levels_end - module->levels));
+    if (registered.states == nullptr) return;
+    for (SiteState** at = &g_sampled; *at != nullptr;) {
+        SiteState* state = *at;
+        if (state->row >= module->rows && state->row < module->rows_end) {
+            state->off_since = 0;
+            *at = state->next;
+        } else {
+            at = &state->next;
+        }
+    }
+}
+
+// Times reduced sites again whose rest is over.
 void retry_sites(uint64_t now) {
     uint64_t next = UINT64_MAX;
     for (int i = 0; i < g_module_count; ++i) {
@@ -256,92 +319,39 @@ void retry_sites(uint64_t now) {
         if (g_modules[i].states == nullptr) continue;
         for (const SiteRow* row = module->rows; row < module->rows_end; ++row) {
             SiteState* state = &g_modules[i].states[row - module->rows];
-            if (!state->reduced) continue;
+            if (state->retry_ticks == 0 || state->off_since != 0) continue;
             if (state->retry_ticks > now) {
                 if (state->retry_ticks < next) next = state->retry_ticks;
                 continue;
             }
-            end_off(state, now, true);
-            state->hold_until = now + (now - state->count_since);
-            state->reduced = false;
-            state->count_since = 0;
-            set_level(row, state->wanted);
+            state->retry_ticks = 0;
+            set_level(row, kLevelFull);
         }
     }
-    g_next_retry.store(next, std::memory_order_relaxed);
+    g_next_retry = next;
     change_ticket();
-}
-
-// Of `elapsed` what probes that cost `lost` left to the program; not 0.
-uint64_t without(uint64_t lost, uint64_t elapsed) {
-    const uint64_t least = elapsed / kLeastBetween + 1;
-    return elapsed > lost && elapsed - lost > least ? elapsed - lost : least;
-}
-
-// How often the site was entered in a tick since it only counts, without what its own probes took:
-// those of other sites go on when it is off. One that was entered under another node meanwhile is
-// taken to have had all the probes of the window.
-double rate_of(const SiteState& state, CellIndex index, uint64_t now, double window_rate) {
-    const uint64_t count = cell_at<Node>(index)->count;
-    if (state.node != index || count <= state.count_at_step) return window_rate;
-    const uint64_t entries = count - state.count_at_step;
-    const uint64_t elapsed = now - state.count_since + 1;
-    // That of slow probes is measured: they are a large part of the few that come before it is off.
-    const uint64_t slow = t_thread->slow_count_ticks - state.slow_at_step;
-    const uint64_t cost = entries * g_process.probe_count_ticks + slow;
-    return static_cast<double>(entries) / static_cast<double>(without(cost, elapsed));
-}
-
-// From here on the entries of a site that only counts tell its rate.
-void begin_rate(SiteState* state, CellIndex index) {
-    state->node = index;
-    state->count_at_step = cell_at<Node>(index)->count;
-    state->slow_at_step = t_thread->slow_count_ticks;
 }
 
 // The site of the probe that was the last of a window in which probes cost too much: full, then
 // counting, then off. Entries that are open then end at that time, their leave never comes: see
 // end_entries_of_off. True when it went off.
-bool step_down(const SiteRow* row, CellIndex index, uint64_t now, uint64_t window,
-               double window_rate) {
+bool step_down(const SiteRow* row, const Node* node, uint64_t now, const Window& window) {
     SiteState* state = state_of(row);
     if (state == nullptr || state->kept) return false;
     const uint8_t level = level_of(row);
-    if (level == kLevelOff) return false;
-    if (level == kLevelCount && state->count_since == 0) {  // reduced to that by the user
-        note_active(state, now, now - window);
-        begin_rate(state, index);
-        state->count_since = now_ticks();
-        return false;
-    }
-    if (level == kLevelFull) {
-        note_active(state, now, now - window);
+    if (level == kLevelFull && window.credit < window.most / 2) {
         set_level(row, kLevelCount);
-        if (state->steps < kLongestRestDoublings) state->steps += 1;
-        begin_rate(state, index);
-    } else {
-        set_level(row, kLevelOff);
-        state->off_since = now;
-        state->alone_until = 0;
-        state->then = nullptr;
-        SiteState* before = state_of(t_thread->switched_off_last);
-        if (before != nullptr && before != state &&
-            now - before->off_since < ticks_of_ns(kLookEvery_ns)) {
-            before->then = row;
-        }
-        t_thread->switched_off_last = row;
-        state->entries_a_tick = rate_of(*state, index, now, window_rate);
+        if (state->rests < kLongestRestDoublings) state->rests += 1;
+        state->retry_ticks = now + (ticks_of_ns(kFirstRest_ns) << state->rests);
+        if (state->retry_ticks < g_next_retry) g_next_retry = state->retry_ticks;
+        if (g_sampled == nullptr) begin_gap(now, {false, 1});
+        change_ticket();
+    } else if (level == kLevelCount && window.credit < 0) {
+        switch_off_site(row, state, node, now, window);
+        change_ticket();
+        return true;
     }
-    change_ticket();
-    // The step takes longer than the few entries that are counted after it.
-    if (state->off_since == 0) state->count_since = now_ticks();
-    state->node = index;
-    state->reduced = true;
-    state->retry_ticks = now + (ticks_of_ns(kFirstRest_ns) << state->steps);
-    if (state->retry_ticks < g_next_retry.load(std::memory_order_relaxed)) {
-        g_next_retry.store(state->retry_ticks, std::memory_order_relaxed);
-    }
-    return state->off_since != 0;
+    return false;
 }
 
 bool is_short(const Node* node, uint64_t cost_ticks) {
@@ -368,28 +378,11 @@ void for_each_table(const LinkedModule* module, Work work) {
 }  // namespace
 
 // How many steps of a window that took `elapsed` make up the time after which control looks again.
-static uint32_t next_window(uint32_t window, uint64_t elapsed) {
+static uint32_t next_window(uint32_t window, uint64_t elapsed, uint32_t most) {
     const double wanted =
         static_cast<double>(ticks_of_ns(kLookEvery_ns)) / static_cast<double>(elapsed) * window;
-    if (wanted < kLeastCountdown) return kLeastCountdown;
-    return wanted > kControlCountdown ? kControlCountdown : static_cast<uint32_t>(wanted);
-}
-
-// The first probe of the thread since it switched a site off. Another window of control follows.
-static void note_probe_after(Thread* thread, uint64_t now) {
-    thread->in_dwell.begin();
-    {
-        const SlowLock lock;
-        SiteState* state = state_of(thread->switched_off);
-        if (state != nullptr && state->off_since != 0 && state->alone_until == 0) {
-            state->alone_until = now;
-        }
-    }
-    thread->switched_off = nullptr;
-    thread->probe_countdown = kLeastCountdown;
-    thread->probe_window += kLeastCountdown;
-    thread->slow_ticks += now_ticks() - now;
-    thread->in_dwell.end();
+    if (wanted < 1) return 1;
+    return wanted > most ? most : static_cast<uint32_t>(wanted);
 }
 
 bool profile_reduced_sites() { return g_profile_reduced.load(std::memory_order_relaxed); }
@@ -399,58 +392,91 @@ uint8_t enabled_level_of(const SiteFacts& named) {
 }
 
 void start_control(Thread* thread) {
-    thread->probe_countdown = thread->probe_window = kControlCountdown;
+    thread->probe_countdown = thread->probe_window = thread->gap_window = kControlCountdown;
+    thread->count_countdown = thread->count_window = kControlCountdown;
     thread->probe_lost_ticks = 0;
-    thread->control_ticks = now_ticks();
+    thread->control_ticks = thread->gap_ticks = now_ticks();
+    thread->probe_credit = INT64_MAX / 2;  // all that it may have
+    if (g_gap_began == 0) g_gap_began = thread->control_ticks;
     thread->code_countdown = thread->code_window = kControlCountdown;
     thread->code_counted = 0;
     thread->code_looked_ticks = thread->control_ticks;
 }
 
+// Books what probes took since the last look.
+static Window settle_credit(Thread* thread, uint64_t now) {
+    const uint64_t counted = thread->count_window - thread->count_countdown;
+    const uint64_t count_lost = counted * g_process.probe_count_ticks;
+    const uint64_t pairs = thread->probe_window - thread->probe_countdown;
+    Window window;
+    window.elapsed = now - thread->control_ticks + 1;
+    window.lost = thread->probe_lost_ticks + pairs * g_process.probe_cost_ticks + count_lost;
+    const uint64_t earned = window.elapsed * g_process.options.probe_limit / 1000;
+    window.over = window.lost > earned;
+    const int64_t credit = thread->probe_credit + static_cast<int64_t>(earned - window.lost);
+    window.most = static_cast<int64_t>(ticks_of_ns(kMostCredit_ns));
+    window.credit = thread->probe_credit = std::clamp(credit, -window.most, window.most);
+    if (trial_goes_on()) {
+        const SlowLock lock;
+        g_trial_cost += count_lost;
+    }
+    return window;
+}
+
 void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     Thread* thread = t_thread;
+    // A window of pairs is over, or else one of entries that only count.
+    const bool pairs = thread->probe_countdown == 0;
     if (t_busy != 0) {  // a signal handler: the next probe looks
-        thread->probe_countdown = 1;
+        (pairs ? thread->probe_countdown : thread->count_countdown) = 1;
         return;
     }
     const uint64_t now = now_ticks();
-    if (thread->switched_off != nullptr) {
-        note_probe_after(thread, now);
-        return;
-    }
-    const uint64_t elapsed = now - thread->control_ticks + 1;
-    const uint64_t lost =
-        thread->probe_lost_ticks + thread->probe_window * g_process.probe_cost_ticks;
-    const uint32_t limit = g_process.options.probe_limit;
-    const auto permille =
-        static_cast<uint64_t>(1000.0 * static_cast<double>(lost) / static_cast<double>(elapsed));
     thread->in_dwell.begin();
-    bool rarer = false;  // what is left may come so rarely that the old window would take long
-    if (limit != 0 && permille > limit) {
+    const Window window = settle_credit(thread, now);
+    if (pairs && sampling_goes_on()) {
+        const SlowLock lock;
+        change_gap(row, now, window);
+    }
+    const KnownChild& known = thread->known_children[known_child_slot(
+        reinterpret_cast<uint64_t>(row), row->kind == SiteKind::kProcedure ? *slot : 0,
+        thread->on.top->node)];
+    bool off = false;
+    if (g_process.options.probe_limit == 0) {
+    } else if (window.over && level_of(row) == kLevelTried) {
+        const SlowLock lock;
+        if (g_trial_cost > 2 * static_cast<uint64_t>(window.most)) cut_trial(now);
+    } else if (window.over && window.credit < window.most / 2) {
         // A site that only counts was entered under the innermost entry, another one just left.
-        const KnownChild& known = thread->known_children[known_child_slot(
-            reinterpret_cast<uint64_t>(row), row->kind == SiteKind::kProcedure ? *slot : 0,
-            thread->on.top->node)];
+        const Node* node = cell_at<Node>(known.node);
         if (known.row == reinterpret_cast<uint64_t>(row) &&
-            is_short(cell_at<Node>(known.node), g_process.probe_cost_ticks)) {
+            is_short(node, g_process.probe_cost_ticks)) {
             const SlowLock lock;
-            rarer = step_down(row, known.node, now, elapsed,
-                              static_cast<double>(thread->probe_window) /
-                                  static_cast<double>(without(lost, elapsed)));
+            off = step_down(row, node, now, window);
         }
-    } else if (now >= g_next_retry.load(std::memory_order_relaxed) && permille * 2 <= limit) {
+    } else if (!window.over && now >= __atomic_load_n(&g_next_retry, __ATOMIC_RELAXED) &&
+               window.credit > window.most / 4 * 3) {
         const SlowLock lock;
         retry_sites(now);
     }
-    if (rarer) end_entries_of_off(thread);
+    if (off) end_entries_of_off(thread);
     note_usage_at_times(now);
-    // Often enough to see a change soon, rarely enough to cost nothing.
-    thread->probe_countdown = rarer ? 1 : next_window(thread->probe_window, elapsed);
-    if (rarer) thread->switched_off = row;
+    // Often enough to see a change soon, rarely enough to cost nothing. What ends a window of pairs
+    // does not depend on what only counts.
+    const uint32_t counted = std::max(thread->count_window - thread->count_countdown, 64u);
+    thread->count_countdown = thread->count_window =
+        next_window(counted, now - thread->control_ticks + 1, kMostCounted);
+    if (pairs) {
+        thread->gap_window =
+            next_window(thread->gap_window, now - thread->gap_ticks + 1, kControlCountdown);
+        thread->probe_countdown = thread->gap_window;
+    }
+    if (off) thread->probe_countdown = 1;
     thread->probe_window = thread->probe_countdown;
-    thread->probe_lost_ticks = 0;
     const uint64_t after = now_ticks();
+    thread->probe_lost_ticks = after - now;
     thread->control_ticks = after;
+    if (pairs) thread->gap_ticks = after;
     thread->slow_ticks += after - now;
     thread->in_dwell.end();
 }
@@ -482,7 +508,8 @@ void control_code(Thread* thread, KnownChild* known) {
         thread->code_retry_ticks = 0;
         if (thread->code_rests < kLongestRestDoublings) thread->code_rests += 1;
     }
-    thread->code_countdown = thread->code_window = next_window(thread->code_window, elapsed);
+    thread->code_countdown = thread->code_window =
+        next_window(thread->code_window, elapsed, kControlCountdown);
     thread->code_counted = 0;
     thread->code_looked_ticks = now_ticks();
     thread->slow_ticks += thread->code_looked_ticks - now;

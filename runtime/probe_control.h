@@ -1,11 +1,13 @@
 // Which sites are watched how closely: what the user enabled, and what the runtime reduces because
 // it costs too much (Pablo's adaptive levels with low and high water marks; DESIGN 8).
 //
-// A thread looks at its costs every kControlCountdown probes. When pairs of probes took more than
-// the limit of the time since then, the site whose probe happened to be the last is a frequent one:
-// if it is short, too, it steps down: from full to counting if that is cheap enough for its rate,
-// else to off, also while entries of it are open: those end then. After a while, longer each time
-// it had to step down again, it is tried at full level.
+// A thread earns the limit of the time that passes and pays for its probes; it has a few
+// milliseconds to begin with, and at most. Each look, every kControlCountdown probes or 0.5 ms, at
+// which more was paid than earned reduces the site whose probe happened to be the last, a frequent
+// one, if it is short: with less than half of the most it is only counted, exactly, and with
+// nothing left it is off but for trials (probe_trials.h), also while entries of it are open: those
+// end then. With three quarters of the most again it is timed, after a rest that is longer each
+// time.
 #ifndef DWELL_RUNTIME_PROBE_CONTROL_H_
 #define DWELL_RUNTIME_PROBE_CONTROL_H_
 
@@ -29,6 +31,10 @@ bool read_enabling_profile(const char* path);
 
 // Whether that profile has switched a site off, or has it only counted.
 bool profile_reduced_sites();
+
+// What only counts notes with each entry (count_reduced): the number of the gap that goes on, <<
+// 32, and how many entries one stands for that is made in a trial, less one; 0: there is none.
+extern uint64_t g_gap __attribute__((visibility("hidden")));
 
 // The level that the user enabled for a block or marker.
 uint8_t enabled_level_of(const SiteFacts& named);

@@ -142,9 +142,11 @@ namespace {
 inline bool is_off(const Thread* thread) { return thread != nullptr && live_ticket() == 0; }
 
 // Books the cost of a pair of probes and ends the change. Now and then control looks at the costs.
-inline void end_charged(Thread* thread, uint64_t ticks, const SiteRow* row, const uint64_t* slot) {
+__attribute__((always_inline)) inline void end_charged(Thread* thread, uint64_t ticks,
+                                                       uint32_t* countdown, const SiteRow* row,
+                                                       const uint64_t* slot) {
     thread->slow_ticks += ticks;
-    if (--thread->probe_countdown == 0) [[unlikely]] {
+    if (--*countdown == 0) [[unlikely]] {
         end_change(thread);
         dwell_slowly(control_slowly, row, slot, 0);
         return;
@@ -152,10 +154,9 @@ inline void end_charged(Thread* thread, uint64_t ticks, const SiteRow* row, cons
     end_change(thread);
 }
 
-// The same for an entry that only counts: it costs less than what control takes for a pair.
+// The same for an entry that only counts, which has a countdown of its own.
 inline void end_counted(Thread* thread, const SiteRow* row, const uint64_t* slot) {
-    thread->probe_lost_ticks += g_process.probe_count_ticks - g_process.probe_cost_ticks;
-    end_charged(thread, g_process.probe_count_ticks, row, slot);
+    end_charged(thread, g_process.probe_count_ticks, &thread->count_countdown, row, slot);
 }
 
 // Probes that do not come the fast way: for the compiler rare, so that the fast way has no detours.
@@ -174,8 +175,13 @@ __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* ro
         enter_unusually(row, slot);
         return;
     }
+    if (known.way == ProbeWay::kTold) {  // a part of the procedure that is open
+        push_unbooked(thread, reinterpret_cast<uint64_t>(row), reinterpret_cast<uint64_t>(slot));
+        end_change(thread);
+        return;
+    }
     if (known.way == ProbeWay::kCounted) {
-        count_untimed(node);
+        count_reduced(node, row);
         end_counted(thread, row, slot);
         return;
     }
@@ -198,7 +204,7 @@ __attribute__((noinline)) void count_too_deep(Thread* thread, const SiteRow* row
         enter_unusually(row, slot);
         return;
     }
-    count_untimed(node);
+    count_reduced(node, row);
     end_counted(thread, row, slot);
 }
 
@@ -235,7 +241,7 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
 inline void end_entry(Thread* thread, const SiteRow* row, const uint64_t* slot) {
     thread->on.top -= 1;
     *thread->on.depth -= 1;
-    end_charged(thread, g_process.probe_cost_ticks, row, slot);
+    end_charged(thread, g_process.probe_cost_ticks, &thread->probe_countdown, row, slot);
 }
 
 __attribute__((noinline)) void leave_untimed(Thread* thread, const SiteRow* row,
@@ -279,12 +285,19 @@ __attribute__((always_inline)) inline void enter_loop(Thread* thread, const Site
     enter_unusually(row, slot);
 }
 
-// Entered when the site only counted, was off, or lay too deep: there is no entry.
+// Entered when the site only counted, was off, or lay too deep: there is no entry; or it is a part
+// of the procedure that is open.
 __attribute__((noinline)) void leave_unopened(Thread* thread, const SiteRow* row,
                                               const uint64_t* slot, uint64_t iterations) {
-    end_change(thread);
     const ProbeEntry* const top = thread->on.top;
     const auto frame = reinterpret_cast<uint64_t>(slot);
+    if (top->row == (reinterpret_cast<uint64_t>(row) | kRowUnbooked) && top->frame == frame) {
+        pop_unbooked(thread);
+        thread->slow_ticks += g_process.probe_count_ticks;
+        end_change(thread);
+        return;
+    }
+    end_change(thread);
     if (lies_on(thread->on, frame) && frame < top->frame) return;
     const bool moved = (top->row & kRowMoved) != 0;
     if (frame == top->frame && level_of(row) != kLevelFull && !moved) return;

@@ -69,6 +69,16 @@ int stack_of(Thread* thread, uint64_t frame) {
     return -1;
 }
 
+// True when the stack that the thread is on was resumed from that one, or from one resumed from it.
+bool is_around(const Thread* thread, uint32_t number) {
+    uint32_t at = thread->on_number;
+    for (int i = 0; at != 0 && i < kProbeStacks; ++i) {
+        at = at == thread->on_number ? thread->on.around : thread->stacks[at].around;
+        if (at == number) return true;
+    }
+    return false;
+}
+
 // True when `node` is `outer` or lies under it.
 bool lies_under(CellIndex node, CellIndex outer) {
     while (node != outer && node != 0) node = cell_at<Node>(node)->parent;
@@ -76,16 +86,17 @@ bool lies_under(CellIndex node, CellIndex outer) {
 }
 
 // Time stops for what is open on other stacks than the one that the thread is on, and runs on for
-// what is open there. That of the thread's own stack always runs, and so does what lies around the
-// node that is open now: it resumed this stack.
+// what is open there. That of the thread's own stack always runs, and so does what resumed this
+// stack and lies around the node that is open now.
 void stop_other_stacks(Thread* thread, uint64_t now) {
     const uint64_t now_virtual = virtual_ticks(thread, now);
     for (uint32_t i = 1; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
         const bool here = i == thread->on_number;
+        const bool around = is_around(thread, i);
         const ProbeStack& stack = here ? thread->on : thread->stacks[i];
         for (ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
             const bool away = (entry->flags & kEntryAway) != 0;
-            if (here || lies_under(thread->on.top->node, entry->node)) {
+            if (here || (around && lies_under(thread->on.top->node, entry->node))) {
                 if (!away) continue;
                 entry->flags &= ~uint32_t{kEntryAway};
                 if ((entry->flags & kEntryStopped) != 0) continue;
@@ -116,22 +127,24 @@ bool make_own_stack(Thread* thread) {
 
 // What a stack of someone's own that begins at `frame` hangs under: not under what another
 // coroutine has open, which goes on by itself, but under what the thread's own stack has. A frame
-// not far below the ones seen is taken for a large one of the same stack, called there.
-CellIndex node_around(const Thread* thread, uint64_t frame) {
+// not far below the ones seen is taken for a large one of the same stack, called there. The number
+// of the stack that has it.
+uint32_t stack_around(const Thread* thread, uint64_t frame) {
     const ProbeStack& before = thread->on;
     const bool same = frame < before.low && before.low - frame < kLargeFrame;
-    return thread->on_number == 0 || same ? before.top->node : thread->stacks[0].top->node;
+    return same ? thread->on_number : 0;
 }
 
 // What the stack that the thread is on hung under is over, but another procedure resumed it: all
 // that is open on it goes on there.
-void hang_elsewhere(Thread* thread, CellIndex around, uint64_t now) {
+void hang_elsewhere(Thread* thread, uint32_t number, CellIndex around, uint64_t now) {
     ProbeEntry* const base = thread->on.base;
     const CellIndex old = base->node;
     if (old == thread->record->root || cell_at<Node>(old)->site.open != 0) return;
     ProbeEntry* const end = thread->on.top + 1;
     while (thread->on.top != base) suspend_entry(thread, now);
     base->node = around;
+    thread->on.around = number;
     for (ProbeEntry* at = base + 1; at != end; ++at) resume_entry(thread, at, now);
 }
 
@@ -155,14 +168,18 @@ bool change_stack(Thread* thread, uint64_t frame, uint64_t now) {
     if (!make_own_stack(thread)) return false;
     if (lies_on(thread->on, frame)) return true;
     thread->stacks[thread->on_number] = thread->on;
-    const CellIndex around = node_around(thread, frame);
+    const uint32_t from = stack_around(thread, frame);
+    const CellIndex around = thread->stacks[from].top->node;
     const int number = stack_of(thread, frame);
     if (number < 0) return false;
     thread->on = thread->stacks[number];
     thread->on_number = static_cast<uint32_t>(number);
-    if (number != 0 && thread->on.top == thread->on.base) thread->on.base->node = around;
+    if (number != 0 && thread->on.top == thread->on.base) {
+        thread->on.base->node = around;
+        thread->on.around = from;
+    }
     stop_other_stacks(thread, now);
-    if (number != 0) hang_elsewhere(thread, around, now);
+    if (number != 0) hang_elsewhere(thread, from, around, now);
     return true;
 }
 
@@ -181,7 +198,7 @@ void start_probes(Thread* thread) {
     thread->no_probes = {UINT64_MAX, 0, 0, thread->record->root, 0};
     // Full, so that the first probe comes the slow way, and around every frame.
     ProbeEntry* none = &thread->no_probes;
-    thread->on = {none, none, none, 0, UINT64_MAX, &thread->depth_elsewhere};
+    thread->on = {none, none, none, 0, UINT64_MAX, &thread->depth_elsewhere, 0};
     thread->on_number = 0;
     if (thread->stacks[0].base != nullptr) {
         find_own_stack(&thread->stacks[0]);

@@ -193,14 +193,14 @@ FoundNode find_node_of_row(Thread* thread, const SiteRow* row, uint64_t return_a
 }
 
 // What a slow probe of a node that was there before cost counts for control as the fast ones do,
-// which take probe_cost_ticks for each step of the countdown.
+// which take the same for each step of a countdown.
 void charge_control(Thread* thread, uint64_t start) {
     thread->probe_lost_ticks += now_ticks() - start;
 }
-void count_down(Thread* thread, const SiteRow* row, const uint64_t* slot, uint64_t start) {
-    if (level_of(row) == kLevelCount) thread->slow_count_ticks += now_ticks() - start;
-    thread->probe_lost_ticks -= g_process.probe_cost_ticks;
-    if (--thread->probe_countdown == 0) control_slowly(row, slot, 0);
+void count_down(Thread* thread, const SiteRow* row, const uint64_t* slot, bool counted) {
+    thread->probe_lost_ticks -= counted ? g_process.probe_count_ticks : g_process.probe_cost_ticks;
+    uint32_t* countdown = counted ? &thread->count_countdown : &thread->probe_countdown;
+    if (--*countdown == 0) control_slowly(row, slot, 0);
 }
 
 // Left while the process pauses: its time ended when that began, and nothing of this costs any.
@@ -352,17 +352,23 @@ bool notice_probes(Thread* thread) {
     return ticket != 0;
 }
 
+// Whether the innermost entry, at which a probe of `row` comes by, stands for it, too.
+static bool is_entered_part(const ProbeEntry& top, const SiteRow* row) {
+    if ((top.row & (kRowCalled | kRowUnbooked)) != 0 || (top.row & kRowAddress) == 0) return false;
+    return is_part_of(row, reinterpret_cast<const SiteRow*>(top.row & kRowAddress));
+}
+
 void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     const auto frame = reinterpret_cast<uint64_t>(slot);
     Thread* thread = recording_thread(frame);
     if (thread == nullptr) return;
     const bool procedure = row->kind == SiteKind::kProcedure;
-    bool counted = level_of(row) == kLevelCount;
-    uint64_t start = 0;
+    const uint8_t level = level_of(row);
+    bool counted = level == kLevelCount || level == kLevelTried;
     {
         SlowProbe work(thread);
         if (!work.notice()) return;
-        start = work.start();
+        const uint64_t start = work.start();
         if (!change_stack(thread, frame, start)) {
             thread->record->probes_dropped += 1;
             return;
@@ -372,20 +378,25 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         const CellIndex parent = thread->on.top->node;
         const uint64_t return_address = procedure ? *slot : 0;
         const bool too_deep = thread->on.top == thread->on.limit;
+        const auto key = reinterpret_cast<uint64_t>(row);
+        KnownChild& known = thread->known_children[known_child_slot(key, return_address, parent)];
+        if (!too_deep && procedure && is_entered_part(*thread->on.top, row)) {
+            known = {key, return_address, parent, parent, 0, ProbeWay::kTold};
+            push_unbooked(thread, key, frame);
+            return;
+        }
         const FoundNode found = find_node_of_row(thread, row, return_address, counted || too_deep);
         if (found.node == 0) {
             thread->record->probes_dropped += 1;
             return;
         }
-        const auto key = reinterpret_cast<uint64_t>(row);
-        thread->known_children[known_child_slot(key, return_address, parent)] = {
-            key,    return_address,
-            parent, found.node,
-            0,      counted ? ProbeWay::kCounted : remembered_way(found.way)};
+        known = {key,    return_address,
+                 parent, found.node,
+                 0,      counted ? ProbeWay::kCounted : remembered_way(found.way)};
         counted = counted || too_deep;
         Node* node = cell_at<Node>(found.node);
         if (counted) {
-            count_untimed(node);
+            count_reduced(node, row);
         } else {
             open_entry(thread, key, frame, found, start);
         }
@@ -396,7 +407,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     if (!counted) {
         thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
     } else {
-        count_down(thread, row, slot, start);
+        count_down(thread, row, slot, true);
     }
 }
 
@@ -408,16 +419,15 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
         if (g_live->paused != 0) leave_in_pause(thread, row, iterations);
         return;
     }
-    uint64_t start = 0;
     {
         SlowProbe work(thread);
         if (!work.notice()) return;
-        start = work.start();
+        const uint64_t start = work.start();
         if (!change_stack(thread, frame, start)) return;
         drop_gone(thread, frame, start);
         const auto key = reinterpret_cast<uint64_t>(row);
         ProbeEntry* own = thread->on.top;
-        while (own->frame == frame && (own->row & ~kRowMoved) != key) --own;
+        while (own->frame == frame && (own->row & ~(kRowMoved | kRowUnbooked)) != key) --own;
         if (own->frame != frame) return;  // it was off when it was entered
         Node* node = counting_node(thread->on, own);
         if (row->kind == SiteKind::kLoop && node->part != 0) {
@@ -427,7 +437,7 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
         close_with(thread, own, start, true);
         if (!read) charge_control(thread, start);
     }
-    count_down(thread, row, slot, start);
+    count_down(thread, row, slot, false);
 }
 
 void landed_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "runtime/callpath.h"
+#include "runtime/probe_control.h"
 #include "runtime/site_table.h"
 #include "runtime/state.h"
 
@@ -109,6 +110,20 @@ inline void count_untimed(Node* node) {
     auto* part = cell_at<ProbePart>(node->part);
     node->count += 1;
     (node->site.open != 0 ? part->untimed : part->counted) += 1;
+}
+
+// The same for an entry of `row`, which is reduced; control knows from it how many were missed.
+inline void count_reduced(Node* node, const SiteRow* row) {
+    count_untimed(node);
+    auto* part = cell_at<ProbePart>(node->part);
+    const uint64_t gap = __atomic_load_n(&g_gap, __ATOMIC_RELAXED);
+    if (part->gap.number != gap >> 32) part->gap = {static_cast<uint32_t>(gap >> 32), 0};
+    part->gap.entries += 1;
+    const uint64_t more = static_cast<uint32_t>(gap);
+    if (more == 0 || level_of(row) != kLevelTried) return;
+    part->off_entries += more;
+    const uint64_t of_gap = part->gap.entries * more;
+    if (of_gap > part->off_largest) part->off_largest = of_gap;
 }
 
 inline bool lies_on(const ProbeStack& stack, uint64_t frame) {

@@ -31,7 +31,7 @@ namespace dwell {
 using CellIndex = uint32_t;
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 9;
+constexpr uint32_t kRecordLayoutVersion = 10;
 constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
@@ -190,19 +190,32 @@ struct FileUse {
     uint64_t unused[4];
 };
 
+// Of what control sees of a site between two of its looks.
+struct CountedGap {
+    uint32_t number;
+    uint32_t entries;
+};
+
 // Second line of a procedure, loop, block or marker that needs one.
 struct ProbePart {
     union {
         uint64_t iterations;       // loop: times its body was begun
         uint64_t first_iteration;  // phase: the number given when it was begun first
     };
-    uint64_t untimed;      // entries of Node::count while the node was open already (recursion)
-    uint64_t abandoned;    // entries left by exception, longjmp, exit: timed until that was noticed
-    uint64_t counted;      // entries of Node::count without time: too dear, or too deep
-    uint64_t off_ticks;    // how long its site was switched off for the same reason
-    uint64_t off_entries;  // entries in that time, estimated; not part of Node::count
-    uint64_t volume;       // block, marker: the user's count
-    uint64_t iteration;    // phase: the number given when it was begun last
+    uint64_t untimed;    // entries of Node::count while the node was open already (recursion)
+    uint64_t abandoned;  // entries left by exception, longjmp, exit: timed until that was noticed
+    uint64_t counted;    // entries of Node::count without time: too dear, or too deep
+    // While its site was off, without most of its entries; those are not part of Node::count.
+    uint64_t off_cut;      // entries made after what was counted was broken off, guessed
+    uint64_t off_entries;  // the others, estimated without bias (runtime/probe_trials.h)
+    union {
+        uint64_t volume;       // block, marker: the user's count
+        uint64_t off_largest;  // procedure, loop: the largest part of off_entries out of one trial
+    };
+    union {
+        uint64_t iteration;  // phase: the number given when it was begun last
+        CountedGap gap;      // procedure, loop: the last one in which it was only counted
+    };
 };
 
 // Second line of an OpenMP node; it begins as a ProbePart does. The nodes of a parallel region

@@ -37,6 +37,13 @@ bool is_beside(const Node* node, const Site& site) {
 
 }  // namespace
 
+bool is_part_of(const SiteRow* row, const SiteRow* around) {
+    constexpr std::string_view kPart = ".part.";
+    if (text_of(row->name).find(kPart) == std::string_view::npos) return false;
+    const SiteRow* whole = procedure_of(around);
+    return are_copies(row, whole) && text_of(whole->name).find(kPart) == std::string_view::npos;
+}
+
 void join_copies(const SiteRow* row, CellIndex parent, Site* site) {
     if (site->module == 0) return;  // in no known module
     if (row->kind == SiteKind::kProcedure) {

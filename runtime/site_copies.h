@@ -13,6 +13,10 @@ namespace dwell {
 // loop one that is a child of it. Unchanged when there is none.
 void join_copies(const SiteRow* row, CellIndex parent, Site* site);
 
+// True when `row` is of a part that the compiler split off the procedure of `around`, whose code
+// calls it there: one entry has both.
+bool is_part_of(const SiteRow* row, const SiteRow* around);
+
 }  // namespace dwell
 
 #endif  // DWELL_RUNTIME_SITE_COPIES_H_

@@ -103,6 +103,7 @@ enum SiteLevel : uint8_t {
     kLevelOff = 0,
     kLevelFull = 1,
     kLevelCount = 2,  // counted without time
+    kLevelTried = 3,  // the same in a trial: it is off otherwise (runtime/probe_trials.h)
 };
 
 // In the order of a LinkTable. Appended to only.

@@ -140,8 +140,9 @@ struct ProbeStack {
     uint64_t low;       // addresses of the stack, as far as they are known;
     uint64_t bytes;     // the frame of the base stands for its end
     uint32_t* depth;    // where its open entries are counted
+    uint32_t around;    // the number of the stack that it was resumed from
 };
-constexpr int kProbeStacks = 8;  // a thread's own, and those of coroutines and signal handlers
+constexpr int kProbeStacks = 128;  // a thread's own, and those of coroutines and signal handlers
 
 // How far from a code probe's own frame that of the procedure lies which calls it
 // (code_probes.cpp).
@@ -325,7 +326,8 @@ struct alignas(64) Thread {
     Poll* polls;               // kPolls of them, null until there is one
     uint64_t probe_ticket;     // of the live page, as the last probe saw it
     uint32_t probe_countdown;  // until control looks at the costs again
-    uint32_t probe_window;     // what it started from
+    uint32_t probe_window;     // what it was when control looked last
+    uint32_t count_countdown;  // the same for entries that only count
 
     // Since last_ticks, of what has nodes of its own: not computation. I/O statements, and idle
     // time between two regions of OpenMP. Less what the thread got back of older intrusion, by
@@ -340,12 +342,13 @@ struct alignas(64) Thread {
     // last one, and the real ticks since when the thread has been in no other (late_receivers.h).
     uint32_t away_call;
     uint64_t away_ticks;
-    uint64_t probe_lost_ticks;  // by probes since control looked last, beside its countdown's pairs
+    uint64_t probe_lost_ticks;  // by probes since control looked last, beside its countdowns'
     uint64_t control_ticks;     // real ticks when it did
-    const SiteRow* switched_off;       // by this thread, which met no probe since; else null
-    const SiteRow* switched_off_last;  // or null
-    uint64_t slow_count_ticks;         // by slow probes of sites that only count, in all
-    uint64_t resets;                   // of the live page, as last seen; likewise the next two
+    int64_t probe_credit;       // ticks that its probes may take
+    uint32_t count_window;      // what count_countdown started from
+    uint32_t gap_window;        // pairs of the window that goes on
+    uint64_t gap_ticks;         // real ticks when it began
+    uint64_t resets;            // of the live page, as last seen; likewise the next two
     uint64_t unloads;
     uint64_t paused_ticks;
     CellIndex chunk_next;

@@ -14,16 +14,19 @@ struct Around {
     uint64_t own_ns = 0;
     uint64_t estimated_ns = 0;  // of all that lies in it directly
 
-    uint64_t fitting(uint64_t amount) const {
-        if (estimated_ns <= own_ns) return amount;
-        return static_cast<uint64_t>(static_cast<unsigned __int128>(amount) * own_ns /
-                                     estimated_ns);
-    }
     void fit(Totals* totals) const {
-        totals->estimated_ns = fitting(totals->estimated_ns);
-        totals->off_entries = fitting(totals->off_entries);
+        if (estimated_ns <= own_ns) return;
+        totals->estimated_ns = static_cast<uint64_t>(
+            static_cast<unsigned __int128>(totals->estimated_ns) * own_ns / estimated_ns);
     }
 };
+
+// A number that too few entries were seen for is none.
+void settle_off(Totals* totals) {
+    const bool known = off_is_known(*totals);
+    if (!known) totals->off_entries = 0;
+    totals->off_uncertain = known ? 0 : 1;
+}
 
 }  // namespace
 
@@ -41,10 +44,13 @@ void bound_estimates(Profile* profile) {
     // Parents stand before their children: what is estimated for them is room for those.
     for (uint32_t i = 1; i < nodes.size(); ++i) {
         around[host[i]].fit(&nodes[i].totals);
+        settle_off(&nodes[i].totals);
         around[i].own_ns += nodes[i].totals.estimated_ns;
     }
     for (ProfileRow& row : profile->rows) {
-        if (row.node != 0) around[host[row.node]].fit(&row.totals);
+        if (row.node == 0) continue;
+        around[host[row.node]].fit(&row.totals);
+        settle_off(&row.totals);
     }
 }
 

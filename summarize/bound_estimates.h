@@ -1,6 +1,6 @@
 // What probes did not time lies in the own time of what is around it, so its estimates can never be
-// longer than that: those that are, and the entries that they come from, are made smaller, all in
-// the same proportion.
+// longer than that: those that are become shorter, all in the same proportion. Numbers of entries
+// that too few were seen for are left out.
 #ifndef DWELL_SUMMARIZE_BOUND_ESTIMATES_H_
 #define DWELL_SUMMARIZE_BOUND_ESTIMATES_H_
 

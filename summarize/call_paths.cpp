@@ -431,6 +431,12 @@ const CallPaths::Frame* CallPaths::frame_around_loop(const Frame* first, const F
 // procedure the first one is entered already; so are those that a loop was found in.
 void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* next,
                             uint32_t target, Position* at, std::vector<Step>* steps) {
+    // What is left here of a procedure that was split calls the rest of it: it is called as a
+    // whole.
+    const bool split = next != nullptr && next->site != nullptr && end[-1].source->inlined &&
+                       next->site->source.symbol.find(".part.") != std::string::npos &&
+                       is_same_procedure(*next->site, *end[-1].source);
+    if (split && end - first > 1) --end;
     // Of a statement that code of OpenMP's ends with no more may be known than of the construct.
     const bool in_place = at->construct != nullptr && next == nullptr &&
                           is_same_place(*at->construct, *end[-1].source);

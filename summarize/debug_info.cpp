@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/clone_names.h"
 #include "summarize/source_paths.h"
 #include "summarize/symbol_names.h"
 
@@ -214,6 +215,13 @@ SourceFrame DebugInfo::describe(Dwarf_Die* function, bool inlined) {
     return frame;
 }
 
+// A part that the compiler split off a function and put into it again is no call of it, and one
+// that calls itself stands for itself (DESIGN 3).
+static bool is_same_function(const SourceFrame& a, const SourceFrame& b) {
+    return a.function_line != 0 && a.function_line == b.function_line && a.function == b.function &&
+           a.function_file == b.function_file && without_clone(a.symbol) == without_clone(b.symbol);
+}
+
 std::vector<SourceFrame> DebugInfo::frames_at(uint64_t address) {
     std::vector<SourceFrame> frames;
     Unit* const unit = unit_at(address);
@@ -240,10 +248,13 @@ std::vector<SourceFrame> DebugInfo::frames_at(uint64_t address) {
             continue;
         }
         if (inlined) {
-            Dwarf_Attribute attribute;
-            frames.back().file = file_of(dwarf_attr(&child, DW_AT_call_file, &attribute));
-            frames.back().line = number_of(dwarf_attr(&child, DW_AT_call_line, &attribute));
-            frames.push_back(describe(&child, true));
+            SourceFrame inner = describe(&child, true);
+            if (!is_same_function(inner, frames.back())) {
+                Dwarf_Attribute attribute;
+                frames.back().file = file_of(dwarf_attr(&child, DW_AT_call_file, &attribute));
+                frames.back().line = number_of(dwarf_attr(&child, DW_AT_call_line, &attribute));
+                frames.push_back(std::move(inner));
+            }
         }
         scope = child;
         more = dwarf_child(&scope, &child) == 0;

@@ -53,7 +53,10 @@ struct Totals {
     // Nodes made by probes only: see ProbePart.
     uint64_t iterations;
     uint64_t abandoned;
-    uint64_t off_entries;   // estimated, while its site was off; not part of count
+    uint64_t off_entries;  // estimated, while its site was off; not part of count
+    // Of it, what a single trial or a guess gave (off_is_known); in a profile 1, without a number
+    // in off_entries, where that is too much.
+    uint64_t off_uncertain;
     uint64_t estimated_ns;  // of entries without time and while it was off; not part of time_ns
     uint64_t volume;
     // Nodes made by probes: of time_ns that of threads which entered it. Others work in it, too, in
@@ -68,6 +71,14 @@ struct Totals {
     uint64_t created;          // tasks: created; regions: forked
     uint64_t chunks;
 };
+
+// Whether enough entries were seen for off_entries to tell how many were not: no single trial gave
+// more than a twentieth of it. The standard error is a quarter at most then: a sum of parts, each
+// of which is seen or not by chance, has the root of the largest one's share.
+inline bool off_is_known(const Totals& totals) {
+    constexpr uint64_t kLeastTrials = 20;
+    return totals.off_uncertain <= totals.off_entries / kLeastTrials;
+}
 
 inline uint64_t timed_entries(const Totals& totals) {
     return totals.count - (totals.untimed < totals.count ? totals.untimed : totals.count);

@@ -86,6 +86,7 @@ void add_totals(Totals* into, const Totals& from) {
     into->iterations += from.iterations;
     into->abandoned += from.abandoned;
     into->off_entries += from.off_entries;
+    into->off_uncertain += from.off_uncertain;
     into->estimated_ns += from.estimated_ns;
     into->volume += from.volume;
     into->entered_ns += from.entered_ns;

@@ -145,20 +145,24 @@ class Notes : public NoteWriter {
         std::set<Place> met;
         uint64_t entries = 0;
         uint64_t off = 0;
+        uint64_t uncertain = 0;
         for (const ProfileNode& node : profile().nodes) {
             if ((node.labels & (kLabelReduced | kLabelCounted)) == 0) continue;
             met.emplace(node.kind, node.name, node.file, node.line);
             entries += node.totals.untimed;
             off += node.totals.off_entries;
+            uncertain += node.totals.off_uncertain;
         }
         const size_t places = met.size();
         if (places == 0) return;
-        const std::string more =
-            off == 0 ? ""
-                     : fmt::format(
-                           ", and about {} more not at all (where such places lie in each "
-                           "other it may be many times as many)",
-                           two_digits(off));
+        std::string more;
+        if (off != 0) more = fmt::format(", and about {} more not at all", two_digits(off));
+        if (uncertain != 0) {
+            more += fmt::format(
+                "; on {} {} to them more were not counted, too few seen to tell how "
+                "many",
+                uncertain, uncertain == 1 ? "path" : "paths");
+        }
         add(fmt::format(
             "{} {} of {} {} counted without time, to save cost, as an enabling profile wants or "
             "deeper than open entries are kept{}; what is estimated of their time (~) was measured "

@@ -30,15 +30,19 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
         if (node.site.kind == SiteKind::kLoop) totals->iterations = probe.iterations;
         totals->untimed = std::min(probe.untimed + probe.counted, node.count);
         totals->abandoned = probe.abandoned;
-        totals->off_entries = probe.off_entries;
+        if (node.site.kind == SiteKind::kProcedure || node.site.kind == SiteKind::kLoop) {
+            totals->off_entries = probe.off_entries + probe.off_cut;
+            totals->off_uncertain = probe.off_largest + probe.off_cut;
+        } else {
+            totals->volume = probe.volume;
+        }
         const uint64_t timed = node.count - totals->untimed;
         if (timed != 0) {
             // Entries while it was off may be recursive: those share the time of one that is timed.
-            totals->estimated_ns =
-                ns(scale(node.ticks, probe.counted, timed) +
-                   scale(node.ticks, probe.off_entries, node.count - probe.counted));
+            const uint64_t off = off_is_known(*totals) ? totals->off_entries : 0;
+            totals->estimated_ns = ns(scale(node.ticks, probe.counted, timed) +
+                                      scale(node.ticks, off, node.count - probe.counted));
         }
-        totals->volume = probe.volume;
         if (node.count == totals->untimed) return true;
         if (node.min_ticks != UINT64_MAX) totals->min_ns = ns(node.min_ticks);
         totals->max_ns = ns(node.max_ticks);

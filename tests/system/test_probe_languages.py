@@ -47,6 +47,41 @@ def copies():
 
 
 @case
+def parts():
+    """What GCC splits off a procedure is no recursion of it: one entry, wherever the rest stands."""
+    for flags in ("-O2", "-O3"):
+        program = build("gcc", "split.c", ("-g", flags), "a.out")
+        symbols = execute(["nm", program]).stdout
+        if flags == "-O2":
+            check(" exchange.part." in symbols, f"GCC split nothing:\n{symbols}")
+        tree = observe([program, "5"])
+        for place in tree.all("exchange"):
+            check_equal([one.name for one in place.children() if one.name == "exchange"], [],
+                        f"{flags}: under {place}")
+        if flags == "-O2":
+            for caller in ("residual", "smooth", "restriction"):
+                tree.expect(f"main/loop/{caller}/exchange", 5)
+            tree.expect("main/loop/exchange", 5)
+
+
+@case
+def coroutines():
+    """Coroutines of one procedure: what is suspended takes no time. Seven that nap twenty times for
+    5 ms, and a hundred that nap twice, all counted."""
+    program = build("gcc", "coroutines.c", ("-g", "-O0"), "a.out")
+    for number, rounds in ((7, 20), (100, 2)):
+        tree = observe([program, str(number), str(rounds)])
+        body, = tree.all("body")
+        naps_s = number * rounds * 0.005
+        check_equal(body.count, number, f"body of {number}")
+        check(0.9 * naps_s <= body.time_s <= tree.run.elapsed_s, f"{naps_s} s of naps: {body}")
+        nap, = tree.all("nap")
+        check_equal(nap.count, number * rounds, f"nap of {number}")
+        check(nap.time_s <= body.time_s, f"{nap} in {body}")
+        check_equal(sum(rank["probes_dropped"] for rank in tree.profile.json["ranks"]), 0, "dropped")
+
+
+@case
 def main_program():
     """Fortran's main program has its rows at every level, by its name where that is known."""
     for flags, name in ((("-O0", "-g"), "heat"), (("-O2", "-g"), "heat"), (("-O2",), "main program"),

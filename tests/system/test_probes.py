@@ -311,17 +311,17 @@ def control():
     for name in ("set", "get", "twice"):
         place = tree.at(f"main/loop/{name}")
         check("reduced" in place.labels and place.raw["untimed"] > 0, f"not labelled: {place}")
-        check(place.raw.get("off_entries", 0) > 0 and place.raw.get("estimated_ns", 0) > 0,
-              f"no estimate: {place.raw}")
+        # No probe comes by from when they are off to the end of the loop.
+        check_equal((place.raw.get("off_entries", 0), place.raw.get("off_uncertain", 0)), (0, 1),
+                    f"a number from nothing: {place.raw}")
     note = re.search(r"(\d+) entries of 3 short procedures, loops or blocks were counted without "
                      r"time, to save cost, as an enabling profile wants or deeper than open "
-                     r"entries are kept, and about (\d+) more",
+                     r"entries are kept; on 3 paths to them more were not counted, too few seen to "
+                     r"tell how many",
                      re.sub(r"\s+", " ", tree.report()))
     check(note, "no note in the report")
     places = [tree.at(f"main/loop/{name}").raw for name in ("set", "get", "twice")]
     check_equal(int(note.group(1)), sum(place["untimed"] for place in places), "note: untimed")
-    off = sum(place["off_entries"] for place in places)
-    check(abs(int(note.group(2)) - off) <= 0.05 * off, f"two digits of {off}: {note.group(2)}")
     run = execute([DWELL, "run", "-q", "-o", out, "--probe-limit", "off", program, "100000"])
     tree = Tree(out, run)
     for name in ("set", "get", "twice"):
@@ -329,10 +329,36 @@ def control():
 
 
 @case
+def trials():
+    """20000 steps that call a small procedure 500 times each, always, in a tenth of the steps, in the
+    first half or in the last: what was not counted is estimated, and right within a quarter. A nest
+    of three procedures is, too."""
+    program = build("gcc", "patterns.c", ("-g", "-O2", "--dwell-all"), "a.out")
+    calls = {"steady": 10000000, "bursts": 10000000, "first": 5000000, "last": 5000000,
+             "nests": 10000000}
+
+    def estimated():
+        given = 0
+        for pattern, right in calls.items():
+            tree = observe([program, pattern, "20000", "500"])
+            found = tree.all("small")
+            counted = sum(place.count for place in found)
+            guessed = sum(place.raw.get("off_entries", 0) for place in found)
+            uncertain = any("off_uncertain" in place.raw for place in found)
+            missed = right - counted
+            check(missed >= 0, f"{pattern}: {counted} of {right}")
+            check(uncertain or abs(guessed - missed) <= 0.25 * missed,
+                  f"{pattern}: {guessed} for {missed} of {right}")
+            given += 0 if uncertain else 1
+        check(given >= 3, f"only {given} patterns have a number")
+    repeated(estimated)  # one of a hundred may be further away
+
+
+@case
 def control_of_recursion():
     """fib(25) in 2 fib(26) - 1 = 242785 calls: all counted without a limit. With one it is switched
-    off while the first call is open, which ends there. What is estimated fits into the run, and is
-    of the right order: a call takes a tenth of its probes, on fast processors a fiftieth."""
+    off while the first call is open, which ends there. What is estimated fits into the run, and a
+    number of entries is right, if there is one."""
     program = build("gcc", "fibonacci.c", ("-g", "-O2", "--dwell-all", "-fno-optimize-sibling-calls",
                                            "-fno-inline"), "a.out")
     tree = observe([program, "25"], options=["--probe-limit", "off"])
@@ -349,7 +375,8 @@ def control_of_recursion():
         counted = sum(place.count for place in found)
         guessed = sum(place.raw.get("off_entries", 0) for place in found)
         check(0 < counted < calls / 2, f"{counted} of {calls} counted")
-        check(calls / 100 <= counted + guessed <= 2 * calls, f"{counted} and {guessed} of {calls}")
+        missed = calls - counted
+        check(guessed == 0 or abs(guessed - missed) <= 0.25 * missed, f"{guessed} of {missed}")
         spent = sum(place.time_s + place.raw.get("estimated_ns", 0) / 1e9 for place in found)
         check(spent <= tree.run.elapsed_s, f"{spent} s in {tree.run.elapsed_s} s: {found}")
     repeated(limited)  # an entry that loses its processor is taken for a long one

@@ -107,6 +107,22 @@ TEST_F(Lines, InlinedFramesFromTheOutermost) {
     }
 }
 
+// What gcc splits off a function and puts into it again is no call of that function.
+TEST_F(Lines, APartOfAFunctionIsNoFrame) {
+    for (const char* flags : {"-O2 -g", "-O3 -g"}) {
+        SCOPED_TRACE(flags);
+        ASSERT_TRUE(compile("gcc", "split_part.c", flags));
+        LineResolver lines;
+        const uint32_t module = lines.add_module(file_, build_id_of(file_));
+        const ResolvedAddress& found = lines.resolve_call(module, return_from("residual", "take"));
+        ASSERT_EQ(found.frames.size(), 2u);
+        EXPECT_EQ(found.frames[0].function, "residual");
+        EXPECT_EQ(found.frames[0].line, line("exchange in residual"));
+        EXPECT_EQ(found.frames[1].function, "exchange");
+        EXPECT_EQ(found.frames[1].line, line("in the part"));
+    }
+}
+
 // The line of the construct, not of what is inlined at its beginning; and of a task that gcc makes
 // a jump to a region with the same code, and no function.
 TEST_F(Lines, ConstructsOfGcc) {

@@ -439,22 +439,46 @@ TEST_F(Coroutines, ThatAnotherProcedureResumesGoOnThere) {
     expect_at_rest();
 }
 
+// Those of one procedure have one node, and only one of them runs.
+TEST_F(Coroutines, OfOneProcedureTakeTurns) {
+    Frames frames;
+    frames.enter(kP, 1, 16);
+    uint64_t* const slots[3] = {on(0), on(1), on(2)};
+    for (uint64_t* slot : slots) *slot = code(100);
+    for (const uint64_t* slot : slots) probe(dwell_enter, kQ, slot);
+    for (int turn = 0; turn < 30; ++turn) {
+        probe(dwell_loop_enter, kQLoop, slots[turn % 3]);
+        spin(kWork);
+        probe(dwell_loop_leave, kQLoop, slots[turn % 3], 1);
+    }
+    for (const uint64_t* slot : slots) probe(dwell_leave, kQ, slot);
+    frames.leave(kP, 1);
+    const Node* p = find({from(16), at_site(kP)});
+    const Node* q = find_from(p, {from(100), at_site(kQ)});
+    EXPECT_EQ(q->count, 3u);
+    EXPECT_GE(q->ticks, 30 * kWork);
+    EXPECT_LE(q->ticks, p->ticks);
+    EXPECT_EQ(find_from(q, {at_site(kQLoop)})->count, 30u);
+    expect_at_rest();
+}
+
 TEST_F(Probes, MoreOtherStacksThanThereIsRoomForAreDropped) {
-    std::vector<char> memory(20 << 16);
+    constexpr size_t kStacks = kProbeStacks + 12;
+    std::vector<char> memory(kStacks << 16);
     auto slot_on = [&memory](size_t number) {
         auto* slot = reinterpret_cast<uint64_t*>(&memory[(number << 16) + 32768]);
         *slot = code(100 + number);
         return slot;
     };
-    for (size_t i = 0; i < 20; ++i) probe(dwell_enter, kQ, slot_on(i));  // suspended for good
+    for (size_t i = 0; i < kStacks; ++i) probe(dwell_enter, kQ, slot_on(i));  // suspended for good
     EXPECT_EQ(record().probes, uint64_t{kProbeStacks - 1});
-    EXPECT_EQ(record().probes_dropped, 20u - (kProbeStacks - 1));
+    EXPECT_EQ(record().probes_dropped, kStacks - (kProbeStacks - 1));
     EXPECT_EQ(record().probe_depth, 0u);
     Frames frames;
     frames.enter(kP, 1, 16);
     frames.leave(kP, 1);
     EXPECT_EQ(record().probe_depth, 0u);
-    for (size_t i = 0; i < 20; ++i) probe(dwell_leave, kQ, slot_on(i));
+    for (size_t i = 0; i < kStacks; ++i) probe(dwell_leave, kQ, slot_on(i));
     EXPECT_EQ(find({from(16), at_site(kP)})->count, 1u);
     expect_at_rest();
 }

@@ -324,6 +324,7 @@ TEST_F(Probes, EstimatesFitIntoWhatIsAroundThem) {
     estimate(p1, 2000, 100);  // main has 500 of its own: a fifth of 2500
     estimate(p2, 500, 10);
     estimate(p3, 1200, 30);  // p1 has 200 of its own, and its estimate of 400: a half
+    records_.merged.nodes[p3].totals.off_uncertain = 2;
     add_rows(0, 0);
     const Profile profile = build_profile(records_.merged);
     expect_conservation(profile);
@@ -332,11 +333,13 @@ TEST_F(Probes, EstimatesFitIntoWhatIsAroundThem) {
         if (node.kind == SiteKind::kProcedure) by_name[node.name] = &node;
     }
     EXPECT_EQ(by_name.at("p1")->totals.estimated_ns, 400u);
-    EXPECT_EQ(by_name.at("p1")->totals.off_entries, 20u);
+    EXPECT_EQ(by_name.at("p1")->totals.off_entries, 100u);
     EXPECT_EQ(by_name.at("p2")->totals.estimated_ns, 100u);
-    EXPECT_EQ(by_name.at("p2")->totals.off_entries, 2u);
+    EXPECT_EQ(by_name.at("p2")->totals.off_entries, 10u);
+    EXPECT_EQ(by_name.at("p2")->totals.off_uncertain, 0u);
     EXPECT_EQ(by_name.at("p3")->totals.estimated_ns, 600u);
-    EXPECT_EQ(by_name.at("p3")->totals.off_entries, 15u);
+    EXPECT_EQ(by_name.at("p3")->totals.off_entries, 0u) << "too few seen";
+    EXPECT_EQ(by_name.at("p3")->totals.off_uncertain, 1u);
     EXPECT_EQ(by_name.at("p3")->totals.untimed, 4u) << "counted exactly";
     uint64_t rows = 0;
     for (const ProfileRow& row : profile.rows) {

@@ -501,7 +501,9 @@ struct Probed {
         file.probe_part(loop).iterations = 200;
         file.probe_part(work).untimed = 1;
         file.probe_part(work).counted = 3;
-        file.probe_part(work).off_entries = 5;
+        file.probe_part(work).off_entries = 58;
+        file.probe_part(work).off_cut = 2;
+        file.probe_part(work).off_largest = 1;
         file.probe_part(work).abandoned = 1;
         file.probe_part(marker).volume = 77;
         file.probe_part(marker).untimed = 5;
@@ -535,9 +537,11 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_EQ(work.count, 12u);
     EXPECT_EQ(work.time_ns, 200u);
     EXPECT_EQ(work.untimed, 4u);
-    EXPECT_EQ(work.off_entries, 5u);
-    EXPECT_EQ(work.estimated_ns, 186u)
-        << "3 entries of 400 ticks / 8 timed ones, 5 of 400 / 9 that were timed or recursive";
+    EXPECT_EQ(work.off_entries, 60u);
+    EXPECT_EQ(work.off_uncertain, 3u);
+    EXPECT_EQ(work.volume, 0u);
+    EXPECT_EQ(work.estimated_ns, 1408u)
+        << "3 entries of 400 ticks / 8 timed ones, 60 of 400 / 9 that were timed or recursive";
     EXPECT_EQ(work.abandoned, 1u);
     EXPECT_EQ(work.blocked_ns, 0u);
     const Totals& marker = merged.nodes[nodes.at(kProbedMain + "/9!4 step")].totals;

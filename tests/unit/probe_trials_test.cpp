@@ -1,0 +1,170 @@
+// What trials estimate of entries that nobody saw, on five ways of being active, in a time of their
+// own: a run is a row of gaps, and the number of entries in each is known.
+#include "runtime/probe_trials.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "summarize/merged.h"
+
+namespace dwell {
+namespace {
+
+constexpr int64_t kCount_ns = 12;
+constexpr int64_t kMost_ns = 4'000'000;
+
+struct RunGap {
+    uint64_t kind;  // the site that it begins at
+    int64_t ns;     // that it takes without probes
+    uint64_t entries;
+};
+
+struct Seen {
+    Totals totals{};   // count: exact
+    uint64_t all = 0;  // entries that there were
+    int64_t cost = 0;  // of all that was counted
+    int64_t took = 0;
+    uint64_t missed() const { return all - totals.count; }
+    double error() const {
+        return static_cast<double>(totals.off_entries) / static_cast<double>(missed()) - 1;
+    }
+};
+
+// As control does it for one site that may be counted while there is credit, at 1 % of the time.
+Seen observe(const std::vector<RunGap>& run, uint64_t seed) {
+    Trials trials;
+    Seen seen;
+    int64_t credit = 0;
+    trials.begin(seed, kCount_ns * 5000, 500'000);
+    for (const RunGap& gap : run) {
+        const Trials::Gap now = trials.next(gap.kind);
+        const bool always = !trials.are_on();
+        const bool counts = always || now.trial;
+        const auto cost = counts ? kCount_ns * static_cast<int64_t>(gap.entries) : 0;
+        seen.all += gap.entries;
+        seen.cost += cost;
+        seen.took += gap.ns;
+        if (counts) seen.totals.count += gap.entries;
+        if (now.trial) {
+            const uint64_t more = (now.share - 1) * gap.entries;
+            seen.totals.off_entries += more;
+            seen.totals.off_uncertain = std::max(seen.totals.off_uncertain, more);
+        }
+        credit += (gap.ns + cost) / 100 - cost;
+        credit = std::min(std::max(credit, -kMost_ns), kMost_ns);
+        if (always) {
+            if (credit < 0)
+                trials.begin(seed, static_cast<uint64_t>(cost), static_cast<uint64_t>(gap.ns));
+        } else if (trials.adapt(now, static_cast<uint64_t>(cost), static_cast<uint64_t>(gap.ns),
+                                0.01, credit, kMost_ns)) {
+            trials.end();
+        }
+    }
+    return seen;
+}
+
+constexpr int kGaps = 8000;  // of half a millisecond: 4 s
+
+uint64_t chance(uint64_t number) {  // some number below 2^32
+    number *= 0x9e3779b97f4a7c15ull;
+    return (number ^ number >> 29) * 0xbf58476d1ce4e5b9ull >> 32;
+}
+
+using Gaps = std::function<RunGap(uint64_t)>;
+std::vector<RunGap> run_of(const Gaps& gap) {
+    std::vector<RunGap> run;
+    for (uint64_t i = 0; i < kGaps; ++i) run.push_back(gap(i));
+    return run;
+}
+
+// The mean of many runs is the truth, most of them give a number (of a hundred `least`), and that
+// is near to it; nothing costs much more than it may.
+void expect_known(const std::vector<RunGap>& run, int least) {
+    constexpr int kRuns = 200;
+    int known = 0;
+    int far = 0;
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= kRuns; ++seed) {
+        const Seen seen = observe(run, chance(seed));
+        EXPECT_GT(seen.missed(), 0u);
+        EXPECT_LE(seen.cost, seen.took / 100 + 2 * kMost_ns);
+        sum += seen.error();
+        if (!off_is_known(seen.totals)) continue;
+        known += 1;
+        far += std::abs(seen.error()) > 0.25 ? 1 : 0;
+    }
+    EXPECT_GE(known, least * kRuns / 100);
+    EXPECT_LE(far, known / 10);
+    EXPECT_LE(std::abs(sum / kRuns), 0.06);
+}
+
+TEST(ProbeTrials, Steady) {
+    expect_known(run_of([](uint64_t) { return RunGap{1, 500'000, 5000}; }), 95);
+}
+
+// A twentieth of the gaps has all of the entries, in long and short bursts of one caller.
+TEST(ProbeTrials, Bursts) {
+    expect_known(run_of([](uint64_t i) {
+                     const bool burst = i % 20 == 7;
+                     return RunGap{burst ? 2u : 1u, 500'000, burst ? chance(i) % 100'000 : 0};
+                 }),
+                 60);
+}
+
+TEST(ProbeTrials, Phases) {
+    for (const bool first : {true, false}) {
+        expect_known(run_of([first](uint64_t i) {
+                         return RunGap{1, 500'000, (i < kGaps / 2) == first ? 5000u : 0u};
+                     }),
+                     95);
+    }
+}
+
+// Bursts by chance inside of phases, called from everywhere.
+TEST(ProbeTrials, Nests) {
+    expect_known(run_of([](uint64_t i) {
+                     const bool phase = i / 400 % 2 == 0;
+                     const bool burst = phase && chance(i) % 4 == 0;
+                     return RunGap{chance(i / 3) % 5,
+                                   200'000 + static_cast<int64_t>(chance(i) % 600'000),
+                                   burst ? chance(i + 1) % 20'000 : 0};
+                 }),
+                 60);
+}
+
+// Long and rare: each time too few are seen before it is over, so there need not be a number.
+TEST(ProbeTrials, Alternation) {
+    expect_known(run_of([](uint64_t i) {
+                     return RunGap{1, 500'000, i % 2000 >= 1800 ? 20'000u : 0u};
+                 }),
+                 0);
+}
+
+// A period of the program's never meets one of the trials'.
+TEST(ProbeTrials, Periods) {
+    for (const uint64_t period : {2, 4, 16, 64}) {
+        expect_known(run_of([period](uint64_t i) {
+                         return RunGap{1, 500'000, i % period == 1 ? 4000u * period : 0};
+                     }),
+                     period < 16 ? 95 : 0);
+    }
+}
+
+// Three bursts in all are too few.
+TEST(ProbeTrials, TooFew) {
+    const std::vector<RunGap> run = run_of([](uint64_t i) {
+        return RunGap{1, 500'000, i % 3000 == 1000 ? 1'000'000u : 1u};
+    });
+    for (uint64_t seed = 1; seed <= 100; ++seed) {
+        const Seen seen = observe(run, chance(seed));
+        if (seen.totals.off_entries > 100'000) {
+            EXPECT_FALSE(off_is_known(seen.totals));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace dwell
