@@ -453,7 +453,11 @@ Channel* find_channel(Thread* thread, uint32_t peer) {
             const uint32_t low = own < peer ? own : peer;
             const uint32_t high = own < peer ? peer : own;
             const uint64_t key = mix_path(mix_path(kPairKey, low), high);
-            void* page = find_or_make_pages(key, 1);
+            void* page = find_or_make_pair(key);
+            if (page == nullptr) {
+                __atomic_fetch_or(&g_process.header->flags, uint32_t{kFilePairsFull},
+                                  __ATOMIC_RELAXED);
+            }
             Channel* channel = page != nullptr ? new_channel() : nullptr;
             if (channel != nullptr) {
                 made = channel;

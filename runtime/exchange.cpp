@@ -32,6 +32,8 @@ struct Slot {
 struct Directory {
     uint32_t slots;      // a power of two
     uint32_t next_page;  // atomically taken
+    uint32_t pairs;      // pages of pairs asked for
+    uint32_t most_pairs;
 };
 constexpr size_t kDirectoryHead = 64;
 
@@ -77,6 +79,7 @@ bool make_directory(uint32_t local_ranks) {
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         count = slots_for(local_ranks);
     }
+    __atomic_store_n(&head->most_pairs, local_ranks * kPagesForRank, __ATOMIC_RELAXED);
     const size_t bytes = kDirectoryHead + count * sizeof(Slot);
     if (!g_file.reserve(0, bytes)) return false;
     uint32_t unset = 0;
@@ -162,16 +165,21 @@ void* page_at(uint32_t page) {
     return g_memory + static_cast<size_t>(page) * kExchangePage;
 }
 
-void* find_or_make_pages(uint64_t key, uint32_t pages) {
+namespace {
+
+// When nobody asked before, and if `may_take()`, `take` is called for the number of the first page.
+template <typename MayTake, typename Take>
+void* find_or_make(uint64_t key, MayTake may_take, Take take) {
     if (g_memory == nullptr || key == 0) return nullptr;
     const uint32_t mask = directory()->slots - 1;
     for (uint32_t i = 0; i <= mask; ++i) {
         Slot* slot = &slots()[(static_cast<uint32_t>(key >> 32) + i) & mask];
         uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
+        if (found == 0 && !may_take()) return nullptr;
         if (found == 0 && __atomic_compare_exchange_n(&slot->key, &found, key, false,
                                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
             const int saved_errno = errno;
-            const uint32_t page = take_pages(pages);
+            const uint32_t page = take();
             errno = saved_errno;
             if (page == 0) {
                 __atomic_store_n(&slot->failed, 1u, __ATOMIC_RELEASE);
@@ -184,6 +192,27 @@ void* find_or_make_pages(uint64_t key, uint32_t pages) {
     }
     return nullptr;
 }
+
+// Where it is false once it is so for all: without a slot of the directory they agree, too.
+bool has_room_for_pair() {
+    const Directory* head = directory();
+    return __atomic_load_n(&head->pairs, __ATOMIC_ACQUIRE) < head->most_pairs;
+}
+
+uint32_t take_pair() {
+    Directory* head = directory();
+    const uint32_t before = __atomic_fetch_add(&head->pairs, 1, __ATOMIC_ACQ_REL);
+    return before < head->most_pairs ? take_pages(1) : 0;
+}
+
+}  // namespace
+
+void* find_or_make_pages(uint64_t key, uint32_t pages) {
+    return find_or_make(
+        key, [] { return true; }, [pages] { return take_pages(pages); });
+}
+
+void* find_or_make_pair(uint64_t key) { return find_or_make(key, has_room_for_pair, take_pair); }
 
 bool is_neighbour(uint32_t world_rank) {
     char path[sizeof(g_process.record_dir) + 24];

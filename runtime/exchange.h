@@ -56,6 +56,12 @@ bool exchange_is_open();
 // Whoever asks first makes it. Slow: system calls. Signal-unsafe.
 void* find_or_make_pages(uint64_t key, uint32_t pages);
 
+// The same of one page, for a pair of ranks; at most kPagesForRank are made for each rank of the
+// node, so that ranks which all talk to each other do not fill its memory. Those that come later
+// have none, for good.
+void* find_or_make_pair(uint64_t key);
+constexpr uint32_t kPagesForRank = 32;
+
 // As many pages without a name, never given back: the number of the first, 0 when there are none
 // left. Zeroed. Slow, likewise.
 uint32_t take_pages(uint32_t pages);

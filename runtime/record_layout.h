@@ -451,6 +451,7 @@ enum FileFlags : uint32_t {
     kFileModulesFull = 524288,  // sites lie in more than kModuleLimit modules
     kFileDamaged = 1048576,     // by who reads it: some of it cannot be
     kFileInInit = 2097152,      // MPI_Init was called and has not succeeded: there is nothing else
+    kFilePairsFull = 4194304,   // times of messages with some partners had no room
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

@@ -339,6 +339,10 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_flag(kFileNoUnwinder, "libunwind is missing, so call paths have one level");
     notes.add_flag(kFileCutPaths,
                    "call paths of more than 1000 frames are cut: the outermost ones are missing");
+    notes.add_flag(
+        kFilePairsFull,
+        "more pairs of ranks on a node exchanged messages than dwell keeps times for (32 "
+        "a rank): the sync delay of those that began last is estimated");
     notes.add_unsampled();
     notes.add_flag(
         kFileShares,

@@ -267,4 +267,21 @@ TEST_F(Boards, ProcessesNeverReadAnothersBoard) {
     }
 }
 
+// Pairs of ranks that all talk to each other get pages up to a limit, and boards have room beyond
+// it.
+TEST_F(Boards, PagesOfPairsAreBounded) {
+    const auto key = [](uint64_t number) { return (number + 1) * 0x9e3779b97f4a7c15ull; };
+    constexpr uint64_t kMost = uint64_t{kRanks} * kPagesForRank;
+    void* const first = find_or_make_pair(key(0));
+    EXPECT_NE(first, nullptr);
+    for (uint64_t pair = 1; pair < kMost; ++pair) EXPECT_NE(find_or_make_pair(key(pair)), nullptr);
+    for (uint64_t pair = kMost; pair < 10 * kMost; ++pair) {
+        EXPECT_EQ(find_or_make_pair(key(pair)), nullptr);
+    }
+    EXPECT_EQ(find_or_make_pair(key(0)), first);
+    EXPECT_NE(find_or_make_pages(key(20 * kMost), 1), nullptr);
+    CommName name = member(77, 0);
+    EXPECT_NE(join(&name), nullptr);
+}
+
 }  // namespace dwell
