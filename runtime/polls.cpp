@@ -239,8 +239,8 @@ void estimate_poll(Call* call, uint64_t bytes) {
 // beginning of the next one do, as in a loop that does nothing else. Without that it would be 6 ns
 // in place of 9 to 11.
 void calibrate_polls(const Frame* frame) {
-    constexpr int kCalls = 20;
-    constexpr int kRounds = 40;
+    constexpr int kCalls = 10;
+    constexpr int kRounds = 20;
     Thread* thread = t_thread;
     uint64_t best_inner = UINT64_MAX;
     // The least cost of a timed poll and `count` untimed ones.
