@@ -49,6 +49,7 @@ class RecordsOfNoOne {
         path_ = &thread->paths[path_set(frame->return_address, frame->stack_pointer(), root)];
         path_->return_address = frame->return_address;
         path_->stack_pointer = frame->stack_pointer();
+        path_->slot = path_->few;
         path_->call = static_cast<uint16_t>(MpiCall::kSend);
         path_->node = comm;
         path_->anchor = root;

@@ -10,6 +10,7 @@
 
 #include "runtime/find_symbol.h"
 #include "runtime/io_records.h"
+#include "runtime/known_paths.h"
 #include "runtime/metrics.h"
 #include "runtime/modules.h"
 #include "runtime/mpi_calls.h"
@@ -80,7 +81,7 @@ void forget_paths(Thread* thread) {
         if (entry.return_address != 0)
             entry.return_address = 0;  // what was never used is not touched
     }
-    memset(thread->known, 0, sizeof(thread->known));
+    forget_known(thread);
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
 }
 
@@ -205,24 +206,15 @@ Path trace(Thread* thread, const Frame* frame, MpiCall call, void** buffer) {
 }
 
 uint64_t hash_of(const Path& path, MpiCall call, CellIndex anchor) {
-    uint64_t hash = static_cast<uint64_t>(call) + (uint64_t{anchor} << 16) + 0x51ed270b;
+    // Spread first: numbers of calls and return addresses differ in the same few bits.
+    uint64_t hash = (static_cast<uint64_t>(call) + (uint64_t{anchor} << 16) + 0x51ed270b) *
+                    0x9e3779b97f4a7c15ull;
+    hash ^= hash >> 29;
     for (int i = 0; i < path.frames; ++i) {
         hash = (hash ^ reinterpret_cast<uint64_t>(path.frame[i])) * 0x9ddfea08eb382d69ull;
         hash ^= hash >> 29;
     }
     return hash == 0 ? 1 : hash;
-}
-
-KnownPath* known_path(Thread* thread, uint64_t hash, MpiCall call) {
-    const uint32_t start = static_cast<uint32_t>(hash >> 40);
-    for (uint32_t i = 0; i < 16; ++i) {
-        KnownPath& known = thread->known[(start + i) & (kKnownPaths - 1)];
-        if (known.hash == hash && known.call == static_cast<uint16_t>(call)) return &known;
-        if (known.hash == 0) return &known;
-    }
-    KnownPath& replaced = thread->known[start & (kKnownPaths - 1)];
-    replaced.hash = 0;
-    return &replaced;
 }
 
 Site site_at(Thread* thread, void* return_address, SiteKind kind, MpiCall call,
@@ -275,13 +267,13 @@ bool is_omp_call(MpiCall call) { return static_cast<uint16_t>(call) >= kOmpCall;
 // answer.
 bool calls_foreign(Thread* thread, uintptr_t address, MpiCall call, EntryForm form) {
     static_assert(kMpiCallNumbers < 1 << 14);
-    static std::atomic<uint64_t> answers[1024];
+    static std::atomic<uint64_t> answers[256];
     const uint64_t unloads = __atomic_load_n(&g_live->unloads, __ATOMIC_RELAXED);
     const ModulePlace place = place_of_address(thread, address);
     const auto number = static_cast<uint16_t>(call);
     const uint64_t question =
         unloads << 32 | uint64_t{place.module} << 16 | uint64_t{number} << 2 | uint64_t{form} << 1;
-    std::atomic<uint64_t>& kept = answers[(place.module * 61u + number * 2u + form) % 1024];
+    std::atomic<uint64_t>& kept = answers[(place.module * 61u + number * 2u + form) % 256];
     const uint64_t answer = kept.load(std::memory_order_relaxed);
     if (place.module != 0 && (answer & ~uint64_t{1}) == question) return (answer & 1) != 0;
     const bool foreign = foreign_definition(address, form, number) != nullptr;
@@ -326,13 +318,20 @@ CellIndex make_nodes(Thread* thread, const Path& path, MpiCall call, CellIndex a
     return around != 0 ? around : child_of(thread, above, site);
 }
 
+// What take_slots() found.
+struct Proof {
+    PathSlot slot[kPathSlots];
+    int slots = 0;
+    bool check_frame_pointer = false;
+};
+
 #if defined(__x86_64__)
-bool add_slot(PathEntry* entry, uint64_t stack_pointer, uint64_t address) {
-    if (entry->slots >= kPathSlots || address < stack_pointer) return false;
+bool add_slot(Proof* proof, uint64_t stack_pointer, uint64_t address) {
+    if (proof->slots >= kPathSlots || address < stack_pointer) return false;
     const uint64_t offset = address - stack_pointer;
     if (offset > UINT32_MAX) return false;
-    entry->slot[entry->slots] = {stack_word(address), static_cast<uint32_t>(offset)};
-    ++entry->slots;
+    proof->slot[proof->slots] = {stack_word(address), static_cast<uint32_t>(offset)};
+    ++proof->slots;
     return true;
 }
 
@@ -349,18 +348,18 @@ bool is_frame_pointer(uint64_t frame_pointer, uint64_t stack_pointer, uint64_t c
 
 // The saved copy of the caller's frame pointer belongs to the proof, and so does a word below it
 // that holds the CFA itself (the argument pointer that realigned frames keep there).
-bool add_frame_pointer(PathEntry* entry, unw_cursor_t* cursor, uint64_t stack_pointer,
+bool add_frame_pointer(Proof* proof, unw_cursor_t* cursor, uint64_t stack_pointer,
                        uint64_t frame_pointer, uint64_t cfa) {
     unw_save_loc_t saved;
     if (g_unwinder.get_save_loc(cursor, UNW_X86_64_RBP, &saved) != 0) return false;
     if (saved.type == UNW_SLT_MEMORY && saved.u.addr >= stack_pointer) {
-        if (!add_slot(entry, stack_pointer, saved.u.addr)) return false;
+        if (!add_slot(proof, stack_pointer, saved.u.addr)) return false;
     } else {
-        entry->check_frame_pointer = true;
+        proof->check_frame_pointer = true;
     }
     for (uint64_t at = frame_pointer - 64; at < frame_pointer; at += 8) {
         if (at < stack_pointer || stack_word(at) != cfa) continue;
-        if (!add_slot(entry, stack_pointer, at)) return false;
+        if (!add_slot(proof, stack_pointer, at)) return false;
     }
     return true;
 }
@@ -438,7 +437,7 @@ uint64_t find_return_address(bool (*is_skipped)(uint64_t at), uint64_t limit) {
 
 // Walks `frames` frames from the wrapper's caller outwards and notes the stack slots that prove the
 // path. False: this path cannot be remembered by its slots.
-bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
+bool take_slots(Proof* proof, const Frame* frame, int frames) {
     unw_context_t context;
     unw_cursor_t cursor;
     if (g_unwinder.get_context(&context) != 0) return false;
@@ -456,10 +455,10 @@ bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
         g_unwinder.get_reg(&cursor, UNW_REG_SP, &cfa);
         g_unwinder.get_reg(&cursor, UNW_REG_IP, &ip);
         if (cfa <= sp || stack_word(cfa - 8) != ip) return false;
-        if (!add_slot(entry, stack_pointer, cfa - 8)) return false;
+        if (!add_slot(proof, stack_pointer, cfa - 8)) return false;
         if (frame_pointer >= sp && frame_pointer < cfa &&
             is_frame_pointer(frame_pointer, stack_pointer, cfa) &&
-            !add_frame_pointer(entry, &here, stack_pointer, frame_pointer, cfa)) {
+            !add_frame_pointer(proof, &here, stack_pointer, frame_pointer, cfa)) {
             return false;
         }
         sp = cfa;
@@ -467,7 +466,7 @@ bool take_slots(PathEntry* entry, const Frame* frame, int frames) {
     return true;
 }
 #else
-bool take_slots(PathEntry*, const Frame*, int) { return false; }
+bool take_slots(Proof*, const Frame*, int) { return false; }
 int frames_to(const Frame*, uint64_t) { return 0; }
 int frames_within(const Frame*, uint64_t) { return -1; }
 uint64_t find_caller_frame(const Frame*) { return 0; }
@@ -531,29 +530,34 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
               KnownPath* known) {
     const bool one_frame = path.frames == 1 && g_process.options.callpath_depth == 1;
     const uint64_t sp = one_frame ? 0 : frame->stack_pointer();
+    if (known->misses == UINT16_MAX) return;
     known->misses += 1;
     if ((known->misses & (known->misses - 1)) != 0) return;
     const uint64_t start = now_ticks();
     if (!may_remember(thread, *known, start)) return;
-    PathEntry entry{};
-    entry.return_address = frame->return_address;
-    entry.stack_pointer = sp;
-    entry.frame_pointer = frame->caller_frame_pointer;
-    entry.call = static_cast<uint16_t>(call);
-    entry.node = known->node;
-    entry.foreign = known->foreign;
-    entry.anchor = anchor;
     // Where the trace broke off there is no proof, unless the statement stands in the anchor's own
     // frame: then its address is all.
     if (path.frames == 1 && !one_frame && !known->met_anchor) return;
-    const bool proven = path.frames == 1 || take_slots(&entry, frame, path.frames);
+    Proof proof;
+    const bool proven = path.frames == 1 || take_slots(&proof, frame, path.frames);
     thread->remember_ticks += now_ticks() - start;
     if (!proven) return;
-    PathEntry* set = &thread->paths[path_set(entry.return_address, entry.stack_pointer, anchor)];
+    PathEntry* set = &thread->paths[path_set(frame->return_address, sp, anchor)];
     uint32_t way = 0;
     while (way < kPathWays && set[way].return_address != 0) ++way;
     if (way == kPathWays) way = thread->next_way++ % kPathWays;
-    set[way] = entry;
+    PathEntry* const entry = &set[way];
+    entry->return_address = 0;  // until all else is written
+    if (!put_slots(thread, entry, proof.slot, proof.slots)) return;
+    entry->stack_pointer = sp;
+    entry->frame_pointer = frame->caller_frame_pointer;
+    entry->check_frame_pointer = proof.check_frame_pointer;
+    entry->call = static_cast<uint16_t>(call);
+    entry->node = known->node;
+    entry->foreign = known->foreign;
+    entry->anchor = anchor;
+    entry->poll = 0;
+    entry->return_address = frame->return_address;
 }
 
 }  // namespace
@@ -576,18 +580,23 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
     if (buffer != nullptr) {
         Path path = trace(thread, frame, call, buffer);
         const uint64_t hash = hash_of(path, call, anchor);
-        KnownPath* known = known_path(thread, hash, call);
+        KnownPath spare{};
+        KnownPath* known = known_path(thread, hash);
+        if (known == nullptr) known = &spare;
         if (known->hash == 0) {
-            known->frames =
-                static_cast<uint16_t>(frames_in_path(thread, frame, &path, &known->met_anchor));
+            bool met_anchor = false;
+            const int frames = frames_in_path(thread, frame, &path, &met_anchor);
+            known->frames = static_cast<uint16_t>(frames) & 0x3fff;
+            known->met_anchor = met_anchor;
             const auto user = reinterpret_cast<uintptr_t>(path.frame[path.glue]);
             const bool of_mpi = !is_omp_call(call) && !is_io_number(call);
             known->foreign = of_mpi && calls_foreign(thread, user - 1, call, form);
             path.frames = known->frames;
             known->node = known->foreign ? 0 : make_nodes(thread, path, call, anchor);
-            known->call = static_cast<uint16_t>(call);
             known->misses = 0;
-            if (known->node != 0 || known->foreign) known->hash = hash;
+            if (known->node != 0 || known->foreign) {
+                keep_known(thread, known, hash);
+            }
         }
         found = {known->node, known->foreign};
         path.frames = known->frames;

@@ -65,14 +65,11 @@ inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall cal
     return true;
 }
 
-// The lines of a PathEntry that paths of a dozen frames fill.
-constexpr size_t kComparedLines = 4;
-
 // The same for one that is not the first of its set.
 const PathEntry* path_further_on(const Thread* thread, const Frame* frame, MpiCall call,
                                  CellIndex anchor);
 
-// The remembered path of this call, or null. Its further lines and the node's cells are fetched
+// The remembered path of this call, or null. Its stack slots and the node's cells are fetched
 // while the stack slots are compared: after a computation everything here has left the caches.
 inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame, MpiCall call,
                                         CellIndex anchor) {
@@ -80,9 +77,9 @@ inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame
     const uint64_t sp = frame->stack_pointer();
     const PathEntry* set =
         &thread->paths[path_set(frame->return_address, one_frame ? 0 : sp, anchor)];
-    for (size_t line = 1; line < kComparedLines; ++line) {
-        __builtin_prefetch(reinterpret_cast<const char*>(set) + line * kCellBytes);
-    }
+    __builtin_prefetch(reinterpret_cast<const char*>(set) + kCellBytes);
+    __builtin_prefetch(set->slot);
+    __builtin_prefetch(reinterpret_cast<const char*>(set->slot) + kCellBytes);
     const char* node = g_process.cells + static_cast<size_t>(set->node) * kCellBytes;
     __builtin_prefetch(node);
     __builtin_prefetch(node + kPartCells * kCellBytes);

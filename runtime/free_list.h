@@ -8,23 +8,27 @@
 
 namespace dwell {
 
-// Null when there is no memory. What it held before stays in it.
+// Null when there is no memory. What it held before stays in it. Of new memory nothing is touched
+// but what is taken.
 template <typename T>
 T* take_from(T** free) {
     constexpr size_t kAtOnce = 32;
-    if (*free == nullptr) {
+    static T* fresh = nullptr;
+    static size_t left = 0;
+    if (*free != nullptr) {
+        T* taken = *free;
+        *free = taken->next;
+        return taken;
+    }
+    if (left == 0) {
         void* memory = mmap(nullptr, kAtOnce * sizeof(T), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED) return nullptr;
-        auto* made = static_cast<T*>(memory);
-        for (size_t i = 0; i < kAtOnce; ++i) {
-            made[i].next = *free;
-            *free = &made[i];
-        }
+        fresh = static_cast<T*>(memory);
+        left = kAtOnce;
     }
-    T* taken = *free;
-    *free = taken->next;
-    return taken;
+    left -= 1;
+    return fresh++;
 }
 
 template <typename T>

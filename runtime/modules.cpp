@@ -36,11 +36,11 @@ struct Wanted {
     unsigned long long unloads;
     bool found;
     Module module;
-    char path[kCellBytes * 255];
     uint8_t build_id[20];
     uint8_t build_id_bytes;
     uint64_t inode;
     int64_t modified_ns;
+    char path[kCellBytes * 255];  // last: not all of its pages are touched
 };
 
 bool is_own(const char* path) { return strncmp(base_name(path), "libdwell", 8) == 0; }
@@ -100,18 +100,24 @@ void read_build_id(const dl_phdr_info* info, Wanted* wanted) {
     }
 }
 
+// strncpy() would write to all of its pages.
+void copy_path(Wanted* wanted, const char* path) {
+    const size_t length = strnlen(path, sizeof(wanted->path) - 1);
+    memcpy(wanted->path, path, length);
+    wanted->path[length] = '\0';
+}
+
 void read_path(const dl_phdr_info* info, Wanted* wanted) {
     wanted->path[0] = '\0';
     if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/') {
-        strncpy(wanted->path, info->dlpi_name, sizeof(wanted->path) - 1);
+        copy_path(wanted, info->dlpi_name);
     } else if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') {
         const ssize_t length = readlink("/proc/self/exe", wanted->path, sizeof(wanted->path) - 1);
         wanted->path[length > 0 ? length : 0] = '\0';
     } else {
         // Found by a relative name: the report may run elsewhere.
         char* absolute = realpath(info->dlpi_name, nullptr);
-        strncpy(wanted->path, absolute != nullptr ? absolute : info->dlpi_name,
-                sizeof(wanted->path) - 1);
+        copy_path(wanted, absolute != nullptr ? absolute : info->dlpi_name);
         free(absolute);
     }
 }

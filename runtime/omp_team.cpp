@@ -6,7 +6,7 @@ namespace {
 
 // Of all threads that fork regions, by twos. Those that were given to a thread stay that one's.
 constexpr uint32_t kTeams = 512;
-OmpTeam g_teams[kTeams];
+constinit OmpTeam g_teams[kTeams]{};
 std::atomic<uint32_t> g_teams_given{0};
 
 // Two teams that follow each other, or null.

@@ -80,20 +80,24 @@ struct PathSlot {
     uint32_t offset;  // bytes above stack_pointer
 };
 #pragma pack(pop)
-struct alignas(64) PathEntry {  // the first three cache lines serve a dozen slots
-    uint64_t return_address;    // 0 = free
-    uint64_t stack_pointer;     // 0: the return address alone is the path (depth 1)
+constexpr int kFewSlots = 6;  // that an entry holds itself
+struct alignas(64) PathEntry {
+    uint64_t return_address;  // 0 = free
+    uint64_t stack_pointer;   // 0: the return address alone is the path (depth 1)
     uint64_t frame_pointer;
+    const PathSlot* slot;  // `few`, or `block`
+    PathSlot* block;       // memory for more slots, which stays the entry's own, or null
     CellIndex node;
     CellIndex anchor;  // innermost probed node; the slots prove the path from there on
     uint16_t call;
     uint8_t slots;
+    uint8_t block_slots;  // room in `block`
     bool check_frame_pointer;
     bool foreign;  // call for another MPI library
     uint8_t poll;  // number of the Poll that repeats it, 0 = none
-    PathSlot slot[kPathSlots];
+    PathSlot few[kFewSlots];
 };
-static_assert(sizeof(PathEntry) == 20 * 64);
+static_assert(sizeof(PathEntry) == 2 * 64);
 constexpr uint32_t kPathSets = 256;
 constexpr uint32_t kPathWays = 4;
 
@@ -102,17 +106,18 @@ struct KnownFile {
     CellIndex name;  // TextRecord
 };
 
-struct KnownPath {  // one path by its addresses: the second look-up
+struct KnownPath {  // one path by its addresses and its call: the second look-up
     uint64_t hash;  // 0 = free
     CellIndex node;
-    uint32_t misses;  // times the first look-up failed since the stack slots were taken
-    uint16_t call;
-    uint16_t frames;  // from the statement out to the anchor
-    bool foreign;
-    bool met_anchor;  // the walk outwards found the anchor's frame
+    uint16_t misses;       // times the first look-up failed since the stack slots were taken
+    uint16_t frames : 14;  // from the statement out to the anchor
+    bool foreign : 1;
+    bool met_anchor : 1;  // the walk outwards found the anchor's frame
 };
-constexpr int kKnownFiles = 256;  // by the way to them; see io_records.cpp
-constexpr int kKnownPaths = 32768;
+static_assert(sizeof(KnownPath) == 16);
+constexpr int kKnownFiles = 256;            // by the way to them; see io_records.cpp
+constexpr uint32_t kFirstKnownPaths = 256;  // the table doubles up to
+constexpr uint32_t kMostKnownPaths = 32768;
 
 // How a probe gets from the innermost open node to its own: to a child; back to the same node or
 // one further out (recursion); or, when the record file is full, to a node that all paths share. To
@@ -381,8 +386,12 @@ struct alignas(64) Thread {
     TypeEntry types[kTypeEntries];
     RankEntry ranks[kRankEntries];
     PathEntry paths[kPathSets * kPathWays];
-    uint32_t next_way;  // of a full set, to be taken
-    KnownPath known[kKnownPaths];
+    uint32_t next_way;     // of a full set, to be taken
+    KnownPath* known;      // known_slots of them, which known_count paths were put into
+    uint32_t known_slots;  // 0, or a power of two
+    uint32_t known_count;
+    PathSlot* blocks;  // memory for PathEntry::block, of which so many slots are left
+    uint32_t blocks_left;
     ProbeStack stacks[kProbeStacks];
     uint32_t depth_elsewhere;  // entries open on all but its own
     KnownChild known_children[kKnownChildren];

@@ -151,7 +151,7 @@ Thread* take_free_thread() {
     return thread;
 }
 
-// Private memory: two thirds of a megabyte, touched as it is used.
+// Private memory: a quarter of a megabyte, touched as it is used.
 Thread* make_thread() {
     void* memory = mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

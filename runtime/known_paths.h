@@ -1,0 +1,21 @@
+// The memory of a thread's call paths, which grows with them (callpath.h). Slow: system calls.
+#ifndef DWELL_RUNTIME_KNOWN_PATHS_H_
+#define DWELL_RUNTIME_KNOWN_PATHS_H_
+
+#include "runtime/state.h"
+
+namespace dwell {
+
+// The entry of the second look-up for this hash, or, with hash 0, one that is free for it; null
+// when there is no memory. Valid until the next call.
+KnownPath* known_path(Thread* thread, uint64_t hash);
+// A free one is filled.
+void keep_known(Thread* thread, KnownPath* known, uint64_t hash);
+void forget_known(Thread* thread);
+
+// Gives an entry of the first look-up its stack slots; false when there is no memory.
+bool put_slots(Thread* thread, PathEntry* entry, const PathSlot* slot, int slots);
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_KNOWN_PATHS_H_
