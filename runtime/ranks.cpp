@@ -193,18 +193,14 @@ void meet_world(MPI_Comm comm) {
 namespace {
 
 bool is_root_below_launcher(MPI_Comm comm, int root) {
-    int rank = MPI_PROC_NULL;
-    return g_status_page != nullptr && g_status_page->within_launcher != 0 &&
-           g_mpi.Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+    return g_status_page != nullptr && g_status_page->within_launcher != 0 && rank_in(comm) == root;
 }
 
 void count_children(MPI_Comm children, const char* command) {
     const char* slash = strrchr(command, '/');
     if (strcmp(slash == nullptr ? command : slash + 1, "dwell") == 0) return;
-    int count = 0;
-    g_mpi.Comm_remote_size(children, &count);
-    __atomic_fetch_add(&g_process.header->spawned_unseen, static_cast<uint32_t>(count),
-                       __ATOMIC_RELAXED);
+    __atomic_fetch_add(&g_process.header->spawned_unseen,
+                       static_cast<uint32_t>(remote_size_of(children)), __ATOMIC_RELAXED);
 }
 
 }  // namespace
