@@ -509,7 +509,7 @@ def write(path, statements=250):
     for function in read_table(TABLE):
         handles = any(p.type.removeprefix("const ").rstrip("*") in HANDLES
                       for p in function.parameters)
-        if not handles or BY_HAND.match(function.name):
+        if not handles or BY_HAND.match(function.name) or function.prefix != "MPI":
             continue
         form = Form(function)
         program.add(form.macro())

@@ -64,6 +64,7 @@ int orte_show_help(const char* file, const char* topic, _Bool header, ...) {
         va_list more;
         va_start(more, header);
         (void)va_arg(more, const char*); /* node and pid */
+        (void)va_arg(more, const char*); /* "in" */
         text = va_arg(more, const char*);
         va_end(more);
     }
@@ -229,7 +230,6 @@ static void fill(void) {
     for (int i = 0; i < kMany; ++i) {
         g_out[i] = 1000 * g_rank + i;
         g_in[i] = -i;
-        g_area[i] = 1;
     }
 }
 static void begin(void) {
