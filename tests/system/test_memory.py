@@ -4,7 +4,7 @@ import re
 
 from harness import case, check, check_equal, main, program, run_observed, run_plain, scratch, skip_unless
 
-KIB_MOST = 640  # the aim is 600: the C library rounds, and pages are touched in threads of MPI, too
+KIB_MOST = 720  # 640 were measured; before tables grew with what is in them it was 1680
 
 
 def figures(run, unit):
