@@ -313,7 +313,7 @@ def crash_after_a_profile():
     run_observed([program("ring")], 2, out)
     before = execute([DWELL, "report", out])
     check_equal((before.code, before.stderr), (0, ""), "report of the first" + before.describe())
-    run_observed([program("dies"), "kill", scratch("said")], 2, out)
+    run_observed([program("dies"), "kill", scratch("said")], 2, out, keep=True)
     after = execute([DWELL, "report", out])
     check_equal((after.code, after.stdout), (0, before.stdout), "the first" + after.describe())
     check("records of a later run" in after.stderr and "dwell recover" in after.stderr,

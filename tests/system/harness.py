@@ -188,8 +188,15 @@ def environment(ranks=1, extra=None):
     return env
 
 
-def execute(argv, ranks=1, env=None, cwd=None, timeout_s=None, interrupt=None, stdin=None):
-    """Runs `argv`. `interrupt(process)` is called once it runs, e.g. to send a signal."""
+def execute(argv, ranks=1, env=None, cwd=None, timeout_s=None, interrupt=None, stdin=None, keep=False):
+    """Runs `argv`. `interrupt(process)` is called once it runs, e.g. to send a signal. Where an earlier
+    run of the case left a profile in the directory that this one is given, that goes, unless `keep`:
+    dwell would write beside it."""
+    given = [after for word, after in zip(argv, argv[1:]) if word == "-o"]
+    for out in ([] if keep else given + [(env or {}).get("DWELL_OUT", "")]):
+        profile = os.path.join(cwd or "", out, "profile.json")
+        if out and os.path.isfile(profile):
+            os.remove(profile)
     start = time.monotonic()
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
                                stdin=stdin or subprocess.DEVNULL, env=environment(ranks, env),

@@ -61,7 +61,6 @@ def check_regions(profile, command):
 
 
 def recovered(directory):
-    shutil.rmtree(scratch("made"), ignore_errors=True)
     made = execute([DWELL, "recover", directory, "-o", scratch("made")])
     check_equal(made.code, 0, "exit code of recover" + made.describe())
     return Profile(scratch("made"), made)

@@ -72,7 +72,7 @@ def profiles_of_other_runs_stay():
     with open(os.path.join(out, "profile.json"), "rb") as file:
         first = file.read()
     for number in (2, 3):
-        run = execute([DWELL, "run", "-q", "-o", out + "/", program("serial")])
+        run = execute([DWELL, "run", "-q", "-o", out + "/", program("serial")], keep=True)
         check_equal(run.stderr.splitlines()[-1], f"dwell: {out}/ holds the profile of another run, which stays: this "
                                 f"one goes to {out}.{number}", f"run {number}" + run.describe())
         check_equal(Profile(f"{out}.{number}", run).count("MPI_Sendrecv"), 0, "calls of MPI")
