@@ -382,9 +382,20 @@ void CallPaths::enter_inlined(const Frame& loop, Position* at, std::vector<Step>
     const bool stands_here = procedure.file == site.file && procedure.line <= site.line &&
                              site.line <= procedure.end_line;
     if (stands_here || site.line == 0) return;
-    const std::vector<SourceFrame>& around = lines_->inlined_around(
-        loop.module, procedure.symbol, site.file, loop.site->line, static_cast<int>(site.end_line));
     const size_t known = at->inlined == nullptr ? 0 : at->inlined->size();
+    const auto goes_on = [&](const std::vector<SourceFrame>& around) {
+        return around.size() > known &&
+               std::equal(around.begin(), around.begin() + static_cast<ptrdiff_t>(known),
+                          known == 0 ? around.begin() : at->inlined->begin(),
+                          [](const SourceFrame& a, const SourceFrame& b) {
+                              return a.function == b.function;
+                          });
+    };
+    const std::vector<std::vector<SourceFrame>>& copies = lines_->inlined_around(
+        loop.module, procedure.symbol, site.file, loop.site->line, static_cast<int>(site.end_line));
+    const auto found = std::find_if(copies.begin(), copies.end(), goes_on);
+    if (found == copies.end()) return;
+    const std::vector<SourceFrame>& around = *found;
     for (size_t i = known; i < around.size(); ++i) {
         Step step;
         step.depth = depths_[loop.node];
@@ -393,7 +404,7 @@ void CallPaths::enter_inlined(const Frame& loop, Position* at, std::vector<Step>
             number_procedure({&around[i], nullptr, loop.module, loop.node, 0, false, nullptr});
         steps->push_back(step);
     }
-    if (around.size() > known) at->inlined = &around;
+    at->inlined = &around;
 }
 
 void CallPaths::enter_site(const Frame& frame, Position* at, std::vector<Step>* steps) {

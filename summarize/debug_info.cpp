@@ -270,37 +270,51 @@ std::vector<SourceFrame> DebugInfo::frames_at(uint64_t address) {
     return frames;
 }
 
-std::vector<SourceFrame> DebugInfo::inlined_around(uint64_t function, const std::string& file,
-                                                   int line, int end_line) {
+std::vector<std::vector<SourceFrame>> DebugInfo::inlined_around(uint64_t function,
+                                                                const std::string& file, int line,
+                                                                int end_line) {
     Unit* const unit = unit_at(function);
     const Range* const range = unit == nullptr ? nullptr : function_range(unit, function);
     Dwarf_Lines* rows = nullptr;
     size_t count = 0;
     if (range == nullptr || dwarf_getsrclines(&unit->lines, &rows, &count) != 0) return {};
     // Code of the loop: of its first line that has some.
-    int first = std::max(line, end_line) + 1;
-    uint64_t code = 0;
+    int first = std::max(line, end_line);
+    std::vector<uint64_t> code;
     for (size_t i = 0; i < count; ++i) {
         Dwarf_Line* const row = dwarf_onesrcline(rows, i);
         Dwarf_Addr at = 0;
         int number = 0;
         if (dwarf_lineaddr(row, &at) != 0 || at < range->start || at >= range->end) continue;
-        if (dwarf_lineno(row, &number) != 0 || number < line || number >= first) continue;
+        if (dwarf_lineno(row, &number) != 0 || number < line || number > first) continue;
         const char* const path = dwarf_linesrc(row, nullptr, nullptr);
         if (path == nullptr || base_name(path) != base_name(file)) continue;
+        if (number < first) code.clear();
         first = number;
-        code = at;
+        code.push_back(at);
     }
-    if (code == 0) return {};
-    // What is put in further in stands inside the loop.
-    std::vector<SourceFrame> frames = frames_at(code);
     const auto holds = [&](const SourceFrame& frame) {
         return base_name(frame.function_file) == base_name(file) && frame.function_line <= line &&
                line <= frame.line;
     };
-    while (!frames.empty() && !holds(frames.back())) frames.pop_back();
-    if (!frames.empty()) frames.erase(frames.begin());
-    return frames;
+    std::vector<std::vector<SourceFrame>> found;
+    for (const uint64_t at : code) {
+        std::vector<SourceFrame> frames = frames_at(at);
+        // What is put in further in stands inside the loop.
+        while (!frames.empty() && !holds(frames.back())) frames.pop_back();
+        if (frames.size() < 2) continue;
+        frames.erase(frames.begin());
+        const bool known = std::any_of(found.begin(), found.end(), [&](const auto& other) {
+            return std::equal(frames.begin(), frames.end(), other.begin(), other.end(),
+                              [](const SourceFrame& a, const SourceFrame& b) {
+                                  return a.function == b.function;
+                              });
+        });
+        if (!known) found.push_back(std::move(frames));
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    return found;
 }
 
 void DebugInfo::add_lines(uint64_t address, uint64_t start, SourceFrame* frame) {

@@ -27,9 +27,9 @@ class DebugInfo {
     std::vector<SourceFrame> frames_at(uint64_t address);
 
     // The functions that were put into the one at `function` around a loop of it on these lines,
-    // outermost first; empty when it stands in that function itself, or is not found.
-    std::vector<SourceFrame> inlined_around(uint64_t function, const std::string& file, int line,
-                                            int end_line);
+    // outermost first, for each copy of the loop that is found, the one with fewest first.
+    std::vector<std::vector<SourceFrame>> inlined_around(uint64_t function, const std::string& file,
+                                                         int line, int end_line);
 
     // File and line of code that no function entry describes: line tables alone (-g1), a .dwo that
     // is gone, a copy that the compiler made a jump. `start` is where the symbol begins, 0 unknown.

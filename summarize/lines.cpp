@@ -51,7 +51,8 @@ struct LineResolver::Module {
     std::unordered_map<uint64_t, ResolvedAddress> instructions;  // by executing address
     std::unordered_map<uint64_t, ResolvedAddress> calls;         // by return address
     std::map<std::pair<uint64_t, std::string>, ResolvedAddress> communications;
-    std::map<std::tuple<std::string, std::string, int>, std::vector<SourceFrame>> inlined;
+    std::map<std::tuple<std::string, std::string, int>, std::vector<std::vector<SourceFrame>>>
+        inlined;
 
     // `shown` is the address people see; the statement is looked up at `address`.
     ResolvedAddress look_up(uint64_t address, uint64_t shown);
@@ -171,10 +172,10 @@ std::string LineResolver::function_named(uint32_t number, const std::string& sym
     return name == symbol ? std::string() : name;
 }
 
-const std::vector<SourceFrame>& LineResolver::inlined_around(uint32_t number,
-                                                             const std::string& symbol,
-                                                             const std::string& file, int line,
-                                                             int end_line) {
+const std::vector<std::vector<SourceFrame>>& LineResolver::inlined_around(uint32_t number,
+                                                                          const std::string& symbol,
+                                                                          const std::string& file,
+                                                                          int line, int end_line) {
     Module* const module = opened(number);
     const auto [entry, is_new] = module->inlined.try_emplace({symbol, file, line});
     const uint64_t address = is_new && module->info ? module->file.address_of(symbol) : 0;

@@ -70,9 +70,11 @@ class LineResolver {
     std::string function_named(uint32_t module, const std::string& symbol);
 
     // The procedures that the compiler put into the one called `symbol` around a loop on these
-    // lines, outermost first.
-    const std::vector<SourceFrame>& inlined_around(uint32_t module, const std::string& symbol,
-                                                   const std::string& file, int line, int end_line);
+    // lines, outermost first, for each copy of the loop, the one with fewest first.
+    const std::vector<std::vector<SourceFrame>>& inlined_around(uint32_t module,
+                                                                const std::string& symbol,
+                                                                const std::string& file, int line,
+                                                                int end_line);
 
     ModuleState state(uint32_t module) const;
     // The file may be another one than that which ran: its lines and names are uncertain.
