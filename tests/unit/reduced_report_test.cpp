@@ -89,7 +89,7 @@ TEST(ReducedReport, TrustWarnsOfForcedProbes) {
 
 TEST(ReducedReport, TrustTellsWhatWasNotCounted) {
     const std::string text = report(reduced_profile(0));
-    EXPECT_NE(text.find("1 place partly counted without time, about 2.00 M of its entries, roughly "
+    EXPECT_NE(text.find("1 place partly counted without time, about 2.00 M of its entries, "
                         "estimated, not"),
               std::string::npos)
         << text;
