@@ -242,7 +242,10 @@ Holds what_holds(const std::string& directory, const Merged& merged) {
     const std::string path = directory + kProfileFile;
     if (access(path.c_str(), F_OK) != 0) return Holds::kNoProfile;
     const auto text = read_whole_file(path);
-    if (!text) return Holds::kAnotherRun;
+    // Of many runs most are told by that alone, and need no parsing.
+    if (!text || text->find('"' + job_of(merged) + '"') == std::string::npos) {
+        return Holds::kAnotherRun;
+    }
     const auto profile = read_profile_json(*text);
     return profile && is_of_run(*profile, merged) ? Holds::kThisRun : Holds::kAnotherRun;
 }
