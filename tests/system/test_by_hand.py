@@ -218,7 +218,7 @@ def address_of(target, name):
     """Of a function, from the symbol table of a program that is position independent."""
     symbols = subprocess.run(["nm", target], capture_output=True, text=True, check=True).stdout
     return next(int(line.split()[0], 16) for line in symbols.splitlines()
-                if line.endswith(f" T {name}"))
+                if line.lower().endswith(f" t {name}"))  # mold makes them local
 
 
 def check_code_probes(compiler, flags):
