@@ -6,7 +6,9 @@ namespace dwell {
 
 namespace {
 
-constexpr int kNumbersLeftFree = 256;
+// With more the table of keys would grow, and what that frees or takes in the heap is what the
+// program's own blocks lie in: CoMD's went back to the kernel in each exchange.
+constexpr int kNumbersLeftFree = 8;
 
 void (*g_at_end)() = nullptr;
 

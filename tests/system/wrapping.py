@@ -143,7 +143,9 @@ def probes_called(path):
     points = ("enter", "leave", "loop_enter", "loop_enter_counting", "loop_leave", "landed", "vforked")
     # Relative to the end of the displacement.
     links = re.findall(r"R_X86_64_PC32 .* dwell_links \+ ([0-9a-f]+)", run.stdout)
-    return PROBES & {"dwell_" + points[(int(at, 16) + 4) // 8 - 1] for at in links}
+    # A joined object has a table of each of its parts, of a number of entries and as many.
+    table = 8 * (1 + len(points))
+    return PROBES & {"dwell_" + points[(int(at, 16) + 4) % table // 8 - 1] for at in links}
 
 
 def has_probes(file):
