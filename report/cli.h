@@ -10,20 +10,20 @@ namespace dwell {
 
 // `dwell run`. Each setting is the text that goes into its variable; empty: the library's default.
 struct RunOptions {
-    std::string out;            // DWELL_OUT
-    std::string callpath;       // DWELL_CALLPATH
-    std::string sample;         // DWELL_SAMPLE
-    std::string peers;          // DWELL_PEERS
-    std::string memory_mib;     // DWELL_MEMORY_MIB
-    std::string row_limit;      // DWELL_ROW_LIMIT
-    std::string probe_limit;    // DWELL_PROBE_LIMIT
+    std::string out;          // DWELL_OUT
+    std::string callpath;     // DWELL_CALLPATH
+    std::string sample;       // DWELL_SAMPLE
+    std::string peers;        // DWELL_PEERS
+    std::string memory_mib;   // DWELL_MEMORY_MIB
+    std::string row_limit;    // DWELL_ROW_LIMIT
+    std::string probe_limit;  // DWELL_PROBE_LIMIT
     std::string end_timeout;  // DWELL_END_TIMEOUT
-    std::string wait;           // DWELL_WAIT
-    std::string omp;            // DWELL_OMP
-    std::string io;             // DWELL_IO
-    std::string metrics;        // DWELL_METRICS
-    std::string enable;         // DWELL_ENABLE: an enabling profile
-    bool quiet = false;         // DWELL_QUIET
+    std::string wait;         // DWELL_WAIT
+    std::string omp;          // DWELL_OMP
+    std::string io;           // DWELL_IO
+    std::string metrics;      // DWELL_METRICS
+    std::string enable;       // DWELL_ENABLE: an enabling profile
+    bool quiet = false;       // DWELL_QUIET
     bool preserve_order = false;
     std::vector<std::string> command;
 };

@@ -98,8 +98,9 @@ bool write_merged(const Merged& merged) {
     bool written = file >= 0 && write_all(file, bytes.data(), bytes.size());
     if (file >= 0 && close(file) != 0) written = false;
     if (!written) {
-        warn("the merged records were not written to %s: %s; the records are kept: dwell recover %s",
-             path, strerror(errno), g_process.record_dir);
+        warn(
+            "the merged records were not written to %s: %s; the records are kept: dwell recover %s",
+            path, strerror(errno), g_process.record_dir);
         if (file >= 0) unlink(path);
     }
     return written;
