@@ -1,6 +1,6 @@
-/* Buffers are allocated and freed in each of 60 rounds, as halo exchanges do. MPI's first message from
-   a rank to itself falls between, and what MPI allocates for it lies behind the buffers: so the C
-   library keeps what is freed. Writes how many pages were touched anew. */
+/* Buffers are allocated and freed in each of 60 rounds, as halo exchanges do. MPI's first message
+   from a rank to itself falls between, and what MPI allocates for it lies behind the buffers: so
+   the C library keeps what is freed. Writes how many pages were touched anew. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

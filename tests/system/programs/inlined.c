@@ -1,9 +1,11 @@
-// Procedures that the compiler puts into others, with and without something in them that is measured.
+// Procedures that the compiler puts into others, with and without something in them that is
+// measured.
 //
 //   main 1: relax (inlined): its loop 1 entry, 10 iterations: MPI_Barrier 10
-//           smooth (inlined): its loop 1 entry, 4 iterations: relax in it (inlined): loop 4 entries,
-//           20 iterations: MPI_Barrier 20
-//           crunch (inlined): computation of at least 0.5 s, where nothing is measured
+//           smooth (inlined): its loop 1 entry, 4 iterations: relax in it (inlined):
+//             loop 4 entries, 20 iterations: MPI_Barrier 20
+//
+//           crunch (inlined): at least 0.5 s of computation, where nothing is measured
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,10 +1,14 @@
-/* 480 statements in 24 calls of one procedure: some 500 nodes. Each rank writes how many KiB of memory
-   are its own before MPI_Finalize (Anonymous of /proc/self/smaps_rollup). */
+/* 480 statements in 24 calls of one procedure: some 500 nodes. Each rank writes how many KiB of
+   memory are its own before MPI_Finalize (Anonymous of /proc/self/smaps_rollup). */
 #include <mpi.h>
 #include <stdio.h>
 
 /* The numbered comment in the assembly keeps the compiler from joining the cases. */
-#define CASE(k, call) case k: call; __asm__ volatile("nop #%c0" : : "i"(k)); break;
+#define CASE(k, call)                            \
+    case k:                                      \
+        call;                                    \
+        __asm__ volatile("nop #%c0" : : "i"(k)); \
+        break;
 #define FOUR(k, call) CASE(k, call) CASE(k + 1, call) CASE(k + 2, call) CASE(k + 3, call)
 
 static void __attribute__((noinline)) statement(int which) {

@@ -1,4 +1,5 @@
-// Partners that are none: requests that are complete when they start, and share one handle. N rounds.
+// Partners that are none: requests that are complete when they start, and share one handle. N
+// rounds.
 #include <mpi.h>
 
 //@ let N=10
