@@ -571,7 +571,7 @@ DWELL_EXPORT void dwell_link_module(LinkedModule* module) {
     constexpr decltype(&dwell_enter) kEntries[kEntryPoints] = {
         dwell_enter,      dwell_leave,  dwell_loop_enter, dwell_loop_enter_counting,
         dwell_loop_leave, dwell_landed, dwell_vforked};
-    for_each_table(module, [&kEntries](LinkTable* table) {
+    for_each_table(module, [](LinkTable* table) {
         for (uint64_t i = 0; i < table->entries; ++i) table->entry[i] = kEntries[i];
     });
     module->unlink = unlink_module;

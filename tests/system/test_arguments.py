@@ -55,6 +55,14 @@ def places(name):
     return ends
 
 
+def is_known(options, plain, observed):
+    """Kept in order, a receive of any source is a persistent one to MPI; of those Open MPI tells a
+    truncation in the status alone (docs/man/dwell-run.1)."""
+    of_several = re.match(r"MPI_Wait(all|any)\(3, r, .*\): (15|18) ", plain)
+    return ("--preserve-order" in options and of_several and
+            observed == re.sub(r": (15|18) \S*MPI_Wait\S* (end/\S+ )?|: (15|18) ", ": 0 ", plain, 1))
+
+
 def compare(settings):
     plain = [calls(f"plain_{i}", [])[0] for i in range(3)]
     unsure = {key for other in plain[1:] for key in plain[0] if plain[0][key] != other.get(key)}
@@ -74,7 +82,8 @@ def compare(settings):
         check_equal(len(profile.ranks), RANKS, f"{options}: observed ranks")
         check(profile.count("MPI_Get_accumulate") > 0, f"{options}: no call was recorded")
         differ = [key for key in plain[0] if key not in unsure and
-                  plain[0][key] != observed.get(key)]
+                  plain[0][key] != observed.get(key) and
+                  not is_known(options, plain[0][key], observed.get(key))]
         failures += [f"{' '.join(options)}: rank {key[0]}, without dwell\n    {plain[0][key]}\n"
                      f"  with it\n    {observed.get(key)}" for key in differ[:5]]
         if differ:
@@ -114,9 +123,12 @@ def fatal():
     check_equal(built.code, 0, "compiling" + built.describe())
 
     def ends(command, number):
-        run = execute(mpirun(2, *command, scratch("fatal"), str(number)), 2, timeout_s=100)
-        said = sorted(set(re.findall(r"\*\*\* (An error occurred in \w+|MPI_ERR_\w+.*)",
-                                     run.stderr)))
+        for _ in range(5):  # Open MPI's launcher now and then loses what a rank says at its end
+            run = execute(mpirun(2, *command, scratch("fatal"), str(number)), 2, timeout_s=100)
+            said = sorted(set(re.findall(r"\*\*\* (An error occurred in \w+|MPI_ERR_\w+.*)",
+                                         run.stderr)))
+            if len(said) == 2:
+                break
         return run.code, said
 
     for number, call in enumerate(FATAL):
