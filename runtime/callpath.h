@@ -79,7 +79,9 @@ inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame
         &thread->paths[path_set(frame->return_address, one_frame ? 0 : sp, anchor)];
     __builtin_prefetch(reinterpret_cast<const char*>(set) + kCellBytes);
     __builtin_prefetch(set->slot);
-    __builtin_prefetch(reinterpret_cast<const char*>(set->slot) + kCellBytes);
+    // In numbers: there may be none yet.
+    __builtin_prefetch(
+        reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(set->slot) + kCellBytes));
     const char* node = g_process.cells + static_cast<size_t>(set->node) * kCellBytes;
     __builtin_prefetch(node);
     __builtin_prefetch(node + kPartCells * kCellBytes);

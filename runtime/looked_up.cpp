@@ -12,8 +12,10 @@
 #if defined(__x86_64__)
 
 extern "C" {
-extern const char __ehdr_start __attribute__((visibility("hidden")));  // by the linker
+// NOLINTBEGIN(readability-identifier-naming): the linker's names
+extern const char __ehdr_start __attribute__((visibility("hidden")));
 extern const char _end __attribute__((visibility("hidden")));
+// NOLINTEND(readability-identifier-naming)
 
 using Dlsym = void* (*)(void*, const char*);
 __attribute__((visibility("hidden"))) Dlsym dwell_next_dlsym = nullptr;

@@ -182,9 +182,10 @@ Request* take_entry_shared() {
     }
 }
 
-// All but the handle and the generation.
+// All but the handle and the generation. Whoever takes a free entry at the same time may still look
+// at the first field, as the link to the next one, and then finds that the list has changed.
 void copy_content(const Request& from, Request* to) {
-    to->ranks = from.ranks;
+    __atomic_store_n(&to->ranks, from.ranks, __ATOMIC_RELAXED);
     to->bytes = from.bytes;
     to->peer = from.peer;
     to->comm = from.comm;
