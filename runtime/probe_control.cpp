@@ -568,7 +568,7 @@ DWELL_EXPORT void dwell_link_module(LinkedModule* module) {
             "not watched; use that dwell, or compile it again");
         return;
     }
-    constexpr decltype(&dwell_enter) kEntries[kEntryPoints] = {
+    static constexpr decltype(&dwell_enter) kEntries[kEntryPoints] = {
         dwell_enter,      dwell_leave,  dwell_loop_enter, dwell_loop_enter_counting,
         dwell_loop_leave, dwell_landed, dwell_vforked};
     for_each_table(module, [](LinkTable* table) {
