@@ -1,8 +1,9 @@
 // Attributes of MPI_COMM_SELF whose delete functions call MPI inside MPI_Finalize, as PETSc has;
 // one is set at once after MPI_Init, one at the end. Prints the numbers of its keys. Exits with
-// code 3.
+// code 3, after a second: the launcher may kill the other rank as soon as one has exited so.
 #include <mpi.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static int gone(MPI_Comm comm, int key, void* value, void* extra) {
     int one = 1, sum = 0;
@@ -30,5 +31,7 @@ int main(int argc, char** argv) {
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
     printf("after: %d %d %d\n", result, initialized, finalized);
+    fflush(stdout);
+    sleep(1);
     return 3;
 }
