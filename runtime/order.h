@@ -94,14 +94,17 @@ DWELL_COLD int choose_source(Call* call, int tag, MPI_Comm comm, bool immediate)
 template <typename TryOut, typename Make>
 inline int make_in_order(Call* call, int source, int tag, MPI_Comm comm, int* flag, TryOut try_out,
                          Make make) {
-    if (source != MPI_ANY_SOURCE || !g_process.preserve_order) [[likely]]
-        return make(source);
-    const int refused = try_out();
-    if (refused != MPI_SUCCESS) return refused;
-    const int from = choose_source(call, tag, comm, flag != nullptr);
-    if (from != kNoSource) return make(from);
-    *flag = 0;
-    return MPI_SUCCESS;
+    int from = source;
+    if (source == MPI_ANY_SOURCE && g_process.preserve_order) [[unlikely]] {
+        const int refused = try_out();
+        if (refused != MPI_SUCCESS) return refused;
+        from = choose_source(call, tag, comm, flag != nullptr);
+        if (from == kNoSource) {
+            *flag = 0;
+            return MPI_SUCCESS;
+        }
+    }
+    return make(from);  // here alone, so that the compiler puts it in place
 }
 // Where that leaves what it finds; a place that the program does not name stays null.
 class TriedOut {
