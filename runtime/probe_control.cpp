@@ -23,12 +23,14 @@ constexpr int kMaxSiteModules = 512;
 // How often control looks, about, and how long a reduced site rests before it is timed again: twice
 // as long each time.
 constexpr uint64_t kLookEvery_ns = 500'000;
+constexpr uint64_t kGap_ns = 100'000;          // a gap lasts, while something is sampled
 constexpr uint64_t kFirstRest_ns = 1'000'000;  // the first rest is twice that
 constexpr int kLongestRestDoublings = 12;      // 4 s
 constexpr uint32_t kMostCounted = 16 * 1024;   // entries that only count between two looks
-// What a thread may spend at once, and a trial beyond what it is worth: a few milliseconds are not
+// What a thread may spend at once, and counting in one gap beyond that: a few milliseconds are not
 // missed, and most bursts are paid from them.
-constexpr uint64_t kMostCredit_ns = 4'000'000;
+constexpr uint64_t kMostCredit_ns = 1'000'000;
+constexpr uint64_t kMostOfGap_ns = 4'000'000;
 // A site that takes longer than this many pairs of probes cannot be what makes them expensive.
 constexpr uint64_t kShortInCosts = 4;
 
@@ -38,20 +40,20 @@ struct SiteState {
     bool kept;             // the user said that it is on: it stays on, whatever it costs
     uint8_t rests;         // times it was no longer timed
     uint64_t retry_ticks;  // real ticks when it is timed again, 0: it is as wanted
-    // Of one that is off but for trials.
-    uint64_t off_since;  // real ticks; 0: it is not
-    uint64_t cut_ticks;  // when that was, or its trial was broken off, in this gap; 0: it was not
-    uint32_t cut_share;  // of that trial
+    // Of one that is sampled: it is off but for trials, from the next gap on.
+    bool sampled;
+    uint64_t off_since;  // real ticks; 0: it is not yet
+    uint64_t cut_ticks;  // when counting in this gap was broken off, 0: it was not
+    uint32_t cut_share;  // of the trial that the gap was
     Site site;           // of its nodes
     const SiteRow* row;
-    SiteState* next;  // that is off, too
+    SiteState* next;  // that is sampled, too
 };
 
 // What probes of a thread took since it looked last, and what is left of what it may spend.
 struct Window {
-    uint64_t elapsed;
     uint64_t lost;
-    bool over;  // more than it earned
+    uint64_t earned;
     int64_t credit;
     int64_t most;
 };
@@ -68,11 +70,13 @@ int g_module_count = 0;
 bool g_on = false;
 // With SlowLock held.
 uint64_t g_next_retry = UINT64_MAX;
-SiteState* g_sampled = nullptr;  // what is off
+SiteState* g_sampled = nullptr;
 Trials g_trials;
 Trials::Gap g_this_gap{false, 1};
-uint64_t g_gap_began = 0;   // real ticks
-uint64_t g_trial_cost = 0;  // ticks so far
+uint64_t g_gap_began = 0;  // real ticks
+// Of all threads while something is sampled, ticks so far in this gap.
+uint64_t g_gap_cost = 0;    // of counting
+uint64_t g_gap_earned = 0;  // that probes may take
 
 EnablingProfile* g_enabled = nullptr;  // made once, lives on
 std::atomic<bool> g_profile_reduced{false};
@@ -184,11 +188,17 @@ uint64_t ticks_of_ns(uint64_t ns) {
 bool sampling_goes_on() { return __atomic_load_n(&g_sampled, __ATOMIC_RELAXED) != nullptr; }
 bool trial_goes_on() { return static_cast<uint32_t>(g_gap) != 0; }
 
-// With SlowLock held: the sites that are off but for trials begin one, or end it.
-void set_sampled(uint8_t level) {
+// With SlowLock held: sampled sites are tried from now on, or off. True when one was not off
+// before.
+bool set_sampled(uint8_t level, uint64_t now) {
+    bool first = false;
     for (SiteState* state = g_sampled; state != nullptr; state = state->next) {
         set_level(state->row, level);
+        if (level != kLevelOff || state->off_since != 0) continue;
+        state->off_since = now;
+        first = true;
     }
+    return first;
 }
 
 // All levels changed between full and counting: what threads remember may be wrong.
@@ -211,8 +221,8 @@ void for_each_node(CellIndex root, Work work) {
     }
 }
 
-// A site was switched off in the midst of the gap that ends now, and no probe came by since: its
-// entries are taken to have gone on as they did in that gap. As nobody knows, they are kept apart.
+// Counting of a site was broken off in the midst of the gap that ends now: its entries are taken to
+// have gone on as they did before in that gap. As nobody knows, they are kept apart.
 void book_cut(const SiteState& state, uint64_t now) {
     const uint64_t seen = state.cut_ticks - g_gap_began + 1;
     const double unseen = static_cast<double>(now - state.cut_ticks) / static_cast<double>(seen);
@@ -231,7 +241,6 @@ void book_cut(const SiteState& state, uint64_t now) {
     }
 }
 
-// The gap ends that began when a thread's window of pairs did; what is off was tried in it, or not.
 void end_gap(uint64_t now) {
     for (SiteState* state = g_sampled; state != nullptr; state = state->next) {
         if (state->cut_ticks != 0 && g_live->on != 0) book_cut(*state, now);
@@ -244,54 +253,42 @@ void begin_gap(uint64_t now, Trials::Gap gap) {
     __atomic_store_n(&g_gap, number << 32 | (gap.trial ? gap.share - 1 : 0), __ATOMIC_RELAXED);
     g_this_gap = gap;
     g_gap_began = now;
-    g_trial_cost = 0;
+    __atomic_store_n(&g_gap_cost, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&g_gap_earned, 0, __ATOMIC_RELAXED);
 }
 
-// What was off is counted from now on.
-void count_sampled() {
-    set_sampled(kLevelCount);
+// Nothing is sampled any more: what was is counted from now on.
+void count_sampled(uint64_t now) {
+    set_sampled(kLevelCount, now);
     while (g_sampled != nullptr) {
+        g_sampled->sampled = false;
         g_sampled->off_since = 0;
         g_sampled = g_sampled->next;
     }
     g_trials.end();
 }
 
-// A window of pairs of the thread is over: a gap ends and the next one begins.
-void change_gap(const SiteRow* row, uint64_t now, const Window& window) {
+// A window of pairs of the thread is over: a gap ends and the next one begins. True when a site
+// goes off for the first time.
+bool change_gap(const SiteRow* row, uint64_t now, const Window& window) {
     end_gap(now);
-    if (trial_goes_on()) set_sampled(kLevelOff);
-    const double rate = g_process.options.probe_limit / 1000.0;
-    const uint64_t elapsed = now - g_gap_began + 1;
-    if (g_trials.adapt(g_this_gap, g_trial_cost, elapsed, rate, window.credit, window.most)) {
-        count_sampled();
+    if (g_trials.adapt(g_this_gap, g_gap_cost, g_gap_earned, window.credit, window.most)) {
+        count_sampled(now);
     }
     begin_gap(now, g_trials.next(reinterpret_cast<uintptr_t>(row)));
-    if (trial_goes_on()) set_sampled(kLevelTried);
+    return set_sampled(trial_goes_on() ? kLevelTried : kLevelOff, now);
 }
 
-// The site is off from now on, but for trials. In the window that is over probes took `lost`.
-void switch_off_site(const SiteRow* row, SiteState* state, const Node* node, uint64_t now,
-                     const Window& window) {
-    if (g_sampled == nullptr) g_trials.begin(now, window.lost, window.elapsed);
-    set_level(row, kLevelOff);
-    state->row = row;
-    state->site = node->site;
-    state->off_since = state->cut_ticks = now;
-    state->cut_share = 1;
-    state->next = g_sampled;
-    g_sampled = state;
-}
-
-// A trial took too much: it ends before its gap does.
-void cut_trial(uint64_t now) {
-    set_sampled(kLevelOff);
+// Counting took too much in this gap: what is sampled goes off before it ends.
+bool cut_gap(uint64_t now) {
     for (SiteState* state = g_sampled; state != nullptr; state = state->next) {
-        if (state->cut_ticks != 0) continue;
+        const uint8_t level = level_of(state->row);
+        if (level == kLevelOff) continue;
         state->cut_ticks = now;
-        state->cut_share = static_cast<uint32_t>(g_gap) + 1;
+        state->cut_share = level == kLevelTried ? static_cast<uint32_t>(g_gap) + 1 : 1;
     }
     __atomic_store_n(&g_gap, g_gap >> 32 << 32, __ATOMIC_RELAXED);
+    return set_sampled(kLevelOff, now);
 }
 
 // No site of the module is on any more.
@@ -303,6 +300,7 @@ void switch_off(const Registered& registered, uint64_t now) {
     for (SiteState** at = &g_sampled; *at != nullptr;) {
         SiteState* state = *at;
         if (state->row >= module->rows && state->row < module->rows_end) {
+            state->sampled = false;
             state->off_since = 0;
             *at = state->next;
         } else {
@@ -319,7 +317,7 @@ void retry_sites(uint64_t now) {
         if (g_modules[i].states == nullptr) continue;
         for (const SiteRow* row = module->rows; row < module->rows_end; ++row) {
             SiteState* state = &g_modules[i].states[row - module->rows];
-            if (state->retry_ticks == 0 || state->off_since != 0) continue;
+            if (state->retry_ticks == 0 || state->sampled) continue;
             if (state->retry_ticks > now) {
                 if (state->retry_ticks < next) next = state->retry_ticks;
                 continue;
@@ -332,26 +330,49 @@ void retry_sites(uint64_t now) {
     change_ticket();
 }
 
-// The site of the probe that was the last of a window in which probes cost too much: full, then
-// counting, then off. Entries that are open then end at that time, their leave never comes: see
-// end_entries_of_off. True when it went off.
-bool step_down(const SiteRow* row, const Node* node, uint64_t now, const Window& window) {
-    SiteState* state = state_of(row);
-    if (state == nullptr || state->kept) return false;
+// Calls work(row, state) for a row and the loops in it, whose own level the user left to control.
+template <typename Work>
+void for_each_within(const SiteRow* row, Work work) {
+    const SiteRow* inner = row;
+    for (SiteState* state = state_of(row); state != nullptr; state = state_of(inner)) {
+        if (inner->level != 0 && !state->kept && encloses(row, inner)) work(inner, state);
+        ++inner;
+        if (inner->kind == SiteKind::kProcedure || inner->kind == SiteKind::kProgram) break;
+    }
+}
+
+// The site of the probe that was the last of a window in which probes cost too much, with the loops
+// in it: full, then counting, then sampled.
+void step_down(const SiteRow* row, const Node* node, uint64_t now, const Window& window) {
+    const SiteState* known = state_of(row);
+    if (known == nullptr || known->kept) return;
     const uint8_t level = level_of(row);
     if (level == kLevelFull && window.credit < window.most / 2) {
-        set_level(row, kLevelCount);
-        if (state->rests < kLongestRestDoublings) state->rests += 1;
-        state->retry_ticks = now + (ticks_of_ns(kFirstRest_ns) << state->rests);
-        if (state->retry_ticks < g_next_retry) g_next_retry = state->retry_ticks;
+        const uint64_t rests = std::min<uint64_t>(known->rests + 1, kLongestRestDoublings);
+        const uint64_t retry = now + (ticks_of_ns(kFirstRest_ns) << rests);
+        for_each_within(row, [&](const SiteRow* inner, SiteState* state) {
+            const bool full = level_of(inner) == kLevelFull;
+            if (!full && state->retry_ticks == 0) return;
+            if (full) set_level(inner, kLevelCount);
+            state->rests = static_cast<uint8_t>(std::max<uint64_t>(state->rests, rests));
+            state->retry_ticks = std::max(state->retry_ticks, retry);
+        });
+        g_next_retry = std::min(g_next_retry, retry);
         if (g_sampled == nullptr) begin_gap(now, {false, 1});
         change_ticket();
     } else if (level == kLevelCount && window.credit < 0) {
-        switch_off_site(row, state, node, now, window);
-        change_ticket();
-        return true;
+        if (g_sampled == nullptr) g_trials.begin(now, window.lost, window.earned);
+        for_each_within(row, [&](const SiteRow* inner, SiteState* state) {
+            if (level_of(inner) != kLevelCount || state->sampled) return;
+            state->row = inner;
+            state->site = node->site;
+            state->site.kind = inner->kind;
+            state->site.offset += static_cast<uint64_t>(inner - row) * sizeof(SiteRow);
+            state->sampled = true;
+            state->next = g_sampled;
+            g_sampled = state;
+        });
     }
-    return false;
 }
 
 bool is_short(const Node* node, uint64_t cost_ticks) {
@@ -378,10 +399,12 @@ void for_each_table(const LinkedModule* module, Work work) {
 }  // namespace
 
 // How many steps of a window that took `elapsed` make up the time after which control looks again.
-static uint32_t next_window(uint32_t window, uint64_t elapsed, uint32_t most) {
+static uint32_t next_window(uint32_t window, uint64_t elapsed, uint64_t wanted_ns, uint32_t most) {
     const double wanted =
-        static_cast<double>(ticks_of_ns(kLookEvery_ns)) / static_cast<double>(elapsed) * window;
+        static_cast<double>(ticks_of_ns(wanted_ns)) / static_cast<double>(elapsed) * window;
     if (wanted < 1) return 1;
+    // Some steps are much shorter than others.
+    most = std::min(most, 2 * window);
     return wanted > most ? most : static_cast<uint32_t>(wanted);
 }
 
@@ -409,18 +432,36 @@ static Window settle_credit(Thread* thread, uint64_t now) {
     const uint64_t count_lost = counted * g_process.probe_count_ticks;
     const uint64_t pairs = thread->probe_window - thread->probe_countdown;
     Window window;
-    window.elapsed = now - thread->control_ticks + 1;
     window.lost = thread->probe_lost_ticks + pairs * g_process.probe_cost_ticks + count_lost;
-    const uint64_t earned = window.elapsed * g_process.options.probe_limit / 1000;
-    window.over = window.lost > earned;
-    const int64_t credit = thread->probe_credit + static_cast<int64_t>(earned - window.lost);
+    window.earned = (now - thread->control_ticks + 1) * g_process.options.probe_limit / 1000;
+    const int64_t credit = thread->probe_credit + static_cast<int64_t>(window.earned - window.lost);
     window.most = static_cast<int64_t>(ticks_of_ns(kMostCredit_ns));
-    window.credit = thread->probe_credit = std::clamp(credit, -window.most, window.most);
-    if (trial_goes_on()) {
-        const SlowLock lock;
-        g_trial_cost += count_lost;
+    window.credit = thread->probe_credit =
+        std::clamp(credit, -static_cast<int64_t>(ticks_of_ns(kMostOfGap_ns)), window.most);
+    if (sampling_goes_on()) {
+        __atomic_fetch_add(&g_gap_cost, count_lost, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&g_gap_earned, window.earned, __ATOMIC_RELAXED);
     }
     return window;
+}
+
+// Reduces the site whose probe was the last, or times reduced ones again. True when one goes off.
+static bool adapt_levels(const SiteRow* row, const Node* node, uint64_t now, const Window& window) {
+    if (g_process.options.probe_limit == 0) return false;
+    if (window.lost > window.earned) {
+        const SlowLock lock;
+        if (window.credit < window.most / 2 && node != nullptr &&
+            is_short(node, g_process.probe_cost_ticks)) {
+            step_down(row, node, now, window);
+        }
+        return g_gap_cost > ticks_of_ns(kMostOfGap_ns) && cut_gap(now);
+    }
+    if (now >= __atomic_load_n(&g_next_retry, __ATOMIC_RELAXED) &&
+        window.credit > window.most / 4 * 3) {
+        const SlowLock lock;
+        retry_sites(now);
+    }
+    return false;
 }
 
 void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
@@ -434,47 +475,41 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     const uint64_t now = now_ticks();
     thread->in_dwell.begin();
     const Window window = settle_credit(thread, now);
+    const bool tried = trial_goes_on();
+    bool off = false;
     if (pairs && sampling_goes_on()) {
         const SlowLock lock;
-        change_gap(row, now, window);
+        off = change_gap(row, now, window);
     }
     const KnownChild& known = thread->known_children[known_child_slot(
         reinterpret_cast<uint64_t>(row), row->kind == SiteKind::kProcedure ? *slot : 0,
         thread->on.top->node)];
-    bool off = false;
-    if (g_process.options.probe_limit == 0) {
-    } else if (window.over && level_of(row) == kLevelTried) {
-        const SlowLock lock;
-        if (g_trial_cost > 2 * static_cast<uint64_t>(window.most)) cut_trial(now);
-    } else if (window.over && window.credit < window.most / 2) {
-        // A site that only counts was entered under the innermost entry, another one just left.
-        const Node* node = cell_at<Node>(known.node);
-        if (known.row == reinterpret_cast<uint64_t>(row) &&
-            is_short(node, g_process.probe_cost_ticks)) {
-            const SlowLock lock;
-            off = step_down(row, node, now, window);
-        }
-    } else if (!window.over && now >= __atomic_load_n(&g_next_retry, __ATOMIC_RELAXED) &&
-               window.credit > window.most / 4 * 3) {
-        const SlowLock lock;
-        retry_sites(now);
+    // A site that only counts was entered under the innermost entry, another one just left.
+    const bool is_known = known.row == reinterpret_cast<uint64_t>(row);
+    const Node* node = is_known ? cell_at<Node>(known.node) : nullptr;
+    if (adapt_levels(row, node, now, window)) off = true;
+    if (off) {  // entries that are open end now, as their leave never comes
+        change_ticket();
+        end_entries_of_off(thread);
     }
-    if (off) end_entries_of_off(thread);
     note_usage_at_times(now);
     // Often enough to see a change soon, rarely enough to cost nothing. What ends a window of pairs
-    // does not depend on what only counts.
+    // does not depend on what only counts, nor on what a trial of that takes.
     const uint32_t counted = std::max(thread->count_window - thread->count_countdown, 64u);
     thread->count_countdown = thread->count_window =
-        next_window(counted, now - thread->control_ticks + 1, kMostCounted);
+        next_window(counted, now - thread->control_ticks + 1, kLookEvery_ns, kMostCounted);
     if (pairs) {
-        thread->gap_window =
-            next_window(thread->gap_window, now - thread->gap_ticks + 1, kControlCountdown);
+        if (!tried) {
+            thread->gap_window =
+                next_window(thread->gap_window, now - thread->gap_ticks + 1,
+                            sampling_goes_on() ? kGap_ns : kLookEvery_ns, kControlCountdown);
+        }
         thread->probe_countdown = thread->gap_window;
     }
-    if (off) thread->probe_countdown = 1;
+    if (off) thread->probe_countdown = 1;  // a gap that was cut ends soon
     thread->probe_window = thread->probe_countdown;
     const uint64_t after = now_ticks();
-    thread->probe_lost_ticks = after - now;
+    thread->probe_lost_ticks = cost_of_slow(after - now);
     thread->control_ticks = after;
     if (pairs) thread->gap_ticks = after;
     thread->slow_ticks += after - now;
@@ -509,7 +544,7 @@ void control_code(Thread* thread, KnownChild* known) {
         if (thread->code_rests < kLongestRestDoublings) thread->code_rests += 1;
     }
     thread->code_countdown = thread->code_window =
-        next_window(thread->code_window, elapsed, kControlCountdown);
+        next_window(thread->code_window, elapsed, kLookEvery_ns, kControlCountdown);
     thread->code_counted = 0;
     thread->code_looked_ticks = now_ticks();
     thread->slow_ticks += thread->code_looked_ticks - now;

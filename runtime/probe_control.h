@@ -1,15 +1,17 @@
 // Which sites are watched how closely: what the user enabled, and what the runtime reduces because
 // it costs too much (Pablo's adaptive levels with low and high water marks; DESIGN 8).
 //
-// A thread earns the limit of the time that passes and pays for its probes; it has a few
-// milliseconds to begin with, and at most. Each look, every kControlCountdown probes or 0.5 ms, at
-// which more was paid than earned reduces the site whose probe happened to be the last, a frequent
-// one, if it is short: with less than half of the most it is only counted, exactly, and with
-// nothing left it is off but for trials (probe_trials.h), also while entries of it are open: those
-// end then. With three quarters of the most again it is timed, after a rest that is longer each
-// time.
+// A thread earns the limit of the time that passes and pays for its probes; it has a millisecond to
+// begin with, and at most. Each look, every kControlCountdown probes or 0.5 ms, at which more was
+// paid than earned reduces the site whose probe happened to be the last, a frequent one, if it is
+// short, with the loops in it: with less than half of the most it is only counted, exactly, and
+// with nothing left it is sampled (probe_trials.h), off but for trials from the end of the gap on.
+// Entries of it that are open end then. With three quarters of the most again it is timed, after a
+// rest that is longer each time.
 #ifndef DWELL_RUNTIME_PROBE_CONTROL_H_
 #define DWELL_RUNTIME_PROBE_CONTROL_H_
+
+#include <algorithm>
 
 #include "runtime/enabling_profile.h"
 #include "runtime/site_table.h"
@@ -35,6 +37,12 @@ bool profile_reduced_sites();
 // What only counts notes with each entry (count_reduced): the number of the gap that goes on, <<
 // 32, and how many entries one stands for that is made in a trial, less one; 0: there is none.
 extern uint64_t g_gap __attribute__((visibility("hidden")));
+
+// What slow work of a probe costs for control, of the `ticks` that it took: more than this many
+// pairs do is a processor that was lost meanwhile.
+inline uint64_t cost_of_slow(uint64_t ticks) {
+    return std::min(ticks, 256 * g_process.probe_cost_ticks);
+}
 
 // The level that the user enabled for a block or marker.
 uint8_t enabled_level_of(const SiteFacts& named);

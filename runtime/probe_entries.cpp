@@ -164,6 +164,19 @@ DWELL_COLD void enter_unusually(const SiteRow* row, const uint64_t* slot) {
     if (!is_off(t_thread)) dwell_slowly(enter_slowly, row, slot, 0);
 }
 
+// Of a loop that counts in the node of a procedure that is not open: its call tells which.
+__attribute__((noinline)) void count_by_call(Thread* thread, const SiteRow* row,
+                                             const uint64_t* slot) {
+    const KnownChild* known = known_child(thread, reinterpret_cast<uint64_t>(row), *slot);
+    if (known == nullptr) {
+        end_change(thread);
+        enter_unusually(row, slot);
+        return;
+    }
+    count_reduced(cell_at<Node>(known->node), row);
+    end_counted(thread, row, slot);
+}
+
 // What is rarer stands in functions of its own, which end the change and what the probe does, so
 // that the common case need not save registers for them: here recursion, sites that only count, and
 // those that metrics are read at, the slow way, if they last long enough.
@@ -175,7 +188,12 @@ __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* ro
         enter_unusually(row, slot);
         return;
     }
-    if (known.way == ProbeWay::kTold) {  // a part of the procedure that is open
+    if (known.way >= ProbeWay::kTold) {
+        if (known.way == ProbeWay::kByCall) {
+            count_by_call(thread, row, slot);
+            return;
+        }
+        // A part of the procedure that is open.
         push_unbooked(thread, reinterpret_cast<uint64_t>(row), reinterpret_cast<uint64_t>(slot));
         end_change(thread);
         return;

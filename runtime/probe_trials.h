@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include <algorithm>
+
 namespace dwell {
 
 class Trials {
@@ -20,11 +22,11 @@ class Trials {
         uint32_t share;
     };
 
-    // Something is off from now on. What took `cost` in a gap of `elapsed` ticks made it so.
-    void begin(uint64_t seed, uint64_t cost, uint64_t elapsed) {
+    // Something is off from now on, as it took `cost` while `earned` was what it may.
+    void begin(uint64_t seed, uint64_t cost, uint64_t earned) {
         random_ = seed | 1;
         cost_ = static_cast<double>(cost);
-        elapsed_ = static_cast<double>(elapsed);
+        earned_ = static_cast<double>(earned + 1);
         share_ = 2;
     }
     // Nothing is off any more. What goes on of strata is left as it is: whether they end now
@@ -46,17 +48,16 @@ class Trials {
         return {stratum.left == stratum.trial, stratum.share};
     }
 
-    // A gap of `elapsed` ticks is over; as a trial it took `cost`. The next strata have as many
-    // trials as the thread earns, with `rate` of the time and `most` at once. True when all gaps
-    // may be counted.
-    bool adapt(Gap gap, uint64_t cost, uint64_t elapsed, double rate, int64_t credit,
-               int64_t most) {
-        elapsed_ += static_cast<double>(elapsed);
+    // A gap is over in which counting took `cost` and `earned` was what it may. The next strata
+    // have as many trials as that allows, with `most` at once. True when all gaps may be counted.
+    bool adapt(Gap gap, uint64_t cost, uint64_t earned, int64_t credit, int64_t most) {
+        earned_ += static_cast<double>(earned);
         cost_ += static_cast<double>(cost) * gap.share;
-        const double share = cost_ / (elapsed_ * rate) * (credit < 0 ? 2 : 1);
+        const double debt = -static_cast<double>(credit) / static_cast<double>(most);
+        const double share = cost_ / earned_ * std::max(1.0, debt);
         share_ = share < kLargestShare ? static_cast<uint32_t>(share) + 2 : kLargestShare;
-        if (elapsed_ * rate > 2.0 * static_cast<double>(most)) {  // what was long ago counts less
-            elapsed_ /= 2;
+        if (earned_ > 8.0 * static_cast<double>(most)) {  // what was long ago counts less
+            earned_ /= 2;
             cost_ /= 2;
         }
         return share < 1 && credit > most / 4;
@@ -73,8 +74,8 @@ class Trials {
     };
 
     uint32_t share_ = 1;
-    double cost_ = 0;     // that counting all would have had, about
-    double elapsed_ = 1;  // ticks, in which it would
+    double cost_ = 0;    // that counting all would have had, about
+    double earned_ = 1;  // meanwhile
     uint64_t random_ = 1;
     Stratum strata_[1 << kStrataBits];
 };

@@ -175,13 +175,32 @@ Site site_of_row(Thread* thread, const SiteRow* row) {
     return site;
 }
 
+// What a loop lies in, if that has probes that are not off: another loop or the procedure.
+const SiteRow* watched_around(const SiteRow* loop) {
+    const SiteRow* row = loop;
+    do {
+        if (row->kind == SiteKind::kProcedure || row->enclosing >= 0) return nullptr;
+        row += row->enclosing;
+    } while (row->level == 0 || level_of(row) == kLevelOff);
+    return row;
+}
+
+// Whether a loop that only counts lies in what only counts, too, and so is not open around it.
+bool rests_with(const Thread* thread, const SiteRow* row, uint64_t frame) {
+    return row->kind == SiteKind::kLoop && thread->on.top->frame != frame &&
+           watched_around(row) != nullptr;
+}
+
 // The node for a probe, with the second line that a loop, a recursion or a site that only counts
-// needs.
-FoundNode find_node_of_row(Thread* thread, const SiteRow* row, uint64_t return_address,
-                           bool counted) {
+// needs. What only counts stands in the nodes of what it lies in, as it does while that is open.
+FoundNode find_node_of_row(Thread* thread, const SiteRow* row, const uint64_t* slot, bool counted) {
     Site call{};
-    if (row->kind == SiteKind::kProcedure) call = site_of_call(thread, return_address);
-    const CellIndex parent = thread->on.top->node;
+    CellIndex parent = thread->on.top->node;
+    if (row->kind == SiteKind::kProcedure) call = site_of_call(thread, *slot);
+    if (counted && rests_with(thread, row, reinterpret_cast<uint64_t>(slot))) {
+        parent = find_node_of_row(thread, watched_around(row), slot, true).node;
+        if (parent == 0) return {0, ProbeWay::kDown};
+    }
     Site site = site_of_row(thread, row);
     join_copies(row, parent, &site);
     FoundNode found = find_node(thread, parent, site, &call);
@@ -192,10 +211,27 @@ FoundNode find_node_of_row(Thread* thread, const SiteRow* row, uint64_t return_a
     return found;
 }
 
+// The innermost entry remembers what it leads to. Where that is counted in what is not open itself,
+// it depends on the statement that called that, too.
+void remember_child(Thread* thread, const SiteRow* row, const uint64_t* slot, CellIndex node,
+                    ProbeWay way) {
+    const auto key = reinterpret_cast<uint64_t>(row);
+    const CellIndex parent = thread->on.top->node;
+    auto remember = [&](uint64_t return_address, ProbeWay by) {
+        thread->known_children[known_child_slot(key, return_address, parent)] = {
+            key, return_address, parent, node, 0, by};
+    };
+    const bool procedure = row->kind == SiteKind::kProcedure;
+    const bool rests =
+        way == ProbeWay::kCounted && rests_with(thread, row, reinterpret_cast<uint64_t>(slot));
+    if (procedure || rests) remember(*slot, way);
+    if (!procedure) remember(0, rests ? ProbeWay::kByCall : way);
+}
+
 // What a slow probe of a node that was there before cost counts for control as the fast ones do,
 // which take the same for each step of a countdown.
 void charge_control(Thread* thread, uint64_t start) {
-    thread->probe_lost_ticks += now_ticks() - start;
+    thread->probe_lost_ticks += cost_of_slow(now_ticks() - start);
 }
 void count_down(Thread* thread, const SiteRow* row, const uint64_t* slot, bool counted) {
     thread->probe_lost_ticks -= counted ? g_process.probe_count_ticks : g_process.probe_cost_ticks;
@@ -375,24 +411,20 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         }
         drop_gone(thread, procedure ? frame + 1 : frame, start);
         if (!procedure) drop_left_loops(thread, row, frame, start);
-        const CellIndex parent = thread->on.top->node;
-        const uint64_t return_address = procedure ? *slot : 0;
         const bool too_deep = thread->on.top == thread->on.limit;
         const auto key = reinterpret_cast<uint64_t>(row);
-        KnownChild& known = thread->known_children[known_child_slot(key, return_address, parent)];
         if (!too_deep && procedure && is_entered_part(*thread->on.top, row)) {
-            known = {key, return_address, parent, parent, 0, ProbeWay::kTold};
+            remember_child(thread, row, slot, thread->on.top->node, ProbeWay::kTold);
             push_unbooked(thread, key, frame);
             return;
         }
-        const FoundNode found = find_node_of_row(thread, row, return_address, counted || too_deep);
+        const FoundNode found = find_node_of_row(thread, row, slot, counted || too_deep);
         if (found.node == 0) {
             thread->record->probes_dropped += 1;
             return;
         }
-        known = {key,    return_address,
-                 parent, found.node,
-                 0,      counted ? ProbeWay::kCounted : remembered_way(found.way)};
+        remember_child(thread, row, slot, found.node,
+                       counted ? ProbeWay::kCounted : remembered_way(found.way));
         counted = counted || too_deep;
         Node* node = cell_at<Node>(found.node);
         if (counted) {

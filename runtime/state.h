@@ -121,10 +121,11 @@ constexpr uint32_t kMostKnownPaths = 32768;
 
 // How a probe gets from the innermost open node to its own: to a child; back to the same node or
 // one further out (recursion); or, when the record file is full, to a node that all paths share. To
-// a node that is only counted it opens none, nor where another probe told of the procedure. A
+// a node that is only counted it opens none, nor where another probe told of the procedure; a loop
+// in what is only counted depends on the statement that called that, which is looked up, too. A
 // checked child goes down like any other, but first it is seen whether it has come to last long
 // enough for metrics (metrics.h).
-enum class ProbeWay : uint8_t { kDown, kSame, kBack, kShared, kCounted, kTold, kChecked };
+enum class ProbeWay : uint8_t { kDown, kSame, kBack, kShared, kCounted, kChecked, kTold, kByCall };
 
 // Where a probe leads from an open node: see probes.h.
 struct KnownChild {

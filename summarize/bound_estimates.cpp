@@ -1,6 +1,9 @@
 // See bound_estimates.h.
 #include "summarize/bound_estimates.h"
 
+#include <map>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "summarize/profile_walk.h"
@@ -21,12 +24,34 @@ struct Around {
     }
 };
 
-// A number that too few entries were seen for is none.
-void settle_off(Totals* totals) {
-    const bool known = off_is_known(*totals);
-    if (!known) totals->off_entries = 0;
-    totals->off_uncertain = known ? 0 : 1;
-}
+// Of each site all that was not counted, on whatever path: a number that too few entries were seen
+// for is none. Paths with few of a site's entries are no reason to doubt the others.
+class OffEntries {
+  public:
+    explicit OffEntries(const std::vector<ProfileNode>& nodes) {
+        for (const ProfileNode& node : nodes) {
+            if (node.totals.off_entries == 0 && node.totals.off_uncertain == 0) continue;
+            Totals& sum = sites_[site_of(node)];
+            sum.off_entries += node.totals.off_entries;
+            sum.off_uncertain += node.totals.off_uncertain;
+        }
+    }
+
+    void settle(const ProfileNode& node, Totals* totals) const {
+        if (totals->off_entries == 0 && totals->off_uncertain == 0) return;
+        const auto site = sites_.find(site_of(node));
+        const bool known = site != sites_.end() && off_is_known(site->second);
+        if (!known) totals->off_entries = 0;
+        totals->off_uncertain = known ? 0 : 1;
+    }
+
+  private:
+    using Place = std::tuple<SiteKind, std::string_view, std::string_view, uint32_t>;
+    static Place site_of(const ProfileNode& node) {
+        return {node.kind, node.name, node.file, node.line};
+    }
+    std::map<Place, Totals> sites_;
+};
 
 }  // namespace
 
@@ -41,16 +66,17 @@ void bound_estimates(Profile* profile) {
         around[i == 0 || is_probed(nodes[i]) ? i : host[i]].own_ns += nodes[i].computation_ns;
         if (i != 0) around[host[i]].estimated_ns += nodes[i].totals.estimated_ns;
     }
+    const OffEntries off(nodes);
     // Parents stand before their children: what is estimated for them is room for those.
     for (uint32_t i = 1; i < nodes.size(); ++i) {
         around[host[i]].fit(&nodes[i].totals);
-        settle_off(&nodes[i].totals);
+        off.settle(nodes[i], &nodes[i].totals);
         around[i].own_ns += nodes[i].totals.estimated_ns;
     }
     for (ProfileRow& row : profile->rows) {
         if (row.node == 0) continue;
         around[host[row.node]].fit(&row.totals);
-        settle_off(&row.totals);
+        off.settle(nodes[row.node], &row.totals);
     }
 }
 

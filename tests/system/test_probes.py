@@ -8,8 +8,8 @@ import os
 import re
 import struct
 
-from harness import (DWELL, LIBRARY, case, check, check_equal, check_near, execute, kept_records,
-                     main, mpirun, repeated, scratch)
+from harness import (DWELL, LIBRARY, Failure, case, check, check_equal, check_near, execute,
+                     kept_records, main, mpirun, repeated, scratch)
 from probed_program import (HELPERS, Tree, build, line_of, listing, observe, plain_name, told)
 
 C, CXX, FORTRAN = "paper_example.c", "paper_example.cpp", "paper_example.F90"
@@ -331,24 +331,37 @@ def control():
 @case
 def trials():
     """20000 steps that call a small procedure 500 times each, always, in a tenth of the steps, in the
-    first half or in the last: what was not counted is right within a quarter, or has no number. So
-    has a nest of three procedures."""
+    first half or in the last, or by two others: a tenth of the calls or fewer are counted. The number
+    of the others is known in three of these at least, and right within a quarter where it is."""
     program = build("gcc", "patterns.c", ("-g", "-O2", "--dwell-all"), "a.out")
     calls = {"steady": 10000000, "bursts": 10000000, "first": 5000000, "last": 5000000,
              "nests": 10000000}
 
     def estimated():
+        given = []
         for pattern, right in calls.items():
             tree = observe([program, pattern, "20000", "500"])
             found = tree.all("small")
             counted = sum(place.count for place in found)
             guessed = sum(place.raw.get("off_entries", 0) for place in found)
-            uncertain = any("off_uncertain" in place.raw for place in found)
+            unknown = {"off_uncertain" in place.raw for place in found
+                       if "off_entries" in place.raw or "off_uncertain" in place.raw}
             missed = right - counted
-            check(missed >= 0, f"{pattern}: {counted} of {right}")
-            check(uncertain or abs(guessed - missed) <= 0.25 * missed,
+            check(missed > right / 2, f"{pattern}: {counted} of {right}, there is no need to guess")
+            check_equal(len(unknown), 1, f"{pattern}: known or not, all of a site")
+            if unknown == {True}:
+                check_equal(guessed, 0, f"{pattern}: a number that is none")
+                continue
+            check(abs(guessed - missed) <= 0.25 * missed,
                   f"{pattern}: {guessed} for {missed} of {right}")
-    repeated(estimated)  # one of a hundred may be further away
+            given.append(pattern)
+        check(len(given) >= 3, f"numbers only for {given}")
+    for left in reversed(range(3)):  # one of a hundred may be further away, however busy the machine
+        try:
+            return estimated()
+        except Failure:
+            if left == 0:
+                raise
 
 
 @case
@@ -386,9 +399,8 @@ def size_of_records():
     program = build("mpicc", "four_statements.c", ("-g", "-O2"), "a.out")
     seen = []
     for times in (1000, 1000000):
-        # With the limit the loop of a procedure that is off for a while stands under its caller, too.
-        run = execute(mpirun(1, DWELL, "run", "--probe-limit", "off", "-o", scratch(f"out{times}"),
-                             program, str(times), "k"), 1, cwd=scratch())
+        run = execute(mpirun(1, DWELL, "run", "-o", scratch(f"out{times}"), program, str(times), "k"),
+                      1, cwd=scratch())
         folder = kept_records(run)
         size, cells, statements = read_records(os.path.join(folder, "rank.0"))
         four = [record for record in statements if record["count"] == times]

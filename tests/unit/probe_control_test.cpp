@@ -68,6 +68,41 @@ TEST_F(ProbeControl, AShortFrequentSiteStepsDownAndTheLongOneAroundItStays) {
     EXPECT_GE(p->count + 2, calls_);  // the last may have been skipped
 }
 
+// P's loops are reduced with it, and go on being counted in it, though it is not open itself: in
+// the node of the statement that called it.
+TEST_F(ProbeControl, LoopsRestWithTheirProcedure) {
+    ASSERT_TRUE(run_until([] { return level(kP) == kLevelCount; }));
+    for (const TestSite loop : {kOuter, kInner, kSecond}) EXPECT_EQ(level(loop), kLevelCount);
+    EXPECT_EQ(level(kQLoop), kLevelFull);
+    Frames frames;
+    constexpr int kTimes = 10;
+    const uint64_t before = find({from(16), at_site(kQ), from(32), at_site(kP)})->count;
+    frames.enter(kQ, 1, 16);
+    for (int i = 0; i < 2 * kTimes; ++i) {
+        frames.enter(kP, 2, i % 2 == 0 ? 32 : 48);
+        frames.loop_enter(kOuter, 2);
+        for (int j = 0; j < 3; ++j) {
+            frames.loop_enter(kInner, 2);
+            frames.loop_leave(kInner, 2, 7);
+        }
+        frames.loop_leave(kOuter, 2, 3);
+        frames.leave(kP, 2);
+    }
+    frames.leave(kQ, 1);
+    const Node* q = find({from(16), at_site(kQ)});
+    ASSERT_EQ(children(q).size(), 2u) << "two statements, no loops";
+    for (const uint64_t place : {32, 48}) {
+        const Node* p = find_from(q, {from(place), at_site(kP)});
+        EXPECT_EQ(p->count, kTimes + (place == 32 ? before : 0));
+        const Node* outer = find_from(p, {at_site(kOuter)});
+        ASSERT_NE(outer, nullptr);
+        EXPECT_EQ(outer->count, uint64_t{kTimes});
+        EXPECT_EQ(find_from(outer, {at_site(kInner)})->count, uint64_t{3 * kTimes});
+        EXPECT_EQ(children(p).size(), 1u);
+    }
+    expect_at_rest();
+}
+
 // It is timed again when it rested and there is something to spend; not before 2 ms are over.
 TEST_F(ProbeControl, AReducedSiteIsTimedAgainLater) {
     ASSERT_TRUE(run_until([] { return level(kP) == kLevelCount; }));
@@ -99,6 +134,7 @@ TEST_F(ProbeControl, TrialsTellHowManyEntriesWereMissed) {
         if (totals.off_entries > 100'000 && off_is_known(totals)) break;
     }
     ASSERT_TRUE(off_is_known(totals));
+    EXPECT_EQ(part(p).off_cut, 0u) << "off from the end of a gap on";
     const auto missed = static_cast<double>(calls_ - p->count);
     EXPECT_NEAR(static_cast<double>(totals.off_entries), missed, 0.25 * missed);
 }

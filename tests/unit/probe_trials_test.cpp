@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
@@ -14,7 +15,8 @@ namespace dwell {
 namespace {
 
 constexpr int64_t kCount_ns = 12;
-constexpr int64_t kMost_ns = 4'000'000;
+constexpr int64_t kMost_ns = 1'000'000;
+constexpr int64_t kLeast_ns = -4'000'000;
 
 struct RunGap {
     uint64_t kind;  // the site that it begins at
@@ -38,7 +40,7 @@ Seen observe(const std::vector<RunGap>& run, uint64_t seed) {
     Trials trials;
     Seen seen;
     int64_t credit = 0;
-    trials.begin(seed, kCount_ns * 5000, 500'000);
+    trials.begin(seed, kCount_ns * 1000, 1000);
     for (const RunGap& gap : run) {
         const Trials::Gap now = trials.next(gap.kind);
         const bool always = !trials.are_on();
@@ -53,14 +55,14 @@ Seen observe(const std::vector<RunGap>& run, uint64_t seed) {
             seen.totals.off_entries += more;
             seen.totals.off_uncertain = std::max(seen.totals.off_uncertain, more);
         }
-        credit += (gap.ns + cost) / 100 - cost;
-        credit = std::min(std::max(credit, -kMost_ns), kMost_ns);
-        if (always) {
-            if (credit < 0)
-                trials.begin(seed, static_cast<uint64_t>(cost), static_cast<uint64_t>(gap.ns));
-        } else if (trials.adapt(now, static_cast<uint64_t>(cost), static_cast<uint64_t>(gap.ns),
-                                0.01, credit, kMost_ns)) {
-            trials.end();
+        const int64_t earned = (gap.ns + cost) / 100;
+        credit = std::clamp(credit + earned - cost, kLeast_ns, kMost_ns);
+        const auto of_cost = static_cast<uint64_t>(cost);
+        const auto of_earned = static_cast<uint64_t>(earned);
+        if (!always) {
+            if (trials.adapt(now, of_cost, of_earned, credit, kMost_ns)) trials.end();
+        } else if (credit < 0) {
+            trials.begin(seed, of_cost, of_earned);
         }
     }
     return seen;
@@ -90,7 +92,7 @@ void expect_known(const std::vector<RunGap>& run, int least) {
     for (uint64_t seed = 1; seed <= kRuns; ++seed) {
         const Seen seen = observe(run, chance(seed));
         EXPECT_GT(seen.missed(), 0u);
-        EXPECT_LE(seen.cost, seen.took / 100 + 2 * kMost_ns);
+        EXPECT_LE(seen.cost, seen.took / 100 - 2 * kLeast_ns);
         sum += seen.error();
         if (!off_is_known(seen.totals)) continue;
         known += 1;
