@@ -1,21 +1,24 @@
 /* Blocks that end outside of the loop or procedure they began in, with probes or without.
  * Entries, and how long each is at least:
  *
- *   phase step:   5, 4 ms, the last one ended after the loop
- *   first:        1, 4 ms
- *   second:       1, 8 ms, of which half lies after the end of first
- *   recursive:    4, 4 ms
+ *   phase step:   5, 40 ms, the last one ended after the loop
+ *   first:        1, 40 ms
+ *   second:       1, 80 ms, of which half lies after the end of first
+ *   recursive:    4, 40 ms
  */
 #include <dwell.h>
 #include <time.h>
 
-/* Without a procedure in the loop: what its probes take is no time of the block. */
+static long long now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+/* What the probes of its calls take is no time of the block: a few milliseconds in all. */
 static void spin(void) {
-    struct timespec start, now;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    do {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - start.tv_sec) * 1000000000LL + now.tv_nsec - start.tv_nsec < 5000000);
+    const long long end = now_ns() + 50000000;
+    while (now_ns() < end) {
+    }
 }
 
 /* The end is a call in tail position. */

@@ -1,5 +1,5 @@
 // patterns WAY STEPS CALLS: in each step some work, and in those that WAY says CALLS or ten times
-// as many calls of small(): STEPS * CALLS in all, or half of it.
+// as many calls of small(): STEPS * CALLS in all, or half of it; by recursion 511 for each 500.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,18 @@ static __attribute__((noinline)) void middle(void) {
 static __attribute__((noinline)) void large(void) {
     for (int i = 0; i < 10; i++) middle();
 }
-static __attribute__((noinline)) void calls(long number, int nests) {
-    if (nests)
+static __attribute__((noinline)) void tree(int depth) {
+    sum += one;
+    if (depth == 1) return;
+    tree(depth - 1);
+    tree(depth - 1);
+    sum += one;
+}
+static __attribute__((noinline)) void calls(long number, const char* way) {
+    if (strcmp(way, "nests") == 0)
         for (long i = 0; i < number / 100; i++) large();
+    else if (strcmp(way, "recursion") == 0)
+        for (long i = 0; i < number / 500; i++) tree(9);
     else
         for (long i = 0; i < number; i++) small();
 }
@@ -35,7 +44,7 @@ int main(int argc, char** argv) {
         if (strcmp(way, "bursts") == 0) number = step % 10 == 3 ? 10 * each : 0;
         if (strcmp(way, "first") == 0) number = step < steps / 2 ? each : 0;
         if (strcmp(way, "last") == 0) number = step < steps / 2 ? 0 : each;
-        calls(number, strcmp(way, "nests") == 0);
+        calls(number, way);
     }
     printf("%ld\n", sum);
     return 0;
