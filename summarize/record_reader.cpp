@@ -293,9 +293,35 @@ bool RecordReader::read_name(CellIndex cell, uint64_t* text) {
     return true;
 }
 
+// What the nodes of a list took; call statements have no time of their own. In a damaged file lists
+// may be circles: no more than `left` nodes are read.
+uint64_t RecordReader::listed_ticks(CellIndex first, bool of_call, uint32_t* left) const {
+    uint64_t ticks = 0;
+    Node node;
+    for (CellIndex next = first; *left != 0 && load(next, &node); next = node.next_sibling) {
+        *left -= 1;
+        const SiteKind kind = node.site.kind;
+        if (is_measured_kind(static_cast<uint8_t>(kind))) {
+            ticks += node.ticks;
+        } else if (kind == SiteKind::kCall && !of_call) {
+            ticks += listed_ticks(node.first_child, true, left);
+        }
+    }
+    return ticks;
+}
+
+// What lies in the entry of a node that is open: not in those that have ended.
+uint64_t RecordReader::inside_ticks(CellIndex open) const {
+    Node node;
+    if (!load(open, &node)) return 0;
+    uint32_t left = cells_;
+    const uint64_t inside = listed_ticks(node.first_child, false, &left);
+    return inside > node.ticks ? inside - node.ticks : 0;
+}
+
 // What probes had open when the file was last written: so far it took the time from its entry to
 // the end of the observation, where that is known of the thread, or else to the thread's last
-// communication or the entry of the last of them.
+// communication, to the entry of the last of them, or as long as what is known to lie in that.
 bool RecordReader::add_open_probes(const ThreadRecord& thread) {
     const uint64_t entries = std::min(thread.probe_depth, thread.probe_stack_entries);
     const uint64_t cells = (entries + 1) * sizeof(ProbeEntry) / kCellBytes + 1;
@@ -306,6 +332,9 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
     for (uint64_t i = entries; i > 0; i--) {
         ProbeEntry entry;
         memcpy(&entry, stack + i * sizeof(ProbeEntry), sizeof(entry));
+        if (i == entries && entry.flags == 0) {
+            now = std::max(now, entry.entry_virtual + inside_ticks(entry.node));
+        }
         // A stopped one holds a duration, what it took until then.
         const bool stopped = (entry.flags & (kEntryStopped | kEntryAway)) != 0;
         if (!stopped) now = std::max(now, entry.entry_virtual);
@@ -381,10 +410,10 @@ uint64_t RecordReader::time_of_rows(bool of_intervals) const {
 }
 
 uint64_t RecordReader::real_ns() const {
-    // Without MPI_Finalize the observation ends with the last finished call: what came after it, up
-    // to the end of the process, belongs to no statement.
-    const bool finalized = header_.state == FileState::kFinalized && header_.end_ticks != 0;
-    const uint64_t end = finalized ? header_.end_ticks : last_ticks_;
+    // Without MPI_Finalize the observation of calls ends with the last finished one: what came
+    // after it, up to the end of the process, belongs to no statement. That of probes goes on.
+    const bool to_its_end = header_.state == FileState::kFinalized || figures_.probes != 0;
+    const uint64_t end = to_its_end && header_.end_ticks != 0 ? header_.end_ticks : last_ticks_;
     const uint64_t begin = std::max(header_.start_ticks, header_.reset_ticks);
     return end > begin ? ns(end - begin) : 0;
 }

@@ -67,6 +67,8 @@ class RecordReader {
     bool read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged);
     void add_to_node(uint32_t merged, const Totals& totals);
     bool read_name(CellIndex cell, uint64_t* text);
+    uint64_t listed_ticks(CellIndex first, bool of_call, uint32_t* left) const;
+    uint64_t inside_ticks(CellIndex open) const;
     bool add_open_probes(const ThreadRecord& thread);
     bool read_intervals();
     uint64_t time_of_rows(bool of_intervals) const;

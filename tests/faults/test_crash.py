@@ -124,6 +124,24 @@ def immediate_exit():
 
 
 @case
+def without_mpi():
+    """A program with probes alone, killed, ended by _exit(), and as the ranks of a job: each lived as
+    long as it computed, and dwell took a part of that."""
+    for name, launch, ranks in (("kill", [], 1), ("_exit", [], 1), ("return", mpirun(2), 2)):
+        out = scratch(name)
+        run = execute([*launch, DWELL, "run", "-o", out, "--probe-limit", "off", program("leaves"), name],
+                      ranks)
+        check("dwell recover" in run.stderr, "no records are named" + run.describe())
+        profile = recover(out, scratch(name + "-recovered"))
+        check_equal(len(profile.ranks), ranks, "ranks")
+        for rank in profile.ranks:
+            check(0.29e9 < rank["real_ns"] < 1e9 * run.elapsed_s,
+                  f"{name}: {rank['real_ns']} ns of a process that computed for 0.3 s")
+            check(rank["intrusion_ns"] < rank["real_ns"],
+                  f"{name}: {rank['intrusion_ns']} ns of intrusion in {rank['real_ns']} ns")
+
+
+@case
 def one_of_four():
     """One of four dies, three are ended by the launcher."""
     dies("kill", ranks=4)

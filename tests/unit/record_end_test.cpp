@@ -75,6 +75,52 @@ TEST(RecordEnd, WhoWasInTheMiddleOfAProbeIsCounted) {
     EXPECT_EQ(rank.threads_cut, 1u);
 }
 
+// Of a job whose ranks call no MPI: main was entered at tick 100, its loop at 150, and in that a
+// procedure 4 times, for 600 ticks in all. Of these 200 lay in the loop's earlier entries, which
+// took 250.
+struct Unfinished {
+    RecordFile file{0, 2};
+
+    explicit Unfinished(FileState state) {
+        file.header().state = state;
+        file.header().start_ticks = 40;
+        file.add_module(1, "/bin/app", "id");
+        const CellIndex root = file.add_thread(0, {});
+        const CellIndex main = file.add_probe(root, SiteKind::kProcedure, 1, 64, {});
+        const CellIndex loop = file.add_probe(main, SiteKind::kLoop, 1, 80, {2, 250, 100, 150});
+        const CellIndex call = file.add_call(loop, 1, 88, {});
+        file.add_probe(call, SiteKind::kProcedure, 1, 96, {4, 600, 100, 200});
+        file.open_probe(main, 100);
+        file.open_probe(loop, 150);
+        file.last_thread().probes = 7;
+    }
+    MergedRank rank(Merged* merged) const {
+        EXPECT_TRUE(add_record_file(merged, file.data(), file.bytes()));
+        MergedRank rank{};
+        EXPECT_TRUE(RankReader(merged->ranks).next(&rank));
+        return rank;
+    }
+};
+
+TEST(RecordEnd, WhatIsOpenTookNoLessThanWhatLiesInIt) {
+    const Unfinished killed(FileState::kRunning);
+    Merged merged;
+    EXPECT_EQ(killed.rank(&merged).real_ns, 150u + (600 - 250) - 40);
+    EXPECT_EQ(merged.nodes[1].totals.time_ns, 500u - 100);
+    EXPECT_EQ(merged.nodes[2].totals.time_ns, 250u + 500 - 150);
+}
+
+TEST(RecordEnd, ProbesGoOnToTheEndOfTheProcess) {
+    Unfinished exited(FileState::kExited);
+    exited.file.header().end_ticks = 900;
+    exited.file.last_thread().probe_depth = 0;
+    exited.file.last_thread().intrusion_ticks = 70;
+    Merged merged;
+    const MergedRank rank = exited.rank(&merged);
+    EXPECT_EQ(rank.real_ns, 900u - 40);
+    EXPECT_EQ(rank.intrusion_ns, 70u);
+}
+
 // Two threads of the program's used the second record, for 700 ticks one after the other, and a
 // third one lives since its virtual tick 500. They were in calls for 200 and on the way to these
 // for 150.
