@@ -1,50 +1,15 @@
-// What one record file says, what it says when it is cut off or damaged, and that neither makes the
-// reader crash or go round in circles.
+// What one record file says.
 #include <gtest/gtest.h>
 
-#include <map>
-#include <random>
 #include <string>
 
 #include "runtime/omp_constructs.h"
 #include "summarize/merged.h"
+#include "tests/unit/example_records.h"
 #include "tests/unit/merged_view.h"
-#include "tests/unit/synthetic_records.h"
 
 namespace dwell {
 namespace {
-
-const std::string kBuildId = "abcdefghij0123456789";
-
-// main calls solve; solve has a send (100 ns, 4 calls) and an allreduce (3 calls: 10, 20, 60 ns).
-struct Example {
-    RecordFile file{0, 1};
-    CellIndex root, call, send, allreduce, start, interval, sample;
-
-    Example() {
-        file.add_module(1, "/bin/app", kBuildId, 0x5555'0000);
-        root = file.add_thread(0, {1, 1000, 1000, 1000});
-        call = file.add_call(root, 1, 0x10, {1, 190, 190, 190});
-        send = file.add_communication(call, 1, 0x20, "MPI_Send", {4, 100, 10, 40});
-        allreduce = file.add_communication(call, 1, 0x30, "MPI_Allreduce", {3, 90, 10, 60});
-        start = file.add_interval(send, 0, root, {1, 500, 500, 500});
-        interval = file.add_interval(allreduce, send, call, {3, 300, 50, 150});
-        sample = file.add_node(interval, SiteKind::kSample, 1, 0x2a, {7, 0, 0, 0});
-        file.part(send).bytes_sent = 4096;
-        file.part(send).blocked_ticks = 33;
-        file.part(send).failed = 1;
-        file.part(allreduce).blocked_ticks = 5;
-        file.histogram(send).messages[11] = 4;
-        file.histogram(send).untimed = 3;
-        file.histogram(send).event_count[kSendReady] = 4;
-        file.histogram(send).event_ticks[kSendReady] = 100;
-    }
-    Merged merged() {
-        Merged result;
-        EXPECT_TRUE(add_record_file(&result, file.data(), file.bytes()));
-        return result;
-    }
-};
 
 std::string comm(const char* name, int offset) {
     return "/5#" + std::to_string(call_number(name)) + " /bin/app:" + std::to_string(offset);
@@ -323,84 +288,6 @@ TEST(RecordReader, ThreadsOfARankAreOneTowardsAPeer) {
     EXPECT_EQ(merged.rows.size(), 6u);
 }
 
-bool is_damaged(const RecordFile& file) {
-    Merged merged;
-    EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
-    return (ranks_of(merged).at(0).flags & kFileDamaged) != 0;
-}
-
-// All that is linked has something in it. A hole, as of a page that was never written, ends lists
-// and halves means.
-TEST(RecordReader, WhatIsLinkedAndEmptyIsDamage) {
-    Example whole;
-    RecordFile& file = whole.file;
-    file.header().flags |= kFileWaits;
-    file.histogram(whole.allreduce).event_count[kSendReady] = 3;
-    file.add_peer(whole.send, 3, {3, 90, 30, 30}, 100);
-    file.add_peer(whole.send, 1, {1, 10, 10, 10}, 8);
-    file.part(whole.send).peer_count = 2;
-    file.part(whole.send).sync_ticks = 60;
-    file.add_partner(whole.send, 7, 0xabc, {2, 35, 0, 30}, 20);
-    file.add_partner(whole.send, 8, 0xabc, {1, 15, 0, 15});
-    file.wait(whole.send).partner_count = 2;
-    const CellIndex block = file.add_named(whole.root, SiteKind::kBlock, "part", {1, 5, 5, 5});
-    file.add_cause(7, 0xabc, 2, 15, 15);
-    EXPECT_FALSE(is_damaged(file));
-    const CellIndex first_partner = file.wait(whole.send).first_partner;
-    const CellIndex first_peer = file.part(whole.send).first_peer;
-    const std::map<std::string, CellIndex> linked = {
-        {"module", file.header().first_module},
-        {"thread", file.header().first_thread},
-        {"root", whole.root},
-        {"call", whole.call},
-        {"send", whole.send},
-        {"allreduce", whole.allreduce},
-        {"interval", whole.interval},
-        {"first interval", whole.start},
-        {"sample", whole.sample},
-        {"part", file.at<Node>(whole.send).part},
-        {"histogram", file.part(whole.allreduce).histogram},
-        {"first peer", first_peer},
-        {"second peer", file.at<PeerRecord>(first_peer).next},
-        {"first partner", first_partner},
-        {"second partner", file.at<PartnerRecord>(first_partner).next},
-        {"cause", file.last_thread().first_cause},
-        {"block", block},
-        {"name", static_cast<CellIndex>(file.at<Node>(block).site.offset)}};
-    for (const auto& [name, cell] : linked) {
-        RecordFile damaged = file;
-        const size_t bytes = name == "thread"      ? sizeof(ThreadRecord)
-                             : name == "histogram" ? sizeof(SizeHistogram)
-                                                   : kCellBytes;
-        memset(&damaged.at<char>(cell), 0, bytes);
-        EXPECT_TRUE(is_damaged(damaged)) << name;
-    }
-}
-
-TEST(RecordReader, FiguresThatCannotBeAreDamage) {
-    const auto changed = [](auto change) {
-        Example example;
-        example.file.histogram(example.allreduce).event_count[kSendReady] = 3;
-        change(&example);
-        return is_damaged(example.file);
-    };
-    EXPECT_FALSE(changed([](Example*) {}));
-    EXPECT_TRUE(changed([](Example* e) { e->file.at<Node>(e->send).max_ticks = 101; }));
-    EXPECT_TRUE(changed([](Example* e) { e->file.at<Node>(e->send).min_ticks = 41; }));
-    EXPECT_TRUE(changed([](Example* e) { e->file.at<Node>(e->send).count = 0; }));
-    EXPECT_TRUE(changed([](Example* e) { e->file.at<Node>(e->send).next_sibling = 1 << 30; }));
-    EXPECT_TRUE(changed([](Example* e) { e->file.at<Node>(e->send).first_child = e->call; }));
-    EXPECT_TRUE(changed([](Example* e) { e->file.part(e->send).sync_ticks = 101; }));
-    EXPECT_TRUE(changed([](Example* e) { e->file.part(e->send).failed = 5; }));
-    EXPECT_TRUE(changed([](Example* e) { e->file.histogram(e->send).event_ticks[1] = 101; }));
-    // A process that was killed in a call may have booked a part of it.
-    EXPECT_FALSE(changed([](Example* e) {
-        e->file.part(e->send).sync_ticks = 101;
-        e->file.last_thread().open_depth = 1;
-        e->file.last_thread().open[0].node = e->send;
-    }));
-}
-
 // A call of 100 ns completed three receives and waited 70 for rank 1; one of 40 waited 30 for the
 // receiver of a send.
 TEST(RecordReader, PartnersHaveTheTimeTheyWereWaitedFor) {
@@ -431,92 +318,6 @@ TEST(RecordReader, PartnersHaveTheTimeTheyWereWaitedFor) {
     EXPECT_EQ(merged.peers.size(), 4u);
     EXPECT_NEAR(static_cast<double>(sum), 99, 2);
 }
-
-TEST(RecordReader, RefusesWhatIsNoRecordFile) {
-    Example example;
-    Merged merged;
-    EXPECT_FALSE(add_record_file(&merged, example.file.data(), sizeof(FileHeader) - 1));
-    EXPECT_FALSE(add_record_file(&merged, nullptr, 0));
-    example.file.header().version++;
-    EXPECT_FALSE(add_record_file(&merged, example.file.data(), example.file.bytes()));
-    example.file.header().version--;
-    example.file.header().magic++;
-    EXPECT_FALSE(add_record_file(&merged, example.file.data(), example.file.bytes()));
-    EXPECT_TRUE(merged.ranks.empty());
-}
-
-TEST(RecordReader, ReadsACutOffFileAsFarAsItGoes) {
-    Example example;
-    const size_t cells = example.file.bytes() / kCellBytes;
-    size_t most_nodes = 0;
-    for (size_t cut = kHeaderCells; cut <= cells; cut++) {
-        // A copy of just that size, so that a read beyond it is seen by the address sanitizer.
-        const char* bytes = static_cast<const char*>(example.file.data());
-        const std::vector<char> file(bytes, bytes + cut * kCellBytes);
-        Merged merged;
-        ASSERT_TRUE(add_record_file(&merged, file.data(), file.size())) << cut;
-        EXPECT_TRUE(is_well_formed(merged)) << cut;
-        EXPECT_EQ(merged.ranks.size(), 1u);
-        EXPECT_GE(merged.nodes.size(), most_nodes) << cut;
-        most_nodes = std::max(most_nodes, merged.nodes.size());
-    }
-    EXPECT_EQ(most_nodes, 7u);
-}
-
-TEST(RecordReader, CirclesEnd) {
-    Example example;
-    RecordFile& file = example.file;
-    file.at<Node>(example.sample).first_child = example.root;
-    file.at<Node>(example.sample).next_sibling = example.sample;
-    file.at<Node>(example.allreduce).next_sibling = example.send;
-    const CellIndex peer = file.add_peer(example.send, 0, {});
-    file.at<PeerRecord>(peer).next = peer;
-    file.last_thread().next = file.header().first_thread;
-    file.at<ModuleRecord>(file.header().first_module).next = file.header().first_module;
-    const Merged merged = example.merged();
-    EXPECT_EQ(merged.nodes.size(), 7u);
-    EXPECT_EQ(merged.nodes[0].totals.count, 1u);
-    EXPECT_EQ(merged.peers.size(), 1u);
-    EXPECT_EQ(merged.modules.size(), 1u);
-    EXPECT_EQ(ranks_of(merged).at(0).threads, 1u);
-}
-
-// main (row 0x100) has a loop (row 0x120) with a call of work (row 0x140, called 12 times, of which
-// 3 only counted and 1 while it was open), a block and a marker.
-struct Probed {
-    RecordFile file{0, 1};
-    CellIndex root, main, loop, work, block, marker;
-
-    Probed() {
-        file.header().ticks_per_second = 2'000'000'000;
-        file.add_module(1, "/bin/app", kBuildId, 0x5555'0000);
-        root = file.add_thread(0, {1, 0, 0, 0});
-        const CellIndex start = file.add_call(root, 1, 0x10, {0, 0, 0, 0});
-        main = file.add_probe(start, SiteKind::kProcedure, 1, 0x100, {1, 0, UINT64_MAX, 0});
-        loop = file.add_probe(main, SiteKind::kLoop, 1, 0x120, {2, 600, 200, 400});
-        const CellIndex call = file.add_call(loop, 1, 0x20, {0, 0, 0, 0});
-        work = file.add_probe(call, SiteKind::kProcedure, 1, 0x140, {12, 400, 20, 80});
-        block = file.add_named(main, SiteKind::kBlock, "read input\nmain.c:7", {1, 50, 50, 50});
-        marker = file.add_named(main, SiteKind::kMarker, "step", {5, 0, UINT64_MAX, 0});
-        file.probe_part(loop).iterations = 200;
-        file.probe_part(work).untimed = 1;
-        file.probe_part(work).counted = 3;
-        file.probe_part(work).off_entries = 58;
-        file.probe_part(work).off_cut = 2;
-        file.probe_part(work).off_largest = 1;
-        file.probe_part(work).abandoned = 1;
-        file.probe_part(marker).volume = 77;
-        file.probe_part(marker).untimed = 5;
-        file.last_thread().probes = 21;
-        file.last_thread().probes_missed = 3;
-        file.last_thread().probes_dropped = 2;
-    }
-    Merged merged() {
-        Merged result;
-        EXPECT_TRUE(add_record_file(&result, file.data(), file.bytes()));
-        return result;
-    }
-};
 
 const std::string kProbedMain = "program/4 /bin/app:16/2 /bin/app:256";
 const std::string kProbedLoop = kProbedMain + "/3 /bin/app:288";
@@ -673,37 +474,6 @@ TEST(RecordReader, WithoutCommunicationOpenProbesEndWithTheLastEntry) {
     const Merged merged = probed.merged();
     EXPECT_EQ(merged.nodes[nodes_by_path(merged).at(kProbedMain)].totals.time_ns, 300u);
     EXPECT_EQ(merged.nodes[nodes_by_path(merged).at(kProbedLoop)].totals.time_ns, 300u);
-}
-
-template <typename File>
-void expect_damage_harmless(const File& original) {
-    std::mt19937 random(20240607);
-    int read = 0;
-    for (int round = 0; round < 20'000; round++) {
-        File example = original;
-        char* bytes = static_cast<char*>(const_cast<void*>(example.file.data()));
-        const int changes = 1 + static_cast<int>(random() % 8);
-        for (int i = 0; i < changes; i++) {
-            // Whole words, and small numbers among them, hit links more often than single bytes.
-            const size_t word = 2 + random() % (example.file.bytes() / 4 - 2);
-            const uint32_t value = random() % 2 != 0 ? static_cast<uint32_t>(random())
-                                                     : static_cast<uint32_t>(random() % 80);
-            memcpy(bytes + word * 4, &value, 4);
-        }
-        Merged merged;
-        if (!add_record_file(&merged, bytes, example.file.bytes())) continue;
-        read++;
-        ASSERT_TRUE(is_well_formed(merged)) << round;
-        ASSERT_LE(merged.nodes.size(), example.file.bytes() / kCellBytes);
-    }
-    EXPECT_GT(read, 10'000);
-}
-
-TEST(RecordReader, DamagedFilesNeverHarm) {
-    expect_damage_harmless(Example());
-    Probed probed;
-    probed.file.open_probe(probed.main, 100);
-    expect_damage_harmless(probed);
 }
 
 }  // namespace
