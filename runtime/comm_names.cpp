@@ -351,62 +351,57 @@ bool name_before_made(MPI_Comm from, MPI_Group group, int tag, CommName* name) {
 
 namespace {
 
-// A window, file or copy has the members of its communicator.
-void name_made_of_all(const CommName& parent, uintptr_t handle, uint64_t number, uint64_t what,
-                      FarState far_state) {
+// What a window, file, persistent collective or copy is called after: what it is, and how many were
+// made before.
+struct Naming {
+    uint64_t what;
+    uint32_t CommName::*count;
+    FarState far_state;
+};
+
+// It has the members of its communicator.
+DWELL_COLD void name_made_of_all(MPI_Comm from, uintptr_t handle, const Naming& naming) {
+    if (!wants_names()) return;
+    const NamingWork work;
+    CommName* parent = find_name(reinterpret_cast<uintptr_t>(from));
+    if (parent == nullptr) return;
+    const uint64_t number = __atomic_fetch_add(&(parent->*naming.count), 1, __ATOMIC_RELAXED);
     if (handle == 0) return;
-    CommName name = parent;
+    CommName name = *parent;
     name.handle = handle;
-    name.id = mix_path(mix_path(parent.id, number), what);
+    name.id = mix_path(mix_path(parent->id, number), naming.what);
     name.made = 0;
     name.files = 0;
     name.collectives = 0;
     name.board = nullptr;
-    name.far_state = parent.far_state == FarState::kNone ? FarState::kNone : far_state;
+    name.far_state = parent->far_state == FarState::kNone ? FarState::kNone : naming.far_state;
     name.far = nullptr;
     add_name(name);
+}
+
+template <typename Handle>
+uintptr_t handle_at(const Handle* place) {
+    return place != nullptr ? reinterpret_cast<uintptr_t>(*place) : 0;
 }
 
 }  // namespace
 
 void name_copied(MPI_Comm from, const MPI_Comm* made) {
-    if (!wants_names()) return;
-    const NamingWork work;
-    CommName* parent = find_name(reinterpret_cast<uintptr_t>(from));
-    if (parent == nullptr) return;
-    const uint64_t number = __atomic_fetch_add(&parent->made, 1, __ATOMIC_RELAXED);
-    if (!is_comm(made)) return;
-    name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kCopy, FarState::kOfComm);
+    name_made_of_all(from, is_comm(made) ? handle_at(made) : 0,
+                     {kCopy, &CommName::made, FarState::kOfComm});
 }
 
 void name_made(MPI_Comm from, const MPI_Win* made) {
-    if (!wants_names()) return;
-    const NamingWork work;
-    CommName* parent = find_name(reinterpret_cast<uintptr_t>(from));
-    if (parent == nullptr || made == nullptr) return;
-    const uint64_t number = __atomic_fetch_add(&parent->made, 1, __ATOMIC_RELAXED);
-    name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kWindow,
-                     FarState::kOfWindow);
+    name_made_of_all(from, handle_at(made), {kWindow, &CommName::made, FarState::kOfWindow});
 }
 
 void name_made(MPI_Comm from, const MPI_File* made) {
-    if (!wants_names()) return;
-    const NamingWork work;
-    CommName* parent = find_name(reinterpret_cast<uintptr_t>(from));
-    if (parent == nullptr || made == nullptr) return;
-    const uint64_t number = __atomic_fetch_add(&parent->files, 1, __ATOMIC_RELAXED);
-    name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kFile, FarState::kOfFile);
+    name_made_of_all(from, handle_at(made), {kFile, &CommName::files, FarState::kOfFile});
 }
 
 // Its starts are collectives of its own: of several such each member may start another one first.
 void name_made(MPI_Comm from, const MPI_Request* made) {
-    if (!wants_names()) return;
-    const NamingWork work;
-    CommName* parent = find_name(reinterpret_cast<uintptr_t>(from));
-    if (parent == nullptr || made == nullptr) return;
-    const uint64_t number = __atomic_fetch_add(&parent->made, 1, __ATOMIC_RELAXED);
-    name_made_of_all(*parent, reinterpret_cast<uintptr_t>(*made), number, kStanding,
-                     FarState::kNone);
+    name_made_of_all(from, handle_at(made), {kStanding, &CommName::made, FarState::kNone});
 }
 
 void forget_name(uintptr_t handle) {
