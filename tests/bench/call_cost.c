@@ -7,7 +7,6 @@
  *
  * Costs are printed in nanoseconds and in pairs of time stamp reads. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 #include <x86intrin.h>
+
+#include "../system/programs/library_own.h"
 
 enum { kCalls = 100, kMaxChunks = 100000, kPending = 16 };
 
@@ -197,15 +198,6 @@ static double stamp_pair_ns(double ns_per_tick) {
     }
     __asm__ volatile("" ::"r"(sum));
     return 2 * (double)best * ns_per_tick / 1000;
-}
-
-/* The MPI library's own: dwell answers dlsym(). */
-static void* own(void* library, const char* name) {
-    typedef void* (*Dlsym)(void*, const char*);
-    static Dlsym look_up;
-    if (look_up == NULL) look_up = (Dlsym)dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.34");
-    if (look_up == NULL) look_up = (Dlsym)dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.2.5");
-    return look_up != NULL ? look_up(library, name) : NULL;
 }
 
 int main(int argc, char** argv) {

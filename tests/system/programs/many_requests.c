@@ -4,11 +4,12 @@
  *
  * usage: dwell run many_requests FILE */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "library_own.h"
 
 enum { kMany = 500, kRounds = 30, kOutstanding = 100000, kProbe = 500 };
 static MPI_Request g_requests[kOutstanding + kProbe];
@@ -54,15 +55,6 @@ static void start_and_complete(Way* way) {
     begin = now_ns();
     for (int i = 0; i < kProbe; i++) way->wait(&ours[i], MPI_STATUS_IGNORE);
     least(&way->completion, (now_ns() - begin) / kProbe);
-}
-
-/* The MPI library's own: dwell answers dlsym(). */
-static void* own(void* library, const char* name) {
-    typedef void* (*Dlsym)(void*, const char*);
-    static Dlsym look_up;
-    if (look_up == NULL) look_up = (Dlsym)dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.34");
-    if (look_up == NULL) look_up = (Dlsym)dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.2.5");
-    return look_up != NULL ? look_up(library, name) : NULL;
 }
 
 int main(int argc, char** argv) {
