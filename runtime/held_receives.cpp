@@ -76,6 +76,18 @@ void hold(HeldReceive* receive) {
     g_held += 1;
 }
 
+void fill(const Call* call, HeldReceive* place, MPI_Request handle, void* buffer, int count,
+          MPI_Datatype type, int tag, MPI_Comm comm) {
+    *place = HeldReceive{};
+    place->handle = handle;
+    place->buffer = buffer;
+    place->type = type;
+    place->comm = comm;
+    place->count = count;
+    place->tag = tag;
+    place->bytes = as_count(count) * type_bytes(call, type);
+}
+
 void count_posted() { t_thread->record->order_posted += 1; }
 
 }  // namespace
@@ -127,31 +139,19 @@ int post_receive(Call* call, decltype(&PMPI_Irecv) next, void* buffer, int count
     if (result != MPI_SUCCESS) return result;
     result = g_mpi.Recv_init(buffer, count, type, source, tag, comm, request);
     if (result != MPI_SUCCESS) return result;
-    *place = HeldReceive{};
-    place->handle = *request;
-    place->buffer = buffer;
-    place->type = type;
-    place->comm = comm;
-    place->count = count;
-    place->tag = tag;
+    fill(call, place, *request, buffer, count, type, tag, comm);
     hold(place);
     return MPI_SUCCESS;
 }
 
-void remember_wildcard(MPI_Request handle, void* buffer, int count, MPI_Datatype type, int tag,
-                       MPI_Comm comm) {
+void remember_wildcard(Call* call, MPI_Request handle, void* buffer, int count, MPI_Datatype type,
+                       int tag, MPI_Comm comm) {
     HeldReceive* place = free_place();
     if (place == nullptr) {
         count_posted();
         return;
     }
-    *place = HeldReceive{};
-    place->handle = handle;
-    place->buffer = buffer;
-    place->type = type;
-    place->comm = comm;
-    place->count = count;
-    place->tag = tag;
+    fill(call, place, handle, buffer, count, type, tag, comm);
     place->persistent = true;
     place->state = HeldReceive::kInactive;
 }
@@ -191,7 +191,7 @@ bool deliver(Call* call, HeldReceive* held, int source, bool waits) {
         return false;
     }
     const uint64_t bytes = bytes_of(&found);
-    if (bytes > as_count(held->count) * type_bytes(call, held->type)) return false;
+    if (bytes > held->bytes) return false;
     if (bytes > whole_bytes() && !waits) return false;
     held->result = g_mpi.Recv(held->buffer, held->count, held->type, source, found.MPI_TAG,
                               held->comm, &held->status);
@@ -213,6 +213,21 @@ void retire_held(MPI_Request* requests, const int* indices, int count) {
         receive->state = HeldReceive::kFree;
         g_mpi.Request_free(request);
     }
+}
+
+int failure_of_held(MPI_Request* requests, const int* indices, int count,
+                    const MPI_Status* statuses, bool all) {
+    for (int i = 0; i < count && g_used != 0; ++i) {
+        const HeldReceive* receive = find(requests[indices != nullptr ? indices[i] : i]);
+        if (receive == nullptr || receive->state != HeldReceive::kWithMpi || receive->persistent ||
+            bytes_of(&statuses[i]) <= receive->bytes) {
+            continue;
+        }
+        if (!receive->is_loose) g_mpi.Comm_call_errhandler(receive->comm, MPI_ERR_TRUNCATE);
+        retire_held(requests, indices, count);
+        return all ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE;
+    }
+    return MPI_SUCCESS;
 }
 
 void forget_held(uintptr_t handle) {

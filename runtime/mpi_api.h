@@ -14,8 +14,8 @@ static_assert(OMPI_MAJOR_VERSION >= 4, "built against Open MPI's ABI of libmpi.s
 // lies in mpi_handles.h.
 // clang-format off
 #define DWELL_MPI_FUNCTIONS(X) \
-    X(Comm_get_parent) X(Comm_create_group) X(Comm_set_errhandler) X(Comm_create_keyval) \
-    X(Comm_free_keyval) X(Comm_set_attr) X(Group_incl) \
+    X(Comm_get_parent) X(Comm_create_group) X(Comm_set_errhandler) \
+    X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_set_attr) X(Group_incl) \
     X(Cartdim_get) X(Cart_get) X(Cart_shift) X(Graph_neighbors) X(Graph_neighbors_count) \
     X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Test) X(Testall) X(Testany) \
     X(Testsome) X(Wait) X(Get_count) X(Request_get_status) X(Request_free) X(Cancel) X(Isend) \

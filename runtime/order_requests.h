@@ -17,6 +17,7 @@ enum class Pick { kOne, kSome };
 
 // What a call on several requests is to complete.
 struct Picked {
+    bool in_order = false;            // the order is kept
     bool known = false;               // else it takes what comes
     int count = 0;                    // none: nothing is there, which a test may find
     MPI_Request* requests = nullptr;  // as many as the call has; all that were not picked are null

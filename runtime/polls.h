@@ -143,8 +143,8 @@ DWELL_COLD void estimate_poll(Call* call, uint64_t bytes);
 
 // The same for a test: books it and ends the call. `indices` are those of the `count` requests that
 // it completed when `done`, null for the first ones.
-DWELL_COLD void finish_poll(Call* call, int result, bool done, const int* indices, int count,
-                            const MPI_Status* statuses);
+DWELL_COLD void finish_poll(Call* call, int result, bool done, const MPI_Request* requests,
+                            const int* indices, int count, const MPI_Status* statuses);
 
 // After a timed poll that was unsuccessful, before leave(): the next ones may go untimed.
 void remember_poll(Call* call, int slot, bool blocks, const Before* before, int requests);

@@ -114,6 +114,16 @@ DWELL_COLD bool book_failed_completion(Call* call, int result) {
     return false;
 }
 
+// What failed MPI has freed, persistent ones too.
+DWELL_COLD void forget_freed(MPI_Request handle, MPI_Request now) {
+    if (g_process.preserve_order && now != handle) forget_held(reinterpret_cast<uintptr_t>(handle));
+}
+DWELL_COLD bool book_failed_completion(Call* call, int result, const Several& several,
+                                       const MPI_Request* requests) {
+    for (int i = 0; i < several.count(); ++i) forget_freed(several.handle(i), requests[i]);
+    return book_failed_completion(call, result);
+}
+
 void add_completed(Waiting* waiting, const Before& before, const MPI_Status* status, int error) {
     if (!before.is_active() || error == MPI_ERR_PENDING) return;
     const Request& request = before.found.copy;
@@ -224,7 +234,10 @@ bool took_found_messages(const Call* call, Several& several, const MPI_Status* s
 Picked pick(Call* call, const Several& several, Pick pick, bool waits) {
     if (!g_process.preserve_order) [[likely]]
         return {};
-    return pick_requests(call, several.all(), several.count(), pick, waits, several.pick_room());
+    Picked picked =
+        pick_requests(call, several.all(), several.count(), pick, waits, several.pick_room());
+    picked.in_order = true;
+    return picked;
 }
 
 // A call that took what came has completed something.
@@ -286,7 +299,10 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, M
         before.ready = delivery == Delivery::kAtOnce;
     }
     stop(call);
-    if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return result;
+    if (result != MPI_SUCCESS) [[unlikely]] {
+        forget_freed(before.handle, *request);
+        if (!book_failed_completion(call, result)) return result;
+    }
     if (!g_tests_first && delivery == Delivery::kNone) {
         before.ready = took_found_message(call, bytes_of(used));
     }
@@ -334,14 +350,17 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
             say_waiting(call);
         result = next(count, requests, used);
     }
-    if (holds) [[unlikely]] {
-        for (int i = 0; i < several.count(); ++i) {
+    if (g_process.preserve_order) [[unlikely]] {
+        for (int i = 0; i < several.count() && holds; ++i) {
             result = give_status(several.handle(i), result, &used[i]);
         }
-        blocked = true;
+        blocked = blocked || holds;
+        if (result == MPI_SUCCESS)
+            result = failure_of_held(requests, nullptr, several.count(), used, true);
     }
     stop(call);
-    if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return result;
+    if (result != MPI_SUCCESS && !book_failed_completion(call, result, several, requests))
+        return result;
     if (!looks && !holds) blocked = !took_found_messages(call, several, used, result);
     bool found = false;
     const bool known =
@@ -378,8 +397,11 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
             say_waiting(call);
         result = next(count, requests, index, used);
     }
+    if (picked.in_order && result == MPI_SUCCESS && *index != MPI_UNDEFINED) [[unlikely]]
+        result = failure_of_held(requests, index, 1, used, false);
     stop(call);
-    if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return result;
+    if (result != MPI_SUCCESS && !book_failed_completion(call, result, several, requests))
+        return result;
     const int done = *index == MPI_UNDEFINED ? 0 : 1;
     count_left_to_mpi(call, picked, done);
     several.find_completed(call, index, done);
@@ -415,7 +437,8 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
         result = next(count, requests, completed, indices, used);
     }
     stop(call);
-    if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return result;
+    if (result != MPI_SUCCESS && !book_failed_completion(call, result, several, requests))
+        return result;
     const int done = *completed == MPI_UNDEFINED ? 0 : *completed;
     count_left_to_mpi(call, picked, done);
     several.find_completed(call, indices, done);
@@ -457,9 +480,9 @@ void book_incomplete(Call* call, Several& several) {
 
 // `indices` are those of the `count` requests that the test completed when `done`, null for the
 // first ones.
-void book_tested(Call* call, Several& several, int result, bool done, const int* indices, int count,
-                 const MPI_Status* statuses) {
-    if (result != MPI_SUCCESS && !book_failed_completion(call, result)) return;
+void book_tested(Call* call, Several& several, const MPI_Request* requests, int result, bool done,
+                 const int* indices, int count, const MPI_Status* statuses) {
+    if (result != MPI_SUCCESS && !book_failed_completion(call, result, several, requests)) return;
     if (done) {
         several.find_completed(call, indices, count);
         settle_requests(call, several, indices, count, statuses, result, false);
@@ -471,12 +494,12 @@ void book_tested(Call* call, Several& several, int result, bool done, const int*
 
 }  // namespace
 
-void finish_poll(Call* call, int result, bool done, const int* indices, int count,
-                 const MPI_Status* statuses) {
+void finish_poll(Call* call, int result, bool done, const MPI_Request* requests, const int* indices,
+                 int count, const MPI_Status* statuses) {
     stop_poll(call);
     Several several(call->poll);
     estimate_poll(call, done ? bytes_received(several, indices, count, statuses) : 0);
-    book_tested(call, several, result, done, indices, count, statuses);
+    book_tested(call, several, requests, result, done, indices, count, statuses);
     leave(call);
 }
 
@@ -499,7 +522,7 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
     const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
     if (delivery != Delivery::kNone && done) result = give_status(several.handle(0), result, used);
     stop(call);
-    book_tested(call, several, result, done, nullptr, several.count(), used);
+    book_tested(call, several, request, result, done, nullptr, several.count(), used);
     return result;
 }
 
@@ -511,10 +534,14 @@ int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Re
     if (several.count() == 0) used = statuses;
     start(call);
     say_late_arrival(call);
-    const int result = next(count, requests, flag, used);
+    int result = next(count, requests, flag, used);
+    if (g_process.preserve_order && result == MPI_SUCCESS && *flag != 0) [[unlikely]] {
+        result = failure_of_held(requests, nullptr, several.count(), used, true);
+        if (result == MPI_SUCCESS) retire_held(requests, nullptr, several.count());
+    }
     const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
     stop(call);
-    book_tested(call, several, result, done, nullptr, several.count(), used);
+    book_tested(call, several, requests, result, done, nullptr, several.count(), used);
     return result;
 }
 
@@ -540,11 +567,14 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
     } else {
         result = next(count, requests, index, flag, used);
     }
+    if (picked.in_order && result == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED)
+        [[unlikely]]
+        result = failure_of_held(requests, index, 1, used, false);
     const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
     stop(call);
     const int found = done && *index != MPI_UNDEFINED ? 1 : 0;
     count_left_to_mpi(call, picked, found);
-    book_tested(call, several, result, done, index, found, used);
+    book_tested(call, several, requests, result, done, index, found, used);
     return result;
 }
 
@@ -569,7 +599,7 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
     stop(call);
     const int found = done && *completed != MPI_UNDEFINED ? *completed : 0;
     count_left_to_mpi(call, picked, found);
-    book_tested(call, several, result, done, indices, found, used);
+    book_tested(call, several, requests, result, done, indices, found, used);
     return result;
 }
 

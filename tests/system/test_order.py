@@ -198,6 +198,20 @@ def random_programs():
 
 
 @case
+def after_failures():
+    """A receive whose message was too long fails as without dwell, and the order of those after it is
+    kept."""
+    argv = [program("failed_receives")]
+    plain = run_plain(argv, RANKS)
+    check_equal(plain.stdout, "0 wrong\n", "the program itself" + plain.describe())
+    run = run_observed(argv, RANKS, scratch("out"), ["--preserve-order"])
+    same_result(plain, run)
+    first = Profile(scratch("out"), run).ranks[0]
+    # Of the 8 that were left to MPI, 4 were completed by calls that choose among requests.
+    check_equal((first["order_posted"], first["order_kept"]), (8 + 4, 8), "left to MPI, and chosen")
+
+
+@case
 def without_waits():
     """With --wait off there is nothing to go by: one line says so, and the program runs on."""
     argv = [program("order"), "recv", "3"]
