@@ -1,12 +1,14 @@
-// Completion calls of Fortran without requests. Fortran arrives at the wrappers because Open MPI's
+// Calls of Fortran that do not reach the wrappers. Fortran arrives at them because Open MPI's
 // Fortran entry points call the PMPI_ functions of C; but those that complete several requests
 // return at once where the count is 0 (ompi/mpi/fortran/mpif-h/waitall_f.c and its kin, 4.0
-// to 5.0). So entries that mpi_fortran.py makes stand before them: what has requests is passed on,
-// what has none is recorded. Threads and signals: as the wrappers.
+// to 5.0), and those that give MPI procedures for attributes and errors have no function of C
+// below them. So entries that mpi_fortran.py makes stand before these: of the first what has
+// requests is passed on, what has none is recorded. Threads and signals: as the wrappers.
 #ifndef DWELL_RUNTIME_FORTRAN_ENTRIES_H_
 #define DWELL_RUNTIME_FORTRAN_ENTRIES_H_
 
 #include "runtime/mpi_semantics.h"
+#include "runtime/user_code.h"
 
 namespace dwell {
 
@@ -31,6 +33,24 @@ DWELL_COLD void complete_nothing(const Frame* frame, MpiCall number, Next next) 
     next();
     stop(&call);
     call.histogram->event_ticks[kSendReady] += call.ticks;
+    leave(&call);
+}
+
+// A call that gives MPI procedures of the program; `next` makes it with what of_program() makes of
+// each of them.
+template <typename Next>
+DWELL_COLD void give_procedures(const Frame* frame, MpiCall number, const MPI_Fint* error,
+                                Next next) {
+    Call call;
+    if (!enter(&call, number, frame, kMpiForm)) return next(in_passed_code<void>);
+    start(&call);
+    next(in_user_code<void>);
+    stop(&call);
+    if (*error == MPI_SUCCESS) {
+        book_plain(&call, 0);
+    } else {
+        book_failed(&call);
+    }
     leave(&call);
 }
 

@@ -17,8 +17,20 @@ def completions(functions):
             and function.parameters[0].text in ("int count", "int incount")]
 
 
+def givers(functions):
+    """Those that give MPI procedures of the program."""
+    return [function for function in functions if function.get("fortran") == "own"]
+
+
 def fortran_symbols(functions):
-    return [symbol for function in completions(functions) for symbol in symbols(function)]
+    return [symbol for function in completions(functions) + givers(functions)
+            for symbol in symbols(function)]
+
+
+def head(symbol, declared):
+    return [f'extern "C" DWELL_EXPORT void {symbol}({declared});',
+            f'extern "C" void {symbol}({declared}) {{', "    static void* found;",
+            f'    const auto next = fortran_next<decltype(&{symbol})>(&found, "{symbol}");']
 
 
 def entry(function, symbol):
@@ -27,13 +39,21 @@ def entry(function, symbol):
     rest = [parameter.name for parameter in function.parameters[1:]] + ["error"]
     declared = ", ".join(["MPI_Fint* count"] + [f"void* {name}" for name in rest])
     passed = ", ".join(["count"] + rest)
-    return [f'extern "C" DWELL_EXPORT void {symbol}({declared});',
-            f'extern "C" void {symbol}({declared}) {{',
-            "    static void* found;",
-            f'    const auto next = fortran_next<decltype(&{symbol})>(&found, "{symbol}");',
+    return [*head(symbol, declared),
             f"    if (*count != 0) [[likely]] return next({passed});",
             f"    complete_nothing(DWELL_FRAME(), MpiCall::k{function.name}, "
             f"[=] {{ next({passed}); }});", "}", ""]
+
+
+def giving_entry(function, symbol):
+    """The program's procedures are replaced as C's are."""
+    names = [parameter.name for parameter in function.parameters]
+    declared = ", ".join([f"void* {name}" for name in names] + ["MPI_Fint* error"])
+    given = function.arguments(**{name: f"of_program({name})"
+                                  for name in function.get("user").split(",")})
+    return [*head(symbol, declared),
+            f"    give_procedures(DWELL_FRAME(), MpiCall::k{function.name}, error,",
+            f"                    [=](auto of_program) {{ next({given}, error); }});", "}", ""]
 
 
 def fortran_entries(functions):
@@ -42,4 +62,7 @@ def fortran_entries(functions):
     for function in completions(functions):
         for symbol in symbols(function):
             lines += entry(function, symbol)
+    for function in givers(functions):
+        for symbol in symbols(function):
+            lines += giving_entry(function, symbol)
     return "\n".join(lines)

@@ -574,7 +574,9 @@ def wrappers(functions, part):
         for prefix, form in (("", "kMpiForm"), ("P", "kPmpiForm")):
             passed = "".join(f", {p.name}" for p in function.parameters)
             head = f'extern "C" DWELL_EXPORT int {prefix}{function.symbol()}({function.declaration()})'
-            if function.prefix != "MPI":
+            if function.get("removed"):
+                lines += [f"#undef {prefix}{function.symbol()}", f"{head};"]
+            elif function.prefix != "MPI":
                 lines.append(f"{head};")
             lines += [f"{head} {{",
                       f"    return body_{function.name}({form}, DWELL_FRAME(){passed});", "}", ""]

@@ -1,5 +1,6 @@
-// Functions of the program that MPI calls back: reduction operations, copy and delete functions of
-// attributes, error handlers, functions of generalized requests and data representations.
+// Functions of the program that MPI calls back, in C and Fortran: reduction operations, copy and
+// delete functions of attributes, error handlers, functions of generalized requests and data
+// representations.
 //
 // They are the program's: what they call of MPI and what probes stand in them counts like anywhere
 // else, their time is computation, and none of it the surrounding call's (user_code.cpp). To see

@@ -50,6 +50,7 @@ def check_called_back():
     seconds = sum(float(one[1]) for one in both)
     copies = sum(int(one[3]) for one in both)
     check_equal(profile.count("MPI_Type_contiguous"), calls, "MPI_Type_contiguous")
+    check_equal(profile.count("MPI_Errhandler_create"), 2, "MPI_Errhandler_create")
     check_equal(profile.at(file, "copy", "MPI_Barrier").count, copies, "MPI_Barrier in copies")
     for mark, call in (("send", "MPI_Send"), ("ssend", "MPI_Ssend")):
         node = profile.at(file, mark, call)
