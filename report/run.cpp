@@ -180,8 +180,7 @@ std::string reason_of_silence(const StatusPage* page, const RunOptions& options,
         return program + " used MPI (" + page->mpi_library +
                "), but its calls passed dwell by: it looks them up where dwell's are not found "
                "(dlopen with RTLD_DEEPBIND, or a library that stands in between); link with MPI, "
-               "or "
-               "have dwell's library first in LD_PRELOAD";
+               "or have dwell's library first in LD_PRELOAD";
     }
     const std::string loaded =
         status_read(&page->child_loaded) != 0 && status_read(&page->child_ended) == 0
@@ -212,7 +211,7 @@ std::string reason_of_silence(const StatusPage* page, const RunOptions& options,
 
 // What processes left to be said once for all of them.
 void say_notes(StatusPage* page, StatusPage* outer, JobLines* lines) {
-    for (uint32_t i = 0; i < std::min(page->notes, kStatusNotes); ++i) {
+    for (uint32_t i = 0; i < std::min(status_read(&page->notes), kStatusNotes); ++i) {
         const StatusPage::Note& note = page->note[i];
         const std::vector<int> ranks(note.ranks, note.ranks + std::min(note.count, kStatusRanks));
         const std::string text(note.text, strnlen(note.text, sizeof note.text));
@@ -223,6 +222,10 @@ void say_notes(StatusPage* page, StatusPage* outer, JobLines* lines) {
         } else {
             say(text + " (" + ranks_text(ranks, note.count) + ")");
         }
+    }
+    if (const uint32_t more = status_read(&page->notes_left_out); more != 0) {
+        lines->say("processes had " + std::to_string(more) + (more == 1 ? " line" : " lines") +
+                   " more to say, for which there is no room");
     }
 }
 
@@ -242,8 +245,9 @@ void explain_missing(const StatusPage* page, const Target& target, bool records_
     const uint32_t observed = std::max(here, status_read(&page->observed));
     const uint32_t world = status_read(&page->world_size);
     if (!target.launcher || here == 0 || !is_one_job(page)) return;
-    if (observed < world) {
-        say(std::to_string(world - observed) + " of " + std::to_string(world) +
+    const uint32_t explained = observed + status_read(&page->said_why);
+    if (explained < world) {
+        say(std::to_string(world - explained) + " of " + std::to_string(world) +
             " ranks gave no sign of life: statically linked, setuid, or on another host, which "
             "only `mpirun ... dwell run PROGRAM` reaches");
     }

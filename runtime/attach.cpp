@@ -225,8 +225,7 @@ void observe_less() {
     g_process.options.sample_hz = 0;
     warn_of_job(
         "few files may be open at a time (ulimit -n): there are no call paths, samples and causes "
-        "of "
-        "waiting");
+        "of waiting");
 }
 
 // One thread makes the process observed; others that come to dwell meanwhile wait for it, for some
@@ -277,8 +276,9 @@ bool attach_process(bool with_mpi) {
              rank < 0 ? 0 : rank);
     if (!create_record_file(path, g_process.options.memory_mib) &&
         (errno != EEXIST || !create_second_file(path, sizeof(g_process.record_path)))) {
-        snprintf(text, sizeof(text), "cannot make the record file %.150s: %s%s", path,
-                 strerror(errno), errno == EFBIG ? " (ulimit -f)" : "");
+        // Not the file, whose name has the rank: all ranks say the same.
+        snprintf(text, sizeof(text), "cannot make a record file in %.150s: %s%s",
+                 g_process.record_dir, strerror(errno), errno == EFBIG ? " (ulimit -f)" : "");
         not_observed(text);
         rmdir(g_process.record_dir);
         return false;

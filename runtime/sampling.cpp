@@ -45,13 +45,11 @@ void explain_refusal(int error, bool opened) {
     if (opened) {
         warn_of_job(
             "no sampling of some threads: no locked memory left for them "
-            "(kernel.perf_event_mlock_kb, "
-            "ulimit -l); the rest works");
+            "(kernel.perf_event_mlock_kb, ulimit -l); the rest works");
     } else if (error == EACCES || error == EPERM) {
         warn_of_job(
             "no sampling: the kernel forbids it (kernel.perf_event_paranoid above 2, or a "
-            "container "
-            "without perf_event_open); the rest works");
+            "container without perf_event_open); the rest works");
     } else {
         warn_of_job("no sampling: perf_event_open: %s; the rest works", strerror(error));
     }

@@ -47,7 +47,7 @@ struct StatusPage {
     uint32_t world_size;       // of the first MPI_COMM_WORLD seen
     uint32_t observed;         // ... and of its ranks those observed, on this host or another
     uint32_t jobs;             // entries taken in `job`; may pass kStatusJobs
-    uint32_t said_why;         // 1: a process said why it is not observed
+    uint32_t said_why;         // processes that said why they are not observed
     uint32_t omp_unseen;       // FileFlags: why a process was not observed by its libomp
     char mpi_library[64];      // of one that was passed by
     struct Job {
@@ -56,7 +56,8 @@ struct StatusPage {
     } job[kStatusJobs];
     // What processes have to say that the others of their job say, too.
     uint32_t notes_lock;
-    uint32_t notes;
+    uint32_t notes;           // those that may be read
+    uint32_t notes_left_out;  // lines that differed from these, and had no room
     struct Note {
         uint32_t count;  // processes
         int32_t ranks[kStatusRanks];
@@ -136,14 +137,18 @@ inline void status_note(StatusPage* page, const char* text, int rank) {
     const uint32_t known = page->notes;
     uint32_t i = 0;
     while (i < known && strncmp(page->note[i].text, text, kStatusMessageBytes - 1) != 0) ++i;
-    if (i < kStatusNotes) {
+    if (i == kStatusNotes) {
+        page->notes_left_out += 1;
+    } else {
         StatusPage::Note* note = &page->note[i];
         if (i == known) {
             status_copy(note->text, sizeof(note->text), text);
-            page->notes = known + 1;
+            note->count = 0;
         }
         if (note->count < kStatusRanks) note->ranks[note->count] = rank;
         note->count += 1;
+        // Last: this process may be killed at any point.
+        if (i == known) __atomic_store_n(&page->notes, known + 1, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&page->notes_lock, 0u, __ATOMIC_RELEASE);
 }
@@ -191,7 +196,7 @@ inline void status_mpi_finalized(StatusPage* page) {
 
 // This process is not observed, and a note or a line on stderr says why.
 inline void status_said_why(StatusPage* page) {
-    if (page != nullptr) __atomic_store_n(&page->said_why, 1u, __ATOMIC_RELEASE);
+    if (page != nullptr) status_add(&page->said_why);
 }
 
 // This process ends and was not observed, though it might have been by its libomp (ompt.h).

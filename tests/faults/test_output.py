@@ -122,6 +122,23 @@ def small_records():
 
 
 @case
+def no_records_of_most():
+    """Room for the records of one rank: the others say so in one line, whose number is theirs, and none
+    of them is said to have given no sign of life."""
+    ranks = 11  # more than a status page has room for lines
+    for where, command in (("around", [DWELL, "run", *mpirun(ranks, program("ring"))]),
+                           ("inside", mpirun(ranks, DWELL, "run", program("ring")))):
+        run = mounted("4k", f"env DWELL_RECORD_DIR=$M {' '.join(command)}", cwd=scratch())
+        check_equal(run.code, 0, f"exit code {where}" + run.describe())
+        lines = [line for line in run.stderr.splitlines() if "cannot make a record file" in line]
+        check_equal(len(lines), 1, f"lines {where} the launcher" + run.describe())
+        check("No space left" in lines[0], "no reason" + run.describe())
+        if where == "around":
+            check(f" ({ranks - 1} ranks: " in lines[0], f"{lines[0]}" + run.describe())
+        check("sign of life" not in run.stderr, f"false {where}" + run.describe())
+
+
+@case
 def unusable_records():
     """A record directory that does not exist, or in which nobody makes files: `dwell run` starts
     nothing; by LD_PRELOAD alone the program runs on, and a line says that it does so unobserved."""
