@@ -45,7 +45,7 @@ struct Job {
     uint32_t sample_hz = 0;
     uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
     uint64_t unfinished = 0, cut_short = 0;  // the latter of programs without MPI
-    uint64_t without_sampling = 0, without_unwinder = 0;
+    uint64_t without_sampling = 0, without_unwinder = 0, with_few_files = 0;
     uint64_t damaged = 0;
     bool modules_full = false;
     uint64_t probes_dropped = 0, off_entries = 0, off_uncertain = 0;
@@ -79,6 +79,7 @@ Job job_of(const Profile& profile) {
         job.cut_short += rank.state == FileState::kRunning && serial ? 1 : 0;
         job.without_sampling += rank.flags & kFileNoSampling ? 1 : 0;
         job.without_unwinder += rank.flags & kFileNoUnwinder ? 1 : 0;
+        job.with_few_files += rank.flags & kFileFewFiles ? 1 : 0;
         job.damaged += rank.flags & kFileDamaged ? 1 : 0;
         job.modules_full = job.modules_full || (rank.flags & kFileModulesFull) != 0;
     }
@@ -211,6 +212,7 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
         limits.push_back("probes took so much that what is short may have taken longer than shown");
     }
     if (job.without_unwinder != 0) limits.push_back("no call paths (libunwind missing)");
+    if (job.with_few_files != 0) limits.push_back("no call paths (few files may be open)");
     if (profile.merged_flags & kMergedRowsDropped) {
         limits.push_back("too many ranks for figures of each rank");
     }

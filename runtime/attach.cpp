@@ -262,8 +262,9 @@ bool attach_process(bool with_mpi) {
     }
     if (!options_are_good()) return false;
     check_out_directory();
-    if (files_are_few()) observe_less();
-    const bool unwinder = !files_are_few() && load_unwinder();
+    const bool few_files = files_are_few();
+    if (few_files) observe_less();
+    const bool unwinder = !few_files && load_unwinder();
     if (!unwinder) g_process.options.callpath_depth = 1;
     if (!make_record_directory(g_process.record_dir, sizeof(g_process.record_dir), text,
                                sizeof(text))) {
@@ -284,7 +285,11 @@ bool attach_process(bool with_mpi) {
         return false;
     }
     fill_header(rank);
-    if (!unwinder) g_process.header->flags |= kFileNoUnwinder;
+    if (few_files) {
+        g_process.header->flags |= kFileFewFiles;
+    } else if (!unwinder) {
+        g_process.header->flags |= kFileNoUnwinder;
+    }
     if (!make_live_page()) {
         not_observed("the kernel lacks MADV_WIPEONFORK (Linux 4.14)");
         unlink(path);

@@ -452,6 +452,8 @@ enum FileFlags : uint32_t {
     kFileDamaged = 1048576,     // by who reads it: some of it cannot be
     kFileInInit = 2097152,      // MPI_Init was called and has not succeeded: there is nothing else
     kFilePairsFull = 4194304,   // times of messages with some partners had no room
+    kFileFewFiles =
+        8388608,  // few files could be open: no call paths, samples and causes of waiting
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

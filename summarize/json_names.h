@@ -46,7 +46,7 @@ constexpr std::array<BitName, 13> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
                                                   {kLabelMoreFiles, "more_files"}}};
-constexpr std::array<BitName, 23> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 24> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
                                                      {kFileSerial, "serial"},
@@ -68,7 +68,8 @@ constexpr std::array<BitName, 23> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileModulesFull, "modules_full"},
                                                      {kFileDamaged, "damaged"},
                                                      {kFileInInit, "in_init"},
-                                                     {kFilePairsFull, "pairs_full"}}};
+                                                     {kFilePairsFull, "pairs_full"},
+                                                     {kFileFewFiles, "few_files"}}};
 constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},

@@ -337,12 +337,16 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_unfinished_ranks();
     notes.add_spawned();
     notes.add_flag(kFileNoUnwinder, "libunwind is missing, so call paths have one level");
+    notes.add_flag(
+        kFileFewFiles,
+        "few files could be open at a time (ulimit -n), so call paths have one level, and "
+        "there are no samples and causes of waiting");
     notes.add_flag(kFileCutPaths,
                    "call paths of more than 1000 frames are cut: the outermost ones are missing");
     notes.add_flag(
         kFilePairsFull,
-        "more pairs of ranks on a node exchanged messages than dwell keeps times for (32 "
-        "a rank): the sync delay of those that began last is estimated");
+        "more pairs of ranks on a node exchanged messages than dwell keeps times for (32 a rank, "
+        "if the record directory has room): the sync delay of those that began last is estimated");
     notes.add_unsampled();
     notes.add_flag(
         kFileShares,

@@ -147,7 +147,10 @@ def few_files():
         run = limited(files, DWELL, "run", "-o", out, program("ring"))
         same_result(limited(files, program("ring")), run)
         check_equal(run.stderr.count("ulimit -n"), 1, "lines about it" + run.describe())
-        check_equal(Profile(out, run).count("MPI_Finalize"), 2, "what was counted")
+        profile = Profile(out, run)
+        check_equal(profile.count("MPI_Finalize"), 2, "what was counted")
+        check(any("ulimit -n" in note for note in profile.json["notes"]), f"no note: {profile.json['notes']}")
+        check("libunwind" not in str(profile.json["notes"]) + run.stderr, "not the reason" + run.describe())
 
 
 @case
