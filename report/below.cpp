@@ -99,7 +99,7 @@ std::string Below::explain(const std::vector<std::string>& command,
     return worst->path + (worst->has_mpi ? ", which uses MPI," : "") + " ran unobserved: between " +
            command.front() + " and it LD_PRELOAD was " +
            (cleared ? "cleared" : "replaced by " + worst->preload) +
-           "; put dwell run behind what does that: ... dwell run " + shell_word(worst->path);
+           "; put dwell run behind what does that: ... dwell run " + word_to_type(worst->path);
 }
 
 }  // namespace dwell

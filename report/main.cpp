@@ -73,9 +73,7 @@ int dispatch(const std::vector<std::string>& words) {
     const std::string& name = words.front();
     const std::vector<std::string> rest(words.begin() + 1, words.end());
     // Not in each rank of a job, nor where the library waits.
-    if (launcher_rank() < 0 && name != "finish") {
-        name_unfinished_runs(rest.empty() ? std::string() : rest.front());
-    }
+    if (launcher_rank() < 0 && name != "finish") name_unfinished_runs(rest);
     if (name == "run") {
         const auto parsed = parse_run(rest);
         if (parsed) return run_command(*parsed);

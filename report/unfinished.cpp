@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -45,6 +46,13 @@ bool is_own_directory(const fs::path& path) {
     return lstat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid();
 }
 
+// Hosts may share a record directory: nothing is known here of another one's processes.
+bool may_go_on(const std::string& path, const FileHeader& header) {
+    char own_host[sizeof header.host] = {};
+    gethostname(own_host, sizeof own_host - 1);
+    return text_of(header.host, sizeof header.host) != own_host || owner_is_alive(path);
+}
+
 void name_run(const std::string& directory) {
     const std::vector<std::string> names = record_files(directory);
     std::optional<FileHeader> first;
@@ -53,7 +61,7 @@ void name_run(const std::string& directory) {
     for (const std::string& name : names) {
         const std::string path = directory + "/" + name;
         const std::optional<FileHeader> header = read_header(path);
-        if (!header || header->version != kRecordLayoutVersion || owner_is_alive(path)) return;
+        if (!header || header->version != kRecordLayoutVersion || may_go_on(path, *header)) return;
         nothing = nothing && (header->flags & kFileInInit) != 0;
         if (!first) {
             first = header;
@@ -73,12 +81,12 @@ void name_run(const std::string& directory) {
     if (access(("dwell-" + run + "/profile.json").c_str(), F_OK) == 0) return;
     say("records of an unfinished run of " + fs::path(program).filename().string() +
         " that was started here; to see what was counted type: dwell recover " +
-        shell_word(directory));
+        word_to_type(directory));
 }
 
 }  // namespace
 
-void name_unfinished_runs(const std::string& but) {
+void name_unfinished_runs(const std::vector<std::string>& words) {
     const char* named = getenv("DWELL_RECORD_DIR");
     const std::string base = named != nullptr && *named != '\0' ? named : "/dev/shm";
     const std::string prefix = "dwell-" + std::to_string(getuid()) + "-";
@@ -87,7 +95,10 @@ void name_unfinished_runs(const std::string& but) {
         const fs::path& path = entry.path();
         if (!path.filename().string().starts_with(prefix) || !is_own_directory(path)) continue;
         std::error_code other;
-        if (!but.empty() && fs::equivalent(path, but, other)) continue;
+        const auto is_path = [&](const std::string& word) {
+            return fs::equivalent(path, word, other);
+        };
+        if (std::any_of(words.begin(), words.end(), is_path)) continue;
         const fs::path absolute = fs::absolute(path, other);
         name_run(other ? path.string() : absolute.lexically_normal().string());
     }

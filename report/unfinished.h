@@ -4,12 +4,14 @@
 #define DWELL_REPORT_UNFINISHED_H_
 
 #include <string>
+#include <vector>
 
 namespace dwell {
 
 // One line for each that was started in the working directory, has ended, and has no profile here;
-// not for the one in `but`. Removes the records of programs that never came out of MPI_Init.
-void name_unfinished_runs(const std::string& but);
+// not for those whose records are named by the command's `words`. Removes the records of programs
+// that never came out of MPI_Init.
+void name_unfinished_runs(const std::vector<std::string>& words);
 
 }  // namespace dwell
 

@@ -87,6 +87,8 @@ def unfinished_runs():
         named = re.findall(r"dwell recover (\S+)", said)
         check(len(named) == 1 and os.path.isabs(named[0]), f"{how}: no one whole path: {said}")
         check(how != "exit" or os.path.dirname(named[0]) == start, f"not where it started: {named}")
+        away = execute([DWELL, "recover", "-q", "-o", scratch("away." + how), named[0]], env=env, cwd=start)
+        check("unfinished" not in away.stderr, "said of what is recovered" + away.describe())
         made = execute([DWELL, "recover", named[0]], env=env, cwd=start)
         check_equal(made.code, 0, "recover" + made.describe())
         if how != "exit":

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <vector>
 
+#include "report/unfinished.h"
 #include "runtime/record_layout.h"
 
 namespace dwell {
@@ -67,6 +68,29 @@ TEST_F(RescueTest, RecordsOfAnotherJobStay) {
         .write(reinterpret_cast<const char*>(&header), sizeof header);
     EXPECT_EQ(choose_record_shelter(folder_ + "/out", "run", "earlier"), folder_ + "/out");
     EXPECT_EQ(choose_record_shelter(folder_ + "/out/", "run", "later"), folder_ + "/out.2");
+}
+
+// Hosts may share the directory of records: a process of this number may well run on the other one.
+TEST_F(RescueTest, RecordsOfAnotherHostStay) {
+    const pid_t ended = fork();
+    if (ended == 0) _exit(0);
+    waitpid(ended, nullptr, 0);
+    FileHeader header{};
+    header.magic = kRecordMagic;
+    header.version = kRecordLayoutVersion;
+    header.flags = kFileInInit;
+    header.pid = ended;
+    const std::string directory = folder_ + "/dwell-" + std::to_string(getuid()) + "-job";
+    for (const bool elsewhere : {true, false}) {
+        memset(header.host, 0, sizeof header.host);
+        gethostname(header.host, sizeof header.host - 1);
+        if (elsewhere) strcpy(header.host, "another.host.example");
+        fs::create_directory(directory);
+        std::ofstream(directory + "/rank.0", std::ios::binary)
+            .write(reinterpret_cast<const char*>(&header), sizeof header);
+        name_unfinished_runs({});
+        EXPECT_EQ(fs::exists(directory + "/rank.0"), elsewhere);
+    }
 }
 
 TEST(Words, AreTypedWithTheEscapesOfALine) {
