@@ -151,10 +151,15 @@ tl::expected<std::string, std::string> read_whole_file(const std::string& path) 
     return bytes;
 }
 
+std::string visible(const std::string& text) {
+    std::string shown((text.size() + 1) * kVisibleBytes + 1, '\0');
+    copy_visible(shown.data(), shown.size(), text.c_str());
+    shown.resize(strlen(shown.c_str()));
+    return shown;
+}
+
 void say(const std::string& text) {
-    std::string line(text.size() * kVisibleBytes + kVisibleBytes + 1, '\0');
-    copy_visible(line.data(), line.size(), text.c_str());
-    line = "dwell: " + std::string(line.c_str()) + "\n";
+    const std::string line = "dwell: " + visible(text) + "\n";
     if (write(STDERR_FILENO, line.data(), line.size()) < 0) {
         // No stderr: there is nobody to tell.
     }

@@ -32,6 +32,9 @@ Outcome make_directories(const std::string& path);
 // The whole of a file.
 tl::expected<std::string, std::string> read_whole_file(const std::string& path);
 
+// `text` with escapes for control characters, which a terminal would obey.
+std::string visible(const std::string& text);
+
 // One line on stderr, "dwell: <text>", in one write so that lines of several ranks do not mix.
 // Control characters are shown, not sent.
 void say(const std::string& text);

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 
 #include "report/witness.h"
@@ -140,6 +141,15 @@ void give_standard_streams_away() {
 }
 
 }  // namespace
+
+char process_state(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text, '\0');
+    const size_t name_end = text.rfind(')');  // the name may hold any character
+    const bool known = name_end != std::string::npos && name_end + 2 < text.size();
+    return known ? text[name_end + 2] : '\0';
+}
 
 void ignore_size_signal() {
     struct sigaction ignored {};

@@ -24,6 +24,9 @@ struct ProcessEnd {
     int wait_status = 0;  // of waitpid
 };
 
+// Field 3 of /proc/PID/stat (proc(5)): 'R', 'T', 'Z' and so on; 0: there is no such process.
+char process_state(pid_t pid);
+
 // A file that comes to RLIMIT_FSIZE is an error for this process from now on, and no signal; the
 // programs that run_process() starts find SIGXFSZ as it was.
 void ignore_size_signal();

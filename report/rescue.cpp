@@ -21,9 +21,9 @@
 #include <tuple>
 
 #include "report/output.h"
+#include "report/process.h"
 #include "runtime/job_name.h"
 #include "runtime/record_layout.h"
-#include "runtime/visible_text.h"
 
 namespace dwell {
 namespace {
@@ -38,14 +38,8 @@ constexpr const char* kBeforeSuffix = "-before";
 
 // A zombie counts as dead: it writes no more.
 bool is_alive(pid_t pid) {
-    if (kill(pid, 0) != 0 && errno == ESRCH) return false;
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos || name_end + 2 >= text.size()) return file.is_open();
-    const char state = text[name_end + 2];
-    return state != 'Z' && state != 'X';
+    const char state = process_state(pid);
+    return state != '\0' && state != 'Z' && state != 'X';
 }
 
 }  // namespace
@@ -355,9 +349,7 @@ std::string shell_word(const std::string& text) {
 }
 
 std::string word_to_type(const std::string& text) {
-    std::string shown(text.size() * kVisibleBytes + kVisibleBytes + 1, '\0');
-    copy_visible(shown.data(), shown.size(), text.c_str());
-    if (text == shown.c_str()) return shell_word(text);
+    if (visible(text) == text) return shell_word(text);
     std::string word = "$'";
     for (const char c : text) {
         if (c == '\'' || c == '\\') word += '\\';

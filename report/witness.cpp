@@ -6,8 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <string>
+#include "report/process.h"
 
 namespace dwell {
 
@@ -34,14 +33,9 @@ int64_t now_ns() {
 
 }  // namespace
 
-// proc(5), stat: field 3.
 bool is_stopped(pid_t pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
-    return text[name_end + 2] == 'T' || text[name_end + 2] == 't';
+    const char state = process_state(pid);
+    return state == 'T' || state == 't';
 }
 
 sigset_t all_signals() {
