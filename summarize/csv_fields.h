@@ -8,15 +8,22 @@
 
 namespace dwell {
 
+// U+0080 to U+009F in UTF-8, which terminals take for control characters as well.
+inline bool begins_c1(std::string_view text, size_t at) {
+    return text[at] == '\xc2' && at + 1 < text.size() && (text[at + 1] & 0xe0) == 0x80;
+}
+
 inline std::string csv_field(std::string_view field) {
     constexpr std::string_view kFormula = "=+-@\t\r";  // what spreadsheets take one to begin with
     constexpr std::string_view kDigits = "0123456789abcdef";
     const bool quoted = field.find_first_of(",\"\r\n") != std::string_view::npos;
     std::string out = quoted ? "\"" : "";
     if (!field.empty() && kFormula.find(field.front()) != std::string_view::npos) out += '\'';
-    for (const char c : field) {
+    for (size_t i = 0; i < field.size(); ++i) {
+        const char c = field[i];
         const auto byte = static_cast<unsigned char>(c);
-        if ((byte < 0x20 && c != '\t' && c != '\r' && c != '\n') || byte == 0x7f) {
+        const bool c0 = (byte < 0x20 && c != '\t' && c != '\r' && c != '\n') || byte == 0x7f;
+        if (c0 || begins_c1(field, i) || (i != 0 && begins_c1(field, i - 1))) {
             out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
             continue;
         }

@@ -134,6 +134,7 @@ TEST(WriteCsv, TextCellsDoNothing) {
     EXPECT_EQ(csv_field("-[View draw]"), "'-[View draw]");
     EXPECT_EQ(csv_field("@SUM(A1,A2)"), "\"'@SUM(A1,A2)\"");
     EXPECT_EQ(csv_field("a\x1b]0;b\x07\x7f"), "a\\x1b]0;b\\x07\\x7f");
+    EXPECT_EQ(csv_field("\xc2\x9b[\xc2\xa0\xc2"), "\\xc2\\x9b[\xc2\xa0\xc2");
     EXPECT_EQ(csv_field("\tx"), "'\tx");
     EXPECT_EQ(csv_field("J\xc3\xbcrgen"), "J\xc3\xbcrgen");
     Profile p = samples::halo_profile();
