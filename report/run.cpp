@@ -305,10 +305,39 @@ std::string how_unobserved(const Target& target, bool may_be_serial, int hz) {
     return "no MPI or OpenMP calls are observed, the program is only sampled from outside";
 }
 
+// The program may change its directory before they are used.
+RunOptions with_whole_paths(const RunOptions& given) {
+    RunOptions options = given;
+    std::error_code error;
+    for (std::string* path : {&options.out, &options.enable}) {
+        if (path->empty()) continue;
+        const auto absolute = std::filesystem::absolute(*path, error);
+        if (!error) *path = absolute.string();
+    }
+    options.out = std::filesystem::path(options.out).lexically_normal().string();
+    return options;
+}
+
+// False when one line has said why not.
+bool may_start(const RunOptions& options, const Target& target, JobLines* lines) {
+    if (!places_are_good(options, target, lines)) return false;
+    const std::string unknown = unknown_metric(options.metrics);
+    if (!unknown.empty()) {
+        lines->say(unknown);
+        return false;
+    }
+    if (options.omp == kExchangeOmp && target.launcher) {
+        lines->say("--omp ompt looks at the program itself: " + options.command.front() +
+                   " ... dwell run --omp ompt PROGRAM");
+        return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 int run_command(const RunOptions& given) {
-    RunOptions options = given;
+    RunOptions options = with_whole_paths(given);
     auto lines = std::make_unique<JobLines>();
     if (launcher_rank() <= 0) {
         for_each_misspelt(environ, [](const char* entry, int length, const char* meant) {
@@ -316,28 +345,8 @@ int run_command(const RunOptions& given) {
                 " is no variable of dwell: " + meant + " is");
         });
     }
-    if (!options.out.empty()) {
-        std::error_code error;
-        const auto absolute = std::filesystem::absolute(options.out, error);
-        if (!error) options.out = absolute.lexically_normal().string();
-    }
-    if (!options.enable.empty()) {  // the program may change its directory before it is read
-        std::error_code error;
-        const auto absolute = std::filesystem::absolute(options.enable, error);
-        if (!error) options.enable = absolute.string();
-    }
     const Target target = inspect_target(options.command.front());
-    if (!places_are_good(options, target, lines.get())) return 2;
-    const std::string unknown = unknown_metric(options.metrics);
-    if (!unknown.empty()) {
-        lines->say(unknown);
-        return 2;
-    }
-    if (options.omp == kExchangeOmp && target.launcher) {
-        lines->say("--omp ompt looks at the program itself: " + options.command.front() +
-                   " ... dwell run --omp ompt PROGRAM");
-        return 2;
-    }
+    if (!may_start(options, target, lines.get())) return 2;
     StatusPage* const outer = open_status_page();
     OwnStatusPage status;
     if (status.page() == nullptr) {
@@ -379,10 +388,10 @@ int run_command(const RunOptions& given) {
     };
     hooks.ended = [&](pid_t child) { below.look_at_end(child); };
     const ProcessEnd end = run_process(options.command, hooks);
-    if (end.start_error == 0) lines->note_end(end.wait_status);
     if (end.start_error != 0) {
         return explain_start_error(options.command.front(), end.start_error, lines.get());
     }
+    lines->note_end(end.wait_status);
 
     StatusPage* page = status.page();
     if (page != nullptr) {
