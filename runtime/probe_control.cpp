@@ -8,14 +8,12 @@
 #include <atomic>
 #include <new>
 
-#include "runtime/probe_trials.h"
 #include "runtime/probes.h"
+#include "runtime/sampled_sites.h"
 #include "runtime/site_copies.h"
 #include "runtime/usage.h"
 
 namespace dwell {
-
-uint64_t g_gap = uint64_t{1} << 32;
 
 namespace {
 
@@ -40,14 +38,7 @@ struct SiteState {
     bool kept;             // the user said that it is on: it stays on, whatever it costs
     uint8_t rests;         // times it was no longer timed
     uint64_t retry_ticks;  // real ticks when it is timed again, 0: it is as wanted
-    // Of one that is sampled: it is off but for trials, from the next gap on.
-    bool sampled;
-    uint64_t off_since;  // real ticks; 0: it is not yet
-    uint64_t cut_ticks;  // when counting in this gap was broken off, 0: it was not
-    uint32_t cut_share;  // of the trial that the gap was
-    Site site;           // of its nodes
-    const SiteRow* row;
-    SiteState* next;  // that is sampled, too
+    SampledSite sampling;
 };
 
 // What probes of a thread took since it looked last, and what is left of what it may spend.
@@ -70,24 +61,9 @@ int g_module_count = 0;
 bool g_on = false;
 // With SlowLock held.
 uint64_t g_next_retry = UINT64_MAX;
-SiteState* g_sampled = nullptr;
-Trials g_trials;
-Trials::Gap g_this_gap{false, 1};
-uint64_t g_gap_began = 0;  // real ticks
-// Of all threads while something is sampled, ticks so far in this gap.
-uint64_t g_gap_cost = 0;    // of counting
-uint64_t g_gap_earned = 0;  // that probes may take
 
 EnablingProfile* g_enabled = nullptr;  // made once, lives on
 std::atomic<bool> g_profile_reduced{false};
-
-uint8_t* level_byte(const SiteRow* row) {
-    return const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(&row->level)) + row->level;
-}
-
-void set_level(const SiteRow* row, uint8_t level) {
-    __atomic_store_n(level_byte(row), level, __ATOMIC_RELAXED);
-}
 
 uint8_t level_after(Decision decision) {
     if (decision == Decision::kOff || decision == Decision::kCount) {
@@ -185,128 +161,16 @@ uint64_t ticks_of_ns(uint64_t ns) {
     return static_cast<uint64_t>(static_cast<double>(ns) * ticks / (elapsed_ns + 1));
 }
 
-bool sampling_goes_on() { return __atomic_load_n(&g_sampled, __ATOMIC_RELAXED) != nullptr; }
-bool trial_goes_on() { return static_cast<uint32_t>(g_gap) != 0; }
-
-// With SlowLock held: sampled sites are tried from now on, or off. True when one was not off
-// before.
-bool set_sampled(uint8_t level, uint64_t now) {
-    bool first = false;
-    for (SiteState* state = g_sampled; state != nullptr; state = state->next) {
-        set_level(state->row, level);
-        if (level != kLevelOff || state->off_since != 0) continue;
-        state->off_since = now;
-        first = true;
-    }
-    return first;
-}
-
 // All levels changed between full and counting: what threads remember may be wrong.
 void change_ticket() {
     if (g_live->ticket != 0) __atomic_fetch_add(&g_live->ticket, 1, __ATOMIC_RELEASE);
 }
 
-// Calls work(node) for each node of a thread.
-template <typename Work>
-void for_each_node(CellIndex root, Work work) {
-    for (CellIndex at = root; at != 0;) {
-        Node* node = cell_at<Node>(at);
-        work(node);
-        if (node->first_child != 0) {
-            at = node->first_child;
-            continue;
-        }
-        while (at != 0 && cell_at<Node>(at)->next_sibling == 0) at = cell_at<Node>(at)->parent;
-        if (at != 0) at = cell_at<Node>(at)->next_sibling;
-    }
-}
-
-// Counting of a site was broken off in the midst of the gap that ends now: its entries are taken to
-// have gone on as they did before in that gap. As nobody knows, they are kept apart.
-void book_cut(const SiteState& state, uint64_t now) {
-    const uint64_t seen = state.cut_ticks - g_gap_began + 1;
-    const double unseen = static_cast<double>(now - state.cut_ticks) / static_cast<double>(seen);
-    const Site& site = state.site;
-    for (Thread* thread = g_process.threads; thread != nullptr; thread = thread->next) {
-        for_each_node(thread->record->root, [&](Node* node) {
-            if (node->site.kind != site.kind || node->site.module != site.module ||
-                node->site.offset != site.offset || node->part == 0) {
-                return;
-            }
-            auto* part = cell_at<ProbePart>(node->part);
-            if (part->gap.number != g_gap >> 32) return;
-            part->off_cut +=
-                static_cast<uint64_t>(unseen * part->gap.entries * state.cut_share) + 1;
-        });
-    }
-}
-
-void end_gap(uint64_t now) {
-    for (SiteState* state = g_sampled; state != nullptr; state = state->next) {
-        if (state->cut_ticks != 0 && g_live->on != 0) book_cut(*state, now);
-        state->cut_ticks = 0;
-    }
-}
-
-void begin_gap(uint64_t now, Trials::Gap gap) {
-    const uint64_t number = (g_gap >> 32) + 1;
-    __atomic_store_n(&g_gap, number << 32 | (gap.trial ? gap.share - 1 : 0), __ATOMIC_RELAXED);
-    g_this_gap = gap;
-    g_gap_began = now;
-    __atomic_store_n(&g_gap_cost, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&g_gap_earned, 0, __ATOMIC_RELAXED);
-}
-
-// Nothing is sampled any more: what was is counted from now on.
-void count_sampled(uint64_t now) {
-    set_sampled(kLevelCount, now);
-    while (g_sampled != nullptr) {
-        g_sampled->sampled = false;
-        g_sampled->off_since = 0;
-        g_sampled = g_sampled->next;
-    }
-    g_trials.end();
-}
-
-// A window of pairs of the thread is over: a gap ends and the next one begins. True when a site
-// goes off for the first time.
-bool change_gap(const SiteRow* row, uint64_t now, const Window& window) {
-    end_gap(now);
-    if (g_trials.adapt(g_this_gap, g_gap_cost, g_gap_earned, window.credit, window.most)) {
-        count_sampled(now);
-    }
-    begin_gap(now, g_trials.next(reinterpret_cast<uintptr_t>(row)));
-    return set_sampled(trial_goes_on() ? kLevelTried : kLevelOff, now);
-}
-
-// Counting took too much in this gap: what is sampled goes off before it ends.
-bool cut_gap(uint64_t now) {
-    for (SiteState* state = g_sampled; state != nullptr; state = state->next) {
-        const uint8_t level = level_of(state->row);
-        if (level == kLevelOff) continue;
-        state->cut_ticks = now;
-        state->cut_share = level == kLevelTried ? static_cast<uint32_t>(g_gap) + 1 : 1;
-    }
-    __atomic_store_n(&g_gap, g_gap >> 32 << 32, __ATOMIC_RELAXED);
-    return set_sampled(kLevelOff, now);
-}
-
 // No site of the module is on any more.
 void switch_off(const Registered& registered, uint64_t now) {
     const SiteModule* module = registered.module;
-    end_gap(now);
+    forget_sampled(*module, now);
     memset(module->levels, 0, static_cast<size_t>(module->levels_end - module->levels));
-    if (registered.states == nullptr) return;
-    for (SiteState** at = &g_sampled; *at != nullptr;) {
-        SiteState* state = *at;
-        if (state->row >= module->rows && state->row < module->rows_end) {
-            state->sampled = false;
-            state->off_since = 0;
-            *at = state->next;
-        } else {
-            at = &state->next;
-        }
-    }
 }
 
 // Times reduced sites again whose rest is over.
@@ -317,7 +181,7 @@ void retry_sites(uint64_t now) {
         if (g_modules[i].states == nullptr) continue;
         for (const SiteRow* row = module->rows; row < module->rows_end; ++row) {
             SiteState* state = &g_modules[i].states[row - module->rows];
-            if (state->retry_ticks == 0 || state->sampled) continue;
+            if (state->retry_ticks == 0 || state->sampling.sampled) continue;
             if (state->retry_ticks > now) {
                 if (state->retry_ticks < next) next = state->retry_ticks;
                 continue;
@@ -333,11 +197,11 @@ void retry_sites(uint64_t now) {
 // Calls work(row, state) for a row and the loops in it, whose own level the user left to control.
 template <typename Work>
 void for_each_within(const SiteRow* row, Work work) {
-    const SiteRow* inner = row;
-    for (SiteState* state = state_of(row); state != nullptr; state = state_of(inner)) {
+    SiteState* state = state_of(row);
+    for (const SiteRow* inner = row; state != nullptr; state = state_of(++inner)) {
+        const bool other = inner->kind == SiteKind::kProcedure || inner->kind == SiteKind::kProgram;
+        if (other && inner != row) return;
         if (inner->level != 0 && !state->kept && encloses(row, inner)) work(inner, state);
-        ++inner;
-        if (inner->kind == SiteKind::kProcedure || inner->kind == SiteKind::kProgram) break;
     }
 }
 
@@ -358,19 +222,14 @@ void step_down(const SiteRow* row, const Node* node, uint64_t now, const Window&
             state->retry_ticks = std::max(state->retry_ticks, retry);
         });
         g_next_retry = std::min(g_next_retry, retry);
-        if (g_sampled == nullptr) begin_gap(now, {false, 1});
         change_ticket();
     } else if (level == kLevelCount && window.credit < 0) {
-        if (g_sampled == nullptr) g_trials.begin(now, window.lost, window.earned);
         for_each_within(row, [&](const SiteRow* inner, SiteState* state) {
-            if (level_of(inner) != kLevelCount || state->sampled) return;
-            state->row = inner;
-            state->site = node->site;
-            state->site.kind = inner->kind;
-            state->site.offset += static_cast<uint64_t>(inner - row) * sizeof(SiteRow);
-            state->sampled = true;
-            state->next = g_sampled;
-            g_sampled = state;
+            if (level_of(inner) != kLevelCount || state->sampling.sampled) return;
+            Site site = node->site;
+            site.kind = inner->kind;
+            site.offset += static_cast<uint64_t>(inner - row) * sizeof(SiteRow);
+            sample(&state->sampling, inner, site, now, window.lost, window.earned);
         });
     }
 }
@@ -420,7 +279,6 @@ void start_control(Thread* thread) {
     thread->probe_lost_ticks = 0;
     thread->control_ticks = thread->gap_ticks = now_ticks();
     thread->probe_credit = INT64_MAX / 2;  // all that it may have
-    if (g_gap_began == 0) g_gap_began = thread->control_ticks;
     thread->code_countdown = thread->code_window = kControlCountdown;
     thread->code_counted = 0;
     thread->code_looked_ticks = thread->control_ticks;
@@ -438,10 +296,7 @@ static Window settle_credit(Thread* thread, uint64_t now) {
     window.most = static_cast<int64_t>(ticks_of_ns(kMostCredit_ns));
     window.credit = thread->probe_credit =
         std::clamp(credit, -static_cast<int64_t>(ticks_of_ns(kMostOfGap_ns)), window.most);
-    if (sampling_goes_on()) {
-        __atomic_fetch_add(&g_gap_cost, count_lost, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&g_gap_earned, window.earned, __ATOMIC_RELAXED);
-    }
+    pay_in_gap(count_lost, window.earned);
     return window;
 }
 
@@ -454,7 +309,7 @@ static bool adapt_levels(const SiteRow* row, const Node* node, uint64_t now, con
             is_short(node, g_process.probe_cost_ticks)) {
             step_down(row, node, now, window);
         }
-        return g_gap_cost > ticks_of_ns(kMostOfGap_ns) && cut_gap(now);
+        return paid_in_gap() > ticks_of_ns(kMostOfGap_ns) && cut_gap(now);
     }
     if (now >= __atomic_load_n(&g_next_retry, __ATOMIC_RELAXED) &&
         window.credit > window.most / 4 * 3) {
@@ -479,7 +334,7 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     bool off = false;
     if (pairs && sampling_goes_on()) {
         const SlowLock lock;
-        off = change_gap(row, now, window);
+        off = change_gap(row, now, window.credit, window.most);
     }
     const KnownChild& known = thread->known_children[known_child_slot(
         reinterpret_cast<uint64_t>(row), row->kind == SiteKind::kProcedure ? *slot : 0,
@@ -579,7 +434,7 @@ void switch_sites(bool on) {
 uint64_t switched_off_at(const SiteRow* row) {
     const SlowLock lock;
     const SiteState* state = state_of(row);
-    return state != nullptr ? state->off_since : 0;
+    return state != nullptr ? state->sampling.off_since : 0;
 }
 
 int registered_modules() { return g_module_count; }
