@@ -351,6 +351,38 @@ TEST_F(Probes, EstimatesFitIntoWhatIsAroundThem) {
     EXPECT_EQ(rows, 3u);
 }
 
+// A site's number is judged by all its entries, on whatever path.
+TEST_F(Probes, APathWithFewOfTheEntriesIsNoDoubt) {
+    const uint32_t main = procedure(start_, "main", 1000);
+    const uint32_t p1 = procedure(call(main, "main", "p1"), "p1", 300, 10);
+    const uint32_t p2 = procedure(call(main, "main", "p2"), "p2", 200, 10);
+    const uint32_t much = procedure(call(p1, "p1", "p3"), "p3", 100, 10);
+    const uint32_t little = procedure(call(p2, "p2", "p3"), "p3", 100, 10);
+    const auto estimate = [&](uint32_t node, uint64_t entries, uint64_t uncertain) {
+        records_.merged.nodes[node].totals.untimed = 4;
+        records_.merged.nodes[node].totals.off_entries = entries;
+        records_.merged.nodes[node].totals.off_uncertain = uncertain;
+    };
+    estimate(much, 95, 0);
+    estimate(little, 5, 5);  // a twentieth
+    estimate(p2, 95, 5);     // more
+    add_rows(0, 0);
+    const Profile profile = build_profile(records_.merged);
+    std::vector<std::pair<uint64_t, uint64_t>> seen;
+    for (const ProfileNode& node : profile.nodes) {
+        if (node.kind != SiteKind::kProcedure || node.totals.untimed == 0) continue;
+        EXPECT_EQ(node.totals.off_uncertain, node.name == "p2" ? 1u : 0u) << node.name;
+        seen.emplace_back(node.totals.off_entries, node.totals.count);
+    }
+    std::sort(seen.begin(), seen.end());
+    EXPECT_EQ(seen, (decltype(seen){{0, 10}, {5, 10}, {95, 10}}));
+    for (const ProfileRow& row : profile.rows) {
+        const Totals& sum = profile.nodes[row.node].totals;
+        EXPECT_EQ(row.totals.off_entries, sum.off_entries);
+        EXPECT_EQ(row.totals.off_uncertain, sum.off_uncertain);
+    }
+}
+
 TEST_F(Probes, WhatWasNotTimedIsLabelled) {
     const uint32_t main = procedure(start_, "main", 1000);
     const uint32_t p1 = procedure(call(main, "main", "p1"), "p1", 300, 10);
