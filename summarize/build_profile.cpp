@@ -191,21 +191,26 @@ void ProfileBuilder::add_io_file(const MergedNode& merged, ProfileNode* node) {
 }
 
 void ProfileBuilder::add_nodes() {
-    std::vector<uint32_t> parts;
+    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
+        const MergedNode& merged = merged_.nodes[i];
+        const bool statement =
+            is_kind(merged, SiteKind::kIo) || is_kind(merged, SiteKind::kCommunication);
+        if (statement || is_measured_kind(merged.kind)) tree_.add(i);
+    }
+    std::vector<uint32_t> parts(profile_.nodes.size(), 0);
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
         const bool probed = is_measured_kind(merged.kind);
         const bool io = is_kind(merged, SiteKind::kIo);
-        if (!probed && !io && !is_kind(merged, SiteKind::kCommunication)) continue;
-        const uint32_t leaf = tree_.add(i);
-        parts.resize(profile_.nodes.size(), 0);
+        const uint32_t leaf = tree_.leaf_of(i);
+        if (leaf == kNoNode) continue;
         ProfileNode& node = profile_.nodes[leaf];
         const bool is_first = parts[leaf]++ == 0;
         if (is_first) node.totals.min_ns = UINT64_MAX;
         if (probed) node.labels |= kLabelProbed;
         const bool is_phase = is_named(merged) && (merged.flags & kNodePhase) != 0;
         if (is_phase) node.labels |= kLabelPhase;
-        add_statement(merged.totals, &node.totals);
+        add_statement(tree_.figures_of(i, merged.totals), &node.totals);
         if (io && merged.file != 0) add_io_file(merged, &node);
         add_histogram(merged, &node);
         // Several parts: bounds, which add_rank_figures makes exact where it can.
@@ -219,7 +224,6 @@ void ProfileBuilder::add_nodes() {
         }
         node.ranks = std::max(node.ranks, merged.ranks);
     }
-    parts.resize(profile_.nodes.size(), 0);
     for (size_t i = 0; i < profile_.nodes.size(); ++i) {
         if (parts[i] == 0) profile_.nodes[i].totals.min_ns = UINT64_MAX;
     }

@@ -138,7 +138,27 @@ uint32_t ProfileTree::add(uint32_t merged_node) {
     const bool has_place = !steps.empty() || !(communicates || kind == SiteKind::kIo);
     place.leaf = has_place ? node : statement_under(0, kNoNode, kind, call);
     if (communicates) place.steps = std::move(placed);  // intervals lie between communication
+    if (kind == SiteKind::kProcedure && !is_part(merged_node)) {
+        whole_.emplace(merged_.nodes[merged_node].parent, place.leaf);
+    }
     return place.leaf;
+}
+
+bool ProfileTree::is_part(uint32_t merged_node) const {
+    const MergedNode& node = merged_.nodes[merged_node];
+    if (node.kind != static_cast<uint8_t>(SiteKind::kProcedure)) return false;
+    const std::string& symbol = paths_->probe_sites()->site_of(node).source.symbol;
+    return symbol.find(".part.") != std::string::npos;
+}
+
+Totals ProfileTree::figures_of(uint32_t merged_node, const Totals& totals) const {
+    Totals figures = totals;
+    const MergedNode& node = merged_.nodes[merged_node];
+    // What GCC split off a procedure, which jumps there: one entry of both by one call statement.
+    if (is_part(merged_node) && whole_.count({node.parent, leaf_of(merged_node)}) != 0) {
+        figures.count = figures.untimed = 0;
+    }
+    return figures;
 }
 
 uint32_t ProfileTree::leaf_of(uint32_t merged_node) const {

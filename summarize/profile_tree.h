@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "summarize/call_paths.h"
@@ -32,6 +34,9 @@ class ProfileTree {
 
     // The node of the profile that a merged node became; kNoNode for those that were not added.
     uint32_t leaf_of(uint32_t merged_node) const;
+
+    // The figures of a merged node as the profile has them. When all were added.
+    Totals figures_of(uint32_t merged_node, const Totals& totals) const;
 
     // The procedure that owns the computation between two communication nodes (DESIGN 3): the
     // deepest one that both paths share in the same invocation, as `meet`, the deepest merged node
@@ -72,10 +77,13 @@ class ProfileTree {
     uint32_t statement_under(uint32_t parent, uint32_t statement, SiteKind kind, uint16_t call);
     uint32_t region_under(uint32_t parent, uint32_t region);
 
+    bool is_part(uint32_t merged_node) const;
+
     const Merged& merged_;
     CallPaths* paths_;
     Profile* profile_;
     std::vector<Place> places_;
+    std::set<std::pair<uint32_t, uint32_t>> whole_;  // merged parent and leaf of procedures
     std::unordered_map<Key, uint32_t, KeyHash> children_;
 };
 

@@ -106,7 +106,7 @@ Overruns add_rows(const Merged& merged, const ProfileTree& tree,
         const MergedRow& row = merged.rows[order[i]];
         const uint32_t leaf = tree.leaf_of(row.node);
         if (leaf != kNoNode) {
-            thread_rows.add_measured(leaf, row.totals);
+            thread_rows.add_measured(leaf, tree.figures_of(row.node, row.totals));
         } else if (row.node < interval_owner.size() && interval_owner[row.node] != kNoNode) {
             thread_rows.add_computation(interval_owner[row.node], row.totals.time_ns);
         }

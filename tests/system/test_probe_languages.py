@@ -61,6 +61,7 @@ def parts():
         if flags == "-O2":
             for caller in ("residual", "smooth", "restriction"):
                 tree.expect(f"main/loop/{caller}/exchange", 5)
+            tree.expect("main/loop/exchange", 5)  # which jumps to the part
 
 
 @case
