@@ -27,6 +27,10 @@ int attribute_deleted(MPI_Comm, int, void*, void*) {
 
 }  // namespace
 
+void note_failed_deletion(uintptr_t comm) {
+    if (g_at_end != nullptr && comm == reinterpret_cast<uintptr_t>(g_mpi.comm_self)) g_at_end();
+}
+
 bool call_inside_finalize(void (*at_end)()) {
     if (g_mpi.comm_self == nullptr) return false;
     g_at_end = at_end;

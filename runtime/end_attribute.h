@@ -7,11 +7,17 @@
 #ifndef DWELL_RUNTIME_END_ATTRIBUTE_H_
 #define DWELL_RUNTIME_END_ATTRIBUTE_H_
 
+#include <stdint.h>
+
 namespace dwell {
 
 // `at_end` will be called inside MPI_Finalize, when the program's own functions have been. False
 // when it will not.
 bool call_inside_finalize(void (*at_end)());
+
+// A delete function of the program has returned an error inside MPI_Finalize, for the communicator
+// with this handle: MPI deletes no further attribute of it, so the end is now.
+void note_failed_deletion(uintptr_t comm);
 
 }  // namespace dwell
 

@@ -26,6 +26,7 @@
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
 #include "runtime/usage.h"
+#include "runtime/user_code.h"
 #include "runtime/waits.h"
 
 namespace dwell {
@@ -242,7 +243,11 @@ int finalize(EntryForm form, const Frame* frame) {
     if (recorded) start(&state);
     close_order();
     meet_observed(recorded ? &state : nullptr);
-    if (!g_ends_inside) end_observation();
+    if (g_ends_inside) {
+        g_after_failed_code = note_failed_deletion;
+    } else {
+        end_observation();
+    }
     const int result = next();
     close_record_file();
     return result;

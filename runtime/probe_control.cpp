@@ -453,7 +453,7 @@ DWELL_EXPORT void dwell_link_module(LinkedModule* module) {
         if (table->entries > kEntryPoints) newer = true;
     });
     if (newer) {
-        warn(
+        warn_of_job(
             "a part of the program was compiled by a newer dwell: its procedures and loops are "
             "not watched; use that dwell, or compile it again");
         return;

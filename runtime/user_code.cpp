@@ -152,11 +152,12 @@ Word run_user_code(size_t number, Word a, Word b, Word c, Word d, Word e, Word f
     const auto function = reinterpret_cast<UserFunction>(g_functions[number]);
     Thread* thread = t_thread;
     const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-    if (thread == nullptr || !begin_user_code(thread, frame)) {
-        return function(a, b, c, d, e, f, g, h);
-    }
+    const bool begun = thread != nullptr && begin_user_code(thread, frame);
     const Word result = function(a, b, c, d, e, f, g, h);
-    if (t_thread == thread) end_user_code(thread, frame);
+    if (begun && t_thread == thread) end_user_code(thread, frame);
+    if (static_cast<int>(result) != MPI_SUCCESS && g_after_failed_code != nullptr) {
+        g_after_failed_code(a);
+    }
     return result;
 }
 
@@ -202,6 +203,8 @@ void* make_stand_in(void* function) {
 
 }  // namespace
 
+void (*g_after_failed_code)(uintptr_t) = nullptr;
+
 void* stand_in(void* function) {
     if (function == nullptr || g_live->on == 0) return function;
     void* known = known_stand_in(function);
@@ -214,10 +217,9 @@ void* stand_in(void* function) {
     if (known != nullptr) return known;
     static std::atomic<bool> said{false};
     if (!said.exchange(true)) {
-        warn(
+        warn_of_job(
             "MPI was given more than %zu functions to call back: the time of further ones is that "
-            "of "
-            "the calls around them, and what they call of MPI is not counted",
+            "of the calls around them, and what they call of MPI is not counted",
             kUserFunctions);
     }
     return function;

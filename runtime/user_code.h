@@ -29,6 +29,9 @@ Function* in_passed_code(Function* function) {
     return nested ? function : in_user_code(function);
 }
 
+// Called with the first argument of user code that has returned an error, if not null.
+extern void (*g_after_failed_code)(uintptr_t) __attribute__((visibility("hidden")));
+
 // The thread is in user code: those that were left by a throw or a jump, as what stands at `frame`
 // proves, are over, and so are the calls around them.
 DWELL_COLD void drop_left_user_code(Thread* thread, uint64_t frame);

@@ -24,6 +24,16 @@ def attributes_in_finalize():
         check_equal(profile.at(file, marker, name).count, 4, f"{name} in MPI_Finalize")
 
 
+@case
+def delete_that_fails():
+    """A delete function of MPI_COMM_SELF refuses, in MPI_Finalize and before: what it called counts, and
+    the profile is written."""
+    profile = profiled([program("failing_delete")], 2)
+    file = os.path.join(PROGRAMS, "failing_delete.c")
+    check_equal(profile.count("MPI_Barrier"), 4, "MPI_Barrier, called where one is deleted and at the end")
+    check_equal(profile.at(file, "reduce", "MPI_Allreduce").count, 2, "MPI_Allreduce")
+
+
 def records():
     """An own directory for records, and the variable that names it."""
     place = scratch("records")
