@@ -308,7 +308,10 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
         parts.push_back(node.phase.known ? "phase " + iterations_text(node.phase) : "phase");
     }
     if (totals.volume != 0) parts.push_back("volume " + count_text(totals.volume));
-    if ((node.labels & kLabelReduced) != 0) {
+    // What is known of the entries seen says nothing of those: neither a share nor a time.
+    if ((node.labels & kLabelAtLeast) != 0) {
+        parts.push_back("more not counted, too few seen for a number");
+    } else if ((node.labels & kLabelReduced) != 0) {
         parts.push_back(
             share_text(static_cast<double>(totals.untimed), static_cast<double>(totals.count)) +
             " untimed");
@@ -319,7 +322,6 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
         parts.push_back("about " + count_text(totals.off_entries) + " not counted");
     }
     if ((node.labels & kLabelInlined) != 0) parts.push_back("inlined");
-    if (totals.off_uncertain != 0) parts.push_back("more not counted, too few seen for a number");
     if ((node.labels & kLabelCounted) != 0) parts.push_back("untimed");
     if ((node.labels & kLabelRecursive) != 0) parts.push_back("recursive");
     if (totals.abandoned != 0) parts.push_back(count_text(totals.abandoned) + " left early");

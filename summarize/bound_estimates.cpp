@@ -71,6 +71,7 @@ void bound_estimates(Profile* profile) {
     for (uint32_t i = 1; i < nodes.size(); ++i) {
         around[host[i]].fit(&nodes[i].totals);
         off.settle(nodes[i], &nodes[i].totals);
+        if (nodes[i].totals.off_uncertain != 0) nodes[i].labels |= kLabelAtLeast;
         around[i].own_ns += nodes[i].totals.estimated_ns;
     }
     for (ProfileRow& row : profile->rows) {

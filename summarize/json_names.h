@@ -33,7 +33,7 @@ struct BitName {
     uint32_t bit;
     std::string_view name;
 };
-constexpr std::array<BitName, 13> kLabelNames = {{{kLabelEstimated, "estimated"},
+constexpr std::array<BitName, 14> kLabelNames = {{{kLabelEstimated, "estimated"},
                                                   {kLabelFolded, "folded"},
                                                   {kLabelNoLine, "no_line"},
                                                   {kLabelTailCall, "tail_call"},
@@ -45,7 +45,8 @@ constexpr std::array<BitName, 13> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelRecursive, "recursive"},
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
-                                                  {kLabelMoreFiles, "more_files"}}};
+                                                  {kLabelMoreFiles, "more_files"},
+                                                  {kLabelAtLeast, "at_least"}}};
 constexpr std::array<BitName, 24> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},

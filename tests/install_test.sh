@@ -78,6 +78,7 @@ cc -I"$prefix/$INCLUDEDIR" "$prefix/named.c" -o "$prefix/named" && "$prefix/name
     fail "the installed dwell.h does not work"
 LD_PRELOAD=$library DWELL_QUIET=1 DWELL_OUT=$prefix/named.out "$prefix/named" &&
     fail "the installed dwell.h does not find the library"
+[[ -s $prefix/share/dwell/valgrind.supp ]] || fail "the suppressions for valgrind are missing"
 [[ -s $prefix/$MANDIR/man3/dwell.h.3 ]] || fail "the manual page of dwell.h is missing"
 if [[ -s $prefix/$LIBDIR/libdwell_fortran.a ]]; then
     printf '%s\n' "use dwell" "call dwell_mark('one')" "if (dwell_version() /= '') error stop" end \

@@ -170,10 +170,10 @@ def reset_of_other_threads():
     """What a thread does between the MPI_Pcontrol(2) of another and its own next call is counted: 0.4 s in
     each of two threads."""
     profile = profiled([program("reset_threads")], 1)
-    check(profile.json["computation_ns"] >= 0.79e9, f"computation {profile.json['computation_ns']} ns")
+    check(profile.json["computation_ns"] >= 0.7e9, f"computation {profile.json['computation_ns']} ns")
     for row in profile.csv("--per-rank"):
         if row["kind"] == "program" and row["thread"] in ("0", "1"):
-            check(0.39 <= float(row["time_s"]), f"time of a thread: {row}")
+            check(0.35 <= float(row["time_s"]), f"time of a thread: {row}")
 
 
 @case

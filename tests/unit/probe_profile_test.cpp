@@ -364,7 +364,7 @@ TEST_F(Probes, APathWithFewOfTheEntriesIsNoDoubt) {
         records_.merged.nodes[node].totals.off_uncertain = uncertain;
     };
     estimate(much, 95, 0);
-    estimate(little, 5, 5);  // a twentieth
+    estimate(little, 5, 5);  // a twentieth of 100
     estimate(p2, 95, 5);     // more
     add_rows(0, 0);
     const Profile profile = build_profile(records_.merged);
@@ -372,6 +372,7 @@ TEST_F(Probes, APathWithFewOfTheEntriesIsNoDoubt) {
     for (const ProfileNode& node : profile.nodes) {
         if (node.kind != SiteKind::kProcedure || node.totals.untimed == 0) continue;
         EXPECT_EQ(node.totals.off_uncertain, node.name == "p2" ? 1u : 0u) << node.name;
+        EXPECT_EQ((node.labels & kLabelAtLeast) != 0, node.name == "p2") << node.name;
         seen.emplace_back(node.totals.off_entries, node.totals.count);
     }
     std::sort(seen.begin(), seen.end());
