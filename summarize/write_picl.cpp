@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "runtime/io_calls.h"
 #include "runtime/mpi_calls.h"
@@ -348,24 +349,38 @@ Statistic tracing_of(const ProfileRank& rank, const Lifetime& life) {
     return {life.threads_ns, 1, rank.record_bytes};
 }
 
-void write_entries(const Profile& profile, std::vector<Lifetime> lives, PiclWriter* writer) {
-    const auto earlier = [](const Lifetime& a, const Lifetime& b) {
-        return a.start_ns < b.start_ns;
-    };
-    std::stable_sort(lives.begin(), lives.end(), earlier);
-    for (const Lifetime& life : lives) {
-        const int processor = static_cast<int>(profile.ranks[life.rank_index].rank);
-        writer->mark(kEntry, kTracing, {clock_text(life.start_ns), processor, 0});
+// The starts, in their order: a process may end before another one begins.
+class Starts {
+  public:
+    Starts(const Profile& profile, std::vector<Lifetime> lives)
+        : profile_(profile), lives_(std::move(lives)) {
+        std::stable_sort(lives_.begin(), lives_.end(), [](const Lifetime& a, const Lifetime& b) {
+            return a.start_ns < b.start_ns;
+        });
     }
-}
+
+    void write_until(uint64_t ns, PiclWriter* writer) {
+        for (; next_ < lives_.size() && lives_[next_].start_ns <= ns; ++next_) {
+            const int processor = static_cast<int>(profile_.ranks[lives_[next_].rank_index].rank);
+            writer->mark(kEntry, kTracing, {clock_text(lives_[next_].start_ns), processor, 0});
+        }
+    }
+
+  private:
+    const Profile& profile_;
+    std::vector<Lifetime> lives_;
+    size_t next_ = 0;
+};
 
 // Every process with its own statistics.
 void write_processes(const Profile& profile, std::vector<Lifetime> lives,
                      StatisticsBuilder* builder, PiclWriter* writer) {
     const std::vector<size_t> rows = rows_by_thread(profile);
     const auto earlier = [](const Lifetime& a, const Lifetime& b) { return a.end_ns < b.end_ns; };
+    Starts starts(profile, lives);
     std::stable_sort(lives.begin(), lives.end(), earlier);
     for (const Lifetime& life : lives) {
+        starts.write_until(life.end_ns, writer);
         const ProfileRank& rank = profile.ranks[life.rank_index];
         std::vector<NodeFigures> figures = builder->empty();
         auto row = std::lower_bound(
@@ -388,9 +403,11 @@ void write_processes(const Profile& profile, std::vector<Lifetime> lives,
 void write_subset(const Profile& profile, std::vector<Lifetime> lives, StatisticsBuilder* builder,
                   PiclWriter* writer) {
     const auto earlier = [](const Lifetime& a, const Lifetime& b) { return a.end_ns < b.end_ns; };
+    Starts starts(profile, lives);
     std::stable_sort(lives.begin(), lives.end(), earlier);
     Statistic tracing;
     for (const Lifetime& life : lives) {
+        starts.write_until(life.end_ns, writer);
         const ProfileRank& rank = profile.ranks[life.rank_index];
         writer->mark(kExit, kTracing, {clock_text(life.end_ns), static_cast<int>(rank.rank), 0});
         const Statistic one = tracing_of(rank, life);
@@ -458,7 +475,6 @@ std::string write_picl(const Profile& profile) {
     StatisticsBuilder builder(profile);
     std::string body;
     PiclWriter body_writer(&body);
-    write_entries(profile, lives, &body_writer);
     if (per_process) {
         write_processes(profile, lives, &builder, &body_writer);
     } else {

@@ -115,6 +115,21 @@ TEST(WritePicl, ProbesAreCounted) {
     EXPECT_EQ(loops, 2);
 }
 
+TEST(WritePicl, AProcessMayEndBeforeAnotherOneBegins) {
+    Profile profile = samples::halo_profile();
+    profile.ranks[0].start_unix_ns -= 3'600'000'000'000;
+    for (const uint32_t dropped : {0u, static_cast<uint32_t>(kMergedRowsDropped)}) {
+        profile.merged_flags |= dropped;
+        const PiclFile file = parse_picl(write_picl(profile));
+        double clock = 0;
+        for (const PiclRecord& record : file.records) {
+            EXPECT_GE(record.clock, clock);
+            clock = record.clock;
+        }
+        EXPECT_GT(clock, 3600);
+    }
+}
+
 TEST(WritePicl, LargeJobsAreOneSubset) {
     const PiclFile file = parse_picl(write_picl(samples::large_profile()));
     expect_no_errors(file);
