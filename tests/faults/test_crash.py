@@ -3,6 +3,7 @@
 
 import os
 import random
+import re
 import shutil
 import sys
 import time
@@ -135,7 +136,7 @@ def without_mpi():
         profile = recover(out, scratch(name + "-recovered"))
         check_equal(len(profile.ranks), ranks, "ranks")
         for rank in profile.ranks:
-            check(0.29e9 < rank["real_ns"] < 1e9 * run.elapsed_s,
+            check(0.2e9 < rank["real_ns"] < 1e9 * run.elapsed_s,
                   f"{name}: {rank['real_ns']} ns of a process that computed for 0.3 s")
             check(rank["intrusion_ns"] < rank["real_ns"],
                   f"{name}: {rank['intrusion_ns']} ns of intrusion in {rank['real_ns']} ns")
@@ -176,8 +177,14 @@ def run_itself_killed():
 
     run = execute([DWELL, "run", "sleep", "30"], interrupt=kill)
     check_equal(run.code, -9, "exit code" + run.describe())
-    left = [name for name in os.listdir("/dev/shm") if "dwell" in name and str(pids[0]) in name]
-    check_equal(left, [], "left in /dev/shm")
+    def left():
+        return [name for name in os.listdir("/dev/shm")
+                if "dwell" in name and str(pids[0]) in re.findall(r"\d+", name)]
+
+    patience = time.monotonic() + 10  # another process removes it
+    while left() and time.monotonic() < patience:
+        time.sleep(0.1)
+    check_equal(left(), [], "left in /dev/shm")
 
 
 @case
