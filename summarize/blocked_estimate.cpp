@@ -69,21 +69,37 @@ void set_estimate(uint64_t estimate_ns, Totals* totals) {
 
 void estimate_blocked(Merged* merged) {
     const std::map<Operation, uint64_t> partial = shortest_of_partial(*merged);
+    const auto estimated = [](const MergedNode& node) {
+        return may_wait(node) || receives_much(node);
+    };
     const auto estimate = [&](const MergedNode& node, Totals* totals) {
         if (may_wait(node)) {
             const bool everywhere = node.ranks >= merged->ranks.size();
             const uint64_t all =
                 above(*totals, everywhere ? node.totals.min_ns : partial.at(operation_of(node)));
             set_estimate(unknown_part(*totals, all), totals);
-        } else if (receives_much(node) && totals->blocked_ns > totals->sync_ns) {
+        } else if (totals->blocked_ns > totals->sync_ns) {
             const uint64_t bytes = node.totals.bytes_received / node.totals.count;
             const uint64_t transfer = std::min(node.totals.min_ns, bytes / kTransferBytesPerNs);
             const uint64_t recorded = totals->blocked_ns - totals->sync_ns;
             set_estimate(std::min(recorded, above(*totals, transfer)), totals);
         }
     };
-    for (MergedRow& row : merged->rows) estimate(merged->nodes[row.node], &row.totals);
-    for (MergedNode& node : merged->nodes) estimate(node, &node.totals);
+    const bool has_rows = !merged->rows.empty();
+    for (MergedNode& node : merged->nodes) {
+        if (!estimated(node)) continue;
+        if (has_rows) {
+            node.totals.blocked_ns = 0;
+        } else {
+            estimate(node, &node.totals);
+        }
+    }
+    for (MergedRow& row : merged->rows) {
+        MergedNode& node = merged->nodes[row.node];
+        if (!estimated(node)) continue;
+        estimate(node, &row.totals);
+        node.totals.blocked_ns += row.totals.blocked_ns;
+    }
 }
 
 }  // namespace dwell

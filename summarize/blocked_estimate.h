@@ -20,6 +20,9 @@ namespace dwell {
 // Receives, and waits that receive, of 64 KiB and more: a call that blocked was recorded as blocked
 // from end to end; of it, as much as its bytes take at 1 GB/s is transfer, but no more than the
 // shortest call of the node took.
+//
+// Where there are rows, they are estimated and a node's waiting is their sum, so that the mean of
+// the ranks is the mean of what is said of each.
 void estimate_blocked(Merged* merged);
 
 }  // namespace dwell

@@ -46,6 +46,12 @@ void make_node(Merged* merged, const char* call, uint64_t recorded_blocked_ns) {
     }
 }
 
+// As in a large job: only what all ranks did together is left.
+void make_node_without_rows(Merged* merged, const char* call, uint64_t recorded_blocked_ns) {
+    make_node(merged, call, recorded_blocked_ns);
+    GrowArray<MergedRow>().swap(merged->rows);
+}
+
 TEST(BlockedEstimate, CollectiveTimeAboveTheShortestCallOfAnyRank) {
     Merged merged;
     make_node(&merged, "MPI_Allreduce", 0);
@@ -62,6 +68,19 @@ TEST(BlockedEstimate, SynchronisationOfWindowsWaitsToo) {
     EXPECT_EQ(merged.nodes[1].totals.blocked_ns, 840u);
 }
 
+// Only rank 0's waiting is unknown: of its own 900 - 10 * 8 ns all of it. By the node's sums it
+// would be half of 840 ns.
+TEST(BlockedEstimate, ANodeWaitedAsLongAsItsRanks) {
+    Merged merged;
+    make_node(&merged, "MPI_Allreduce", 0);
+    merged.nodes[1].totals.unknown_waits = 10;
+    merged.rows[1].totals.unknown_waits = 0;
+    estimate_blocked(&merged);
+    EXPECT_EQ(merged.rows[0].totals.blocked_ns, 820u);
+    EXPECT_EQ(merged.rows[1].totals.blocked_ns, 0u);
+    EXPECT_EQ(merged.nodes[1].totals.blocked_ns, 820u);
+}
+
 TEST(BlockedEstimate, LeavesAloneWhatTheRecordsTell) {
     for (const char* call : {"MPI_Recv", "MPI_Waitall", "MPI_Send", "MPI_Iallreduce"}) {
         Merged merged;
@@ -75,7 +94,7 @@ TEST(BlockedEstimate, LeavesAloneWhatTheRecordsTell) {
 // Rank 0 calls MPI_Barrier from one place, rank 1, which comes late, from another.
 TEST(BlockedEstimate, RanksThatMeetFromSeveralPlaces) {
     Merged merged;
-    make_node(&merged, "MPI_Barrier", 0);
+    make_node_without_rows(&merged, "MPI_Barrier", 0);
     MergedNode late = merged.nodes[1];
     merged.nodes[1].ranks = 1;
     merged.nodes[1].totals.min_ns = 80;
@@ -99,7 +118,7 @@ TEST(BlockedEstimate, RanksThatMeetFromSeveralPlaces) {
 // 20 receives of 1 MB take at least 1 ms each, where the shortest took that long.
 TEST(BlockedEstimate, LargeMessagesTakeTimeToCopy) {
     Merged merged;
-    make_node(&merged, "MPI_Recv", 70'000'000);
+    make_node_without_rows(&merged, "MPI_Recv", 70'000'000);
     Totals& totals = merged.nodes[1].totals;
     totals.bytes_received = 20'000'000;
     totals.time_ns = 70'000'000;
@@ -118,7 +137,7 @@ TEST(BlockedEstimate, LargeMessagesTakeTimeToCopy) {
 // 5 of 20 barriers are not known: they took a quarter of what is estimated for all.
 TEST(BlockedEstimate, OnlyCallsThatAreNotKnown) {
     Merged merged;
-    make_node(&merged, "MPI_Barrier", 0);
+    make_node_without_rows(&merged, "MPI_Barrier", 0);
     Totals& totals = merged.nodes[1].totals;
     totals.unknown_waits = 5;
     totals.sync_ns = totals.blocked_ns = 600;
@@ -135,7 +154,7 @@ TEST(BlockedEstimate, OnlyCallsThatAreNotKnown) {
 // What is known of large receives stays.
 TEST(BlockedEstimate, KnownWaitingOfLargeMessages) {
     Merged merged;
-    make_node(&merged, "MPI_Recv", 0);
+    make_node_without_rows(&merged, "MPI_Recv", 0);
     Totals& totals = merged.nodes[1].totals;
     totals.bytes_received = 20'000'000;
     totals.time_ns = totals.blocked_ns = totals.sync_ns = 70'000'000;
@@ -146,7 +165,7 @@ TEST(BlockedEstimate, KnownWaitingOfLargeMessages) {
 
 TEST(BlockedEstimate, NeverNegative) {
     Merged merged;
-    make_node(&merged, "MPI_Barrier", 0);
+    make_node_without_rows(&merged, "MPI_Barrier", 0);
     merged.nodes[1].totals.time_ns = 100;  // rounding: less than 20 times 8
     estimate_blocked(&merged);
     EXPECT_EQ(merged.nodes[1].totals.blocked_ns, 0u);
