@@ -309,7 +309,9 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
     }
     if (totals.volume != 0) parts.push_back("volume " + count_text(totals.volume));
     // What is known of the entries seen says nothing of those: neither a share nor a time.
-    if ((node.labels & kLabelAtLeast) != 0) {
+    const bool at_least = (node.labels & kLabelAtLeast) != 0;
+    if (at_least && totals.off_uncertain == 0) parts.push_back("early returns not counted");
+    if (totals.off_uncertain != 0) {
         parts.push_back("more not counted, too few seen for a number");
     } else if ((node.labels & kLabelReduced) != 0) {
         parts.push_back(

@@ -49,7 +49,7 @@ struct Job {
     uint64_t damaged = 0;
     bool modules_full = false;
     uint64_t probes_dropped = 0, off_entries = 0, off_uncertain = 0;
-    uint64_t probed = 0, counted = 0, estimated = 0;  // procedures, loops and blocks
+    uint64_t probed = 0, counted = 0, split = 0, estimated = 0;  // procedures, loops and blocks
     // Statements that call MPI, each once however it was reached.
     uint64_t folded_lines = 0, unknown_lines = 0, without_line = 0;
 };
@@ -92,6 +92,8 @@ Job job_of(const Profile& profile) {
     }
     for (const SiteLine& line : site_lines(profile)) {
         job.counted += (line.labels & (kLabelReduced | kLabelCounted)) != 0 ? 1 : 0;
+        const bool at_least = (line.labels & kLabelAtLeast) != 0;
+        job.split += at_least && line.totals.off_uncertain == 0 ? 1 : 0;
     }
     for (const CommLine& line : comm_lines(profile)) {
         const auto any_is = [&](uint32_t label) {
@@ -197,6 +199,10 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     }
     if (job.counted != 0) {
         limits.push_back(counted(job.counted, "place", "places") + " partly counted without time");
+    }
+    if (job.split != 0) {
+        limits.push_back(counted(job.split, "procedure", "procedures") +
+                         " counted without early returns, which gcc inlined");
     }
     if (job.off_entries != 0) {
         limits.push_back("about " + count_text(job.off_entries) + " of " +

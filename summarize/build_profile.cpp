@@ -208,6 +208,7 @@ void ProfileBuilder::add_nodes() {
         const bool is_first = parts[leaf]++ == 0;
         if (is_first) node.totals.min_ns = UINT64_MAX;
         if (probed) node.labels |= kLabelProbed;
+        if (tree_.is_partly_counted(i)) node.labels |= kLabelAtLeast;
         const bool is_phase = is_named(merged) && (merged.flags & kNodePhase) != 0;
         if (is_phase) node.labels |= kLabelPhase;
         add_statement(tree_.figures_of(i, merged.totals), &node.totals);
@@ -238,6 +239,7 @@ void ProfileBuilder::label_probes() {
         if (node.kind == SiteKind::kProcedure &&
             profile_.nodes[node.parent].kind == SiteKind::kCall) {
             profile_.nodes[node.parent].totals.count += totals.count;
+            profile_.nodes[node.parent].labels |= node.labels & kLabelAtLeast;
         }
         if (totals.untimed == 0 || node.kind == SiteKind::kMarker) continue;
         node.labels |= totals.untimed == totals.count ? kLabelCounted

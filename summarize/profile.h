@@ -32,7 +32,7 @@ enum ProfileLabel : uint32_t {
     kLabelAbandoned = 4096,   // some were left by an exception, longjmp or exit
     kLabelPhase = 8192,       // block: a phase, each entry one iteration
     kLabelMoreFiles = 16384,  // I/O: on more files than the one that is named
-    kLabelAtLeast = 32768,    // others were not counted, too few of them seen to tell how many
+    kLabelAtLeast = 32768,    // others were not counted: how many, is unknown
 };
 
 // The iteration numbers that the program gave to a phase.

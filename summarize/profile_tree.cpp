@@ -153,12 +153,18 @@ bool ProfileTree::is_part(uint32_t merged_node) const {
 
 Totals ProfileTree::figures_of(uint32_t merged_node, const Totals& totals) const {
     Totals figures = totals;
-    const MergedNode& node = merged_.nodes[merged_node];
     // What GCC split off a procedure, which jumps there: one entry of both by one call statement.
-    if (is_part(merged_node) && whole_.count({node.parent, leaf_of(merged_node)}) != 0) {
-        figures.count = figures.untimed = 0;
-    }
+    if (is_part(merged_node) && has_whole(merged_node)) figures.count = figures.untimed = 0;
     return figures;
+}
+
+bool ProfileTree::has_whole(uint32_t merged_node) const {
+    return whole_.count({merged_.nodes[merged_node].parent, leaf_of(merged_node)}) != 0;
+}
+
+// Calls that return from the beginning are counted nowhere.
+bool ProfileTree::is_partly_counted(uint32_t merged_node) const {
+    return is_part(merged_node) && !has_whole(merged_node);
 }
 
 uint32_t ProfileTree::leaf_of(uint32_t merged_node) const {

@@ -38,6 +38,10 @@ class ProfileTree {
     // The figures of a merged node as the profile has them. When all were added.
     Totals figures_of(uint32_t merged_node, const Totals& totals) const;
 
+    // Whether what stands there are some of the entries only: a part that GCC split off a
+    // procedure, where the beginning of that was put into the caller. When all were added.
+    bool is_partly_counted(uint32_t merged_node) const;
+
     // The procedure that owns the computation between two communication nodes (DESIGN 3): the
     // deepest one that both paths share in the same invocation, as `meet`, the deepest merged node
     // of both, tells. Two calls on one line are one statement here, but two invocations. Without
@@ -78,6 +82,7 @@ class ProfileTree {
     uint32_t region_under(uint32_t parent, uint32_t region);
 
     bool is_part(uint32_t merged_node) const;
+    bool has_whole(uint32_t merged_node) const;
 
     const Merged& merged_;
     CallPaths* paths_;

@@ -65,6 +65,34 @@ def parts():
 
 
 @case
+def early_returns():
+    """Calls that return from the beginning of a split procedure, which GCC puts into the caller, have
+    no probe: counts are exact, or lower bounds and say so in all views."""
+    bounds = {"-O0": {"part": [(6, False), (60, False), (60, False)],
+                      "fib": [(1, False), (88, False), (88, False)]},
+              "-O2": {"part": [(6, False), (30, True), (30, True)],
+                      "fib": [(1, True), (33, True), (54, True)]}}
+    for level, places in bounds.items():
+        program = build("gcc", "split_early.c", ("-g", level, "-fopenmp"), "a.out")
+        symbols = execute(["nm", program]).stdout
+        check(" part.part." in symbols or level == "-O0", f"GCC split nothing:\n{symbols}")
+        tree = observe([program])
+        rows = tree.profile.csv()
+        for name, want in places.items():
+            check_equal(sorted((place.count, "at_least" in place.labels)
+                               for place in tree.all(name)), want, f"{level}: {name}")
+            for kind in ("proc", "call"):
+                check_equal(sorted((int(row["count"]), "at_least" in row["labels"]) for row in rows
+                                   if (row["kind"], row["name"]) == (kind, name)), want,
+                            f"{level}: rows of {kind} {name}")
+        split = level == "-O2"
+        for text, options in (("early returns not counted", ()),
+                              ("early returns not counted", ("--site", "part")),
+                              ("2 procedures counted without early returns", ())):
+            check_equal(text in tree.report(*options), split, f"{level} {options}: {text}")
+
+
+@case
 def coroutines():
     """Coroutines of one procedure: what is suspended takes no time. Seven that nap twenty times for
     5 ms, and a hundred that nap twice, all counted."""
