@@ -6,6 +6,8 @@ namespace dwell {
 
 namespace {
 
+using Blocks = std::unordered_set<basic_block>;
+
 std::string_view line_of(const std::string& file, uint32_t line) {
     const char_span text = location_get_source_line(file.c_str(), static_cast<int>(line));
     return text ? std::string_view(text.get_buffer(), text.length()) : std::string_view();
@@ -37,7 +39,7 @@ class Text {
         if (place.file == nullptr || place.line <= 0 || place.column <= 0) {
             return {};
         }
-        return statement_around(
+        return statement_or_place(
             {place.file, static_cast<uint32_t>(place.line), static_cast<uint32_t>(place.column)},
             line_of);
     }
@@ -79,10 +81,22 @@ gcond* test_of(basic_block block) {
     return last != nullptr && EDGE_COUNT(block->succs) == 2 ? dyn_cast<gcond*>(last) : nullptr;
 }
 
-// Whether the block does nothing beside testing a part of the condition of the loop statement
-// `own`.
+// By exception or computed jump: no way on within a condition.
+bool is_jump(const edge way) { return (way->flags & EDGE_COMPLEX) != 0; }
+
+// Where the block begins to do something, or what it tests.
+location_t place_of_block(basic_block block) {
+    if (const gcond* test = test_of(block)) return gimple_location(test);
+    for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+        const location_t location = gimple_location(gsi_stmt(at));
+        if (!is_nothing(gsi_stmt(at)) && is_known(location)) return location;
+    }
+    return UNKNOWN_LOCATION;
+}
+
+// Whether the block does nothing beside computing and testing a part of the condition of the loop
+// statement `own`.
 bool only_tests(basic_block block, const Around& own, Text& text) {
-    if (test_of(block) == nullptr && !single_succ_p(block)) return false;
     for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
         const location_t location = gimple_location(gsi_stmt(at));
         if (is_nothing(gsi_stmt(at)) || !is_known(location)) continue;
@@ -91,10 +105,10 @@ bool only_tests(basic_block block, const Around& own, Text& text) {
     return true;
 }
 
-// The same for a header of which the source does not tell: what its test does beside stands on its
-// line.
+// The same for a header of which the source does not tell: what it does beside stands on the line
+// of its test.
 bool seems_to_test(basic_block block) {
-    const int line = gimple_lineno(test_of(block));
+    const int line = LOCATION_LINE(place_of_block(block));
     for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
         const gimple* statement = gsi_stmt(at);
         if (is_nothing(statement) || gimple_lineno(statement) == line) continue;
@@ -103,9 +117,7 @@ bool seems_to_test(basic_block block) {
     return true;
 }
 
-bool is_in(const std::unordered_set<basic_block>& blocks, basic_block block) {
-    return blocks.count(block) != 0;
-}
+bool is_in(const Blocks& blocks, basic_block block) { return blocks.count(block) != 0; }
 
 // Whether one of the block's ways on leads back to the header at once: a body without statements.
 bool goes_back(class loop* loop, basic_block block) {
@@ -126,19 +138,83 @@ bool begin_together(class loop* outer, class loop* inner) {
     return true;
 }
 
-bool leaves(class loop* loop, const std::unordered_set<basic_block>& blocks) {
+bool leaves(class loop* loop, const Blocks& blocks) {
     for (basic_block block : blocks) {
         for (const edge on : block->succs) {
-            if (!flow_bb_inside_loop_p(loop, on->dest)) return true;
+            if (!is_jump(on) && !flow_bb_inside_loop_p(loop, on->dest)) return true;
         }
     }
     return false;
 }
 
+// Whether the block may follow those of a test: reached from these, or from itself in a loop that a
+// procedure put into the condition has.
+bool is_reached_from(const Blocks& tests, basic_block block, class loop* loop) {
+    class loop* inner = block->loop_father;
+    for (const edge before : block->preds) {
+        const bool again =
+            inner != loop && inner->header == block && flow_bb_inside_loop_p(inner, before->src);
+        if (!again && !is_in(tests, before->src)) return false;
+    }
+    return true;
+}
+
+bool only_tests(class loop* inner, const Around& own, Text& text) {
+    basic_block* blocks = get_loop_body(inner);
+    const bool all = std::all_of(blocks, blocks + inner->num_nodes,
+                                 [&](basic_block block) { return only_tests(block, own, text); });
+    free(blocks);
+    return all;
+}
+
+struct Test {
+    Blocks blocks;
+    bool guessed = false;  // the source does not tell
+};
+
+Test test_of_loop(class loop* loop) {
+    Text text(loop);
+    const Around own = text.around(place_of_block(loop->header));
+    const bool known = own.is_loop();
+    if (known ? !own.is_first() : !own.is_unknown()) return {};
+    Test test;
+    std::vector<basic_block> pending = {loop->header};
+    while (!pending.empty()) {
+        const basic_block block = pending.back();
+        pending.pop_back();
+        if (is_in(test.blocks, block) || !flow_bb_inside_loop_p(loop, block)) continue;
+        const bool is_header = block == loop->header;
+        if (!is_header) {
+            if (block == loop->latch || !is_reached_from(test.blocks, block, loop)) continue;
+            class loop* inner = block->loop_father;
+            const bool again = inner != loop && inner->header == block;
+            if (own.line == 0 || (again && !(known && only_tests(inner, own, text)))) continue;
+        }
+        const bool tests =
+            is_header && !known ? seems_to_test(block) : only_tests(block, own, text);
+        if (!tests || (!known && goes_back(loop, block))) continue;
+        test.blocks.insert(block);
+        for (const edge on : block->succs) {
+            if (!is_jump(on)) pending.push_back(on->dest);
+        }
+    }
+    const bool leaving = leaves(loop, test.blocks);
+    if (known) {
+        // What is declared in the condition is destroyed on both ways.
+        test.guessed = !leaving && std::any_of(test.blocks.begin(), test.blocks.end(), test_of);
+    } else {
+        // Fortran's own loops have no parentheses.
+        const bool fortran = strstr(lang_hooks.name, "Fortran") != nullptr;
+        test.guessed = !fortran && (leaving || leaves(loop, {loop->header}));
+    }
+    if (!leaving) test.blocks.clear();
+    return test;
+}
+
 // Both in one source statement, although GCC cannot tell.
 bool is_same(class loop* outer, class loop* inner) {
     if (!begin_together(outer, inner)) return false;
-    const std::unordered_set<basic_block> tests = test_blocks(inner);
+    const Blocks tests = test_blocks(inner);
     if (!tests.empty()) return leaves(outer, tests);
     const basic_block last = is_empty(inner->latch) && single_pred_p(inner->latch)
                                  ? single_pred(inner->latch)
@@ -162,32 +238,8 @@ class loop* innermost_part(class loop* loop) {
     return loop;
 }
 
-std::unordered_set<basic_block> test_blocks(class loop* loop) {
-    const gcond* test = test_of(loop->header);
-    if (test == nullptr) return {};
-    Text text(loop);
-    const Around own = text.around(gimple_location(test));
-    std::unordered_set<basic_block> found;
-    if (!own.is_loop()) {
-        const bool tests =
-            !own.is_choice() && !goes_back(loop, loop->header) && seems_to_test(loop->header);
-        if (tests) found.insert(loop->header);
-        return leaves(loop, found) ? found : std::unordered_set<basic_block>();
-    }
-    std::vector<basic_block> pending = {loop->header};
-    while (!pending.empty()) {
-        const basic_block block = pending.back();
-        pending.pop_back();
-        if (is_in(found, block) || !flow_bb_inside_loop_p(loop, block)) continue;
-        bool reached_else = block == loop->latch && block != loop->header;
-        for (const edge before : block->preds) {
-            reached_else = reached_else || (block != loop->header && !is_in(found, before->src));
-        }
-        if (reached_else || !only_tests(block, own, text)) continue;
-        found.insert(block);
-        for (const edge on : block->succs) pending.push_back(on->dest);
-    }
-    return leaves(loop, found) ? found : std::unordered_set<basic_block>();
-}
+std::unordered_set<basic_block> test_blocks(class loop* loop) { return test_of_loop(loop).blocks; }
+
+bool is_test_guessed(class loop* loop) { return test_of_loop(loop).guessed; }
 
 }  // namespace dwell

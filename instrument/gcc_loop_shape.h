@@ -18,6 +18,9 @@ class loop* innermost_part(class loop* loop);
 // there, the header was reached without an iteration. Empty for other loops.
 std::unordered_set<basic_block> test_blocks(class loop* loop);
 
+// Whether the source does not tell them: it cannot be read, or a macro holds the statement.
+bool is_test_guessed(class loop* loop);
+
 }  // namespace dwell
 
 #endif  // DWELL_INSTRUMENT_GCC_LOOP_SHAPE_H_

@@ -141,7 +141,8 @@ class ProbeInserter {
         for (basic_block block : tests) {
             for (const edge on : block->succs) {
                 const bool goes_on = tests.count(on->dest) != 0 && on->dest != part->header;
-                if (goes_on || !flow_bb_inside_loop_p(part, on->dest)) continue;
+                if (goes_on || (on->flags & EDGE_COMPLEX) != 0) continue;
+                if (!flow_bb_inside_loop_p(part, on->dest)) continue;
                 gsi_insert_seq_on_edge(on, count());
             }
         }

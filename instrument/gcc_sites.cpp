@@ -371,6 +371,7 @@ class Finder {
             TableRow& row = sites_.group.rows[static_cast<size_t>(number)];
             const LoopFacts& facts = loop_facts_[loop];
             row.flags = is_innermost(facts) ? kRowInnermost : 0;
+            if (is_test_guessed(innermost_part(loop))) row.flags |= kRowGuessed;
             choose(row, choose_loop(facts, wish(row, row.flags), options_.all));
             if (row.probes) {
                 sites_.probed_loops.push_back(

@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "instrument/source_text.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Support/LineIterator.h"
@@ -16,6 +19,7 @@ using llvm::BasicBlock;
 using llvm::DILocation;
 using llvm::Instruction;
 using llvm::Loop;
+using llvm::Value;
 
 namespace dwell {
 namespace {
@@ -60,6 +64,15 @@ std::vector<const DILocation*> places_of(const DILocation* location) {
     return places;
 }
 
+bool is_do_statement(const std::string& path, const Around& place) {
+    const std::string_view line = line_of(path, place.line);
+    if (place.column == 0 || place.column > line.size()) return false;
+    const std::string_view code = line.substr(place.column - 1);
+    if (code[0] == '}') return true;  // the end of its body
+    return code.substr(0, 2) == "do" &&
+           (code.size() == 2 || (!llvm::isAlnum(code[2]) && code[2] != '_'));
+}
+
 // A loop as it stands in its own procedure, which may be inlined itself.
 class Text {
   public:
@@ -76,8 +89,14 @@ class Text {
         const std::vector<const DILocation*> places = places_of(location);
         if (places.empty()) return {};
         const DILocation* place = places[places.size() - std::min(depth_, places.size())];
-        return statement_around({path_of(*place->getFile()), place->getLine(), place->getColumn()},
-                                line_of);
+        const std::string path = path_of(*place->getFile());
+        Around around = statement_or_place({path, place->getLine(), place->getColumn()}, line_of);
+        if (around.is_unknown() && is_do_statement(path, around)) {
+            // Where clang places the test behind the body.
+            around.statement = Around::Statement::kLoop;
+            around.is_at_end = true;
+        }
+        return around;
     }
 
   private:
@@ -96,20 +115,40 @@ unsigned line_of(const Instruction& instruction) {
     return instruction.getDebugLoc() ? instruction.getDebugLoc().getLine() : 0;
 }
 
-// Whether the block does nothing beside testing a part of the condition of the loop statement
-// `own`.
+const llvm::BranchInst* test_of(const BasicBlock& block) {
+    const auto* test = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+    return test != nullptr && test->isConditional() ? test : nullptr;
+}
+
+// Where the block begins to do something, or what it tests.
+const DILocation* place_of(const BasicBlock& block) {
+    if (const auto* test = test_of(block)) return test->getDebugLoc();
+    for (const Instruction& instruction : block) {
+        if (!is_nothing(instruction) && line_of(instruction) != 0) return instruction.getDebugLoc();
+    }
+    return nullptr;
+}
+
+// Whether the block does nothing beside computing and testing a part of the condition of the loop
+// statement `own`.
 bool only_tests(const BasicBlock& block, const Around& own, const Text& text) {
-    if (!llvm::isa<llvm::BranchInst>(block.getTerminator())) return false;
+    const Instruction& end = *block.getTerminator();
+    // Tests that the optimiser joined have no line: one of them may be the body's.
+    const bool joined = test_of(block) != nullptr && line_of(end) == 0;
+    if (joined || !(llvm::isa<llvm::BranchInst>(end) || llvm::isa<llvm::InvokeInst>(end))) {
+        return false;
+    }
     return llvm::all_of(block, [&](const Instruction& instruction) {
         return is_nothing(instruction) || line_of(instruction) == 0 ||
                text.around(instruction.getDebugLoc()) == own;
     });
 }
 
-// The same for a header of which the source does not tell: what its test does beside stands on its
-// line.
+// The same for a header of which the source does not tell: what it does beside stands on the line
+// of its test.
 bool seems_to_test(const BasicBlock& block) {
-    const unsigned line = line_of(*block.getTerminator());
+    const DILocation* place = place_of(block);
+    const unsigned line = place == nullptr ? 0 : place->getLine();
     return llvm::none_of(block, [&](const Instruction& instruction) {
         return !is_nothing(instruction) && instruction.mayHaveSideEffects() &&
                (line == 0 || line_of(instruction) != line);
@@ -124,8 +163,9 @@ bool goes_back(const Loop& loop, const BasicBlock& block) {
 
 bool leaves(const Loop& loop, const TestBlocks& blocks) {
     return llvm::any_of(blocks, [&](const BasicBlock* block) {
-        return llvm::any_of(llvm::successors(block),
-                            [&](const BasicBlock* next) { return !loop.contains(next); });
+        return llvm::any_of(llvm::successors(block), [&](const BasicBlock* next) {
+            return !next->isEHPad() && !loop.contains(next);
+        });
     });
 }
 
@@ -141,6 +181,185 @@ bool begin_together(const Loop& outer, const Loop& inner) {
         if (block == nullptr || !outer.contains(block)) return false;
     }
     return true;
+}
+
+// Whether the block may follow those of a test: reached from these, or from itself in a loop that a
+// procedure put into the condition has.
+bool is_reached_from(const TestBlocks& tests, const BasicBlock& block, const Loop* inner) {
+    return llvm::all_of(llvm::predecessors(&block), [&](const BasicBlock* before) {
+        return tests.count(before) != 0 || (inner != nullptr && inner->contains(before));
+    });
+}
+
+const Loop* inner_at(const Loop& loop, const BasicBlock& header) {
+    for (const Loop* inner : loop.getSubLoops()) {
+        if (inner->getHeader() == &header) return inner;
+        if (inner->contains(&header)) return inner_at(*inner, header);
+    }
+    return nullptr;
+}
+
+using Effects = llvm::SmallVector<const Instruction*, 8>;
+
+// Whether one of them stands in front of the loop once more.
+bool have_copy_before(const Effects& effects, const Loop& loop) {
+    if (effects.empty()) return false;
+    llvm::Function& function = *loop.getHeader()->getParent();
+    const llvm::DominatorTree dominators(function);
+    return llvm::any_of(llvm::instructions(function), [&](const Instruction& other) {
+        return !loop.contains(other.getParent()) &&
+               llvm::any_of(effects,
+                            [&](const Instruction* effect) {
+                                return other.getOpcode() == effect->getOpcode() &&
+                                       other.getDebugLoc() == effect->getDebugLoc();
+                            }) &&
+               dominators.dominates(other.getParent(), loop.getHeader());
+    });
+}
+
+// What does something beside computing, of the statement `own`: in the loop's last block, and where
+// the test there has its operands from.
+Effects effects_of_test(const Loop& loop, const BasicBlock& latch, const Around& own,
+                        const Text& text) {
+    Effects effects;
+    const auto add = [&](const Instruction& instruction) {
+        if (is_nothing(instruction) || !instruction.mayHaveSideEffects()) return;
+        if (text.around(instruction.getDebugLoc()) == own) effects.push_back(&instruction);
+    };
+    for (const Instruction& instruction : latch) add(instruction);
+    llvm::SmallPtrSet<const Value*, 16> met;
+    llvm::SmallVector<const Value*, 16> pending = {latch.getTerminator()};
+    while (!pending.empty()) {
+        const auto* instruction = llvm::dyn_cast<Instruction>(pending.pop_back_val());
+        if (instruction == nullptr || !loop.contains(instruction)) continue;
+        const bool carried =
+            llvm::isa<llvm::PHINode>(instruction) && instruction->getParent() == loop.getHeader();
+        if (carried || !met.insert(instruction).second) continue;
+        if (instruction->getParent() != &latch) add(*instruction);
+        for (const Value* operand : instruction->operands()) pending.push_back(operand);
+    }
+    return effects;
+}
+
+// Whether the value that `updated` had before `update` is what is used behind the loop where
+// `latch` leaves it.
+bool leaves_with_old(const llvm::PHINode& updated, const Value& update, const Loop& loop,
+                     const BasicBlock& latch) {
+    const bool follows = llvm::any_of(loop.getHeader()->phis(), [&](const llvm::PHINode& other) {
+        return other.getIncomingValueForBlock(&latch) == &updated;
+    });
+    const auto used_behind = [&](const Value& value) {
+        return llvm::any_of(value.users(), [&](const llvm::User* user) {
+            const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+            if (loop.contains(llvm::cast<Instruction>(user))) return false;
+            if (phi == nullptr) return loop.getExitingBlock() == &latch;
+            const int from = phi->getBasicBlockIndex(&latch);
+            return from >= 0 && phi->getIncomingValue(static_cast<unsigned>(from)) == &value;
+        });
+    };
+    return !follows && used_behind(updated) && !used_behind(update);
+}
+
+bool has_effects_beside(const Loop& loop, const Around& own, const Text& text) {
+    return llvm::any_of(loop.blocks(), [&](const BasicBlock* block) {
+        return llvm::any_of(*block, [&](const Instruction& instruction) {
+            return !is_nothing(instruction) && instruction.mayHaveSideEffects() &&
+                   text.around(instruction.getDebugLoc()) != own;
+        });
+    });
+}
+
+// Of an optimised loop that its last block leaves by a test of the condition `own`: whether that
+// comes before the body, a single computation which was put in front of it. Else the loop was
+// turned round, so that a copy of the test comes before the loop.
+bool tests_before_body(const Loop& loop, const BasicBlock& latch, const Around& own,
+                       const Text& text) {
+    if (has_effects_beside(loop, own, text)) return false;
+    const Effects effects = effects_of_test(loop, latch, own, text);
+    if (!effects.empty()) return !have_copy_before(effects, loop);
+    return llvm::any_of(loop.getHeader()->phis(), [&](const llvm::PHINode& updated) {
+        const auto* update = llvm::dyn_cast<Instruction>(updated.getIncomingValueForBlock(&latch));
+        return update != nullptr && !llvm::isa<llvm::PHINode>(update) && loop.contains(update) &&
+               leaves_with_old(updated, *update, loop, latch);
+    });
+}
+
+// A break at the beginning of the body that the optimiser put at its end.
+bool ends_with_first_statement(const Loop& loop, const Text& text) {
+    const BasicBlock* latch = loop.getLoopLatch();
+    if (latch == nullptr || test_of(*latch) == nullptr || !loop.isLoopExiting(latch)) return false;
+    const Around around = text.around(place_of(*latch));
+    return around.is_choice() &&
+           have_copy_before(effects_of_test(loop, *latch, around, text), loop);
+}
+
+// Whether the condition is that of a loop inside, which may have been turned round.
+bool has_inner(const Loop& loop, const Around& own, const Text& text) {
+    return llvm::any_of(loop.getSubLoops(), [&](const Loop* inner) {
+        return llvm::any_of(inner->blocks(), [&](const BasicBlock* block) {
+            return text.around(place_of(*block)) == own;
+        });
+    });
+}
+
+struct Test {
+    TestBlocks blocks;
+    bool guessed = false;  // the source does not tell
+};
+
+Test test_of_loop(const Loop& loop) {
+    const BasicBlock* header = loop.getHeader();
+    const Text text(loop);
+    const Around own = text.around(place_of(*header));
+    const bool known = own.is_loop();
+    Test test;
+    const bool turned = ends_with_first_statement(loop, text);
+    test.guessed = turned;
+    if (known ? !own.is_first() : !own.is_unknown()) return test;
+    std::vector<const BasicBlock*> pending = {header};
+    while (!pending.empty()) {
+        const BasicBlock* block = pending.back();
+        pending.pop_back();
+        if (test.blocks.count(block) != 0 || !loop.contains(block)) continue;
+        if (block != header) {
+            const Loop* inner = inner_at(loop, *block);
+            if (!is_reached_from(test.blocks, *block, inner)) continue;
+            const bool all_test =
+                inner == nullptr || (known && llvm::all_of(inner->blocks(), [&](const auto* part) {
+                                         return only_tests(*part, own, text);
+                                     }));
+            if (own.line == 0 || !all_test) continue;
+        }
+        bool tests = known             ? only_tests(*block, own, text)
+                     : block == header ? seems_to_test(*block)
+                                       : only_tests(*block, own, text);
+        if (loop.isLoopLatch(block)) {
+            tests = test_of(*block) != nullptr && loop.isLoopExiting(block) &&
+                    text.around(place_of(*block)) == own &&
+                    tests_before_body(loop, *block, own, text);
+        } else if (!known && goes_back(loop, *block)) {
+            tests = false;
+        }
+        if (!tests) continue;
+        test.blocks.insert(block);
+        for (const BasicBlock* next : llvm::successors(block)) {
+            if (!next->isEHPad()) pending.push_back(next);
+        }
+    }
+    const bool leaving = leaves(loop, test.blocks);
+    if (known) {
+        // What is declared in the condition is destroyed on both ways.
+        test.guessed =
+            !leaving && !has_inner(loop, own, text) &&
+            llvm::any_of(test.blocks, [](const auto* block) { return test_of(*block) != nullptr; });
+    } else {
+        TestBlocks first;
+        first.insert(header);
+        test.guessed = leaving || leaves(loop, first);
+    }
+    test.guessed = test.guessed || turned;
+    if (!leaving) test.blocks.clear();
+    return test;
 }
 
 // Both in one source statement, although LLVM cannot tell.
@@ -172,33 +391,8 @@ const Loop* innermost_part(const Loop& loop) {
     return part;
 }
 
-TestBlocks test_blocks(const Loop& loop) {
-    const BasicBlock* header = loop.getHeader();
-    const auto* test = llvm::dyn_cast<llvm::BranchInst>(header->getTerminator());
-    if (test == nullptr || !test->isConditional()) return {};
-    const Text text(loop);
-    const Around own = text.around(test->getDebugLoc());
-    TestBlocks found;
-    std::vector<const BasicBlock*> pending;
-    if (own.is_loop()) {
-        pending.push_back(header);
-    } else if (!own.is_choice() && !goes_back(loop, *header) && seems_to_test(*header)) {
-        found.insert(header);
-    }
-    while (!pending.empty()) {
-        const BasicBlock* block = pending.back();
-        pending.pop_back();
-        if (found.count(block) != 0 || !loop.contains(block)) continue;
-        const auto is_found = [&](const BasicBlock* before) { return found.count(before) != 0; };
-        const bool reached_else =
-            block != header &&
-            (loop.isLoopLatch(block) || !llvm::all_of(llvm::predecessors(block), is_found));
-        if (reached_else || !only_tests(*block, own, text)) continue;
-        found.insert(block);
-        for (const BasicBlock* next : llvm::successors(block)) pending.push_back(next);
-    }
-    if (!leaves(loop, found)) found.clear();
-    return found;
-}
+TestBlocks test_blocks(const Loop& loop) { return test_of_loop(loop).blocks; }
+
+bool is_test_guessed(const Loop& loop) { return test_of_loop(loop).guessed; }
 
 }  // namespace dwell

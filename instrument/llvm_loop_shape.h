@@ -21,6 +21,9 @@ using TestBlocks = llvm::SmallPtrSet<const llvm::BasicBlock*, 4>;
 // there, the header was reached without an iteration. Empty for other loops.
 TestBlocks test_blocks(const llvm::Loop& loop);
 
+// Whether the source does not tell them: it cannot be read, or a macro holds the statement.
+bool is_test_guessed(const llvm::Loop& loop);
+
 }  // namespace dwell
 
 #endif  // DWELL_INSTRUMENT_LLVM_LOOP_SHAPE_H_

@@ -173,7 +173,7 @@ std::vector<Instruction*> body_starts(const Loop& part, const TestBlocks& tests,
         if (tests.count(block) == 0) continue;
         for (BasicBlock* next : llvm::successors(block)) {
             const bool goes_on = tests.count(next) != 0 && next != part.getHeader();
-            if (!goes_on && part.contains(next)) ways.emplace_back(block, next);
+            if (!goes_on && !next->isEHPad() && part.contains(next)) ways.emplace_back(block, next);
         }
     }
     std::vector<Instruction*> starts;

@@ -365,6 +365,7 @@ class Finder {
             }
         }
         if (is_innermost(facts)) row.flags |= kRowInnermost;
+        if (is_test_guessed(*innermost_part(loop))) row.flags |= kRowGuessed;
         const Choice choice =
             allowed ? choose_loop(facts, wish(row, procedure), options_.all) : kRefused;
         const int number = add(std::move(row), choice);

@@ -41,19 +41,107 @@ std::string code_of(std::string_view line) {
     return code;
 }
 
-// What the word that ends at `end` makes of what follows it.
-Around statement_of(std::string_view code, size_t end, uint32_t line) {
-    while (end != 0 && isspace(static_cast<unsigned char>(code[end - 1])) != 0) --end;
-    size_t begin = end;
-    while (begin != 0 && is_word(code[begin - 1])) --begin;
-    std::string word(code.substr(begin, end - begin));
-    for (char& c : word) c = static_cast<char>(tolower(static_cast<unsigned char>(c)));
+// Goes through the code of a file backwards from a place, over blanks and ends of lines.
+class Backwards {
+  public:
+    // From before column `end`, counted from 0.
+    Backwards(const std::string& file, uint32_t line, LineReader reader, size_t end)
+        : file_(file), reader_(reader), first_line_(line), line_(line) {
+        read();
+        if (is_readable_) end_ = std::min(end, code_.size());
+    }
+
+    // False at the beginning of the file, or where a condition would be too long.
+    bool next() {
+        while (is_readable_) {
+            while (end_ != 0) {
+                if (isspace(static_cast<unsigned char>(code_[--end_])) == 0) return true;
+            }
+            if (--line_ == 0 || first_line_ - line_ >= kMostLines) return false;
+            read();
+        }
+        return false;
+    }
+    char character() const { return code_[end_]; }
+
+    // To the opening bracket, from the closing one.
+    bool pass_brackets() {
+        for (int depth = closes(character()); depth != 0; depth += closes(character())) {
+            if (!next()) return false;
+        }
+        return true;
+    }
+
+    static int closes(char character) {
+        if (character == ')' || character == '}' || character == ']') return 1;
+        return character == '(' || character == '{' || character == '[' ? -1 : 0;
+    }
+
+    // The word that ends here, in lower case; moves to its beginning.
+    std::string word() {
+        const size_t end = end_ + 1;
+        while (end_ != 0 && is_word(code_[end_ - 1])) --end_;
+        std::string word = code_.substr(end_, end - end_);
+        for (char& c : word) c = static_cast<char>(tolower(static_cast<unsigned char>(c)));
+        return word;
+    }
+
+    uint32_t line() const { return line_; }
+    uint32_t column() const { return static_cast<uint32_t>(end_ + 1); }
+
+  private:
+    void read() {
+        const std::string_view text = reader_(file_, line_);
+        is_readable_ = text.data() != nullptr;
+        code_ = is_readable_ ? code_of(text) : std::string();
+        end_ = code_.size();
+    }
+
+    const std::string& file_;
+    const LineReader reader_;
+    const uint32_t first_line_;
+    uint32_t line_;
+    bool is_readable_ = false;
+    std::string code_;
+    size_t end_ = 0;  // behind what is still to come
+};
+
+// Whether the `while` that begins here is the end of do ... while.
+bool ends_a_body(Backwards at) {
+    if (!at.next()) return false;
+    if (at.character() == '}') {
+        return at.pass_brackets() && at.next() && is_word(at.character()) && at.word() == "do";
+    }
+    if (at.character() != ';') return false;
+    // do statement; while (...): the statement's first word.
+    while (at.next()) {
+        const char character = at.character();
+        if (character == ';' || character == '{' || character == '}') break;
+        if (character == ')' && !at.pass_brackets()) return false;
+        if (is_word(character) && at.word() == "do") return true;
+    }
+    return false;
+}
+
+// Whether the brace that opens behind this begins the body of a lambda, which is another procedure.
+bool begins_lambda(Backwards before) {
+    if (is_word(before.character())) return before.word() == "mutable";
+    if (before.character() == ')') {
+        if (!before.pass_brackets() || !before.next()) return false;
+    }
+    return before.character() == ']';
+}
+
+// What the word that ends here makes of what follows it.
+Around statement_of(Backwards at) {
+    const std::string word = at.word();
     Around around;
     if (word == "while" || word == "for") around.statement = Around::Statement::kLoop;
     if (word == "if" || word == "switch") around.statement = Around::Statement::kChoice;
     if (around.statement != Around::Statement::kUnknown) {
-        around.line = line;
-        around.column = static_cast<uint32_t>(begin + 1);
+        around.line = at.line();
+        around.column = at.column();
+        around.is_at_end = word == "while" && ends_a_body(at);
     }
     return around;
 }
@@ -62,33 +150,76 @@ Around statement_of(std::string_view code, size_t end, uint32_t line) {
 
 Around statement_around(const SourcePlace& place, LineReader reader) {
     if (place.line == 0 || place.column == 0) return {};
-    int depth = 0;
-    for (uint32_t line = place.line; line != 0 && place.line - line < kMostLines; --line) {
-        const std::string_view text = reader(place.file, line);
-        if (text.data() == nullptr) return {};
-        std::string code = code_of(text);
-        if (line == place.line) {
-            if (place.column > code.size()) return {};
-            size_t end = place.column - 1;
-            while (end < code.size() && is_word(code[end])) ++end;
-            // The last jump of a condition may be placed at the statement's keyword.
-            const Around at = statement_of(code, end, line);
-            if (at.statement != Around::Statement::kUnknown && end >= place.column) return at;
-            // gcc places some tests at the parenthesis around them.
-            code.resize(place.column - (code[place.column - 1] == '(' ? 0 : 1));
-        }
-        for (size_t i = code.size(); i-- > 0;) {
-            const char character = code[i];
-            if (character == ')') ++depth;
-            if (character == '(' && depth-- == 0) {
-                const Around around = statement_of(code, i, line);
-                if (around.statement != Around::Statement::kUnknown) return around;
-                depth = 0;  // a part of a larger expression
-            }
-            if ((character == '{' || character == '}') && depth == 0) return {};
+    const std::string_view text = reader(place.file, place.line);
+    if (text.data() == nullptr) return {};
+    const std::string code = code_of(text);
+    if (place.column > code.size()) return {};
+    size_t end = place.column - 1;
+    while (end < code.size() && is_word(code[end])) ++end;
+    Around choice;  // which may be a part of a loop's condition, in a block that is an expression
+    if (end >= place.column) {
+        // The last jump of a condition may be placed at the statement's keyword.
+        Backwards word(place.file, place.line, reader, end);
+        if (word.next()) {
+            choice = statement_of(word);
+            if (choice.is_loop()) return choice;
         }
     }
-    return {};
+    // gcc places some tests at the parenthesis around them.
+    end = place.column - (code[place.column - 1] == '(' ? 0 : 1);
+    Backwards at(place.file, place.line, reader, end);
+    while (at.next()) {
+        const int closes = Backwards::closes(at.character());
+        if (closes > 0 && !at.pass_brackets()) break;
+        if (closes >= 0) continue;
+        const char opening = at.character();
+        Backwards before = at;
+        if (!before.next()) break;
+        if (opening == '{' && begins_lambda(before)) break;
+        if (opening != '(' || !is_word(before.character())) continue;
+        const Around around = statement_of(before);
+        if (around.is_loop()) return around;
+        if (!choice.is_choice()) choice = around;
+    }
+    return choice;
+}
+
+// Whether NAME(...); stands there: a call, or a macro that is no head of a loop.
+static bool is_statement_of_its_own(const SourcePlace& place, LineReader reader) {
+    int depth = 0;
+    bool named = false;
+    bool called = false;
+    for (uint32_t line = place.line; line - place.line < kMostLines; ++line) {
+        const std::string_view text = reader(place.file, line);
+        if (text.data() == nullptr) return false;
+        const std::string code = code_of(text);
+        for (size_t i = line == place.line ? place.column - 1 : 0; i < code.size(); ++i) {
+            if (isspace(static_cast<unsigned char>(code[i])) != 0) continue;
+            if (!named) {
+                while (i + 1 < code.size() && is_word(code[i]) && is_word(code[i + 1])) ++i;
+                named = is_word(code[i]);
+                if (!named) return false;
+                continue;
+            }
+            depth -= Backwards::closes(code[i]);
+            if (depth < 0) return false;
+            if (depth != 0 || code[i] == ')') {
+                called = true;
+            } else {
+                return called && code[i] == ';';
+            }
+        }
+    }
+    return false;
+}
+
+Around statement_or_place(const SourcePlace& place, LineReader reader) {
+    const Around around = statement_around(place, reader);
+    if (around != Around{} || place.line == 0 || place.column == 0) return around;
+    if (is_statement_of_its_own(place, reader)) {
+        return {Around::Statement::kOther, false, place.line, place.column};
+    }
+    return {Around::Statement::kUnknown, false, place.line, place.column};
 }
 
 }  // namespace dwell

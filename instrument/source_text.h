@@ -22,19 +22,27 @@ using LineReader = std::string_view (*)(const std::string& file, uint32_t line);
 // The statement in whose parentheses a place stands.
 struct Around {
     enum class Statement : uint8_t {
-        kUnknown,
-        kLoop,    // while or for; do while of Fortran
-        kChoice,  // if or switch
+        kUnknown,  // none; or the source cannot be read, or a macro holds it
+        kLoop,     // while or for; do while of Fortran
+        kChoice,   // if or switch
+        kOther,    // a call or macro that is no part of these
     };
     Statement statement = Statement::kUnknown;
-    uint32_t line = 0;  // of its keyword
+    bool is_at_end = false;  // do ... while (...)
+    uint32_t line = 0;       // of its keyword
     uint32_t column = 0;
 
     bool is_loop() const { return statement == Statement::kLoop; }
+    // The condition comes before the body.
+    bool is_first() const { return is_loop() && !is_at_end; }
     bool is_choice() const { return statement == Statement::kChoice; }
+    bool is_unknown() const { return statement == Statement::kUnknown; }
     bool operator==(const Around&) const = default;
 };
 Around statement_around(const SourcePlace& place, LineReader reader);
+
+// The same; where there is none the place itself, unknown: a macro's code has one place.
+Around statement_or_place(const SourcePlace& place, LineReader reader);
 
 }  // namespace dwell
 

@@ -301,6 +301,7 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
         if (totals.untimed != 0) {
             text += fmt::format(" of {} timed entries", count_text(timed_entries(totals)));
         }
+        if ((node.labels & kLabelGuessed) != 0) text += ", give or take one an entry";
         parts.push_back(text);
     }
     if (is_openmp(node)) add_openmp_text(node, ranks, utf8, &parts);

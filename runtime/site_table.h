@@ -65,6 +65,7 @@ enum SiteRowFlags : uint8_t {
     kRowUnselected = 2,  // left out by the enabling profile or by the default choice of loops
     kRowArtificial = 4,  // made by the compiler, not written by the programmer
     kRowInnermost = 8,   // loop without call, communication or loop inside
+    kRowGuessed = 16,    // loop whose condition the source does not tell from its body
 };
 
 // Texts are found relative to the field that names them: reinterpret_cast<const char*>(&name) +

@@ -53,6 +53,7 @@ void ProbeSites::describe_row(const MergedNode& node, ProbeSite* site) {
     site->file = row->file;
     site->line = static_cast<int>(row->line);
     site->column = row->column;
+    if ((row->flags & kRowGuessed) != 0) site->labels |= kLabelGuessed;
     site->source.function = row->name;
     site->source.symbol = row->symbol;
     site->source.function_file = row->file;

@@ -33,6 +33,7 @@ enum ProfileLabel : uint32_t {
     kLabelPhase = 8192,       // block: a phase, each entry one iteration
     kLabelMoreFiles = 16384,  // I/O: on more files than the one that is named
     kLabelAtLeast = 32768,    // others were not counted: how many, is unknown
+    kLabelGuessed = 65536,    // loop: each entry may have one iteration more or less
 };
 
 // The iteration numbers that the program gave to a phase.

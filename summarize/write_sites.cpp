@@ -29,10 +29,11 @@ constexpr std::array kRelations = {
     RelationKind{"loop-call", SiteKind::kLoop, SiteKind::kCall},
 };
 
-constexpr std::array<BitName, 4> kRowFlagNames = {{{kRowSmall, "small"},
+constexpr std::array<BitName, 5> kRowFlagNames = {{{kRowSmall, "small"},
                                                    {kRowUnselected, "unselected"},
                                                    {kRowArtificial, "artificial"},
-                                                   {kRowInnermost, "innermost"}}};
+                                                   {kRowInnermost, "innermost"},
+                                                   {kRowGuessed, "guessed"}}};
 
 std::vector<std::string_view> flag_words(const StaticSite& site) {
     std::vector<std::string_view> words;

@@ -8,7 +8,7 @@
 namespace dwell {
 namespace {
 
-constexpr std::array<std::string_view, 24> kText = {
+constexpr std::array<std::string_view, 32> kText = {
     "while (a(i) &&",                                      // 1
     "       (b(i) || c[i(1)])) {",                         // 2
     "  if (d && e) break;  // not (this",                  // 3
@@ -23,6 +23,17 @@ constexpr std::array<std::string_view, 24> kText = {
     "  IF (t) EXIT",                                       // 12
     "while (any([](int k) { return k > 2; }) && u) v();",  // 13
     "meanwhile (a);",                                      // 14
+    "while (({ if (a) { b(); } c(i) < n; })) d();",        // 15
+    "while (next(S{e(i)}, f), [&] { g(); }(), h) k();",    // 16
+    "do l(); while (m(i), w);",                            // 17
+    "do {",                                                // 18
+    "  if (o) { p(); }",                                   // 19
+    "} while (q(i), w);",                                  // 20
+    "if (a) { b(); } while (r(i), w) { t(); }",            // 21
+    "b(); while (u(i)) ;",                                 // 22
+    "do while (v(i)) ; while (w);",                        // 23
+    "NEXT(x, y) { CHECK(f(1)); CHECK(g(",                  // 24
+    "2)) ; FOREVER z(); }",                                // 25
 };
 
 std::string_view line_of(const std::string& file, uint32_t line) {
@@ -49,6 +60,48 @@ TEST(SourceText, ConditionsOfLoopsOverSeveralLines) {
     EXPECT_EQ(around(10, "r(i)").line, 10u);
     EXPECT_EQ(around(11, "s(i)"), around(10, "r(i)"));
     EXPECT_EQ(around(13, "u)").column, 1u);
+}
+
+TEST(SourceText, PartsOfAnyExpression) {
+    for (const char* part : {"a)", "b()", "c(i)", "n;"}) {
+        EXPECT_EQ(around(15, part).column, 1u) << part;
+    }
+    EXPECT_TRUE(around(15, "c(i)").is_first());
+    EXPECT_TRUE(around(15, "if").is_first());
+    EXPECT_EQ(around(15, "d()"), Around{});
+    for (const char* part : {"next", "e(i)", "f)", "[&]", "(),", "h)"}) {
+        EXPECT_EQ(around(16, part).column, 1u) << part;
+        EXPECT_TRUE(around(16, part).is_first()) << part;
+    }
+    EXPECT_EQ(around(16, "k()"), Around{});
+}
+
+TEST(SourceText, ConditionsBehindTheBody) {
+    for (const auto& [line, part] : {std::pair{8u, "w)"}, {17u, "m(i)"}, {20u, "q(i)"}}) {
+        EXPECT_TRUE(around(line, part).is_loop()) << part;
+        EXPECT_FALSE(around(line, part).is_first()) << part;
+    }
+    for (const auto& [line, part] :
+         {std::pair{1u, "a(i)"}, {10u, "r(i)"}, {21u, "r(i)"}, {22u, "u(i)"}, {23u, "v(i)"}}) {
+        EXPECT_TRUE(around(line, part).is_first()) << part;
+    }
+    EXPECT_FALSE(around(23, "w)").is_first());
+    EXPECT_EQ(around(21, "t()"), Around{});
+}
+
+TEST(SourceText, MacrosMayHoldAStatement) {
+    const auto at = [](uint32_t line, std::string_view text) {
+        const size_t column = kText[line - 1].find(text) + 1;
+        return statement_or_place({"here", line, static_cast<uint32_t>(column)}, line_of);
+    };
+    EXPECT_TRUE(at(24, "NEXT").is_unknown());
+    EXPECT_EQ(at(24, "NEXT").column, 1u);
+    EXPECT_EQ(at(24, "CHECK(f").statement, Around::Statement::kOther);
+    EXPECT_EQ(at(24, "CHECK(g").statement, Around::Statement::kOther);
+    EXPECT_EQ(at(24, "g(").statement, Around::Statement::kUnknown);
+    EXPECT_TRUE(at(25, "FOREVER").is_unknown());
+    EXPECT_TRUE(at(1, "a(i)").is_loop());
+    EXPECT_EQ(statement_or_place({"here", 0, 8}, line_of), Around{});
 }
 
 TEST(SourceText, OtherStatements) {
