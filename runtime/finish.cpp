@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include <dlfcn.h>
+
+#include <new>
 
 #include "runtime/blocks.h"
 #include "runtime/file_limit.h"
@@ -29,7 +32,7 @@ constexpr size_t kStackBytes = 64 * 1024;
 
 char g_start_directory[PATH_MAX];
 
-// Exit codes of the child that starts the command; below them are the command's own.
+// What became of the command; below them are its own exit codes.
 constexpr int kTimeIsUp = 124;
 constexpr int kNotStarted = 126;
 constexpr int kNotExecuted = 127;
@@ -39,7 +42,15 @@ struct Launch {
     char** environment;
     char* stack;  // of the command until it is executed
     uint64_t until_ns;
+    volatile int code;
 };
+
+// Not by _exit(): there valgrind, in whose hands the children are copies of the program, writes out
+// what the program holds in its buffers (memcheck's --run-libc-freeres).
+[[noreturn]] void end_child(Launch* launch, int code) {
+    launch->code = code;
+    for (;;) kill(getpid(), SIGKILL);
+}
 
 int execute_command(void* data) {
     auto* launch = static_cast<Launch*>(data);
@@ -51,7 +62,7 @@ int execute_command(void* data) {
     syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
     if (*g_start_directory != '\0' && chdir(g_start_directory) != 0) errno = 0;  // it is gone
     execve(launch->arguments[0], launch->arguments, launch->environment);
-    _exit(kNotExecuted);
+    end_child(launch, kNotExecuted);
 }
 
 // Whether the child has ended by then. With SIGCHLD blocked and not ignored.
@@ -83,21 +94,13 @@ int launch_and_wait(void* data) {
     sigaction(SIGCHLD, &standard, nullptr);
     const pid_t pid = clone(execute_command, launch->stack + kStackBytes,
                             CLONE_VM | CLONE_VFORK | SIGCHLD, launch);
-    if (pid < 0) _exit(kNotStarted);
+    if (pid < 0) end_child(launch, kNotStarted);
     int status = 0;
     if (!await_child(pid, launch->until_ns, &status)) {
         kill(pid, SIGKILL);  // not waited for: the kernel may keep it, as for a dead file server
-        _exit(kTimeIsUp);
+        end_child(launch, kTimeIsUp);
     }
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : kNotStarted);
-}
-
-int exit_code_of(pid_t child) {
-    int status = 0;
-    while (waitpid(child, &status, __WCLONE) < 0) {
-        if (errno != EINTR) return kNotStarted;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : kNotStarted;
+    end_child(launch, WIFEXITED(status) ? WEXITSTATUS(status) : launch->code);
 }
 
 bool is_program(const char* path) { return access(path, X_OK) == 0; }
@@ -178,7 +181,17 @@ void run_finish() {
              g_process.record_dir);
         return;
     }
-    Launch launch{};
+    // Shared with the children in any case: valgrind gives them copies of all else.
+    void* const memory =
+        mmap(nullptr, sizeof(Launch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        warn("no report, no memory for it; the records are kept: dwell recover %s",
+             g_process.record_dir);
+        errno = saved_errno;
+        return;
+    }
+    auto& launch = *new (memory) Launch{};
+    launch.code = kNotStarted;
     int count = 0;
     char finish[] = "finish";
     char out[] = "-o";
@@ -200,7 +213,6 @@ void run_finish() {
     launch.until_ns = end_deadline();
     launch.environment = environment_of_command();
     char* stack = static_cast<char*>(malloc(2 * kStackBytes));
-    int code = kNotStarted;
     if (launch.environment != nullptr && stack != nullptr) {
         launch.stack = stack;
         sigset_t all;
@@ -209,9 +221,11 @@ void run_finish() {
         pthread_sigmask(SIG_SETMASK, &all, &before);
         const pid_t pid =
             clone(launch_and_wait, stack + 2 * kStackBytes, CLONE_VM | CLONE_VFORK, &launch);
-        if (pid > 0) code = exit_code_of(pid);
+        while (pid > 0 && waitpid(pid, nullptr, __WCLONE) < 0 && errno == EINTR) {
+        }
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
+    const int code = launch.code;
     if (code == kTimeIsUp) {
         warn(
             "no report within %u s (--end-timeout, DWELL_END_TIMEOUT); the records are kept: dwell "
@@ -223,6 +237,7 @@ void run_finish() {
     }
     free(stack);
     free(launch.environment);
+    munmap(memory, sizeof(Launch));
     errno = saved_errno;
 }
 

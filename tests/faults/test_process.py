@@ -5,7 +5,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
-from harness import (LIBRARY, Profile, case, check, check_equal, execute, kept_records, main,  # noqa: E402
+from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, kept_records, main,  # noqa: E402
                      mpirun, profiled, program, recover, run_observed, run_plain, same_result,
                      scratch, skip_unless, source, verify_expectations)
 
@@ -155,6 +155,11 @@ def under_valgrind():
     verify_expectations(Profile(out, run), source("programs/ring.c"), 2)
     for name in ("callpath.cpp", "libunwind"):
         check(name not in run.stderr, f"valgrind names {name}" + run.describe())
+    # What is still in its buffers at MPI_Finalize is written once.
+    file, out = scratch("stdout"), scratch("alone")
+    run = execute(["sh", "-c", 'exec "$@" >"$0"', file, DWELL, "run", "-o", out, *argv])
+    check_equal(open(file).read(), "1 ranks: 0\n", "standard output in a file")
+    Profile(out, run)
 
 
 @case
