@@ -33,7 +33,7 @@ struct BitName {
     uint32_t bit;
     std::string_view name;
 };
-constexpr std::array<BitName, 14> kLabelNames = {{{kLabelEstimated, "estimated"},
+constexpr std::array<BitName, 15> kLabelNames = {{{kLabelEstimated, "estimated"},
                                                   {kLabelFolded, "folded"},
                                                   {kLabelNoLine, "no_line"},
                                                   {kLabelTailCall, "tail_call"},
@@ -46,7 +46,8 @@ constexpr std::array<BitName, 14> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAbandoned, "abandoned"},
                                                   {kLabelPhase, "phase"},
                                                   {kLabelMoreFiles, "more_files"},
-                                                  {kLabelAtLeast, "at_least"}}};
+                                                  {kLabelAtLeast, "at_least"},
+                                                  {kLabelOrAfter, "in_or_after"}}};
 constexpr std::array<BitName, 24> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
