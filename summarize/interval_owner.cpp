@@ -292,12 +292,29 @@ IntervalOwners::Lived IntervalOwners::lived_part(const Interval& interval, size_
     return {step, true, step};
 }
 
+// From a call on, in a procedure or below it, to its call in place of a return, which leaves the
+// return address of who called it: it lived, or was called anew.
+bool IntervalOwners::ends_with_jump(const Interval& interval, size_t shared) const {
+    const MergedNode* const a = frame_at(interval.from, interval.left[shared].depth);
+    const MergedNode* const b = frame_at(interval.to, interval.reached[shared].depth);
+    if (a == nullptr || b == nullptr || a->module != b->module || a->offset != b->offset) {
+        return false;
+    }
+    return a->kind != static_cast<uint8_t>(SiteKind::kCommunication) &&
+           b->kind == static_cast<uint8_t>(SiteKind::kCommunication);
+}
+
 IntervalOwners::Lived IntervalOwners::lived_step(const Interval& interval, size_t shared) {
     const Steps& steps = interval.reached;
     const auto unknown = [&](size_t step) {
         return Lived{step, paths_are_whole_ && procedure_of(steps, step) == 0, 0};
     };
     if (is_recursive(interval)) return unknown(shared);
+    if (ends_with_jump(interval, shared)) {
+        const bool known = shared + 1 < steps.size() && shared + 1 < interval.left.size() &&
+                           steps[shared + 1].container == interval.left[shared + 1].container;
+        return unknown(known ? shared + 1 : shared);
+    }
     for (size_t step = shared;;) {
         Places places;
         if (!find_places(interval, step, &places)) return unknown(step);
@@ -326,7 +343,7 @@ IntervalOwner IntervalOwners::owner_of(uint32_t from, uint32_t to, uint32_t meet
     const bool has_start = from < merged_.nodes.size() && tree_.leaf_of(from) != kNoNode;
     Lived lived{shared, true, shared};
     if (has_start) lived = lived_step({from, to, tree_.steps_to(from), reached}, shared);
-    std::vector<uint64_t> in_step(shared + 1, 0);
+    std::vector<uint64_t> in_step(reached.size(), 0);
     uint64_t all = 0;
     for (const SampledCode& sample : samples) {
         all += sample.samples;

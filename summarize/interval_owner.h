@@ -79,6 +79,7 @@ class IntervalOwners {
     std::string symbol_of(uint32_t merged_node, const ProfileTree::PlacedStep& step) const;
     bool may_come_back(const Interval& interval, size_t called);
     bool is_recursive(const Interval& interval);
+    bool ends_with_jump(const Interval& interval, size_t shared) const;
     bool has_recursive_chain(uint32_t merged_node);
     ControlFlow* flow_of(uint32_t module);
     const Ways& ways_in(const Places& places);

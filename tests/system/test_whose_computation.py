@@ -4,15 +4,15 @@ whose_computation.c, by the machine code alone and with probes."""
 import os
 import shutil
 
-from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, scratch,
-                     skip_unless, source)
+from harness import (DWELL, Profile, case, check, check_equal, execute, main, mpirun, repeated,
+                     scratch, skip_unless, source)
 from probed_program import WRAPPERS
 
 # By shape: the owner by the machine code, and whether the code has ways for both. With probes the
 # answer is compute.
 SHAPES = {"halo": ("halo", False), "inside": ("inside", False), "often": ("exchange_often", True),
-          "recursion": ("descend", True), "tail": ("tail", False), "choice": ("choice", False),
-          "phases": ("phases", False)}
+          "recursion": ("descend", True), "tail": ("tail", False), "late": ("exchange_late", False),
+          "choice": ("choice", False), "phases": ("phases", False)}
 
 
 def compiled(compiler, flags, program="whose_computation.c"):
@@ -80,6 +80,8 @@ def without_probes(level):
         allowed = {(owner, perhaps)}
         if shape == "recursion":  # the compiler may make it a loop
             allowed |= {(owner, False), (shape, True)}
+        if shape == "late":  # where a jump leaves no return address
+            allowed.add((owner, True))
         if shape == "often":  # or make three calls of a loop of three, of which the last is known
             allowed.add((shape, False))
         check(found in allowed, f"{what}: {found}")
@@ -91,14 +93,20 @@ def with_probes(level):
     skip_unless(os.path.exists(os.path.join(WRAPPERS, "dwell_gcc.so")), "no wrapper for gcc")
     binary = compiled(os.path.join(WRAPPERS, "dwell-mpicc"), [level])
     for shape in SHAPES:
-        profile = run(binary, shape)
-        times = times_of_causes(profile)
-        computing = ("prepare", "settle") if shape == "phases" else ("compute",)
-        for name in computing:
-            check(times.get((name, False), 0) > 100e6, f"{shape} {level}: {times}")
-        owner = main_cause(profile)
-        check(owner[0] in computing, f"{shape} {level}: {owner}")
-        check_sentence(profile, *owner, f"{shape} {level}")
+        repeated(lambda: check_with_probes(binary, shape, level))
+
+
+# What else ran is known only as a sum over the whole run: on a busy machine it may be too much for a
+# certain answer.
+def check_with_probes(binary, shape, level):
+    profile = run(binary, shape)
+    times = times_of_causes(profile)
+    computing = ("prepare", "settle") if shape == "phases" else ("compute",)
+    for name in computing:
+        check(times.get((name, False), 0) > 100e6, f"{shape} {level}: {times}")
+    owner = main_cause(profile)
+    check(owner[0] in computing, f"{shape} {level}: {owner}")
+    check_sentence(profile, *owner, f"{shape} {level}")
 
 
 @case

@@ -1,4 +1,4 @@
-/* Two ranks: rank 1 computes 20 ms where the other one does not, ROUNDS times, and rank 0 waits for
+/* Two ranks: rank 1 computes 40 ms where the other one does not, ROUNDS times, and rank 0 waits for
    it. Where the time goes is plain from the source: below the procedure that is named like the
    shape, and never in what only communicates. The argument is the shape. */
 #include <errno.h>
@@ -22,10 +22,10 @@ __attribute__((noinline, no_instrument_function)) static void pass(long ns) {
 }
 
 __attribute__((noinline)) void compute(void) {
-    for (int i = 0; i < 4; ++i) pass(5000000);
+    for (int i = 0; i < 4; ++i) pass(10000000);
 }
 __attribute__((noinline)) void prepare(void) {
-    for (int i = 0; i < 6; ++i) pass(5000000);
+    for (int i = 0; i < 6; ++i) pass(10000000);
 }
 
 void sum_up(void) { MPI_Allreduce(values, values + 1, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
@@ -89,6 +89,16 @@ __attribute__((noinline)) void tail(void) {
     values[2] += values[1];
 }
 
+__attribute__((noinline)) int exchange_late(void) {
+    MPI_Bcast(values, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    compute();
+    return MPI_Barrier(MPI_COMM_WORLD);
+}
+__attribute__((noinline)) void late(void) {
+    for (int i = 0; i < ROUNDS; ++i) exchange_late();
+    values[2] += values[1];
+}
+
 /* One of several calls, by a jump table. */
 __attribute__((noinline)) void exchange_one(int which) {
     switch (which) {
@@ -125,7 +135,7 @@ __attribute__((noinline)) void choice(void) {
 
 /* Two computations in turn, each with communication of its own behind it. */
 __attribute__((noinline)) void settle(void) {
-    for (int i = 0; i < 4; ++i) pass(5000000);
+    for (int i = 0; i < 4; ++i) pass(10000000);
 }
 __attribute__((noinline)) void exchange_more(void) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -149,6 +159,7 @@ int main(int argc, char** argv) {
     if (strcmp(shape, "often") == 0) often();
     if (strcmp(shape, "recursion") == 0) recursion();
     if (strcmp(shape, "tail") == 0) tail();
+    if (strcmp(shape, "late") == 0) late();
     if (strcmp(shape, "choice") == 0) choice();
     if (strcmp(shape, "phases") == 0) phases();
     MPI_Finalize();
