@@ -341,7 +341,7 @@ std::string iterations_text(const PhaseNumbers& phase) {
 }
 
 std::vector<IntervalLine> interval_lines(const Profile& profile) {
-    using Key = std::tuple<LineKey, LineKey, OwnerKey>;
+    using Key = std::tuple<LineKey, LineKey, OwnerKey, bool>;
     std::map<Key, IntervalLine> by_key;
     std::map<Key, uint64_t> largest_ns;
     std::map<Key, LineSamples> samples;
@@ -350,12 +350,13 @@ std::vector<IntervalLine> interval_lines(const Profile& profile) {
         const LineKey from =
             interval.from == kNoNode ? LineKey{} : line_key(profile, interval.from);
         const Key key = {from, line_key(profile, interval.to),
-                         owner_key(profile, interval.booked_on)};
+                         owner_key(profile, interval.booked_on), interval.or_after};
         IntervalLine& line = by_key[key];
         if (line.count == 0 || interval.time_ns > largest_ns[key]) {
             line.from = interval.from;
             line.to = interval.to;
             line.booked_on = interval.booked_on;
+            line.or_after = interval.or_after;
             largest_ns[key] = interval.time_ns;
         }
         line.count += interval.count;
@@ -523,6 +524,8 @@ OwnerKey owner_key(const Profile& profile, uint32_t node) {
     const ProfileNode& owner = profile.nodes[node];
     return {owner.name, owner.file, owner.line};
 }
+
+std::string in_words(bool or_after) { return or_after ? "in or after" : "in"; }
 
 std::string owner_text(const Profile& profile, uint32_t node, int room, bool utf8) {
     const ProfileNode& owner = profile.nodes[node];

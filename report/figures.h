@@ -120,6 +120,7 @@ struct IntervalLine {
     uint32_t from = kNoNode;
     uint32_t to = 0;
     uint32_t booked_on = 0;
+    bool or_after = false;  // see ProfileInterval
     uint64_t count = 0;
     uint64_t time_ns = 0;
     uint64_t max_ns = 0;
@@ -171,6 +172,10 @@ std::string procedure_of(const Profile& profile, uint32_t node, bool utf8);
 // Tells apart what computation is booked on: name and place of a procedure, loop or block.
 using OwnerKey = std::tuple<std::string, std::string, int>;
 OwnerKey owner_key(const Profile& profile, uint32_t node);
+
+// What stands before the owner of a computation: "in", or "in or after" where the owner may have
+// returned meanwhile.
+std::string in_words(bool or_after);
 
 // What computation is booked on, in at most `room` columns: "relax", "relax, loop heat.c:12",
 // "main, assembly" (a block).

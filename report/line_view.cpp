@@ -346,7 +346,7 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
         Line identity;
         identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
         const std::string arrow = " " + std::string(canvas->signs().arrow) + " ";
-        const std::string in = "  in ";
+        const std::string in = fmt::format("  {} ", in_words(interval.or_after));
         const auto width = [](const std::string& text) { return display_width(text); };
         const int from = width(identity_text(profile, interval.from, kAllOfIt, utf8));
         const int to = width(identity_text(profile, interval.to, kAllOfIt, utf8));

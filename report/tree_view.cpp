@@ -170,9 +170,10 @@ class TreeBuilder {
                 index == 0 && !profile_.ranks.empty() && is_probed_serial(profile_.ranks.front());
             const bool of_regions =
                 beside_probes && !has_source_probes(profile_) && has_openmp(profile_);
-            computation.name = of_regions      ? "outside of regions"
-                               : beside_probes ? "outside of timed probes"
-                                               : "computation here";
+            computation.name = of_regions                           ? "outside of regions"
+                               : beside_probes                      ? "outside of timed probes"
+                               : (node.labels & kLabelOrAfter) != 0 ? "computation here or after"
+                                                                    : "computation here";
             computation.tone = Tone::kComputation;
             computation.time_ns = computation.weight_ns = node.computation_ns;
             computation.worst = computation_peaks_[index];
@@ -319,7 +320,10 @@ class TreeDrawer {
         if (entry.sampled == nullptr || entry.sampled->samples < kTellingSamples) {
             return entry.name;
         }
-        for (const std::string start : {"computation here, sampled: ", "computation: "}) {
+        const std::string computation =
+            entry.name.starts_with("computation") ? entry.name : "computation here";
+        for (const std::string& start :
+             {computation + ", sampled: ", std::string("computation: ")}) {
             const int rest = room - display_width(start);
             // The long start only where two lines fit behind it.
             if (start.size() > entry.name.size() && rest < 36) continue;

@@ -40,7 +40,7 @@ std::string kind_of_call(uint16_t call) {
 }
 
 // Computations that a person cannot tell apart are one.
-using ComputationKey = std::tuple<std::string, int, std::string, int, OwnerKey>;
+using ComputationKey = std::tuple<std::string, int, std::string, int, OwnerKey, bool>;
 
 class Computations {
   public:
@@ -52,8 +52,8 @@ class Computations {
         const ProfileNode start;
         const ProfileNode& from = is.from == kNoNode ? start : profile_.nodes[is.from];
         const ProfileNode& to = profile_.nodes[is.to];
-        return {from.name + '\n' + from.file, from.line, to.name + '\n' + to.file, to.line,
-                owner_key(profile_, is.booked_on)};
+        return {from.name + '\n' + from.file,      from.line,  to.name + '\n' + to.file, to.line,
+                owner_key(profile_, is.booked_on), is.or_after};
     }
 
     Computation describe(uint32_t interval) const {

@@ -18,11 +18,13 @@ constexpr double kNotableUnknown = 0.1;    // of the known sync delay, without a
 constexpr double kNotableEstimate = 0.01;  // of a line's sync delay
 constexpr int kLeastOwner = 16;            // columns of what a rank was in
 
-// " in work" or " in work, loop a.c:9", behind who it was; empty when nothing is known of it.
+// " in work", " in or after work" or " in work, loop a.c:9", behind who it was; empty when nothing
+// is known of it.
 std::string owner_text_of(const Profile& profile, const Computation& doing, int room, bool utf8) {
     if (doing.interval == kNoNode) return "";
-    const std::string in = " in ";
-    const uint32_t owner = profile.intervals[doing.interval].booked_on;
+    const ProfileInterval& interval = profile.intervals[doing.interval];
+    const std::string in = fmt::format(" {} ", in_words(interval.or_after));
+    const uint32_t owner = interval.booked_on;
     return in + owner_text(profile, owner, room - display_width(in), utf8);
 }
 

@@ -15,7 +15,9 @@
 #include "runtime/version.h"
 #include "summarize/bound_estimates.h"
 #include "summarize/call_paths.h"
+#include "summarize/interval_owner.h"
 #include "summarize/lines.h"
+#include "summarize/measured_owner.h"
 #include "summarize/metric_counts.h"
 #include "summarize/profile.h"
 #include "summarize/profile_notes.h"
@@ -51,6 +53,8 @@ class ProfileBuilder {
         add_rank_figures(merged_, tree_, interval_owner_, &profile_, &overruns);
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
+        name_measured_owners(possible_, &profile_);
+        label_uncertain_owners();
         add_peers();
         add_phases();
         add_grids();
@@ -76,6 +80,7 @@ class ProfileBuilder {
     void add_threads();
     Overruns sum_up();
     void label_estimates();
+    void label_uncertain_owners();
     void sum_up_job();
     void add_peers();
     void add_phases();
@@ -93,6 +98,7 @@ class ProfileBuilder {
     std::map<uint32_t, uint64_t> io_file_bytes_;  // by node: of the file that it names
     std::vector<uint64_t> booked_ns_;             // on nodes of the profile, by intervals
     std::vector<uint32_t> interval_owner_;        // of merged interval nodes: node of the profile
+    std::vector<PossibleNodes> possible_;         // by interval
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
 };
 
@@ -265,7 +271,8 @@ void ProfileBuilder::add_intervals() {
     interval_owner_.assign(merged_.nodes.size(), kNoNode);
     interval_number_.assign(merged_.nodes.size(), kNoNode);
     booked_ns_.assign(profile_.nodes.size(), 0);
-    std::map<std::array<uint32_t, 3>, uint32_t> numbers;
+    IntervalOwners owners(merged_, &paths_, &lines_, tree_, profile_);
+    std::map<std::array<uint32_t, 4>, uint32_t> numbers;
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
         if (!is_kind(merged, SiteKind::kInterval)) continue;
@@ -275,26 +282,32 @@ void ProfileBuilder::add_intervals() {
         const uint32_t left =
             merged.offset < merged_.nodes.size() ? static_cast<uint32_t>(merged.offset) : kNoNode;
         const uint32_t from = tree_.leaf_of(left);
-        const uint32_t owner =
-            tree_.owner_of_interval(left, merged.parent, merged.meet, samples[i]);
-        interval_owner_[i] = owner;
-        const auto [entry, is_new] = numbers.try_emplace(
-            {from, to, owner}, static_cast<uint32_t>(profile_.intervals.size()));
+        const IntervalOwner owner = owners.owner_of(left, merged.parent, merged.meet, samples[i]);
+        interval_owner_[i] = owner.node;
+        const auto [entry, is_new] =
+            numbers.try_emplace({from, to, owner.node, owner.or_after ? 1u : 0u},
+                                static_cast<uint32_t>(profile_.intervals.size()));
         interval_number_[i] = entry->second;
         if (is_new) {
             ProfileInterval interval;
             interval.from = from;
             interval.to = to;
-            interval.booked_on = owner;
+            interval.booked_on = owner.node;
+            interval.or_after = owner.or_after;
             interval.min_ns = UINT64_MAX;
             profile_.intervals.push_back(std::move(interval));
+            possible_.emplace_back();
         }
         ProfileInterval& interval = profile_.intervals[entry->second];
         interval.count += merged.totals.count;
         interval.time_ns += merged.totals.time_ns;
         interval.min_ns = std::min(interval.min_ns, merged.totals.min_ns);
         interval.max_ns = std::max(interval.max_ns, merged.totals.max_ns);
-        booked_ns_[owner] += merged.totals.time_ns;
+        booked_ns_[owner.node] += merged.totals.time_ns;
+        PossibleNodes& possible = possible_[entry->second];
+        if (is_new) possible = {owner.outermost, owner.passed_by};
+        if (!is_new && possible.outermost != owner.outermost) possible.outermost = 0;
+        if (!is_new && possible.passed_by != owner.passed_by) possible.passed_by.clear();
     }
 }
 
@@ -368,6 +381,18 @@ void ProfileBuilder::label_estimates() {
         if (i == 0 || (node.labels & kLabelEstimated) == 0) continue;
         ProfileNode& parent = nodes[node.parent];
         if (!is_probed(parent)) parent.labels |= kLabelEstimated;
+    }
+}
+
+// Those that most of what is booked on them may not belong to.
+void ProfileBuilder::label_uncertain_owners() {
+    std::vector<uint64_t> uncertain_ns(profile_.nodes.size(), 0);
+    for (const ProfileInterval& interval : profile_.intervals) {
+        if (interval.or_after) uncertain_ns[interval.booked_on] += interval.time_ns;
+    }
+    for (size_t i = 0; i < profile_.nodes.size(); ++i) {
+        if (is_probed(profile_.nodes[i]) || 2 * uncertain_ns[i] <= booked_ns_[i]) continue;
+        profile_.nodes[i].labels |= kLabelOrAfter;
     }
 }
 

@@ -239,19 +239,72 @@ void DebugFile::read_unwind_table() {
         std::memcpy(&count, bytes + 8, sizeof count);
         const size_t room = (data->d_size - 12) / 8;
         for (size_t i = 0; i < std::min<size_t>(count, room); ++i) {
-            int32_t distance = 0;
+            std::array<int32_t, 2> distance{};  // of the code, of its entry
             std::memcpy(&distance, bytes + 12 + 8 * i, sizeof distance);
-            function_starts_.push_back(header.sh_addr + static_cast<int64_t>(distance));
+            unwind_entries_.push_back({header.sh_addr + static_cast<int64_t>(distance[0]),
+                                       header.sh_addr + static_cast<int64_t>(distance[1])});
         }
-        std::sort(function_starts_.begin(), function_starts_.end());
+        std::sort(unwind_entries_.begin(), unwind_entries_.end(),
+                  [](const UnwindEntry& a, const UnwindEntry& b) { return a.start < b.start; });
         return;
     }
 }
 
-uint64_t DebugFile::function_start(uint64_t address) {
+const DebugFile::UnwindEntry* DebugFile::unwind_entry_of(uint64_t address) {
     if (!unwind_read_) read_unwind_table();
-    const auto after = std::upper_bound(function_starts_.begin(), function_starts_.end(), address);
-    return after == function_starts_.begin() ? 0 : *std::prev(after);
+    const auto after = std::upper_bound(
+        unwind_entries_.begin(), unwind_entries_.end(), address,
+        [](uint64_t wanted, const UnwindEntry& entry) { return wanted < entry.start; });
+    return after == unwind_entries_.begin() ? nullptr : &*std::prev(after);
+}
+
+uint64_t DebugFile::function_start(uint64_t address) {
+    const UnwindEntry* const found = unwind_entry_of(address);
+    return found == nullptr ? 0 : found->start;
+}
+
+uint64_t DebugFile::unwind_entry(uint64_t address) {
+    const UnwindEntry* const found = unwind_entry_of(address);
+    return found == nullptr ? 0 : found->entry;
+}
+
+DebugFile::Bytes DebugFile::bytes_at(uint64_t address) {
+    if (!sections_read_ && image_.elf != nullptr) {
+        GElf_Ehdr file;
+        const bool is_x86_64 =
+            gelf_getehdr(image_.elf, &file) != nullptr && file.e_machine == EM_X86_64;
+        size_t names = 0;
+        elf_getshdrstrndx(image_.elf, &names);
+        for (Elf_Scn* section = nullptr; (section = elf_nextscn(image_.elf, section)) != nullptr;) {
+            GElf_Shdr header;
+            if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS ||
+                (header.sh_flags & SHF_ALLOC) == 0) {
+                continue;
+            }
+            const Elf_Data* const data = elf_rawdata(section, nullptr);
+            if (data == nullptr || data->d_buf == nullptr) continue;
+            const char* const name = elf_strptr(image_.elf, names, header.sh_name);
+            const bool code = (header.sh_flags & SHF_EXECINSTR) != 0;
+            const bool linkage = code && name != nullptr && std::strncmp(name, ".plt", 4) == 0;
+            sections_.push_back({header.sh_addr,
+                                 {static_cast<const uint8_t*>(data->d_buf), data->d_size, code,
+                                  linkage, is_x86_64}});
+        }
+        std::sort(sections_.begin(), sections_.end(),
+                  [](const auto& a, const auto& b) { return a.address < b.address; });
+    }
+    sections_read_ = true;
+    const auto after = std::upper_bound(
+        sections_.begin(), sections_.end(), address,
+        [](uint64_t wanted, const SectionBytes& section) { return wanted < section.address; });
+    if (after == sections_.begin()) return {};
+    const SectionBytes& found = *std::prev(after);
+    const uint64_t skipped = address - found.address;
+    if (skipped >= found.bytes.size) return {};
+    Bytes bytes = found.bytes;
+    bytes.data += skipped;
+    bytes.size -= skipped;
+    return bytes;
 }
 
 }  // namespace dwell

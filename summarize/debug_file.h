@@ -50,11 +50,28 @@ class DebugFile {
     // Start of the function around `address` by the table of unwind information, which stripped
     // files keep too; 0 when unknown.
     uint64_t function_start(uint64_t address);
+    // The entry of .eh_frame that describes the code around `address`, an address too; 0 when
+    // unknown.
+    uint64_t unwind_entry(uint64_t address);
+
+    // What the file holds from `address` to the end of its section; empty when nothing.
+    struct Bytes {
+        const uint8_t* data = nullptr;
+        size_t size = 0;
+        bool code = false;
+        bool linkage = false;  // the procedure linkage table
+        bool is_x86_64 = false;
+    };
+    Bytes bytes_at(uint64_t address);
 
   private:
     struct OpenElf {
         int fd = -1;
         Elf* elf = nullptr;
+    };
+    struct SectionBytes {
+        uint64_t address;
+        Bytes bytes;
     };
     static bool open_elf(const std::string& path, OpenElf* opened);
     static void close_elf(OpenElf* opened);
@@ -73,7 +90,14 @@ class DebugFile {
     std::vector<FunctionSymbol> symbols_;  // by start
     std::unordered_map<std::string_view, uint64_t> addresses_;
     bool unwind_read_ = false;
-    std::vector<uint64_t> function_starts_;
+    struct UnwindEntry {
+        uint64_t start;
+        uint64_t entry;
+    };
+    const UnwindEntry* unwind_entry_of(uint64_t address);
+    std::vector<UnwindEntry> unwind_entries_;  // by start
+    std::vector<SectionBytes> sections_;       // by address
+    bool sections_read_ = false;
 };
 
 }  // namespace dwell

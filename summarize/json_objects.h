@@ -47,9 +47,16 @@ class ObjectReader {
         return found == object_.end() ? nullptr : &*found;
     }
 
-    template <typename Integer>
-    void take(const char* key, Integer* value) {
-        if (const Json* json = find(key)) take_integer(*json, key, value);
+    template <typename Value>
+    void take(const char* key, Value* value) {
+        const Json* json = find(key);
+        if (json == nullptr) return;
+        if constexpr (std::is_same_v<Value, bool>) {
+            if (!json->is_boolean()) return fail(key, "is neither true nor false");
+            *value = json->get<bool>();
+        } else {
+            take_integer(*json, key, value);
+        }
     }
     // As take, but the key must be there.
     template <typename Value>

@@ -48,6 +48,7 @@ struct LineResolver::Module {
     bool uncertain = false;
     DebugFile file;
     std::unique_ptr<DebugInfo> info;
+    std::unique_ptr<ControlFlow> flow;
     std::unordered_map<uint64_t, ResolvedAddress> instructions;  // by executing address
     std::unordered_map<uint64_t, ResolvedAddress> calls;         // by return address
     std::map<std::pair<uint64_t, std::string>, ResolvedAddress> communications;
@@ -183,6 +184,19 @@ const std::vector<std::vector<SourceFrame>>& LineResolver::inlined_around(uint32
         entry->second = module->info->inlined_around(address, file, line, end_line);
     }
     return entry->second;
+}
+
+uint64_t LineResolver::address_of(uint32_t number, const std::string& symbol) {
+    return opened(number)->file.address_of(symbol);
+}
+
+ControlFlow* LineResolver::control_flow(uint32_t number) {
+    Module* const module = opened(number);
+    const ModuleState state = module->file.state();
+    const bool certain = state == ModuleState::kLines || state == ModuleState::kSymbols;
+    if (!certain || module->uncertain) return nullptr;
+    if (!module->flow) module->flow = std::make_unique<ControlFlow>(&module->file);
+    return module->flow.get();
 }
 
 ModuleState LineResolver::state(uint32_t number) const { return modules_[number]->file.state(); }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "summarize/control_flow.h"
 #include "summarize/debug_file.h"
 #include "summarize/profile.h"
 
@@ -75,6 +76,12 @@ class LineResolver {
                                                                 const std::string& symbol,
                                                                 const std::string& file, int line,
                                                                 int end_line);
+
+    // Where the only function of that name begins; 0 when there is none.
+    uint64_t address_of(uint32_t module, const std::string& symbol);
+
+    // The machine code of a module; null when it is not certainly that which ran.
+    ControlFlow* control_flow(uint32_t module);
 
     ModuleState state(uint32_t module) const;
     // The file may be another one than that which ran: its lines and names are uncertain.

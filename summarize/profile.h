@@ -34,6 +34,9 @@ enum ProfileLabel : uint32_t {
     kLabelMoreFiles = 16384,  // I/O: on more files than the one that is named
     kLabelAtLeast = 32768,    // others were not counted: how many, is unknown
     kLabelGuessed = 65536,    // loop: each entry may have one iteration more or less
+    // Of a procedure: most of its computation was done in it, or after it had returned and before
+    // it was entered again.
+    kLabelOrAfter = 131072,
 };
 
 // The iteration numbers that the program gave to a phase.
@@ -109,16 +112,16 @@ struct SampledLine {
 struct ProfileInterval {
     uint32_t from = kNoNode;  // communication node left; kNoNode: start of the thread
     uint32_t to = 0;          // communication node reached
-    // Node that owns this computation: the deepest procedure that both paths share in the same
-    // invocation, as far as paths tell (a procedure left and entered again by the same statement
-    // looks like one never left); or, where samples lie in the code of a procedure further out on
-    // the path, which proves that those below were left, that procedure. An estimate either way.
+    // Node that owns this computation (docs/attribution.md): the innermost procedure, loop or block
+    // that probes measured most of it in; else the innermost procedure whose activation lived
+    // through it.
     uint32_t booked_on = 0;
     uint64_t count = 0;
     uint64_t time_ns = 0;
     uint64_t min_ns = 0;
     uint64_t max_ns = 0;
     std::vector<SampledLine> lines;  // most samples first
+    bool or_after = false;           // or the owner returned meanwhile, and was entered again
 };
 
 struct ProfilePeer {

@@ -6,12 +6,6 @@
 #include "summarize/statement_names.h"
 
 namespace dwell {
-namespace {
-
-constexpr size_t kNoStep = SIZE_MAX;
-
-}  // namespace
-
 size_t ProfileTree::KeyHash::operator()(const Key& key) const {
     uint64_t hash = 0;
     for (const uint32_t part : key) {
@@ -169,75 +163,6 @@ bool ProfileTree::is_partly_counted(uint32_t merged_node) const {
 
 uint32_t ProfileTree::leaf_of(uint32_t merged_node) const {
     return merged_node < places_.size() ? places_[merged_node].leaf : kNoNode;
-}
-
-// The step of the path to `to` whose container both paths are in; kNoStep: not even the first.
-size_t ProfileTree::last_shared_step(uint32_t from, uint32_t to, uint32_t meet) const {
-    const std::vector<PlacedStep>& reached = places_[to].steps;
-    const uint32_t meet_depth = meet < places_.size() ? paths_->depth(meet) : 0;
-    // A probe tells when it was entered.
-    const bool in_first =
-        !reached.empty() && (!reached[0].probed || reached[0].own_depth <= meet_depth);
-    if (leaf_of(from) == kNoNode) return in_first ? 0 : kNoStep;
-    const std::vector<PlacedStep>& left = places_[from].steps;
-    size_t shared = kNoStep;
-    for (size_t i = 0; in_first && i < std::min(left.size(), reached.size()); ++i) {
-        if (left[i].container != reached[i].container) break;
-        shared = i;
-        const bool is_last = i + 1 >= reached.size() || i + 1 >= left.size();
-        if (is_last || left[i].next != reached[i].next) break;
-        const uint32_t depth = reached[i + 1].probed ? reached[i + 1].own_depth : reached[i].depth;
-        const bool same_invocation =
-            depth <= meet_depth || (left[i + 1].inlined && reached[i + 1].inlined);
-        if (!same_invocation) break;
-    }
-    return shared;
-}
-
-// The deepest step in whose code the sample lies; kNoStep: it is in none of them, or in a procedure
-// that one of them called.
-size_t ProfileTree::step_of_sample(const SampledCode& sample,
-                                   const std::vector<PlacedStep>& steps) {
-    if (sample.procedures.empty()) return kNoStep;
-    size_t step = steps.size();
-    while (step-- > 0) {
-        if (!steps[step].inlined && steps[step].number == sample.procedures[0]) break;
-    }
-    if (step == kNoStep) return kNoStep;
-    for (size_t i = 1; i < sample.procedures.size() && step + 1 < steps.size(); ++i, ++step) {
-        if (!steps[step + 1].inlined || steps[step + 1].number != sample.procedures[i]) break;
-    }
-    return step;
-}
-
-uint32_t ProfileTree::owner_of_interval(uint32_t from, uint32_t to, uint32_t meet,
-                                        const std::vector<SampledCode>& samples) const {
-    const size_t shared = last_shared_step(from, to, meet);
-    if (shared == kNoStep) return 0;
-    const std::vector<PlacedStep>& reached = places_[to].steps;
-    std::vector<uint64_t> in_step(shared + 1, 0);
-    for (const SampledCode& sample : samples) {
-        const size_t step = step_of_sample(sample, reached);
-        if (step > shared) continue;
-        // Below the common part the path that was left may come back to the same procedure.
-        if (from < places_.size() && leaf_of(from) != kNoNode &&
-            step_of_sample(sample, places_[from].steps) != step) {
-            continue;
-        }
-        in_step[step] += sample.samples;
-    }
-    size_t measured = shared + 1;  // behind the innermost probe around the interval
-    while (measured > 0 && !reached[measured - 1].probed) --measured;
-    size_t owner = shared;
-    size_t called = shared;  // the step that holds the code of the shared one
-    while (called > 0 && reached[called].inlined) --called;
-    for (size_t step = measured == 0 ? 0 : measured - 1; step < shared; ++step) {
-        // Compilers mix the instructions of a procedure with those of the one it was put into, so
-        // inside one function a few samples prove nothing.
-        if (step >= called && in_step[step] <= in_step[shared]) continue;
-        if (in_step[step] > (owner == shared ? 0 : in_step[owner])) owner = step;
-    }
-    return reached[owner].container;
 }
 
 }  // namespace dwell

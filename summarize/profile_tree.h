@@ -16,12 +16,6 @@
 
 namespace dwell {
 
-// Samples of an interval in one place of the code.
-struct SampledCode {
-    std::vector<uint32_t> procedures;  // as CallPaths::sampled_procedures gives them
-    uint64_t samples = 0;
-};
-
 class ProfileTree {
   public:
     // Adds nodes to `profile`, whose node 0, the program, stands already.
@@ -42,19 +36,7 @@ class ProfileTree {
     // procedure, where the beginning of that was put into the caller. When all were added.
     bool is_partly_counted(uint32_t merged_node) const;
 
-    // The procedure that owns the computation between two communication nodes (DESIGN 3): the
-    // deepest one that both paths share in the same invocation, as `meet`, the deepest merged node
-    // of both, tells. Two calls on one line are one statement here, but two invocations. Without
-    // `from` (start of the thread) the outermost procedure. The program when there is none.
-    //
-    // A procedure that was left and entered again is not told apart by its path. Samples tell: one
-    // in the code of a procedure further out proves that all below it had been left, and that
-    // procedure is the owner; the one with most samples where there are several. Where a probe
-    // measures the time around the interval no procedure outside of it is the owner.
-    uint32_t owner_of_interval(uint32_t from, uint32_t to, uint32_t meet,
-                               const std::vector<SampledCode>& samples) const;
-
-  private:
+    // What is entered on the way to a communication node, outermost first.
     struct PlacedStep {             // something that is entered
         uint32_t container;         // node of the profile
         uint32_t next = kNoNode;    // node of what is executed in it: a statement or a container
@@ -64,6 +46,11 @@ class ProfileTree {
         bool inlined = false;
         bool probed = false;
     };
+    const std::vector<PlacedStep>& steps_to(uint32_t merged_node) const {
+        return places_[merged_node].steps;
+    }
+
+  private:
     struct Place {
         uint32_t leaf = kNoNode;
         std::vector<PlacedStep> steps;
@@ -73,8 +60,6 @@ class ProfileTree {
         size_t operator()(const Key& key) const;
     };
 
-    size_t last_shared_step(uint32_t from, uint32_t to, uint32_t meet) const;
-    static size_t step_of_sample(const SampledCode& sample, const std::vector<PlacedStep>& steps);
     uint32_t child(const Key& key, bool* is_new);
     uint32_t procedure_under(uint32_t parent, uint32_t procedure, bool inlined);
     uint32_t call_under(uint32_t parent, uint32_t statement, uint32_t callee);

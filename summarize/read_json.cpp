@@ -226,6 +226,7 @@ void read_item(ObjectReader* reader, ProfileInterval* interval, const std::strin
     reader->take_node("from", &interval->from);
     reader->take_node("to", &interval->to);
     reader->take_node("booked_on", &interval->booked_on);
+    reader->take("in_or_after", &interval->or_after);
     reader->take("count", &interval->count);
     reader->take("time_ns", &interval->time_ns);
     reader->take("min_ns", &interval->min_ns);

@@ -192,6 +192,7 @@ Json interval_json(const ProfileInterval& interval) {
     writer.put("time_ns", interval.time_ns);
     writer.put_minimum("min_ns", interval.min_ns);
     writer.put("max_ns", interval.max_ns);
+    if (interval.or_after) json["in_or_after"] = true;
     json["lines"] = std::move(lines);
     return json;
 }

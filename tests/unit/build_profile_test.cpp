@@ -286,6 +286,52 @@ TEST_F(Phases, SamplesProveThatAProcedureWasLeft) {
     EXPECT_EQ(profile.intervals[0].booked_on, main);
 }
 
+// The call paths alone say exchange for what main did between two calls of it.
+TEST(BuildProfile, CodeProvesThatAProcedureWasLeft) {
+#ifndef __x86_64__
+    GTEST_SKIP() << "machine code is read on x86-64 alone";
+#endif
+    for (const std::string level : {"-O0", "-O2"}) {
+        SCOPED_TRACE(level);
+        ScratchFolder folder;
+        const std::string file = folder / "halo.so";
+        ASSERT_EQ(
+            run("gcc " + level + " -g -shared -fPIC -o '" + file + "' '" + fixture("halo.c") + "'"),
+            "");
+        MergedBuilder records;
+        const uint32_t app = records.module(file);
+        const uint32_t in_exchange =
+            records.call(0, app, Disassembly(file, "main").return_from("exchange"));
+        const uint32_t in_barriers =
+            records.call(0, app, Disassembly(file, "main").return_from("barriers"));
+        const Disassembly exchange(file, "exchange");
+        const uint32_t send = records.communication(
+            in_exchange, app, exchange.return_from("MPI_Send"), "MPI_Send", totals(5, 10));
+        const uint32_t receive = records.communication(
+            in_exchange, app, exchange.return_from("MPI_Recv"), "MPI_Recv", totals(5, 10));
+        const uint32_t barrier = records.communication(
+            in_barriers, app, Disassembly(file, "barriers").return_from("MPI_Barrier"),
+            "MPI_Barrier", totals(20, 10));
+        records.interval(send, receive, in_exchange, 5, 400);
+        records.interval(receive, send, in_exchange, 4, 300);
+        records.interval(barrier, barrier, in_barriers, 19, 200);
+        records.interval(receive, barrier, 0, 5, 100);
+        const Profile profile = build_profile(records.merged);
+        expect_conservation(profile);
+        ASSERT_EQ(profile.intervals.size(), 4u);
+        const auto owner = [&profile](int interval) {
+            return profile.nodes[profile.intervals[interval].booked_on];
+        };
+        EXPECT_EQ(owner(0).name, "exchange");
+        EXPECT_EQ(owner(1).name, "main");
+        EXPECT_EQ(owner(2).name, "barriers");
+        EXPECT_EQ(owner(3).name, "main");
+        for (int i = 0; i < 4; ++i) EXPECT_EQ(profile.intervals[i].or_after, i == 2) << i;
+        EXPECT_EQ(owner(0).labels & kLabelOrAfter, 0u);
+        EXPECT_NE(owner(2).labels & kLabelOrAfter, 0u);
+    }
+}
+
 // drive calls step, into which exchange and pack are inlined; pack sends.
 TEST(BuildProfile, SamplesInInlinedCode) {
     const std::string step_symbol = "_ZN6solver4Grid4stepEi";

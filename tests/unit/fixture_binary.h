@@ -105,7 +105,7 @@ class Disassembly {
             const bool same = callee == "*"
                                   ? call.text.find('*') != std::string::npos
                                   : call.text.find("<" + callee + ">") != std::string::npos ||
-                                        call.text.find("<" + callee + "@plt>") != std::string::npos;
+                                        call.text.find("<" + callee + "@") != std::string::npos;
             if (same && n-- == 0) return call.return_address;
         }
         return 0;

@@ -141,6 +141,10 @@ TEST(WaitFigures, LoopsAreNamedByProcedureAndLine) {
             << words;
         EXPECT_EQ(words.find("in loop"), std::string::npos) << words;
     }
+    profile.intervals[0].or_after = true;
+    EXPECT_NE(write_text_report(profile, TextOptions()).find("rank 0 in or after main, loop"),
+              std::string::npos);
+    profile.intervals[0].or_after = false;
     // Two loops of one procedure between the same two lines are not one computation.
     profile.nodes.push_back(loop);
     profile.nodes.back().line = 50;

@@ -98,6 +98,7 @@ void expect_same(const Profile& a, const Profile& b) {
         const ProfileInterval& y = b.intervals[i];
         EXPECT_TRUE(std::tie(x.from, x.to, x.booked_on, x.count, x.time_ns, x.min_ns, x.max_ns) ==
                     std::tie(y.from, y.to, y.booked_on, y.count, y.time_ns, y.min_ns, y.max_ns));
+        EXPECT_EQ(x.or_after, y.or_after);
         ASSERT_EQ(x.lines.size(), y.lines.size());
         for (size_t j = 0; j < x.lines.size(); ++j) {
             const SampledLine& l = x.lines[j];
@@ -133,9 +134,12 @@ void expect_same_blame(const std::vector<Blame>& a, const std::vector<Blame>& b)
 }
 
 TEST(WriteJson, WaitingIsReadBack) {
-    const Profile profile = samples::chain_profile();
+    Profile profile = samples::chain_profile();
+    profile.intervals[0].or_after = true;
     const auto read = read_profile_json(write_profile_json(profile));
     ASSERT_TRUE(read.has_value()) << read.error();
+    EXPECT_TRUE(read->intervals[0].or_after);
+    EXPECT_FALSE(read->intervals[1].or_after);
     EXPECT_EQ(read->sync_ns, profile.sync_ns);
     expect_same_blame(profile.partners, read->partners);
     expect_same_blame(profile.causes, read->causes);
