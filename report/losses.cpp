@@ -148,8 +148,8 @@ std::string waiting_line_text(const Profile& profile, const std::vector<CommLine
     return text + "; the late rank is not known.";
 }
 
-std::string waiting_cause_text(const Profile& profile, int room, bool utf8) {
-    const std::vector<CommLine> lines = comm_lines(profile);
+std::string waiting_cause_text(const Profile& profile, const std::vector<CommLine>& lines, int room,
+                               bool utf8) {
     const std::vector<CauseLine> causes = causes_outside_setup(profile);
     const double waited_ns = static_cast<double>(mpi_times(profile).blocked_ns);
     const bool known = !causes.empty() && causes[0].computation.interval != kNoNode &&
@@ -167,11 +167,11 @@ std::string waiting_cause_text(const Profile& profile, int room, bool utf8) {
     return text + ".";
 }
 
-std::string transfer_cause_text(const Profile& profile, int room, bool utf8) {
+std::string transfer_cause_text(const Profile& profile, const std::vector<CommLine>& lines,
+                                int room, bool utf8) {
     const auto transfer_of = [](const CommLine& line) {
         return line.totals.time_ns - blocked_of(line);
     };
-    const std::vector<CommLine> lines = comm_lines(profile);
     const CommLine* const line = longest(lines, transfer_of);
     if (line == nullptr) return "";
     const Totals& totals = line->totals;
@@ -250,12 +250,13 @@ double judged_time(const Profile& profile) {
     return paused_ns < active_ns ? active_ns - paused_ns : active_ns;
 }
 
-std::string cause_text(const Profile& profile, LossKind kind, int room, bool utf8) {
+std::string cause_text(const Profile& profile, const std::vector<CommLine>& lines, LossKind kind,
+                       int room, bool utf8) {
     switch (kind) {
         case LossKind::kWaiting:
-            return waiting_cause_text(profile, room, utf8);
+            return waiting_cause_text(profile, lines, room, utf8);
         case LossKind::kTransfer:
-            return transfer_cause_text(profile, room, utf8);
+            return transfer_cause_text(profile, lines, room, utf8);
         case LossKind::kIo:
             return io_cause_text(profile, room, utf8);
         case LossKind::kOmpIdle:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "report/figures.h"
 #include "summarize/profile.h"
 
 namespace dwell {
@@ -25,8 +26,9 @@ double judged_time(const Profile& profile);
 
 // "Main cause: rank 0 computes in relax (heat.c:78), and others wait 416 ms a rank, mostly at
 // heat.c:69 MPI_Recv in exchange." No name or place is longer than `room`. Empty where nothing is
-// known.
-std::string cause_text(const Profile& profile, LossKind kind, int room, bool utf8);
+// known. `lines` are comm_lines(profile).
+std::string cause_text(const Profile& profile, const std::vector<CommLine>& lines, LossKind kind,
+                       int room, bool utf8);
 
 // Where most of the computation is: by samples, else by probes, else by the lines around it.
 std::string computation_text(const Profile& profile, int room, bool utf8);

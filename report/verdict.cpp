@@ -224,11 +224,12 @@ std::string write_verdict(const Profile& profile, const TextOptions& options,
         const Job job = job_of(profile);
         const Judgement judgement{losses(profile), judged_time(profile)};
         const bool lost = judgement.is_notable(0);
+        const std::vector<CommLine> lines = comm_lines(profile);
         put_sentence([&](int room) { return verdict_text(profile, job, judgement, room, utf8); },
                      kSentenceLines, lost ? Tone::kHot : Tone::kName, &canvas);
         put_sentence(
             [&](int room) {
-                return lost ? cause_text(profile, judgement.losses[0].kind, room, utf8)
+                return lost ? cause_text(profile, lines, judgement.losses[0].kind, room, utf8)
                             : computation_text(profile, room, utf8);
             },
             kSentenceLines, lost ? Tone::kWarm : Tone::kPlain, &canvas);
