@@ -82,18 +82,20 @@ std::string code_text(const Profile& profile, uint32_t node, std::string place, 
     return with_place(owner_text(profile, node, room, utf8), cut_place(place, room, utf8));
 }
 
+// "in relax (heat.c:78)".
 std::string doing_text(const Profile& profile, const Computation& doing, int room, bool utf8) {
+    const std::string in = "in ";
     const ProfileInterval& interval = profile.intervals[doing.interval];
     std::string place = cut_place(printable(doing.sampled_place, utf8), room, utf8);
     if (!doing.sampled.empty()) {
-        return with_place(cut_name(short_name(doing.sampled, utf8), room, utf8), place);
+        return in + with_place(cut_name(short_name(doing.sampled, utf8), room, utf8), place);
     }
     const bool probed = is_probed(profile.nodes[interval.booked_on]);
     if (place.empty() && !probed) place = between_text(profile, interval, room, utf8);
     if (!place.empty() && profile.nodes[interval.booked_on].kind == SiteKind::kProcedure) {
-        return with_place(owner_text(profile, interval.booked_on, room, utf8), place);
+        return in + with_place(owner_text(profile, interval.booked_on, room, utf8), place);
     }
-    return code_text(profile, interval.booked_on, place, room, utf8);
+    return in + code_text(profile, interval.booked_on, place, room, utf8);
 }
 
 // Of the place that doing_text() names; empty where that names none.
@@ -156,7 +158,7 @@ std::string waiting_cause_text(const Profile& profile, const std::vector<CommLin
                        static_cast<double>(causes[0].time_ns) >= kNotableCause * waited_ns;
     if (!known) return waiting_line_text(profile, lines, room, utf8);
     const CauseLine& first = causes[0];
-    std::string text = fmt::format("Main cause: {} in {}, and others wait {}", who_computes(first),
+    std::string text = fmt::format("Main cause: {} {}, and others wait {}", who_computes(first),
                                    doing_text(profile, first.computation, room, utf8),
                                    per_rank(profile, first.time_ns, utf8));
     const CommLine* const line = line_waiting_for(profile, lines, first);
