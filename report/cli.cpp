@@ -54,6 +54,8 @@ constexpr Setting kSettings[] = {
      "Statements that read and write files: on, or off (default)"},
     {"--metrics", "DWELL_METRICS", &RunOptions::metrics, "LIST", 0, -1, nullptr,
      "Events of PAPI, joined by commas, default, or off (if not given)"},
+    {"--width", "DWELL_WIDTH", &RunOptions::width, "COLUMNS", kLeastWidth, kMostWidth, nullptr,
+     "Columns of what is said at the end (the terminal's, else 80)"},
 };
 
 // For CLI11: what is wrong with a value, or nothing.
@@ -77,7 +79,8 @@ constexpr const char* kRunFooter =
     "(dwell run mpirun -n 4 ./app). Each option has a twin variable: DWELL_OUT,\n"
     "DWELL_CALLPATH, DWELL_SAMPLE, DWELL_PEERS, DWELL_MEMORY_MIB, DWELL_ROW_LIMIT,\n"
     "DWELL_PROBE_LIMIT, DWELL_END_TIMEOUT, DWELL_WAIT, DWELL_OMP, DWELL_IO,\n"
-    "DWELL_METRICS, DWELL_ENABLE, DWELL_PRESERVE_ORDER=1, DWELL_QUIET=1.";
+    "DWELL_METRICS, DWELL_WIDTH, DWELL_ENABLE, DWELL_PRESERVE_ORDER=1,\n"
+    "DWELL_REPORT=1, DWELL_QUIET=1.";
 
 class RunFormatter : public CLI::Formatter {
   public:
@@ -164,16 +167,15 @@ std::optional<CliEnd> settle(RunOptions* options) {
         EnablingProfile profile;
         if (!profile.read(options->enable.c_str())) return CliEnd{2, profile.error()};
     }
-    const std::string quiet = environment("DWELL_QUIET");
-    if (!quiet.empty() && quiet != "0" && quiet != "1") {
-        return CliEnd{2, "DWELL_QUIET: '" + quiet + "' should be 0 or 1"};
+    for (const auto& [variable, flag] :
+         {std::pair{"DWELL_QUIET", &options->quiet}, std::pair{"DWELL_REPORT", &options->report},
+          std::pair{"DWELL_PRESERVE_ORDER", &options->preserve_order}}) {
+        const std::string value = environment(variable);
+        if (!value.empty() && value != "0" && value != "1") {
+            return CliEnd{2, std::string(variable) + ": '" + value + "' should be 0 or 1"};
+        }
+        if (value == "1") *flag = true;
     }
-    if (quiet == "1") options->quiet = true;
-    const std::string order = environment("DWELL_PRESERVE_ORDER");
-    if (!order.empty() && order != "0" && order != "1") {
-        return CliEnd{2, "DWELL_PRESERVE_ORDER: '" + order + "' should be 0 or 1"};
-    }
-    if (order == "1") options->preserve_order = true;
     return std::nullopt;
 }
 
@@ -185,8 +187,18 @@ tl::expected<FinishOptions, CliEnd> parse_job_directory(const char* name, const 
     app.add_option("-o,--out", options.out, "Directory to write to")
         ->type_name("DIR")
         ->check(not_empty);
-    app.add_flag("-q,--quiet", options.quiet, "No summary on stderr");
+    app.add_flag("-q,--quiet", options.quiet, "Says nothing of the profile");
+    app.add_flag("--report", options.report, "Prints the whole report, too");
+    app.add_option("--width", options.width, "Columns (default: the terminal's, else 80)")
+        ->type_name("N")
+        ->check(CLI::Range(kLeastWidth, kMostWidth));
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    // At the end of a run that was watched without `dwell run` they are all there is.
+    if (environment("DWELL_REPORT") == "1") options.report = true;
+    const std::string width = environment("DWELL_WIDTH");
+    if (options.width == 0 && setting_error("DWELL_WIDTH", width).empty()) {
+        options.width = atoi(width.c_str());
+    }
     return options;
 }
 
@@ -229,7 +241,8 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
     }
     app.add_flag("--preserve-order", options.preserve_order,
                  "Choices between messages fall as in the run without dwell");
-    app.add_flag("-q,--quiet", options.quiet, "No summary at the end");
+    app.add_flag("--report", options.report, "Prints the whole report at the end, too");
+    app.add_flag("-q,--quiet", options.quiet, "Says nothing of the profile at the end");
     const size_t command = find_command(words);
     const auto split = words.begin() + static_cast<ptrdiff_t>(std::min(command, words.size()));
     if (auto end = parse_words(app, {words.begin(), split})) return tl::make_unexpected(*end);
@@ -282,6 +295,7 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
         ->type_name("WHEN")
         ->check(CLI::IsMember({"auto", "always", "never"}));
     app.add_flag("--ascii", options.ascii, "Plain ASCII, whatever the locale");
+    app.add_flag("!--no-pager", options.pager, "Straight to the terminal");
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
     if ((!options.site.empty() || options.left_out) && options.format != "text") {
         return tl::make_unexpected(

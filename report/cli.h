@@ -22,17 +22,25 @@ struct RunOptions {
     std::string omp;          // DWELL_OMP
     std::string io;           // DWELL_IO
     std::string metrics;      // DWELL_METRICS
+    std::string width;        // DWELL_WIDTH
     std::string enable;       // DWELL_ENABLE: an enabling profile
     bool quiet = false;       // DWELL_QUIET
+    bool report = false;      // DWELL_REPORT
     bool preserve_order = false;
     std::vector<std::string> command;
 };
 
+// Where a profile goes, and what is said at the end of its run.
+struct EndOptions {
+    std::string out;      // empty: dwell-PROGRAM-JOB
+    bool quiet = false;   // nothing
+    bool report = false;  // the whole report, too
+    int width = 0;        // columns; 0: no terminal
+};
+
 // `dwell finish` and `dwell recover`.
-struct FinishOptions {
+struct FinishOptions : EndOptions {
     std::string directory;
-    std::string out;
-    bool quiet = false;
 };
 
 struct ReportOptions {
@@ -43,6 +51,7 @@ struct ReportOptions {
     bool per_rank = false;
     bool left_out = false;
     bool ascii = false;
+    bool pager = true;
     int width = 0;  // 0: of the terminal, or 100
 };
 

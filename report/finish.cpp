@@ -270,11 +270,32 @@ Outcome write_beside_others(const Profile& profile, const Merged& merged, const 
                                " holds the profile of another run, and so do all beside it");
 }
 
+// The shorter of the two ways to write a directory: users name most from where they are.
+std::string near_path(const std::string& directory) {
+    std::error_code error;
+    const std::string near = fs::proximate(directory, error).string();
+    return !error && !near.empty() && near.size() < directory.size() ? near : directory;
+}
+
+std::string text_of_end(const Profile& profile, const EndOptions& options,
+                        const std::string& directory) {
+    TextOptions text;
+    text.utf8 = locale_is_utf8();
+    text.color = isatty(STDERR_FILENO) != 0;
+    std::string whole;
+    if (options.report) {
+        if (options.width != 0) text.width = options.width;
+        whole = write_text_report(profile, text) + "\n";
+    }
+    text.width = options.width != 0 ? options.width : kVerdictWidth;
+    const std::string place = directory.empty() ? "" : word_to_type(near_path(directory));
+    return whole + write_verdict(profile, text, place);
+}
+
 }  // namespace
 
-Outcome write_outputs(Merged& merged, const std::string& out_directory, bool quiet) {
-    const std::string wanted =
-        out_directory.empty() ? "dwell-" + name_of_run(merged) : out_directory;
+Outcome write_outputs(Merged& merged, const EndOptions& options) {
+    const std::string wanted = options.out.empty() ? "dwell-" + name_of_run(merged) : options.out;
     estimate_blocked(&merged);
     const Profile profile = build_profile(merged);
     std::string directory;
@@ -283,13 +304,9 @@ Outcome write_outputs(Merged& merged, const std::string& out_directory, bool qui
         say(wanted + " holds the profile of another run, which stays: this one goes to " +
             directory);
     }
-    if (!quiet) {
-        TextOptions options;
-        options.utf8 = locale_is_utf8();
-        options.color = isatty(STDERR_FILENO) != 0;
-        const std::string summary =
-            write_summary(profile, options, written ? directory + "/report.txt" : "");
-        const Outcome shown = write_all(STDERR_FILENO, summary, "summary");
+    if (!options.quiet) {
+        const Outcome shown = write_all(
+            STDERR_FILENO, text_of_end(profile, options, written ? directory : ""), "verdict");
         if (!shown && written) written = shown;
     }
     return written;
@@ -302,7 +319,7 @@ int finish_command(const FinishOptions& options) {
         say(path + " cannot be read; no profile was written");
         return 1;
     }
-    const Outcome written = write_outputs(merged, options.out, options.quiet);
+    const Outcome written = write_outputs(merged, options);
     if (written) {
         unlink(path.c_str());
         rmdir(options.directory.c_str());
@@ -325,9 +342,10 @@ int recover_command(const FinishOptions& options) {
             (error ? ": " + error.message() : " holds no records that can be read"));
         return 1;
     }
-    const std::string out =
-        options.out.empty() ? place_of_run(options.directory, merged) : options.out;
-    const Outcome written = write_outputs(merged, out, options.quiet);
+    EndOptions end = options;
+    if (end.out.empty()) end.out = place_of_run(options.directory, merged);
+    if (end.width == 0) end.width = terminal_width(STDERR_FILENO);
+    const Outcome written = write_outputs(merged, end);
     if (!written) say(written.error() + "; the records stay in " + options.directory);
     return written && complete ? 0 : 1;
 }

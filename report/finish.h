@@ -10,10 +10,10 @@
 
 namespace dwell {
 
-// Writes profile.json, report.txt and stats.picl into `out_directory` (empty: dwell-<program>-<job>
-// in the working directory) and prints the summary on stderr unless `quiet`, also when writing
+// Writes profile.json, report.txt and stats.picl into `options.out` (empty: dwell-<program>-<job>
+// in the working directory) and prints the verdict on stderr unless `quiet`, also when writing
 // fails. The error is what was not written and why, without a final full stop.
-Outcome write_outputs(Merged& merged, const std::string& out_directory, bool quiet);
+Outcome write_outputs(Merged& merged, const EndOptions& options);
 
 // The sub-commands. Each returns the exit code.
 int finish_command(const FinishOptions& options);

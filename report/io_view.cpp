@@ -9,22 +9,8 @@
 namespace dwell {
 namespace {
 
-constexpr double kNotableShare = 0.01;  // of all time: worth a line of the summary
-
 std::string bytes_or_nothing(uint64_t bytes) {
     return bytes == 0 ? "" : bytes_text(static_cast<double>(bytes));
-}
-
-// Of all nodes of a line the file of the one that took most time, and whether there are others.
-std::string file_of(const Profile& profile, const CommLine& line, bool utf8) {
-    ProfileNode named = profile.nodes[line.node];
-    for (const uint32_t node : line.nodes) {
-        const ProfileNode& other = profile.nodes[node];
-        if (named.io_file.empty()) named.io_file = other.io_file;
-        const bool another = !other.io_file.empty() && other.io_file != named.io_file;
-        if (another || (other.labels & kLabelMoreFiles) != 0) named.labels |= kLabelMoreFiles;
-    }
-    return io_file_text(named, utf8);
 }
 
 }  // namespace
@@ -33,6 +19,17 @@ std::string io_file_text(const ProfileNode& node, bool utf8) {
     if (node.io_file.empty()) return "";
     const std::string name = printable(base_name(node.io_file), utf8);
     return (node.labels & kLabelMoreFiles) != 0 ? name + " and others" : name;
+}
+
+std::string io_files_text(const Profile& profile, const CommLine& line, bool utf8) {
+    ProfileNode named = profile.nodes[line.node];
+    for (const uint32_t node : line.nodes) {
+        const ProfileNode& other = profile.nodes[node];
+        if (named.io_file.empty()) named.io_file = other.io_file;
+        const bool another = !other.io_file.empty() && other.io_file != named.io_file;
+        if (another || (other.labels & kLabelMoreFiles) != 0) named.labels |= kLabelMoreFiles;
+    }
+    return io_file_text(named, utf8);
 }
 
 void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* canvas) {
@@ -80,47 +77,13 @@ void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* c
         figures.add(pad_left(bytes_or_nothing(totals.bytes_sent), 9));
         canvas->put(figures);
 
-        std::string more = file_of(profile, line, utf8);
+        std::string more = io_files_text(profile, line, utf8);
         if (totals.failed != 0) {
             more += fmt::format("{}{} call{} failed", more.empty() ? "" : "; ", totals.failed,
                                 totals.failed == 1 ? "" : "s");
         }
         if (more.empty()) continue;
         canvas->paragraph(std::string(kNumberWidth + 2, ' ') + more, kNumberWidth + 2, Tone::kDim);
-    }
-}
-
-void draw_io_list(const Profile& profile, size_t limit, Canvas* canvas) {
-    const std::vector<CommLine> lines = io_lines(profile);
-    const bool utf8 = canvas->utf8();
-    const auto total_ns = static_cast<double>(profile.total_ns);
-    size_t shown = 0;
-    while (shown < std::min(lines.size(), limit) &&
-           static_cast<double>(lines[shown].totals.time_ns) >= kNotableShare * total_ns) {
-        ++shown;
-    }
-    if (shown == 0) return;
-    canvas->blank();
-    Line head;
-    for (const Column& column : {Column{"share", 8}, Column{"time", 9}, Column{"calls", 8},
-                                 Column{"read", 9}, Column{"written", 9}}) {
-        head.add(pad_left(column.name, column.width), Tone::kDim);
-    }
-    head.add(fmt::format("  costliest I/O lines ({} of {})", shown, lines.size()), Tone::kDim);
-    canvas->put(head);
-    for (size_t i = 0; i < shown; ++i) {
-        const Totals& totals = lines[i].totals;
-        const auto time_ns = static_cast<double>(totals.time_ns);
-        Line line;
-        line.add(pad_left(share_text(time_ns, total_ns), 8), Tone::kName);
-        line.add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9));
-        line.add(pad_left(count_text(totals.count), 8));
-        line.add(pad_left(bytes_or_nothing(totals.bytes_received), 9));
-        line.add(pad_left(bytes_or_nothing(totals.bytes_sent), 9)).add("  ");
-        line.add(identity_text(profile, lines[i].node, lines[i].place,
-                               canvas->width() - line.width(), utf8),
-                 Tone::kName);
-        canvas->put(line);
     }
 }
 

@@ -281,49 +281,6 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
     }
 }
 
-void draw_comm_list(const Profile& profile, const std::vector<CommLine>& all, size_t limit,
-                    Canvas* canvas) {
-    const bool several = profile.ranks.size() > 1;
-    const bool utf8 = canvas->utf8();
-    const auto total_ns = static_cast<double>(profile.total_ns);
-    const std::vector<CommLine> lines =
-        notable(all, limit, time_outside_setup(profile),
-                [](const CommLine& line) { return line.totals.time_ns; });
-    const size_t shown = lines.size();
-    if (shown == 0) return;
-    canvas->blank();
-    std::vector<Column> columns = {{"share", 8}, {"time", 9}, {"sync delay", 11}, {"calls", 8}};
-    if (several) columns.insert(columns.end(), {{"max/mean", 10}, {"rank", 6}});
-    int figures_width = 0;
-    Line head;
-    for (const Column& column : columns) {
-        head.add(pad_left(column.name, column.width), Tone::kDim);
-        figures_width += column.width;
-    }
-    head.add(fmt::format("  costliest MPI lines ({} of {})", shown, all.size()), Tone::kDim);
-    canvas->put(head);
-    for (size_t i = 0; i < shown; ++i) {
-        const CommLine& comm = lines[i];
-        const auto time_ns = static_cast<double>(comm.totals.time_ns);
-        const double mean_ns = time_ns / rank_count(profile);
-        Line line;
-        line.add(pad_left(share_text(time_ns, total_ns), 8), Tone::kName);
-        line.add(pad_left(time_text(mean_ns, utf8), 9));
-        line.add(pad_left(sync_text(comm.totals), 11), Tone::kBlocked);
-        line.add(pad_left(count_text(comm.totals.count), 8));
-        if (several && comm.worst && mean_ns > 0) {
-            const bool uneven = comm.worst->ns >= kNotableImbalance * mean_ns;
-            const Tone tone = uneven ? Tone::kWarm : Tone::kPlain;
-            line.add(pad_left(ratio_text(comm.worst->ns, mean_ns), 10), tone);
-            const bool names_rank = comm.worst->ns >= kLeastImbalance * mean_ns;
-            line.add(pad_left(names_rank ? fmt::format("{}", comm.worst->rank) : "all", 6), tone);
-        }
-        line.pad_to(figures_width).add("  ");
-        add_identity(profile, comm.node, canvas->width() - line.width(), utf8, &line);
-        canvas->put(line);
-    }
-}
-
 void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* canvas) {
     const std::vector<IntervalLine> all = interval_lines(profile);
     if (all.empty()) return;

@@ -191,7 +191,7 @@ void draw_places(const Profile& profile, const TextOptions& options, Canvas* can
 
 }  // namespace
 
-void draw_metric_totals(const Profile& profile, Canvas* canvas) {
+void draw_metrics(const Profile& profile, const TextOptions& options, Canvas* canvas) {
     const ProfileMetrics& metrics = profile.metrics;
     if (metrics.names.empty()) return;
     const bool utf8 = canvas->utf8();
@@ -201,11 +201,7 @@ void draw_metric_totals(const Profile& profile, Canvas* canvas) {
     draw_totals(profile, canvas);
     const std::vector<std::string> derived = derived_texts(profile);
     if (!derived.empty()) canvas->items(derived, 2);
-}
-
-void draw_metrics(const Profile& profile, const TextOptions& options, Canvas* canvas) {
-    draw_metric_totals(profile, canvas);
-    if (!profile.metrics.names.empty()) draw_places(profile, options, canvas);
+    draw_places(profile, options, canvas);
 }
 
 }  // namespace dwell

@@ -162,27 +162,51 @@ void draw_line(const Profile& profile, const OmpLine& line, size_t number, Canva
     canvas->put(figures);
 }
 
-// Computation of all threads outside of regions.
-uint64_t serial_ns(const Profile& profile) {
+// ": thread 1 works 1.42 times the mean"; empty where threads are alike.
+std::string uneven_text(const Profile& profile, const OmpLine& line) {
+    const double mean_ns = mean_work_ns(line);
+    if (line.threads < 2 || static_cast<double>(line.most_ns) < kLeastImbalance * mean_ns) {
+        return "";
+    }
+    return fmt::format(": {} works {} times the mean", thread_name(profile, line),
+                       ratio_text(static_cast<double>(line.most_ns), mean_ns));
+}
+
+}  // namespace
+
+SerialCode serial_code(const Profile& profile) {
     std::vector<uint64_t> own_ns(profile.nodes.size());
-    for (size_t i = 0; i < profile.nodes.size(); ++i) {
-        if (!is_communication(profile.nodes[i])) own_ns[i] = profile.nodes[i].computation_ns;
+    std::vector<bool> parallel(profile.nodes.size());
+    SerialCode code;
+    for (const uint32_t i : nodes_from_root(profile)) {
+        const ProfileNode& node = profile.nodes[i];
+        if (!is_communication(node)) own_ns[i] = node.computation_ns;
+        parallel[i] = is_region(node) || (node.parent != kNoNode && parallel[node.parent]);
+        if (parallel[i] || is_openmp(node) || is_statement(node)) continue;
+        if (code.node == kNoNode || own_ns[i] > own_ns[code.node]) code.node = i;
     }
     sum_into_parents(profile, nodes_from_root(profile), &own_ns);
     uint64_t parallel_ns = 0;
     for (size_t i = 0; i < profile.nodes.size(); ++i) {
         const ProfileNode& node = profile.nodes[i];
-        if (!is_region(node)) continue;
-        bool outermost = true;
-        for (uint32_t at = node.parent; at != kNoNode; at = profile.nodes[at].parent) {
-            outermost = outermost && !is_region(profile.nodes[at]);
-        }
+        const bool outermost = parallel[i] && (node.parent == kNoNode || !parallel[node.parent]);
         if (outermost) parallel_ns += own_ns[i] - std::min(own_ns[i], node.totals.omp_wait_ns);
     }
-    return profile.computation_ns - std::min(profile.computation_ns, parallel_ns);
+    code.all_ns = profile.computation_ns - std::min(profile.computation_ns, parallel_ns);
+    return code;
 }
 
-}  // namespace
+std::string omp_wait_text(const Profile& profile, int room, bool utf8) {
+    const std::vector<OmpLine> lines = omp_lines(profile);
+    const OmpLine* most = nullptr;
+    for (const OmpLine& line : lines) {
+        if (!is_region(profile.nodes[line.node])) continue;
+        if (most == nullptr || line.totals.omp_wait_ns > most->totals.omp_wait_ns) most = &line;
+    }
+    if (most == nullptr || most->totals.omp_wait_ns == 0) return "";
+    return "the region at " + cut_place(place_text(profile.nodes[most->node], utf8), room, utf8) +
+           uneven_text(profile, *most);
+}
 
 void draw_omp_headline(const Profile& profile, Canvas* canvas) {
     if (!has_openmp(profile)) return;
@@ -191,7 +215,7 @@ void draw_omp_headline(const Profile& profile, Canvas* canvas) {
     for (const ProfileNode& node : profile.nodes) {
         if (is_region(node)) regions += node.totals.created;
     }
-    const uint64_t serial = serial_ns(profile);
+    const uint64_t serial = serial_code(profile).all_ns;
     std::string text = fmt::format(
         "OpenMP: {} {}; {} of the computation is outside of regions, {} a rank",
         count_text(regions), regions == 1 ? "region" : "regions",
@@ -205,11 +229,7 @@ void draw_omp_headline(const Profile& profile, Canvas* canvas) {
         text += fmt::format(". In the region at {} threads wait {} of their time",
                             place_text(node, utf8),
                             share_text(wait_ns, static_cast<double>(line.totals.time_ns)));
-        const double mean_ns = mean_work_ns(line);
-        if (line.threads > 1 && static_cast<double>(line.most_ns) >= kLeastImbalance * mean_ns) {
-            text += fmt::format(": {} works {} times the mean", thread_name(profile, line),
-                                ratio_text(static_cast<double>(line.most_ns), mean_ns));
-        }
+        text += uneven_text(profile, line);
         break;
     }
     canvas->blank();

@@ -150,29 +150,27 @@ void put_identity(const Profile& profile, const PhaseLine& phase, size_t number,
     if (!fits) canvas->paragraph(std::string(kNumberWidth + 2, ' ') + more, kNumberWidth + 2);
 }
 
-std::vector<Column> columns_of(bool each, bool with_mpi) {
-    std::vector<Column> columns = {{"share", 7}, {"time", 9}, {"iterations", 12}, {"mean", 9}};
-    if (each) columns.insert(columns.end(), {{"shortest", 10}, {"longest", 9}});
+std::vector<Column> columns_of(bool with_mpi) {
+    std::vector<Column> columns = {{"share", 7}, {"time", 9},      {"iterations", 12},
+                                   {"mean", 9},  {"shortest", 10}, {"longest", 9}};
     if (with_mpi) columns.insert(columns.end(), {{"in MPI", 9}, {"blocked", 9}});
     return columns;
 }
 
 // In those columns.
-void add_figures(const Profile& profile, const PhaseLine& phase, bool each, bool with_mpi,
-                 bool utf8, Line* line) {
+void add_figures(const Profile& profile, const PhaseLine& phase, bool with_mpi, bool utf8,
+                 Line* line) {
     const Totals& totals = phase.totals;
     const auto time_ns = static_cast<double>(totals.time_ns);
     line->add(pad_left(share_text(time_ns, static_cast<double>(profile.total_ns)), 7), Tone::kName);
     line->add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9));
     line->add(pad_left(iteration_count(phase), 12));
     line->add(pad_left(mean_text(totals, utf8), 9));
-    if (each) {
-        const bool timed = timed_entries(totals) != 0 && totals.min_ns != UINT64_MAX;
-        const auto text = [&](uint64_t ns) {
-            return timed ? time_text(static_cast<double>(ns), utf8) : std::string("-");
-        };
-        line->add(pad_left(text(totals.min_ns), 10)).add(pad_left(text(totals.max_ns), 9));
-    }
+    const bool timed = timed_entries(totals) != 0 && totals.min_ns != UINT64_MAX;
+    const auto text = [&](uint64_t ns) {
+        return timed ? time_text(static_cast<double>(ns), utf8) : std::string("-");
+    };
+    line->add(pad_left(text(totals.min_ns), 10)).add(pad_left(text(totals.max_ns), 9));
     if (!with_mpi) return;
     line->add(pad_left(part_text(phase.mpi_ns, phase), 9), Tone::kTransfer);
     line->add(pad_left(part_text(totals.blocked_ns, phase), 9), Tone::kBlocked);
@@ -188,42 +186,18 @@ void draw_phases(const Profile& profile, const TextOptions& options, Canvas* can
     canvas->title(fmt::format("Phases ({} of {})", shown, all.size()),
                   profile.ranks.size() > 1 ? "time: mean per rank; iterations: of a rank"
                                            : "as the program named them");
-    put_heads(columns_of(true, with_mpi), kNumberWidth, canvas);
+    put_heads(columns_of(with_mpi), kNumberWidth, canvas);
     const GridPlaces places(profile);
     for (size_t i = 0; i < shown; ++i) {
         put_identity(profile, all[i], i + 1, places, canvas);
         Line line;
         line.pad_to(kNumberWidth);
-        add_figures(profile, all[i], true, with_mpi, canvas->utf8(), &line);
+        add_figures(profile, all[i], with_mpi, canvas->utf8(), &line);
         canvas->put(line);
     }
     if (shown == all.size()) return;
     canvas->paragraph(fmt::format("  {} {} more", canvas->signs().ellipsis, all.size() - shown), 2,
                       Tone::kDim);
-}
-
-void draw_phase_list(const Profile& profile, size_t limit, Canvas* canvas) {
-    const std::vector<PhaseLine> all = phase_lines(profile);
-    if (all.empty()) return;
-    const bool utf8 = canvas->utf8();
-    const bool with_mpi = !is_serial(profile);
-    const size_t shown = std::min(all.size(), limit);
-    canvas->blank();
-    Line head;
-    head.add(" ");
-    for (const Column& column : columns_of(false, with_mpi)) {
-        head.add(pad_left(column.name, column.width), Tone::kDim);
-    }
-    head.add(fmt::format("  phases ({} of {})", shown, all.size()), Tone::kDim);
-    canvas->put(head);
-    for (size_t i = 0; i < shown; ++i) {
-        Line line;
-        line.add(" ");
-        add_figures(profile, all[i], false, with_mpi, utf8, &line);
-        const int room = canvas->width() - line.width() - 2;
-        line.add("  ").add(cut_middle(printable(all[i].name, utf8), room, utf8), Tone::kName);
-        canvas->put(line);
-    }
 }
 
 }  // namespace dwell

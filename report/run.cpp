@@ -25,6 +25,7 @@
 #include "report/process.h"
 #include "report/rescue.h"
 #include "report/serial.h"
+#include "report/show.h"
 #include "runtime/job_name.h"
 #include "runtime/out_directory.h"
 #include "runtime/status_page.h"
@@ -93,7 +94,9 @@ void set_environment(const RunOptions& options, const OwnStatusPage& status) {
     set_or_clear("DWELL_IO", options.io);
     set_or_clear("DWELL_METRICS", options.metrics);
     set_or_clear("DWELL_ENABLE", options.enable);
+    set_or_clear("DWELL_WIDTH", options.width);
     set_or_clear("DWELL_QUIET", options.quiet ? "1" : "");
+    set_or_clear("DWELL_REPORT", options.report ? "1" : "");
     set_or_clear("DWELL_PRESERVE_ORDER", options.preserve_order ? "1" : "");
     set_or_clear("DWELL_COMMAND", own_path());
     set_or_clear("DWELL_RUN_PID", std::to_string(getpid()));
@@ -305,6 +308,18 @@ std::string how_unobserved(const Target& target, bool may_be_serial, int hz) {
     return "no MPI or OpenMP calls are observed, the program is only sampled from outside";
 }
 
+// For DWELL_WIDTH: empty without a terminal. Launchers take the standard error of ranks, but leave
+// those of their own host their terminal.
+std::string width_setting() {
+    int width = terminal_width(STDERR_FILENO);
+    if (width == 0 && launcher_rank() >= 0) {
+        const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+        width = terminal_width(terminal);
+        if (terminal >= 0) close(terminal);
+    }
+    return width == 0 ? "" : std::to_string(width);
+}
+
 // The program may change its directory before they are used.
 RunOptions with_whole_paths(const RunOptions& given) {
     RunOptions options = given;
@@ -339,6 +354,7 @@ bool may_start(const RunOptions& options, const Target& target, JobLines* lines)
 int run_command(const RunOptions& given) {
     RunOptions options = with_whole_paths(given);
     auto lines = std::make_unique<JobLines>();
+    if (options.width.empty()) options.width = width_setting();
     if (launcher_rank() <= 0) {
         for_each_misspelt(environ, [](const char* entry, int length, const char* meant) {
             say(std::string(entry, static_cast<size_t>(length)) +

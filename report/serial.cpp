@@ -330,7 +330,8 @@ void SerialSampler::write_profile(const RunOptions& options, uint32_t flags) {
     stop();
     Merged merged;
     if (!build_records(options, flags, &merged)) return say("no memory for the profile");
-    const Outcome written = write_outputs(merged, options.out, options.quiet);
+    const EndOptions end{options.out, options.quiet, options.report, atoi(options.width.c_str())};
+    const Outcome written = write_outputs(merged, end);
     if (!written) say(written.error());
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "report/output.h"
+#include "report/pager.h"
 #include "report/rescue.h"
 #include "report/site_query.h"
 #include "report/text_report.h"
@@ -113,10 +114,7 @@ tl::expected<fs::path, std::string> find_profile(const std::string& source) {
 
 // Of the terminal, else as COLUMNS says.
 int output_width() {
-    winsize size{};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) {
-        return std::max<int>(size.ws_col, kLeastWidth);
-    }
+    if (const int width = terminal_width(STDOUT_FILENO); width != 0) return width;
     const char* const columns = getenv("COLUMNS");
     const long wanted = columns != nullptr ? strtol(columns, nullptr, 10) : 0;
     return wanted > 0 ? static_cast<int>(std::clamp<long>(wanted, kLeastWidth, kMostWidth))
@@ -165,6 +163,12 @@ tl::expected<std::string, std::string> load_and_render(const ReportOptions& opti
 
 }  // namespace
 
+int terminal_width(int file) {
+    winsize size{};
+    if (ioctl(file, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 0;
+    return std::clamp<int>(size.ws_col, kLeastWidth, kMostWidth);
+}
+
 bool locale_is_utf8() {
     if (setlocale(LC_CTYPE, "") == nullptr) return false;
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
@@ -176,6 +180,7 @@ int report_command(const ReportOptions& options) {
         say(text.error());
         return kUsageError;
     }
+    if (options.pager && show_in_pager(*text)) return 0;
     const Outcome written = write_all(STDOUT_FILENO, *text, "standard output");
     if (!written) say(written.error());
     return written ? 0 : 1;

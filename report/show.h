@@ -9,6 +9,9 @@ namespace dwell {
 // Returns the exit code.
 int report_command(const ReportOptions& options);
 
+// Columns of the terminal that `file` is, within those of a report; 0: it is none.
+int terminal_width(int file);
+
 // True when the locale of the user shows UTF-8.
 bool locale_is_utf8();
 

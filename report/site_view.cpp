@@ -150,35 +150,6 @@ void draw_sites(const Profile& profile, const TextOptions& options, Canvas* canv
     if (!left_out.empty() && !options.left_out) canvas->paragraph(left_out, 2, Tone::kDim);
 }
 
-void draw_site_list(const Profile& profile, size_t limit, Canvas* canvas) {
-    const std::vector<SiteLine> all = site_lines(profile);
-    if (all.empty()) return;
-    const std::vector<SiteLine> sites = notable_sites(profile, all, limit);
-    canvas->blank();
-    Line head;
-    for (const Column& column :
-         {Column{"share", 8}, {"own", 9}, {"inclusive", 10}, {"entries", 9}}) {
-        head.add(pad_left(column.name, column.width), Tone::kDim);
-    }
-    head.add(fmt::format("  costliest procedures and loops ({} of {})", sites.size(), all.size()),
-             Tone::kDim);
-    canvas->put(head);
-    for (const SiteLine& site : sites) {
-        Line line;
-        line.add(" ");
-        add_shares(profile, site, canvas->utf8(), &line);
-        line.add("  ");
-        const double untimed_ns =
-            static_cast<double>(site.totals.estimated_ns) / rank_count(profile);
-        const std::string more =
-            untimed_ns == 0 ? "" : "  ~" + time_text(untimed_ns, canvas->utf8()) + " more";
-        const int room = canvas->width() - line.width() - display_width(more);
-        add_site(profile, site.node, room, canvas->utf8(), &line);
-        line.add(more, Tone::kDim);
-        canvas->put(line);
-    }
-}
-
 void draw_left_out(const Profile& profile, Canvas* canvas) {
     const std::vector<LeftOutSite>& left_out = profile.sites.left_out;
     canvas->title(fmt::format("Without probes ({})", left_out.size()));

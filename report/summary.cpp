@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <ctime>
-#include <set>
 
+#include "report/job_facts.h"
 #include "report/views.h"
 #include "runtime/mpi_calls.h"
 #include "summarize/profile_walk.h"
-#include "summarize/saturating.h"
 
 namespace dwell {
 namespace {
@@ -19,10 +18,6 @@ constexpr double kWaitingSend = 5;          // mean over shortest call
 constexpr double kNotablePair = 0.2;        // part of a line's time
 constexpr size_t kHeadlinePlaces = 4;
 
-std::string counted(uint64_t count, const std::string& one, const std::string& many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 std::string local_time(int64_t unix_ns) {
     const auto seconds = static_cast<time_t>(unix_ns / 1'000'000'000);
     struct tm local {};
@@ -30,82 +25,6 @@ std::string local_time(int64_t unix_ns) {
     if (localtime_r(&seconds, &local) == nullptr) return "";
     if (strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", &local) == 0) return "";
     return text;
-}
-
-struct Job {
-    uint64_t threads = 0;
-    std::set<std::string> hosts;
-    std::set<std::string> programs;
-    int64_t start_unix_ns = INT64_MAX;
-    int64_t end_unix_ns = INT64_MIN;
-    uint64_t real_ns = 0;
-    uint64_t intrusion_ns = 0;
-    uint64_t own_ns = 0;
-    uint64_t samples = 0;
-    uint32_t sample_hz = 0;
-    uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
-    uint64_t unfinished = 0, cut_short = 0;  // the latter of programs without MPI
-    uint64_t without_sampling = 0, without_unwinder = 0, with_few_files = 0;
-    uint64_t damaged = 0;
-    bool modules_full = false;
-    uint64_t probes_dropped = 0, off_entries = 0, off_uncertain = 0;
-    uint64_t probed = 0, counted = 0, split = 0, estimated = 0;  // procedures, loops and blocks
-    // Statements that call MPI, each once however it was reached.
-    uint64_t folded_lines = 0, unknown_lines = 0, without_line = 0;
-};
-
-Job job_of(const Profile& profile) {
-    Job job;
-    for (const ProfileRank& rank : profile.ranks) {
-        job.threads += std::max<uint64_t>(rank.threads, rank.threads_served);  // records are reused
-        job.hosts.insert(rank.host);
-        job.programs.insert(rank.program);
-        job.start_unix_ns = std::min(job.start_unix_ns, rank.start_unix_ns);
-        const int64_t end = later_by(rank.start_unix_ns, rank.real_ns);
-        job.end_unix_ns = std::max(job.end_unix_ns, end);
-        job.real_ns += rank.real_ns;
-        job.intrusion_ns += rank.intrusion_ns;
-        job.own_ns += rank.own_ns;
-        job.samples += rank.samples;
-        job.sample_hz = std::max(job.sample_hz, rank.sample_hz);
-        job.folded += rank.folded_paths;
-        job.dropped += rank.dropped;
-        job.probes_dropped += rank.probes_dropped;
-        job.guessed += rank.guessed;
-        job.clock_errors += rank.clock_errors;
-        job.samples_lost += rank.samples_lost;
-        const bool serial = (rank.flags & kFileSerial) != 0;
-        job.unfinished += rank.state != FileState::kFinalized && !serial ? 1 : 0;
-        job.cut_short += rank.state == FileState::kRunning && serial ? 1 : 0;
-        job.without_sampling += rank.flags & kFileNoSampling ? 1 : 0;
-        job.without_unwinder += rank.flags & kFileNoUnwinder ? 1 : 0;
-        job.with_few_files += rank.flags & kFileFewFiles ? 1 : 0;
-        job.damaged += rank.flags & kFileDamaged ? 1 : 0;
-        job.modules_full = job.modules_full || (rank.flags & kFileModulesFull) != 0;
-    }
-    for (const ProfileNode& node : profile.nodes) {
-        job.off_entries += node.totals.off_entries;
-        job.off_uncertain += node.totals.off_uncertain;
-        job.probed += is_probed(node) && !is_openmp(node) ? 1 : 0;
-        job.estimated +=
-            node.kind == SiteKind::kProcedure && (node.labels & kLabelEstimated) != 0 ? 1 : 0;
-    }
-    for (const SiteLine& line : site_lines(profile)) {
-        job.counted += (line.labels & (kLabelReduced | kLabelCounted)) != 0 ? 1 : 0;
-        const bool at_least = (line.labels & kLabelAtLeast) != 0;
-        job.split += at_least && line.totals.off_uncertain == 0 ? 1 : 0;
-    }
-    for (const CommLine& line : comm_lines(profile)) {
-        const auto any_is = [&](uint32_t label) {
-            return std::any_of(line.nodes.begin(), line.nodes.end(), [&](uint32_t node) {
-                return (profile.nodes[node].labels & label) != 0;
-            });
-        };
-        job.folded_lines += any_is(kLabelFolded) ? 1 : 0;
-        job.unknown_lines += any_is(kLabelLineUnknown) ? 1 : 0;
-        job.without_line += any_is(kLabelNoLine) ? 1 : 0;
-    }
-    return job;
 }
 
 std::string hosts_text(const Job& job) {
@@ -124,9 +43,6 @@ std::string hosts_text(const Job& job) {
 // Above the limit of control, though in a run too short for that to have let probes cost so much.
 constexpr double kControlLimit = 0.01;  // the default of --probe-limit
 constexpr double kShortRun_ns = 1e9;
-// A part of a probe's cost overlaps with the program where that is called often: what is taken out
-// is too much by up to that part. Two thirds were (46 instead of 20 %) with entries of 70 ns.
-constexpr double kDistorting = 0.1;
 bool is_above_limit(const Profile& profile, const Job& job) {
     const auto real_ns = static_cast<double>(job.real_ns);
     return has_source_probes(profile) &&
@@ -152,77 +68,6 @@ std::string clocks_text(const Profile& profile, const Job& job, bool utf8) {
         text += fmt::format(" (own cost {})", time_text(static_cast<double>(job.own_ns), utf8));
     }
     return text;
-}
-
-// What limits the figures; empty when nothing does.
-std::vector<std::string> reservations(const Profile& profile, const Job& job) {
-    std::vector<std::string> limits;
-    if (profile.ranks.size() < profile.world_size) {
-        limits.push_back(
-            fmt::format("{} of {} ranks observed", profile.ranks.size(), profile.world_size));
-    }
-    if (job.unfinished != 0) {
-        limits.push_back(counted(job.unfinished, "rank", "ranks") +
-                         " did not reach the end of MPI_Finalize");
-    }
-    if (job.cut_short != 0) limits.emplace_back("the program did not reach its end");
-    if (job.damaged != 0) {
-        limits.push_back("records of " + counted(job.damaged, "rank", "ranks") + " damaged");
-    }
-    if (job.dropped != 0) {
-        limits.push_back(counted(job.dropped, "call", "calls") + " not counted");
-    }
-    if (job.folded != 0)
-        limits.push_back(counted(job.folded, "call", "calls") + " on folded paths");
-    if (job.guessed != 0)
-        limits.push_back(counted(job.guessed, "request", "requests") + " guessed");
-    if (job.clock_errors != 0) {
-        limits.push_back(counted(job.clock_errors, "clock error", "clock errors"));
-    }
-    if (job.folded == 0 && job.folded_lines != 0) {
-        limits.push_back(counted(job.folded_lines, "MPI line stands", "MPI lines stand") +
-                         " for folded paths");
-    }
-    if (job.unknown_lines != 0) {
-        limits.push_back(counted(job.unknown_lines, "MPI statement", "MPI statements") +
-                         " of uncertain line");
-    }
-    if (job.without_line != 0) {
-        limits.push_back(counted(job.without_line, "MPI statement", "MPI statements") +
-                         (job.modules_full
-                              ? fmt::format(" without line (more than {} modules)", kModuleLimit)
-                              : " without line (compile with -g)"));
-    }
-    if (job.probes_dropped != 0) {
-        limits.push_back(counted(job.probes_dropped, "entry", "entries") +
-                         " of procedures, loops or blocks not counted");
-    }
-    if (job.counted != 0) {
-        limits.push_back(counted(job.counted, "place", "places") + " partly counted without time");
-    }
-    if (job.split != 0) {
-        limits.push_back(counted(job.split, "procedure", "procedures") +
-                         " counted without early returns, which gcc inlined");
-    }
-    if (job.off_entries != 0) {
-        limits.push_back("about " + count_text(job.off_entries) + " of " +
-                         (job.counted == 1 ? "its" : "their") + " entries, estimated, not at all");
-    }
-    if (job.off_uncertain != 0) {
-        limits.push_back(counted(job.off_uncertain, "path", "paths") +
-                         " with entries not counted, too few seen to tell how many");
-    }
-    const double lost =
-        static_cast<double>(job.intrusion_ns) / static_cast<double>(job.real_ns + 1);
-    if (job.probed != 0 && lost > kDistorting) {
-        limits.push_back("probes took so much that what is short may have taken longer than shown");
-    }
-    if (job.without_unwinder != 0) limits.push_back("no call paths (libunwind missing)");
-    if (job.with_few_files != 0) limits.push_back("no call paths (few files may be open)");
-    if (profile.merged_flags & kMergedRowsDropped) {
-        limits.push_back("too many ranks for figures of each rank");
-    }
-    return limits;
 }
 
 void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {

@@ -9,11 +9,6 @@
 namespace dwell {
 namespace {
 
-constexpr size_t kSummaryLines = 8;
-constexpr size_t kSummarySites = 4;
-constexpr size_t kSummaryIo = 3;
-constexpr size_t kSummaryPhases = 4;
-
 void draw_notes(const Profile& profile, Canvas* canvas) {
     if (profile.notes.empty()) return;
     canvas->title("Notes");
@@ -58,29 +53,6 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
     draw_metrics(profile, options, &canvas);
     draw_grids(profile, options, &canvas);
     draw_notes(profile, &canvas);
-    return canvas.take();
-}
-
-std::string write_summary(const Profile& profile, const TextOptions& options,
-                          const std::string& report_path) {
-    Canvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
-    draw_header(profile, options, &canvas);
-    if (!profile.nodes.empty()) {
-        const std::vector<CommLine> lines = comm_lines(profile);
-        draw_overview(profile, &canvas);
-        draw_headline(profile, lines, &canvas);
-        draw_phase_list(profile, kSummaryPhases, &canvas);
-        draw_comm_list(profile, lines, kSummaryLines, &canvas);
-        draw_io_list(profile, kSummaryIo, &canvas);
-        draw_site_list(profile, kSummarySites, &canvas);
-        draw_metric_totals(profile, &canvas);
-        if (is_serial(profile)) draw_sampled_code(profile, options, &canvas);
-    }
-    if (!report_path.empty()) {
-        canvas.blank();
-        // A path is never cut: it is there to be copied.
-        return canvas.take() + "Full report: " + printable(report_path, true) + "\n";
-    }
     return canvas.take();
 }
 

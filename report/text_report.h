@@ -27,10 +27,13 @@ struct TextOptions {
 // The whole report. No line is wider than options.width.
 std::string write_text_report(const Profile& profile, const TextOptions& options);
 
-// The summary of about 25 lines for the end of a run; `report_path` says where the rest is (empty:
-// nowhere).
-std::string write_summary(const Profile& profile, const TextOptions& options,
-                          const std::string& report_path);
+// What rank 0 says at the end of a run: what part of the time was lost, the main cause, and what to
+// type next. At most kVerdictLines lines. `directory` holds the profile (empty: there is none); a
+// line is wider than options.width only where that directory is, which is there to be copied.
+constexpr int kVerdictWidth = 80;
+constexpr int kVerdictLines = 10;
+std::string write_verdict(const Profile& profile, const TextOptions& options,
+                          const std::string& directory);
 
 }  // namespace dwell
 

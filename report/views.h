@@ -22,19 +22,26 @@ void draw_grid_trend(const Profile& profile, const std::vector<RankFigures>& ran
 
 // phase_view.cpp: the steps that the program named
 void draw_phases(const Profile& profile, const TextOptions& options, Canvas* canvas);
-void draw_phase_list(const Profile& profile, size_t limit, Canvas* canvas);
 
 // tree_view.cpp
 void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canvas);
 
 // site_view.cpp: what probes measured
 void draw_sites(const Profile& profile, const TextOptions& options, Canvas* canvas);
-void draw_site_list(const Profile& profile, size_t limit, Canvas* canvas);
 void draw_left_out(const Profile& profile, Canvas* canvas);
 
 // omp_view.cpp
 // What there is to say of OpenMP before all else; nothing without it.
 void draw_omp_headline(const Profile& profile, Canvas* canvas);
+// "the region at a.c:20: thread 1 works 1.42 times the mean", of the one whose threads wait longest
+// for each other; empty where none do.
+std::string omp_wait_text(const Profile& profile, int room, bool utf8);
+// What computes longest outside of regions, and how long all that does.
+struct SerialCode {
+    uint32_t node = kNoNode;
+    uint64_t all_ns = 0;
+};
+SerialCode serial_code(const Profile& profile);
 void draw_omp(const Profile& profile, const TextOptions& options, Canvas* canvas);
 
 // thread_view.cpp
@@ -44,8 +51,6 @@ void draw_threads(const Profile& profile, Canvas* canvas);
 // line_view.cpp
 void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& lines,
                      const TextOptions& options, Canvas* canvas);
-void draw_comm_list(const Profile& profile, const std::vector<CommLine>& lines, size_t limit,
-                    Canvas* canvas);
 void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* canvas);
 void draw_sampled_code(const Profile& profile, const TextOptions& options, Canvas* canvas);
 void draw_ranks(const Profile& profile, Canvas* canvas);
@@ -53,15 +58,15 @@ void draw_ranks(const Profile& profile, Canvas* canvas);
 // io_view.cpp: what reads and writes files
 // "out.dat", "out.dat and others"; empty where no file is known.
 std::string io_file_text(const ProfileNode& node, bool utf8);
+// Of all nodes of a line the file of the one that took most time, and whether there are others.
+std::string io_files_text(const Profile& profile, const CommLine& line, bool utf8);
 void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* canvas);
-void draw_io_list(const Profile& profile, size_t limit, Canvas* canvas);
 
 // usage_view.cpp: what the operating system says of the ranks
 void draw_memory(const Profile& profile, Canvas* canvas);
 void draw_usage(const Profile& profile, Canvas* canvas);
 
 // metric_view.cpp: hardware and software counts; nothing without `dwell run --metrics`
-void draw_metric_totals(const Profile& profile, Canvas* canvas);
 void draw_metrics(const Profile& profile, const TextOptions& options, Canvas* canvas);
 
 // wait_view.cpp: who waited for whom

@@ -98,11 +98,12 @@ class Computations {
 };
 
 // The ranks of each computation are compared by `part`.
-std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& profile) {
+std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& profile,
+                                const std::vector<ProfileCause>& causes) {
     const Computations computations(profile);
     std::map<ComputationKey, CauseLine> by_key;
     std::map<std::pair<ComputationKey, uint32_t>, uint64_t> of_rank;
-    for (const ProfileCause& cause : profile.causes) {
+    for (const ProfileCause& cause : causes) {
         const ComputationKey key = computations.key(cause.interval);
         const auto [entry, is_new] = by_key.try_emplace(key);
         CauseLine& line = entry->second;
@@ -207,13 +208,55 @@ Partners partners_of(const Profile& profile, const CommLine& line, size_t limit)
 }
 
 std::vector<CauseLine> cause_lines(const Profile& profile) {
-    return lines_by(&ProfileCause::time_ns, profile);
+    return lines_by(&ProfileCause::time_ns, profile, profile.causes);
+}
+
+std::vector<CauseLine> causes_outside_setup(const Profile& profile) {
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> setup_ns;  // interval, peer
+    for (const ProfilePartner& partner : profile.partners) {
+        if (!is_setup(profile.nodes[partner.node])) continue;
+        setup_ns[{partner.interval, partner.peer}] +=
+            partner.time_ns - std::min(partner.time_ns, partner.passed_on_ns);
+    }
+    std::vector<ProfileCause> causes = profile.causes;
+    for (ProfileCause& cause : causes) {
+        uint64_t& left_ns = setup_ns[{cause.interval, cause.peer}];
+        const uint64_t direct_ns = cause.time_ns - std::min(cause.time_ns, cause.passed_on_ns);
+        const uint64_t taken_ns = std::min(left_ns, direct_ns);
+        cause.time_ns -= taken_ns;
+        left_ns -= taken_ns;
+    }
+    std::erase_if(causes, [](const ProfileCause& cause) { return cause.time_ns == 0; });
+    return lines_by(&ProfileCause::time_ns, profile, causes);
+}
+
+const CommLine* line_waiting_for(const Profile& profile, const std::vector<CommLine>& lines,
+                                 const CauseLine& cause) {
+    const Computations computations(profile);
+    const ComputationKey wanted = computations.key(cause.computation.interval);
+    std::map<uint32_t, size_t> line_of;
+    for (size_t i = 0; i < lines.size(); ++i) {
+        for (const uint32_t node : lines[i].nodes) line_of[node] = i;
+    }
+    std::vector<uint64_t> waited_ns(lines.size());
+    const CommLine* most = nullptr;
+    uint64_t most_ns = 0;
+    for (const ProfilePartner& partner : profile.partners) {
+        const auto line = line_of.find(partner.node);
+        if (line == line_of.end() || lines[line->second].setup) continue;
+        if (computations.key(partner.interval) != wanted) continue;
+        const uint64_t so_far = waited_ns[line->second] += partner.time_ns;
+        if (so_far <= most_ns) continue;
+        most = &lines[line->second];
+        most_ns = so_far;
+    }
+    return most;
 }
 
 std::optional<CauseLine> main_passed_on(const Profile& profile) {
     std::optional<CauseLine> most;
     uint64_t all_ns = 0;
-    for (CauseLine& line : lines_by(&ProfileCause::passed_on_ns, profile)) {
+    for (CauseLine& line : lines_by(&ProfileCause::passed_on_ns, profile, profile.causes)) {
         all_ns += line.passed_on_ns;
         if (line.computation.interval == kNoNode || line.passed_on_ns == 0) continue;
         if (!most || line.passed_on_ns > most->passed_on_ns) most = std::move(line);

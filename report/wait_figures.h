@@ -65,6 +65,13 @@ struct CauseLine {
 };
 // Longest first; what is not known which computation it was last.
 std::vector<CauseLine> cause_lines(const Profile& profile);
+// The same without waiting in set-up, as far as it was for that rank itself: what is passed on is
+// not known by line.
+std::vector<CauseLine> causes_outside_setup(const Profile& profile);
+
+// Of `lines` the one that waited longest for this cause itself, but for set-up; null: none did.
+const CommLine* line_waiting_for(const Profile& profile, const std::vector<CommLine>& lines,
+                                 const CauseLine& cause);
 
 // What most of the waiting that ranks passed on goes back to, where one cause has most of it: its
 // ranks by what of theirs was passed on.

@@ -143,20 +143,6 @@ bool is_notably_estimated(const Totals& totals) {
            kNotableEstimate * static_cast<double>(totals.blocked_ns);
 }
 
-struct Waited {
-    uint64_t all_ns = 0;
-    uint64_t estimated_ns = 0;  // of it
-};
-Waited all_waiting(const Profile& profile) {
-    Waited waited;
-    for (const ProfileNode& node : profile.nodes) {
-        if (!is_communication(node)) continue;
-        waited.all_ns += node.totals.blocked_ns;
-        waited.estimated_ns += estimated_ns(node.totals);
-    }
-    return waited;
-}
-
 }  // namespace
 
 std::string sync_text(const Totals& totals) {
@@ -221,11 +207,12 @@ void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas) {
 }
 
 void draw_main_cause(const Profile& profile, Canvas* canvas) {
-    if (static_cast<double>(profile.sync_ns) <
-        kNotableSync * static_cast<double>(profile.total_ns)) {
+    const MpiTimes mpi = mpi_times(profile);
+    if (static_cast<double>(mpi.blocked_ns - mpi.estimated_ns) <
+        kNotableSync * time_outside_setup(profile)) {
         return;
     }
-    const std::vector<CauseLine> causes = cause_lines(profile);
+    const std::vector<CauseLine> causes = causes_outside_setup(profile);
     if (causes.empty() || causes[0].computation.interval == kNoNode) return;
     const bool utf8 = canvas->utf8();
     const CauseLine& first = causes[0];
@@ -245,12 +232,11 @@ void draw_main_cause(const Profile& profile, Canvas* canvas) {
             fmt::format("; what caused {} of that is not known",
                         share_text(static_cast<double>(unknown_ns), static_cast<double>(all_ns)));
     }
-    const Waited waited = all_waiting(profile);
-    if (static_cast<double>(waited.estimated_ns) >=
-        kNotableEstimate * static_cast<double>(waited.all_ns)) {
-        text += fmt::format("; of all sync delay {} is estimated, for whom is not known",
-                            share_text(static_cast<double>(waited.estimated_ns),
-                                       static_cast<double>(waited.all_ns)));
+    if (static_cast<double>(mpi.estimated_ns) >=
+        kNotableEstimate * static_cast<double>(mpi.blocked_ns)) {
+        text += fmt::format(
+            "; of all sync delay {} is estimated, for whom is not known",
+            share_text(static_cast<double>(mpi.estimated_ns), static_cast<double>(mpi.blocked_ns)));
     }
     canvas->paragraph(text + ".", 2, Tone::kWarm);
 }

@@ -172,6 +172,9 @@ void warn_of_job(const char* format, ...) {
 }
 
 bool read_options(Options* options) {
+    // Used by the command alone, which finds them in its environment.
+    bool report = false;
+    uint32_t width = 0;
     const bool good = read_number("DWELL_CALLPATH", 1, 1000, &options->callpath_depth, "all") &&
                       read_number("DWELL_SAMPLE", 1, 10000, &options->sample_hz, "off") &&
                       read_number("DWELL_PEERS", 1, 1u << 20, &options->peer_limit) &&
@@ -181,6 +184,8 @@ bool read_options(Options* options) {
                       read_number("DWELL_PROBE_LIMIT", 1, 1000, &options->probe_limit, "off") &&
                       read_wait(&options->wait) && read_omp(&options->omp) &&
                       read_io(&options->io) && read_flag("DWELL_QUIET", &options->quiet) &&
+                      read_flag("DWELL_REPORT", &report) &&
+                      read_number("DWELL_WIDTH", 60, 1000, &width) &&
                       read_flag("DWELL_PRESERVE_ORDER", &options->preserve_order) &&
                       read_metrics(options->metrics, sizeof(options->metrics)) &&
                       read_inject(options->inject, sizeof(options->inject));

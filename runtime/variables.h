@@ -34,11 +34,13 @@ constexpr const char* kVariables[] = {
     "DWELL_PROBE_LIMIT",
     "DWELL_QUIET",
     "DWELL_RECORD_DIR",
+    "DWELL_REPORT",
     "DWELL_ROW_LIMIT",
     "DWELL_RUN_PID",
     "DWELL_SAMPLE",
     "DWELL_STATUS",
     "DWELL_WAIT",
+    "DWELL_WIDTH",
 };
 
 // Whether one letter more, less or other, two that changed places, or a last word left out is all

@@ -39,7 +39,8 @@ def bad_options():
 @case
 def bad_variables():
     """The twin variables are checked like the options."""
-    for name, value in (("DWELL_CALLPATH", "deep"), ("DWELL_SAMPLE", "x"), ("DWELL_QUIET", "maybe")):
+    for name, value in (("DWELL_CALLPATH", "deep"), ("DWELL_SAMPLE", "x"), ("DWELL_QUIET", "maybe"),
+                        ("DWELL_REPORT", "2"), ("DWELL_WIDTH", "59")):
         run = refused([], {name: value})
         check(name in run.stderr, f"the line does not name {name}" + run.describe())
 
@@ -71,7 +72,7 @@ def bad_variable_without_run():
     same_result(plain, run)
     check("DWELL_CALLPATH" in run.stderr, "no warning" + run.describe())
     check(not [n for n in os.listdir(scratch()) if n.startswith("dwell-")], "was observed")
-    for name in ("DWELL_QUIET", "DWELL_PRESERVE_ORDER"):
+    for name in ("DWELL_QUIET", "DWELL_REPORT", "DWELL_PRESERVE_ORDER"):
         run = execute(mpirun(1, program("ring")), cwd=scratch(),
                       env={"LD_PRELOAD": LIBRARY, name: "maybe"})
         check(f"{name}=maybe is none of 0, 1" in run.stderr, f"{name}" + run.describe())

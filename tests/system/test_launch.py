@@ -1,9 +1,13 @@
 """Ways to start: around the launcher, by LD_PRELOAD, through shells, without MPI; and the outputs."""
 
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
+import termios
 
 from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, environment, execute, main,
                      mpirun, profiled, program, run_observed, run_plain, same_result, scratch, skip_unless,
@@ -283,15 +287,85 @@ def serial_program():
 
 @case
 def summary_and_quiet():
-    """The summary goes to stderr, stdout stays the program's; --quiet says nothing."""
+    """The verdict goes to stderr, stdout stays the program's; --quiet says nothing."""
     run = run_observed([program("ring")], 2, scratch("out"))
     lines = run.stderr.splitlines()
-    check(10 <= len(lines) <= 40, f"{len(lines)} lines of summary" + run.describe())
-    check(max(map(len, lines)) <= 100 + len(scratch()), "lines beyond 100 columns" + run.describe())
+    check(5 <= len(lines) <= 10, f"{len(lines)} lines of verdict" + run.describe())
+    check(lines[0].startswith("dwell verdict: ring "), "the first line" + run.describe())
+    check_equal(lines[-1], f"Next: dwell report {scratch('out')}", "the last line" + run.describe())
+    check(max(map(len, lines[:-1])) <= 80, "lines beyond 80 columns" + run.describe())
     check("\033[" not in run.stderr, "colours though stderr is no terminal")
     quiet = run_observed([program("ring")], 2, scratch("quiet"), ["--quiet"])
     check_equal(quiet.stderr.strip(), "", "stderr with --quiet")
     right_ring(Profile(scratch("quiet"), quiet))
+
+
+@case
+def whole_report_at_the_end():
+    """--report and DWELL_REPORT=1 print the report before the verdict, as wide as asked; `dwell run` asks
+    the terminal for the width. Without `dwell run` both have their variables."""
+    runs = {
+        "option": run_observed([program("ring")], 2, scratch("option"), ["--report", "--width", "90"]),
+        "variable": run_observed([program("ring")], 2, scratch("variable"),
+                                 env={"DWELL_REPORT": "1", "DWELL_WIDTH": "90"}),
+        "preload": execute(mpirun(2, program("ring")), 2,
+                           env={"LD_PRELOAD": LIBRARY, "DWELL_OUT": scratch("preload"),
+                                "DWELL_REPORT": "1", "DWELL_WIDTH": "90"})}
+    for name, run in runs.items():
+        report, verdict = run.stderr.split("\ndwell verdict: ")
+        shown = execute([DWELL, "report", "--width", "90", scratch(name)])
+        check_equal(report, shown.stdout, f"{name}: the report" + run.describe())
+        check(len(verdict.splitlines()) <= 10, f"{name}: the verdict" + run.describe())
+    for columns in (70, 90):
+        said = on_terminal([DWELL, "run", "-o", scratch(f"at{columns}"), *mpirun(2, program("ring"))],
+                           columns)
+        lines = [re.sub("\033\\[[0-9;]*m", "", line) for line in said.splitlines()]
+        first = next(i for i, line in enumerate(lines) if line.startswith("dwell verdict: "))
+        widths = [len(line) for line in lines[first:-1]]
+        check(max(widths) <= columns, f"{columns} columns: {widths}\n{said}")
+        check(columns == 70 or max(widths) > 70, f"{columns} columns: {widths}\n{said}")
+
+
+def on_terminal(argv, columns, env=None):
+    """What `argv` writes to a terminal of so many columns."""
+    ours, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,
+                               env=environment(2, {"TERM": "xterm", **(env or {})}),
+                               start_new_session=True)
+    os.close(terminal)
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # all have closed it
+            break
+        if not part:
+            break
+        said += part
+    os.close(ours)
+    check_equal(process.wait(), 0, "exit code\n" + said.decode(errors="replace"))
+    return said.decode(errors="replace").replace("\r\n", "\n")
+
+
+@case
+def pager():
+    """`dwell report` on a terminal goes through DWELL_PAGER, else PAGER; not with --no-pager, not where
+    standard output is none, and straight to it where the pager is empty, cat, or missing."""
+    run_observed([program("ring")], 2, scratch("out"), ["--quiet"])
+    report = [DWELL, "report", "--width", "80", scratch("out")]
+    plain = execute(report, env={"DWELL_PAGER": "sed s/^/A:/"}).stdout
+    check(plain.startswith("dwell "), plain)
+    through = "".join(f"{{}}:{line}\n" for line in plain.splitlines())
+    report[2:2] = ["--color", "never"]
+    for env, right in (({"DWELL_PAGER": "sed s/^/A:/", "PAGER": "sed s/^/B:/"}, through.format(*"A" * 999)),
+                       ({"PAGER": "sed s/^/B:/"}, through.format(*"B" * 999)),
+                       ({"DWELL_PAGER": "", "PAGER": "sed s/^/B:/"}, plain), ({"PAGER": "cat"}, plain),
+                       ({"PAGER": "head -n 3"}, "".join(plain.splitlines(True)[:3]))):
+        check_equal(on_terminal(report, 80, env), right, f"{env}")
+    check_equal(on_terminal(report + ["--no-pager"], 80, {"PAGER": "sed s/^/B:/"}), plain, "--no-pager")
+    missing = on_terminal(report, 80, {"PAGER": "no-such-pager-here"})
+    check(missing.endswith(plain) and missing.count("\n") == plain.count("\n") + 1, missing)
 
 
 @case

@@ -38,7 +38,8 @@ def replaced_file():
         notes = [note for note in profile.json["notes"] if "uncertain" in note and own in note]
         check_equal(len(notes), int(uncertain), f"notes {profile.json['notes']}")
         report = open(os.path.join(out, "report.txt"), encoding="utf-8").read()
-        check_equal("of uncertain line" in profile.run.stderr, uncertain, "the summary")
+        check_equal("of uncertain line" in profile.run.stderr, uncertain,
+                    "the verdict" + profile.run.describe())
         check(("uncertain" in report) == uncertain, "the report")
 
 

@@ -86,8 +86,8 @@ def shown():
     check(table[0].split()[:4] == ["rank", "user", "system", "memory"], table[0])
     check("8.0" in table[1] and "MiB" in table[1], "written bytes are not shown: " + table[1])
     peaks = [rank["peak_memory_bytes"] for rank in profile.ranks]
-    line = re.search(r"Peak memory: .* a rank, most on rank 1: ([0-9.]+) MiB", profile.run.stderr)
-    check(line, "no line on memory" + profile.run.describe())
+    line = re.search(r"Peak memory: .* a rank, most on rank 1: ([0-9.]+) MiB", text.stdout)
+    check(line, "no line on memory\n" + text.stdout)
     check(abs(float(line.group(1)) * 2**20 / peaks[1] - 1) < 0.01, line.group(0))
 
 

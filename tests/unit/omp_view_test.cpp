@@ -34,17 +34,17 @@ TEST(OmpView, RegionsHaveWorkWaitingAndBalance) {
     EXPECT_TRUE(has(text, "12 created, each 2.00 ms until its start")) << text;
 }
 
-TEST(OmpView, SummaryHasWaitingIdleAndSerialTime) {
+TEST(OmpView, HeadHasWaitingIdleAndSerialTime) {
     const Profile profile = samples::openmp_profile();
     TextOptions options;
     options.utf8 = false;
-    const std::string text = write_summary(profile, options, "");
+    const std::string text = write_text_report(profile, options);
     EXPECT_TRUE(has(text, "computation +456 ms")) << text;
     EXPECT_TRUE(has(text, "OpenMP wait +160 ms")) << text;
     EXPECT_TRUE(has(text, "OpenMP idle +100 ms")) << text;
     EXPECT_TRUE(has(text, "OpenMP: 10 regions; 21.9 % of the computation is outside of regions"))
         << text;
-    const std::string without = write_summary(samples::halo_profile(), options, "");
+    const std::string without = write_text_report(samples::halo_profile(), options);
     EXPECT_FALSE(has(without, "OpenMP")) << without;
 }
 

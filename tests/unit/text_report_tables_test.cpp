@@ -55,8 +55,7 @@ TEST(TextReportTables, InputAndOutput) {
     EXPECT_TRUE(has("rank 1: 3.00 s, 1.50x mean"));
     EXPECT_TRUE(has("      out.dat and others\n"));
     EXPECT_TRUE(has("      in.dat\n"));
-    EXPECT_NE(write_summary(profile, options, "").find("costliest I/O lines (2 of 2)"),
-              std::string::npos);
+    EXPECT_TRUE(has("Costliest I/O lines (2 of 2)"));
     EXPECT_EQ(write_text_report(samples::halo_profile(), options).find("I/O"), std::string::npos);
 }
 

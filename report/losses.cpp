@@ -1,0 +1,313 @@
+// See losses.h.
+#include "report/losses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/views.h"
+#include "report/wait_figures.h"
+#include "summarize/profile_walk.h"
+
+namespace dwell {
+namespace {
+
+constexpr double kAlmostAll = 0.95;         // of a cause: one rank's alone
+constexpr double kMostly = 0.5;             // of a line's waiting: for one rank
+constexpr double kNotableCause = 0.2;       // of the waiting: worth being the main cause
+constexpr double kNotableSetupWait = 0.05;  // of set-up
+constexpr double kNotableOfAll = 0.01;      // of the time that is judged
+
+std::string per_rank(const Profile& profile, uint64_t ns, bool utf8) {
+    const std::string time = time_text(static_cast<double>(ns) / rank_count(profile), utf8);
+    return time + (profile.ranks.size() > 1 ? " a rank" : "");
+}
+
+// "halo.c:88 MPI_Recv in exchange"; behind a place in `file`, where there is little room,
+// ":88 MPI_Recv in exchange".
+std::string statement_text(const Profile& profile, const CommLine& line, int room, bool utf8,
+                           const std::string& file = "") {
+    const ProfileNode& node = profile.nodes[line.node];
+    const ProfileNode& place = profile.nodes[line.place];
+    std::string text = cut_place(place_text(place, utf8), room, utf8);
+    if (room != kAllOfIt && !file.empty() && place.line != 0 && base_name(place.file) == file) {
+        text = fmt::format(":{}", place.line);
+    }
+    text += (text.empty() ? "" : " ") + printable(node.name, utf8);
+    const std::string procedure = procedure_of(profile, line.place, utf8);
+    const bool named = place_in_procedure(profile, line.place, utf8).starts_with("+0x");
+    if (!procedure.empty() && !named) text += " in " + cut_name(procedure, room, utf8);
+    return text;
+}
+
+// What of `owner` leads to `node`; kNoNode: that lies outside.
+uint32_t step_below(const Profile& profile, uint32_t owner, uint32_t node) {
+    for (uint32_t at = node; at != kNoNode; at = profile.nodes[at].parent) {
+        if (profile.nodes[at].parent == owner) return profile.nodes[at].line != 0 ? at : kNoNode;
+    }
+    return kNoNode;
+}
+
+// The lines of the owner between which it computes; empty where they are not known.
+std::string between_text(const Profile& profile, const ProfileInterval& interval, int room,
+                         bool utf8) {
+    const uint32_t to = step_below(profile, interval.booked_on, interval.to);
+    if (to == kNoNode) return "";
+    const std::string end = cut_place(place_text(profile.nodes[to], utf8), room, utf8);
+    if (interval.from == kNoNode) return "before " + end;
+    const uint32_t from = step_below(profile, interval.booked_on, interval.from);
+    if (from == kNoNode) return "";
+    const ProfileNode& first = profile.nodes[from];
+    const ProfileNode& last = profile.nodes[to];
+    const std::string start = cut_place(place_text(first, utf8), room, utf8);
+    if (start == end) return "between calls at " + end;
+    return "between " + start + " and " +
+           (first.file == last.file ? fmt::format(":{}", last.line) : end);
+}
+
+std::string with_place(const std::string& name, const std::string& place) {
+    return place.empty() ? name : name + " (" + place + ")";
+}
+
+// A procedure, loop or block and the line in it that has most samples, else its own.
+std::string code_text(const Profile& profile, uint32_t node, std::string place, int room,
+                      bool utf8) {
+    const ProfileNode& owner = profile.nodes[node];
+    const bool is_loop = owner.kind == SiteKind::kLoop;
+    if (is_loop && !place.empty()) {
+        return with_place(cut_name(procedure_name(profile, node, utf8), room, utf8), place);
+    }
+    if (place.empty() && !is_loop) place = place_text(owner, utf8);
+    return with_place(owner_text(profile, node, room, utf8), cut_place(place, room, utf8));
+}
+
+// "in relax (heat.c:78)".
+std::string doing_text(const Profile& profile, const Computation& doing, int room, bool utf8) {
+    const std::string in = "in ";
+    const ProfileInterval& interval = profile.intervals[doing.interval];
+    std::string place = cut_place(printable(doing.sampled_place, utf8), room, utf8);
+    if (!doing.sampled.empty()) {
+        return in + with_place(cut_name(short_name(doing.sampled, utf8), room, utf8), place);
+    }
+    const bool probed = is_probed(profile.nodes[interval.booked_on]);
+    if (place.empty() && !probed) place = between_text(profile, interval, room, utf8);
+    if (!place.empty() && profile.nodes[interval.booked_on].kind == SiteKind::kProcedure) {
+        return in_words(interval.or_after) + " " +
+               with_place(owner_text(profile, interval.booked_on, room, utf8), place);
+    }
+    return in_words(interval.or_after) + " " +
+           code_text(profile, interval.booked_on, place, room, utf8);
+}
+
+// Of the place that doing_text() names; empty where that names none.
+std::string file_of(const Profile& profile, const Computation& doing) {
+    if (!doing.sampled_place.empty()) {
+        return doing.sampled_place.substr(0, doing.sampled_place.rfind(':'));
+    }
+    if (!doing.sampled.empty()) return "";
+    const ProfileNode& owner = profile.nodes[profile.intervals[doing.interval].booked_on];
+    return owner.kind == SiteKind::kBlock ? "" : std::string(base_name(owner.file));
+}
+
+// "rank 3 computes", "rank 3 and 2 others compute".
+std::string who_computes(const CauseLine& cause) {
+    const std::string who = rank_text(cause.peer);
+    if (cause.peer == kNoPeer) return "ranks compute";
+    const bool alone =
+        static_cast<double>(cause.peer_ns) >= kAlmostAll * static_cast<double>(cause.time_ns);
+    if (alone || (cause.others == 0 && !cause.more)) return who + " computes";
+    if (cause.more) return who + " and others compute";
+    return fmt::format("{} and {} other{} compute", who, cause.others,
+                       cause.others == 1 ? "" : "s");
+}
+
+template <typename Measure>
+const CommLine* longest(const std::vector<CommLine>& lines, Measure measure) {
+    const CommLine* most = nullptr;
+    for (const CommLine& line : lines) {
+        if (line.setup || measure(line) == 0) continue;
+        if (most == nullptr || measure(line) > measure(*most)) most = &line;
+    }
+    return most;
+}
+
+uint64_t blocked_of(const CommLine& line) {
+    return std::min(line.totals.blocked_ns, line.totals.time_ns);
+}
+
+// Where ranks wait, when it is not known what for.
+std::string waiting_line_text(const Profile& profile, const std::vector<CommLine>& lines, int room,
+                              bool utf8) {
+    const CommLine* const line = longest(lines, blocked_of);
+    if (line == nullptr) return "";
+    std::string text =
+        fmt::format("Main loss: ranks wait {} at {}", per_rank(profile, blocked_of(*line), utf8),
+                    statement_text(profile, *line, room, utf8));
+    const Partners partners = partners_of(profile, *line, 1);
+    const bool for_one =
+        !partners.heaviest.empty() && static_cast<double>(partners.heaviest[0].time_ns) >=
+                                          kMostly * static_cast<double>(line->totals.blocked_ns);
+    if (for_one) return text + ", mostly for " + rank_text(partners.heaviest[0].peer) + ".";
+    return text + "; the late rank is not known.";
+}
+
+std::string waiting_cause_text(const Profile& profile, const std::vector<CommLine>& lines, int room,
+                               bool utf8) {
+    const std::vector<CauseLine> causes = causes_outside_setup(profile);
+    const double waited_ns = static_cast<double>(mpi_times(profile).blocked_ns);
+    const bool known = !causes.empty() && causes[0].computation.interval != kNoNode &&
+                       static_cast<double>(causes[0].time_ns) >= kNotableCause * waited_ns;
+    if (!known) return waiting_line_text(profile, lines, room, utf8);
+    const CauseLine& first = causes[0];
+    std::string text = fmt::format("Main cause: {} {}, and others wait {}", who_computes(first),
+                                   doing_text(profile, first.computation, room, utf8),
+                                   per_rank(profile, first.time_ns, utf8));
+    const CommLine* const line = line_waiting_for(profile, lines, first);
+    if (line != nullptr) {
+        text += ", mostly at " +
+                statement_text(profile, *line, room, utf8, file_of(profile, first.computation));
+    }
+    return text + ".";
+}
+
+std::string transfer_cause_text(const Profile& profile, const std::vector<CommLine>& lines,
+                                int room, bool utf8) {
+    const auto transfer_of = [](const CommLine& line) {
+        return line.totals.time_ns - blocked_of(line);
+    };
+    const CommLine* const line = longest(lines, transfer_of);
+    if (line == nullptr) return "";
+    const Totals& totals = line->totals;
+    std::string text = fmt::format(
+        "Main cause: {} takes {}, in {} calls", statement_text(profile, *line, room, utf8),
+        per_rank(profile, transfer_of(*line), utf8), count_text(totals.count));
+    const uint64_t bytes = totals.bytes_sent + totals.bytes_received;
+    if (bytes != 0 && totals.count != 0) {
+        text += " of " +
+                bytes_text(static_cast<double>(bytes) / static_cast<double>(totals.count)) +
+                " on average";
+    }
+    return text + ".";
+}
+
+std::string io_cause_text(const Profile& profile, int room, bool utf8) {
+    const std::vector<CommLine> lines = io_lines(profile);
+    if (lines.empty()) return "";
+    const CommLine& line = lines.front();
+    const auto time_ns = static_cast<double>(line.totals.time_ns);
+    std::string text =
+        fmt::format("Main cause: {} takes {}", statement_text(profile, line, room, utf8),
+                    per_rank(profile, line.totals.time_ns, utf8));
+    const std::string files = io_files_text(profile, line, utf8);
+    if (!files.empty()) text += " for file " + cut_middle(files, room, utf8);
+    const bool uneven = line.worst && profile.ranks.size() > 1 &&
+                        line.worst->ns * rank_count(profile) >= kLeastImbalance * time_ns;
+    if (uneven) {
+        text +=
+            fmt::format(", most on rank {}: {}", line.worst->rank, time_text(line.worst->ns, utf8));
+    }
+    return text + ".";
+}
+
+std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
+    const SerialCode code = serial_code(profile);
+    if (code.node == kNoNode) return "";
+    const SampledPlaces places = sampled_places(profile)[code.node];
+    std::string place;
+    if (places.samples >= kTellingSamples) {
+        ProfileNode line;
+        line.file = places.lines[0].file;
+        line.line = places.lines[0].line;
+        const std::string function = short_name(places.lines[0].function, utf8);
+        place = place_text(line, utf8);
+        if (function != procedure_name(profile, code.node, utf8)) {
+            return fmt::format(
+                "Main cause: {} outside of OpenMP regions, most in {}.",
+                per_rank(profile, code.all_ns, utf8) + " of computation",
+                with_place(cut_name(function, room, utf8), cut_place(place, room, utf8)));
+        }
+    }
+    return fmt::format("Main cause: {} of computation outside of OpenMP regions, most in {}.",
+                       per_rank(profile, code.all_ns, utf8),
+                       code_text(profile, code.node, place, room, utf8));
+}
+
+}  // namespace
+
+std::vector<Loss> losses(const Profile& profile) {
+    const MpiTimes mpi = mpi_times(profile);
+    std::vector<Loss> all = {{LossKind::kWaiting, mpi.blocked_ns},
+                             {LossKind::kTransfer, mpi.transfer_ns},
+                             {LossKind::kIo, profile.io_ns},
+                             {LossKind::kOmpWait, profile.omp_wait_ns},
+                             {LossKind::kOmpIdle, profile.omp_idle_ns}};
+    std::erase_if(all, [](const Loss& loss) { return loss.ns == 0; });
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
+    return all;
+}
+
+double judged_time(const Profile& profile) {
+    const double active_ns = time_outside_setup(profile);
+    const auto paused_ns = static_cast<double>(profile.paused_ns);
+    return paused_ns < active_ns ? active_ns - paused_ns : active_ns;
+}
+
+std::string cause_text(const Profile& profile, const std::vector<CommLine>& lines, LossKind kind,
+                       int room, bool utf8) {
+    switch (kind) {
+        case LossKind::kWaiting:
+            return waiting_cause_text(profile, lines, room, utf8);
+        case LossKind::kTransfer:
+            return transfer_cause_text(profile, lines, room, utf8);
+        case LossKind::kIo:
+            return io_cause_text(profile, room, utf8);
+        case LossKind::kOmpIdle:
+            return omp_idle_cause_text(profile, room, utf8);
+        case LossKind::kOmpWait: {
+            const std::string text = omp_wait_text(profile, room, utf8);
+            return text.empty() ? text : "Main cause: " + text + ".";
+        }
+    }
+    return "";
+}
+
+std::string computation_text(const Profile& profile, int room, bool utf8) {
+    const SampledPlaces places = all_sampled_places(profile);
+    if (places.samples >= kTellingSamples) {
+        const std::string text = places_text(places, 3, 2 * room, utf8);
+        return text.empty() ? "" : "Most computation, by samples: " + text + ".";
+    }
+    uint32_t most = kNoNode;
+    uint64_t most_ns = 0;
+    for (const SiteLine& line : site_lines(profile)) {
+        if (weight_ns(line) <= most_ns) continue;
+        most_ns = weight_ns(line);
+        most = line.node;
+    }
+    if (most == kNoNode || !has_source_probes(profile)) return "";
+    return fmt::format("Most computation: {}, {}.", code_text(profile, most, "", room, utf8),
+                       per_rank(profile, most_ns, utf8));
+}
+
+std::string setup_wait_text(const Profile& profile, bool utf8) {
+    const MpiTimes mpi = mpi_times(profile);
+    const auto waited_ns = static_cast<double>(mpi.setup_sync_ns);
+    if (waited_ns < kNotableSetupWait * static_cast<double>(mpi.setup_ns) ||
+        waited_ns < kNotableOfAll * judged_time(profile)) {
+        return "";
+    }
+    std::map<uint32_t, uint64_t> by_peer;
+    for (const ProfilePartner& partner : profile.partners) {
+        if (is_setup(profile.nodes[partner.node])) by_peer[partner.peer] += partner.time_ns;
+    }
+    uint32_t peer = kNoPeer;
+    for (const auto& [rank, ns] : by_peer) {
+        if (static_cast<double>(ns) >= kMostly * waited_ns) peer = rank;
+    }
+    return fmt::format(", {} waiting for {}", time_text(waited_ns / rank_count(profile), utf8),
+                       rank_text(peer));
+}
+
+}  // namespace dwell

@@ -1,0 +1,41 @@
+// What a run lost of its time, and the one sentence for each kind of loss that names who or what
+// caused most of it: a rank, a procedure and a line. Functions of a profile.
+#ifndef DWELL_REPORT_LOSSES_H_
+#define DWELL_REPORT_LOSSES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/figures.h"
+#include "summarize/profile.h"
+
+namespace dwell {
+
+enum class LossKind { kWaiting, kTransfer, kIo, kOmpWait, kOmpIdle };
+
+struct Loss {
+    LossKind kind;
+    uint64_t ns = 0;  // sum over ranks
+};
+// Largest first; none that took no time. Set-up is none of them.
+std::vector<Loss> losses(const Profile& profile);
+
+// What shares are of: the time of all ranks without set-up and pauses.
+double judged_time(const Profile& profile);
+
+// "Main cause: rank 0 computes in relax (heat.c:78), and others wait 416 ms a rank, mostly at
+// heat.c:69 MPI_Recv in exchange." No name or place is longer than `room`. Empty where nothing is
+// known. `lines` are comm_lines(profile).
+std::string cause_text(const Profile& profile, const std::vector<CommLine>& lines, LossKind kind,
+                       int room, bool utf8);
+
+// Where most of the computation is: by samples, else by probes, else by the lines around it.
+std::string computation_text(const Profile& profile, int room, bool utf8);
+
+// ", 600 ms waiting for rank 3": of set-up; empty where it is not worth it.
+std::string setup_wait_text(const Profile& profile, bool utf8);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_LOSSES_H_

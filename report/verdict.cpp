@@ -1,0 +1,248 @@
+// The end of a run in at most ten lines (DESIGN 6): what part of the time was lost and to what, the
+// one cause that matters, load balance, how far to trust it, and what to type next.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "report/job_facts.h"
+#include "report/losses.h"
+#include "report/views.h"
+#include "summarize/profile_walk.h"
+
+namespace dwell {
+namespace {
+
+constexpr double kNotableLoss = 0.05;  // of the time: worth a word
+constexpr double kLeastShare = 0.005;  // of the time: worth a place in the line of shares
+constexpr size_t kRanksNamed = 3;
+constexpr size_t kThingsToTrust = 2;
+constexpr int kSentenceLines = 2;
+constexpr int kLongestProgram = 24;
+constexpr int kRoomForSecond = 32;  // of kRooms
+constexpr int kRoomForTime = 13;
+constexpr int kRooms[] = {kAllOfIt, 60, 44, 32, 24, 18, 13, 9};  // columns of names, ever shorter
+
+int line_count(const Canvas& like, const std::string& text, int indent) {
+    Canvas trial(like.width(), like.utf8(), false);
+    trial.paragraph(text, indent);
+    const std::string lines = trial.take();
+    return static_cast<int>(std::count(lines.begin(), lines.end(), '\n'));
+}
+
+// A sentence in at most so many lines: names in it give way first, then its end.
+void put_sentence(const std::function<std::string(int room)>& sentence, int lines, Tone tone,
+                  Canvas* canvas) {
+    constexpr int kIndent = 2;
+    std::string text;
+    for (const int room : kRooms) {
+        text = sentence(room);
+        if (text.empty()) return;
+        if (line_count(*canvas, text, kIndent) <= lines) break;
+    }
+    for (int columns = canvas->width() * lines; line_count(*canvas, text, kIndent) > lines;) {
+        text = cut_middle(text, --columns, canvas->utf8());
+    }
+    canvas->paragraph(text, kIndent, tone);
+}
+
+std::string program_name(const Profile& profile, int room, bool utf8) {
+    if (profile.ranks.empty()) return "the program";
+    const std::string name(base_name(profile.ranks.front().program));
+    room = std::min(room, kLongestProgram);
+    return name.empty() ? "the program" : cut_middle(printable(name, utf8), room, utf8);
+}
+
+// "ranks 0, 2 and 5 did not reach MPI_Finalize"; empty where all ranks came to their end.
+std::string end_text(const Profile& profile, const Job& job) {
+    if (job.cut_short != 0) return "it did not reach its end";
+    if (job.unfinished == 0) return "";
+    std::vector<uint32_t> missing;
+    for (const ProfileRank& rank : profile.ranks) {
+        if (rank.state == FileState::kAborted) {
+            return fmt::format("rank {} called MPI_Abort", rank.rank);
+        }
+        if (rank.state != FileState::kFinalized) missing.push_back(rank.rank);
+    }
+    std::string text;
+    if (missing.size() > kRanksNamed) {
+        text = fmt::format("{} of {} ranks", missing.size(), profile.ranks.size());
+    } else {
+        text = missing.size() == 1 ? "rank " : "ranks ";
+        for (size_t i = 0; i < missing.size(); ++i) {
+            const char* const before = i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ";
+            text += fmt::format("{}{}", before, missing[i]);
+        }
+    }
+    return text + " did not reach MPI_Finalize";
+}
+
+// "to waiting for late ranks".
+std::string loss_text(LossKind kind) {
+    switch (kind) {
+        case LossKind::kWaiting:
+            return "to waiting for late ranks";
+        case LossKind::kTransfer:
+            return "to MPI transfer";
+        case LossKind::kIo:
+            return "to reading and writing files";
+        case LossKind::kOmpWait:
+            return "to OpenMP threads that wait for each other";
+        case LossKind::kOmpIdle:
+            return "to OpenMP threads idle outside of regions";
+    }
+    return "";
+}
+
+std::string loss_name(LossKind kind) {
+    constexpr const char* kNames[] = {"waiting", "MPI transfer", "I/O", "OpenMP wait",
+                                      "OpenMP idle"};
+    return kNames[static_cast<int>(kind)];
+}
+
+bool is_mostly_estimated(const Profile& profile, LossKind kind) {
+    const MpiTimes mpi = mpi_times(profile);
+    return kind == LossKind::kWaiting && 2 * mpi.estimated_ns > mpi.blocked_ns;
+}
+
+struct Judgement {
+    std::vector<Loss> losses;
+    double whole_ns = 0;
+    bool is_notable(size_t which) const {
+        return which < losses.size() &&
+               static_cast<double>(losses[which].ns) >= kNotableLoss * whole_ns;
+    }
+    std::string share(uint64_t ns) const { return share_text(static_cast<double>(ns), whole_ns); }
+};
+
+std::string time_a_rank(const Profile& profile, double ns, bool utf8) {
+    return time_text(ns / rank_count(profile), utf8) + (profile.ranks.size() > 1 ? " a rank" : "");
+}
+
+// Where there is little room the second loss goes first, then the time.
+std::string verdict_text(const Profile& profile, const Job& job, const Judgement& judgement,
+                         int room, bool utf8) {
+    std::string text = "dwell verdict: " + program_name(profile, room, utf8);
+    const std::string end = end_text(profile, job);
+    if (!end.empty()) text += " broke off: " + end + ". ";
+    if (!judgement.is_notable(0)) {
+        const std::string share = judgement.share(profile.computation_ns);
+        if (!end.empty()) return text + share + " of the time until then was computation.";
+        text += fmt::format(" computes {} of its time", share);
+        return text + (profile.ranks.size() > 1 ? "; no rank waits long." : ".");
+    }
+    const Loss& first = judgement.losses[0];
+    const std::string share = (is_mostly_estimated(profile, first.kind) ? "an estimated " : "") +
+                              judgement.share(first.ns);
+    text += end.empty() ? fmt::format(" loses {} of its time {}", share, loss_text(first.kind))
+                        : fmt::format("Until then {} of the time was lost {}", share,
+                                      loss_text(first.kind));
+    if (room >= kRoomForTime) {
+        text += ", " + time_a_rank(profile, static_cast<double>(first.ns), utf8);
+    }
+    text += ".";
+    if (room >= kRoomForSecond && judgement.is_notable(1)) {
+        const Loss& second = judgement.losses[1];
+        std::string name = loss_name(second.kind);
+        name[0] = static_cast<char>(toupper(name[0]));
+        text += fmt::format(" {} takes another {}.", name, judgement.share(second.ns));
+    }
+    return text;
+}
+
+std::string balance_text(const Profile& profile, const std::vector<RankFigures>& ranks, bool utf8) {
+    const std::optional<Peak> most = peak(ranks, &RankFigures::computation_ns);
+    const double mean_ns = static_cast<double>(profile.computation_ns) / rank_count(profile);
+    if (ranks.size() < 2 || !most || most->ns <= 0) return "";
+    const std::string share = fmt::format("Load balance: {:.0f} %, ", 100 * mean_ns / most->ns);
+    if (most->ns < kLeastImbalance * mean_ns) return share + "all ranks compute alike.";
+    return share + fmt::format("rank {} computes {}, the mean is {}.",
+                               GridPlaces(profile).name_of(most->rank), time_text(most->ns, utf8),
+                               time_text(mean_ns, utf8));
+}
+
+// What does not fit in a line is left out, smallest first.
+std::string shares_text(const Profile& profile, const Job& job, const Judgement& judgement,
+                        const Canvas& canvas) {
+    std::string text = profile.ranks.size() > 1 ? "Time per rank" : "Time";
+    if (job.threads > profile.ranks.size()) text += ", threads added up";
+    text += ": " + time_text(judgement.whole_ns / rank_count(profile), canvas.utf8());
+    std::vector<std::pair<uint64_t, std::string>> parts = {{profile.computation_ns, "computation"}};
+    for (const Loss& loss : judgement.losses) parts.emplace_back(loss.ns, loss_name(loss.kind));
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (const auto& [ns, name] : parts) {
+        if (static_cast<double>(ns) < kLeastShare * judgement.whole_ns) break;
+        const std::string next = ", " + name + " " + judgement.share(ns);
+        if (display_width(text + next) >= canvas.width()) break;
+        text += next;
+    }
+    return text + ".";
+}
+
+std::string setup_text(const Profile& profile, const Judgement& judgement, bool utf8) {
+    const auto setup_ns = static_cast<double>(mpi_times(profile).setup_ns);
+    if (setup_ns == 0) return "";
+    std::string more = setup_wait_text(profile, utf8);
+    if (more.empty() && setup_ns > judgement.whole_ns) more = "; a longer run tells more";
+    return "Set-up of MPI (not in the shares): " + time_a_rank(profile, setup_ns, utf8) + more +
+           ".";
+}
+
+std::string trust_text(const Profile& profile, Job job) {
+    job.unfinished = job.cut_short = 0;  // the verdict itself says so
+    const std::vector<std::string> limits = reservations(profile, job);
+    const bool estimated = mpi_times(profile).estimated_ns != 0;
+    if (limits.empty()) {
+        if (is_serial(profile) && job.probed == 0) {
+            return has_openmp(profile) ? "Trust: regions, loops and tasks of OpenMP are measured."
+                                       : "Trust: the time is that of the whole process.";
+        }
+        if (estimated) return "Trust: counts are exact, part of the waiting is estimated.";
+        return job.probed != 0 ? "Trust: counts are exact, procedures are timed by probes."
+                               : "Trust: counts are exact, computation by procedure is estimated.";
+    }
+    std::string text = "Trust: ";
+    for (size_t i = 0; i < std::min(limits.size(), kThingsToTrust); ++i) {
+        text += (i == 0 ? "" : ", ") + limits[i];
+    }
+    return text + ".";
+}
+
+}  // namespace
+
+std::string write_verdict(const Profile& profile, const TextOptions& options,
+                          const std::string& directory) {
+    Canvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
+    const bool utf8 = options.utf8;
+    const auto always = [](const std::string& text) { return [text](int) { return text; }; };
+    if (profile.nodes.empty()) {
+        put_sentence(always("dwell verdict: nothing of " +
+                            program_name(profile, kLongestProgram, utf8) + " was recorded."),
+                     1, Tone::kHot, &canvas);
+    } else {
+        const Job job = job_of(profile);
+        const Judgement judgement{losses(profile), judged_time(profile)};
+        const bool lost = judgement.is_notable(0);
+        const std::vector<CommLine> lines = comm_lines(profile);
+        put_sentence([&](int room) { return verdict_text(profile, job, judgement, room, utf8); },
+                     kSentenceLines, lost ? Tone::kHot : Tone::kName, &canvas);
+        put_sentence(
+            [&](int room) {
+                return lost ? cause_text(profile, lines, judgement.losses[0].kind, room, utf8)
+                            : computation_text(profile, room, utf8);
+            },
+            kSentenceLines, lost ? Tone::kWarm : Tone::kPlain, &canvas);
+        put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, Tone::kPlain,
+                     &canvas);
+        put_sentence(always(shares_text(profile, job, judgement, canvas)), 1, Tone::kPlain,
+                     &canvas);
+        put_sentence(always(setup_text(profile, judgement, utf8)), 1, Tone::kPlain, &canvas);
+        put_sentence(always(trust_text(profile, job)), kSentenceLines, Tone::kDim, &canvas);
+    }
+    if (directory.empty()) return canvas.take();
+    // A path is never cut: it is there to be copied.
+    return canvas.take() + "Next: dwell report " + directory + "\n";
+}
+
+}  // namespace dwell

@@ -1,0 +1,317 @@
+// The verdict at the end of a run: profiles of which the right answer is known by arithmetic.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "report/text_report.h"
+#include "report/text_style.h"
+#include "tests/unit/sample_profiles.h"
+
+namespace dwell {
+namespace {
+
+using samples::Builder;
+using samples::Calls;
+using samples::kMs;
+
+std::string verdict(const Profile& profile, int width = 80, bool utf8 = true) {
+    TextOptions options;
+    options.width = width;
+    options.utf8 = utf8;
+    return write_verdict(profile, options, "dwell-heat-4711");
+}
+
+// Wherever its lines are broken.
+std::string words_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::string words;
+    for (std::string word; stream >> word;) words += word + " ";
+    return words;
+}
+
+void expect_words(const Profile& profile, const std::vector<std::string>& parts) {
+    for (const int width : {80, 100}) {
+        const std::string words = words_of(verdict(profile, width));
+        for (const std::string& part : parts) {
+            EXPECT_NE(words.find(part), std::string::npos) << part << "\nin\n" << words;
+        }
+    }
+}
+
+void expect_small(const Profile& profile, int width, bool utf8) {
+    TextOptions options;
+    options.width = width;
+    options.utf8 = utf8;
+    const std::string text = write_verdict(profile, options, "out");
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kVerdictLines) << text;
+    EXPECT_TRUE(text.starts_with("dwell verdict: ")) << text;
+    EXPECT_TRUE(text.ends_with("\nNext: dwell report out\n")) << text;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(display_width(line), width) << line;
+        EXPECT_FALSE(line.empty() || line.back() == ' ') << text;
+        if (utf8) continue;
+        EXPECT_TRUE(std::all_of(line.begin(), line.end(), [](char c) {
+            return c >= 0x20 && c < 0x7f;
+        })) << line;
+    }
+}
+
+Calls known_wait(uint64_t count, uint64_t time_ns, uint64_t waited_ns) {
+    return {count, time_ns, waited_ns, 0, 0, time_ns, 0, 0, 0, waited_ns, 0, 0};
+}
+
+struct Halo {
+    std::string program = "heat";
+    std::string file = "/home/ada/heat.c";
+    std::string compute = "relax";
+    std::string exchange = "exchange_halo";
+    uint64_t sampled = 100;
+    uint64_t setup_wait_ms = 0;
+};
+
+// Two ranks compute 1.5 and 1.0 s in `compute`, booked on main; rank 1 waits 500 ms for rank 0 at
+// line 69; set-up takes 100 ms and, on rank 1, `setup_wait_ms` more, in which it waits for rank 0.
+Profile late_rank(const Halo& halo = {}) {
+    Builder b(2, halo.program);
+    const uint32_t main = b.proc("main", halo.file, 90, 0);
+    const uint32_t exchange = b.call(halo.exchange, halo.file, 95, main, 60);
+    const uint32_t wait = b.comm("MPI_Waitall", halo.file, 69, exchange);
+    const uint32_t finalize = b.comm("MPI_Finalize", halo.file, 99, main);
+    b.compute(main, 0, 1500 * kMs);
+    b.compute(main, 1, 1000 * kMs);
+    b.calls(wait, 0, known_wait(10, 0, 0));
+    b.calls(wait, 1, known_wait(10, 500 * kMs, 500 * kMs));
+    b.calls(finalize, 0, known_wait(1, 100 * kMs, 0));
+    const uint64_t late_ns = halo.setup_wait_ms * kMs;
+    b.calls(finalize, 1, known_wait(1, 100 * kMs + late_ns, late_ns));
+    Profile& p = b.profile();
+    std::vector<SampledLine> samples;
+    if (halo.sampled != 0) {
+        samples = {{halo.compute, halo.file, 78, halo.sampled}, {"main", halo.file, 96, 3}};
+    }
+    p.intervals.push_back({wait, wait, main, 20, 2500 * kMs, kMs, 150 * kMs, samples});
+    p.partners = {{wait, 0, 0, 10, 500 * kMs, 60 * kMs, 0, 0}};
+    p.causes = {{0, 0, 10, 500 * kMs + late_ns, 0, 0}};
+    if (late_ns != 0) p.partners.push_back({finalize, 0, 0, 1, late_ns, late_ns, 0, 0});
+    return b.finish();
+}
+
+TEST(Verdict, NamesTheLateRankAndWhereItComputes) {
+    const Profile profile = late_rank();
+    // 500 ms of 3 s; 1.25 s of 1.5 s.
+    expect_words(profile,
+                 {"dwell verdict: heat loses 16.7 % of its time to waiting for late ranks, 250 ms "
+                  "a rank. Main cause: rank 0 computes in relax (heat.c:78), and others wait 250 "
+                  "ms a rank, mostly at heat.c:69 MPI_Waitall in exchange_halo. Load balance: 83 "
+                  "%, rank 0 computes 1.50 s, the mean is 1.25 s. Time per rank: 1.50 s, "
+                  "computation 83.3 %, waiting 16.7 %. Set-up of MPI (not in the shares): 100 ms "
+                  "a rank. Trust: counts are exact, computation by procedure is estimated. Next: "
+                  "dwell report dwell-heat-4711 "});
+}
+
+TEST(Verdict, WithLittleRoomNamesAFileOnce) {
+    Halo halo;
+    halo.file = "/home/ada/exchange_of_halo_cells.c";
+    halo.exchange = "exchange_neighbours";
+    const std::string words = words_of(verdict(late_rank(halo), 80));
+    EXPECT_NE(words.find("rank 0 computes in relax (exchange_of_halo_cells.c:78), and others "
+                         "wait 250 ms a rank, mostly at :69 MPI_Waitall in "
+                         "exchange_neighbours."),
+              std::string::npos)
+        << words;
+}
+
+TEST(Verdict, WithoutSamplesNamesTheLinesBetween) {
+    Halo halo;
+    halo.sampled = 0;
+    expect_words(late_rank(halo),
+                 {"rank 0 computes in main (between calls at heat.c:95), and others"});
+}
+
+// Rank 1 waits 2 s in MPI_Finalize, too: the table has that in set-up, and so has the sentence.
+TEST(Verdict, WaitingInSetUpIsNoneOfTheCauses) {
+    Halo halo;
+    halo.setup_wait_ms = 2000;
+    const Profile profile = late_rank(halo);
+    expect_words(profile, {"heat loses 16.7 % of its time", "others wait 250 ms a rank",
+                           "(not in the shares): 1.10 s a rank, 1.00 s waiting for rank 0."});
+    TextOptions options;
+    options.width = 200;
+    const std::string report = words_of(write_text_report(profile, options));
+    EXPECT_NE(report.find(": 250 ms a rank, 100.0 % of the known sync delay"), std::string::npos)
+        << report;
+}
+
+TEST(Verdict, AShortRunTellsLittle) {
+    Builder b(1, "short");
+    const uint32_t main = b.proc("main", "short.c", 1, 0);
+    b.compute(main, 0, 90 * kMs);
+    b.calls(b.comm("MPI_Init", "short.c", 3, main), 0, known_wait(1, 100 * kMs, 0));
+    expect_words(b.finish(),
+                 {"Set-up of MPI (not in the shares): 100 ms; a longer run tells more."});
+}
+
+// Four ranks wait 300 ms at an allreduce that takes 400; of whom is not known.
+TEST(Verdict, SaysWhereRanksWaitWhenTheCauseIsNotKnown) {
+    Builder b(4, "heat");
+    const uint32_t main = b.proc("main", "heat.c", 1, 0);
+    const uint32_t reduce = b.comm("MPI_Allreduce", "heat.c", 20, main);
+    for (uint32_t rank = 0; rank < 4; ++rank) {
+        b.compute(main, rank, 600 * kMs);
+        b.calls(reduce, rank, {10, 400 * kMs, 300 * kMs, 0, 0, kMs, 0, 0, 0, 0, 0, 0});
+    }
+    expect_words(b.finish(),
+                 {"heat loses an estimated 30.0 % of its time to waiting for late ranks, 300 ms a "
+                  "rank. MPI transfer takes another 10.0 %. Main loss: ranks wait 300 ms a rank "
+                  "at heat.c:20 MPI_Allreduce in main; the late rank is not known.",
+                  "Load balance: 100 %, all ranks compute alike.",
+                  "Trust: counts are exact, part of the waiting is estimated."});
+}
+
+TEST(Verdict, NamesTheLineThatTransfersMost) {
+    Builder b(2, "fft");
+    const uint32_t main = b.proc("main", "fft.c", 1, 0);
+    const uint32_t transpose = b.call("transpose", "fft.c", 8, main);
+    const uint32_t all = b.comm("MPI_Alltoall", "fft.c", 30, transpose);
+    const uint32_t reduce = b.comm("MPI_Allreduce", "fft.c", 9, main);
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        b.compute(main, rank, 500 * kMs);
+        b.calls(all, rank, {64, 450 * kMs, 0, 64 << 20, 64 << 20, kMs, 0, 0, 0, 0, 0, 0});
+        b.calls(reduce, rank, {64, 50 * kMs, 0, 0, 0, kMs, 0, 0, 0, 0, 0, 0});
+    }
+    expect_words(b.finish(),
+                 {"fft loses 50.0 % of its time to MPI transfer, 500 ms a rank. Main cause: "
+                  "fft.c:30 MPI_Alltoall in transpose takes 450 ms a rank, in 128 calls of 2.00 "
+                  "MiB on average."});
+}
+
+TEST(Verdict, NamesTheFileThatARankWrites) {
+    Builder b(2, "ck");
+    const uint32_t main = b.proc("main", "ck.c", 1, 0);
+    const uint32_t write = b.add(SiteKind::kIo, "fwrite", "ck.c", 30, main);
+    b.profile().nodes[write].io_file = "ck.dat";
+    const uint32_t barrier = b.comm("MPI_Barrier", "ck.c", 31, main);
+    b.calls(write, 0, {1, 800 * kMs, 0, 1 << 20, 0, 800 * kMs, 0, 0, 0, 0, 0, 0});
+    b.compute(main, 0, 1200 * kMs);
+    b.compute(main, 1, 2000 * kMs);
+    b.calls(barrier, 0, known_wait(1, kMs, 0));
+    // 800 ms of 4.001 s.
+    expect_words(b.finish(), {"ck loses 20.0 % of its time to reading and writing files, 400 ms a "
+                              "rank. Main cause: ck.c:30 fwrite in main takes 400 ms a rank for "
+                              "file ck.dat, most on rank 0: 800 ms."});
+}
+
+// 160 ms of 716 are waiting in the region, 100 are idle.
+TEST(Verdict, NamesTheUnevenRegion) {
+    expect_words(samples::openmp_profile(),
+                 {"triangle loses 22.3 % of its time to OpenMP threads that wait for each other, "
+                  "160 ms. OpenMP idle takes another 14.0 %. Main cause: the region at "
+                  "triangle.c:20: thread 1 works 1.42 times the mean."});
+}
+
+// Two threads: 700 ms in `sort` outside of regions, then both 100 ms in one.
+TEST(Verdict, NamesTheSerialProcedureBehindIdleThreads) {
+    Builder b(1, "particles");
+    b.profile().ranks[0].flags |= kFileSerial;
+    const uint32_t main = b.proc("main", "p.c", 10, 0);
+    const uint32_t sort = b.call("sort", "p.c", 12, main, 50);
+    const uint32_t region = b.openmp(OmpConstruct::kParallel, "p.c", 20, main);
+    const uint32_t idle = b.openmp(OmpConstruct::kIdle, "", 0, 0);
+    b.compute(main, 0, 50 * kMs);
+    b.compute(sort, 0, 650 * kMs);
+    b.spent(region, 0, 0, 1, 100 * kMs, 0).created = 1;
+    b.spent(region, 0, 1, 1, 100 * kMs, 0);
+    b.spent(idle, 0, 1, 1, 700 * kMs, 700 * kMs, true);
+    // 700 ms of 1.6 s.
+    expect_words(b.finish(), {"particles loses 43.8 % of its time to OpenMP threads idle outside "
+                              "of regions, 700 ms. Main cause: 700 ms of computation outside of "
+                              "OpenMP regions, most in sort (p.c:50)."});
+}
+
+TEST(Verdict, SaysWhenNothingIsWrong) {
+    Builder b(2, "heat");
+    const uint32_t main = b.proc("main", "heat.c", 1, 0);
+    const uint32_t reduce = b.comm("MPI_Allreduce", "heat.c", 20, main);
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        b.compute(main, rank, 970 * kMs);
+        b.calls(reduce, rank, known_wait(10, 30 * kMs, 20 * kMs));
+    }
+    b.profile().intervals.push_back({reduce,
+                                     reduce,
+                                     main,
+                                     20,
+                                     1940 * kMs,
+                                     kMs,
+                                     99 * kMs,
+                                     {{"relax", "heat.c", 7, 150}, {"main", "heat.c", 9, 50}}});
+    expect_words(b.finish(),
+                 {"dwell verdict: heat computes 97.0 % of its time; no rank waits "
+                  "long. Most computation, by samples: relax heat.c:7 75 %, main heat.c:9 "
+                  "25 %."});
+}
+
+TEST(Verdict, SaysFirstThatRanksDidNotEnd) {
+    Profile profile = late_rank();
+    profile.ranks[1].state = FileState::kRunning;
+    expect_words(profile,
+                 {"dwell verdict: heat broke off: rank 1 did not reach MPI_Finalize. Until "
+                  "then 16.7 % of the time was lost to waiting for late ranks",
+                  "Main cause: rank 0 computes in relax"});
+    profile.ranks[0].state = FileState::kRunning;
+    expect_words(profile, {"ranks 0 and 1 did not reach MPI_Finalize."});
+    profile.ranks[1].state = FileState::kAborted;
+    expect_words(profile, {"heat broke off: rank 1 called MPI_Abort."});
+    EXPECT_TRUE(verdict(Profile{}).starts_with("dwell verdict: nothing of the program was "));
+}
+
+TEST(Verdict, TrustsTwoThingsAtMost) {
+    Profile profile = late_rank();
+    profile.world_size = 4;
+    profile.ranks[0].dropped = 7;
+    profile.ranks[0].guessed = 3;
+    profile.notes = {"one", "two"};
+    expect_words(profile, {"Trust: 2 of 4 ranks observed, 7 calls not counted. Next:"});
+}
+
+TEST(Verdict, IsNeverLongerThanTenLinesNorTooWide) {
+    std::string deep;
+    for (int i = 0; i < 40; ++i) deep += "an_outer_namespace_of_some_length::";
+    Halo long_names;
+    long_names.program = std::string(300, 'p');
+    long_names.file = "/home/" + std::string(200, 'f') + ".cpp";
+    long_names.compute = deep + "relax<std::vector<std::vector<double>>>(int)";
+    long_names.exchange = deep + "exchange(" + std::string(200, 'x') + ")";
+    long_names.setup_wait_ms = 900;
+    Profile worst = late_rank(long_names);
+    worst.world_size = 1 << 20;
+    worst.ranks[0].state = worst.ranks[1].state = FileState::kRunning;
+    worst.ranks[1].dropped = uint64_t{1} << 40;
+    Halo without_samples = long_names;
+    without_samples.sampled = 0;
+    for (const Profile& profile :
+         {worst, late_rank(without_samples), late_rank(), samples::halo_profile(),
+          samples::hostile_profile(), samples::large_profile(), samples::serial_profile(),
+          samples::probed_profile(), samples::grid_profile(), samples::chain_profile(),
+          samples::with_usage(samples::halo_profile()), samples::openmp_profile(),
+          samples::io_profile(), Profile{}}) {
+        for (const int width : {60, 80, 100, 200}) {
+            for (const bool utf8 : {false, true}) expect_small(profile, width, utf8);
+        }
+    }
+}
+
+TEST(Verdict, NeverCutsTheDirectory) {
+    TextOptions options;
+    options.width = 60;
+    const std::string directory(200, 'd');
+    EXPECT_TRUE(write_verdict(late_rank(), options, directory)
+                    .ends_with("\nNext: dwell report " + directory + "\n"));
+    EXPECT_EQ(write_verdict(late_rank(), options, "").find("Next"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dwell
