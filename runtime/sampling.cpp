@@ -12,6 +12,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/modules.h"
+#include "runtime/sampled_path.h"
 #include "runtime/standard_files.h"
 #include "runtime/usage.h"
 
@@ -24,7 +25,10 @@ constexpr size_t kPageBytes = 4096;
 // many threads get smaller ones.
 static_assert(kLargestRing % kPageBytes == 0);
 constexpr size_t kSmallestRing = 2 * kPageBytes;
-constexpr uint32_t kSamplesPerInterval = 512;  // different addresses; more fold into one
+// Of the program's stack, with each sample: a frame is a hundred bytes or two, arrays aside.
+constexpr uint32_t kStackBytes = 8192;
+constexpr int kMostFrames = 256;
+constexpr uint16_t kNodesPerInterval = 2048;  // of sampled paths; more fold into one
 
 // Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
 // with 1 sampling is still to begin.
@@ -56,10 +60,11 @@ void explain_refusal(int error, bool opened) {
 }
 
 void copy_out(const Thread* thread, uint64_t at, void* to, size_t bytes) {
-    const char* data = reinterpret_cast<const char*>(thread->ring) + kPageBytes;
-    for (size_t i = 0; i < bytes; ++i) {
-        static_cast<char*>(to)[i] = data[(at + i) & (thread->ring_bytes - 1)];
-    }
+    const char* const data = reinterpret_cast<const char*>(thread->ring) + kPageBytes;
+    const size_t begin = at & (thread->ring_bytes - 1);
+    const size_t first = std::min(bytes, thread->ring_bytes - begin);
+    memcpy(to, data + begin, first);
+    memcpy(static_cast<char*>(to) + first, data, bytes - first);
 }
 
 // The mark of the record that begins at this place of the ring, which the kernel lets nobody write.
@@ -72,34 +77,126 @@ Mark mark_of(Thread* thread, uint64_t at) {
     return {&thread->own_samples[number / 64], uint64_t{1} << number % 64};
 }
 
-// Books one address under `interval`; past the limit of an interval under a folded record.
-void book_sample(Thread* thread, CellIndex interval, uint64_t address) {
-    const ModulePlace place = place_of_address(thread, address);
+// A sample's call path: the sampled address, then the return addresses outwards.
+struct SampledPath {
+    uint64_t* addresses;
+    int count;
+    bool whole;
+};
+
+// How many frames lie between the thread's start and a node.
+uint16_t levels_above(CellIndex node) {
+    uint16_t levels = 0;
+    for (CellIndex at = cell_at<Node>(node)->parent; at != 0; at = cell_at<Node>(at)->parent) {
+        ++levels;
+    }
+    return levels;
+}
+
+// The node for `site` right below `above` on the way to `below`; 0: the way has another one.
+CellIndex on_the_way(CellIndex above, CellIndex below, const Site& site) {
+    CellIndex at = below;
+    while (at != 0 && cell_at<Node>(at)->parent != above) at = cell_at<Node>(at)->parent;
+    if (at == 0 || at == below) return 0;
+    const Site& there = cell_at<Node>(at)->site;
+    const bool same =
+        there.offset == site.offset && there.module == site.module && there.kind == site.kind;
+    return same ? at : 0;
+}
+
+// Under `interval`, as long as that has room. Recursion folds.
+CellIndex sampled_child(Thread* thread, CellIndex interval, CellIndex above, const Site& site) {
+    for (CellIndex at = above; at != interval; at = cell_at<Node>(at)->parent) {
+        const Site& there = cell_at<Node>(at)->site;
+        if (there.offset == site.offset && there.module == site.module && there.kind == site.kind)
+            return at;
+    }
+    for (CellIndex at = cell_at<Node>(above)->first_child; at != 0;) {
+        const Node* const node = cell_at<Node>(at);
+        if (node->site.offset == site.offset && node->site.module == site.module &&
+            node->site.kind == site.kind && node->site.call == site.call)
+            return at;
+        at = node->next_sibling;
+    }
+    uint16_t* const nodes = &cell_at<Node>(interval)->site.open;
+    if (*nodes >= kNodesPerInterval) return 0;
+    ++*nodes;
+    return child_of(thread, above, site);
+}
+
+// Books one sample under `interval`. Frames that the statement's own path begins with are not
+// repeated: the first node that differs says how many there are (Site::call).
+void book_sample(Thread* thread, CellIndex interval, const SampledPath& path) {
+    const ModulePlace place = place_of_address(thread, path.addresses[0]);
     // Of dwell's own time, or taken inside a poll that was not timed: no computation.
     if (place.own || (place.inside_mpi && thread->untimed_polls != 0)) {
         thread->record->samples_in_calls += 1;
         return;
+    }
+    CellIndex shared = thread->record->root;
+    CellIndex above = interval;
+    const CellIndex statement = cell_at<Node>(interval)->parent;
+    for (int i = path.whole ? path.count - 1 : 0; i > 0 && above != 0; --i) {
+        Site site = site_of_call(thread, path.addresses[i]);
+        if (above == interval) {
+            if (node_on_path(shared, site) != 0) continue;
+            const CellIndex next = on_the_way(shared, statement, site);
+            if (next != 0) {
+                shared = next;
+                continue;
+            }
+            site.call = levels_above(shared) + 1;
+        }
+        above = sampled_child(thread, interval, above, site);
     }
     Site site{};
     site.module = place.module;
     site.offset = place.offset;
     site.kind = SiteKind::kSample;
     if (place.module == 0) site.flags = kNodeForeign;
-    uint32_t different = 0;
-    for (CellIndex at = cell_at<Node>(interval)->first_child; at != 0;) {
-        const Node* node = cell_at<Node>(at);
-        ++different;
-        if (node->site.offset == site.offset && node->site.module == site.module) break;
-        at = node->next_sibling;
-    }
-    if (different >= kSamplesPerInterval) {
+    if (above == interval && path.whole) site.call = levels_above(shared) + 1;
+    CellIndex node = above != 0 ? sampled_child(thread, interval, above, site) : 0;
+    if (node == 0) {
         site = Site{};
         site.kind = SiteKind::kSample;
         site.flags = kNodeFolded;
+        node = child_of(thread, interval, site);
     }
-    const CellIndex node = child_of(thread, interval, site);
     if (node != 0) cell_at<Node>(node)->count += 1;
     thread->record->samples += 1;
+}
+
+// With one line of each path nothing further out is asked for.
+bool takes_paths() { return g_process.options.callpath_depth != 1 && load_sample_unwinder(); }
+
+// A sample in the ring (perf_event_open(2)): address, then the registers and the piece of stack,
+// where there are any.
+struct SampleHead {
+    perf_event_header header;
+    uint64_t address;
+    uint64_t registers_abi;
+    uint64_t registers[kSampledRegisters];
+    uint64_t stack_bytes;
+};
+
+SampledPath path_at(Thread* thread, uint64_t at, size_t size) {
+    // The addresses, then the piece of stack.
+    const size_t bytes = kMostFrames * sizeof(uint64_t) + kStackBytes;
+    auto* const addresses = static_cast<uint64_t*>(scratch_of(thread, bytes));
+    SampleHead head{};
+    copy_out(thread, at, &head, std::min(size, sizeof(head)));
+    if (addresses == nullptr) return {nullptr, 0, false};
+    addresses[0] = head.address;
+    SampledPath path{addresses, 1, false};
+    uint64_t taken = 0;  // of the piece
+    const size_t stack_end = sizeof(head) + head.stack_bytes;
+    if (head.stack_bytes > kStackBytes || stack_end + sizeof(taken) > size) return path;
+    copy_out(thread, at + stack_end, &taken, sizeof(taken));
+    auto* const stack = reinterpret_cast<char*>(addresses + kMostFrames);
+    if (taken > head.stack_bytes) return path;
+    copy_out(thread, at + sizeof(head), stack, taken);
+    path.count = trace_sample({head.registers, stack, taken}, addresses, kMostFrames, &path.whole);
+    return path;
 }
 
 void set_head(Thread* thread, const uint64_t* head) {
@@ -142,6 +239,11 @@ void start_sampling(Thread* thread) {
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1'000'000'000ull / hz;  // nanoseconds for this event
     attributes.sample_type = PERF_SAMPLE_IP;
+    if (takes_paths()) {
+        attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        attributes.sample_regs_user = kSampledRegisterMask;
+        attributes.sample_stack_user = kStackBytes;
+    }
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
     const StandardFilesHeld held;
@@ -221,10 +323,10 @@ void drain_samples(Thread* thread, CellIndex interval) {
         const bool own = (*mark.word & mark.bit) != 0;
         *mark.word &= ~mark.bit;
         if (header.type == PERF_RECORD_SAMPLE) {
-            uint64_t address = 0;
-            copy_out(thread, tail + sizeof(header), &address, sizeof(address));
-            if (interval != 0 && !own) {
-                book_sample(thread, interval, address);
+            const bool booked = interval != 0 && !own;
+            const SampledPath path = booked ? path_at(thread, tail, header.size) : SampledPath{};
+            if (path.count != 0) {
+                book_sample(thread, interval, path);
             } else {
                 thread->record->samples_in_calls += 1;
             }

@@ -274,8 +274,8 @@ struct UserCode {
 constexpr uint32_t kUserDepth = 8;  // in each other, beyond which they are left with the calls
 
 struct SampleRing;
-// 128 KiB hold 8192 samples: 80 s at 100 Hz without communication.
-constexpr size_t kLargestRing = 128 * 1024;
+// Of an ordinary user's 516 KiB for each processor (kernel.perf_event_mlock_kb) half, and a page.
+constexpr size_t kLargestRing = 256 * 1024;
 constexpr size_t kRingStep = 8;  // each record in it is a multiple of so many bytes long
 struct ThreadMetrics;
 struct Call;

@@ -22,6 +22,7 @@
 #include "summarize/profile_tree.h"
 #include "summarize/profile_walk.h"
 #include "summarize/rank_figures.h"
+#include "summarize/sampled_shares.h"
 #include "summarize/settle_times.h"
 #include "summarize/wait_paths.h"
 #include "summarize/write_sites.h"
@@ -45,10 +46,11 @@ class ProfileBuilder {
         add_program();
         add_nodes();
         label_probes();
+        place_samples();
         add_intervals();
         add_samples();
         Overruns overruns = sum_up();
-        add_rank_figures(merged_, tree_, interval_owner_, &profile_, &overruns);
+        add_rank_figures(merged_, tree_, shares_, &profile_, &overruns);
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
         add_peers();
@@ -70,7 +72,8 @@ class ProfileBuilder {
     void add_histogram(const MergedNode& merged, ProfileNode* node);
     void add_io_file(const MergedNode& merged, ProfileNode* node);
     void label_probes();
-    std::vector<std::vector<SampledCode>> sampled_code();
+    uint32_t interval_of(uint32_t sample) const;
+    void place_samples();
     void add_intervals();
     void add_samples();
     void add_threads();
@@ -93,6 +96,9 @@ class ProfileBuilder {
     std::map<uint32_t, uint64_t> io_file_bytes_;  // by node: of the file that it names
     std::vector<uint64_t> booked_ns_;             // on nodes of the profile, by intervals
     std::vector<uint32_t> interval_owner_;        // of merged interval nodes: node of the profile
+    std::vector<SampledShares> shares_;           // of merged interval nodes: where it was spent
+    std::vector<uint32_t> sampled_in_;  // of merged sample nodes: node of the profile, or kNoNode
+    std::vector<std::vector<SampledCode>> without_path_;  // of merged interval nodes
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
 };
 
@@ -248,20 +254,33 @@ void ProfileBuilder::label_probes() {
     }
 }
 
-// By merged interval node.
-std::vector<std::vector<SampledCode>> ProfileBuilder::sampled_code() {
-    std::vector<std::vector<SampledCode>> code(merged_.nodes.size());
-    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
-        const MergedNode& merged = merged_.nodes[i];
-        if (!is_kind(merged, SiteKind::kSample) || merged.parent >= code.size()) continue;
-        if (paths_.is_own_code(i)) continue;
-        code[merged.parent].push_back({paths_.sampled_procedures(i), merged.totals.count});
+uint32_t ProfileBuilder::interval_of(uint32_t sample) const {
+    uint32_t at = sample;
+    while (at != 0 && !is_kind(merged_.nodes[at], SiteKind::kInterval)) {
+        at = merged_.nodes[at].parent;
     }
-    return code;
+    return at;
+}
+
+void ProfileBuilder::place_samples() {
+    shares_.resize(merged_.nodes.size());
+    sampled_in_.assign(merged_.nodes.size(), kNoNode);
+    without_path_.resize(merged_.nodes.size());
+    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
+        if (!is_kind(merged_.nodes[i], SiteKind::kSample) || paths_.is_own_code(i)) continue;
+        const uint32_t interval = interval_of(i);
+        const uint64_t samples = merged_.nodes[i].totals.count;
+        if (interval == 0) continue;
+        if (paths_.has_path(i)) {
+            sampled_in_[i] = tree_.add(i);
+            shares_[interval].add(sampled_in_[i], samples);
+        } else {
+            without_path_[interval].push_back({paths_.sampled_procedures(i), samples});
+        }
+    }
 }
 
 void ProfileBuilder::add_intervals() {
-    const std::vector<std::vector<SampledCode>> samples = sampled_code();
     interval_owner_.assign(merged_.nodes.size(), kNoNode);
     interval_number_.assign(merged_.nodes.size(), kNoNode);
     booked_ns_.assign(profile_.nodes.size(), 0);
@@ -275,8 +294,14 @@ void ProfileBuilder::add_intervals() {
         const uint32_t left =
             merged.offset < merged_.nodes.size() ? static_cast<uint32_t>(merged.offset) : kNoNode;
         const uint32_t from = tree_.leaf_of(left);
-        const uint32_t owner =
-            tree_.owner_of_interval(left, merged.parent, merged.meet, samples[i]);
+        SampledShares& shares = shares_[i];
+        if (shares.empty() || !without_path_[i].empty()) {
+            uint64_t samples = shares.empty() ? 1 : 0;
+            for (const SampledCode& code : without_path_[i]) samples += code.samples;
+            shares.add(tree_.owner_of_interval(left, merged.parent, merged.meet, without_path_[i]),
+                       samples);
+        }
+        const uint32_t owner = shares.hottest(profile_.nodes);
         interval_owner_[i] = owner;
         const auto [entry, is_new] = numbers.try_emplace(
             {from, to, owner}, static_cast<uint32_t>(profile_.intervals.size()));
@@ -294,30 +319,31 @@ void ProfileBuilder::add_intervals() {
         interval.time_ns += merged.totals.time_ns;
         interval.min_ns = std::min(interval.min_ns, merged.totals.min_ns);
         interval.max_ns = std::max(interval.max_ns, merged.totals.max_ns);
-        booked_ns_[owner] += merged.totals.time_ns;
+        shares.split(merged.totals.time_ns,
+                     [this](uint32_t node, uint64_t ns) { booked_ns_[node] += ns; });
     }
 }
 
 void ProfileBuilder::add_samples() {
-    using Line = std::pair<std::array<std::string, 2>, int>;
+    using Line = std::tuple<uint32_t, std::string, std::string, int>;
     std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
-        if (!is_kind(merged, SiteKind::kSample) || merged.parent >= interval_number_.size()) {
-            continue;
-        }
-        if (paths_.is_own_code(i)) continue;
-        const uint32_t number = interval_number_[merged.parent];
+        if (!is_kind(merged, SiteKind::kSample) || paths_.is_own_code(i)) continue;
+        const uint32_t number = interval_number_[interval_of(i)];
         if (number == kNoNode) continue;
+        const bool placed = sampled_in_[i] != kNoNode;
+        const uint32_t node = placed ? sampled_in_[i] : interval_owner_[interval_of(i)];
         SampledLine line = paths_.sampled_line(i);
-        lines[number][{{std::move(line.function), std::move(line.file)}, line.line}] +=
+        lines[number][{node, std::move(line.function), std::move(line.file), line.line}] +=
             merged.totals.count;
-        profile_.nodes[profile_.intervals[number].booked_on].samples += merged.totals.count;
+        profile_.nodes[node].samples += merged.totals.count;
     }
     for (size_t number = 0; number < lines.size(); ++number) {
         std::vector<SampledLine>& sorted = profile_.intervals[number].lines;
         for (const auto& [line, samples] : lines[number]) {
-            sorted.push_back({line.first[0], line.first[1], line.second, samples});
+            const auto& [node, function, file, number_of_line] = line;
+            sorted.push_back({function, file, number_of_line, samples, node});
         }
         std::stable_sort(sorted.begin(), sorted.end(),
                          [](const auto& a, const auto& b) { return a.samples > b.samples; });

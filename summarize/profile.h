@@ -103,6 +103,7 @@ struct SampledLine {
     std::string file;
     int line = 0;
     uint64_t samples = 0;
+    uint32_t node = 0;  // the procedure whose computation it is part of
 };
 
 // Computation between two communication statements.
