@@ -19,14 +19,14 @@ struct DrainRequest {
     uint64_t ring_bytes;
 };
 
-constexpr size_t kSpillBytes = 1 << 20;  // taken when it is written to
+constexpr size_t kSpillBytes = 4 << 20;  // of memory that is only taken when it is written to
 
 // When it is full every second record goes, and from then on each stands for twice as many.
 struct SampleSpill {
-    uint32_t lock;  // held by who reads the ring or this; see SpillLock
-    uint32_t ended;  // the thread reads no more
+    uint32_t lock;    // held by who reads the ring or this; see SpillLock
+    uint32_t ended;   // the thread reads no more
     uint32_t stride;  // each record stands for so many
-    uint32_t passed;  // since the last one that was kept
+    uint32_t seen;    // kept or not
     uint64_t lost;    // as the kernel says
     uint64_t bytes;   // of `records`
     char records[kSpillBytes - 32];
@@ -65,8 +65,8 @@ inline void copy_from_ring(const char* data, uint64_t ring_bytes, uint64_t at, v
 inline void spill_record(const char* data, uint64_t ring_bytes, uint64_t at, size_t size,
                          SampleSpill* spill) {
     if (spill->stride == 0) spill->stride = 1;
-    if (++spill->passed < spill->stride) return;
-    spill->passed = 0;
+    ++spill->seen;
+    if (spill->seen % spill->stride != 0) return;
     if (spill->bytes + size > sizeof(spill->records)) {
         uint64_t kept = 0;
         uint64_t number = 0;
@@ -81,6 +81,7 @@ inline void spill_record(const char* data, uint64_t ring_bytes, uint64_t at, siz
         }
         spill->bytes = kept;
         spill->stride *= 2;
+        if (spill->seen % spill->stride != 0) return;
     }
     copy_from_ring(data, ring_bytes, at, spill->records + spill->bytes, size);
     spill->bytes += size;

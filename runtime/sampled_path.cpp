@@ -29,6 +29,7 @@ struct SampleUnwinder {
     int (*init)(unw_cursor_t*, unw_addr_space_t, void*);
     int (*step)(unw_cursor_t*);
     int (*get_reg)(unw_cursor_t*, unw_regnum_t, unw_word_t*);
+    int (*get_info)(unw_addr_space_t, unw_word_t, unw_proc_info_t*, void*);
     int (*search)(unw_addr_space_t, unw_word_t, unw_dyn_info_t*, unw_proc_info_t*, int, void*);
     unw_addr_space_t space;
 };
@@ -117,7 +118,9 @@ int read_memory(unw_addr_space_t, unw_word_t address, unw_word_t* value, int wri
         memcpy(value, stack.bytes + offset, sizeof(*value));
         return 0;
     }
-    if (address < reading->begin || address > reading->end - sizeof(*value)) return -UNW_EINVAL;
+    const bool in_tables = address >= reading->begin && address < reading->end &&
+                           reading->end - address >= sizeof(*value);
+    if (!in_tables) return -UNW_EINVAL;
     memcpy(value, reinterpret_cast<const void*>(address), sizeof(*value));
     return 0;
 }
@@ -152,6 +155,7 @@ bool load_sample_unwinder() {
                        find_symbol(library, "_Ux86_64_init_remote", &u.init) &&
                        find_symbol(library, "_Ux86_64_step", &u.step) &&
                        find_symbol(library, "_Ux86_64_get_reg", &u.get_reg) &&
+                       find_symbol(library, "_Ux86_64_get_proc_info_by_ip", &u.get_info) &&
                        find_symbol(library, "_Ux86_64_dwarf_search_unwind_table", &u.search);
     if (!found) return false;
     unw_accessors_t accessors{find_procedure,
@@ -189,6 +193,15 @@ int trace_sample(const SampledStack& stack, uint64_t* addresses, int most, bool*
     return found;
 }
 
+uint64_t procedure_start(uint64_t address) {
+    if (g_samples.space == nullptr || address == 0) return 0;
+    const uint64_t nothing[kSampledRegisters] = {};
+    Reading reading{{nothing, nullptr, 0}, 0, 0};
+    unw_proc_info_t info;
+    const bool found = g_samples.get_info(g_samples.space, address - 1, &info, &reading) == 0;
+    return found ? info.start_ip : 0;
+}
+
 void forget_sampled_paths() {
     if (g_samples.space != nullptr) g_samples.flush(g_samples.space, 0, 0);
 }
@@ -198,6 +211,7 @@ void forget_sampled_paths() {
 const uint64_t kSampledRegisterMask = 0;
 bool load_sample_unwinder() { return false; }
 int trace_sample(const SampledStack&, uint64_t*, int, bool*) { return 0; }
+uint64_t procedure_start(uint64_t) { return 0; }
 void forget_sampled_paths() {}
 
 #endif

@@ -40,6 +40,9 @@ bool load_sample_unwinder();
 // Slow: may look at every loaded object. Not signal-safe.
 int trace_sample(const SampledStack& stack, uint64_t* addresses, int most, bool* whole);
 
+// Where the procedure begins that `address`, a return address, lies in; 0: not known. Slow.
+uint64_t procedure_start(uint64_t address);
+
 // After a module was unloaded, whose addresses may be another one's.
 void forget_sampled_paths();
 

@@ -5,13 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "runtime/callpath.h"
 #include "runtime/modules.h"
+#include "runtime/sample_spill.h"
 #include "runtime/sampled_path.h"
 #include "runtime/standard_files.h"
 #include "runtime/usage.h"
@@ -28,6 +31,9 @@ constexpr size_t kSmallestRing = 2 * kPageBytes;
 // Of the program's stack, with each sample: a frame is a hundred bytes or two, arrays aside.
 constexpr uint32_t kStackBytes = 8192;
 constexpr int kMostFrames = 256;
+constexpr size_t kLargestRecord = UINT16_MAX + 1;  // perf_event_header::size
+constexpr size_t kScratchBytes = kLargestRecord + 2 * kMostFrames * sizeof(uint64_t);
+constexpr uint32_t kLockTries = 100'000;
 constexpr uint16_t kNodesPerInterval = 2048;  // of sampled paths; more fold into one
 
 // Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
@@ -59,12 +65,12 @@ void explain_refusal(int error, bool opened) {
     }
 }
 
+const char* data_of(const Thread* thread) {
+    return reinterpret_cast<const char*>(thread->ring) + kPageBytes;
+}
+
 void copy_out(const Thread* thread, uint64_t at, void* to, size_t bytes) {
-    const char* const data = reinterpret_cast<const char*>(thread->ring) + kPageBytes;
-    const size_t begin = at & (thread->ring_bytes - 1);
-    const size_t first = std::min(bytes, thread->ring_bytes - begin);
-    memcpy(to, data + begin, first);
-    memcpy(static_cast<char*>(to) + first, data, bytes - first);
+    copy_from_ring(data_of(thread), thread->ring_bytes, at, to, bytes);
 }
 
 // The mark of the record that begins at this place of the ring, which the kernel lets nobody write.
@@ -126,11 +132,11 @@ CellIndex sampled_child(Thread* thread, CellIndex interval, CellIndex above, con
 
 // Books one sample under `interval`. Frames that the statement's own path begins with are not
 // repeated: the first node that differs says how many there are (Site::call).
-void book_sample(Thread* thread, CellIndex interval, const SampledPath& path) {
+void book_sample(Thread* thread, CellIndex interval, const SampledPath& path, uint32_t weight) {
     const ModulePlace place = place_of_address(thread, path.addresses[0]);
     // Of dwell's own time, or taken inside a poll that was not timed: no computation.
     if (place.own || (place.inside_mpi && thread->untimed_polls != 0)) {
-        thread->record->samples_in_calls += 1;
+        thread->record->samples_in_calls += weight;
         return;
     }
     CellIndex shared = thread->record->root;
@@ -162,8 +168,8 @@ void book_sample(Thread* thread, CellIndex interval, const SampledPath& path) {
         site.flags = kNodeFolded;
         node = child_of(thread, interval, site);
     }
-    if (node != 0) cell_at<Node>(node)->count += 1;
-    thread->record->samples += 1;
+    if (node != 0) cell_at<Node>(node)->count += weight;
+    thread->record->samples += weight;
 }
 
 // With one line of each path nothing further out is asked for.
@@ -179,24 +185,109 @@ struct SampleHead {
     uint64_t stack_bytes;
 };
 
-SampledPath path_at(Thread* thread, uint64_t at, size_t size) {
-    // The addresses, then the piece of stack.
-    const size_t bytes = kMostFrames * sizeof(uint64_t) + kStackBytes;
-    auto* const addresses = static_cast<uint64_t*>(scratch_of(thread, bytes));
+// Of a record's `size` bytes.
+SampledPath path_of(const char* record, size_t size, uint64_t* addresses) {
     SampleHead head{};
-    copy_out(thread, at, &head, std::min(size, sizeof(head)));
-    if (addresses == nullptr) return {nullptr, 0, false};
+    memcpy(&head, record, std::min(size, sizeof(head)));
     addresses[0] = head.address;
     SampledPath path{addresses, 1, false};
-    uint64_t taken = 0;  // of the piece
+    uint64_t taken = 0;  // of the piece of stack
     const size_t stack_end = sizeof(head) + head.stack_bytes;
-    if (head.stack_bytes > kStackBytes || stack_end + sizeof(taken) > size) return path;
-    copy_out(thread, at + stack_end, &taken, sizeof(taken));
-    auto* const stack = reinterpret_cast<char*>(addresses + kMostFrames);
+    if (head.stack_bytes == 0 || stack_end + sizeof(taken) > size) return path;
+    memcpy(&taken, record + stack_end, sizeof(taken));
     if (taken > head.stack_bytes) return path;
-    copy_out(thread, at + sizeof(head), stack, taken);
-    path.count = trace_sample({head.registers, stack, taken}, addresses, kMostFrames, &path.whole);
+    path.count = trace_sample({head.registers, record + sizeof(head), taken}, addresses,
+                              kMostFrames, &path.whole);
     return path;
+}
+
+// The piece of stack ended in a procedure that the statement under way was called from, too:
+// further out both paths are the same. `here` is room for as many addresses again.
+void complete(SampledPath* path, uint64_t* here) {
+    if (path->whole) return;
+    const uint64_t start = procedure_start(path->addresses[path->count - 1]);
+    const int frames = return_addresses(here, kMostFrames);
+    int joint = -1;
+    for (int i = 0; i < frames && start != 0; ++i) {
+        if (procedure_start(here[i]) != start) continue;
+        if (joint >= 0) return;  // recursion: it may be either
+        joint = i;
+    }
+    if (joint < 0) return;
+    for (int i = joint + 1; i < frames && here[i] != 0 && path->count < kMostFrames; ++i) {
+        path->addresses[path->count++] = here[i];
+    }
+    path->whole = true;
+}
+
+// Reads one record, which stands for `weight` samples. With `interval` 0 they are only counted.
+void read_sample(Thread* thread, CellIndex interval, const char* record, size_t size,
+                 uint32_t weight) {
+    // Behind the record that is read from the ring: the stack of the program may be small.
+    auto* const addresses =
+        reinterpret_cast<uint64_t*>(static_cast<char*>(thread->scratch) + kLargestRecord);
+    if (interval == 0) {
+        thread->record->samples_in_calls += weight;
+    } else {
+        SampledPath path = path_of(record, size, addresses);
+        complete(&path, addresses + kMostFrames);
+        book_sample(thread, interval, path, weight);
+    }
+}
+
+void read_spill(Thread* thread, CellIndex interval) {
+    SampleSpill* const spill = thread->spill;
+    for (uint64_t at = 0; at < spill->bytes;) {
+        perf_event_header header;
+        memcpy(&header, spill->records + at, sizeof(header));
+        if (header.size < sizeof(header) || header.size > spill->bytes - at) break;
+        read_sample(thread, interval, spill->records + at, header.size, spill->stride);
+        at += header.size;
+    }
+    thread->record->samples_lost += spill->lost;
+    spill->bytes = spill->lost = spill->stride = spill->seen = 0;
+}
+
+// Gives the ring to `dwell run`, too, which reads it while this thread does not. Without it what
+// does not fit is lost, and counted.
+SampleSpill* share_ring(int event, size_t bytes) {
+    const char* const name = getenv(kDrainVariable);
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    const size_t length = name != nullptr ? strlen(name) : 0;
+    if (length == 0 || length + 1 > sizeof(to.sun_path)) return nullptr;
+    memcpy(to.sun_path + 1, name, length);
+    const int memory = memfd_create("dwell-samples", MFD_CLOEXEC);
+    const int talk = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    void* spill = MAP_FAILED;
+    if (memory >= 0 && talk >= 0 && ftruncate(memory, kSpillBytes) == 0) {
+        spill = mmap(nullptr, kSpillBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    }
+    bool sent = false;
+    if (spill != MAP_FAILED) {
+        DrainRequest request{bytes};
+        iovec body{&request, sizeof(request)};
+        const int files[2] = {event, memory};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(files))] = {};
+        msghdr message{};
+        message.msg_name = &to;
+        message.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+        message.msg_iov = &body;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof(control);
+        cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof(files));
+        memcpy(CMSG_DATA(rights), files, sizeof(files));
+        sent = sendmsg(talk, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(request));
+        madvise(spill, kSpillBytes, MADV_DONTFORK);
+        if (!sent) munmap(spill, kSpillBytes);
+    }
+    if (memory >= 0) close(memory);
+    if (talk >= 0) close(talk);
+    return sent ? static_cast<SampleSpill*>(spill) : nullptr;
 }
 
 void set_head(Thread* thread, const uint64_t* head) {
@@ -246,6 +337,8 @@ void start_sampling(Thread* thread) {
     }
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
+    attributes.watermark = 1;
+    attributes.wakeup_watermark = kLargestRing / 2;  // for whom it is shared with
     const StandardFilesHeld held;
     const int file = static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
@@ -261,6 +354,7 @@ void start_sampling(Thread* thread) {
         errno = saved_errno;
         return;
     }
+    thread->spill = share_ring(file, bytes);
     close(file);  // the mapping keeps the event alive; no descriptor is left in the program
     madvise(ring, kPageBytes + bytes, MADV_DONTFORK);
     thread->ring_bytes = bytes;
@@ -278,6 +372,10 @@ void stop_sampling(Thread* thread) {
     munmap(thread->ring, kPageBytes + thread->ring_bytes);
     memset(thread->own_samples, 0, sizeof(thread->own_samples));
     thread->ring = nullptr;
+    if (thread->spill == nullptr) return;
+    __atomic_store_n(&thread->spill->ended, 1u, __ATOMIC_RELEASE);
+    munmap(thread->spill, kSpillBytes);
+    thread->spill = nullptr;
 }
 
 uint64_t samples_end(const Thread* thread) {
@@ -287,7 +385,8 @@ uint64_t samples_end(const Thread* thread) {
 
 void mark_own_samples(Thread* thread, uint64_t from) {
     const uint64_t end = samples_end(thread);
-    uint64_t at = std::max(from, thread->ring_seen);
+    if (thread->ring == nullptr) return;
+    uint64_t at = std::max<uint64_t>(from, page_of(thread->ring)->data_tail);
     while (at < end) {
         perf_event_header header;
         copy_out(thread, at, &header, sizeof(header));
@@ -312,9 +411,16 @@ void drain_samples(Thread* thread, CellIndex interval) {
     }
     const uint64_t head = samples_end(thread);
     if (head == thread->ring_seen) return;
+    // Who else reads it does so for some ten microseconds. Where it lost its processor meanwhile,
+    // the samples are read at the next call.
+    const SpillLock lock(thread->spill, kLockTries);
+    if (thread->spill != nullptr && !lock.held()) return;
+    char* const record = static_cast<char*>(scratch_of(thread, kScratchBytes));
+    if (record == nullptr) return;
     const int saved_errno = errno;
     thread->in_dwell.begin();
-    uint64_t tail = thread->ring_seen;
+    if (thread->spill != nullptr && thread->spill->bytes != 0) read_spill(thread, interval);
+    uint64_t tail = page_of(thread->ring)->data_tail;
     while (tail < head) {
         perf_event_header header;
         copy_out(thread, tail, &header, sizeof(header));
@@ -323,13 +429,8 @@ void drain_samples(Thread* thread, CellIndex interval) {
         const bool own = (*mark.word & mark.bit) != 0;
         *mark.word &= ~mark.bit;
         if (header.type == PERF_RECORD_SAMPLE) {
-            const bool booked = interval != 0 && !own;
-            const SampledPath path = booked ? path_at(thread, tail, header.size) : SampledPath{};
-            if (path.count != 0) {
-                book_sample(thread, interval, path);
-            } else {
-                thread->record->samples_in_calls += 1;
-            }
+            copy_out(thread, tail, record, header.size);
+            read_sample(thread, own ? 0 : interval, record, header.size, 1);
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t id_and_lost[2] = {0, 0};
             copy_out(thread, tail + sizeof(header), id_and_lost, sizeof(id_and_lost));

@@ -99,6 +99,7 @@ class ProfileBuilder {
     std::vector<SampledShares> shares_;           // of merged interval nodes: where it was spent
     std::vector<uint32_t> sampled_in_;  // of merged sample nodes: node of the profile, or kNoNode
     std::vector<std::vector<SampledCode>> without_path_;  // of merged interval nodes
+    std::vector<uint32_t> owner_without_path_;            // and what they are booked on
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
 };
 
@@ -266,6 +267,7 @@ void ProfileBuilder::place_samples() {
     shares_.resize(merged_.nodes.size());
     sampled_in_.assign(merged_.nodes.size(), kNoNode);
     without_path_.resize(merged_.nodes.size());
+    owner_without_path_.assign(merged_.nodes.size(), 0);
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         if (!is_kind(merged_.nodes[i], SiteKind::kSample) || paths_.is_own_code(i)) continue;
         const uint32_t interval = interval_of(i);
@@ -333,7 +335,7 @@ void ProfileBuilder::add_samples() {
         const uint32_t number = interval_number_[interval_of(i)];
         if (number == kNoNode) continue;
         const bool placed = sampled_in_[i] != kNoNode;
-        const uint32_t node = placed ? sampled_in_[i] : interval_owner_[interval_of(i)];
+        const uint32_t node = placed ? sampled_in_[i] : owner_without_path_[interval_of(i)];
         SampledLine line = paths_.sampled_line(i);
         lines[number][{node, std::move(line.function), std::move(line.file), line.line}] +=
             merged.totals.count;
