@@ -88,6 +88,7 @@ struct SampledPath {
     uint64_t* addresses;
     int count;
     bool whole;
+    bool traced;
 };
 
 // How many frames lie between the thread's start and a node.
@@ -142,9 +143,11 @@ void book_sample(Thread* thread, CellIndex interval, const SampledPath& path, ui
     CellIndex shared = thread->record->root;
     CellIndex above = interval;
     const CellIndex statement = cell_at<Node>(interval)->parent;
-    for (int i = path.whole ? path.count - 1 : 0; i > 0 && above != 0; --i) {
+    for (int i = path.count - 1; i > 0 && above != 0; --i) {
         Site site = site_of_call(thread, path.addresses[i]);
-        if (above == interval) {
+        if (above == interval && !path.whole) {
+            site.call = kPathCut;
+        } else if (above == interval) {
             if (node_on_path(shared, site) != 0) continue;
             const CellIndex next = on_the_way(shared, statement, site);
             if (next != 0) {
@@ -160,7 +163,9 @@ void book_sample(Thread* thread, CellIndex interval, const SampledPath& path, ui
     site.offset = place.offset;
     site.kind = SiteKind::kSample;
     if (place.module == 0) site.flags = kNodeForeign;
-    if (above == interval && path.whole) site.call = levels_above(shared) + 1;
+    if (above == interval && path.traced) {
+        site.call = path.whole ? levels_above(shared) + 1 : kPathCut;
+    }
     CellIndex node = above != 0 ? sampled_child(thread, interval, above, site) : 0;
     if (node == 0) {
         site = Site{};
@@ -190,7 +195,7 @@ SampledPath path_of(const char* record, size_t size, uint64_t* addresses) {
     SampleHead head{};
     memcpy(&head, record, std::min(size, sizeof(head)));
     addresses[0] = head.address;
-    SampledPath path{addresses, 1, false};
+    SampledPath path{addresses, 1, false, head.stack_bytes != 0};
     uint64_t taken = 0;  // of the piece of stack
     const size_t stack_end = sizeof(head) + head.stack_bytes;
     if (head.stack_bytes == 0 || stack_end + sizeof(taken) > size) return path;
@@ -204,7 +209,7 @@ SampledPath path_of(const char* record, size_t size, uint64_t* addresses) {
 // The piece of stack ended in a procedure that the statement under way was called from, too:
 // further out both paths are the same. `here` is room for as many addresses again.
 void complete(SampledPath* path, uint64_t* here) {
-    if (path->whole) return;
+    if (path->whole || !path->traced) return;
     const uint64_t start = procedure_start(path->addresses[path->count - 1]);
     const int frames = return_addresses(here, kMostFrames);
     int joint = -1;

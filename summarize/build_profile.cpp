@@ -273,12 +273,20 @@ void ProfileBuilder::place_samples() {
         const uint32_t interval = interval_of(i);
         const uint64_t samples = merged_.nodes[i].totals.count;
         if (interval == 0) continue;
-        if (paths_.has_path(i)) {
-            sampled_in_[i] = tree_.add(i);
-            shares_[interval].add(sampled_in_[i], samples);
-        } else {
+        const SampledCallers callers = paths_.callers_of(i);
+        if (callers == SampledCallers::kNone) {
             without_path_[interval].push_back({paths_.sampled_procedures(i), samples});
+            continue;
         }
+        const uint32_t in = tree_.add(i);
+        sampled_in_[i] = in;
+        shares_[interval].add(in, samples);
+        if (callers == SampledCallers::kAll) continue;
+        uint32_t outermost = in;
+        while (outermost != 0 && profile_.nodes[outermost].parent != 0) {
+            outermost = profile_.nodes[outermost].parent;
+        }
+        if (outermost != 0) profile_.nodes[outermost].labels |= kLabelCallersUnknown;
     }
 }
 

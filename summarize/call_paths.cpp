@@ -489,19 +489,23 @@ uint32_t CallPaths::above(uint32_t node) const {
     const uint32_t parent = merged_.nodes[node].parent;
     if (merged_.nodes[parent].kind != static_cast<uint8_t>(SiteKind::kInterval)) return parent;
     const uint32_t shared = merged_.nodes[node].call;
+    if (shared == kPathCut) return 0;
     uint32_t at = merged_.nodes[parent].parent;
     while (at != 0 && depths_[at] + 1 > shared) at = merged_.nodes[at].parent;
     return at;
 }
 
-bool CallPaths::has_path(uint32_t sample) const {
+SampledCallers CallPaths::callers_of(uint32_t sample) const {
     uint32_t at = sample;
     for (uint32_t parent = merged_.nodes[at].parent;
          merged_.nodes[parent].kind != static_cast<uint8_t>(SiteKind::kInterval);
          parent = merged_.nodes[at].parent) {
         at = parent;
     }
-    return merged_.nodes[at].call != 0;
+    const uint16_t call = merged_.nodes[at].call;
+    return call == 0          ? SampledCallers::kNone
+           : call == kPathCut ? SampledCallers::kInner
+                              : SampledCallers::kAll;
 }
 
 std::vector<Step> CallPaths::path_to(uint32_t node) {

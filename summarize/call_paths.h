@@ -57,6 +57,9 @@ struct Step {
     bool probed = false;
 };
 
+// How much of a sample's call path is known.
+enum class SampledCallers : uint8_t { kNone, kInner, kAll };
+
 class CallPaths {
   public:
     // `merged` must live as long as this object.
@@ -66,8 +69,7 @@ class CallPaths {
     // outermost first. Empty when nothing of the path is the user's.
     std::vector<Step> path_to(uint32_t node);
 
-    // The sample was taken with its call path.
-    bool has_path(uint32_t sample) const;
+    SampledCallers callers_of(uint32_t sample) const;
 
     ProbeSites* probe_sites() { return &probe_sites_; }
 

@@ -34,6 +34,7 @@ enum ProfileLabel : uint32_t {
     kLabelMoreFiles = 16384,  // I/O: on more files than the one that is named
     kLabelAtLeast = 32768,    // others were not counted: how many, is unknown
     kLabelGuessed = 65536,    // loop: each entry may have one iteration more or less
+    kLabelCallersUnknown = 131072,  // sampled; from where it was called is not known
 };
 
 // The iteration numbers that the program gave to a phase.
