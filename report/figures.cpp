@@ -380,7 +380,7 @@ std::vector<IntervalLine> interval_lines(const Profile& profile) {
 std::vector<SampledPlaces> sampled_places(const Profile& profile) {
     std::map<uint32_t, LineSamples> samples;
     for (const ProfileInterval& interval : profile.intervals) {
-        add_samples(interval.lines, &samples[interval.booked_on]);
+        for (const SampledLine& line : interval.lines) add_samples({line}, &samples[line.node]);
     }
     std::vector<SampledPlaces> places(profile.nodes.size());
     for (const auto& [node, lines] : samples) places[node] = sorted_places(lines);

@@ -24,6 +24,7 @@
 #include "report/output.h"
 #include "report/process.h"
 #include "report/rescue.h"
+#include "report/sample_drain.h"
 #include "report/serial.h"
 #include "report/show.h"
 #include "runtime/job_name.h"
@@ -385,10 +386,12 @@ int run_command(const RunOptions& given) {
     if (!trouble.empty()) lines->say(trouble + ": " + how_unobserved(target, may_be_serial, hz));
 
     ProcessHooks hooks;
+    SampleDrain drain;
     SerialSampler sampler(hz);
     hooks.before_exec = [&](pid_t child) {
         if (status.page() != nullptr) status.page()->child_pid = child;
         if (may_be_serial) sampler.start(child);
+        drain.start();
     };
     Below below;
     int tick_ms = kFirstTickMs;
@@ -404,6 +407,7 @@ int run_command(const RunOptions& given) {
     };
     hooks.ended = [&](pid_t child) { below.look_at_end(child); };
     const ProcessEnd end = run_process(options.command, hooks);
+    drain.stop();
     if (end.start_error != 0) {
         return explain_start_error(options.command.front(), end.start_error, lines.get());
     }

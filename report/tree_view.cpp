@@ -65,6 +65,7 @@ class TreeBuilder {
     std::string node_name(const ProfileNode& node) const {
         std::string name = shown_name(node, utf8_);
         if (node.labels & kLabelFolded) name += " (folded paths)";
+        if (node.labels & kLabelCallersUnknown) name += " (callers not known)";
         if (is_marked(node)) name += " ~";
         return name;
     }

@@ -16,6 +16,7 @@
 #include "runtime/mpi_calls.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
+#include "runtime/sampled_path.h"
 #include "runtime/sampling.h"
 
 namespace dwell {
@@ -76,7 +77,14 @@ bool load_unwinder() {
     return g_unwinder.usable;
 }
 
+int return_addresses(uint64_t* addresses, int most) {
+    static_assert(sizeof(void*) == sizeof(uint64_t));
+    if (!g_unwinder.usable) return 0;
+    return g_unwinder.backtrace(reinterpret_cast<void**>(addresses), most);
+}
+
 void forget_paths(Thread* thread) {
+    forget_sampled_paths();
     for (PathEntry& entry : thread->paths) {
         if (entry.return_address != 0)
             entry.return_address = 0;  // what was never used is not touched

@@ -109,6 +109,9 @@ DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call,
 // The place that a call returns to.
 Site site_of_call(Thread* thread, uint64_t return_address);
 
+// The return addresses on the stack, dwell's own included; how many. Slow.
+int return_addresses(uint64_t* addresses, int most);
+
 // Where the return address stands of the procedure that called the function of `frame`; 0 when it
 // cannot be told. Slow.
 uint64_t caller_frame(const Frame* frame);

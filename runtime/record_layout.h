@@ -64,11 +64,13 @@ enum NodeFlags : uint8_t {
 // start of the module's file image; for an interval its lower half is the CellIndex of the
 // communication node it left (0: the start of the thread), its upper half the interval's path hash
 // (see path_hash.h).
+constexpr uint16_t kPathCut = UINT16_MAX;
 struct Site {
     uint64_t offset;
     uint16_t module;  // ModuleRecord::number, 0 = none
     uint16_t call;    // communication: MpiCall number (mpi_calls.h); I/O: IoCall (io_calls.h);
-                      // OpenMP: OmpConstruct (omp_constructs.h); otherwise 0
+                      // OpenMP: OmpConstruct (omp_constructs.h); right below an interval: see Node;
+                      // otherwise 0
     SiteKind kind;
     uint8_t flags;  // NodeFlags
     uint16_t open;  // entries of a probed node that are open now, none above 65535
@@ -76,8 +78,11 @@ struct Site {
 
 // A dynamic record: a site as reached along one path. For communication nodes `part` is the index
 // of the CommPart, for I/O nodes that of the IoPart; for intervals it is the deepest node common to
-// both paths. An interval is a child of the communication node that it reached, a sample a child of
-// its interval. Nodes made by probes: a procedure is a child of the call node that it was called
+// both paths. An interval is a child of the communication node that it reached. Below it are the call
+// paths of its samples (call, sample), each without what it has in common with the path to that
+// communication node: Site::call of its first node is one more than the number of nodes in common,
+// the root not counted; kPathCut where the callers are not known; 0 where only the address is. Nodes
+// made by probes: a procedure is a child of the call node that it was called
 // from, a loop one of its procedure or loop; both have a ProbePart once there is something to say
 // in it. Calls from one procedure into itself, direct or not, count on the node that is open
 // already, without time. What lies between, a loop or another procedure that called it again, is

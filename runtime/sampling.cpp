@@ -5,13 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "runtime/callpath.h"
 #include "runtime/modules.h"
+#include "runtime/sample_spill.h"
+#include "runtime/sampled_path.h"
 #include "runtime/standard_files.h"
 #include "runtime/usage.h"
 
@@ -24,7 +28,13 @@ constexpr size_t kPageBytes = 4096;
 // many threads get smaller ones.
 static_assert(kLargestRing % kPageBytes == 0);
 constexpr size_t kSmallestRing = 2 * kPageBytes;
-constexpr uint32_t kSamplesPerInterval = 512;  // different addresses; more fold into one
+// Of the program's stack, with each sample: a frame is a hundred bytes or two, arrays aside.
+constexpr uint32_t kStackBytes = 8192;
+constexpr int kMostFrames = 256;
+constexpr size_t kLargestRecord = UINT16_MAX + 1;  // perf_event_header::size
+constexpr size_t kScratchBytes = kLargestRecord + 2 * kMostFrames * sizeof(uint64_t);
+constexpr uint32_t kLockTries = 100'000;
+constexpr uint16_t kNodesPerInterval = 2048;  // of sampled paths; more fold into one
 
 // Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
 // with 1 sampling is still to begin.
@@ -55,11 +65,12 @@ void explain_refusal(int error, bool opened) {
     }
 }
 
+const char* data_of(const Thread* thread) {
+    return reinterpret_cast<const char*>(thread->ring) + kPageBytes;
+}
+
 void copy_out(const Thread* thread, uint64_t at, void* to, size_t bytes) {
-    const char* data = reinterpret_cast<const char*>(thread->ring) + kPageBytes;
-    for (size_t i = 0; i < bytes; ++i) {
-        static_cast<char*>(to)[i] = data[(at + i) & (thread->ring_bytes - 1)];
-    }
+    copy_from_ring(data_of(thread), thread->ring_bytes, at, to, bytes);
 }
 
 // The mark of the record that begins at this place of the ring, which the kernel lets nobody write.
@@ -72,34 +83,216 @@ Mark mark_of(Thread* thread, uint64_t at) {
     return {&thread->own_samples[number / 64], uint64_t{1} << number % 64};
 }
 
-// Books one address under `interval`; past the limit of an interval under a folded record.
-void book_sample(Thread* thread, CellIndex interval, uint64_t address) {
-    const ModulePlace place = place_of_address(thread, address);
+// A sample's call path: the sampled address, then the return addresses outwards.
+struct SampledPath {
+    uint64_t* addresses;
+    int count;
+    bool whole;
+    bool traced;
+};
+
+// How many frames lie between the thread's start and a node.
+uint16_t levels_above(CellIndex node) {
+    uint16_t levels = 0;
+    for (CellIndex at = cell_at<Node>(node)->parent; at != 0; at = cell_at<Node>(at)->parent) {
+        ++levels;
+    }
+    return levels;
+}
+
+// The node for `site` right below `above` on the way to `below`; 0: the way has another one.
+CellIndex on_the_way(CellIndex above, CellIndex below, const Site& site) {
+    CellIndex at = below;
+    while (at != 0 && cell_at<Node>(at)->parent != above) at = cell_at<Node>(at)->parent;
+    if (at == 0 || at == below) return 0;
+    const Site& there = cell_at<Node>(at)->site;
+    const bool same =
+        there.offset == site.offset && there.module == site.module && there.kind == site.kind;
+    return same ? at : 0;
+}
+
+// Under `interval`, as long as that has room. Recursion folds.
+CellIndex sampled_child(Thread* thread, CellIndex interval, CellIndex above, const Site& site) {
+    for (CellIndex at = above; at != interval; at = cell_at<Node>(at)->parent) {
+        const Site& there = cell_at<Node>(at)->site;
+        if (there.offset == site.offset && there.module == site.module && there.kind == site.kind)
+            return at;
+    }
+    for (CellIndex at = cell_at<Node>(above)->first_child; at != 0;) {
+        const Node* const node = cell_at<Node>(at);
+        if (node->site.offset == site.offset && node->site.module == site.module &&
+            node->site.kind == site.kind && node->site.call == site.call)
+            return at;
+        at = node->next_sibling;
+    }
+    uint16_t* const nodes = &cell_at<Node>(interval)->site.open;
+    if (*nodes >= kNodesPerInterval) return 0;
+    ++*nodes;
+    return child_of(thread, above, site);
+}
+
+// Books one sample under `interval`. Frames that the statement's own path begins with are not
+// repeated: the first node that differs says how many there are (Site::call).
+void book_sample(Thread* thread, CellIndex interval, const SampledPath& path, uint32_t weight) {
+    const ModulePlace place = place_of_address(thread, path.addresses[0]);
     // Of dwell's own time, or taken inside a poll that was not timed: no computation.
     if (place.own || (place.inside_mpi && thread->untimed_polls != 0)) {
-        thread->record->samples_in_calls += 1;
+        thread->record->samples_in_calls += weight;
         return;
+    }
+    CellIndex shared = thread->record->root;
+    CellIndex above = interval;
+    const CellIndex statement = cell_at<Node>(interval)->parent;
+    for (int i = path.count - 1; i > 0 && above != 0; --i) {
+        Site site = site_of_call(thread, path.addresses[i]);
+        if (above == interval && !path.whole) {
+            site.call = kPathCut;
+        } else if (above == interval) {
+            if (node_on_path(shared, site) != 0) continue;
+            const CellIndex next = on_the_way(shared, statement, site);
+            if (next != 0) {
+                shared = next;
+                continue;
+            }
+            site.call = levels_above(shared) + 1;
+        }
+        above = sampled_child(thread, interval, above, site);
     }
     Site site{};
     site.module = place.module;
     site.offset = place.offset;
     site.kind = SiteKind::kSample;
     if (place.module == 0) site.flags = kNodeForeign;
-    uint32_t different = 0;
-    for (CellIndex at = cell_at<Node>(interval)->first_child; at != 0;) {
-        const Node* node = cell_at<Node>(at);
-        ++different;
-        if (node->site.offset == site.offset && node->site.module == site.module) break;
-        at = node->next_sibling;
+    if (above == interval && path.traced) {
+        site.call = path.whole ? levels_above(shared) + 1 : kPathCut;
     }
-    if (different >= kSamplesPerInterval) {
+    CellIndex node = above != 0 ? sampled_child(thread, interval, above, site) : 0;
+    if (node == 0) {
         site = Site{};
         site.kind = SiteKind::kSample;
         site.flags = kNodeFolded;
+        node = child_of(thread, interval, site);
     }
-    const CellIndex node = child_of(thread, interval, site);
-    if (node != 0) cell_at<Node>(node)->count += 1;
-    thread->record->samples += 1;
+    if (node != 0) cell_at<Node>(node)->count += weight;
+    thread->record->samples += weight;
+}
+
+// With one line of each path nothing further out is asked for.
+bool takes_paths() { return g_process.options.callpath_depth != 1 && load_sample_unwinder(); }
+
+// A sample in the ring (perf_event_open(2)): address, then the registers and the piece of stack,
+// where there are any.
+struct SampleHead {
+    perf_event_header header;
+    uint64_t address;
+    uint64_t registers_abi;
+    uint64_t registers[kSampledRegisters];
+    uint64_t stack_bytes;
+};
+
+// Of a record's `size` bytes.
+SampledPath path_of(const char* record, size_t size, uint64_t* addresses) {
+    SampleHead head{};
+    memcpy(&head, record, std::min(size, sizeof(head)));
+    addresses[0] = head.address;
+    SampledPath path{addresses, 1, false, head.stack_bytes != 0};
+    uint64_t taken = 0;  // of the piece of stack
+    const size_t stack_end = sizeof(head) + head.stack_bytes;
+    if (head.stack_bytes == 0 || stack_end + sizeof(taken) > size) return path;
+    memcpy(&taken, record + stack_end, sizeof(taken));
+    if (taken > head.stack_bytes) return path;
+    path.count = trace_sample({head.registers, record + sizeof(head), taken}, addresses,
+                              kMostFrames, &path.whole);
+    return path;
+}
+
+// The piece of stack ended in a procedure that the statement under way was called from, too:
+// further out both paths are the same. `here` is room for as many addresses again.
+void complete(SampledPath* path, uint64_t* here) {
+    if (path->whole || !path->traced) return;
+    const uint64_t start = procedure_start(path->addresses[path->count - 1]);
+    const int frames = return_addresses(here, kMostFrames);
+    int joint = -1;
+    for (int i = 0; i < frames && start != 0; ++i) {
+        if (procedure_start(here[i]) != start) continue;
+        if (joint >= 0) return;  // recursion: it may be either
+        joint = i;
+    }
+    if (joint < 0) return;
+    for (int i = joint + 1; i < frames && here[i] != 0 && path->count < kMostFrames; ++i) {
+        path->addresses[path->count++] = here[i];
+    }
+    path->whole = true;
+}
+
+// Reads one record, which stands for `weight` samples. With `interval` 0 they are only counted.
+void read_sample(Thread* thread, CellIndex interval, const char* record, size_t size,
+                 uint32_t weight) {
+    // Behind the record that is read from the ring: the stack of the program may be small.
+    auto* const addresses =
+        reinterpret_cast<uint64_t*>(static_cast<char*>(thread->scratch) + kLargestRecord);
+    if (interval == 0) {
+        thread->record->samples_in_calls += weight;
+    } else {
+        SampledPath path = path_of(record, size, addresses);
+        complete(&path, addresses + kMostFrames);
+        book_sample(thread, interval, path, weight);
+    }
+}
+
+void read_spill(Thread* thread, CellIndex interval) {
+    SampleSpill* const spill = thread->spill;
+    for (uint64_t at = 0; at < spill->bytes;) {
+        perf_event_header header;
+        memcpy(&header, spill->records + at, sizeof(header));
+        if (header.size < sizeof(header) || header.size > spill->bytes - at) break;
+        read_sample(thread, interval, spill->records + at, header.size, spill->stride);
+        at += header.size;
+    }
+    thread->record->samples_lost += spill->lost;
+    spill->bytes = spill->lost = spill->stride = spill->seen = 0;
+}
+
+// Gives the ring to `dwell run`, too, which reads it while this thread does not. Without it what
+// does not fit is lost, and counted.
+SampleSpill* share_ring(int event, size_t bytes) {
+    const char* const name = getenv(kDrainVariable);
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    const size_t length = name != nullptr ? strlen(name) : 0;
+    if (length == 0 || length + 1 > sizeof(to.sun_path)) return nullptr;
+    memcpy(to.sun_path + 1, name, length);
+    const int memory = memfd_create("dwell-samples", MFD_CLOEXEC);
+    const int talk = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    void* spill = MAP_FAILED;
+    if (memory >= 0 && talk >= 0 && ftruncate(memory, kSpillBytes) == 0) {
+        spill = mmap(nullptr, kSpillBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    }
+    bool sent = false;
+    if (spill != MAP_FAILED) {
+        DrainRequest request{bytes};
+        iovec body{&request, sizeof(request)};
+        const int files[2] = {event, memory};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(files))] = {};
+        msghdr message{};
+        message.msg_name = &to;
+        message.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+        message.msg_iov = &body;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof(control);
+        cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof(files));
+        memcpy(CMSG_DATA(rights), files, sizeof(files));
+        sent = sendmsg(talk, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(request));
+        madvise(spill, kSpillBytes, MADV_DONTFORK);
+        if (!sent) munmap(spill, kSpillBytes);
+    }
+    if (memory >= 0) close(memory);
+    if (talk >= 0) close(talk);
+    return sent ? static_cast<SampleSpill*>(spill) : nullptr;
 }
 
 void set_head(Thread* thread, const uint64_t* head) {
@@ -142,8 +335,15 @@ void start_sampling(Thread* thread) {
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1'000'000'000ull / hz;  // nanoseconds for this event
     attributes.sample_type = PERF_SAMPLE_IP;
+    if (takes_paths()) {
+        attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        attributes.sample_regs_user = kSampledRegisterMask;
+        attributes.sample_stack_user = kStackBytes;
+    }
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
+    attributes.watermark = 1;
+    attributes.wakeup_watermark = kLargestRing / 2;  // for whom it is shared with
     const StandardFilesHeld held;
     const int file = static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
@@ -159,6 +359,7 @@ void start_sampling(Thread* thread) {
         errno = saved_errno;
         return;
     }
+    thread->spill = share_ring(file, bytes);
     close(file);  // the mapping keeps the event alive; no descriptor is left in the program
     madvise(ring, kPageBytes + bytes, MADV_DONTFORK);
     thread->ring_bytes = bytes;
@@ -176,6 +377,10 @@ void stop_sampling(Thread* thread) {
     munmap(thread->ring, kPageBytes + thread->ring_bytes);
     memset(thread->own_samples, 0, sizeof(thread->own_samples));
     thread->ring = nullptr;
+    if (thread->spill == nullptr) return;
+    __atomic_store_n(&thread->spill->ended, 1u, __ATOMIC_RELEASE);
+    munmap(thread->spill, kSpillBytes);
+    thread->spill = nullptr;
 }
 
 uint64_t samples_end(const Thread* thread) {
@@ -185,7 +390,8 @@ uint64_t samples_end(const Thread* thread) {
 
 void mark_own_samples(Thread* thread, uint64_t from) {
     const uint64_t end = samples_end(thread);
-    uint64_t at = std::max(from, thread->ring_seen);
+    if (thread->ring == nullptr) return;
+    uint64_t at = std::max<uint64_t>(from, page_of(thread->ring)->data_tail);
     while (at < end) {
         perf_event_header header;
         copy_out(thread, at, &header, sizeof(header));
@@ -210,9 +416,16 @@ void drain_samples(Thread* thread, CellIndex interval) {
     }
     const uint64_t head = samples_end(thread);
     if (head == thread->ring_seen) return;
+    // Who else reads it does so for some ten microseconds. Where it lost its processor meanwhile,
+    // the samples are read at the next call.
+    const SpillLock lock(thread->spill, kLockTries);
+    if (thread->spill != nullptr && !lock.held()) return;
+    char* const record = static_cast<char*>(scratch_of(thread, kScratchBytes));
+    if (record == nullptr) return;
     const int saved_errno = errno;
     thread->in_dwell.begin();
-    uint64_t tail = thread->ring_seen;
+    if (thread->spill != nullptr && thread->spill->bytes != 0) read_spill(thread, interval);
+    uint64_t tail = page_of(thread->ring)->data_tail;
     while (tail < head) {
         perf_event_header header;
         copy_out(thread, tail, &header, sizeof(header));
@@ -221,13 +434,8 @@ void drain_samples(Thread* thread, CellIndex interval) {
         const bool own = (*mark.word & mark.bit) != 0;
         *mark.word &= ~mark.bit;
         if (header.type == PERF_RECORD_SAMPLE) {
-            uint64_t address = 0;
-            copy_out(thread, tail + sizeof(header), &address, sizeof(address));
-            if (interval != 0 && !own) {
-                book_sample(thread, interval, address);
-            } else {
-                thread->record->samples_in_calls += 1;
-            }
+            copy_out(thread, tail, record, header.size);
+            read_sample(thread, own ? 0 : interval, record, header.size, 1);
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t id_and_lost[2] = {0, 0};
             copy_out(thread, tail + sizeof(header), id_and_lost, sizeof(id_and_lost));

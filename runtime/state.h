@@ -274,8 +274,9 @@ struct UserCode {
 constexpr uint32_t kUserDepth = 8;  // in each other, beyond which they are left with the calls
 
 struct SampleRing;
-// 128 KiB hold 8192 samples: 80 s at 100 Hz without communication.
-constexpr size_t kLargestRing = 128 * 1024;
+struct SampleSpill;
+// Of an ordinary user's 516 KiB for each processor (kernel.perf_event_mlock_kb) half, and a page.
+constexpr size_t kLargestRing = 256 * 1024;
 constexpr size_t kRingStep = 8;  // each record in it is a multiple of so many bytes long
 struct ThreadMetrics;
 struct Call;
@@ -359,7 +360,8 @@ struct alignas(64) Thread {
     uint64_t paused_ticks;
     CellIndex chunk_next;
     CellIndex chunk_end;
-    SampleRing* ring;  // null when not sampling
+    SampleRing* ring;    // null when not sampling
+    SampleSpill* spill;  // null when nobody else reads the ring
     uint64_t attached_ticks;
     uint64_t remember_ticks;  // taken by noting stack slots, so far
     uint32_t on_number;       // of the stack it is on in `stacks`

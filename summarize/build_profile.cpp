@@ -24,6 +24,7 @@
 #include "summarize/profile_tree.h"
 #include "summarize/profile_walk.h"
 #include "summarize/rank_figures.h"
+#include "summarize/sampled_shares.h"
 #include "summarize/settle_times.h"
 #include "summarize/wait_paths.h"
 #include "summarize/write_sites.h"
@@ -47,10 +48,11 @@ class ProfileBuilder {
         add_program();
         add_nodes();
         label_probes();
+        place_samples();
         add_intervals();
         add_samples();
         Overruns overruns = sum_up();
-        add_rank_figures(merged_, tree_, interval_owner_, &profile_, &overruns);
+        add_rank_figures(merged_, tree_, shares_, &profile_, &overruns);
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
         name_measured_owners(possible_, &profile_);
@@ -74,7 +76,8 @@ class ProfileBuilder {
     void add_histogram(const MergedNode& merged, ProfileNode* node);
     void add_io_file(const MergedNode& merged, ProfileNode* node);
     void label_probes();
-    std::vector<std::vector<SampledCode>> sampled_code();
+    uint32_t interval_of(uint32_t sample) const;
+    void place_samples();
     void add_intervals();
     void add_samples();
     void add_threads();
@@ -99,6 +102,10 @@ class ProfileBuilder {
     std::vector<uint64_t> booked_ns_;             // on nodes of the profile, by intervals
     std::vector<uint32_t> interval_owner_;        // of merged interval nodes: node of the profile
     std::vector<PossibleNodes> possible_;         // by interval
+    std::vector<SampledShares> shares_;           // of merged interval nodes: where it was spent
+    std::vector<uint32_t> sampled_in_;  // of merged sample nodes: node of the profile, or kNoNode
+    std::vector<std::vector<SampledCode>> without_path_;  // of merged interval nodes
+    std::vector<uint32_t> owner_without_path_;            // and what they are booked on
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
 };
 
@@ -254,20 +261,42 @@ void ProfileBuilder::label_probes() {
     }
 }
 
-// By merged interval node.
-std::vector<std::vector<SampledCode>> ProfileBuilder::sampled_code() {
-    std::vector<std::vector<SampledCode>> code(merged_.nodes.size());
-    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
-        const MergedNode& merged = merged_.nodes[i];
-        if (!is_kind(merged, SiteKind::kSample) || merged.parent >= code.size()) continue;
-        if (paths_.is_own_code(i)) continue;
-        code[merged.parent].push_back({paths_.sampled_procedures(i), merged.totals.count});
+uint32_t ProfileBuilder::interval_of(uint32_t sample) const {
+    uint32_t at = sample;
+    while (at != 0 && !is_kind(merged_.nodes[at], SiteKind::kInterval)) {
+        at = merged_.nodes[at].parent;
     }
-    return code;
+    return at;
+}
+
+void ProfileBuilder::place_samples() {
+    shares_.resize(merged_.nodes.size());
+    sampled_in_.assign(merged_.nodes.size(), kNoNode);
+    without_path_.resize(merged_.nodes.size());
+    owner_without_path_.assign(merged_.nodes.size(), 0);
+    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
+        if (!is_kind(merged_.nodes[i], SiteKind::kSample) || paths_.is_own_code(i)) continue;
+        const uint32_t interval = interval_of(i);
+        const uint64_t samples = merged_.nodes[i].totals.count;
+        if (interval == 0) continue;
+        const SampledCallers callers = paths_.callers_of(i);
+        if (callers == SampledCallers::kNone) {
+            without_path_[interval].push_back({paths_.sampled_procedures(i), samples});
+            continue;
+        }
+        const uint32_t in = tree_.add(i);
+        sampled_in_[i] = in;
+        shares_[interval].add(in, samples);
+        if (callers == SampledCallers::kAll) continue;
+        uint32_t outermost = in;
+        while (outermost != 0 && profile_.nodes[outermost].parent != 0) {
+            outermost = profile_.nodes[outermost].parent;
+        }
+        if (outermost != 0) profile_.nodes[outermost].labels |= kLabelCallersUnknown;
+    }
 }
 
 void ProfileBuilder::add_intervals() {
-    const std::vector<std::vector<SampledCode>> samples = sampled_code();
     interval_owner_.assign(merged_.nodes.size(), kNoNode);
     interval_number_.assign(merged_.nodes.size(), kNoNode);
     booked_ns_.assign(profile_.nodes.size(), 0);
@@ -282,7 +311,18 @@ void ProfileBuilder::add_intervals() {
         const uint32_t left =
             merged.offset < merged_.nodes.size() ? static_cast<uint32_t>(merged.offset) : kNoNode;
         const uint32_t from = tree_.leaf_of(left);
-        const IntervalOwner owner = owners.owner_of(left, merged.parent, merged.meet, samples[i]);
+        SampledShares& shares = shares_[i];
+        const bool by_samples = !shares.empty();
+        IntervalOwner owner;
+        if (!by_samples || !without_path_[i].empty()) {
+            owner = owners.owner_of(left, merged.parent, merged.meet, without_path_[i]);
+            uint64_t samples = by_samples ? 0 : 1;
+            for (const SampledCode& code : without_path_[i]) samples += code.samples;
+            owner_without_path_[i] = owner.node;
+            shares.add(owner.node, samples);
+        }
+        if (by_samples) owner = {};
+        owner.node = shares.hottest(profile_.nodes);
         interval_owner_[i] = owner.node;
         const auto [entry, is_new] =
             numbers.try_emplace({from, to, owner.node, owner.or_after ? 1u : 0u},
@@ -303,7 +343,8 @@ void ProfileBuilder::add_intervals() {
         interval.time_ns += merged.totals.time_ns;
         interval.min_ns = std::min(interval.min_ns, merged.totals.min_ns);
         interval.max_ns = std::max(interval.max_ns, merged.totals.max_ns);
-        booked_ns_[owner.node] += merged.totals.time_ns;
+        shares.split(merged.totals.time_ns,
+                     [this](uint32_t node, uint64_t ns) { booked_ns_[node] += ns; });
         PossibleNodes& possible = possible_[entry->second];
         if (is_new) possible = {owner.outermost, owner.passed_by};
         if (!is_new && possible.outermost != owner.outermost) possible.outermost = 0;
@@ -312,25 +353,25 @@ void ProfileBuilder::add_intervals() {
 }
 
 void ProfileBuilder::add_samples() {
-    using Line = std::pair<std::array<std::string, 2>, int>;
+    using Line = std::tuple<uint32_t, std::string, std::string, int>;
     std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
-        if (!is_kind(merged, SiteKind::kSample) || merged.parent >= interval_number_.size()) {
-            continue;
-        }
-        if (paths_.is_own_code(i)) continue;
-        const uint32_t number = interval_number_[merged.parent];
+        if (!is_kind(merged, SiteKind::kSample) || paths_.is_own_code(i)) continue;
+        const uint32_t number = interval_number_[interval_of(i)];
         if (number == kNoNode) continue;
+        const bool placed = sampled_in_[i] != kNoNode;
+        const uint32_t node = placed ? sampled_in_[i] : owner_without_path_[interval_of(i)];
         SampledLine line = paths_.sampled_line(i);
-        lines[number][{{std::move(line.function), std::move(line.file)}, line.line}] +=
+        lines[number][{node, std::move(line.function), std::move(line.file), line.line}] +=
             merged.totals.count;
-        profile_.nodes[profile_.intervals[number].booked_on].samples += merged.totals.count;
+        profile_.nodes[node].samples += merged.totals.count;
     }
     for (size_t number = 0; number < lines.size(); ++number) {
         std::vector<SampledLine>& sorted = profile_.intervals[number].lines;
         for (const auto& [line, samples] : lines[number]) {
-            sorted.push_back({line.first[0], line.first[1], line.second, samples});
+            const auto& [node, function, file, number_of_line] = line;
+            sorted.push_back({function, file, number_of_line, samples, node});
         }
         std::stable_sort(sorted.begin(), sorted.end(),
                          [](const auto& a, const auto& b) { return a.samples > b.samples; });

@@ -110,6 +110,9 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
 
 const ResolvedAddress& CallPaths::address_of(const MergedNode& node) {
     if (node.module < module_kinds_.size()) {
+        if (node.kind == static_cast<uint8_t>(SiteKind::kSample)) {
+            return lines_->resolve(node.module, node.offset);
+        }
         if (node.kind != static_cast<uint8_t>(SiteKind::kCommunication)) {
             return lines_->resolve_call(node.module, node.offset);
         }
@@ -480,11 +483,34 @@ void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* n
     *at = Position();
 }
 
+// A sampled path goes on in that of the statement that its interval ended with, from where the two
+// part (book_sample).
+uint32_t CallPaths::above(uint32_t node) const {
+    const uint32_t parent = merged_.nodes[node].parent;
+    if (merged_.nodes[parent].kind != static_cast<uint8_t>(SiteKind::kInterval)) return parent;
+    const uint32_t shared = merged_.nodes[node].call;
+    if (shared == kPathCut) return 0;
+    uint32_t at = merged_.nodes[parent].parent;
+    while (at != 0 && depths_[at] + 1 > shared) at = merged_.nodes[at].parent;
+    return at;
+}
+
+SampledCallers CallPaths::callers_of(uint32_t sample) const {
+    uint32_t at = sample;
+    for (uint32_t parent = merged_.nodes[at].parent;
+         merged_.nodes[parent].kind != static_cast<uint8_t>(SiteKind::kInterval);
+         parent = merged_.nodes[at].parent) {
+        at = parent;
+    }
+    const uint16_t call = merged_.nodes[at].call;
+    return call == 0          ? SampledCallers::kNone
+           : call == kPathCut ? SampledCallers::kInner
+                              : SampledCallers::kAll;
+}
+
 std::vector<Step> CallPaths::path_to(uint32_t node) {
     std::vector<uint32_t> chain;
-    for (uint32_t at = node; at != 0 && depths_[at] != 0; at = merged_.nodes[at].parent) {
-        chain.push_back(at);
-    }
+    for (uint32_t at = node; at != 0 && depths_[at] != 0; at = above(at)) chain.push_back(at);
     std::vector<Frame> frames;
     // Where main is known by name, the C library's start code above it need not be looked up: its
     // debug information, where installed, takes a tenth of a second.

@@ -57,14 +57,19 @@ struct Step {
     bool probed = false;
 };
 
+// How much of a sample's call path is known.
+enum class SampledCallers : uint8_t { kNone, kInner, kAll };
+
 class CallPaths {
   public:
     // `merged` must live as long as this object.
     CallPaths(const Merged& merged, LineResolver* lines);
 
-    // Steps to a communication node, or one made by a probe, outermost first. Empty when nothing of
-    // the path is the user's.
+    // Steps to a communication node, or one made by a probe, or to a sample whose path is known,
+    // outermost first. Empty when nothing of the path is the user's.
     std::vector<Step> path_to(uint32_t node);
+
+    SampledCallers callers_of(uint32_t sample) const;
 
     ProbeSites* probe_sites() { return &probe_sites_; }
 
@@ -106,6 +111,7 @@ class CallPaths {
         const SourceFrame* construct = nullptr;  // and where that stands, if it is known
     };
 
+    uint32_t above(uint32_t node) const;
     void add_frames(uint32_t node, std::vector<Frame>* frames);
     const ResolvedAddress& address_of(const MergedNode& node);
     bool has_main(const MergedNode& node);

@@ -33,7 +33,7 @@ struct BitName {
     uint32_t bit;
     std::string_view name;
 };
-constexpr std::array<BitName, 16> kLabelNames = {{{kLabelEstimated, "estimated"},
+constexpr std::array<BitName, 17> kLabelNames = {{{kLabelEstimated, "estimated"},
                                                   {kLabelFolded, "folded"},
                                                   {kLabelNoLine, "no_line"},
                                                   {kLabelTailCall, "tail_call"},
@@ -48,7 +48,8 @@ constexpr std::array<BitName, 16> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelMoreFiles, "more_files"},
                                                   {kLabelAtLeast, "at_least"},
                                                   {kLabelGuessed, "guessed"},
-                                                  {kLabelOrAfter, "in_or_after"}}};
+                                                  {kLabelOrAfter, "in_or_after"},
+                                                  {kLabelCallersUnknown, "callers_unknown"}}};
 constexpr std::array<BitName, 24> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},

@@ -90,7 +90,9 @@ class Validator {
         if (is_named(node) && node.offset >= merged_.text.size()) return false;
         if (node.file != 0 && !is_text(node.file)) return false;
         const bool is_io = node.kind == static_cast<uint8_t>(SiteKind::kIo);
-        return node.call == 0 || node.call < (is_io ? kIoCallCount : kMpiCallCount);
+        const bool is_path = node.kind == static_cast<uint8_t>(SiteKind::kCall) ||
+                             node.kind == static_cast<uint8_t>(SiteKind::kSample);
+        return is_path || node.call == 0 || node.call < (is_io ? kIoCallCount : kMpiCallCount);
     }
     bool named() const {
         for (const MergedRow& row : merged_.rows) {

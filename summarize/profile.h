@@ -37,6 +37,7 @@ enum ProfileLabel : uint32_t {
     // Of a procedure: most of its computation was done in it, or after it had returned and before
     // it was entered again.
     kLabelOrAfter = 131072,
+    kLabelCallersUnknown = 262144,  // sampled; from where it was called is not known
 };
 
 // The iteration numbers that the program gave to a phase.
@@ -106,6 +107,7 @@ struct SampledLine {
     std::string file;
     int line = 0;
     uint64_t samples = 0;
+    uint32_t node = 0;  // the procedure whose computation it is part of
 };
 
 // Computation between two communication statements.

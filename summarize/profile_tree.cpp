@@ -107,6 +107,7 @@ uint32_t ProfileTree::add(uint32_t merged_node) {
     uint32_t node = 0;
     for (size_t i = 0; i < steps.size(); ++i) {
         const Step& step = steps[i];
+        if (step.kind == SiteKind::kSample) break;  // a line of the procedure around it
         const bool is_statement =
             step.kind == SiteKind::kCommunication || step.kind == SiteKind::kIo;
         if (is_statement || step.kind == SiteKind::kCall) {

@@ -23,7 +23,7 @@ class ProfileTree {
         : merged_(merged), paths_(paths), profile_(profile), places_(merged.nodes.size()) {}
 
     // Puts a merged communication or I/O node, or one made by a probe, into the tree; returns its
-    // node of the profile.
+    // node of the profile. Of a sample with its path: the procedure that it was taken in.
     uint32_t add(uint32_t merged_node);
 
     // The node of the profile that a merged node became; kNoNode for those that were not added.

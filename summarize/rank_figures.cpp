@@ -92,7 +92,7 @@ void take_times_of_rows(Profile* profile) {
 }
 
 Overruns add_rows(const Merged& merged, const ProfileTree& tree,
-                  const std::vector<uint32_t>& interval_owner, Profile* profile) {
+                  const std::vector<SampledShares>& shares, Profile* profile) {
     std::vector<uint32_t> order(merged.rows.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(), [&merged](uint32_t a, uint32_t b) {
@@ -107,8 +107,10 @@ Overruns add_rows(const Merged& merged, const ProfileTree& tree,
         const uint32_t leaf = tree.leaf_of(row.node);
         if (leaf != kNoNode) {
             thread_rows.add_measured(leaf, tree.figures_of(row.node, row.totals));
-        } else if (row.node < interval_owner.size() && interval_owner[row.node] != kNoNode) {
-            thread_rows.add_computation(interval_owner[row.node], row.totals.time_ns);
+        } else if (row.node < shares.size() && !shares[row.node].empty()) {
+            shares[row.node].split(row.totals.time_ns, [&](uint32_t node, uint64_t ns) {
+                thread_rows.add_computation(node, ns);
+            });
         }
         const MergedRow* const next = i + 1 < order.size() ? &merged.rows[order[i + 1]] : nullptr;
         if (next == nullptr || next->rank != row.rank || next->thread != row.thread) {
@@ -195,13 +197,13 @@ void add_traffic(const Totals& node, Totals* parent) {
 }
 
 void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<uint32_t>& interval_owner, Profile* profile,
+                      const std::vector<SampledShares>& shares, Profile* profile,
                       Overruns* overruns) {
     if (merged.rows.empty()) {
         bounds_from_children(profile);
         return;
     }
-    const Overruns of_rows = add_rows(merged, tree, interval_owner, profile);
+    const Overruns of_rows = add_rows(merged, tree, shares, profile);
     if (has_probes(*profile)) {
         take_times_of_rows(profile);
         *overruns = of_rows;

@@ -8,6 +8,7 @@
 #include "summarize/merged.h"
 #include "summarize/profile.h"
 #include "summarize/profile_tree.h"
+#include "summarize/sampled_shares.h"
 #include "summarize/settle_times.h"
 
 namespace dwell {
@@ -21,11 +22,11 @@ void add_traffic(const Totals& node, Totals* parent);
 
 // Fills Profile::rows, and ranks, rank_min and rank_max of every node from them. A job over the row
 // limit has no rows: there, inner nodes get what their communication statements tell, lower bounds
-// of `ranks` and `rank_max`, and 0 for `rank_min`. `interval_owner` gives, for merged interval
-// nodes, the node of the profile that owns their time. Where probes measured, the times of nodes
+// of `ranks` and `rank_max`, and 0 for `rank_min`. `shares` gives, for merged interval nodes,
+// the nodes of the profile that own their time. Where probes measured, the times of nodes
 // become the sums of their rows, each of which was settled by itself, and `overruns` theirs.
 void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<uint32_t>& interval_owner, Profile* profile,
+                      const std::vector<SampledShares>& shares, Profile* profile,
                       Overruns* overruns);
 
 }  // namespace dwell

@@ -214,6 +214,7 @@ void read_item(ObjectReader* reader, SampledLine* line) {
     reader->need("file", &line->file);
     reader->need("line", &line->line);
     reader->need("samples", &line->samples);
+    reader->need("node", &line->node);
 }
 
 template <typename Item>
@@ -367,9 +368,10 @@ void check_indices(const Profile& profile, std::string* error) {
     check_all("distances", profile.distances, node_exists, error);
     check_all("metric_counts", profile.metrics.nodes, node_exists, error);
     check_all("metric_rows", profile.metrics.rows, node_exists, error);
-    const auto interval_good = [&exists](const ProfileInterval& interval) {
+    const auto interval_good = [&](const ProfileInterval& interval) {
         return (interval.from == kNoNode || exists(interval.from)) && exists(interval.to) &&
-               exists(interval.booked_on);
+               exists(interval.booked_on) &&
+               std::all_of(interval.lines.begin(), interval.lines.end(), node_exists);
     };
     check_all("intervals", profile.intervals, interval_good, error);
     const auto blame_good = [&profile](const auto& blame) {

@@ -247,6 +247,8 @@ void RecordReader::set_site(const Node& node, MergedNode* place) const {
     if (node.site.kind == SiteKind::kIo && node.site.call < kIoCallCount) {
         place->call = node.site.call;
     }
+    const bool of_sample = node.site.kind == SiteKind::kSample || node.site.kind == SiteKind::kCall;
+    if (of_sample) place->call = node.site.call;
 }
 
 // Of statements, whose entries do not overlap.

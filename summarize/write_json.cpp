@@ -182,7 +182,8 @@ Json interval_json(const ProfileInterval& interval) {
         lines.push_back({{"function", line.function},
                          {"file", line.file},
                          {"line", line.line},
-                         {"samples", line.samples}});
+                         {"samples", line.samples},
+                         {"node", line.node}});
     }
     Json json = {{"from", node_or_null(interval.from)},
                  {"to", node_or_null(interval.to)},

@@ -1,0 +1,32 @@
+// Keeps the samples of ranks that compute for long without an MPI call, whose rings would fill: see
+// runtime/sample_spill.h. A thread of `dwell run`'s does it, woken by the kernel when a ring is half
+// full.
+#ifndef DWELL_REPORT_SAMPLE_DRAIN_H_
+#define DWELL_REPORT_SAMPLE_DRAIN_H_
+
+#include <string>
+#include <thread>
+
+namespace dwell {
+
+class SampleDrain {
+  public:
+    // Names its socket in the environment. Without one samples may be lost, which is counted.
+    SampleDrain();
+    ~SampleDrain() { stop(); }
+    SampleDrain(const SampleDrain&) = delete;
+    SampleDrain& operator=(const SampleDrain&) = delete;
+
+    // When no more processes are forked.
+    void start();
+    void stop();
+
+  private:
+    int socket_ = -1;
+    int stop_ = -1;  // an eventfd
+    std::thread thread_;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_SAMPLE_DRAIN_H_

@@ -1,0 +1,20 @@
+#include "summarize/sampled_shares.h"
+
+namespace dwell {
+
+uint32_t SampledShares::hottest(const std::vector<ProfileNode>& nodes) const {
+    std::map<uint32_t, uint64_t> inclusive;
+    uint64_t all = 0;
+    for (const auto& [node, samples] : samples_) {
+        all += samples;
+        for (uint32_t at = node; at != 0; at = nodes[at].parent) inclusive[at] += samples;
+    }
+    // A child has a larger number than its parent, and no two siblings have more than half.
+    uint32_t hottest = 0;
+    for (const auto& [node, samples] : inclusive) {
+        if (2 * samples > all && nodes[node].kind != SiteKind::kCall) hottest = node;
+    }
+    return hottest;
+}
+
+}  // namespace dwell

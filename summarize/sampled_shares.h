@@ -1,0 +1,42 @@
+// How the computation of an interval is divided among procedures: as its samples were.
+#ifndef DWELL_SUMMARIZE_SAMPLED_SHARES_H_
+#define DWELL_SUMMARIZE_SAMPLED_SHARES_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "summarize/profile.h"
+
+namespace dwell {
+
+class SampledShares {
+  public:
+    bool empty() const { return samples_.empty(); }
+    void add(uint32_t node, uint64_t samples) { samples_[node] += samples; }
+
+    // Calls take(node, part) for each procedure; the parts add up to `total`.
+    template <typename Take>
+    void split(uint64_t total, Take take) const {
+        unsigned __int128 all = 0;
+        for (const auto& [node, samples] : samples_) all += samples;
+        unsigned __int128 counted = 0;
+        uint64_t given = 0;
+        for (const auto& [node, samples] : samples_) {
+            counted += samples;
+            const auto until = static_cast<uint64_t>(total * counted / all);
+            take(node, until - given);
+            given = until;
+        }
+    }
+
+    // The innermost procedure in which, or below which, more than half of the samples were taken.
+    uint32_t hottest(const std::vector<ProfileNode>& nodes) const;
+
+  private:
+    std::map<uint32_t, uint64_t> samples_;  // by node of the profile
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_SAMPLED_SHARES_H_

@@ -1,0 +1,93 @@
+"""Sampled call paths: computation stands in the tree where the program called it."""
+
+import os
+
+from harness import (LIBRARY, Profile, case, check, check_equal, check_near, execute, main,
+                     profiled, program, scratch, skip_unless)
+from test_timing import perf_works
+
+HZ = 250
+
+
+def sampled(how, ranks):
+    profile = profiled([program("sampled_paths"), how], ranks, ["--sample", str(HZ)])
+    skip_unless(sum(rank["samples"] for rank in profile.ranks) != 0 or perf_works(),
+                "perf_event_open is not permitted here")
+    return profile
+
+
+def procedures(profile, name):
+    """Paths to the procedures of that name, call statements left out, and what each computes."""
+    found = {}
+    for index, node in enumerate(profile.nodes):
+        if node["kind"] != "proc" or node["name"] != name:
+            continue
+        path, at = [], index
+        while at:
+            if profile.nodes[at]["kind"] == "proc":
+                path.append(profile.nodes[at]["name"])
+            at = profile.nodes[at]["parent"]
+        found["/".join(reversed(path))] = node
+    return found
+
+
+def check_tree(profile, way, exchange="main/run/exchange"):
+    """relax and flux stand below `way`, once each, with their parts of the computation, and hardly
+    anything elsewhere."""
+    all_ns = profile.nodes[0]["time_ns"]
+    own = {}
+    for name in ("relax", "flux"):
+        found = procedures(profile, name)
+        check_equal(sorted(found), [f"{way}/{name}"], f"paths to {name}")
+        own[name] = found[f"{way}/{name}"]["time_ns"]
+    check_near(own["relax"] / own["flux"], 3, 0.25, 0, "relax over flux")
+    beside = procedures(profile, "exchange").get(exchange, {"computation_ns": 0})
+    check(beside["computation_ns"] < 0.05 * all_ns, f"computation in exchange: {beside}")
+    return own
+
+
+@case
+def loop():
+    """compute(); exchange(); in a loop: what lies between the two activations of exchange is
+    compute's, and the rank that makes the others wait does so in relax."""
+    profile = sampled("loop", 2)
+    check_tree(profile, "main/run/loop/compute", "main/run/loop/exchange")
+    causes = sorted((cause for cause in profile.json["causes"] if cause["interval"] is not None),
+                    key=lambda cause: cause["time_ns"])
+    check(causes, "nobody made others wait")
+    interval = profile.intervals[causes[-1]["interval"]]
+    check_equal((causes[-1]["peer_rank"], profile.nodes[interval["booked_on"]]["name"]), (1, "relax"),
+                "who made others wait, and where")
+
+
+@case
+def long_computation():
+    """Two seconds without an MPI call: `dwell run` keeps what does not fit into the ring. By
+    LD_PRELOAD alone nobody does, and what is lost is counted."""
+    profile = sampled("long", 1)
+    check_tree(profile, "run/compute")
+    outermost = procedures(profile, "run")["run"]
+    check("callers_unknown" in outermost["labels"], f"labels of run: {outermost}")
+    samples = profile.ranks[0]["samples"]
+    check_near(samples, 2 * HZ, 0.2, 0, "samples of 2 s of processor time")
+    # None, unless dwell run comes late to a processor.
+    check(profile.ranks[0]["samples_lost"] < 0.1 * samples, f"lost: {profile.ranks[0]}")
+    out = scratch("alone")
+    run = execute([program("sampled_paths"), "long"],
+                  env={"LD_PRELOAD": LIBRARY, "DWELL_OUT": out, "DWELL_SAMPLE": str(HZ)})
+    rank = Profile(out, run).ranks[0]
+    check(rank["samples_lost"] > rank["samples"], f"lost without dwell run: {rank}")
+    report = open(os.path.join(out, "report.txt")).read()
+    check("samples were lost" in report, "the report names them" + run.describe())
+
+
+@case
+def wide_frames():
+    """Frames that are larger than what is taken of the stack: the path goes on from the procedure that
+    the next MPI statement was called from, too."""
+    profile = sampled("wide", 1)
+    check_tree(profile, "main/run/compute", "main/run/exchange")
+
+
+if __name__ == "__main__":
+    main()

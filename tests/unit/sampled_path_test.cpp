@@ -1,0 +1,107 @@
+// Call paths from registers and a copy of the stack, against those that the C library finds on the
+// stack itself.
+#include "runtime/sampled_path.h"
+
+#include <execinfo.h>
+#include <gtest/gtest.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace dwell {
+namespace {
+
+// As a sample that was taken in take().
+struct Taken {
+    std::vector<uint64_t> registers;
+    std::vector<char> stack;
+    std::vector<uint64_t> callers;  // as backtrace() has them, without take() itself
+};
+
+__attribute__((noinline)) void take(size_t bytes, Taken* taken) {
+    ucontext_t context;
+    getcontext(&context);
+    const greg_t* const all = context.uc_mcontext.gregs;
+    const int order[kSampledRegisters] = {REG_RBX, REG_RBP, REG_RSP, REG_RIP, REG_R10,
+                                          REG_R12, REG_R13, REG_R14, REG_R15};
+    for (const int number : order) taken->registers.push_back(static_cast<uint64_t>(all[number]));
+    const char* const stack = reinterpret_cast<const char*>(taken->registers[kSampledSp]);
+    taken->stack.assign(stack, stack + bytes);
+    void* found[64];
+    const int count = backtrace(found, 64);
+    for (int i = 1; i < count; ++i) taken->callers.push_back(reinterpret_cast<uint64_t>(found[i]));
+}
+
+// A frame of some hundred bytes for each level.
+__attribute__((noinline)) int descend(int levels, size_t bytes, Taken* taken) {
+    volatile char room[300];
+    room[levels] = 1;
+    if (levels == 0) {
+        take(bytes, taken);
+        return room[0];
+    }
+    return descend(levels - 1, bytes, taken) + room[levels];
+}
+
+std::vector<uint64_t> trace(const Taken& taken, bool* whole) {
+    std::vector<uint64_t> addresses(100);
+    const SampledStack stack{taken.registers.data(), taken.stack.data(), taken.stack.size()};
+    addresses.resize(trace_sample(stack, addresses.data(), 100, whole));
+    return addresses;
+}
+
+class SampledPath : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!load_sample_unwinder()) GTEST_SKIP() << "no libunwind for other address spaces";
+    }
+};
+
+TEST_F(SampledPath, IsThatOfTheStack) {
+    // As much as there is: main's frames may lie close to the end of the stack.
+    for (const int levels : {0, 1, 7}) {
+        Taken taken;
+        descend(levels, 6000, &taken);
+        bool whole = false;
+        const std::vector<uint64_t> found = trace(taken, &whole);
+        ASSERT_GE(found.size(), static_cast<size_t>(levels) + 2);
+        EXPECT_EQ(found[0], taken.registers[kSampledIp]);
+        const size_t same = std::min(found.size() - 1, taken.callers.size());
+        for (size_t i = 0; i < same; ++i) EXPECT_EQ(found[i + 1], taken.callers[i]) << i;
+        EXPECT_TRUE(!whole || same == taken.callers.size());
+    }
+}
+
+TEST_F(SampledPath, EndsWhereThePieceDoes) {
+    Taken taken;
+    descend(20, 2000, &taken);
+    bool whole = true;
+    const std::vector<uint64_t> found = trace(taken, &whole);
+    EXPECT_FALSE(whole);
+    EXPECT_GE(found.size(), 3u);
+    EXPECT_LE(found.size(), 20u);
+    for (size_t i = 1; i < found.size(); ++i) EXPECT_EQ(found[i], taken.callers[i - 1]) << i;
+}
+
+// Whatever a frame pointer may point to.
+TEST_F(SampledPath, DamagedFramesEndIt) {
+    for (const uint64_t value : {uint64_t{0}, uint64_t{8}, UINT64_MAX, uint64_t{1} << 47}) {
+        Taken taken;
+        descend(3, 4000, &taken);
+        for (uint32_t number : {kSampledBx, kSampledBp, kSampledR10, kSampledR12}) {
+            taken.registers[number] = value;
+        }
+        for (size_t at = 0; at + 8 <= taken.stack.size(); at += 8) {
+            memcpy(taken.stack.data() + at, &value, sizeof(value));
+        }
+        bool whole = false;
+        EXPECT_GE(trace(taken, &whole).size(), 1u);
+        taken.registers[kSampledIp] = value;
+        EXPECT_GE(trace(taken, &whole).size(), 1u);
+    }
+}
+
+}  // namespace
+}  // namespace dwell
