@@ -16,27 +16,25 @@ constexpr uint32_t kNone = kArrivals;
 // The arrival that `pick` tells the place of, kNone for none. False also while they are written
 // over and over.
 template <typename Pick>
-bool read_arrival(const ArrivalLine* line, Pick pick, Came* came) {
+bool read_arrival(const ArrivalLine* line, Pick pick, Moment* came) {
     constexpr int kTries = 4;
     for (int i = 0; i < kTries; ++i) {
         const uint64_t version = __atomic_load_n(&line->version, __ATOMIC_ACQUIRE);
         Arrival copies[kArrivals];
         for (uint32_t k = 0; k < kArrivals; ++k) read_words(&line->last[k], &copies[k]);
         const uint32_t picked = pick(copies);
-        Owing owing{};
-        Why why = kNotTold;
+        uint16_t worked = 0;
         uint64_t lost = 0;
         if (picked != kNone) {
             const uint32_t work = __atomic_load_n(&line->work[picked], __ATOMIC_ACQUIRE);
-            why.work = static_cast<uint16_t>(work);
+            worked = static_cast<uint16_t>(work);
             lost = uint64_t{work >> 16} << 32 | copies[picked].came.lost;
-            read_words(&line->owing, &owing);
         }
         if ((version & 1) != 0 || version != __atomic_load_n(&line->version, __ATOMIC_RELAXED)) {
             continue;
         }
         if (picked == kNone) return false;
-        *came = {moment_of_answer(copies[picked].came, lost, why), owing};
+        *came = moment_of_answer(copies[picked].came, lost, worked);
         return true;
     }
     return false;
@@ -49,8 +47,7 @@ ArrivalLine* find_arrivals(uint32_t world_rank) {
     return page != nullptr ? static_cast<ArrivalLine*>(page) + world_rank % kLinesOfPage : nullptr;
 }
 
-void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const Owing* owing,
-                   bool concurrent) {
+void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, bool concurrent) {
     uint64_t version = __atomic_load_n(&line->version, __ATOMIC_RELAXED);
     if (concurrent) [[unlikely]] {
         // Who comes second leaves it to the first: that one came at about the same time.
@@ -66,12 +63,11 @@ void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const O
     write_words(&line->last[place], Arrival{answer_of_moment(said), away});
     const auto more_lost = static_cast<uint32_t>(lost_of(said) >> 32);
     __atomic_store_n(&line->work[place], more_lost << 16 | said.work, __ATOMIC_RELEASE);
-    if (owing != nullptr) write_words(&line->owing, *owing);
     __atomic_store_n(&line->version, version + 2, __ATOMIC_RELEASE);
 }
 
 bool arrival_after(const ArrivalLine* line, uint64_t sent, uint64_t since, uint64_t until,
-                   Came* came) {
+                   Moment* came) {
     const auto first_after = [=](const Arrival* arrivals) {
         uint32_t first = kNone;
         for (uint32_t k = 0; k < kArrivals; ++k) {
@@ -89,7 +85,7 @@ bool arrival_after(const ArrivalLine* line, uint64_t sent, uint64_t since, uint6
     return read_arrival(line, first_after, came);
 }
 
-bool arrival_before(const ArrivalLine* line, uint64_t until, Came* came) {
+bool arrival_before(const ArrivalLine* line, uint64_t until, Moment* came) {
     const auto last_before = [=](const Arrival* arrivals) {
         uint32_t last = kNone;
         for (uint32_t k = 0; k < kArrivals; ++k) {

@@ -11,10 +11,7 @@
 // memory that is at hand. (With a question in each entry that each receive looked for, a stream of
 // 1280 bytes took 24 ns longer for each message, and 180 between processors that share no cache.)
 //
-// What made it late is in a second line, which is written only when that has changed by more than
-// others notice, and fetched only by those who find that they had to wait. An arrival is told to
-// nobody in particular, so it says all that the rank is late by, and who reads it leaves out what
-// it knows (waits.h).
+// What made it late its timeline tells (timeline.h).
 //
 // One writes and others read at any time; a line that is being written says nothing. Of several
 // threads one writes. Not signal-safe.
@@ -35,14 +32,6 @@ struct Answer {
     uint32_t path;  // what it had been doing
 };
 constexpr int kLostShift = 6;
-// And why it came no earlier: the rest of a Moment.
-struct Why {
-    uint32_t cause_peer;
-    uint32_t cause_path;
-    uint16_t debt;
-    uint16_t work;
-};
-constexpr Why kNotTold{kNoPeer, 0, 0, 0};
 
 // Real less virtual time, in units of 1 << kLostShift ticks. Pure, as all here; any thread.
 inline uint64_t lost_of(const Moment& said) { return (said.at.real - said.at.virt) >> kLostShift; }
@@ -62,16 +51,8 @@ inline uint64_t lost_near(uint32_t low_half, uint32_t about_that) {
 inline Answer answer_of_moment(const Moment& said) {
     return {said.at.real, static_cast<uint32_t>(lost_of(said)), said.path};
 }
-inline Why why_of_moment(const Moment& said) {
-    return {said.cause_peer, said.cause_path, said.debt, said.work};
-}
-inline Moment moment_of_answer(const Answer& answer, uint64_t lost, const Why& why) {
-    return {{answer.real, answer.real - (lost << kLostShift)},
-            answer.path,
-            why.cause_peer,
-            why.cause_path,
-            why.debt,
-            why.work};
+inline Moment moment_of_answer(const Answer& answer, uint64_t lost, uint16_t work = 0) {
+    return {{answer.real, answer.real - (lost << kLostShift)}, answer.path, kNoPeer, 0, 0, work};
 }
 
 struct Arrival {
@@ -79,33 +60,13 @@ struct Arrival {
     uint64_t away;  // real ticks since when it had been in no call in which MPI makes progress
 };
 
-// What a rank is late by when it comes, as its Blame has it (state.h).
-struct Owing {
-    uint64_t owed;  // all that it ever waited, in ticks
-    uint64_t debt;  // of that for this cause since there was another one:
-    uint32_t peer;  // kNoPeer: not known
-    uint32_t path;
-    uint64_t last;      // its last waiting, in ticks, for whatever partner,
-    uint64_t taken_at;  // and the end of that, in real ticks
-    uint32_t last_peer;
-    uint32_t reserved;
-};
-
 constexpr uint32_t kArrivals = 2;
-// Two cache lines.
 struct alignas(64) ArrivalLine {
     uint64_t version;  // how many were written, times 2; odd while one is
     Arrival last[kArrivals];
     uint32_t work[kArrivals];  // Moment::work, and above it of lost_of() what Answer has not
-    alignas(64) Owing owing;   // at the last arrival
 };
-static_assert(offsetof(ArrivalLine, owing) == 64 && sizeof(ArrivalLine) == 128);
-
-// An arrival as it is read. `said` has no debt: that is what is new of `owing` to who reads it.
-struct Came {
-    Moment said;
-    Owing owing;
-};
+static_assert(sizeof(ArrivalLine) == 64);
 
 // The line of a world rank of this node, null when there is no room. It stays where it is to the
 // end of the process. Any thread, with the exchange open; slow, by system calls.
@@ -119,18 +80,9 @@ inline bool is_last_arrival(const ArrivalLine& line, uint64_t real) {
                                            __ATOMIC_RELAXED) == real;
 }
 
-// Whether the rank owes noticeably more than the line says, or less. By the process that the line
-// is of. Where each call waits a little the second line is left alone.
-inline bool is_owing_new(const ArrivalLine& line, uint64_t owed, uint64_t debt, uint64_t noticed) {
-    return owed - __atomic_load_n(&line.owing.owed, __ATOMIC_RELAXED) > noticed ||
-           debt < __atomic_load_n(&line.owing.debt, __ATOMIC_RELAXED);
-}
-
-// By the process that the line is of; without waiting. The debt of `said` is not looked at; `owing`
-// is null where it is as it was. Several threads may do so at a time if `concurrent`: then one that
-// meets another leaves it to that one.
-void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const Owing* owing,
-                   bool concurrent);
+// By the process that the line is of; without waiting. Several threads may do so at a time if
+// `concurrent`: then one that meets another leaves it to that one.
+void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, bool concurrent);
 
 // The arrival that ended the time in which the rank was in no call of MPI, when a message was there
 // for it at the real time `sent`, in ticks, and somebody began at `since` to wait for it to be
@@ -139,11 +91,11 @@ void write_arrival(ArrivalLine* line, const Moment& said, uint64_t away, const O
 // before `since` or after `until`, when kArrivals others have come since, or while the line is
 // being written. Any thread of the node; without waiting.
 bool arrival_after(const ArrivalLine* line, uint64_t sent, uint64_t since, uint64_t until,
-                   Came* came);
+                   Moment* came);
 
 // The last arrival that is known until the real time `until`, in ticks; false when there is none,
 // or while the line is being written. Any thread of the node; without waiting.
-bool arrival_before(const ArrivalLine* line, uint64_t until, Came* came);
+bool arrival_before(const ArrivalLine* line, uint64_t until, Moment* came);
 
 }  // namespace dwell
 

@@ -139,14 +139,8 @@ void describe(Board* board, uint32_t page, const CommName& name) {
     board->inter = name.inter;
     board->is_world = name.is_world;
     board->rank = name.rank;
-    board->debt_told = board->root_told = board->near_told = 0;
-    for (uint64_t& heard : board->heard_of) heard = 0;
     board->sources.known = board->targets.known = board->origins.known = false;
     board->locked.count = board->releases = 0;
-    board->posts_told = board->completes_told = 0;
-    board->both_ways = false;
-    for (LevelPartner& level : board->level) level = {kNoPeer, 0};
-    for (WindowPartner& partner : board->partners) partner = {};
 }
 
 // With the area locked.
@@ -218,11 +212,9 @@ void release_board(Board* board) {
     give_back_to(&g_free_boards, board);
 }
 
-void write_slot(BoardSlot* slot, uint32_t number, uint32_t call, const Moment& said,
-                const WindowDebt* owing) {
+void write_slot(BoardSlot* slot, uint32_t number, uint32_t call, const Moment& said) {
     __atomic_store_n(&slot->begun, number, __ATOMIC_RELAXED);
     write_words(&slot->said, said);
-    if (owing != nullptr) write_words(&slot->owing, *owing);
     __atomic_store_n(&slot->call, call, __ATOMIC_RELEASE);
     __atomic_store_n(&slot->number, number, __ATOMIC_RELEASE);
 }
@@ -231,7 +223,7 @@ void write_release(Board* board, const Release& release) {
     const uint32_t number = __atomic_add_fetch(&board->releases, 1, __ATOMIC_RELAXED);
     const auto what = static_cast<uint32_t>(release.target) << 1 | (release.exclusive ? 1 : 0);
     write_slot(slot_at(board, kReleaseRow + number % kReleases, board->own),
-               number != 0 ? number : 1, what, release.said, &release.owing);
+               number != 0 ? number : 1, what, release.said);
 }
 
 bool read_release(const Board* board, uint32_t place, uint32_t which, Release* release) {
@@ -239,7 +231,6 @@ bool read_release(const Board* board, uint32_t place, uint32_t which, Release* r
     const uint32_t number = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
     if (number == 0) return false;
     read_words(&slot->said, &release->said);
-    read_words(&slot->owing, &release->owing);
     const uint32_t what = __atomic_load_n(&slot->call, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&slot->begun, __ATOMIC_RELAXED) != number) return false;
     release->target = static_cast<int32_t>(what) >> 1;
@@ -247,14 +238,12 @@ bool read_release(const Board* board, uint32_t place, uint32_t which, Release* r
     return true;
 }
 
-Said read_slot(const BoardSlot* slot, uint32_t number, uint32_t call, Moment* said,
-               WindowDebt* owing) {
+Said read_slot(const BoardSlot* slot, uint32_t number, uint32_t call, Moment* said) {
     const uint32_t found = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
     if (found != number) {
         return static_cast<int32_t>(found - number) > 0 ? Said::kLater : Said::kNothingYet;
     }
     read_words(&slot->said, said);
-    if (owing != nullptr) read_words(&slot->owing, owing);
     const uint32_t said_call = __atomic_load_n(&slot->call, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&slot->begun, __ATOMIC_RELAXED) != number) return Said::kLater;
     return said_call == call ? Said::kThis : Said::kNothingYet;

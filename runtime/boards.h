@@ -23,7 +23,6 @@ constexpr uint32_t kGenerations = 8;
 // Of windows: when a member exposed its memory last, when it ended its last access, and when it
 // gave back its last locks.
 constexpr uint32_t kReleases = 4;
-constexpr uint32_t kLevelPartners = 2;
 enum BoardRow : uint32_t {
     kPostRow = kGenerations,
     kCompleteRow,
@@ -31,20 +30,11 @@ enum BoardRow : uint32_t {
     kBoardRows = kReleaseRow + kReleases
 };
 
-// How late a member of a window is, for its partners of an epoch or lock, of which each has heard
-// something else: their Moment says all that it owes, and this how much of that is new to whom.
-struct WindowDebt {
-    uint32_t owed;                   // all that it ever waited >> kDebtShift, modulo
-    uint16_t news[kLevelPartners];   // to those that it waited for last, since then: short_ticks
-    uint32_t peers[kLevelPartners];  // these, by rank in MPI_COMM_WORLD; or kNoPeer
-};
-
 struct alignas(64) BoardSlot {
     Moment said;
-    WindowDebt owing;  // of windows
-    uint32_t begun;    // written before `said`,
-    uint32_t number;   // and after it: of the collective, from 1
-    uint32_t call;     // MpiCall: members that are not in step are noticed
+    uint32_t begun;   // written before `said`,
+    uint32_t number;  // and after it: of the collective, from 1
+    uint32_t call;    // MpiCall: members that are not in step are noticed
 };
 static_assert(sizeof(BoardSlot) == 64);
 
@@ -63,51 +53,26 @@ struct alignas(64) SharedBoard {
     uint32_t members;  // that have a place, perhaps more than `users`
 };
 
-// What a partner in a window's epochs and locks has said of its waiting.
-struct WindowPartner {
-    uint32_t peer;    // plus 1; 0: none
-    uint32_t owed;    // so much had it waited when this rank heard of it last: owed >> kDebtShift,
-    uint64_t waited;  // and so much this rank itself
-};
-constexpr uint32_t kWindowPartners = 64;
-// Who was waited for is as late as this rank was then.
-struct LevelPartner {
-    uint32_t peer;
-    uint64_t told;
-};
-
 // This process's side of a board. Never given back to the system.
 struct Board {
     SharedBoard* shared;
     BoardMember* places;
     BoardSlot* slots;  // of row 0
     uint32_t page;
-    uint32_t own;        // place
-    uint32_t users;      // the communicator, requests
-    uint64_t debt_told;  // as in Channel: all members have heard of it,
-    uint64_t root_told;  // roots of reductions and gathers, and
-    uint64_t near_told;  // those that it gives to in a topology; and
-    uint32_t work_told;
+    uint32_t own;      // place
+    uint32_t users;    // the communicator, requests
     uint32_t members;  // of the communicator, wherever they are;
     uint32_t others;   // of these in the other group of an inter-communicator
     uint8_t side;
     bool inter;
     bool is_world;
     int32_t rank;
-    FewRanks sources;               // of a topology, and how much of this rank's waiting there was
-    uint64_t heard_of[kMostRanks];  // when it heard from each of them last
-    FewRanks targets;               // of a topology, or of MPI_Win_start
-    FewRanks origins;               // of MPI_Win_post
-    FewRanks locked;                // targets that this process has locked exclusively
+    FewRanks sources;  // of a topology
+    FewRanks targets;  // of a topology, or of MPI_Win_start
+    FewRanks origins;  // of MPI_Win_post
+    FewRanks locked;   // targets that this process has locked exclusively
     uint32_t releases;
-    // The rounds of computation that those have heard of to whom the rank posts, and whose memory
-    // it accesses; whether some of them are both.
-    uint32_t posts_told;
-    uint32_t completes_told;
-    bool both_ways;
-    LevelPartner level[kLevelPartners];       // in a window's epochs and locks
-    WindowPartner partners[kWindowPartners];  // a hash table: who finds no room hears all again
-    Board* next;                              // of the free ones
+    Board* next;  // of the free ones
 };
 
 // The board of what has this name, where the calling process has a place now; null when there is
@@ -133,20 +98,17 @@ inline BoardSlot* slot_at(const Board* board, uint32_t row, uint32_t place) {
     return board->slots + (place * kBoardRows + column);
 }
 
-// The caller says when it entered; `owing` only in a window's slots.
-void write_slot(BoardSlot* slot, uint32_t number, uint32_t call, const Moment& said,
-                const WindowDebt* owing = nullptr);
+// The caller says when it entered.
+void write_slot(BoardSlot* slot, uint32_t number, uint32_t call, const Moment& said);
 
 // What a member said about a collective.
 enum class Said : uint8_t { kNothingYet, kThis, kLater };
-Said read_slot(const BoardSlot* slot, uint32_t number, uint32_t call, Moment* said,
-               WindowDebt* owing = nullptr);
+Said read_slot(const BoardSlot* slot, uint32_t number, uint32_t call, Moment* said);
 
 // A lock given back: of one target, or of all that a shared lock was held of.
 constexpr int32_t kAllTargets = -1;
 struct Release {
     Moment said;
-    WindowDebt owing;
     int32_t target;
     bool exclusive;
 };

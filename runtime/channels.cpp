@@ -595,14 +595,6 @@ void write_answer(Answer* answer, const Answer& said) {
 void answer(Channel* channel, ChannelEntry* entry, const Moment& said) {
     const ChannelLock lock(channel);
     if (!lock.held()) return;
-    const uint32_t name = answers_name(said.at.real);
-    if (channel->in->causes[channel->answers % kAnswersCauses].answers != name) {
-        channel->answers += 1;
-        AnswersCause* cause = &channel->in->causes[channel->answers % kAnswersCauses];
-        __atomic_store_n(&cause->answers, 0, __ATOMIC_RELAXED);
-        write_words<Why, uint32_t>(&cause->why, why_of_moment(said));
-        __atomic_store_n(&cause->answers, name, __ATOMIC_RELEASE);
-    }
     const uint32_t about_lost = about(lost_of(said));
     if (__atomic_load_n(&channel->in->about_lost, __ATOMIC_RELAXED) != about_lost)
         __atomic_store_n(&channel->in->about_lost, about_lost, __ATOMIC_RELAXED);

@@ -27,9 +27,7 @@
 // later. Freed ones among them may get their messages at any time, so that this goes on.
 //
 // A sender that has to meet its receiver asks for an answer: the receiver writes into the entry
-// when it entered its receive. An entry has no room for why it came no earlier, and a pair has no
-// more than its page: that is the same for all that one call answers, and stands in the head of the
-// ring for the last two such calls. Of messages that it may leave to MPI receivers tell unasked
+// when it entered its receive. Of messages that it may leave to MPI receivers tell unasked
 // (arrivals.h).
 //
 // Threads: a channel is locked by its two processes each for itself, and only where MPI allows
@@ -85,23 +83,12 @@ static_assert(sizeof(Gap) == sizeof(ChannelEntry) &&
 
 inline Gap* as_gap(ChannelEntry* entry) { return reinterpret_cast<Gap*>(entry); }
 
-// Why a receiver came no earlier to the call whose answers have this name.
-struct AnswersCause {
-    uint32_t answers;  // answers_name(); 0: none, or being written
-    Why why;
-};
-inline uint32_t answers_name(uint64_t real) { return static_cast<uint32_t>(real) | 1; }
-constexpr uint32_t kAnswersCauses = 2;
-
 struct Ring {
     uint32_t taken;       // by the receiver: all entries up to this number may be written over
     uint32_t dropped;     // by the sender: messages without an entry
     uint32_t asked;       // by the sender: the last entry that wants an answer
     uint32_t about_lost;  // by the receiver: about() of its last answer
-    uint64_t owed_heard;  // by the sender: so much of the receiver's waiting it has read of
-                          // (Owing::owed), if that was news
-    AnswersCause causes[kAnswersCauses];  // by the receiver
-    uint64_t reserved_too;
+    uint64_t reserved[6];
     ChannelEntry entries[kRingEntries];
 };
 static_assert(offsetof(Ring, entries) == 64 && 2 * sizeof(Ring) == kExchangePage);
@@ -126,24 +113,14 @@ struct Channel {
     Ring* in;
     const ArrivalLine* arrivals;  // the other one's, or null
     uint64_t written;             // entries: numbers go on beyond the 32 bits that an entry holds
-    uint64_t debt_told;           // how much of this rank's waiting it has heard of (waits.h),
-    uint64_t debt_before;         // before the last round in which it heard anything of it,
-    uint64_t told_at;             // which began then: real ticks
-    uint64_t debt_heard;          // how much this rank had waited when it heard of that one last,
-    uint64_t heard_at;            // and when that was: the end of the call, in real ticks.
-    uint64_t debt_heard_before;   // Before that call: its own debt begins there,
-    uint64_t said_before;         // and until then it knows what that one was late by: real ticks
-    uint64_t said_at;             // the same now
+    ToldUntil told;               // to another host
     uint64_t low;                 // all entries of `in` up to this number are taken
-    uint64_t suspect;      // out of step: the last entry whose message may have been received
-    Gap gap;               // messages to it that have no entry, and no gap tells so yet
-    uint32_t sent;         // messages to it
-    uint32_t taken_seen;   // of out->taken
-    uint32_t work_told;    // and the round of computation
-    uint32_t answer_told;  // the same in answers: one round of the program has both
-    uint32_t answers;      // calls that answered it
-    uint32_t received;     // messages from it
-    uint32_t taken;        // bit k: entry low + 1 + k is
+    uint64_t suspect;     // out of step: the last entry whose message may have been received
+    Gap gap;              // messages to it that have no entry, and no gap tells so yet
+    uint32_t sent;        // messages to it
+    uint32_t taken_seen;  // of out->taken
+    uint32_t received;    // messages from it
+    uint32_t taken;       // bit k: entry low + 1 + k is
     uint32_t last_ticket;
     uint32_t drain_ticks;  // what MPI's next locked instruction waits for an entry that was written
     uint32_t posted_count;
@@ -161,15 +138,11 @@ struct Channel {
     uint32_t doubts;        // and of g_doubts
     bool in_step;           // `received` counts like the sender
     std::atomic<uint32_t> lock;
-    Missing unread;        // messages received whose entries were not looked at: see leave_unread
-    Missing row;           // the last entries written were so many of one kind
-    uint32_t usual_send;   // ticks of a send that may wait, while its receiver was there
-    uint64_t lost_looked;  // by this rank, when it last looked when a send's receiver came: ticks
-    uint64_t answer_debt;  // debt_before of the entry that was answered last
-    uint64_t owed_heard;   // how much of that one's waiting it has read of in arrivals,
-    uint64_t owed_heard_before;  // and before the call
-    uint64_t owed_heard_at;      // that ended then
-    Posted posted[kPosted];      // in the order of posting
+    Missing unread;          // messages received whose entries were not looked at: see leave_unread
+    Missing row;             // the last entries written were so many of one kind
+    uint32_t usual_send;     // ticks of a send that may wait, while its receiver was there
+    uint64_t lost_looked;    // by this rank, when it last looked when a send's receiver came: ticks
+    Posted posted[kPosted];  // in the order of posting
     // Messages from it whose entries were given up; less than nothing: received, while the gap that
     // will tell of them is not there yet.
     Missing lost[kLost];
@@ -240,8 +213,8 @@ void withdraw(Channel* channel, const Announced& announced);
 
 // The receiver has answered.
 bool is_answered(const Announced& announced);
-// When it came, what it had been doing, and, unless it has answered in many calls since, why;
-// false: it has not answered, or is about to answer once more.
+// When it came, and what it had been doing; false: it has not answered, or is about to answer once
+// more.
 bool answer_of(const Channel* channel, const Announced& announced, Moment* answer);
 // When its send began; a real time of 0 when its entry has become another's.
 Instant sent_at(const Announced& announced);

@@ -121,16 +121,6 @@ Instant sent_at(const Announced& announced) {
 
 namespace {
 
-Why why_of_answers(const Ring& ring, uint32_t name) {
-    for (const AnswersCause& cause : ring.causes) {
-        if (__atomic_load_n(&cause.answers, __ATOMIC_ACQUIRE) != name) continue;
-        Why why;
-        read_words<Why, uint32_t>(&cause.why, &why);
-        if (__atomic_load_n(&cause.answers, __ATOMIC_RELAXED) == name) return why;
-    }
-    return kNotTold;
-}
-
 // False while it is written over and over.
 bool read_answer(const Answer& answer, Answer* copy) {
     constexpr int kTries = 4;
@@ -156,8 +146,7 @@ bool answer_of(const Channel* channel, const Announced& announced, Moment* answe
     Answer came;
     if (!is_answered(announced) || !read_answer(announced.entry->answer, &came)) return false;
     const uint32_t about_lost = __atomic_load_n(&channel->out->about_lost, __ATOMIC_RELAXED);
-    *answer = moment_of_answer(came, lost_near(came.lost, about_lost),
-                               why_of_answers(*channel->out, answers_name(came.real)));
+    *answer = moment_of_answer(came, lost_near(came.lost, about_lost));
     return true;
 }
 

@@ -21,11 +21,17 @@ constexpr size_t kExchangePage = 4096;
 // What a rank tells those who may have to wait for it.
 struct Moment {
     Instant at;           // when it entered its call, in ticks of the node's clock
-    uint32_t path;        // what it was doing: hash_interval, 0 nothing that took time
-    uint32_t cause_peer;  // who it was made to wait for before, kNoPeer no one
-    uint32_t cause_path;  // what that one was doing
-    uint16_t debt;        // how late it is because of that: short_ticks
-    uint16_t work = 0;    // it has not computed longer since it last waited; 0: not told
+    uint32_t path;        // its computation just before: hash_interval, 0 nothing that took time
+    uint32_t cause_peer;  // To other hosts, which do not see its timeline: of the causes of its
+    uint32_t cause_path;  // waits since it told them last the largest, kNoPeer none,
+    uint16_t debt;        // how long it waited because of that: short_ticks;
+    uint16_t work = 0;    // and how long `path`, its longest computation since, took; 0: not told
+};
+
+// Since when those on other hosts have not been told of a rank.
+struct ToldUntil {
+    uint64_t round;   // when they were told last, but for what followed at once: virtual ticks
+    uint64_t before;  // and the time before that
 };
 
 // Ticks in 16 bits: a number of 11 bits and how far it is shifted, in units of 1 << kDebtShift;

@@ -12,9 +12,9 @@ uint32_t high_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 uint32_t low_of(uint64_t word) { return static_cast<uint32_t>(word); }
 
 Moment moment_at_end(Call* call) {
-    uint64_t told = 0;
+    ToldUntil told{};
     Moment said = moment_of(call);
-    add_debt(call->thread, &told, &said);
+    add_delay(static_cast<uint32_t>(g_process.header->rank), &told, &said);
     said.at.real = now_ticks();
     begin_work(call, said.at.real);
     return said;

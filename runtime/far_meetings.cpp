@@ -194,7 +194,7 @@ class MemberList {
             member->peer = peer;
             member->place = static_cast<uint32_t>(rank) << 1 | side;
             member->shift = member->exposed = member->accessed = member->heard = 0;
-            member->debt_told = 0;
+            member->told = {};
         }
         return true;
     }
@@ -231,10 +231,10 @@ void find_far_members(Thread* thread, CommName* name) {
     if (far != nullptr) {
         far->id = name->id;
         far->choice = {};
-        far->debt_told = 0;
+        far->told = {};
         far->loss_at = far->lost = 0;
         far->loss = 0;
-        far->work_told = far->fruitless = 0;
+        far->fruitless = 0;
         far->next_look = 0;
         far->epochs = 0;
         far->alone = Board{};
@@ -297,7 +297,6 @@ bool tell_far(Call* call, CommName* name, const FarCall& enters) {
     const uint64_t cost = letter_cost();
     count_chosen(&far->choice, enters.number, begin, kSpacing * cost * (name->members - 1),
                  is_dear(begin));
-    begin_round(call, &far->work_told);
     const uint64_t telling = earlier(cost * listeners, UINT32_MAX);
     FarNote note{moment_of(call),
                  far->id,
@@ -306,7 +305,7 @@ bool tell_far(Call* call, CommName* name, const FarCall& enters) {
                  static_cast<uint8_t>(far->choice.shift),
                  look_at_loss(*call->thread, begin, far),
                  static_cast<uint32_t>(telling)};
-    add_debt(call->thread, &far->debt_told, &note.said);
+    add_delay(static_cast<uint32_t>(g_process.header->rank), &far->told, &note.said);
     note.said.at.real = begin;
     uint64_t took = 0;
     for (uint32_t i = 0; i < far->count; ++i) {
@@ -391,8 +390,8 @@ void tell_epoch_far(Call* call, FarMembers* far, Epoch epoch, const Moment& ente
         const Channel* channel = channel_with(call->thread, member.peer);
         if (channel == nullptr) continue;
         note.said = entered;
-        member.debt_told = later(member.debt_told, far->debt_told);
-        add_debt(call->thread, &member.debt_told, &note.said);
+        if (far->told.round > member.told.round) member.told = far->told;
+        add_delay(member.peer, &member.told, &note.said);
         took += send_note(channel->far, note);
     }
     spend(took);

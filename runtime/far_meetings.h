@@ -35,10 +35,10 @@ struct FarMember {
     uint32_t peer;   // rank in MPI_COMM_WORLD
     uint32_t place;  // as in Role
     uint32_t shift;
-    uint32_t exposed;    // times that it could access the caller's memory by MPI_Win_post,
-    uint32_t accessed;   // and the caller its memory by MPI_Win_start
-    uint32_t heard;      // notes so far
-    uint64_t debt_told;  // of this rank's waiting, with epochs
+    uint32_t exposed;   // times that it could access the caller's memory by MPI_Win_post,
+    uint32_t accessed;  // and the caller its memory by MPI_Win_start
+    uint32_t heard;     // notes so far
+    ToldUntil told;     // by epochs
     FarNote notes[kKeptNotes];
 };
 
@@ -47,8 +47,7 @@ struct FarMembers {
     uint64_t id;
     FarMembers* next;  // with the same hash, or also free
     FarChoice choice;
-    uint64_t debt_told;  // how much of this rank's waiting they have heard of (waits.h),
-    uint32_t work_told;  // and the round of computation
+    ToldUntil told;
     uint64_t loss_at;    // when the rank's own loss was looked at last, and what it was then,
     uint64_t lost;       // without telling
     uint8_t loss;        // of 256 parts of the time between the last two looks
@@ -103,7 +102,7 @@ FarHeard hear_far(Thread* thread, FarMembers* far, const FarCall& enters, uint64
 // the same number: how many there were.
 void count_epoch(FarMembers* far, Epoch epoch, const FewRanks& partners);
 // The memory was exposed, or the access is about to end: tells those of `alone.origins`, or of
-// `alone.targets`. `entered`: the moment of the call, without its debt.
+// `alone.targets`. `entered`: the moment of the call.
 void tell_epoch_far(Call* call, FarMembers* far, Epoch epoch, const Moment& entered);
 FarHeard hear_epoch_far(Thread* thread, FarMembers* far, Epoch epoch, uint64_t left);
 // Is this rank of the window on another host?

@@ -62,7 +62,7 @@ uint32_t say_far(Call* call, const Way& way, int tag, bool asks) {
         if (asks) set_question(&entry, next_question(way.channel->far));
     }
     if (!may_send_letter(way.channel->far, call->start_ticks)) return 0;
-    add_debt_to(call, way.channel, &entry.said);
+    add_delay(way.peer, &way.channel->told, &entry.said);
     send_letter(way.channel->far, &entry);
     begin_work(call, now_ticks());
     return question_of(entry);
@@ -78,9 +78,8 @@ void answer_far(Call* call, const Way& way, int tag, uint32_t ticket) {
         if (lock.held()) question = take_question(far, way.comm, tag, ticket);
     }
     if (question == 0) return;
-    begin_round(call, &way.channel->answer_told);
     Moment said = moment_of(call);
-    add_debt_to(call, way.channel, &said);
+    add_delay(way.peer, &way.channel->told, &said);
     send_answer(far, question, said);
 }
 

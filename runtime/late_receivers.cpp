@@ -7,8 +7,7 @@ namespace dwell {
 
 namespace {
 
-// From which on others may notice that they waited for a receive: then what the thread did since
-// its last call is what it did since it told of itself last.
+// From which on others may notice that they waited for a receive.
 constexpr uint64_t kNoticed_ns = 10'000;
 DWELL_CALL_DATA uint64_t g_noticed_ticks = 0;
 // What took longer was held up by something else that is not known.
@@ -29,11 +28,6 @@ DWELL_CALL_DATA ArrivalLine* g_own_arrivals = nullptr;  // null: no exchange, or
 uint64_t away_since(const Thread* thread) {
     const bool goes_on = thread->away_call + 1 == thread->calls;
     return goes_on ? thread->away_ticks : thread->last_ticks;
-}
-
-Owing owing_of(const Blame& blame) {
-    return {blame.owed_ticks, blame.debt_ticks, blame.cause_peer, blame.cause_path,
-            blame.last_ticks, blame.taken_at,   blame.last_peer,  0};
 }
 
 bool comes_late(const Call* call) {
@@ -66,18 +60,8 @@ bool asks_in_entry(SendMode mode, uint64_t bytes) {
 
 void say_arrival(Call* call) {
     if (g_own_arrivals == nullptr || is_last_arrival(*g_own_arrivals, call->start_ticks)) return;
-    if (comes_late(call)) [[unlikely]]
-        begin_round(call, &call->thread->blame.arrivals_told);
     const Moment came = moment_while_polling(call);
-    const Blame& blame = call->thread->blame;
-    Owing owing;
-    const Owing* news = nullptr;
-    if (is_owing_new(*g_own_arrivals, blame.owed_ticks, blame.debt_ticks, g_noticed_ticks))
-        [[unlikely]] {
-        owing = owing_of(blame);
-        news = &owing;
-    }
-    write_arrival(g_own_arrivals, came, away_since(call->thread), news, g_process.concurrent);
+    write_arrival(g_own_arrivals, came, away_since(call->thread), g_process.concurrent);
     begin_work(call, now_ticks());
 }
 
@@ -112,7 +96,7 @@ bool receives_probed(const Call* call, int source, int tag, MPI_Comm comm) {
 // the virtual clock.
 void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, uint32_t peer) {
     Moment answer;
-    Came came;
+    Moment came;
     if (announced.entry == nullptr) {
         waiting->add_unknown();
     } else if (answer_of(channel, announced, &answer)) {
@@ -121,7 +105,8 @@ void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, u
         waiting->add_unknown();
     } else if (channel->arrivals != nullptr &&
                arrival_before(channel->arrivals, sent_at(announced).real, &came)) {
-        if (came.said.at.virt > waiting->entered().virt) waiting->add_arrival(channel, peer, came);
+        if (came.at.virt > waiting->entered().virt)
+            waiting->add_meeting(WaitKind::kLateReceiver, peer, came);
     }
 }
 
@@ -131,10 +116,10 @@ namespace {
 // observed: after the times at which it would have been sent and waited for then, on the receiver's
 // own clock.
 bool arrival_without_delay(const ArrivalLine* line, const Instant& sent, const Waiting& waiting,
-                           Came* came) {
+                           Moment* came) {
     if (!arrival_before(line, waiting.left(), came)) return false;
     const Instant& entered = waiting.entered();
-    const uint64_t lost = came->said.at.real - came->said.at.virt;
+    const uint64_t lost = came->at.real - came->at.virt;
     return arrival_after(line, earlier(sent.real, sent.virt + lost),
                          earlier(entered.real, entered.virt + lost), waiting.left(), came);
 }
@@ -148,15 +133,15 @@ void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const Instant& 
         return;
     }
     if (sent.real == 0) return;  // its entry is another's: it was taken before that was sent
-    Came came;
-    Came undelayed;
+    Moment came;
+    Moment undelayed;
     const bool waited =
         arrival_after(line, sent.real, waiting->entered().real, waiting->left(), &came);
     if (arrival_without_delay(line, sent, *waiting, &undelayed)) {
-        waiting->add_arrival(channel, peer, undelayed);
-        if (waited) waiting->add_until(came.said.at.real);
+        waiting->add_meeting(WaitKind::kLateReceiver, peer, undelayed);
+        if (waited) waiting->add_until(came.at.real);
     } else if (waited) {
-        waiting->add_arrival(channel, peer, came);
+        waiting->add_meeting(WaitKind::kLateReceiver, peer, came);
     }
 }
 

@@ -63,13 +63,10 @@ class Latest {
     uint64_t rest() const {
         return beyond(waiting_->left(), later(waiting_->entered().real, real_));
     }
-    // It says that others made it late.
-    bool is_debtor() const { return found_ && last_.cause_peer != kNoPeer && last_.debt != 0; }
-    uint64_t leave_out_common(const Debt& own) { return dwell::leave_out_common(own, &last_); }
-    void finish(const Level& level = {}) {
+    void finish() {
         if (!found_) return;
         last_.at.real = real_;
-        waiting_->add_meeting(WaitKind::kCollective, peer_, last_, level);
+        waiting_->add_meeting(WaitKind::kCollective, peer_, last_);
     }
 
   private:

@@ -25,6 +25,7 @@
 #include "runtime/polls.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
+#include "runtime/timeline.h"
 #include "runtime/usage.h"
 #include "runtime/user_code.h"
 #include "runtime/waits.h"
@@ -186,7 +187,7 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     if (thread != nullptr) {
         thread->slow_ticks += work;
         // All ranks met: what they did before they started MPI makes nobody wait now.
-        forget_debt(thread, now_ticks());
+        note_together(thread, thread->last_ticks - thread->record->intrusion_ticks, kWorldTogether);
     }
     entered = false;
     return result;

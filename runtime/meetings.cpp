@@ -8,6 +8,7 @@
 #include "runtime/observed.h"
 #include "runtime/order.h"
 #include "runtime/shared_words.h"
+#include "runtime/timeline.h"
 
 namespace dwell {
 
@@ -151,85 +152,10 @@ bool is_root(const Board& board, int root) {
     return board.inter ? root == MPI_ROOT : root == board.rank;
 }
 
-// Does anybody depend on the caller?
-bool is_heard(const Board& board, Meets rule, int root) {
-    if (rule == Meets::kRoot) return is_root(board, root);
-    return rule != Meets::kToRoot || !is_root(board, root);
-}
-
-// How much of this rank's waiting the members have heard of.
-uint64_t* told_to(const Entered& entered) {
-    const bool alone = entered.board->slots == nullptr;
-    return alone ? &entered.far->debt_told : &entered.board->debt_told;
-}
-
-// How late the caller was itself when it entered, as far as the members did not know of it.
-Debt own_debt(const Entered& entered, const Thread& thread) {
-    const Board& board = *entered.board;
-    const bool is_told = is_heard(board, entered.role.rule, entered.role.root);
-    if (board.slots == nullptr || !is_told) return debt_since(thread.blame, *told_to(entered));
-    Moment said;
-    const BoardSlot* slot = slot_at(&board, entered.number % kGenerations, board.own);
-    const auto call = static_cast<uint32_t>(entered.call);
-    if (read_slot(slot, entered.number, call, &said) != Said::kThis) return {kNoPeer, 0, 0};
-    return {said.cause_peer, said.cause_path, ticks_of(said.debt)};
-}
-
-// What the one that came last was made late by may have made the caller as late.
-void compare_debts(const Entered& entered, Latest* latest) {
-    if (!latest->is_debtor()) return;
-    const Blame& blame = latest->waiting().thread()->blame;
-    const Debt own = own_debt(entered, *latest->waiting().thread());
-    const uint64_t common = latest->leave_out_common(own);
-    // All members have heard it now.
-    if (common != 0 && entered.role.rule == Meets::kRoot) {
-        *told_to(entered) = blame.owed_ticks - (own.ticks - common);
-    }
-}
-
-// Of a topology's sources each one by itself: whom the caller waited for, it is as late as then,
-// and not because of what that one tells next. How much of the caller's waiting there was when it
-// heard from `peer` last; null: it is no source.
-uint64_t* heard_of(Board* board, uint32_t peer) {
-    const uint32_t places = places_of(board);
-    for (uint32_t place = 0; place < places; ++place) {
-        const BoardMember& member = board->places[place];
-        if (member.peer != peer) continue;
-        for (uint32_t k = 0; k < board->sources.count; ++k) {
-            if (board->sources.ranks[k] == static_cast<int>(member.place >> 1)) {
-                return &board->heard_of[k];
-            }
-        }
-    }
-    return nullptr;
-}
-
-// All sources have been heard now. Returns where the one that came last is from here on.
-Level compare_neighbours(const Entered& entered, Latest* latest) {
-    Board* board = entered.board;
-    const Blame& blame = latest->waiting().thread()->blame;
-    if (!board->sources.known) return {};
-    uint64_t* heard = latest->found() ? heard_of(board, latest->peer()) : nullptr;
-    if (heard == nullptr) {
-        compare_debts(entered, latest);
-    } else if (latest->is_debtor()) {
-        latest->leave_out_common(debt_since(blame, *heard));
-    }
-    for (uint32_t k = 0; k < board->sources.count; ++k) board->heard_of[k] = blame.owed_ticks;
-    return {heard, true};
-}
-
 bool waits_for_all(const Entered& entered, const Givers& givers) {
     const Meets rule = entered.role.rule;
     return givers.all() &&
            (rule == Meets::kEverybody || (rule == Meets::kAll && !entered.role.inter));
-}
-
-// Who is as late as the caller after it.
-Level level_after(const Entered& entered, const Givers& givers) {
-    if (waits_for_all(entered, givers)) return {told_to(entered), true};
-    if (entered.role.rule == Meets::kRoot) return {told_to(entered), false};
-    return {};
 }
 
 void add_partners(const Entered& entered, const Givers& givers, Waiting* waiting) {
@@ -244,12 +170,7 @@ void add_partners(const Entered& entered, const Givers& givers, Waiting* waiting
         add_own_group(entered, &latest);
     if (rule == Meets::kSome) latest.add_unknown();
     if (rule == Meets::kMay) waiting->add_open();
-    if (rule == Meets::kSources) {
-        latest.finish(compare_neighbours(entered, &latest));
-        return;
-    }
-    compare_debts(entered, &latest);
-    latest.finish(level_after(entered, givers));
+    latest.finish();
 }
 
 void know_sources(Call* call, const Meeting& meeting, Meets rule) {
@@ -279,16 +200,6 @@ bool is_told(MpiCall call, Meets rule) {
            rule != Meets::kObserved;
 }
 
-// Of a reduction or gather the root alone hears, in a topology the neighbours: the others have not
-// been told.
-void tell_debt(Thread* thread, Board* board, Meets rule, Moment* said) {
-    uint64_t* told = &board->debt_told;
-    if (rule == Meets::kToRoot) told = &board->root_told;
-    if (rule == Meets::kSources) told = &board->near_told;
-    *told = later(*told, board->debt_told);
-    add_debt(thread, told, said);
-}
-
 // On the board of what the members have in common.
 Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int root) {
     Meeting meeting{name, nullptr, number, ++name->collectives, false};
@@ -307,14 +218,7 @@ Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int 
         meeting.far_told = tell_far(call, name, {meeting.number, number, role, kAllGive});
     }
     if (board == nullptr) return meeting;
-    const bool heard = is_heard(*board, rule, root);
-    if (heard) begin_round(call, &board->work_told);
     Moment said = moment_of(call);
-    if (heard) {
-        tell_debt(call->thread, board, rule, &said);
-    } else {
-        show_debt(debt_since(call->thread->blame, board->debt_told), &said);
-    }
     said.at.real = now_ticks();
     write_slot(slot_at(board, meeting.number % kGenerations, board->own), meeting.number,
                static_cast<uint32_t>(number), said);
@@ -419,17 +323,11 @@ bool left_soon_after(const Moment& came, const Waiting& waiting, uint64_t usual)
     return waiting.left() - came.at.real <= later(usual, waited / kSoon);
 }
 
-void add_comer(const Entered& entered, const Call* call, WaitKind kind, Comer comer,
-               Waiting* waiting) {
-    leave_out_common(own_debt(entered, *call->thread), &comer.said);
-    waiting->add_meeting(kind, comer.member->peer, comer.said);
-}
-
 // The collective rule knows who cannot go on without the caller's data. MPI may also keep the
 // caller until others take it: Open MPI leaves a message where it is, but for the shortest, until
 // its receiver comes. So where a call took long, those who depend on the caller came meanwhile. In
 // a tree it gives to some of them alone: of several one is an estimate.
-void add_takers(const Entered& entered, const Call* call, uint64_t usual, Waiting* waiting) {
+void add_takers(const Entered& entered, uint64_t usual, Waiting* waiting) {
     const Comer last = last_comer(entered, *waiting, [&entered](const BoardMember& member) {
         return is_awaited_by(entered.role, member.place);
     });
@@ -438,19 +336,19 @@ void add_takers(const Entered& entered, const Call* call, uint64_t usual, Waitin
         if (!left_soon_after(last.said, *waiting, usual)) return;
         waiting->add_open();
     }
-    add_comer(entered, call, WaitKind::kLateTaker, last, waiting);
+    waiting->add_meeting(WaitKind::kLateTaker, last.member->peer, last.said);
 }
 
 // Through whom MPI passes on what the root gives or gets is up to it: where a call took longer than
 // the root explains, and ended soon after another one had come, it waited for that one. That is an
 // estimate.
-void add_between(const Entered& entered, const Call* call, uint64_t usual, Waiting* waiting) {
+void add_between(const Entered& entered, uint64_t usual, Waiting* waiting) {
     const Comer last = last_comer(entered, *waiting, [](const BoardMember&) { return true; });
     if (last.said.at.real <= waiting->entered().real) return;
     if (static_cast<int>(last.member->place >> 1) == entered.role.root) return;
     if (!left_soon_after(last.said, *waiting, usual)) return;
     waiting->add_open();
-    add_comer(entered, call, WaitKind::kCollective, last, waiting);
+    waiting->add_meeting(WaitKind::kCollective, last.member->peer, last.said);
 }
 
 bool gives_alone(const Board& board, const Role& role) {
@@ -480,8 +378,8 @@ void add_others(const Entered& entered, const Call* call, uint64_t bytes, Waitin
     const uint32_t places = places_of(&board);
     const uint64_t usual = most_found_ticks(call, places, places * bytes);
     if (call->ticks <= usual) return;
-    if (gives) add_takers(entered, call, usual, waiting);
-    if (is_between) add_between(entered, call, usual, waiting);
+    if (gives) add_takers(entered, usual, waiting);
+    if (is_between) add_between(entered, usual, waiting);
 }
 
 void settle_on(Board* board, Call* call, const Meeting& meeting, const Depends& depends,
@@ -492,9 +390,10 @@ void settle_on(Board* board, Call* call, const Meeting& meeting, const Depends& 
     add_partners(entered, {depends.counts, UINT64_MAX}, waiting);
     add_others(entered, call, bytes, waiting);
     settle(call, waiting);
-    const bool with_all = depends.counts == nullptr &&
-                          (depends.rule == Meets::kAll || depends.rule == Meets::kEverybody);
-    if (with_all && board->is_world) forget_debt(call->thread, call->end_ticks);
+    if (waits_for_all(entered, {depends.counts, UINT64_MAX})) {
+        note_together(call->thread, call->start_virtual + call->ticks,
+                      board->is_world ? kWorldTogether : meeting.name->name);
+    }
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "runtime/meetings.h"
 #include "runtime/mpi_handles.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/window_debts.h"
 
 namespace dwell {
 
@@ -23,14 +22,12 @@ void read_group(MPI_Win win, MPI_Group group, FewRanks* list) {
 }
 
 // A partner's slot, as far as it had come before the end.
-void add_partner(Board* board, const BoardSlot* slot, uint32_t number, MpiCall call, uint32_t peer,
+void add_partner(const BoardSlot* slot, uint32_t number, MpiCall call, uint32_t peer,
                  Latest* latest) {
     Moment said;
-    WindowDebt owing;
-    switch (read_slot(slot, number, static_cast<uint32_t>(call), &said, &owing)) {
+    switch (read_slot(slot, number, static_cast<uint32_t>(call), &said)) {
         case Said::kThis:
             if (said.at.real > latest->waiting().left()) break;
-            hear_partner(*latest->waiting().thread(), board, peer, owing, &said);
             latest->add(said, peer);
             break;
         case Said::kLater:
@@ -43,8 +40,8 @@ void add_partner(Board* board, const BoardSlot* slot, uint32_t number, MpiCall c
 }
 
 // What members of this host said last in this row. With `all_came`, they must have.
-void add_row(Board* board, const FewRanks& list, const FarMembers* far, BoardRow row, MpiCall call,
-             bool all_came, Latest* latest) {
+void add_row(const Board* board, const FewRanks& list, const FarMembers* far, BoardRow row,
+             MpiCall call, bool all_came, Latest* latest) {
     for (uint32_t k = 0; k < list.count; ++k) {
         if (list.ranks[k] == board->rank) continue;
         const BoardMember* member = find_member(*board, list.ranks[k]);
@@ -54,7 +51,7 @@ void add_row(Board* board, const FewRanks& list, const FarMembers* far, BoardRow
         const uint32_t number =
             slot != nullptr ? __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE) : 0;
         if (number != 0) {
-            add_partner(board, slot, number, call, member->peer, latest);
+            add_partner(slot, number, call, member->peer, latest);
         } else if (all_came && (far == nullptr || !is_far_member(*far, list.ranks[k]))) {
             latest->add_unknown();
         }
@@ -70,22 +67,6 @@ bool is_heard(Epoch epoch) { return epoch == Epoch::kPost || epoch == Epoch::kCo
 
 void set_partners(Board* board, bool posts, const FewRanks& list) {
     (posts ? board->origins : board->targets) = list;
-    board->both_ways = false;
-    if (!board->origins.known || !board->targets.known) return;
-    for (uint32_t k = 0; k < list.count && !board->both_ways; ++k) {
-        board->both_ways = is_among(posts ? board->targets : board->origins, list.ranks[k]);
-    }
-}
-
-// Its partners are told of the computation that they have not heard of: in a fence, too, or by the
-// other call of an epoch. `all_told` is the round that all members have heard of.
-void begin_epoch_round(Call* call, Board* board, Epoch epoch, uint32_t all_told) {
-    const bool posts = epoch == Epoch::kPost;
-    const uint32_t round = call->thread->blame.round;
-    const uint32_t other = posts ? board->completes_told : board->posts_told;
-    uint32_t* told = posts ? &board->posts_told : &board->completes_told;
-    if (all_told == round || (board->both_ways && other == round)) *told = round;
-    begin_round(call, told);
 }
 
 // Partners of the epoch that begins, where they are looked for when it ends.
@@ -98,15 +79,6 @@ void know_partners(const EpochCall& told, Epoch epoch, MPI_Win win, MPI_Group gr
     if (far == nullptr) return;
     set_partners(&far->alone, posts, list);
     count_epoch(far, epoch, list);
-}
-
-// Who was waited for is as late as the caller after it.
-Level level_after(Board* board, FarMembers* far, const Latest& latest) {
-    if (!latest.found()) return {};
-    Level level = level_with(board, latest.peer());
-    FarMember* member = far != nullptr ? far_member_of(far, latest.peer()) : nullptr;
-    if (member != nullptr) level.told = &member->debt_told;
-    return level;
 }
 
 // With `all_came`, the call could not end before its partners were there. MPI_Win_start may wait
@@ -125,11 +97,10 @@ void add_epoch(const EpochCall& told, Epoch epoch, bool all_came, Waiting* waiti
             for_posts ? MpiCall::kWin_post : MpiCall::kWin_complete, all_came, &latest);
     if (far != nullptr && all_came) {
         FarHeard heard = hear_epoch_far(waiting->thread(), far, epoch, waiting->left());
-        if (heard.found) hear_far_partner(*waiting->thread(), board, heard.peer, &heard.last);
         latest.add_far(heard);
         if (heard.count < heard.partners) latest.add_unknown();
     }
-    latest.finish(level_after(board, far, latest));
+    latest.finish();
 }
 
 }  // namespace
@@ -143,12 +114,6 @@ EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
     if (call->thread->slow_ticks != slow_ticks) start(call);
     EpochCall told{name, board, {}};
     if (board == nullptr && far == nullptr) return told;
-    if (is_heard(epoch) && far != nullptr) {
-        begin_epoch_round(call, &far->alone, epoch, far->work_told);
-    }
-    if (is_heard(epoch) && board != nullptr) {
-        begin_epoch_round(call, board, epoch, board->work_told);
-    }
     told.entered = moment_of(call);
     told.entered.at.real = now_ticks();
     begin_work(call, told.entered.at.real);
@@ -158,14 +123,12 @@ EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
         begin_work(call, now_ticks());
     }
     if (board == nullptr) return told;
-    Moment said = told.entered;
-    const WindowDebt owing = owe(call->thread, *board, &said);
     const bool posts = epoch == Epoch::kPost;
     BoardSlot* slot = slot_at(board, posts ? kPostRow : kCompleteRow, board->own);
     const uint32_t number = slot->number + 1;
     write_slot(slot, number != 0 ? number : 1,
-               static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete), said,
-               &owing);
+               static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete),
+               told.entered);
     begin_work(call, now_ticks());
     return told;
 }
@@ -244,7 +207,6 @@ void add_releases(const LockCall& lock, uint32_t place, uint64_t entered, Latest
         last = release;
     }
     if (last.said.at.real != 0) {
-        hear_partner(*latest->waiting().thread(), lock.board, peer, last.owing, &last.said);
         latest->add(last.said, peer);
     }
     if (!found && within == kReleases) latest->add_unknown();
@@ -264,12 +226,10 @@ LockCall enter_lock(Call* call, Locking what, MPI_Win win, int32_t target, bool 
     if (what == Locking::kLock) return {board, what, target, exclusive};
     const LockCall lock{board, what, target, is_among(board->locked, target)};
     if (what == Locking::kFlush) return lock;
-    begin_round(call, &board->work_told);
     Moment said = moment_of(call);
     said.at.real = now_ticks();
-    const WindowDebt owing = owe(call->thread, *board, &said);
     forget_lock(board, target);
-    write_release(board, {said, owing, target, lock.exclusive});
+    write_release(board, {said, target, lock.exclusive});
     begin_work(call, now_ticks());
     return lock;
 }
@@ -290,7 +250,7 @@ void settle_lock(Call* call, const LockCall& lock) {
         for (uint32_t place = 0; place < places; ++place) {
             if (place != lock.board->own) add_releases(lock, place, call->start_ticks, &latest);
         }
-        latest.finish(level_after(lock.board, nullptr, latest));
+        latest.finish();
     }
     waiting.settle(call, blocked);
 }

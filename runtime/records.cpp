@@ -12,6 +12,7 @@
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/sampling.h"
+#include "runtime/timeline.h"
 #include "runtime/user_code.h"
 
 namespace dwell {
@@ -301,17 +302,14 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
 
 CellIndex interval_before(Thread* thread, CellIndex node) { return interval_to(thread, node); }
 
-void note_work(Call* call, CellIndex interval, uint64_t ticks) {
-    Blame* blame = &call->thread->blame;
+void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t end) {
     const auto path = static_cast<uint32_t>(cell_at<Node>(interval)->site.offset >> 32);
-    if (ticks > blame->heaviest_ticks) {
-        blame->heaviest_ticks = ticks;
-        blame->path = path;
-    }
-    // What lies before the call that began the round belongs to the round before.
-    if (ticks <= blame->recent_ticks || call->start_ticks == blame->round_ticks) return;
-    blame->recent_ticks = ticks;
-    blame->recent_path = path;
+    const auto own = static_cast<uint32_t>(g_process.header->rank);
+    const WrittenPart written =
+        write_part(thread, {end - ticks, end, ticks, own, path, kNoPeer, 0});
+    Blame* blame = &thread->blame;
+    if (written.part == nullptr || written.part->is_sum == 0) return;
+    blame->sums[blame->next_sum++ % 2] = {interval, written.number, written.part};
 }
 
 void leave(Call* call) {
@@ -331,7 +329,7 @@ void leave(Call* call) {
     if (interval != 0) [[likely]] {
         add_duration(cell_at<Node>(interval), computed, untimed || call->after_untimed);
         const uint64_t work = computed + (apart - since);
-        if (work > thread->blame.recent_ticks) note_work(call, interval, work);
+        if (work >= g_least_part_ticks) note_work(thread, interval, work, call->start_ticks, lost);
     } else {
         record->dropped += 1;
     }

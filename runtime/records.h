@@ -9,6 +9,7 @@
 #include "runtime/callpath.h"
 #include "runtime/mpi_api.h"
 #include "runtime/state.h"
+#include "runtime/timeline.h"
 #include "runtime/virtual_clock.h"
 
 namespace dwell {
@@ -126,9 +127,26 @@ inline void stop(Call* call) {
 // The interval from the thread's last call to `node`; 0 when there is no room.
 CellIndex interval_before(Thread* thread, CellIndex node);
 
-// The computation `interval` before the call took `ticks`: if it is the longest of its round, that
-// is remembered (Blame).
-void note_work(Call* call, CellIndex interval, uint64_t ticks);
+// The computation `interval`, `ticks` long, has ended `now`, in real ticks, of which `lost` since
+// the last call are dwell's own: a part of the timeline. One that ended no later than the last is
+// known.
+DWELL_COLD void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t end);
+inline void note_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now,
+                      uint64_t lost) {
+    Blame* blame = &thread->blame;
+    if (blame->told_at >= now) return;
+    blame->told_at = now;
+    blame->last_ticks = ticks;
+    blame->last_interval = interval;
+    const uint64_t end = now - thread->record->intrusion_ticks - lost;
+    for (const Blame::Sum& sum : blame->sums) {
+        if (sum.interval == interval && is_sum_of(sum.number, ticks)) {
+            add_to_sum(sum.part, ticks, end);
+            return;
+        }
+    }
+    note_new_work(thread, interval, ticks, end);
+}
 
 // Books the call and the computation before it, and ends it.
 void leave(Call* call);

@@ -80,8 +80,6 @@ class Series {
         passed_ = 0;
         kind_ = kind;
         said_ = said;
-        said_.cause_peer = kNoPeer;
-        said_.debt = 0;
         end_ = end;
         unseen_ = 0;
         left_ = goes_on ? kUnread : 0;
@@ -103,8 +101,7 @@ class Series {
     }
     // Whether the next of this channel is likely to go unseen: then its entry is not read ahead.
     bool is_on(const Channel* channel) const { return left_ != 0 && kind_.channel == channel; }
-    // What the sender of the last that was looked at said, without its debt, of which nobody hears
-    // twice. Only where may_go_on() was true.
+    // What the sender of the last that was looked at said. Only where may_go_on() was true.
     const Moment& said() const { return said_; }
 
   private:

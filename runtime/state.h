@@ -182,25 +182,18 @@ struct RankEntry {
 constexpr int kRankBits = 8;
 constexpr int kRankEntries = 1 << kRankBits;
 
-// What makes a thread late: see waits.h.
+struct Part;
+// What makes a thread late, beside its rank's timeline (timeline.h).
 struct Blame {
-    uint64_t heaviest_ticks;  // of the longest computation since it last waited
-    uint64_t debt_ticks;      // how long it waited since for one cause:
-    uint32_t path;            // hash_interval of that computation
-    uint32_t cause_peer;      // a rank, kNoPeer when that is not known
-    uint32_t cause_path;      // and what that was doing
-    // Who was told of the longest computation before hears, the next time, of the longest since.
-    uint64_t recent_ticks;  // of the longest computation since the last round began
-    uint64_t round_ticks;   // real ticks of the call that began it
-    uint32_t recent_path;
-    uint32_t round;
-    uint32_t arrivals_told;  // the round of the last arrival (arrivals.h)
-    uint64_t work_since;     // real ticks: it has not computed longer than since then
-    uint64_t owed_ticks;  // all that it ever waited: who heard of so much hears only of what is new
-    uint64_t last_ticks;  // its last waiting for that cause,
-    uint64_t taken_at;    // and the end of that: real ticks;
-    uint32_t last_peer;   // for whom: kNoPeer when that is not known
-    bool debt_is_told;    // to somebody
+    uint64_t told_at;         // real ticks of the call before which the last computation ended,
+    uint64_t last_ticks;      // how long that took,
+    CellIndex last_interval;  // and which it was
+    uint32_t next_sum;        // of these, the one to be replaced
+    struct Sum {              // a part that short computations of one interval are added to
+        CellIndex interval;
+        uint32_t number;
+        Part* part;
+    } sums[2];
     // Polls that found nothing since it is known for whom it waited last: how long they took, and
     // when the first of them began, in real ticks.
     uint64_t polled_ticks;

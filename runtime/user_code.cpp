@@ -9,6 +9,7 @@
 #include "runtime/probes.h"
 #include "runtime/records.h"
 #include "runtime/sampling.h"
+#include "runtime/timeline.h"
 
 namespace dwell {
 
@@ -69,8 +70,8 @@ void book_computation(Thread* thread, CellIndex node, Call* call, uint64_t now) 
     at->ticks += computed;
     if (computed < at->min_ticks) at->min_ticks = computed;
     if (computed > at->max_ticks) at->max_ticks = computed;
-    if (call != nullptr && computed > thread->blame.recent_ticks)
-        note_work(call, interval, computed);
+    if (call != nullptr && computed >= g_least_part_ticks)
+        note_work(thread, interval, computed, now, lost);
 }
 
 // False where no call is under way that is recorded: then nothing is suspended.

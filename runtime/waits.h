@@ -2,33 +2,8 @@
 // begin (tell_send, meet_senders), and settle a call, between stop() and its booking, by what its
 // partners said: that sets the call's virtual duration.
 //
-// Why: a thread remembers the computation that took most of its time since it last waited itself,
-// or for a partner since it last told that one, and by how much it is late because of its own
-// waiting for one cause (its debt). Both go with its messages, and with what it tells those whose
-// sends wait for it, as does how long it has computed at most since it last waited. Who waits for
-// it books the waiting as far as the debt reaches under the cause of that, and as far as it can
-// have computed under that computation; of the rest the cause is not known. Each partner hears of
-// each waiting once: after that the partner is late as well, and what it waits then is the sender's
-// own doing. What is told so soon after another thing that it is part of it (begin_round), and an
-// answer that takes the place of another one, says the same once more: who waits for both hears the
-// last of them.
-//
-// Of arrivals (arrivals.h) it is the hearer that knows what is new to it: what the rank waited
-// since that told it anything, by message, answer or arrival, and not for the hearer itself. What
-// it has read there it tells the rank, which would tell it again.
-//
-// A debt makes its hearer wait only as far as the hearer is not as late itself for the same reason.
-// * Who is the cause is: its computation held up itself first. Had it taken no time, hearer and
-//   partner would both have been there earlier by as much, and the hearer would have waited as
-//   long.
-// * So is who waited for the same cause since it heard of the partner last. Where a rank made two
-//   others wait 3 and 2 ms, and the first of these makes the second one wait 3 ms then, that one
-//   would have waited 2 ms without the cause: 1 ms is passed on, 2 ms are the first one's own
-//   doing.
-// * Whom it waited for, and who heard of the same debt at the same time, is: they are not told
-// again.
-//   After a broadcast these are the members, after what waits for all members all of them, whatever
-//   made them late, after a reduction or gather the root alone.
+// Why: the timelines of both ranks tell (timeline.h); to other hosts a rank tells the longest of
+// its own computations, and the largest cause of its waits, since it told them last.
 //
 // All of this is the calling thread's own, but for what channels.h shares. Not signal-safe.
 #ifndef DWELL_RUNTIME_WAITS_H_
@@ -52,46 +27,17 @@ void finish_opening_waits();
 // Of these the messages between ranks (waits_messages.cpp).
 void open_message_waits();
 
-// Somebody is told of the thread's work again: from now on only what it did since the last time
-// counts. `told` is the round that they heard of last. After start(), before moment_of().
-void begin_round(Call* call, uint32_t* told);
-
-// The thread's moment at the start of the call, for everybody who depends on it, without its debt.
-// After start(); sets call->start_virtual.
+// The thread's moment at the start of the call, for everybody who depends on it. After start();
+// sets call->start_virtual.
 Moment moment_of(Call* call);
 // The same of a call that may find what the thread's polls before have waited for.
 Moment moment_while_polling(Call* call);
 
-// How late a thread is because of its own waiting for one cause.
-struct Debt {
-    uint32_t cause_peer;
-    uint32_t cause_path;
-    uint64_t ticks;
-};
-// As far as it is new to those who have heard of `told`.
-Debt debt_since(const Blame& blame, uint64_t told);
-// Adds the debt as far as they have not heard of it: `told` is what they have.
-void add_debt(Thread* thread, uint64_t* told, Moment* said);
-// The same in messages and answers to one partner. How much of the thread's waiting, in ticks, that
-// had heard of before this round; what is beyond `known`, or beyond that; after start().
-uint64_t debt_known(const Call* call, const Channel* channel);
-void add_debt_beyond(uint64_t known, Call* call, Channel* channel, Moment* said);
-void add_debt_to(Call* call, Channel* channel, Moment* said);
-// The same without telling it: who may not look hears of it later.
-void show_debt(const Debt& debt, Moment* said);
-
-// What a partner said is left with what the hearer is not late by itself, for the same reason.
-// Returns the rest.
-uint64_t leave_out_common(const Debt& own, Moment* said);
-
-// Who else is as late after a collective that waited: `told` is what they have heard of this
-// thread's waiting. All of them, whatever made them late; or those who heard the same debt.
-// `heard`: how much this thread had waited when it heard of the one that it waited for.
-struct Level {
-    uint64_t* told = nullptr;
-    bool all = false;
-    uint64_t* heard = nullptr;
-};
+// Adds what made the thread late since `told`, for ranks of other hosts: `peer`, or for all of a
+// collective's the own rank.
+void add_delay(uint32_t peer, ToldUntil* told, Moment* said);
+// All members of the communicator leave a call together, at the virtual time `end`.
+void note_together(Thread* thread, uint64_t end, uint32_t comm);
 
 // What a call waited for, gathered from all that it completed.
 class Waiting {
@@ -108,9 +54,7 @@ class Waiting {
     // A message of `bytes` from `peer` was received.
     void add_message(Channel* channel, uint32_t peer, uint64_t bytes, const Moment& said);
     // The call could not end before `peer` was there: said.at is when it came.
-    void add_meeting(WaitKind kind, uint32_t peer, const Moment& said, const Level& level = {});
-    // The same of a late receiver, by what it tells everybody.
-    void add_arrival(Channel* channel, uint32_t peer, const Came& came);
+    void add_meeting(WaitKind kind, uint32_t peer, const Moment& said);
     // On the real clock the call waited until then at least.
     void add_until(uint64_t real) {
         until_ = later(until_, real);
@@ -158,16 +102,12 @@ class Waiting {
         Moment said;
         uint32_t peer;
         WaitKind kind;
-        Level level;
     };
     void consider(uint64_t arrival, const Partner& partner);
     void check_clock(WaitKind kind, const Moment& said);
-    void begin_hearing(Channel* channel) const;
-    Moment heard_from(Channel* channel, const Moment& said) const;
-    Debt news_in(Channel* channel, const Came& came) const;
     uint64_t travelled(const Moment& said, uint64_t travel) const;
 
-    void settle_polls(uint64_t now);
+    void settle_polls();
     bool settle_times(Call* call, bool blocked);
     bool estimate();
 
@@ -199,13 +139,9 @@ class Waiting {
     bool open_ = false;
 };
 
-// A statement's waiting for `peer`, `ticks` long: its node's, the partner's, the cause's, and the
-// thread's own debt. Waiting::settle does this; collectives that are settled elsewhere as well.
-void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks,
-               const Level& level = {});
-
-// All ranks left a collective of the whole world together: nobody is late any more.
-void forget_debt(Thread* thread, uint64_t now);
+// A statement's waiting for `peer`, `ticks` long: its node's, the partner's and the causes', and a
+// part of the timeline. Waiting::settle does this; collectives that are settled elsewhere as well.
+void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks);
 
 // The wrappers' part: messages between two ranks (waits_messages.cpp). What is asked here of a
 // communicator or datatype before MPI has checked it is asked by its handle alone.

@@ -56,9 +56,7 @@ Announced say(Call* call, const Way& way, int tag, SendMode mode, uint64_t bytes
         return {nullptr, say_far(call, way, tag, meets)};
     }
     const bool asks = meets && asks_in_entry(mode, bytes);
-    begin_round(call, &way.channel->work_told);
     Moment said = moment_of(call);
-    add_debt_to(call, way.channel, &said);
     said.at.real = now_ticks();
     const Announced announced = announce(way.channel, said, way.comm, tag, asks);
     begin_work(call, time_of_writing(way.channel));
@@ -116,15 +114,7 @@ void answer_waiting(Call* call, const Way& way, int tag, uint32_t ticket) {
     if (!may_want_answer(way.channel)) return;
     ChannelEntry* entry = find_entry(way.channel, way.comm, tag, ticket);
     if (entry == nullptr || !wants_answer(entry)) return;
-    // The second answer takes the place of the first, and has what came before that in it, too.
-    if (!is_answered(entry)) {
-        begin_round(call, &way.channel->answer_told);
-        way.channel->answer_debt = debt_known(call, way.channel);
-    }
-    Moment said = moment_of(call);
-    const uint64_t known = later(way.channel->answer_debt, way.channel->debt_before);
-    add_debt_beyond(known, call, way.channel, &said);
-    answer(way.channel, entry, said);
+    answer(way.channel, entry, moment_of(call));
     begin_work(call, now_ticks());
 }
 

@@ -211,32 +211,6 @@ TEST_F(Channels, AnswersTellVirtualTimeHoweverMuchWasLost) {
     }
 }
 
-// All that one call answers has the same cause; those of the last two calls are known.
-TEST_F(Channels, AnswersSayWhyTheReceiverCameNoEarlier) {
-    constexpr int kCalls = 3;
-    Announced asks[kCalls][2];
-    Moment answered{};
-    for (int call = 0; call < kCalls; ++call) {
-        const auto at = static_cast<uint64_t>(5000 + call * 10);
-        for (int k = 0; k < 2; ++k) asks[call][k] = send(1, 10 * call + k, kWorld, true);
-        for (int k = 0; k < 2; ++k) {
-            const Moment came{{at, at}, 44, 9, static_cast<uint32_t>(90 + call), 7, 8};
-            answer(&b_, find_entry(&b_, kWorld, 10 * call + k, 0), came);
-        }
-    }
-    for (int call = 0; call < kCalls; ++call) {
-        for (const Announced& announced : asks[call]) {
-            ASSERT_TRUE(answer_of(&a_, announced, &answered));
-            EXPECT_EQ(answered.path, 44u);
-            const bool known = call > 0;
-            EXPECT_EQ(answered.cause_peer, known ? 9 : kNoPeer);
-            EXPECT_EQ(answered.cause_path, known ? static_cast<uint32_t>(90 + call) : 0);
-            EXPECT_EQ(answered.debt, known ? 7 : 0);
-            EXPECT_EQ(answered.work, known ? 8 : 0);
-        }
-    }
-}
-
 TEST_F(Channels, MessagesToSelf) {
     Channel self{};
     self.out = self.in = &rings_[1];

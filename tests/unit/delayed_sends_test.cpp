@@ -28,7 +28,7 @@ class Sends : public Records {
         ArrivalLine line{};
         for (const Came& came : all) {
             write_arrival(&line, {{came.real, came.virt}, came.path, kNoPeer, 0, 0}, came.away,
-                          nullptr, false);
+                          false);
         }
         return line;
     }

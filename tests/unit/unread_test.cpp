@@ -206,90 +206,19 @@ TEST_F(InSeries, WhatIsMissingIsMadeUpAndLearned) {
     EXPECT_NEAR(static_cast<double>(ticks_), 400, 4);
 }
 
-TEST_F(InSeries, TheDebtOfTheOneThatWasLookedAtIsNotHeardAgain) {
-    series_.look(kind_, {{5000, 4000}, 44, 3, 45, short_ticks(1 << 20), 7}, 5000, 5500, 500, 0);
-    EXPECT_EQ(series_.said().path, 44u);
-    EXPECT_EQ(series_.said().at.virt, 4000u);
-    EXPECT_EQ(series_.said().cause_peer, kNoPeer);
-    EXPECT_EQ(series_.said().debt, 0);
-}
-
-TEST_F(InSeries, NoneTakesLongerThanItsCall) {
-    next(500, 400, 300);
-    next(500, 400, 300);
-    ASSERT_TRUE(next(120, 0, 0));
-    EXPECT_EQ(ticks_, 120u);
-    EXPECT_EQ(sync_, 120u);
-}
-
-// Unseen ones that took 180 each of the 220 that one takes, 70 of them waiting.
-TEST(AfterUnseen, WhatIsMissingOfThemComesFirst) {
-    const Unseen unseen{10, 1800, 220, 70};
-    const auto check = [&](uint64_t ticks, uint64_t sent, uint64_t own, uint64_t all) {
-        const Waited waited = waits_after(unseen, ticks, sent);
-        EXPECT_EQ(waited.own, own);
-        EXPECT_EQ(waited.all, all);
-    };
-    check(400 + 220, 400 + 70, 70, 70 + 400 * 70 / 220);
-    check(400 + 30150, 400 + 30000, 30000, 30000 + 400 * 70 / 220);  // it is late
-    check(400 + 150, 300, 0, 400 * 70 / 220);  // it was there, but not yet for the unseen ones
-    check(100, 500, 0, 100 * 70 / 220);        // there is less than is missing
-    check(150, 0, 0, 0);  // it was there before all of them: nothing was missing
-}
-
-TEST_F(InSeries, TellsWhatTheUnseenOnesTookAndWhatOneTakesAndWaits) {
-    next(500, 900, 800);  // a late one begins the series
-    next(500, 400, 150);
-    EXPECT_EQ(series_.before(kind_).messages, 0u);
-    for (uint32_t i = 0; i < kUnread; ++i) next(i < 4 ? 300 : 500, 0, 0);
-    const Unseen unseen = series_.before(kind_);
-    EXPECT_EQ(unseen.messages, kUnread);
-    EXPECT_EQ(unseen.ticks, 400u * kUnread - 4 * 100);
-    EXPECT_EQ(unseen.each, 400u);
-    EXPECT_EQ(unseen.sync, 150u);
-    next(500, 400 + 4 * 100, 150);
-    for (uint32_t i = 0; i < kUnread; ++i) next(500, 0, 0);
-    EXPECT_EQ(series_.before(kind_).each, 400u);
-    EXPECT_EQ(series_.before(kind_).sync, 150u);
-    EXPECT_EQ(series_.before({&channels_[1], &parts_[0], 1, 5}).messages, 0u);
-}
-
-TEST_F(InSeries, EndsWithALongCallAGapOrAnotherKind) {
-    const auto begin = [this] {
-        next(500, 400, 0, 9000);
-        next(500, 400, 0);
-        EXPECT_TRUE(next(500, 400, 0));
-    };
-    begin();
-    EXPECT_FALSE(next(5001, 400, 0));
-    begin();
-    EXPECT_FALSE(next(500, 400, 0, 5001));
-    for (int which = 0; which < 4; ++which) {
-        begin();
-        const SeriesKind other{&channels_[which == 0], &parts_[which == 1], which == 2 ? 2u : 1u,
-                               which == 3 ? 6 : 5};
-        EXPECT_FALSE(series_.may_go_on(other, now_ + 100, now_ + 200)) << which;
-        EXPECT_TRUE(series_.may_go_on(kind_, now_ + 100, now_ + 200)) << which;
-    }
-}
-
 class Arrivals : public testing::Test {
   protected:
-    void come(uint64_t real, uint64_t away, const Owing* owing = nullptr) {
+    void come(uint64_t real, uint64_t away) {
         const Moment said{{real, 0}, static_cast<uint32_t>(real + 7), kNoPeer, 0, 0, work_at(real)};
-        write_arrival(&line_, said, away, owing, false);
+        write_arrival(&line_, said, away, false);
     }
     static uint16_t work_at(uint64_t real) { return static_cast<uint16_t>(real + 9); }
-    static Owing owing_at(uint64_t real) {
-        const auto path = static_cast<uint32_t>(real);
-        return {real, real + 1, 3, path, real + 2, real + 3, 4, 0};
-    }
     // 0: nobody who waits from `since` to `until`, for a message to be taken that was sent at the
     // beginning of that or at `sent`, waited for it.
     uint64_t after(uint64_t since, uint64_t until) { return after(since, since, until); }
     uint64_t after(uint64_t sent, uint64_t since, uint64_t until) {
-        Came came;
-        return arrival_after(&line_, sent, since, until, &came) ? came.said.at.real : 0;
+        Moment came;
+        return arrival_after(&line_, sent, since, until, &came) ? came.at.real : 0;
     }
     ArrivalLine line_{};
 };
@@ -329,25 +258,25 @@ TEST_F(Arrivals, WhoCameBeforeHadTakenTheMessage) {
 }
 
 TEST_F(Arrivals, WhoWasThereCameLastBefore) {
-    Came came;
+    Moment came;
     EXPECT_FALSE(arrival_before(&line_, 1000, &came));
     come(100, 20);
     come(300, 150);
     EXPECT_FALSE(arrival_before(&line_, 99, &came));
     ASSERT_TRUE(arrival_before(&line_, 299, &came));
-    EXPECT_EQ(came.said.at.real, 100u);
-    EXPECT_EQ(came.said.work, work_at(100));
+    EXPECT_EQ(came.at.real, 100u);
+    EXPECT_EQ(came.work, work_at(100));
     ASSERT_TRUE(arrival_before(&line_, 300, &came));
-    EXPECT_EQ(came.said.at.real, 300u);
-    EXPECT_EQ(came.said.work, work_at(300));
+    EXPECT_EQ(came.at.real, 300u);
+    EXPECT_EQ(came.work, work_at(300));
 }
 
 TEST_F(Arrivals, TellVirtualTimeAndPath) {
     const Moment said{{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0};
-    write_arrival(&line_, said, 4000, nullptr, false);
-    Came came;
+    write_arrival(&line_, said, 4000, false);
+    Moment came;
     ASSERT_TRUE(arrival_after(&line_, 4500, 4500, 6000, &came));
-    const Moment& heard = came.said;
+    const Moment& heard = came;
     EXPECT_EQ(heard.at.real, 5000u);
     EXPECT_EQ(heard.at.virt, 5000u - (3u << kLostShift));
     EXPECT_EQ(heard.path, 44u);
@@ -361,42 +290,19 @@ TEST_F(Arrivals, TellVirtualTimeHoweverMuchWasLost) {
         real += 1000;
         const uint64_t lost = ((uint64_t{1} << bits) + 5) << kLostShift;
         const Moment said{{real, real - lost}, 44, kNoPeer, 0, 0, 0xfffe};
-        write_arrival(&line_, said, real - 100, nullptr, false);
-        Came came;
+        write_arrival(&line_, said, real - 100, false);
+        Moment came;
         ASSERT_TRUE(arrival_before(&line_, real, &came));
-        EXPECT_EQ(came.said.at.virt, real - lost) << bits;
-        EXPECT_EQ(came.said.work, 0xfffe);
+        EXPECT_EQ(came.at.virt, real - lost) << bits;
+        EXPECT_EQ(came.work, 0xfffe);
     }
-}
-
-// Until that changes.
-TEST_F(Arrivals, TellWhatTheRankOwes) {
-    Owing owing = owing_at(50);
-    EXPECT_TRUE(is_owing_new(line_, owing.owed, owing.debt, 5));
-    come(100, 0, &owing);
-    EXPECT_FALSE(is_owing_new(line_, owing.owed, owing.debt, 5));
-    come(200, 150);
-    Came came;
-    for (const uint64_t until : {150, 300}) {
-        ASSERT_TRUE(arrival_before(&line_, until, &came));
-        EXPECT_EQ(came.owing.owed, owing.owed);
-        EXPECT_EQ(came.owing.debt, owing.debt);
-        EXPECT_EQ(came.owing.peer, owing.peer);
-        EXPECT_EQ(came.owing.path, owing.path);
-        EXPECT_EQ(came.owing.last, owing.last);
-        EXPECT_EQ(came.owing.taken_at, owing.taken_at);
-        EXPECT_EQ(came.owing.last_peer, owing.last_peer);
-    }
-    EXPECT_FALSE(is_owing_new(line_, owing.owed + 5, owing.debt, 5));
-    EXPECT_TRUE(is_owing_new(line_, owing.owed + 6, owing.debt, 5));
-    EXPECT_TRUE(is_owing_new(line_, owing.owed, 0, 5));
 }
 
 TEST_F(Arrivals, ALineThatIsBeingWrittenSaysNothing) {
     come(100, 0);
     line_.version += 1;
     EXPECT_EQ(after(50, 1000), 0u);
-    write_arrival(&line_, {}, 0, nullptr, true);  // another thread's: left to the first one
+    write_arrival(&line_, {}, 0, true);  // another thread's: left to the first one
     line_.version += 1;
     EXPECT_EQ(line_.version, 4u);
 }
@@ -405,28 +311,21 @@ TEST_F(Arrivals, AreWholeWhileOthersAreWritten) {
     std::atomic<bool> stop{false};
     std::thread writer([&] {
         for (uint64_t real = 1; !stop.load(std::memory_order_relaxed); ++real) {
-            const Owing owing = owing_at(real);
-            come(real, 0, &owing);
+            come(real, 0);
         }
     });
     int known = 0;
     while (known < 20'000) {
-        Came came;
+        Moment came;
         if (!arrival_after(&line_, 0, 0, UINT64_MAX, &came)) {
             std::this_thread::yield();
             continue;
         }
         ++known;
-        const uint64_t real = came.said.at.real;
-        EXPECT_EQ(came.said.at.virt, real % (1u << kLostShift));
-        EXPECT_EQ(came.said.path, static_cast<uint32_t>(real + 7));
-        EXPECT_EQ(came.said.work, work_at(real));
-        // The first of the two that are known, with what was owed at the last one.
-        const Owing owing = owing_at(came.owing.owed);
-        EXPECT_LE(owing.owed - real, 1u);
-        EXPECT_EQ(came.owing.debt, owing.debt);
-        EXPECT_EQ(came.owing.path, owing.path);
-        EXPECT_EQ(came.owing.taken_at, owing.taken_at);
+        const uint64_t real = came.at.real;
+        EXPECT_EQ(came.at.virt, real % (1u << kLostShift));
+        EXPECT_EQ(came.path, static_cast<uint32_t>(real + 7));
+        EXPECT_EQ(came.work, work_at(real));
     }
     stop.store(true);
     writer.join();

@@ -122,9 +122,6 @@ TEST_F(Waits, NobodyCausedMoreThanItComputed) {
     EXPECT_EQ(t_thread->record->rest_cause_ticks, 5 * kUnit);
     EXPECT_EQ(t_thread->record->rest_cause_count, 1u);
     EXPECT_EQ(part().sync_ticks, 10 * kUnit);
-    // And nothing of why this thread is late.
-    EXPECT_EQ(t_thread->blame.cause_peer, kNoPeer);
-    EXPECT_EQ(t_thread->blame.debt_ticks, 10 * kUnit);
 }
 
 // Had its own computation taken no time, the partner and itself would both have come earlier.
@@ -136,44 +133,6 @@ TEST_F(Waits, NobodyIsMadeToWaitByItself) {
     EXPECT_EQ(cause(9, 99), nullptr);
     EXPECT_EQ(cause(3, 77)->direct_ticks, 7 * kUnit);  // as far as the partner computed
     EXPECT_EQ(t_thread->record->rest_cause_ticks, 3 * kUnit);
-    EXPECT_EQ(t_thread->blame.cause_peer, 3u);
-}
-
-// Many short waits for the same make as late as one long one, until somebody has heard of it.
-TEST_F(Waits, ForTheSameAddUp) {
-    for (int i = 0; i < 10; ++i) wait(WaitKind::kLateSender, 3, said(77), 20 * kUnit);
-    Channel channel{};
-    Moment moment = said(5);
-    add_debt(t_thread, &channel.debt_told, &moment);
-    EXPECT_EQ(moment.debt, 200u);
-    EXPECT_EQ(moment.cause_path, 77u);
-    wait(WaitKind::kLateSender, 3, said(77), 60 * kUnit);
-    add_debt(t_thread, &channel.debt_told, &moment);
-    EXPECT_EQ(moment.debt, 60u);
-    wait(WaitKind::kLateSender, 4, said(78), 80 * kUnit);
-    add_debt(t_thread, &channel.debt_told, &moment);
-    EXPECT_EQ(moment.debt, 80u);
-    EXPECT_EQ(moment.cause_path, 78u);
-}
-
-// What a thread tells of its own work: the time since it last waited, less what that made up for.
-TEST_F(Waits, WorkIsWhatTheThreadDidSince) {
-    auto work_after = [&](uint64_t worked, uint64_t waited) {
-        Call call;
-        EXPECT_TRUE(begin(&call, MpiCall::kRecv, 16));
-        call.start_ticks += 1'000'000;
-        call.end_ticks = call.start_ticks + waited;
-        forget_debt(t_thread, call.start_ticks - worked);
-        book_wait(&call, WaitKind::kLateSender, 3, said(77), waited);
-        Call next = call;
-        next.start_ticks = call.end_ticks + 5 * kUnit;
-        const uint64_t told = ticks_of(moment_of(&next).work);
-        end(&call, call.start_ticks, call.end_ticks);
-        return told / kUnit;
-    };
-    EXPECT_EQ(work_after(100 * kUnit, 200 * kUnit), 5u);
-    EXPECT_EQ(work_after(100 * kUnit, 10 * kUnit), 95u);
-    EXPECT_EQ(work_after(0, 10 * kUnit), 5u);
 }
 
 TEST(ShortTicks, AreCutOffByLessThanAThousandth) {
@@ -184,30 +143,6 @@ TEST(ShortTicks, AreCutOffByLessThanAThousandth) {
         EXPECT_GT(ticks_of(short_ticks(ticks)) + ticks / 1000, ticks) << ticks;
     }
     EXPECT_EQ(short_ticks(UINT64_MAX), UINT16_MAX);
-}
-
-TEST_F(Waits, DebtIsToldOnceToEachPartner) {
-    wait(WaitKind::kLateSender, 3, said(77), 10 * kUnit);
-    Channel one{};
-    Channel another{};
-    for (Channel* channel : {&one, &another}) {
-        Moment moment = said(5);
-        add_debt(t_thread, &channel->debt_told, &moment);
-        EXPECT_EQ(moment.debt, 10u);
-        EXPECT_EQ(moment.cause_peer, 3u);
-        EXPECT_EQ(moment.cause_path, 77u);
-        Moment again = said(5);
-        add_debt(t_thread, &channel->debt_told, &again);
-        EXPECT_EQ(again.debt, 0u);
-        EXPECT_EQ(again.cause_peer, kNoPeer);
-    }
-    // What others caused is passed on under their name.
-    wait(WaitKind::kLateSender, 3, said(77, 9, 99, 40), 50 * kUnit);
-    Moment moment = said(5);
-    add_debt(t_thread, &one.debt_told, &moment);
-    EXPECT_EQ(moment.debt, 50u);
-    EXPECT_EQ(moment.cause_peer, 9u);
-    EXPECT_EQ(moment.cause_path, 99u);
 }
 
 // A receive of 400 ticks that got a message sent `since` ticks after it began (less than nothing:
@@ -324,159 +259,6 @@ TEST_F(Receives, ForSeveralWaitForTheLast) {
     EXPECT_EQ(partner(3, 77), nullptr);
 }
 
-// Rank 9 makes this rank and rank 3 wait, and rank 3 makes this rank wait then: only as far as
-// rank 3 waited longer is that passed on.
-TEST_F(Receives, OnlyWhatTheSenderIsLateBeyondTheReceiverIsPassedOn) {
-    constexpr uint64_t kLong = 20 * kUnit;
-    const auto from_9 = [&](int64_t units) {
-        Moment moment = said_at(units * static_cast<int64_t>(kUnit));
-        moment.at.virt = moment.at.real;
-        moment.path = 99;
-        settled_within(kLong, true, [&](Waiting* waiting) {
-            waiting->add_meeting(WaitKind::kCollective, 9, moment);
-        });
-    };
-    const auto passed_on_by_3 = [&](int64_t units, uint16_t debt) {
-        const uint64_t before = waited().passed_on_ticks;
-        Moment moment = said_at(units * static_cast<int64_t>(kUnit));
-        moment.at.virt = moment.at.real;
-        moment.cause_peer = 9;
-        moment.cause_path = 99;
-        moment.debt = debt;
-        settled_within(kLong, true,
-                       [&](Waiting* waiting) { waiting->add_message(&channel_, 3, 8, moment); });
-        return (waited().passed_on_ticks - before) / kUnit;
-    };
-    from_9(2);
-    EXPECT_EQ(passed_on_by_3(3, 3), 1u);
-    from_9(5);
-    EXPECT_EQ(passed_on_by_3(3, 3), 0u);
-    // What was heard before is not new: this rank waited for nobody but rank 3 since.
-    EXPECT_EQ(passed_on_by_3(3, 3), 3u);
-    EXPECT_EQ(passed_on_by_3(4, 4), 4u);
-}
-
-// Kept sends to rank 3, which comes in their midst and is late by what rank 9 did.
-class SendsToTheLate : public Receives {
-  protected:
-    static constexpr uint64_t kLong = 20 * kUnit;
-    static constexpr uint64_t kMidst = 10 * kUnit;  // then it comes: so long the send waits
-    void SetUp() override {
-        Receives::SetUp();
-        memset(&rings_, 0, sizeof rings_);
-        channel_.out = &rings_[0];
-        channel_.in = &rings_[1];
-        g_process.header->rank = 1;
-    }
-    void TearDown() override {
-        g_process.header->rank = 0;
-        Receives::TearDown();
-    }
-    // What of the waiting for such an arrival is passed on, in units. It took the debt so many
-    // units before it came.
-    uint64_t passed_on(const Owing& owing, uint64_t before = 1) {
-        const uint64_t passed = passed_so_far();
-        settled_within(kLong, true, [this, late = came(owing, before)](Waiting* waiting) {
-            waiting->add_arrival(&channel_, 3, late);
-        });
-        return (passed_so_far() - passed) / kUnit;
-    }
-    Came came(Owing owing, uint64_t before) const {
-        const uint64_t real = begin_ + kStep + kMidst;
-        owing.taken_at = real - before * kUnit;
-        return {{{real, real}, 77, kNoPeer, 0, 0, 0}, owing};
-    }
-    // It owes so many units because of rank 9, of so many ever.
-    static Owing owing(uint64_t debt, uint64_t owed, uint32_t last_peer = 9) {
-        return {owed * kUnit, debt * kUnit, 9, 99, kUnit, 0, last_peer, 0};
-    }
-    void hear_message() {
-        settled_within(kUnit, true, [this, said = said_at(0)](Waiting* waiting) {
-            waiting->add_message(&channel_, 3, 8, said);
-        });
-    }
-    uint64_t passed_so_far() {
-        return node_at(16) != nullptr && part().wait != 0 ? waited().passed_on_ticks : 0;
-    }
-    Ring rings_[2];
-};
-
-TEST_F(SendsToTheLate, WaitForWhatMadeThemLate) {
-    EXPECT_EQ(passed_on(owing(4, 100)), 4u);
-    EXPECT_EQ(cause(9, 99)->ticks, 4 * kUnit);
-    EXPECT_EQ(cause(3, 77)->direct_ticks, 6 * kUnit);
-    EXPECT_EQ(passed_on(owing(4, 100)), 0u);  // that was heard
-    EXPECT_EQ(passed_on(owing(7, 103)), 3u);  // so much is new
-    EXPECT_EQ(rings_[0].owed_heard, 103 * kUnit);
-    EXPECT_EQ(passed_on(owing(60, 200)), 10u);
-}
-
-TEST_F(SendsToTheLate, DoNotHearAgainWhatAMessageSaid) {
-    hear_message();
-    EXPECT_EQ(passed_on(owing(4, 100), kStep / kUnit + 20), 0u);  // taken before that was sent
-    EXPECT_EQ(passed_on(owing(4, 100)), 4u);
-    // It has not waited for longer since then than it had time to.
-    hear_message();
-    EXPECT_EQ(passed_on(owing(9, 200), (kStep + kMidst) / kUnit - 2), 2u);
-}
-
-TEST_F(SendsToTheLate, DoNotWaitForWhatTheyMadeItWaitThemselves) {
-    EXPECT_EQ(passed_on(owing(4, 100, 1)), 3u);  // one unit of it was for this rank
-    EXPECT_EQ(cause(9, 99)->ticks, 3 * kUnit);
-}
-
-TEST_F(SendsToTheLate, KnowNothingOfADebtThatCameAfterTheArrival) {
-    Came late = came(owing(4, 100), 0);
-    late.owing.taken_at += 1;
-    settled_within(kLong, true,
-                   [&](Waiting* waiting) { waiting->add_arrival(&channel_, 3, late); });
-    EXPECT_EQ(passed_so_far(), 0u);
-}
-
-// Several sends that one call completes end by the same arrival.
-TEST_F(SendsToTheLate, HearTheSameInOneCall) {
-    const Came first = came(owing(4, 100), 1);
-    Came second = first;
-    second.said.at.virt += 1;
-    settled_within(kLong, true, [&](Waiting* waiting) {
-        waiting->add_arrival(&channel_, 3, first);
-        waiting->add_arrival(&channel_, 3, second);
-    });
-    EXPECT_EQ(passed_so_far(), 4 * kUnit);
-}
-
-// A partner is told what it has not heard of; in one round all that is said says the same.
-class Told : public SendsToTheLate {
-  protected:
-    void SetUp() override {
-        SendsToTheLate::SetUp();
-        wait(WaitKind::kLateSender, 5, said(88), 10 * kUnit);
-    }
-    // In a call that begins so many ticks after now.
-    uint16_t debt_said(uint64_t later) {
-        Call call{};
-        call.thread = t_thread;
-        call.start_ticks = kStep + later;
-        Moment moment = said(7);
-        add_debt_to(&call, &channel_, &moment);
-        return moment.debt;
-    }
-};
-
-TEST_F(Told, OncePerRound) {
-    EXPECT_EQ(debt_said(0), 10u);
-    EXPECT_EQ(debt_said(0), 10u);
-    EXPECT_EQ(debt_said(1), 0u);
-    wait(WaitKind::kLateSender, 5, said(88), 3 * kUnit);
-    EXPECT_EQ(debt_said(2), 3u);
-    EXPECT_EQ(debt_said(3), 0u);
-}
-
-TEST_F(Told, NotWhatItHasRead) {
-    rings_[1].owed_heard = 6 * kUnit;  // of 10, in arrivals
-    EXPECT_EQ(debt_said(0), 4u);
-}
-
 TEST_F(Receives, MeasureWhatSettlingCosts) {
     const uint64_t before = now_ticks();
     receive(100, false);
@@ -514,7 +296,6 @@ TEST_F(Waits, ResetForgetsThem) {
     EXPECT_EQ(waited().late_sender_ticks, 0u);
     EXPECT_EQ(partner(3, 77)->ticks, 0u);
     EXPECT_EQ(cause(3, 77)->ticks, 0u);
-    EXPECT_EQ(t_thread->blame.debt_ticks, 0u);
 }
 
 }  // namespace

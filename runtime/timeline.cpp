@@ -1,0 +1,290 @@
+#include "runtime/timeline.h"
+
+#include <sys/mman.h>
+
+#include "runtime/exchange.h"
+#include "runtime/path_hash.h"
+#include "runtime/shared_words.h"
+#include "runtime/state.h"
+
+namespace dwell {
+
+namespace {
+
+constexpr uint64_t kTimelineKey = 0x74696d65;
+constexpr uint32_t kTimelinesOfPage = kExchangePage / sizeof(Timeline);
+
+const Timeline** g_timelines = nullptr;  // by world rank; null: not looked for yet
+uint32_t g_timeline_count = 0;
+constinit Timeline g_no_timeline{};
+
+constexpr uint64_t kLeastPart_ns = 250;
+constexpr uint64_t kMostShort_ns = 100'000;  // what takes longer is a part of its own
+Thread* g_writer = nullptr;                  // where threads are in MPI at the same time
+
+bool is_same_kind(const Part& a, const Part& b) {
+    return a.path == b.path && a.rank == b.rank && a.waited_for == b.waited_for;
+}
+
+// Calls `visit` with each part that may be read, the last one first, until that returns false.
+template <typename Visit>
+void for_each_part(const Timeline& timeline, Visit visit) {
+    const uint64_t count = __atomic_load_n(&timeline.count, __ATOMIC_ACQUIRE);
+    const uint64_t readable = earlier(count, kParts - kPartsBeingWritten);
+    for (uint64_t back = 1; back <= readable; ++back) {
+        Part part;
+        read_words(&timeline.parts[(count - back) % kParts], &part);
+        if (!visit(part, back)) return;
+    }
+}
+
+// Everything before the oldest part is unknown.
+uint64_t known_since(const Timeline& timeline) {
+    const uint64_t count = __atomic_load_n(&timeline.count, __ATOMIC_ACQUIRE);
+    if (count <= kParts - kPartsBeingWritten) return 0;
+    Part part;
+    read_words(&timeline.parts[(count - (kParts - kPartsBeingWritten)) % kParts], &part);
+    return part.begin;
+}
+
+// When the rank left a collective of that communicator last; 0: that is not known.
+uint64_t left_together(const Timeline& timeline, uint32_t comm) {
+    uint64_t left = 0;
+    for_each_part(timeline, [&](const Part& part, uint64_t) {
+        if (part.waited_for == kTogether && part.path == comm) left = later(left, part.end);
+        return left == 0;
+    });
+    return left;
+}
+
+// What of it lies there; of a sum its part by time.
+uint64_t ticks_between(const Part& part, uint64_t since, uint64_t until) {
+    if (part.begin >= since && part.end <= until) return part.ticks;
+    const uint64_t begin = later(part.begin, since);
+    const uint64_t end = earlier(part.end, until);
+    if (end <= begin) return 0;
+    const double share =
+        static_cast<double>(end - begin) / static_cast<double>(part.end - part.begin);
+    return static_cast<uint64_t>(share * static_cast<double>(part.ticks));
+}
+
+}  // namespace
+
+DWELL_CALL_DATA Timeline* g_own_timeline = nullptr;
+DWELL_CALL_DATA uint64_t g_least_part_ticks = UINT64_MAX;
+DWELL_CALL_DATA uint64_t g_most_short_ticks = 0;
+
+WrittenPart add_part(Timeline* timeline, Part part, uint64_t most_short) {
+    const uint64_t count = timeline->count;
+    part.is_sum = part.ticks < most_short ? 1 : 0;
+    if (part.is_sum != 0) {
+        for (uint64_t back = 1; back <= kReaching && back <= count; ++back) {
+            Part* sum = &timeline->parts[(count - back) % kParts];
+            if (sum->is_sum == 0 || !is_same_kind(*sum, part)) continue;
+            add_to_sum(sum, part.ticks, part.end);
+            if (part.waited_for == kTogether) sum->begin = part.end;
+            return {sum, static_cast<uint32_t>(count - back)};
+        }
+    }
+    write_words(&timeline->parts[count % kParts], part);
+    __atomic_store_n(&timeline->count, count + 1, __ATOMIC_RELEASE);
+    return {&timeline->parts[count % kParts], static_cast<uint32_t>(count)};
+}
+
+void Shares::add(uint32_t rank, uint32_t path, uint64_t ticks) {
+    if (ticks == 0) return;
+    for (uint32_t i = 0; i < count_; ++i) {
+        if (list_[i].rank != rank || list_[i].path != path) continue;
+        list_[i].ticks += ticks;
+        return;
+    }
+    if (count_ < kParts) list_[count_++] = {rank, path, ticks};
+}
+
+uint64_t Shares::cancel(const Share& share) {
+    for (uint32_t i = 0; i < count_; ++i) {
+        if (list_[i].rank != share.rank || list_[i].path != share.path) continue;
+        const uint64_t common = earlier(list_[i].ticks, share.ticks);
+        list_[i].ticks -= common;
+        return share.ticks - common;
+    }
+    return share.ticks;
+}
+
+void Shares::cancel_smallest_of(uint32_t rank, uint64_t ticks) {
+    while (ticks != 0) {
+        Share* smallest = nullptr;
+        for (uint32_t i = 0; i < count_; ++i) {
+            Share* share = &list_[i];
+            if (share->rank != rank || share->ticks == 0) continue;
+            if (smallest == nullptr || share->ticks < smallest->ticks) smallest = share;
+        }
+        if (smallest == nullptr) return;
+        const uint64_t common = earlier(smallest->ticks, ticks);
+        smallest->ticks -= common;
+        ticks -= common;
+    }
+}
+
+uint64_t Shares::ticks_of(uint32_t rank, uint32_t path) const {
+    for (const Share& share : *this) {
+        if (share.rank == rank && share.path == path) return share.ticks;
+    }
+    return 0;
+}
+
+bool Shares::has(uint64_t ticks) const {
+    for (const Share& share : *this) {
+        if (share.ticks >= ticks && ticks != 0) return true;
+    }
+    return false;
+}
+
+bool Shares::take_largest(uint64_t ticks, Share* taken) {
+    Share* largest = nullptr;
+    for (uint32_t i = 0; i < count_; ++i) {
+        if (largest == nullptr || list_[i].ticks > largest->ticks) largest = &list_[i];
+    }
+    if (largest == nullptr || largest->ticks == 0 || ticks == 0) return false;
+    *taken = {largest->rank, largest->path, earlier(largest->ticks, ticks)};
+    largest->ticks -= taken->ticks;
+    return true;
+}
+
+const Share* Shares::largest_of(uint32_t rank) const {
+    const Share* largest = nullptr;
+    for (const Share& share : *this) {
+        if (share.rank != rank) continue;
+        if (largest == nullptr || share.ticks > largest->ticks) largest = &share;
+    }
+    return largest;
+}
+
+const Share* Shares::largest_but(uint32_t rank) const {
+    const Share* largest = nullptr;
+    for (const Share& share : *this) {
+        if (share.rank == rank || share.rank == kNoPeer) continue;
+        if (largest == nullptr || share.ticks > largest->ticks) largest = &share;
+    }
+    return largest;
+}
+
+uint64_t last_in_step(const Timeline& own, const Wait& wait) {
+    uint64_t since = known_since(own);
+    for_each_part(own, [&](const Part& part, uint64_t back) {
+        if (part.end <= since) return back < kReaching;
+        const bool with_all = part.waited_for == kTogether && part.path == kWorldTogether;
+        if (with_all || part.waited_for == wait.late_rank) since = part.end;
+        return true;
+    });
+    return since;
+}
+
+uint64_t last_in_step(const Timeline& own, const Timeline& late, const Wait& wait) {
+    uint64_t since = later(last_in_step(own, wait), known_since(late));
+    for_each_part(late, [&](const Part& part, uint64_t back) {
+        if (part.begin >= wait.end) return true;
+        if (part.end <= since) return back < kReaching;
+        if (part.waited_for == wait.own_rank) {
+            since = later(since, earlier(part.end, wait.end));
+        } else if (part.waited_for == kTogether) {
+            since = later(since, earlier(part.end, left_together(own, part.path)));
+        }
+        return true;
+    });
+    return since;
+}
+
+Shares parts_between(const Timeline& timeline, uint64_t since, uint64_t until) {
+    Shares shares;
+    for_each_part(timeline, [&](const Part& part, uint64_t back) {
+        if (part.end <= since) return back < kReaching;
+        if (part.waited_for != kTogether) {
+            shares.add(part.rank, part.path, ticks_between(part, since, until));
+        }
+        return true;
+    });
+    return shares;
+}
+
+void leave_delay(const Wait& wait, Shares* own, Shares* late) {
+    uint64_t computed = 0;
+    for (const Share& share : *own) {
+        uint64_t rest = late->cancel(share);
+        if (share.rank != wait.own_rank) continue;
+        rest = late->cancel({wait.late_rank, share.path, rest});
+        computed += rest;
+    }
+    late->cancel_smallest_of(wait.late_rank, computed);
+    late->cancel_smallest_of(wait.own_rank, UINT64_MAX);
+}
+
+void rename_waits(Timeline* timeline, uint64_t since, Shares* own, Shares* late) {
+    const uint64_t count = timeline->count;
+    const uint64_t readable = earlier(count, kParts - kPartsBeingWritten);
+    for (uint64_t back = 1; back <= readable; ++back) {
+        Part* part = &timeline->parts[(count - back) % kParts];
+        if (part->end <= since) {
+            if (back < kReaching) continue;
+            return;
+        }
+        if (part->waited_for == kNoPeer || part->waited_for == kTogether) continue;
+        Share cause;
+        const uint64_t most = part->ticks - part->ticks / 8;
+        if (own->ticks_of(part->rank, part->path) < most || !late->has(most)) continue;
+        own->cancel({part->rank, part->path, part->ticks});
+        late->take_largest(part->ticks, &cause);
+        __atomic_store_n(&part->rank, cause.rank, __ATOMIC_RELEASE);
+        __atomic_store_n(&part->path, cause.path, __ATOMIC_RELEASE);
+    }
+}
+
+namespace {
+
+Timeline* find_timeline(uint32_t world_rank) {
+    void* page = find_or_make_pages(mix_path(kTimelineKey, world_rank / kTimelinesOfPage), 1);
+    return page != nullptr ? static_cast<Timeline*>(page) + world_rank % kTimelinesOfPage : nullptr;
+}
+
+}  // namespace
+
+void open_timelines(uint32_t world_size) {
+    static Timeline alone;
+    g_own_timeline = &alone;
+    const uint64_t frequency = g_process.header->ticks_per_second;
+    g_least_part_ticks = kLeastPart_ns * frequency / 1'000'000'000u;
+    g_most_short_ticks = kMostShort_ns * frequency / 1'000'000'000u;
+    if (!exchange_is_open()) return;
+    void* memory = mmap(nullptr, world_size * sizeof(uintptr_t), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return;
+    g_timelines = static_cast<const Timeline**>(memory);
+    g_timeline_count = world_size;
+    Timeline* own = find_timeline(static_cast<uint32_t>(g_process.header->rank));
+    if (own != nullptr) g_own_timeline = own;
+}
+
+WrittenPart write_part(Thread* thread, const Part& part) {
+    if (g_own_timeline == nullptr) return {};
+    if (g_process.concurrent) [[unlikely]] {
+        Thread* nobody = nullptr;
+        __atomic_compare_exchange_n(&g_writer, &nobody, thread, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+        if (nobody != nullptr && nobody != thread) return {};
+    }
+    return add_part(g_own_timeline, part, g_most_short_ticks);
+}
+
+const Timeline* timeline_of(uint32_t world_rank) {
+    if (world_rank >= g_timeline_count) return nullptr;
+    const Timeline* timeline = __atomic_load_n(&g_timelines[world_rank], __ATOMIC_ACQUIRE);
+    if (timeline == nullptr) {
+        const SlowLock lock;
+        timeline = is_neighbour(world_rank) ? find_timeline(world_rank) : nullptr;
+        if (timeline == nullptr) timeline = &g_no_timeline;
+        __atomic_store_n(&g_timelines[world_rank], timeline, __ATOMIC_RELEASE);
+    }
+    return timeline != &g_no_timeline ? timeline : nullptr;
+}
+
+}  // namespace dwell

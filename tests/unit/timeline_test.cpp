@@ -1,0 +1,168 @@
+// Whose computation a wait is due to, by the parts of both ranks' time: answers by arithmetic.
+#include "runtime/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace dwell {
+namespace {
+
+constexpr uint32_t kOwn = 1;
+constexpr uint32_t kLate = 2;
+constexpr uint32_t kThird = 3;
+constexpr uint64_t kShort = 10;  // ticks
+
+class Timelines : public testing::Test {
+  protected:
+    static void compute(Timeline* timeline, uint32_t rank, uint32_t path, uint64_t begin,
+                        uint64_t end) {
+        add_part(timeline, {begin, end, end - begin, rank, path, kNoPeer, 0}, kShort);
+    }
+    static void wait_for(Timeline* timeline, uint32_t peer, uint32_t rank, uint32_t path,
+                         uint64_t begin, uint64_t end) {
+        add_part(timeline, {begin, end, end - begin, rank, path, peer, 0}, kShort);
+    }
+    static void leave_together(Timeline* timeline, uint32_t comm, uint64_t at) {
+        add_part(timeline, {at, at, 0, kNoPeer, comm, kTogether, 0}, kShort);
+    }
+    // What a wait from `begin` to `end` is due to, the largest first.
+    std::vector<Share> causes(uint64_t begin, uint64_t end) const {
+        const Wait wait{kOwn, kLate, begin, end};
+        const uint64_t since = last_in_step(*own_, *late_, wait);
+        Shares own = parts_between(*own_, since, begin);
+        Shares late = parts_between(*late_, since, end);
+        leave_delay(wait, &own, &late);
+        std::vector<Share> found;
+        Share share;
+        uint64_t left = end - begin;
+        while (late.take_largest(left, &share)) {
+            left -= share.ticks;
+            found.push_back(share);
+        }
+        return found;
+    }
+    std::unique_ptr<Timeline> own_ = std::make_unique<Timeline>();
+    std::unique_ptr<Timeline> late_ = std::make_unique<Timeline>();
+};
+
+void expect_only(const std::vector<Share>& causes, uint32_t rank, uint32_t path, uint64_t ticks) {
+    ASSERT_EQ(causes.size(), 1u);
+    EXPECT_EQ(causes[0].rank, rank);
+    EXPECT_EQ(causes[0].path, path);
+    EXPECT_EQ(causes[0].ticks, ticks);
+}
+
+TEST_F(Timelines, ComputationThatBothDidIsNoCause) {
+    compute(own_.get(), kOwn, 7, 0, 100);
+    compute(own_.get(), kOwn, 8, 100, 600);
+    compute(late_.get(), kLate, 7, 0, 200);
+    compute(late_.get(), kLate, 8, 200, 700);
+    expect_only(causes(600, 700), kLate, 7, 100);
+}
+
+TEST_F(Timelines, NoneIsLongerThanItTook) {
+    compute(late_.get(), kLate, 7, 0, 300);
+    expect_only(causes(0, 1000), kLate, 7, 300);
+}
+
+TEST_F(Timelines, WaitsArePassedOn) {
+    wait_for(late_.get(), kThird, kThird, 9, 0, 300);
+    compute(late_.get(), kLate, 7, 300, 320);
+    const std::vector<Share> found = causes(0, 320);
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].rank, kThird);
+    EXPECT_EQ(found[0].ticks, 300u);
+    EXPECT_EQ(found[1].rank, kLate);
+    EXPECT_EQ(found[1].ticks, 20u);
+}
+
+// Each computes 50, and both wait for the same: rank 2 for 300, rank 1 for 200.
+TEST_F(Timelines, WaitingForTheSameIsNoCause) {
+    wait_for(own_.get(), kThird, kThird, 9, 100, 300);
+    compute(own_.get(), kOwn, 5, 300, 350);
+    wait_for(late_.get(), kThird, kThird, 9, 0, 300);
+    compute(late_.get(), kLate, 7, 300, 450);
+    expect_only(causes(350, 450), kLate, 7, 100);
+}
+
+TEST_F(Timelines, WhoMadeTheOtherOneLateDoesNotWaitForThat) {
+    compute(own_.get(), kOwn, 5, 0, 300);
+    wait_for(late_.get(), kThird, kOwn, 5, 0, 300);
+    compute(late_.get(), kLate, 7, 300, 350);
+    expect_only(causes(300, 350), kLate, 7, 50);
+}
+
+TEST_F(Timelines, RanksAreInStepOnceOneHasWaitedForTheOther) {
+    compute(late_.get(), kLate, 7, 0, 500);
+    wait_for(own_.get(), kLate, kLate, 7, 0, 500);
+    compute(own_.get(), kOwn, 5, 500, 600);
+    compute(late_.get(), kLate, 8, 500, 700);
+    expect_only(causes(600, 700), kLate, 8, 100);
+    // The late one has waited: for what came before nobody is late any more.
+    wait_for(late_.get(), kOwn, kOwn, 5, 700, 900);
+    compute(late_.get(), kLate, 9, 900, 910);
+    expect_only(causes(900, 910), kLate, 9, 10);
+}
+
+TEST_F(Timelines, RanksAreInStepAfterACollectiveOfAll) {
+    compute(late_.get(), kLate, 7, 0, 500);
+    wait_for(own_.get(), kThird, kThird, 9, 0, 600);
+    wait_for(late_.get(), kThird, kThird, 9, 500, 600);
+    for (Timeline* timeline : {own_.get(), late_.get()}) leave_together(timeline, 4, 600);
+    compute(late_.get(), kLate, 8, 600, 650);
+    expect_only(causes(600, 650), kLate, 8, 50);
+    // Not after that of another one.
+    leave_together(late_.get(), 6, 650);
+    compute(late_.get(), kLate, 8, 650, 700);
+    expect_only(causes(600, 700), kLate, 8, 100);
+}
+
+TEST_F(Timelines, ShortPartsOfOneKindAreSummedUp) {
+    for (uint64_t i = 0; i < 1000; ++i) {
+        compute(late_.get(), kLate, 7, 10 * i, 10 * i + 6);
+        compute(late_.get(), kLate, 8, 10 * i + 6, 10 * i + 8);
+    }
+    EXPECT_EQ(late_->count, 2u);
+    const Shares all = parts_between(*late_, 0, 10'000);
+    EXPECT_EQ(all.ticks_of(kLate, 7), 6000u);
+    const Shares half = parts_between(*late_, 5000, 10'000);
+    EXPECT_NEAR(static_cast<double>(half.ticks_of(kLate, 7)), 3000, 10);
+    compute(late_.get(), kLate, 7, 10'000, 10'500);
+    EXPECT_EQ(late_->count, 3u);
+}
+
+TEST_F(Timelines, WhatLiesTooFarBackIsNotCompared) {
+    compute(late_.get(), kLate, 99, 0, 100'000);
+    for (uint64_t i = 0; i < kParts; ++i) {
+        const uint64_t begin = 100'000 + 100 * i;
+        compute(late_.get(), kLate, static_cast<uint32_t>(i), begin, begin + 100);
+    }
+    for (const Share& share : causes(0, 100'000 + 100 * kParts)) {
+        EXPECT_NE(share.path, 99u);
+        EXPECT_EQ(share.ticks, 100u);
+    }
+}
+
+// Rank 1 waited 40 for rank 3, and then 40 for rank 2, which computed 100: without rank 3 it had
+// waited 80 for that.
+TEST_F(Timelines, AnEarlierWaitIsDueToWhoWouldHaveComeAsLate) {
+    compute(own_.get(), kOwn, 5, 0, 20);
+    wait_for(own_.get(), kThird, kThird, 9, 20, 60);
+    compute(late_.get(), kLate, 7, 0, 100);
+    const Wait wait{kOwn, kLate, 60, 100};
+    Shares own = parts_between(*own_, 0, 60);
+    Shares late = parts_between(*late_, 0, 100);
+    leave_delay(wait, &own, &late);
+    Share share;
+    ASSERT_TRUE(late.take_largest(40, &share));
+    rename_waits(own_.get(), 0, &own, &late);
+    wait_for(own_.get(), kLate, share.rank, share.path, 60, 100);
+    const Shares now = parts_between(*own_, 0, 100);
+    EXPECT_EQ(now.ticks_of(kThird, 9), 0u);
+    EXPECT_EQ(now.ticks_of(kLate, 7), 80u);
+}
+
+}  // namespace
+}  // namespace dwell
