@@ -264,7 +264,8 @@ void ProfileBuilder::label_probes() {
 uint32_t ProfileBuilder::interval_of(uint32_t sample) const {
     uint32_t at = sample;
     while (at != 0 && !is_kind(merged_.nodes[at], SiteKind::kInterval)) {
-        at = merged_.nodes[at].parent;
+        const uint32_t parent = merged_.nodes[at].parent;
+        at = parent < at ? parent : 0;  // else it is damaged
     }
     return at;
 }

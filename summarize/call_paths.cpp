@@ -487,6 +487,7 @@ void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* n
 // part (book_sample).
 uint32_t CallPaths::above(uint32_t node) const {
     const uint32_t parent = merged_.nodes[node].parent;
+    if (parent >= node) return 0;  // damaged
     if (merged_.nodes[parent].kind != static_cast<uint8_t>(SiteKind::kInterval)) return parent;
     const uint32_t shared = merged_.nodes[node].call;
     if (shared == kPathCut) return 0;

@@ -32,6 +32,7 @@ class Sampling : public ObservedProcess {
     void SetUp() override {
         ObservedProcess::SetUp();
         g_process.options.sample_hz = 5000;
+        g_process.options.callpath_depth = 1;  // small samples, many of them in the ring
         start_sampling(t_thread);
         if (t_thread->ring == nullptr) GTEST_SKIP() << "the kernel permits no samples here";
         if (g_process.header->ticks_per_second == 0)
@@ -46,6 +47,7 @@ class Sampling : public ObservedProcess {
     void TearDown() override {
         stop_sampling(t_thread);
         g_process.options.sample_hz = 0;
+        g_process.options.callpath_depth = 0;
     }
     uint64_t programs() const { return t_thread->record->samples - programs_; }
     uint64_t own() const { return t_thread->record->samples_in_calls - own_; }
