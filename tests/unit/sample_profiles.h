@@ -62,17 +62,18 @@ inline Profile halo_profile() {
         p.peers.push_back(
             {isend, rank, (rank + 3) % 4, 2000, 40 * kMs, 0, 2000 * 4096, 0, kMs / 100, kMs});
     }
-    p.intervals.push_back({wait,
-                           isend,
-                           solve,
-                           8000,
-                           18 * kSecond,
-                           kMs,
-                           6 * kMs,
-                           {{"stencil", "/home/ada/heat/src/heat.c", 131, 1402},
-                            {"stencil", "/home/ada/heat/src/heat.c", 132, 410},
-                            {"flux(double const*, int)", "/home/ada/heat/src/flux.cpp", 17, 90},
-                            {"memcpy", "", 0, 12}}});
+    p.intervals.push_back(
+        {wait,
+         isend,
+         solve,
+         8000,
+         18 * kSecond,
+         kMs,
+         6 * kMs,
+         {{"stencil", "/home/ada/heat/src/heat.c", 131, 1402, solve},
+          {"stencil", "/home/ada/heat/src/heat.c", 132, 410, solve},
+          {"flux(double const*, int)", "/home/ada/heat/src/flux.cpp", 17, 90, solve},
+          {"memcpy", "", 0, 12, solve}}});
     p.intervals.push_back({wait, allreduce, solve, 2000, 5 * kSecond, kMs, 4 * kMs, {}});
     p.intervals.push_back({init, isend, main, 4, 800 * kMs, 200 * kMs, 200 * kMs, {}});
     p.intervals.push_back({isend, recv, exchange, 8000, 400 * kMs, 10'000, 90'000, {}});
@@ -109,7 +110,7 @@ inline Profile chain_profile() {
     }
     Profile& p = b.profile();
     p.intervals.push_back(
-        {send, send, main, 99, 9700 * kMs, kMs, 99 * kMs, {{"assemble", file, 55, 900}}});
+        {send, send, main, 99, 9700 * kMs, kMs, 99 * kMs, {{"assemble", file, 55, 900, main}}});
     p.intervals.push_back({recv, send, main, 100, 3700 * kMs, kMs, 38 * kMs, {}});
     p.intervals.push_back({kNoNode, recv, main, 1, 30 * kMs, 30 * kMs, 30 * kMs, {}});
     p.partners = {{recv, 1, 1, 100, 6400 * kMs, 80 * kMs, 5900 * kMs, 0},
@@ -170,8 +171,14 @@ inline Profile hostile_profile() {
     b.profile().peers.push_back({recv, 1, kNoPeer, 0, 0, 0, 0, 0, UINT64_MAX, 0});
     b.profile().distances.push_back({send, kNoPeer, 1, 2, 3, 4, 5, 6});
     b.profile().distances.push_back({send, kOtherDistances, 7, 8, 9, 10, 11, 12});
-    b.profile().intervals.push_back(
-        {kNoNode, send, inside, 3, 20 * kMs, kMs, 9 * kMs, {{std::string(200, 'f'), file, 77, 5}}});
+    b.profile().intervals.push_back({kNoNode,
+                                     send,
+                                     inside,
+                                     3,
+                                     20 * kMs,
+                                     kMs,
+                                     9 * kMs,
+                                     {{std::string(200, 'f'), file, 77, 5, inside}}});
     b.profile().notes = {"größe: " + std::string(150, 'n') + " end", "second\nnote"};
     Profile profile = b.finish();
     profile.paused_ns = 17;

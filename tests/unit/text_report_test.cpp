@@ -437,7 +437,8 @@ TEST(TextReport, ComputationSaysWhere) {
     options.width = 80;
     EXPECT_NE(write_text_report(profile, options).find("computation: heat.c:131 73 %"),
               std::string::npos);
-    profile.intervals[0].lines = {{"stencil", "heat.c", 131, 9}};  // too few to tell
+    profile.intervals[0].lines = {
+        {"stencil", "heat.c", 131, 9, profile.intervals[0].booked_on}};  // too few to tell
     EXPECT_EQ(write_text_report(profile, options).find("computation: "), std::string::npos);
 }
 
@@ -453,7 +454,8 @@ TEST(TextReport, SerialProgramShowsItsFunctions) {
     EXPECT_NE(text.find("75.0 %       30  work  serial.c:7"), std::string::npos);
     EXPECT_EQ(text.find("MPI"), std::string::npos) << text;
     const std::string verdict = write_verdict(profile, {}, "");
-    EXPECT_NE(verdict.find("work serial.c:7 75 %, main serial.c:4 25 %"), std::string::npos) << verdict;
+    EXPECT_NE(verdict.find("work serial.c:7 75 %, main serial.c:4 25 %"), std::string::npos)
+        << verdict;
     EXPECT_EQ(verdict.find("MPI"), std::string::npos) << verdict;
 }
 
