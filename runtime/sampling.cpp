@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -225,6 +226,28 @@ void complete(SampledPath* path, uint64_t* here) {
     path->whole = true;
 }
 
+uint64_t processor_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The kernel reports what did not fit with the next sample, which may never come.
+void count_lost(Thread* thread, uint64_t reported) {
+    thread->record->samples_lost += reported - std::min(reported, thread->lost_by_time);
+    thread->lost_by_time -= std::min(reported, thread->lost_by_time);
+}
+
+// After `taken` samples were read from a ring that had no room for another one.
+void count_lost_by_time(Thread* thread, uint64_t taken) {
+    const uint64_t since_ns = processor_ns() - thread->drained_ns;
+    const auto expected =
+        static_cast<uint64_t>(static_cast<double>(since_ns) * 1e-9 * g_process.options.sample_hz);
+    if (expected <= taken) return;
+    thread->lost_by_time += expected - taken;
+    thread->record->samples_lost += expected - taken;
+}
+
 // Reads one record, which stands for `weight` samples. With `interval` 0 they are only counted.
 void read_sample(Thread* thread, CellIndex interval, const char* record, size_t size,
                  uint32_t weight) {
@@ -249,7 +272,7 @@ void read_spill(Thread* thread, CellIndex interval) {
         read_sample(thread, interval, spill->records + at, header.size, spill->stride);
         at += header.size;
     }
-    thread->record->samples_lost += spill->lost;
+    count_lost(thread, spill->lost);
     spill->bytes = spill->lost = spill->stride = spill->seen = 0;
 }
 
@@ -360,6 +383,8 @@ void start_sampling(Thread* thread) {
         return;
     }
     thread->spill = share_ring(file, bytes);
+    thread->drained_ns = processor_ns();
+    thread->lost_by_time = 0;
     close(file);  // the mapping keeps the event alive; no descriptor is left in the program
     madvise(ring, kPageBytes + bytes, MADV_DONTFORK);
     thread->ring_bytes = bytes;
@@ -425,7 +450,10 @@ void drain_samples(Thread* thread, CellIndex interval) {
     const int saved_errno = errno;
     thread->in_dwell.begin();
     if (thread->spill != nullptr && thread->spill->bytes != 0) read_spill(thread, interval);
-    uint64_t tail = page_of(thread->ring)->data_tail;
+    const uint64_t begin = page_of(thread->ring)->data_tail;
+    uint64_t tail = begin;
+    uint64_t taken = 0;
+    size_t largest = 0;
     while (tail < head) {
         perf_event_header header;
         copy_out(thread, tail, &header, sizeof(header));
@@ -434,15 +462,19 @@ void drain_samples(Thread* thread, CellIndex interval) {
         const bool own = (*mark.word & mark.bit) != 0;
         *mark.word &= ~mark.bit;
         if (header.type == PERF_RECORD_SAMPLE) {
+            ++taken;
+            largest = std::max<size_t>(largest, header.size);
             copy_out(thread, tail, record, header.size);
             read_sample(thread, own ? 0 : interval, record, header.size, 1);
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t id_and_lost[2] = {0, 0};
             copy_out(thread, tail + sizeof(header), id_and_lost, sizeof(id_and_lost));
-            thread->record->samples_lost += id_and_lost[1];
+            count_lost(thread, id_and_lost[1]);
         }
         tail += header.size;
     }
+    if (head - begin + largest > thread->ring_bytes) count_lost_by_time(thread, taken);
+    thread->drained_ns = processor_ns();
     thread->ring_seen = head;
     __atomic_store_n(&page_of(thread->ring)->data_tail, head, __ATOMIC_RELEASE);
     note_usage_at_times(start);

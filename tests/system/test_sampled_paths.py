@@ -78,7 +78,7 @@ def long_computation():
     rank = Profile(out, run).ranks[0]
     check(rank["samples_lost"] > rank["samples"], f"lost without dwell run: {rank}")
     report = open(os.path.join(out, "report.txt")).read()
-    check("samples were lost" in report, "the report names them" + run.describe())
+    check(f"samples, {rank['samples_lost']} lost" in report, "the report names them" + run.describe())
 
 
 @case
