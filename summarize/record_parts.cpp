@@ -1,6 +1,7 @@
 // What belongs to nodes and threads beside their counts and times: partners, sizes, waits, files,
 // phases, metrics; and the process grids.
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "runtime/mpi_calls.h"
@@ -32,7 +33,9 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
         totals->abandoned = probe.abandoned;
         if (node.site.kind == SiteKind::kProcedure || node.site.kind == SiteKind::kLoop) {
             totals->off_entries = probe.off_entries + probe.off_cut;
-            totals->off_uncertain = probe.off_largest + probe.off_cut;
+            totals->off_uncertain = static_cast<uint64_t>(std::ceil(
+                                        std::sqrt(static_cast<double>(probe.off_squares)))) +
+                                    probe.off_cut;
         } else {
             totals->volume = probe.volume;
         }
