@@ -395,7 +395,43 @@ void start_sampling(Thread* thread) {
     errno = saved_errno;
 }
 
+namespace {
+
+// The life of a thread that calls no MPI.
+CellIndex serial_interval(Thread* thread) {
+    const CellIndex root = thread->record->root;
+    Site site{};
+    site.kind = SiteKind::kInterval;
+    for (CellIndex at = cell_at<Node>(root)->first_child; at != 0;) {
+        const Node* const node = cell_at<Node>(at);
+        if (node->site.kind == SiteKind::kInterval) return at;
+        at = node->next_sibling;
+    }
+    return child_of(thread, root, site);
+}
+
+}  // namespace
+
+void start_serial_sampling(Thread* thread) {
+    if (g_process.with_mpi || thread->ring != nullptr || thread->record->number != 0) return;
+    start_sampling(thread);
+    if (thread->ring == nullptr) return;
+    // What came before is known to nobody.
+    Site site{};
+    site.kind = SiteKind::kSample;
+    site.flags = kNodeFolded;
+    const CellIndex interval = serial_interval(thread);
+    const CellIndex before = interval != 0 ? child_of(thread, interval, site) : 0;
+    const double periods =
+        static_cast<double>(thread->drained_ns) * 1e-9 * g_process.options.sample_hz;
+    if (before != 0) cell_at<Node>(before)->count += static_cast<uint64_t>(periods);
+}
+
 void stop_sampling(Thread* thread) {
+    if (thread->ring != nullptr && !g_process.with_mpi && thread == t_thread) {
+        const CellIndex interval = serial_interval(thread);
+        if (interval != 0) drain_samples(thread, interval);
+    }
     set_head(thread, &kNoRing);
     thread->ring_seen = 0;
     if (thread->ring == nullptr) return;

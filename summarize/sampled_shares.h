@@ -30,6 +30,15 @@ class SampledShares {
         }
     }
 
+    // The innermost node that all samples were taken in or below, and `other`.
+    uint32_t common(uint32_t other, const std::vector<ProfileNode>& nodes) const;
+
+    // Calls take(node, samples) for each.
+    template <typename Take>
+    void for_each(Take take) const {
+        for (const auto& [node, samples] : samples_) take(node, samples);
+    }
+
     // The innermost procedure in which, or below which, more than half of the samples were taken.
     uint32_t hottest(const std::vector<ProfileNode>& nodes) const;
 

@@ -2,15 +2,15 @@
 
 import os
 
-from harness import (LIBRARY, Profile, case, check, check_equal, check_near, execute, main,
+from harness import (DWELL, LIBRARY, Profile, Skip, case, check, check_equal, check_near, execute, main,
                      profiled, program, scratch, skip_unless)
 from test_timing import perf_works
 
 HZ = 250
 
 
-def sampled(how, ranks):
-    profile = profiled([program("sampled_paths"), how], ranks, ["--sample", str(HZ)])
+def sampled(how, ranks, name="sampled_paths"):
+    profile = profiled([program(name), how], ranks, ["--sample", str(HZ)])
     skip_unless(sum(rank["samples"] for rank in profile.ranks) != 0 or perf_works(),
                 "perf_event_open is not permitted here")
     return profile
@@ -87,6 +87,42 @@ def wide_frames():
     the next MPI statement was called from, too."""
     profile = sampled("wide", 1)
     check_tree(profile, "main/run/compute", "main/run/exchange")
+
+
+def check_team(name):
+    """The procedure that computes while the team is idle, and the one in the region: each where the
+    program calls it, with all of what is computed there, with MPI and without."""
+    if not os.path.exists(program(name)):
+        raise Skip(f"{name} was not built")
+    out = scratch("without")
+    run = execute([DWELL, "run", "--sample", str(HZ), "-o", out, program(name)])
+    for profile in (Profile(out, run), sampled("mpi", 1, name)):
+        profile.check_conservation()
+        sort, = procedures(profile, "sort").items()
+        push, = procedures(profile, "push").items()
+        check_equal((sort[0], push[0]), ("main/step/sort", "main/step/push"), "paths")
+        region = profile.nodes[push[1]["parent"]]
+        while region["kind"] == "call":
+            region = profile.nodes[region["parent"]]
+        check_equal(region["name"], "parallel", "push is called from")
+        idle = sum(node["omp_idle_ns"] for node in profile.nodes if node["name"] == "idle")
+        # One other thread, which may come late to a processor.
+        check_near(sort[1]["time_ns"] / idle, 1, 0.2, 0, "sort over idle time")
+        work = region["time_ns"] - region["omp_wait_ns"]
+        check_near(push[1]["time_ns"] / work, 1, 0.2, 0, "push over work in the region")
+        main_cause = [line for line in profile.run.stderr.splitlines() if "Main cause" in line]
+        check("sort" in " ".join(profile.run.stderr.split("Main cause")[1].split()[:20]),
+              f"the verdict names sort: {main_cause}")
+
+
+@case
+def openmp_of_clang():
+    check_team("openmp_mpi_serial")
+
+
+@case
+def openmp_of_gcc():
+    check_team("openmp_gcc_mpi_serial")
 
 
 if __name__ == "__main__":
