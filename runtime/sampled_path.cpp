@@ -37,9 +37,9 @@ SampleUnwinder g_samples;
 
 // One sample, and the module whose tables are being read for it.
 struct Reading {
+    const SampledCode* code;
     SampledStack stack;
-    uintptr_t begin;
-    uintptr_t end;
+    SampledModule module;
 };
 
 // The head of .eh_frame_hdr (LSB Core, Exception Frames): versions and encodings, then the place of
@@ -59,48 +59,63 @@ constexpr uint32_t kEntryBytes = 8;
 
 struct Tables {
     uintptr_t address;  // looked for
-    uintptr_t begin;
-    uintptr_t end;
-    const FrameHeader* header;
+    SampledModule* module;
 };
 
 int find_tables(dl_phdr_info* object, size_t, void* data) {
-    auto* const tables = static_cast<Tables*>(data);
+    const auto* const tables = static_cast<const Tables*>(data);
     if (segment_at(object, tables->address) == nullptr) return 0;
-    tables->begin = UINTPTR_MAX;
+    SampledModule* const module = tables->module;
     for (int i = 0; i < object->dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = object->dlpi_phdr[i];
         const uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
         if (segment.p_type == PT_GNU_EH_FRAME) {
-            tables->header = reinterpret_cast<const FrameHeader*>(begin);
+            module->header = begin;
         } else if (segment.p_type == PT_LOAD) {
-            if (begin < tables->begin) tables->begin = begin;
-            if (begin + segment.p_memsz > tables->end) tables->end = begin + segment.p_memsz;
+            if (begin < module->begin) module->begin = begin;
+            if (begin + segment.p_memsz > module->end) module->end = begin + segment.p_memsz;
         }
     }
     return 1;
 }
 
+bool find_own_module(const void*, uint64_t address, SampledModule* module) {
+    *module = {UINT64_MAX, 0, 0, 0, 0, nullptr};
+    Tables tables{address, module};
+    dl_iterate_phdr(find_tables, &tables);
+    module->readable = module->begin;
+    module->readable_end = module->end;
+    module->bytes = reinterpret_cast<const char*>(module->begin);
+    return module->header != 0;
+}
+
+// False: not there.
+bool read_module(const SampledModule& module, uint64_t address, void* to, size_t bytes) {
+    const bool readable = address >= module.readable && address < module.readable_end &&
+                          module.readable_end - address >= bytes;
+    if (readable) memcpy(to, module.bytes + (address - module.readable), bytes);
+    return readable;
+}
+
 int find_procedure(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info, int needed,
                    void* data) {
     auto* const reading = static_cast<Reading*>(data);
-    Tables tables{ip, 0, 0, nullptr};
-    dl_iterate_phdr(find_tables, &tables);
-    const FrameHeader* const header = tables.header;
-    if (header == nullptr || header->version != 1 || header->frame_encoding != kRelativeToHere4 ||
-        header->count_encoding != kUnsigned4 || header->table_encoding != kRelativeToTable4) {
+    SampledModule* const module = &reading->module;
+    FrameHeader header{};
+    const bool known = reading->code->find(reading->code->process, ip, module) &&
+                       read_module(*module, module->header, &header, sizeof(header));
+    if (!known || header.version != 1 || header.frame_encoding != kRelativeToHere4 ||
+        header.count_encoding != kUnsigned4 || header.table_encoding != kRelativeToTable4) {
         return -UNW_ENOINFO;
     }
-    reading->begin = tables.begin;
-    reading->end = tables.end;
     unw_dyn_info_t where;
     memset(&where, 0, sizeof(where));
     where.format = UNW_INFO_FORMAT_REMOTE_TABLE;
-    where.start_ip = tables.begin;
-    where.end_ip = tables.end;
-    where.u.rti.segbase = reinterpret_cast<uintptr_t>(header);
-    where.u.rti.table_data = reinterpret_cast<uintptr_t>(header + 1);
-    where.u.rti.table_len = uint64_t{header->entries} * kEntryBytes / sizeof(unw_word_t);
+    where.start_ip = module->begin;
+    where.end_ip = module->end;
+    where.u.rti.segbase = module->header;
+    where.u.rti.table_data = module->header + sizeof(header);
+    where.u.rti.table_len = uint64_t{header.entries} * kEntryBytes / sizeof(unw_word_t);
     return g_samples.search(space, ip, &where, info, needed, data);
 }
 
@@ -118,11 +133,11 @@ int read_memory(unw_addr_space_t, unw_word_t address, unw_word_t* value, int wri
         memcpy(value, stack.bytes + offset, sizeof(*value));
         return 0;
     }
-    const bool in_tables = address >= reading->begin && address < reading->end &&
-                           reading->end - address >= sizeof(*value);
-    if (!in_tables) return -UNW_EINVAL;
-    memcpy(value, reinterpret_cast<const void*>(address), sizeof(*value));
-    return 0;
+    const SampledModule& module = reading->module;
+    if (read_module(module, address, value, sizeof(*value))) return 0;
+    // Where tables say who handles exceptions: no frame depends on it.
+    *value = 0;
+    return address >= module.begin && address < module.end ? 0 : -UNW_EINVAL;
 }
 
 // Registers that no frame is computed from are said to be 0.
@@ -172,8 +187,11 @@ bool load_sample_unwinder() {
     return true;
 }
 
-int trace_sample(const SampledStack& stack, uint64_t* addresses, int most, bool* whole) {
-    Reading reading{stack, 0, 0};
+const SampledCode kOwnCode{find_own_module, nullptr};
+
+int trace_sample(const SampledCode& code, const SampledStack& stack, uint64_t* addresses, int most,
+                 bool* whole) {
+    Reading reading{&code, stack, {}};
     *whole = false;
     int found = 0;
     if (most > 0) addresses[found++] = stack.registers[kSampledIp];
@@ -196,7 +214,7 @@ int trace_sample(const SampledStack& stack, uint64_t* addresses, int most, bool*
 uint64_t procedure_start(uint64_t address) {
     if (g_samples.space == nullptr || address == 0) return 0;
     const uint64_t nothing[kSampledRegisters] = {};
-    Reading reading{{nothing, nullptr, 0}, 0, 0};
+    Reading reading{&kOwnCode, {nothing, nullptr, 0}, {}};
     unw_proc_info_t info;
     const bool found = g_samples.get_info(g_samples.space, address - 1, &info, &reading) == 0;
     return found ? info.start_ip : 0;
@@ -210,7 +228,8 @@ void forget_sampled_paths() {
 
 const uint64_t kSampledRegisterMask = 0;
 bool load_sample_unwinder() { return false; }
-int trace_sample(const SampledStack&, uint64_t*, int, bool*) { return 0; }
+const SampledCode kOwnCode{nullptr, nullptr};
+int trace_sample(const SampledCode&, const SampledStack&, uint64_t*, int, bool*) { return 0; }
 uint64_t procedure_start(uint64_t) { return 0; }
 void forget_sampled_paths() {}
 

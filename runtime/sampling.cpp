@@ -202,7 +202,7 @@ SampledPath path_of(const char* record, size_t size, uint64_t* addresses) {
     if (head.stack_bytes == 0 || stack_end + sizeof(taken) > size) return path;
     memcpy(&taken, record + stack_end, sizeof(taken));
     if (taken > head.stack_bytes) return path;
-    path.count = trace_sample({head.registers, record + sizeof(head), taken}, addresses,
+    path.count = trace_sample(kOwnCode, {head.registers, record + sizeof(head), taken}, addresses,
                               kMostFrames, &path.whole);
     return path;
 }

@@ -326,7 +326,7 @@ void ProfileBuilder::add_intervals() {
             uint64_t samples = by_samples ? 0 : 1;
             for (const SampledCode& code : without_path_[i]) samples += code.samples;
             owner_without_path_[i] = owned = owner.node;
-            if (samples != 0) shares.add(owner.node, samples);
+            shares.add(owner.node, samples);
         }
         if (by_samples) owner = {};
         owner.node = shares.hottest(profile_.nodes);
@@ -369,7 +369,7 @@ void ProfileBuilder::divide_inside(uint32_t owner, uint64_t time_ns, SampledShar
     shares->split(time_ns, [&](uint32_t node, uint64_t ns) {
         uint32_t holder = node;
         while (holder != around && !is_probed(nodes[holder])) holder = nodes[holder].parent;
-        if (ns != 0) inside_[holder].add(node, ns);
+        inside_[holder].add(node, ns);
     });
     *shares = SampledShares();
     shares->add(around, 1);

@@ -12,6 +12,7 @@
 #include "summarize/source_paths.h"
 #include "summarize/statement_names.h"
 #include "summarize/symbol_names.h"
+#include "summarize/vdso.h"
 
 namespace dwell {
 namespace {
@@ -180,7 +181,8 @@ bool CallPaths::is_glue(uint32_t module) const {
 
 // Debug information of it is worth having.
 bool CallPaths::is_users(uint32_t module) const {
-    return module < module_kinds_.size() && module_kinds_[module] != ModuleKind::kLibc &&
+    return module < module_kinds_.size() && !is_vdso(lines_->path(module)) &&
+           module_kinds_[module] != ModuleKind::kLibc &&
            module_kinds_[module] != ModuleKind::kOpenMp;
 }
 

@@ -13,7 +13,9 @@ namespace dwell {
 class SampledShares {
   public:
     bool empty() const { return samples_.empty(); }
-    void add(uint32_t node, uint64_t samples) { samples_[node] += samples; }
+    void add(uint32_t node, uint64_t samples) {
+        if (samples != 0) samples_[node] += samples;  // none are left behind a reset
+    }
 
     // Calls take(node, part) for each procedure; the parts add up to `total`.
     template <typename Take>

@@ -89,6 +89,26 @@ def wide_frames():
     check_tree(profile, "main/run/compute", "main/run/exchange")
 
 
+@case
+def without_mpi():
+    """Sampled by dwell run from outside: the same tree, of a child of a shell, too."""
+    for argv in ([program("sampled_paths"), "serial"],
+                 ["sh", "-c", f"{program('sampled_paths')} serial; true"]):
+        out = scratch("serial")
+        run = execute([DWELL, "run", "--sample", str(HZ), "-o", out, *argv])
+        profile = Profile(out, run)
+        profile.check_conservation()
+        skip_unless(profile.ranks[0]["samples"] != 0 or perf_works(),
+                    "perf_event_open is not permitted here")
+        all_ns = profile.nodes[0]["time_ns"]
+        for name, part in (("relax", 0.75), ("flux", 0.25)):
+            (path, node), = procedures(profile, name).items()
+            check(path.endswith(f"run/compute/{name}"), f"path to {name}: {path}")
+            check_near(node["time_ns"] / all_ns, part, 0.25, 0, "part of " + name)
+        check_near(profile.ranks[0]["samples"], 2 * HZ, 0.2, 0, "samples of 2 s of processor time")
+        check_equal(profile.ranks[0]["samples_lost"], 0, "samples lost")
+
+
 def check_team(name):
     """The procedure that computes while the team is idle, and the one in the region: each where the
     program calls it, with all of what is computed there, with MPI and without."""
