@@ -1,9 +1,10 @@
 """Sampled call paths: computation stands in the tree where the program called it."""
 
 import os
+import shutil
 
 from harness import (DWELL, LIBRARY, Profile, Skip, case, check, check_equal, check_near, execute, main,
-                     profiled, program, scratch, skip_unless)
+                     mpirun, profiled, program, scratch, skip_unless)
 from test_timing import perf_works
 
 HZ = 250
@@ -79,6 +80,41 @@ def long_computation():
     check(rank["samples_lost"] > rank["samples"], f"lost without dwell run: {rank}")
     report = open(os.path.join(out, "report.txt")).read()
     check(f"samples, {rank['samples_lost']} lost" in report, "the report names them" + run.describe())
+
+
+def as_ordinary_user(home):
+    """What to put before a command so that it may lock no memory but what the kernel grants to every
+    user for samples."""
+    skip_unless(shutil.which("setpriv") and shutil.which("prlimit"), "no setpriv or prlimit here")
+    os.mkdir(home)
+    os.chmod(home, 0o777)
+    os.chmod(scratch(), 0o711)
+    before = ["prlimit", "--memlock=0"]
+    if os.geteuid() == 0:
+        before = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] + before
+    reached = execute(before + ["test", "-x", program("sampled_paths"), "-a", "-x", DWELL])
+    skip_unless(reached.code == 0, "other users cannot run the programs of this tree")
+    return before
+
+
+@case
+def ordinary_user():
+    """`ulimit -l 0` and one rank on each processor, which computes for two seconds at one go: there is
+    a ring for each, dwell run reads them, and nothing is lost."""
+    home = scratch("home")
+    before = as_ordinary_user(home)
+    ranks = min(os.cpu_count() or 1, 8)
+    out = os.path.join(home, "out")
+    run = execute(before + mpirun(ranks, DWELL, "run", "--sample", str(HZ), "-o", out,
+                                  program("sampled_paths"), "long"), ranks,
+                  env={"HOME": home, "TMPDIR": home}, cwd=home)
+    profile = Profile(out, run)
+    skip_unless(any(rank["samples"] for rank in profile.ranks) or perf_works(),
+                "perf_event_open is not permitted here")
+    check_tree(profile, "run/compute")
+    for rank in profile.ranks:
+        check_near(rank["samples"], 2 * HZ, 0.2, 0, f"samples of rank {rank['rank']}")
+        check(rank["samples_lost"] < 0.1 * rank["samples"], f"lost: {rank}")
 
 
 @case
