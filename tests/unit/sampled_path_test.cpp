@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "runtime/callpath.h"
@@ -92,6 +93,29 @@ TEST_F(SampledPath, EndsWhereThePieceDoes) {
     EXPECT_GE(found.size(), 3u);
     EXPECT_LE(found.size(), 40u);
     for (size_t i = 1; i < found.size(); ++i) EXPECT_EQ(found[i], taken.callers[i - 1]) << i;
+}
+
+// What is remembered of one sample is not taken for another one whose callers differ.
+TEST_F(SampledPath, RememberedWaysAreThoseOfTheStack) {
+    Taken taken;
+    std::thread([&taken] { descend(3, 4600, &taken); }).join();
+    bool whole = false;
+    const std::vector<uint64_t> found = trace(taken, &whole);
+    if (!whole) GTEST_SKIP() << "frames are too large here";
+    ASSERT_GT(found.size(), 6u);
+    EXPECT_EQ(trace(taken, &whole), found);
+    EXPECT_TRUE(whole);
+    for (size_t at = 0; at + 8 <= taken.stack.size(); at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, taken.stack.data() + at, sizeof(word));
+        if (word != found[5]) continue;
+        word = 0;
+        memcpy(taken.stack.data() + at, &word, sizeof(word));
+    }
+    const std::vector<uint64_t> other = trace(taken, &whole);
+    EXPECT_EQ(other.size(), 5u);
+    forget_sampled_paths();
+    EXPECT_EQ(trace(taken, &whole), other);
 }
 
 // Whatever a frame pointer may point to.
