@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -41,6 +42,8 @@ std::vector<uint8_t> build_id_in_notes(const std::string& notes) {
 void take_segment(int file, const Elf64_Phdr& header, ElfFile* elf) {
     if (header.p_type == PT_LOAD) {
         elf->segments.push_back({header.p_offset, header.p_filesz, header.p_vaddr});
+    } else if (header.p_type == PT_GNU_EH_FRAME) {
+        elf->frame_header = header.p_vaddr;
     } else if (header.p_type == PT_INTERP && header.p_filesz <= kLongestInterpreter) {
         std::string name(header.p_filesz, '\0');
         if (read_at(file, name.data(), name.size(), header.p_offset)) {
@@ -107,6 +110,15 @@ std::optional<ElfFile> read_elf_file(const std::string& path) {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return std::nullopt;
     std::optional<ElfFile> elf = read_headers(file);
+    close(file);
+    return elf;
+}
+
+std::optional<ElfFile> read_elf_image(const std::string& bytes) {
+    const int file = memfd_create("dwell-image", MFD_CLOEXEC);
+    if (file < 0) return std::nullopt;
+    const bool written = write(file, bytes.data(), bytes.size()) == ssize_t(bytes.size());
+    std::optional<ElfFile> elf = written ? read_headers(file) : std::nullopt;
     close(file);
     return elf;
 }

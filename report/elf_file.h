@@ -22,12 +22,16 @@ struct ElfFile {
     std::string interpreter;  // of PT_INTERP; empty: statically linked
     std::vector<ElfSegment> segments;
     std::vector<uint8_t> build_id;
+    uint64_t frame_header = 0;        // address of .eh_frame_hdr, 0: none
     std::vector<std::string> needed;  // names of the libraries that it is linked with
 };
 
 // Reads the headers of `path`. Nothing when it is no ELF file or cannot be read; of a 32-bit file
 // only the first two members are set.
 std::optional<ElfFile> read_elf_file(const std::string& path);
+
+// The same of the bytes of a file.
+std::optional<ElfFile> read_elf_image(const std::string& bytes);
 
 // The address, relative to the load bias, of the byte at `file_offset`; nothing when it is in no
 // loaded segment.

@@ -37,7 +37,6 @@ namespace {
 
 constexpr int kDefaultSampleHz = 100;
 constexpr int kFirstTickMs = 10;
-constexpr int kSamplerTickMs = 200;
 constexpr int kLastTickMs = 10'000;
 constexpr const char* kExchangeOmp = "ompt";
 
@@ -387,7 +386,7 @@ int run_command(const RunOptions& given) {
 
     ProcessHooks hooks;
     SampleDrain drain;
-    SerialSampler sampler(hz);
+    SerialSampler sampler(hz, options.callpath != "1");
     hooks.before_exec = [&](pid_t child) {
         if (status.page() != nullptr) status.page()->child_pid = child;
         if (may_be_serial) sampler.start(child);
@@ -402,7 +401,7 @@ int run_command(const RunOptions& given) {
         sampler.drain();
         if (observed && !may_be_serial) return 0;
         if (page != nullptr && !observed && page->child_pid != 0) below.look(page->child_pid);
-        tick_ms = std::min(2 * tick_ms, may_be_serial ? kSamplerTickMs : kLastTickMs);
+        tick_ms = std::min(2 * tick_ms, may_be_serial ? sampler.drain_ms() : kLastTickMs);
         return tick_ms;
     };
     hooks.ended = [&](pid_t child) { below.look_at_end(child); };

@@ -35,11 +35,8 @@ class SharedRing {
                           (ring_bytes & (ring_bytes - 1)) == 0;
         if (!fits || fstat(memory, &size) != 0 || size.st_size != off_t{kSpillBytes})
             return nullptr;
-        constexpr int kBoth = PROT_READ | PROT_WRITE;
-        ring->page_ = map(kPageBytes + ring_bytes, kBoth, event);
-        ring->spill_ = map(kSpillBytes, kBoth, memory);
-        if (ring->page_ == nullptr || ring->spill_ == nullptr) return nullptr;
-        return ring;
+        ring->spill_ = map(kSpillBytes, memory);
+        return ring->spill_ != nullptr ? std::move(ring) : nullptr;
     }
     ~SharedRing() {
         if (page_ != nullptr) munmap(page_, kPageBytes + ring_bytes_);
@@ -52,22 +49,26 @@ class SharedRing {
     int event() const { return event_; }
     bool ended() const { return __atomic_load_n(&spill()->ended, __ATOMIC_ACQUIRE) != 0; }
 
-    // Leaves a thread alone that reads its ring itself.
-    void drain() {
+    // Leaves a thread alone that reads its ring itself. The ring is mapped when a thread first does
+    // not: Linux 6.18 counts that against the user, and never gives it back. False: it cannot be.
+    bool drain() {
+        if (page_ == nullptr) page_ = map(kPageBytes + ring_bytes_, event_);
+        if (page_ == nullptr) return false;
         auto* const page = static_cast<perf_event_mmap_page*>(page_);
         const SpillLock lock(spill(), kLockTries);
-        if (!lock.held()) return;
+        if (!lock.held()) return true;
         const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-        if (head - page->data_tail < ring_bytes_ / 2) return;
+        if (head - page->data_tail < ring_bytes_ / 2) return true;
         spill_ring(static_cast<const char*>(page_) + kPageBytes, ring_bytes_, page->data_tail, head,
                    spill());
         __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+        return true;
     }
 
   private:
     SharedRing(int event, uint64_t ring_bytes) : event_(event), ring_bytes_(ring_bytes) {}
-    static void* map(size_t bytes, int access, int file) {
-        void* const at = mmap(nullptr, bytes, access, MAP_SHARED, file, 0);
+    static void* map(size_t bytes, int file) {
+        void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         return at != MAP_FAILED ? at : nullptr;
     }
     SampleSpill* spill() const { return static_cast<SampleSpill*>(spill_); }
@@ -143,8 +144,8 @@ void drain_until(int stop, int requests) {
         std::vector<std::unique_ptr<SharedRing>> kept;
         for (size_t i = 0; i < rings.size(); ++i) {
             const short what = events[i + 2].revents;
-            if ((what & POLLIN) != 0) rings[i]->drain();
-            const bool gone = (what & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+            const bool lost = (what & POLLIN) != 0 && !rings[i]->drain();
+            const bool gone = lost || (what & (POLLHUP | POLLERR | POLLNVAL)) != 0;
             if (!gone && !rings[i]->ended()) kept.push_back(std::move(rings[i]));
         }
         rings = std::move(kept);

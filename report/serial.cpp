@@ -8,23 +8,32 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include "report/elf_file.h"
 #include "report/finish.h"
 #include "report/launch.h"
 #include "report/output.h"
 #include "runtime/job_name.h"
+#include "runtime/sample_spill.h"
+#include "runtime/sampled_path.h"
 #include "summarize/lines.h"
 #include "summarize/vdso.h"
 
 namespace dwell {
 namespace {
 
-constexpr size_t kRingPages = 16;  // a power of two; 200 ms at 10 kHz need 11
+// Beside them an ordinary user's ring for a rank fits, too: 516 KiB for each processor.
+constexpr size_t kRingBytes = 128 * 1024;
+constexpr size_t kSmallestRingBytes = 32 * 1024;
+constexpr uint32_t kStackBytes = 8192;
+constexpr int kMostFrames = 256;
+constexpr int kMostBetweenDrains_ms = 200;
 constexpr size_t kLargestRecord = 1 << 16;
 constexpr size_t kMostPlaces = 1'000'000;
 constexpr uint32_t kIntervalNode = 1;
@@ -37,13 +46,18 @@ int64_t read_clock(clockid_t clock) {
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-int open_event(pid_t pid, int processor, int hz, bool on_exec) {
+int open_event(pid_t pid, int processor, int hz, bool on_exec, bool paths) {
     perf_event_attr event{};
     event.size = sizeof event;
     event.type = PERF_TYPE_SOFTWARE;
     event.config = PERF_COUNT_SW_CPU_CLOCK;
     event.sample_period = 1'000'000'000ULL / uint64_t(hz);
     event.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
+    if (paths) {
+        event.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        event.sample_regs_user = kSampledRegisterMask;
+        event.sample_stack_user = kStackBytes;
+    }
     event.disabled = 1;
     event.enable_on_exec = on_exec ? 1 : 0;
     event.inherit = on_exec ? 1 : 0;
@@ -59,6 +73,12 @@ struct SampleBody {
     uint64_t address;
     uint32_t pid;
     uint32_t tid;
+};
+// Behind it, with paths.
+struct StackBody {
+    uint64_t abi;
+    uint64_t registers[kSampledRegisters];
+    uint64_t bytes;
 };
 struct MmapBody {
     uint32_t pid;
@@ -138,36 +158,33 @@ MergedNode interval_node(uint64_t time_ns) {
     return node;
 }
 
-MergedNode sample_node(uint32_t module, uint64_t offset, uint64_t count) {
-    MergedNode node = program_node(0);
-    node.kind = uint8_t(SiteKind::kSample);
-    node.parent = kIntervalNode;
-    node.module = module;
-    node.offset = offset;
-    node.flags = module == kNoNode ? uint8_t(kNodeForeign) : uint8_t{0};
-    node.totals.count = count;
-    return node;
-}
-
 }  // namespace
 
 SerialSampler::~SerialSampler() { stop(); }
 
 bool SerialSampler::open_ring(pid_t child, int processor) {
-    const int file = open_event(child, processor, hz_, true);
+    const int file = open_event(child, processor, hz_, true, paths_);
     if (file < 0) {
         if (errno == ENODEV) return true;  // a processor that is switched off
         start_error_ = errno;
         return false;
     }
-    void* pages =
-        mmap(nullptr, (kRingPages + 1) * page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void* pages = MAP_FAILED;
+    uint64_t bytes = kRingBytes;
+    for (; bytes >= kSmallestRingBytes; bytes /= 2) {
+        pages = mmap(nullptr, page_bytes() + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (pages != MAP_FAILED) break;
+    }
     if (pages == MAP_FAILED) {
         start_error_ = errno;
         close(file);
         return false;
     }
-    rings_.push_back({file, pages});
+    rings_.push_back({file, pages, bytes, 0});
+    // When the ring is half full.
+    const uint64_t record = paths_ ? kStackBytes + 256 : 64;
+    const int half_ms = int(1000 * bytes / 2 / record / uint64_t(hz_));
+    drain_ms_ = std::min(drain_ms_, std::max(half_ms, 1));
     return true;
 }
 
@@ -175,7 +192,10 @@ void SerialSampler::start(pid_t child) {
     child_ = child;
     start_ns_ = end_ns_ = read_clock(CLOCK_MONOTONIC);
     start_unix_ns_ = read_clock(CLOCK_REALTIME);
+    drain_ms_ = kMostBetweenDrains_ms;
     if (hz_ == 0) return;
+    paths_ = paths_ && load_sample_unwinder();
+    record_.resize(kLargestRecord);
     const long processors = sysconf(_SC_NPROCESSORS_CONF);
     for (int processor = 0; processor < processors; ++processor) {
         if (open_ring(child, processor)) continue;
@@ -186,61 +206,133 @@ void SerialSampler::start(pid_t child) {
 
 void SerialSampler::stop() {
     for (const Ring& ring : rings_) {
-        munmap(ring.pages, (kRingPages + 1) * page_bytes());
+        munmap(ring.pages, page_bytes() + ring.bytes);
         close(ring.file);
     }
     rings_.clear();
 }
 
+// A thread may have mapped code on one processor before it is sampled on another: so what each ring
+// holds is fixed first, then all mappings so far are read, then the samples.
 void SerialSampler::drain() {
     end_ns_ = read_clock(CLOCK_MONOTONIC);
-    for (const Ring& ring : rings_) drain_ring(ring);
-}
-
-void SerialSampler::drain_ring(const Ring& ring) {
-    auto* control = static_cast<perf_event_mmap_page*>(ring.pages);
-    const char* data = static_cast<const char*>(ring.pages) + page_bytes();
-    const uint64_t size = kRingPages * page_bytes();
-    const uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = control->data_tail;
-    std::vector<char> record(kLargestRecord);
-    while (tail < head) {
-        perf_event_header header;
-        memcpy(&header, data + tail % size, sizeof header);  // records are aligned to 8 bytes
-        if (header.size < sizeof header) break;
-        for (uint64_t i = 0; i < header.size; ++i) record[i] = data[(tail + i) % size];
-        take_record(record.data() + sizeof header, header.type, header.size - sizeof header);
-        tail += header.size;
+    const auto head_of = [](const Ring& ring) {
+        auto* const control = static_cast<perf_event_mmap_page*>(ring.pages);
+        return __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
+    };
+    for (Ring& ring : rings_) ring.end = head_of(ring);
+    for (const Ring& ring : rings_) {
+        read_ring(ring, head_of(ring), [this](const char* record, uint32_t type, uint64_t bytes) {
+            take_event(record, type, bytes);
+        });
     }
-    __atomic_store_n(&control->data_tail, tail, __ATOMIC_RELEASE);
+    for (const Ring& ring : rings_) {
+        read_ring(ring, ring.end, [this](const char* record, uint32_t type, uint64_t bytes) {
+            LostBody lost;
+            if (type == PERF_RECORD_SAMPLE) take_sample(record, bytes);
+            if (type == PERF_RECORD_LOST && read_body(record, bytes, &lost)) lost_ += lost.lost;
+        });
+        auto* const control = static_cast<perf_event_mmap_page*>(ring.pages);
+        __atomic_store_n(&control->data_tail, ring.end, __ATOMIC_RELEASE);
+    }
 }
 
-void SerialSampler::take_record(const char* record, uint32_t type, uint64_t bytes) {
-    if (SampleBody sample; type == PERF_RECORD_SAMPLE && read_body(record, bytes, &sample)) {
-        ++samples_;
-        const auto key = std::make_pair(sample.pid, sample.address);
-        if (hits_.size() < kMostPlaces || hits_.count(key) != 0) {
-            ++hits_[key];
-        } else {
-            ++lost_;
-        }
-    } else if (MmapBody map; type == PERF_RECORD_MMAP && read_body(record, bytes, &map)) {
+template <typename Take>
+void SerialSampler::read_ring(const Ring& ring, uint64_t end, Take take) {
+    const char* const data = static_cast<const char*>(ring.pages) + page_bytes();
+    uint64_t at = static_cast<perf_event_mmap_page*>(ring.pages)->data_tail;
+    while (at < end) {
+        perf_event_header header;
+        copy_from_ring(data, ring.bytes, at, &header, sizeof header);
+        if (header.size < sizeof header) break;
+        copy_from_ring(data, ring.bytes, at, record_.data(), header.size);
+        take(record_.data() + sizeof header, header.type, header.size - sizeof header);
+        at += header.size;
+    }
+}
+
+void SerialSampler::take_event(const char* record, uint32_t type, uint64_t bytes) {
+    if (MmapBody map; type == PERF_RECORD_MMAP && read_body(record, bytes, &map)) {
         const char* name = record + sizeof map;
         const std::string path(name, strnlen(name, bytes - sizeof map));
-        mappings_[map.pid].push_back({map.address, map.bytes, map.file_offset, path});
+        std::vector<CodeMapping>& list = mappings_[map.pid];
+        const CodeMapping mapping{map.address, map.bytes, map.file_offset, path};
+        // It is read again when samples behind it were not yet.
+        if (std::find(list.begin(), list.end(), mapping) != list.end()) return;
+        list.push_back(mapping);
+        traced_ = 0;
     } else if (ForkBody fork_body;
                type == PERF_RECORD_FORK && read_body(record, bytes, &fork_body)) {
         if (fork_body.pid != fork_body.parent) parents_[fork_body.pid] = fork_body.parent;
-    } else if (LostBody lost; type == PERF_RECORD_LOST && read_body(record, bytes, &lost)) {
-        lost_ += lost.lost;
     }
 }
 
+// 0: there are too many.
+uint32_t SerialSampler::number(const Spot& spot) {
+    if (spots_.size() >= kMostPlaces && numbers_.count(spot) == 0) return 0;
+    const auto [entry, is_new] = numbers_.try_emplace(spot, uint32_t(spots_.size() + 1));
+    if (is_new) {
+        spots_.push_back(spot);
+        count_.push_back(0);
+    }
+    return entry->second;
+}
+
+void SerialSampler::take_sample(const char* record, uint64_t bytes) {
+    SampleBody sample;
+    if (!read_body(record, bytes, &sample)) return;
+    ++samples_;
+    uint64_t addresses[kMostFrames] = {sample.address};
+    int frames = 1;
+    bool whole = false;
+    bool traced = false;
+    const size_t stack_at = sizeof sample + sizeof(StackBody);
+    StackBody stack;
+    if (paths_ && read_body(record + sizeof sample, bytes - sizeof sample, &stack) &&
+        stack.abi == PERF_SAMPLE_REGS_ABI_64 && stack_at + stack.bytes + 8 <= bytes) {
+        uint64_t taken = 0;
+        if (stack.bytes != 0) memcpy(&taken, record + stack_at + stack.bytes, sizeof taken);
+        if (sample.pid != traced_) forget_sampled_paths();
+        traced_ = sample.pid;
+        const InProcess process{this, sample.pid};
+        frames = trace_sample({find_module, &process},
+                              {stack.registers, record + stack_at, std::min(taken, stack.bytes)},
+                              addresses, kMostFrames, &whole);
+        traced = taken != 0;
+    }
+    uint16_t call = !traced ? 0 : whole ? 1 : kPathCut;
+    uint32_t above = 0;
+    std::map<uint64_t, uint32_t> entered;  // recursion folds
+    for (int i = frames - 1; i > 0; --i) {
+        const auto known = entered.find(addresses[i]);
+        above = known != entered.end()
+                    ? known->second
+                    : number({above, sample.pid, addresses[i], call, SiteKind::kCall});
+        if (above == 0) break;
+        entered[addresses[i]] = above;
+        call = 0;
+    }
+    const bool fits = frames == 1 || above != 0;
+    const uint32_t leaf =
+        fits ? number({above, sample.pid, addresses[0], call, SiteKind::kSample}) : 0;
+    if (leaf == 0) {
+        ++lost_;
+    } else {
+        ++count_[leaf - 1];
+    }
+}
+
+bool SerialSampler::find_module(const void* process, uint64_t address, SampledModule* module) {
+    const auto& of = *static_cast<const InProcess*>(process);
+    const CodeMapping* const mapping = of.sampler->find_mapping(of.pid, address);
+    return mapping != nullptr && of.sampler->files_.find_module(*mapping, address, module);
+}
+
 // The latest mapping that holds `address`, in the process or in the one it was forked from.
-const SerialSampler::Mapping* SerialSampler::find_mapping(uint32_t pid, uint64_t address) const {
+const CodeMapping* SerialSampler::find_mapping(uint32_t pid, uint64_t address) const {
     for (int generation = 0; generation < 64; ++generation) {
         if (const auto found = mappings_.find(pid); found != mappings_.end()) {
-            const std::vector<Mapping>& list = found->second;
+            const std::vector<CodeMapping>& list = found->second;
             for (auto mapping = list.rbegin(); mapping != list.rend(); ++mapping) {
                 if (address - mapping->start < mapping->bytes) return &*mapping;
             }
@@ -252,27 +344,51 @@ const SerialSampler::Mapping* SerialSampler::find_mapping(uint32_t pid, uint64_t
     return nullptr;
 }
 
-std::map<SerialSampler::Place, uint64_t> SerialSampler::count_places() const {
-    std::map<Place, uint64_t> places;
-    std::map<std::string, ElfFile> files;
-    for (const auto& [key, count] : hits_) {
-        const auto [pid, address] = key;
-        Place place("", address);
-        if (const Mapping* mapping = find_mapping(pid, address)) {
-            auto file = files.find(mapping->path);
-            if (file == files.end()) {
-                ElfFile elf = read_elf_file(mapping->path).value_or(ElfFile{});
-                file = files.emplace(mapping->path, std::move(elf)).first;
+SerialSampler::Place SerialSampler::place_of(const Spot& spot) {
+    // A call may be the last instruction of its segment.
+    const uint64_t before = spot.kind == SiteKind::kCall ? 1 : 0;
+    const CodeMapping* const mapping = find_mapping(spot.pid, spot.address - before);
+    if (mapping == nullptr) return {"", spot.address};
+    const auto offset = files_.offset_of(*mapping, spot.address - before);
+    return offset ? Place(mapping->path, *offset + before) : Place("", spot.address);
+}
+
+// Equal places of several processes become one node.
+bool SerialSampler::add_spots(Merged* merged) {
+    std::map<std::string, uint32_t> modules;
+    std::map<std::tuple<uint32_t, uint32_t, uint64_t, SiteKind, uint16_t>, uint32_t> nodes;
+    std::vector<uint32_t> node_of(spots_.size() + 1, kIntervalNode);
+    for (size_t i = 0; i < spots_.size(); ++i) {
+        const Spot& spot = spots_[i];
+        const auto [path, offset] = place_of(spot);
+        uint32_t module = kNoNode;
+        if (!path.empty()) {
+            const auto [known, is_new] = modules.try_emplace(path, 0);
+            if (is_new) {
+                const ElfFile elf = is_vdso(path) ? ElfFile{} : files_.elf(path);
+                known->second = add_module(merged, path, elf);
             }
-            const uint64_t file_offset = address - mapping->start + mapping->file_offset;
-            const auto offset = address_of_file_offset(file->second, file_offset);
-            if (offset) place = {mapping->path, *offset};
-            // No file: the kernel loads it as it is.
-            if (is_vdso(mapping->path)) place = {mapping->path, address - mapping->start};
+            module = known->second;
         }
-        places[place] += count;
+        const uint32_t parent = node_of[spot.above];
+        const auto [known, is_new] =
+            nodes.try_emplace({parent, module, offset, spot.kind, spot.call}, 0);
+        if (is_new) {
+            MergedNode node = program_node(0);
+            node.kind = uint8_t(spot.kind);
+            node.parent = parent;
+            node.module = module;
+            node.offset = offset;
+            node.call = spot.call;
+            node.flags = module == kNoNode ? uint8_t(kNodeForeign) : uint8_t{0};
+            node.totals.count = 0;
+            if (!merged->nodes.push(node)) return false;
+            known->second = uint32_t(merged->nodes.size() - 1);
+        }
+        node_of[i + 1] = known->second;
+        merged->nodes[known->second].totals.count += count_[i];
     }
-    return places;
+    return true;
 }
 
 bool SerialSampler::build_records(const RunOptions& options, uint32_t flags, Merged* merged) {
@@ -309,20 +425,7 @@ bool SerialSampler::build_records(const RunOptions& options, uint32_t flags, Mer
     row.rank = about.rank;
     if (good) row.totals = merged->nodes[kIntervalNode].totals;
     good = good && merged->rows.push(row);
-    std::map<std::string, uint32_t> modules;
-    for (const auto& [place, count] : count_places()) {
-        uint32_t module = kNoNode;
-        if (!place.first.empty()) {
-            auto known = modules.find(place.first);
-            if (known == modules.end()) {
-                const ElfFile elf = read_elf_file(place.first).value_or(ElfFile{});
-                known = modules.emplace(place.first, add_module(merged, place.first, elf)).first;
-            }
-            module = known->second;
-        }
-        good = good && merged->nodes.push(sample_node(module, place.second, count));
-    }
-    return good;
+    return good && add_spots(merged);
 }
 
 void SerialSampler::write_profile(const RunOptions& options, uint32_t flags) {
@@ -336,7 +439,7 @@ void SerialSampler::write_profile(const RunOptions& options, uint32_t flags) {
 }
 
 std::string sampling_obstacle() {
-    const int file = open_event(0, -1, 100, false);
+    const int file = open_event(0, -1, 100, false, false);
     if (file >= 0) {
         close(file);
         return {};

@@ -1,10 +1,12 @@
 // Computation by line of a program without MPI: `dwell run` samples the program from outside, since
-// libdwell.so leaves processes that never call MPI_Init untouched (DESIGN 5, rule 4).
+// libdwell.so leaves processes that never call MPI_Init untouched (DESIGN 5, rule 4). Samples come
+// with a piece of the stack, and are turned into call paths as they are read.
 #ifndef DWELL_REPORT_SERIAL_H_
 #define DWELL_REPORT_SERIAL_H_
 
 #include <sys/types.h>
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "report/cli.h"
+#include "report/mapped_code.h"
 #include "summarize/merged.h"
 
 namespace dwell {
@@ -20,15 +23,17 @@ namespace dwell {
 // inherit can be mapped only so.
 class SerialSampler {
   public:
-    explicit SerialSampler(int hz) : hz_(hz) {}
+    // Without `paths` samples are addresses only.
+    SerialSampler(int hz, bool paths) : hz_(hz), paths_(paths) {}
     ~SerialSampler();
     SerialSampler(const SerialSampler&) = delete;
     SerialSampler& operator=(const SerialSampler&) = delete;
 
     // `child` has been forked and waits to call exec; sampling begins there.
     void start(pid_t child);
-    // Reads what the kernel has gathered. Call a few times a second.
+    // Reads what the kernel has gathered. Call at least every drain_ms().
     void drain();
+    int drain_ms() const { return drain_ms_; }
     // Ends sampling and forgets: the program turned out to use MPI.
     void stop();
 
@@ -42,23 +47,39 @@ class SerialSampler {
     struct Ring {
         int file;
         void* pages;
+        uint64_t bytes;  // of data, behind the first page
+        uint64_t end;    // of what is being read
     };
-    struct Mapping {
-        uint64_t start;
-        uint64_t bytes;
-        uint64_t file_offset;
-        std::string path;
+    // A frame of call paths, or an address that was sampled in one.
+    struct Spot {
+        uint32_t above;  // number of the frame around it, 0: none
+        uint32_t pid;
+        uint64_t address;
+        uint16_t call;  // of the outermost: MergedNode::call
+        SiteKind kind;
+        auto operator<=>(const Spot&) const = default;
+    };
+    struct InProcess {
+        SerialSampler* sampler;
+        uint32_t pid;
     };
     // A sampled place: module path and offset from its load bias, or a raw address and no path.
     using Place = std::pair<std::string, uint64_t>;
 
     bool open_ring(pid_t child, int processor);
-    void drain_ring(const Ring& ring);
-    void take_record(const char* record, uint32_t type, uint64_t bytes);
-    const Mapping* find_mapping(uint32_t pid, uint64_t address) const;
-    std::map<Place, uint64_t> count_places() const;
+    template <typename Take>
+    void read_ring(const Ring& ring, uint64_t end, Take take);
+    void take_event(const char* record, uint32_t type, uint64_t bytes);
+    void take_sample(const char* record, uint64_t bytes);
+    uint32_t number(const Spot& spot);
+    static bool find_module(const void* process, uint64_t address, SampledModule* module);
+    const CodeMapping* find_mapping(uint32_t pid, uint64_t address) const;
+    Place place_of(const Spot& spot);
+    bool add_spots(Merged* merged);
 
     int hz_;
+    bool paths_;
+    int drain_ms_ = 200;
     pid_t child_ = 0;
     int start_error_ = 0;
     int64_t start_ns_ = 0;
@@ -67,9 +88,14 @@ class SerialSampler {
     uint64_t samples_ = 0;
     uint64_t lost_ = 0;
     std::vector<Ring> rings_;
-    std::map<uint32_t, std::vector<Mapping>> mappings_;       // by process
-    std::map<uint32_t, uint32_t> parents_;                    // by process
-    std::map<std::pair<uint32_t, uint64_t>, uint64_t> hits_;  // (process, address)
+    std::vector<char> record_;
+    std::map<uint32_t, std::vector<CodeMapping>> mappings_;  // by process
+    std::map<uint32_t, uint32_t> parents_;                   // by process
+    MappedFiles files_;
+    uint32_t traced_ = 0;  // process of the latest path
+    std::map<Spot, uint32_t> numbers_;
+    std::vector<Spot> spots_;      // by number, from 1 on
+    std::vector<uint64_t> count_;  // of samples
 };
 
 // One line saying why cpu-clock sampling of own processes cannot be opened; empty when it can.

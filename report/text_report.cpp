@@ -37,7 +37,7 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
         draw_threads(profile, &canvas);
     }
     draw_phases(profile, options, &canvas);
-    if (!is_serial(profile) || has_probes(profile)) draw_tree(profile, options, &canvas);
+    if (!is_serial(profile) || profile.nodes.size() > 1) draw_tree(profile, options, &canvas);
     draw_omp(profile, options, &canvas);
     draw_sites(profile, options, &canvas);
     if (options.left_out) draw_left_out(profile, &canvas);

@@ -377,6 +377,35 @@ class TreeDrawer {
     bool numbers_depths_ = false;
 };
 
+// What the times of procedures are: docs/attribution.md.
+std::string origin_of_times(const Profile& profile) {
+    const bool probed = has_source_probes(profile);
+    const bool with_omp = has_openmp(profile);
+    const bool sampled =
+        std::any_of(profile.intervals.begin(), profile.intervals.end(),
+                    [](const ProfileInterval& interval) { return !interval.lines.empty(); }) &&
+        std::any_of(profile.ranks.begin(), profile.ranks.end(),
+                    [](const ProfileRank& rank) { return rank.callpath_depth != 1; });
+    std::string text = probed     ? "Times of procedures and loops are measured by probes"
+                       : with_omp ? "Times of OpenMP's constructs are measured"
+                                  : "";
+    if (is_serial(profile)) {
+        if (probed) return text + ", and estimated (~) where entries were counted without time.";
+        if (!sampled) return text + ".";
+        return text.empty() ? "Times of procedures are estimated from samples."
+                            : text + ", those of procedures estimated from samples.";
+    }
+    const std::string rest = sampled ? "what lies between two MPI calls is divided as its samples "
+                                       "are, else it counts for"
+                                     : "what lies between two MPI calls counts for";
+    if (probed)
+        text +=
+            ", and estimated (~) where entries were counted without time or there are "
+            "no probes: ";
+    if (!probed) text = "Times of procedures are estimated: ";
+    return text + rest + " the innermost procedure that lived through it.";
+}
+
 }  // namespace
 
 void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canvas) {
@@ -411,20 +440,9 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
     if (drawer.numbers_depths()) {
         canvas->paragraph("  [n]: n levels deep, too many to draw all of them.", 2, Tone::kDim);
     }
-    const char* const times =
-        with_omp && !probed && !with_mpi ? "Times of OpenMP's constructs are measured."
-        : probed && !with_mpi
-            ? "Times of procedures and loops are measured by probes, and estimated (~) where "
-              "entries were counted without time."
-        : probed
-            ? "Times of procedures and loops are measured by probes, and estimated (~) where "
-              "entries were counted without time or there are no probes: what lies between two "
-              "MPI calls counts for the innermost procedure around both."
-            : "Times of procedures are estimated: what lies between two MPI calls counts for the "
-              "innermost procedure around both.";
     canvas->paragraph(
         fmt::format("  Lines below {:.2g} % of the time outside set-up are folded. {}",
-                    100 * options.threshold, times),
+                    100 * options.threshold, origin_of_times(profile)),
         2, Tone::kDim);
 }
 

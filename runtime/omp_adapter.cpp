@@ -16,6 +16,7 @@
 #include "runtime/omp_entries.h"
 #include "runtime/probe_control.h"
 #include "runtime/records.h"
+#include "runtime/sampling.h"
 
 namespace dwell {
 
@@ -112,6 +113,7 @@ CellIndex forked_node(OmpStep* step, uint64_t row, OmpConstruct construct, const
         node = known->node;
     } else {
         const uint64_t slow_before = thread->slow_ticks;
+        start_serial_sampling(thread);
         node = find_path(thread, frame, number, anchor, kMpiForm).node;
         thread->in_dwell.begin();
         if (step->slow) thread->slow_ticks = slow_before;  // it is in the step's

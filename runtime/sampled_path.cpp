@@ -5,6 +5,10 @@
 #include <link.h>
 #include <string.h>
 
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+
 #include "runtime/find_symbol.h"
 #include "runtime/modules.h"
 
@@ -35,12 +39,56 @@ struct SampleUnwinder {
 };
 SampleUnwinder g_samples;
 
+// The way outwards from the caller of a sampled procedure. The words of the stack that it was found
+// by and the frame pointer are all that it depends on: where they are the same, so is the way.
+struct KnownWay {
+    struct Word {
+        uint64_t address;
+        uint64_t value;
+    };
+    uint64_t ip;
+    uint64_t sp;
+    uint64_t bp;
+    uint32_t epoch;  // 0: empty
+    uint32_t words;
+    uint32_t frames;
+    Word word[96];
+    uint64_t addresses[48];
+};
+constexpr size_t kKnownWays = 64;
+KnownWay g_ways[kKnownWays];
+std::atomic<uint32_t> g_epoch{1};
+std::atomic<bool> g_ways_taken{false};  // by one thread at a time; others do without
+
 // One sample, and the module whose tables are being read for it.
 struct Reading {
+    const SampledCode* code;
     SampledStack stack;
-    uintptr_t begin;
-    uintptr_t end;
+    SampledModule module;
+    KnownWay* way;  // being found, or null
 };
+
+bool read_stack(const SampledStack& stack, uint64_t address, uint64_t* value) {
+    const uint64_t offset = address - stack.registers[kSampledSp];
+    if (offset >= stack.size || stack.size - offset < sizeof(*value)) return false;
+    memcpy(value, stack.bytes + offset, sizeof(*value));
+    return true;
+}
+
+void note_word(KnownWay* way, uint64_t address, uint64_t value) {
+    if (address < way->sp) return;  // of the sampled procedure's frame: the frame pointer
+    const uint32_t at = way->words++;
+    if (at < std::size(way->word)) way->word[at] = {address, value};
+}
+
+bool goes_here(const KnownWay& way, const SampledStack& stack) {
+    for (uint32_t i = 0; i < way.words; ++i) {
+        uint64_t value = 0;
+        if (!read_stack(stack, way.word[i].address, &value) || value != way.word[i].value)
+            return false;
+    }
+    return true;
+}
 
 // The head of .eh_frame_hdr (LSB Core, Exception Frames): versions and encodings, then the place of
 // .eh_frame and the number of entries.
@@ -59,48 +107,63 @@ constexpr uint32_t kEntryBytes = 8;
 
 struct Tables {
     uintptr_t address;  // looked for
-    uintptr_t begin;
-    uintptr_t end;
-    const FrameHeader* header;
+    SampledModule* module;
 };
 
 int find_tables(dl_phdr_info* object, size_t, void* data) {
-    auto* const tables = static_cast<Tables*>(data);
+    const auto* const tables = static_cast<const Tables*>(data);
     if (segment_at(object, tables->address) == nullptr) return 0;
-    tables->begin = UINTPTR_MAX;
+    SampledModule* const module = tables->module;
     for (int i = 0; i < object->dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = object->dlpi_phdr[i];
         const uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
         if (segment.p_type == PT_GNU_EH_FRAME) {
-            tables->header = reinterpret_cast<const FrameHeader*>(begin);
+            module->header = begin;
         } else if (segment.p_type == PT_LOAD) {
-            if (begin < tables->begin) tables->begin = begin;
-            if (begin + segment.p_memsz > tables->end) tables->end = begin + segment.p_memsz;
+            if (begin < module->begin) module->begin = begin;
+            if (begin + segment.p_memsz > module->end) module->end = begin + segment.p_memsz;
         }
     }
     return 1;
 }
 
+bool find_own_module(const void*, uint64_t address, SampledModule* module) {
+    *module = {UINT64_MAX, 0, 0, 0, 0, nullptr};
+    Tables tables{address, module};
+    dl_iterate_phdr(find_tables, &tables);
+    module->readable = module->begin;
+    module->readable_end = module->end;
+    module->bytes = reinterpret_cast<const char*>(module->begin);
+    return module->header != 0;
+}
+
+// False: not there.
+bool read_module(const SampledModule& module, uint64_t address, void* to, size_t bytes) {
+    const bool readable = address >= module.readable && address < module.readable_end &&
+                          module.readable_end - address >= bytes;
+    if (readable) memcpy(to, module.bytes + (address - module.readable), bytes);
+    return readable;
+}
+
 int find_procedure(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info, int needed,
                    void* data) {
     auto* const reading = static_cast<Reading*>(data);
-    Tables tables{ip, 0, 0, nullptr};
-    dl_iterate_phdr(find_tables, &tables);
-    const FrameHeader* const header = tables.header;
-    if (header == nullptr || header->version != 1 || header->frame_encoding != kRelativeToHere4 ||
-        header->count_encoding != kUnsigned4 || header->table_encoding != kRelativeToTable4) {
+    SampledModule* const module = &reading->module;
+    FrameHeader header{};
+    const bool known = reading->code->find(reading->code->process, ip, module) &&
+                       read_module(*module, module->header, &header, sizeof(header));
+    if (!known || header.version != 1 || header.frame_encoding != kRelativeToHere4 ||
+        header.count_encoding != kUnsigned4 || header.table_encoding != kRelativeToTable4) {
         return -UNW_ENOINFO;
     }
-    reading->begin = tables.begin;
-    reading->end = tables.end;
     unw_dyn_info_t where;
     memset(&where, 0, sizeof(where));
     where.format = UNW_INFO_FORMAT_REMOTE_TABLE;
-    where.start_ip = tables.begin;
-    where.end_ip = tables.end;
-    where.u.rti.segbase = reinterpret_cast<uintptr_t>(header);
-    where.u.rti.table_data = reinterpret_cast<uintptr_t>(header + 1);
-    where.u.rti.table_len = uint64_t{header->entries} * kEntryBytes / sizeof(unw_word_t);
+    where.start_ip = module->begin;
+    where.end_ip = module->end;
+    where.u.rti.segbase = module->header;
+    where.u.rti.table_data = module->header + sizeof(header);
+    where.u.rti.table_len = uint64_t{header.entries} * kEntryBytes / sizeof(unw_word_t);
     return g_samples.search(space, ip, &where, info, needed, data);
 }
 
@@ -112,17 +175,15 @@ int no_dynamic_procedures(unw_addr_space_t, unw_word_t*, void*) { return -UNW_EN
 int read_memory(unw_addr_space_t, unw_word_t address, unw_word_t* value, int write, void* data) {
     const auto* const reading = static_cast<const Reading*>(data);
     if (write != 0) return -UNW_EINVAL;
-    const SampledStack& stack = reading->stack;
-    const uint64_t offset = address - stack.registers[kSampledSp];
-    if (offset < stack.size && stack.size - offset >= sizeof(*value)) {
-        memcpy(value, stack.bytes + offset, sizeof(*value));
+    if (read_stack(reading->stack, address, value)) {
+        if (reading->way != nullptr) note_word(reading->way, address, *value);
         return 0;
     }
-    const bool in_tables = address >= reading->begin && address < reading->end &&
-                           reading->end - address >= sizeof(*value);
-    if (!in_tables) return -UNW_EINVAL;
-    memcpy(value, reinterpret_cast<const void*>(address), sizeof(*value));
-    return 0;
+    const SampledModule& module = reading->module;
+    if (read_module(module, address, value, sizeof(*value))) return 0;
+    // Where tables say who handles exceptions: no frame depends on it.
+    *value = 0;
+    return address >= module.begin && address < module.end ? 0 : -UNW_EINVAL;
 }
 
 // Registers that no frame is computed from are said to be 0.
@@ -172,15 +233,36 @@ bool load_sample_unwinder() {
     return true;
 }
 
-int trace_sample(const SampledStack& stack, uint64_t* addresses, int most, bool* whole) {
-    Reading reading{stack, 0, 0};
-    *whole = false;
+const SampledCode kOwnCode{find_own_module, nullptr};
+
+namespace {
+
+// Null where the unwinder does not say enough. What is found there may be another way.
+KnownWay* way_at(unw_cursor_t* cursor, uint64_t ip) {
+    KnownWay wanted{};
+    wanted.ip = ip;
+    if (g_samples.get_reg(cursor, UNW_X86_64_RSP, &wanted.sp) != 0 ||
+        g_samples.get_reg(cursor, UNW_X86_64_RBP, &wanted.bp) != 0) {
+        return nullptr;
+    }
+    const uint64_t mixed = (wanted.ip ^ wanted.sp << 20 ^ wanted.bp << 40) * 0x9e3779b97f4a7c15ull;
+    KnownWay* const way = &g_ways[mixed >> 32 & (kKnownWays - 1)];
+    if (way->ip == wanted.ip && way->sp == wanted.sp && way->bp == wanted.bp) return way;
+    way->ip = wanted.ip;
+    way->sp = wanted.sp;
+    way->bp = wanted.bp;
+    way->epoch = 0;
+    return way;
+}
+
+int trace(Reading* reading, bool remembers, uint64_t* addresses, int most, bool* whole) {
     int found = 0;
-    if (most > 0) addresses[found++] = stack.registers[kSampledIp];
+    if (most > 0) addresses[found++] = reading->stack.registers[kSampledIp];
     unw_cursor_t cursor;
-    if (g_samples.space == nullptr || g_samples.init(&cursor, g_samples.space, &reading) != 0) {
+    if (g_samples.space == nullptr || g_samples.init(&cursor, g_samples.space, reading) != 0) {
         return found;
     }
+    const uint32_t epoch = g_epoch.load(std::memory_order_relaxed);
     while (found < most) {
         const int step = g_samples.step(&cursor);
         *whole = step == 0;
@@ -189,20 +271,53 @@ int trace_sample(const SampledStack& stack, uint64_t* addresses, int most, bool*
         *whole = address == 0;
         if (*whole) break;
         addresses[found++] = address;
+        if (found != 2 || !remembers) continue;
+        KnownWay* const way = way_at(&cursor, address);
+        if (way == nullptr) continue;
+        const bool same = way->epoch == epoch && goes_here(*way, reading->stack);
+        if (same && way->frames <= static_cast<uint32_t>(most - found)) {
+            memcpy(addresses + found, way->addresses, way->frames * sizeof(*addresses));
+            *whole = true;
+            return found + static_cast<int>(way->frames);
+        }
+        way->epoch = way->words = 0;
+        reading->way = way;
     }
+    KnownWay* const way = reading->way;
+    const auto frames = static_cast<size_t>(found - 2);
+    const bool known = *whole && way != nullptr && way->words <= std::size(way->word) &&
+                       frames <= std::size(way->addresses);
+    if (known) {
+        memcpy(way->addresses, addresses + 2, frames * sizeof(*addresses));
+        way->frames = static_cast<uint32_t>(frames);
+        way->epoch = epoch;
+    }
+    return found;
+}
+
+}  // namespace
+
+int trace_sample(const SampledCode& code, const SampledStack& stack, uint64_t* addresses, int most,
+                 bool* whole) {
+    *whole = false;
+    Reading reading{&code, stack, {}, nullptr};
+    const bool remembers = !g_ways_taken.exchange(true, std::memory_order_acquire);
+    const int found = trace(&reading, remembers, addresses, most, whole);
+    if (remembers) g_ways_taken.store(false, std::memory_order_release);
     return found;
 }
 
 uint64_t procedure_start(uint64_t address) {
     if (g_samples.space == nullptr || address == 0) return 0;
     const uint64_t nothing[kSampledRegisters] = {};
-    Reading reading{{nothing, nullptr, 0}, 0, 0};
+    Reading reading{&kOwnCode, {nothing, nullptr, 0}, {}, nullptr};
     unw_proc_info_t info;
     const bool found = g_samples.get_info(g_samples.space, address - 1, &info, &reading) == 0;
     return found ? info.start_ip : 0;
 }
 
 void forget_sampled_paths() {
+    if (++g_epoch == 0) ++g_epoch;
     if (g_samples.space != nullptr) g_samples.flush(g_samples.space, 0, 0);
 }
 
@@ -210,7 +325,8 @@ void forget_sampled_paths() {
 
 const uint64_t kSampledRegisterMask = 0;
 bool load_sample_unwinder() { return false; }
-int trace_sample(const SampledStack&, uint64_t*, int, bool*) { return 0; }
+const SampledCode kOwnCode{nullptr, nullptr};
+int trace_sample(const SampledCode&, const SampledStack&, uint64_t*, int, bool*) { return 0; }
 uint64_t procedure_start(uint64_t) { return 0; }
 void forget_sampled_paths() {}
 

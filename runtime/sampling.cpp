@@ -29,6 +29,7 @@ constexpr size_t kPageBytes = 4096;
 // many threads get smaller ones.
 static_assert(kLargestRing % kPageBytes == 0);
 constexpr size_t kSmallestRing = 2 * kPageBytes;
+constexpr size_t kSmallestPathRing = 8 * kPageBytes;
 // Of the program's stack, with each sample: a frame is a hundred bytes or two, arrays aside.
 constexpr uint32_t kStackBytes = 8192;
 constexpr int kMostFrames = 256;
@@ -202,7 +203,7 @@ SampledPath path_of(const char* record, size_t size, uint64_t* addresses) {
     if (head.stack_bytes == 0 || stack_end + sizeof(taken) > size) return path;
     memcpy(&taken, record + stack_end, sizeof(taken));
     if (taken > head.stack_bytes) return path;
-    path.count = trace_sample({head.registers, record + sizeof(head), taken}, addresses,
+    path.count = trace_sample(kOwnCode, {head.registers, record + sizeof(head), taken}, addresses,
                               kMostFrames, &path.whole);
     return path;
 }
@@ -345,12 +346,9 @@ void start_sampling_later(Thread* thread) {
     thread->ring_seen = g_process.options.sample_hz != 0 ? 1 : 0;
 }
 
-void start_sampling(Thread* thread) {
-    const uint32_t hz = g_process.options.sample_hz;
-    set_head(thread, &kNoRing);
-    thread->ring_seen = 0;
-    if (hz == 0 || thread->ring != nullptr) return;
-    const int saved_errno = errno;
+namespace {
+
+int open_event(uint32_t hz, bool paths) {
     perf_event_attr attributes;
     memset(&attributes, 0, sizeof(attributes));
     attributes.size = sizeof(attributes);
@@ -358,23 +356,46 @@ void start_sampling(Thread* thread) {
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1'000'000'000ull / hz;  // nanoseconds for this event
     attributes.sample_type = PERF_SAMPLE_IP;
-    if (takes_paths()) {
+    if (paths) {
         attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attributes.sample_regs_user = kSampledRegisterMask;
         attributes.sample_stack_user = kStackBytes;
     }
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
-    attributes.watermark = 1;
-    attributes.wakeup_watermark = kLargestRing / 2;  // for whom it is shared with
-    const StandardFilesHeld held;
-    const int file = static_cast<int>(
+    attributes.watermark = 1;  // who shares the ring is woken when it is half full
+    return static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+// `dwell run` maps it, too, which some kernels count again.
+size_t largest_ring() {
+    return getenv(kDrainVariable) != nullptr ? kLargestRing / 2 : kLargestRing;
+}
+
+}  // namespace
+
+void start_sampling(Thread* thread) {
+    const uint32_t hz = g_process.options.sample_hz;
+    if (thread->ring != nullptr) return;
+    set_head(thread, &kNoRing);
+    thread->ring_seen = 0;
+    if (hz == 0) return;
+    const int saved_errno = errno;
+    const StandardFilesHeld held;
+    size_t bytes = 0;
     void* ring = MAP_FAILED;
-    size_t bytes = kLargestRing;
-    for (; file >= 0 && bytes >= kSmallestRing; bytes /= 2) {
-        ring = mmap(nullptr, kPageBytes + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        if (ring != MAP_FAILED) break;
+    int file = -1;
+    // Where there is no room for stacks there may be for addresses.
+    for (bool paths = takes_paths(); ring == MAP_FAILED; paths = false) {
+        file = open_event(hz, paths);
+        const size_t least = paths ? kSmallestPathRing : kSmallestRing;
+        for (bytes = largest_ring(); file >= 0 && bytes >= least; bytes /= 2) {
+            ring = mmap(nullptr, kPageBytes + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+            if (ring != MAP_FAILED) break;
+        }
+        if (ring != MAP_FAILED || file < 0 || !paths) break;
+        close(file);
     }
     if (ring == MAP_FAILED) {
         explain_refusal(errno, file >= 0);
@@ -395,7 +416,45 @@ void start_sampling(Thread* thread) {
     errno = saved_errno;
 }
 
+namespace {
+
+// The life of a thread that calls no MPI.
+CellIndex serial_interval(Thread* thread) {
+    const CellIndex root = thread->record->root;
+    Site site{};
+    site.kind = SiteKind::kInterval;
+    for (CellIndex at = cell_at<Node>(root)->first_child; at != 0;) {
+        const Node* const node = cell_at<Node>(at);
+        if (node->site.kind == SiteKind::kInterval) return at;
+        at = node->next_sibling;
+    }
+    return child_of(thread, root, site);
+}
+
+}  // namespace
+
+void start_serial_sampling(Thread* thread) {
+    static bool tried = false;
+    if (tried || g_process.with_mpi || thread->record->number != 0) return;
+    tried = true;
+    start_sampling(thread);
+    if (thread->ring == nullptr) return;
+    // What came before is known to nobody.
+    Site site{};
+    site.kind = SiteKind::kSample;
+    site.flags = kNodeFolded;
+    const CellIndex interval = serial_interval(thread);
+    const CellIndex before = interval != 0 ? child_of(thread, interval, site) : 0;
+    const double periods =
+        static_cast<double>(thread->drained_ns) * 1e-9 * g_process.options.sample_hz;
+    if (before != 0) cell_at<Node>(before)->count += static_cast<uint64_t>(periods);
+}
+
 void stop_sampling(Thread* thread) {
+    if (thread->ring != nullptr && !g_process.with_mpi && thread == t_thread) {
+        const CellIndex interval = serial_interval(thread);
+        if (interval != 0) drain_samples(thread, interval);
+    }
     set_head(thread, &kNoRing);
     thread->ring_seen = 0;
     if (thread->ring == nullptr) return;

@@ -19,6 +19,9 @@ constexpr uint64_t kSamplingDelay_ns = 5'000'000;
 void choose_sampling();
 void start_sampling(Thread* thread);
 void start_sampling_later(Thread* thread);
+// Of a program without MPI: between regions of OpenMP other threads are idle because of this one.
+// From the first region on; the samples are read when the thread stops.
+void start_serial_sampling(Thread* thread);
 void stop_sampling(Thread* thread);
 
 // From now on statements find something to do, so that metrics can be read (metrics.h).

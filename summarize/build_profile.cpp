@@ -52,7 +52,8 @@ class ProfileBuilder {
         add_intervals();
         add_samples();
         Overruns overruns = sum_up();
-        add_rank_figures(merged_, tree_, shares_, &profile_, &overruns);
+        add_rank_figures(merged_, tree_, shares_, inside_, &profile_, &overruns);
+        label_estimates();
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
         name_measured_owners(possible_, &profile_);
@@ -79,6 +80,7 @@ class ProfileBuilder {
     uint32_t interval_of(uint32_t sample) const;
     void place_samples();
     void add_intervals();
+    void divide_inside(uint32_t owner, uint64_t time_ns, SampledShares* shares);
     void add_samples();
     void add_threads();
     Overruns sum_up();
@@ -103,6 +105,7 @@ class ProfileBuilder {
     std::vector<uint32_t> interval_owner_;        // of merged interval nodes: node of the profile
     std::vector<PossibleNodes> possible_;         // by interval
     std::vector<SampledShares> shares_;           // of merged interval nodes: where it was spent
+    std::vector<SampledShares> inside_;           // of nodes of the profile: of their own time
     std::vector<uint32_t> sampled_in_;  // of merged sample nodes: node of the profile, or kNoNode
     std::vector<std::vector<SampledCode>> without_path_;  // of merged interval nodes
     std::vector<uint32_t> owner_without_path_;            // and what they are booked on
@@ -276,7 +279,7 @@ void ProfileBuilder::place_samples() {
     without_path_.resize(merged_.nodes.size());
     owner_without_path_.assign(merged_.nodes.size(), 0);
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
-        if (!is_kind(merged_.nodes[i], SiteKind::kSample) || paths_.is_own_code(i)) continue;
+        if (!is_kind(merged_.nodes[i], SiteKind::kSample) || paths_.is_apart(i)) continue;
         const uint32_t interval = interval_of(i);
         const uint64_t samples = merged_.nodes[i].totals.count;
         if (interval == 0) continue;
@@ -303,6 +306,8 @@ void ProfileBuilder::add_intervals() {
     booked_ns_.assign(profile_.nodes.size(), 0);
     IntervalOwners owners(merged_, &paths_, &lines_, tree_, profile_);
     std::map<std::array<uint32_t, 4>, uint32_t> numbers;
+    const bool measured = has_probes(profile_);
+    inside_.resize(profile_.nodes.size());
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
         if (!is_kind(merged, SiteKind::kInterval)) continue;
@@ -315,11 +320,12 @@ void ProfileBuilder::add_intervals() {
         SampledShares& shares = shares_[i];
         const bool by_samples = !shares.empty();
         IntervalOwner owner;
-        if (!by_samples || !without_path_[i].empty()) {
+        uint32_t owned = 0;  // without samples
+        if (!by_samples || measured || !without_path_[i].empty()) {
             owner = owners.owner_of(left, merged.parent, merged.meet, without_path_[i]);
             uint64_t samples = by_samples ? 0 : 1;
             for (const SampledCode& code : without_path_[i]) samples += code.samples;
-            owner_without_path_[i] = owner.node;
+            owner_without_path_[i] = owned = owner.node;
             shares.add(owner.node, samples);
         }
         if (by_samples) owner = {};
@@ -344,6 +350,7 @@ void ProfileBuilder::add_intervals() {
         interval.time_ns += merged.totals.time_ns;
         interval.min_ns = std::min(interval.min_ns, merged.totals.min_ns);
         interval.max_ns = std::max(interval.max_ns, merged.totals.max_ns);
+        if (measured && by_samples) divide_inside(owned, merged.totals.time_ns, &shares);
         shares.split(merged.totals.time_ns,
                      [this](uint32_t node, uint64_t ns) { booked_ns_[node] += ns; });
         PossibleNodes& possible = possible_[entry->second];
@@ -353,12 +360,27 @@ void ProfileBuilder::add_intervals() {
     }
 }
 
+// What was measured in an interval is known, the rest of it is divided as its samples are. So all
+// of it is booked on the innermost node around it, `owner` or one further out; that and what was
+// measured below it divide what is left of them.
+void ProfileBuilder::divide_inside(uint32_t owner, uint64_t time_ns, SampledShares* shares) {
+    const std::vector<ProfileNode>& nodes = profile_.nodes;
+    const uint32_t around = shares->common(owner, nodes);
+    shares->split(time_ns, [&](uint32_t node, uint64_t ns) {
+        uint32_t holder = node;
+        while (holder != around && !is_probed(nodes[holder])) holder = nodes[holder].parent;
+        inside_[holder].add(node, ns);
+    });
+    *shares = SampledShares();
+    shares->add(around, 1);
+}
+
 void ProfileBuilder::add_samples() {
     using Line = std::tuple<uint32_t, std::string, std::string, int>;
     std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
-        if (!is_kind(merged, SiteKind::kSample) || paths_.is_own_code(i)) continue;
+        if (!is_kind(merged, SiteKind::kSample) || paths_.is_apart(i)) continue;
         const uint32_t number = interval_number_[interval_of(i)];
         if (number == kNoNode) continue;
         const bool placed = sampled_in_[i] != kNoNode;
@@ -395,8 +417,11 @@ Overruns ProfileBuilder::sum_up() {
     std::vector<NodeTime> times(nodes.size());
     std::vector<uint32_t> all(nodes.size());
     std::iota(all.begin(), all.end(), 0u);
-    for (const uint32_t i : all) times[i] = {nodes[i].totals.time_ns, booked_ns_[i], 0, 0};
-    TimeSettler settler(nodes);
+    for (const uint32_t i : all) {
+        const Totals& totals = nodes[i].totals;
+        times[i] = {totals.time_ns, booked_ns_[i], totals.omp_wait_ns + totals.omp_idle_ns, 0, 0};
+    }
+    TimeSettler settler(nodes, inside_);
     settler.settle(all, &times);
     // Children stand behind their parents, so one pass from the end adds up the whole tree.
     for (size_t i = nodes.size(); i-- > 0;) {
@@ -405,7 +430,6 @@ Overruns ProfileBuilder::sum_up() {
         node.computation_ns = times[i].own_ns;
         if (i != 0 && !is_io(node)) add_traffic(node.totals, &nodes[node.parent].totals);
     }
-    label_estimates();
     return settler.overruns();
 }
 

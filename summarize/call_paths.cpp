@@ -12,6 +12,7 @@
 #include "summarize/source_paths.h"
 #include "summarize/statement_names.h"
 #include "summarize/symbol_names.h"
+#include "summarize/vdso.h"
 
 namespace dwell {
 namespace {
@@ -33,6 +34,8 @@ bool is_mpi_library(std::string_view name) {
 bool is_openmp_library(std::string_view name) {
     return starts_with_any(name, {"libomp.so", "libomp-", "libiomp5.so"});
 }
+
+bool is_gomp_library(std::string_view name) { return name.starts_with("libgomp.so"); }
 
 bool is_libc_library(std::string_view name) {
     return starts_with_any(name, {"libc.so", "libc-2", "libpthread", "ld-linux", "ld-2"});
@@ -98,6 +101,7 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
         module_kinds_.push_back(is_dwell_library(name)    ? ModuleKind::kDwell
                                 : is_mpi_library(name)    ? ModuleKind::kMpi
                                 : is_openmp_library(name) ? ModuleKind::kOpenMp
+                                : is_gomp_library(name)   ? ModuleKind::kGomp
                                 : is_libc_library(name)   ? ModuleKind::kLibc
                                                           : ModuleKind::kUser);
     }
@@ -105,6 +109,14 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
     for (size_t i = 1; i < merged.nodes.size(); ++i) {
         const uint32_t parent = merged.nodes[i].parent;
         if (parent < i) depths_[i] = depths_[parent] + 1;
+    }
+    for (uint32_t i = 1; i < merged.nodes.size(); ++i) {
+        const MergedNode& node = merged.nodes[i];
+        if (is_openmp(node.kind)) {
+            if (is_omp_region(node.call)) regions_below_[node.parent].push_back(i);
+        } else if (node.kind == static_cast<uint8_t>(SiteKind::kCall)) {
+            calls_.try_emplace({node.parent, node.module, node.offset}, i);
+        }
     }
 }
 
@@ -142,10 +154,7 @@ void CallPaths::add_frames(uint32_t index, std::vector<Frame>* frames) {
         frames->push_back({&kNoFrame, nullptr, kNoNode, index, 0, false, nullptr});
         return;
     }
-    const ModuleKind kind = known ? module_kinds_[node.module] : ModuleKind::kUser;
-    const bool glue =
-        kind == ModuleKind::kMpi || kind == ModuleKind::kOpenMp || kind == ModuleKind::kDwell;
-    if (glue && !is_openmp(node.kind)) return;
+    if (is_glue(node.module) && !is_openmp(node.kind)) return;
     const ResolvedAddress& address = address_of(node);
     const uint32_t module = known ? node.module : kNoNode;
     uint32_t labels = (node.flags & kNodeFolded) != 0 ? uint32_t{kLabelFolded} : 0;
@@ -161,15 +170,23 @@ void CallPaths::add_frames(uint32_t index, std::vector<Frame>* frames) {
     frames->back().labels |= address.labels & (kLabelTailCall | kLabelLineUnknown);
 }
 
+bool CallPaths::is_of(uint32_t module, ModuleKind kind) const {
+    return module < module_kinds_.size() && module_kinds_[module] == kind;
+}
+
+bool CallPaths::is_glue(uint32_t module) const {
+    return is_of(module, ModuleKind::kMpi) || is_of(module, ModuleKind::kOpenMp) ||
+           is_of(module, ModuleKind::kDwell);
+}
+
 // Debug information of it is worth having.
 bool CallPaths::is_users(uint32_t module) const {
-    return module < module_kinds_.size() && module_kinds_[module] != ModuleKind::kLibc &&
+    return module < module_kinds_.size() && !is_vdso(lines_->path(module)) &&
+           module_kinds_[module] != ModuleKind::kLibc &&
            module_kinds_[module] != ModuleKind::kOpenMp;
 }
 
-bool CallPaths::is_libc(const Frame& frame) const {
-    return frame.module < module_kinds_.size() && module_kinds_[frame.module] == ModuleKind::kLibc;
-}
+bool CallPaths::is_libc(const Frame& frame) const { return is_of(frame.module, ModuleKind::kLibc); }
 
 SiteKind CallPaths::kind_of(uint32_t node) const {
     return static_cast<SiteKind>(merged_.nodes[node].kind);
@@ -509,9 +526,69 @@ SampledCallers CallPaths::callers_of(uint32_t sample) const {
                               : SampledCallers::kAll;
 }
 
-std::vector<Step> CallPaths::path_to(uint32_t node) {
+// The region below `parent` that a sampled frame belongs to: the call that forked it, or that
+// call's runtime, or the code that the compiler put elsewhere.
+uint32_t CallPaths::region_of(uint32_t parent, uint32_t sampled) {
+    const auto found = regions_below_.find(parent);
+    if (found == regions_below_.end()) return 0;
+    const MergedNode& frame = merged_.nodes[sampled];
+    const auto starts_here = [&](uint32_t at) {
+        const MergedNode& region = merged_.nodes[at];
+        if (is_of(frame.module, ModuleKind::kGomp)) return true;
+        if (region.module != frame.module) return false;
+        if (region.offset == frame.offset) return true;
+        const SourceFrame& code = address_of(region).frames.front();
+        const SourceFrame& inside = address_of(frame).frames.front();
+        return is_outlined(code) && code.symbol == inside.symbol;
+    };
+    const auto region = std::find_if(found->second.begin(), found->second.end(), starts_here);
+    return region != found->second.end() ? *region : 0;
+}
+
+// Outermost first. A sample in code of a region was taken while that was measured: its path leads
+// through the region's node, and not through the runtime that called the code.
+std::vector<uint32_t> CallPaths::enter_regions(const std::vector<uint32_t>& sampled) {
+    std::vector<uint32_t> path;
+    size_t kept = 0;  // of `path`: without the runtime's frames behind
+    uint32_t place = 0;
+    for (const uint32_t at : sampled) {
+        const MergedNode& node = merged_.nodes[at];
+        if (place != kNoNode) {
+            if (const uint32_t region = region_of(place, at)) {
+                path.resize(kept);
+                path.push_back(region);
+                kept = path.size();
+                place = region;
+                const bool code = !is_of(node.module, ModuleKind::kGomp);
+                if (!code || merged_.nodes[region].offset == node.offset) continue;
+            }
+            const auto call = calls_.find({place, node.module, node.offset});
+            const bool measured = node.parent == place && node.kind != uint8_t(SiteKind::kCall);
+            if (measured || call != calls_.end()) {
+                place = measured ? at : call->second;
+                kept = path.size() + 1;
+            } else if (!is_glue(node.module)) {
+                place = kNoNode;
+            }
+        }
+        path.push_back(at);
+    }
+    return path;
+}
+
+// Innermost first.
+std::vector<uint32_t> CallPaths::chain_to(uint32_t node) {
     std::vector<uint32_t> chain;
     for (uint32_t at = node; at != 0 && depths_[at] != 0; at = above(at)) chain.push_back(at);
+    if (kind_of(node) != SiteKind::kSample || regions_below_.empty()) return chain;
+    std::reverse(chain.begin(), chain.end());
+    chain = enter_regions(chain);
+    std::reverse(chain.begin(), chain.end());
+    return chain;
+}
+
+std::vector<Step> CallPaths::path_to(uint32_t node) {
+    const std::vector<uint32_t> chain = chain_to(node);
     std::vector<Frame> frames;
     // Where main is known by name, the C library's start code above it need not be looked up: its
     // debug information, where installed, takes a tenth of a second.
@@ -559,9 +636,13 @@ std::vector<Step> CallPaths::path_to(uint32_t node) {
     return steps;
 }
 
-bool CallPaths::is_own_code(uint32_t index) const {
-    const uint32_t module = merged_.nodes[index].module;
-    return module < module_kinds_.size() && module_kinds_[module] == ModuleKind::kDwell;
+bool CallPaths::is_apart(uint32_t sample) {
+    const uint32_t module = merged_.nodes[sample].module;
+    if (is_of(module, ModuleKind::kDwell)) return true;
+    if (!is_of(module, ModuleKind::kOpenMp) && !is_of(module, ModuleKind::kGomp)) return false;
+    const std::vector<uint32_t> chain = chain_to(sample);
+    return std::any_of(chain.begin(), chain.end(),
+                       [this](uint32_t at) { return is_openmp(merged_.nodes[at].kind); });
 }
 
 std::vector<uint32_t> CallPaths::sampled_procedures(uint32_t index) {

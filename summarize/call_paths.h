@@ -76,8 +76,9 @@ class CallPaths {
     // The line that a sample node stands for.
     SampledLine sampled_line(uint32_t node);
 
-    // Dwell's own code, sampled on the way into a call or out of it.
-    bool is_own_code(uint32_t node) const;
+    // No computation: dwell's own code, sampled on the way into a call or out of it, and the OpenMP
+    // runtime's in a region, where waiting is measured.
+    bool is_apart(uint32_t sample);
 
     // Whose code a sample node lies in: the procedure that was entered by a call, then those that
     // were put into it. Empty when the sample lies in no known module.
@@ -92,7 +93,7 @@ class CallPaths {
     const std::set<uint32_t>& modules_used() const { return modules_used_; }
 
   private:
-    enum class ModuleKind : uint8_t { kUser, kMpi, kOpenMp, kLibc, kDwell };
+    enum class ModuleKind : uint8_t { kUser, kMpi, kOpenMp, kGomp, kLibc, kDwell };
     struct Frame {
         const SourceFrame* source;
         const ResolvedAddress* address;  // null: made by a probe
@@ -112,6 +113,11 @@ class CallPaths {
     };
 
     uint32_t above(uint32_t node) const;
+    std::vector<uint32_t> chain_to(uint32_t node);
+    std::vector<uint32_t> enter_regions(const std::vector<uint32_t>& sampled);
+    uint32_t region_of(uint32_t parent, uint32_t sampled);
+    bool is_glue(uint32_t module) const;
+    bool is_of(uint32_t module, ModuleKind kind) const;
     void add_frames(uint32_t node, std::vector<Frame>* frames);
     const ResolvedAddress& address_of(const MergedNode& node);
     bool has_main(const MergedNode& node);
@@ -140,6 +146,8 @@ class CallPaths {
     const Merged& merged_;
     LineResolver* lines_;
     std::vector<uint32_t> depths_;
+    std::map<uint32_t, std::vector<uint32_t>> regions_below_;  // of OpenMP, by merged parent
+    std::map<std::array<uint64_t, 3>, uint32_t> calls_;        // merged parent, module, offset
     std::vector<ModuleKind> module_kinds_;
     std::map<uint64_t, ResolvedAddress> foreign_;
     ResolvedAddress folded_;

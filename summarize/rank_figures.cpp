@@ -16,23 +16,26 @@ namespace {
 struct Figures {
     Totals totals;
     bool touched;
+    bool present;  // else other nodes may divide their time with it
 };
 
 class ThreadRows {
   public:
-    explicit ThreadRows(Profile* profile)
+    ThreadRows(Profile* profile, const std::vector<SampledShares>& inside)
         : profile_(profile),
-          settler_(profile->nodes),
+          inside_(inside),
+          settler_(profile->nodes, inside),
           figures_(profile->nodes.size()),
           times_(profile->nodes.size()) {}
 
     void add_measured(uint32_t node, const Totals& totals) {
-        touch(node);
+        add_present(node);
         add_statement(totals, &figures_[node].totals);
         times_[node].measured_ns += totals.time_ns;
+        times_[node].waiting_ns += totals.omp_wait_ns + totals.omp_idle_ns;
     }
     void add_computation(uint32_t node, uint64_t time_ns) {
-        touch(node);
+        add_present(node);
         times_[node].booked_ns += time_ns;
     }
 
@@ -49,8 +52,10 @@ class ThreadRows {
             add_count_of_calls(profile_->nodes[*index], totals, &figures_[parent].totals);
         }
         for (const uint32_t index : touched_) {
-            profile_->rows.push_back(
-                {index, rank, thread, figures_[index].totals, times_[index].own_ns});
+            if (figures_[index].present || times_[index].total_ns != 0) {
+                profile_->rows.push_back(
+                    {index, rank, thread, figures_[index].totals, times_[index].own_ns});
+            }
             figures_[index] = Figures{};
             times_[index] = NodeTime{};
         }
@@ -60,6 +65,16 @@ class ThreadRows {
     const Overruns& overruns() const { return settler_.overruns(); }
 
   private:
+    void add_present(uint32_t node) {
+        touch(node);
+        for (uint32_t at = node; !figures_[at].present; at = profile_->nodes[at].parent) {
+            figures_[at].present = true;
+            if (at < inside_.size()) {
+                inside_[at].for_each([this](uint32_t below, uint64_t) { touch(below); });
+            }
+            if (at == 0) break;
+        }
+    }
     void touch(uint32_t node) {
         for (uint32_t at = node; !figures_[at].touched; at = profile_->nodes[at].parent) {
             figures_[at].touched = true;
@@ -76,6 +91,7 @@ class ThreadRows {
     }
 
     Profile* profile_;
+    const std::vector<SampledShares>& inside_;
     TimeSettler settler_;
     std::vector<Figures> figures_;
     std::vector<NodeTime> times_;
@@ -92,7 +108,8 @@ void take_times_of_rows(Profile* profile) {
 }
 
 Overruns add_rows(const Merged& merged, const ProfileTree& tree,
-                  const std::vector<SampledShares>& shares, Profile* profile) {
+                  const std::vector<SampledShares>& shares,
+                  const std::vector<SampledShares>& inside, Profile* profile) {
     std::vector<uint32_t> order(merged.rows.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(), [&merged](uint32_t a, uint32_t b) {
@@ -101,7 +118,7 @@ Overruns add_rows(const Merged& merged, const ProfileTree& tree,
         return std::tie(x.rank, x.thread) < std::tie(y.rank, y.thread);
     });
     profile->rows.reserve(merged.rows.size());
-    ThreadRows thread_rows(profile);
+    ThreadRows thread_rows(profile, inside);
     for (size_t i = 0; i < order.size(); ++i) {
         const MergedRow& row = merged.rows[order[i]];
         const uint32_t leaf = tree.leaf_of(row.node);
@@ -197,13 +214,14 @@ void add_traffic(const Totals& node, Totals* parent) {
 }
 
 void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<SampledShares>& shares, Profile* profile,
+                      const std::vector<SampledShares>& shares,
+                      const std::vector<SampledShares>& inside, Profile* profile,
                       Overruns* overruns) {
     if (merged.rows.empty()) {
         bounds_from_children(profile);
         return;
     }
-    const Overruns of_rows = add_rows(merged, tree, shares, profile);
+    const Overruns of_rows = add_rows(merged, tree, shares, inside, profile);
     if (has_probes(*profile)) {
         take_times_of_rows(profile);
         *overruns = of_rows;

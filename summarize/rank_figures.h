@@ -23,10 +23,12 @@ void add_traffic(const Totals& node, Totals* parent);
 // Fills Profile::rows, and ranks, rank_min and rank_max of every node from them. A job over the row
 // limit has no rows: there, inner nodes get what their communication statements tell, lower bounds
 // of `ranks` and `rank_max`, and 0 for `rank_min`. `shares` gives, for merged interval nodes,
-// the nodes of the profile that own their time. Where probes measured, the times of nodes
-// become the sums of their rows, each of which was settled by itself, and `overruns` theirs.
+// the nodes of the profile that own their time, `inside` how nodes of the profile divide theirs.
+// Where probes measured, the times of nodes become the sums of their rows, each of which was
+// settled by itself, and `overruns` theirs.
 void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<SampledShares>& shares, Profile* profile,
+                      const std::vector<SampledShares>& shares,
+                      const std::vector<SampledShares>& inside, Profile* profile,
                       Overruns* overruns);
 
 }  // namespace dwell

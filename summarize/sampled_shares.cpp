@@ -17,4 +17,18 @@ uint32_t SampledShares::hottest(const std::vector<ProfileNode>& nodes) const {
     return hottest;
 }
 
+// A parent has a smaller number than its children.
+uint32_t SampledShares::common(uint32_t other, const std::vector<ProfileNode>& nodes) const {
+    for (const auto& [node, samples] : samples_) {
+        for (uint32_t at = node; at != other;) {
+            if (at > other) {
+                at = nodes[at].parent;
+            } else {
+                other = nodes[other].parent;
+            }
+        }
+    }
+    return other;
+}
+
 }  // namespace dwell

@@ -13,7 +13,9 @@ namespace dwell {
 class SampledShares {
   public:
     bool empty() const { return samples_.empty(); }
-    void add(uint32_t node, uint64_t samples) { samples_[node] += samples; }
+    void add(uint32_t node, uint64_t samples) {
+        if (samples != 0) samples_[node] += samples;  // none are left behind a reset
+    }
 
     // Calls take(node, part) for each procedure; the parts add up to `total`.
     template <typename Take>
@@ -28,6 +30,15 @@ class SampledShares {
             take(node, until - given);
             given = until;
         }
+    }
+
+    // The innermost node that all samples were taken in or below, and `other`.
+    uint32_t common(uint32_t other, const std::vector<ProfileNode>& nodes) const;
+
+    // Calls take(node, samples) for each.
+    template <typename Take>
+    void for_each(Take take) const {
+        for (const auto& [node, samples] : samples_) take(node, samples);
     }
 
     // The innermost procedure in which, or below which, more than half of the samples were taken.

@@ -15,8 +15,9 @@ uint64_t proportional(uint64_t whole, uint64_t part, uint64_t of) {
 
 }  // namespace
 
-TimeSettler::TimeSettler(const std::vector<ProfileNode>& nodes)
-    : nodes_(nodes), sums_(nodes.size()) {}
+TimeSettler::TimeSettler(const std::vector<ProfileNode>& nodes,
+                         const std::vector<SampledShares>& inside)
+    : nodes_(nodes), inside_(inside), sums_(nodes.size()) {}
 
 // The parts are estimates as far as they have no probes: those give way.
 void TimeSettler::settle_probe(uint32_t index, NodeTime* time) {
@@ -59,6 +60,17 @@ void TimeSettler::take_cut(uint32_t index, std::vector<NodeTime>* times) {
     time.total_ns -= sums.cut_ns;
 }
 
+void TimeSettler::divide(uint32_t index, std::vector<NodeTime>* times) const {
+    NodeTime& from = (*times)[index];
+    if (inside_[index].empty() || from.own_ns <= from.waiting_ns) return;
+    const uint64_t computation_ns = from.own_ns - from.waiting_ns;
+    inside_[index].split(computation_ns, [&](uint32_t to, uint64_t ns) {
+        from.own_ns -= ns;
+        (*times)[to].own_ns += ns;
+        for (uint32_t at = to; at != index; at = nodes_[at].parent) (*times)[at].total_ns += ns;
+    });
+}
+
 void TimeSettler::settle(const std::vector<uint32_t>& present, std::vector<NodeTime>* times) {
     for (const uint32_t index : present) sums_[index] = Sums{};
     for (auto at = present.rbegin(); at != present.rend(); ++at) {
@@ -89,6 +101,10 @@ void TimeSettler::settle(const std::vector<uint32_t>& present, std::vector<NodeT
             parent.movable_left_ns -= sums.movable_ns;
         }
         take_cut(index, times);
+    }
+    // What a node is given is not divided again.
+    for (auto at = present.rbegin(); at != present.rend(); ++at) {
+        if (*at < inside_.size()) divide(*at, times);
     }
 }
 

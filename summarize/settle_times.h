@@ -3,7 +3,8 @@
 //
 // What a probe measured stands. A node without probes has the intervals booked on it, less the part
 // of them that probes below it measured; what probes measured outside of their intervals comes from
-// it, too. Never less than nothing: what a node cannot give, the node above it gives.
+// it, too. Never less than nothing: what a node cannot give, the node above it gives. What is then
+// a node's own is divided among the nodes below it as the samples in it were.
 #ifndef DWELL_SUMMARIZE_SETTLE_TIMES_H_
 #define DWELL_SUMMARIZE_SETTLE_TIMES_H_
 
@@ -11,12 +12,14 @@
 #include <vector>
 
 #include "summarize/profile.h"
+#include "summarize/sampled_shares.h"
 
 namespace dwell {
 
 struct NodeTime {
     uint64_t measured_ns = 0;  // communication, and what a probe measured; inclusive
     uint64_t booked_ns = 0;    // intervals
+    uint64_t waiting_ns = 0;   // of what was measured: own time that is no computation
     uint64_t own_ns = 0;       // result: computation in the node itself
     uint64_t total_ns = 0;     // result: inclusive
 };
@@ -29,8 +32,8 @@ struct Overruns {
 
 class TimeSettler {
   public:
-    // `nodes`: parents stand before their children.
-    explicit TimeSettler(const std::vector<ProfileNode>& nodes);
+    // `nodes`: parents stand before their children. `inside`: by node, may be shorter.
+    TimeSettler(const std::vector<ProfileNode>& nodes, const std::vector<SampledShares>& inside);
 
     // `times` by node; `present`: the nodes that have any, their parents included, ascending.
     void settle(const std::vector<uint32_t>& present, std::vector<NodeTime>* times);
@@ -49,8 +52,10 @@ class TimeSettler {
     void settle_probe(uint32_t index, NodeTime* time);
     void settle_estimate(uint32_t index, NodeTime* time);
     void take_cut(uint32_t index, std::vector<NodeTime>* times);
+    void divide(uint32_t index, std::vector<NodeTime>* times) const;
 
     const std::vector<ProfileNode>& nodes_;
+    const std::vector<SampledShares>& inside_;
     std::vector<Sums> sums_;
     Overruns overruns_;
 };

@@ -407,6 +407,23 @@ def sampling(bench):
                 ratios(sampled, plain).percent())]
 
 
+@row("sampled_paths")
+def sampled_paths(bench):
+    """Interrupts, with the piece of stack, and unwinding together: at 10 kHz against none, where the
+    share stands out of the noise, and a hundredth of that for 100 Hz."""
+    argv = [bench.program("sampled_paths"), "10" if bench.quick else "40"]
+
+    def group_ms(rate):
+        return lambda: number_after("group_ms:", bench.run(argv, 1, ["--sample", rate])[0])
+
+    often, never = bench.alternate(2 if bench.quick else bench.pairs, group_ms("10000"),
+                                   group_ms("off"))
+    share = Interval([(a / b - 1) for a, b in zip(often, never)])  # percent at 100 Hz
+    return [Row("sampled call paths at 100 Hz: time of the program", "0.3 %",
+                f"{share.median:+.3f} % [{share.low:+.3f}, {share.high:+.3f}]" + share.remark(),
+                below(share, 0.3))]
+
+
 @row("start")
 def start_and_end(bench):
     """An empty MPI program of two ranks."""

@@ -225,7 +225,8 @@ def hybrid():
 def idle_workers():
     """Threads that call MPI in regions and are idle in between: their idle time is no computation,
     and what it takes to observe them is none of their first region's time."""
-    profile = profiled([program(BUILD + "_idle")], 2)
+    # Who sleeps is sampled by chance.
+    profile = profiled([program(BUILD + "_idle")], 2, ["--sample", "off"])
     check_parts(profile)
     file = source("programs/openmp_idle.c")
     exchange = profile.at(file, "exchange", "MPI_Sendrecv")

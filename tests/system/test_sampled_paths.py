@@ -1,16 +1,17 @@
 """Sampled call paths: computation stands in the tree where the program called it."""
 
 import os
+import shutil
 
-from harness import (LIBRARY, Profile, case, check, check_equal, check_near, execute, main,
-                     profiled, program, scratch, skip_unless)
+from harness import (DWELL, LIBRARY, Profile, Skip, case, check, check_equal, check_near, execute, main,
+                     mpirun, profiled, program, scratch, skip_unless)
 from test_timing import perf_works
 
 HZ = 250
 
 
-def sampled(how, ranks):
-    profile = profiled([program("sampled_paths"), how], ranks, ["--sample", str(HZ)])
+def sampled(how, ranks, name="sampled_paths"):
+    profile = profiled([program(name), how], ranks, ["--sample", str(HZ)])
     skip_unless(sum(rank["samples"] for rank in profile.ranks) != 0 or perf_works(),
                 "perf_event_open is not permitted here")
     return profile
@@ -81,12 +82,103 @@ def long_computation():
     check(f"samples, {rank['samples_lost']} lost" in report, "the report names them" + run.describe())
 
 
+def as_ordinary_user(home):
+    """What to put before a command so that it may lock no memory but what the kernel grants to every
+    user for samples."""
+    skip_unless(shutil.which("setpriv") and shutil.which("prlimit"), "no setpriv or prlimit here")
+    os.mkdir(home)
+    os.chmod(home, 0o777)
+    os.chmod(scratch(), 0o711)
+    before = ["prlimit", "--memlock=0"]
+    if os.geteuid() == 0:
+        before = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] + before
+    reached = execute(before + ["test", "-x", program("sampled_paths"), "-a", "-x", DWELL])
+    skip_unless(reached.code == 0, "other users cannot run the programs of this tree")
+    return before
+
+
+@case
+def ordinary_user():
+    """`ulimit -l 0` and one rank on each processor, which computes for two seconds at one go: there is
+    a ring for each, dwell run reads them, and nothing is lost."""
+    home = scratch("home")
+    before = as_ordinary_user(home)
+    ranks = min(os.cpu_count() or 1, 8)
+    out = os.path.join(home, "out")
+    run = execute(before + mpirun(ranks, DWELL, "run", "--sample", str(HZ), "-o", out,
+                                  program("sampled_paths"), "long"), ranks,
+                  env={"HOME": home, "TMPDIR": home}, cwd=home)
+    profile = Profile(out, run)
+    skip_unless(any(rank["samples"] for rank in profile.ranks) or perf_works(),
+                "perf_event_open is not permitted here")
+    check_tree(profile, "run/compute")
+    for rank in profile.ranks:
+        check_near(rank["samples"], 2 * HZ, 0.2, 0, f"samples of rank {rank['rank']}")
+        check(rank["samples_lost"] < 0.1 * rank["samples"], f"lost: {rank}")
+
+
 @case
 def wide_frames():
     """Frames that are larger than what is taken of the stack: the path goes on from the procedure that
     the next MPI statement was called from, too."""
     profile = sampled("wide", 1)
     check_tree(profile, "main/run/compute", "main/run/exchange")
+
+
+@case
+def without_mpi():
+    """Sampled by dwell run from outside: the same tree, of a child of a shell, too."""
+    for argv in ([program("sampled_paths"), "serial"],
+                 ["sh", "-c", f"{program('sampled_paths')} serial; true"]):
+        out = scratch("serial")
+        run = execute([DWELL, "run", "--sample", str(HZ), "-o", out, *argv])
+        profile = Profile(out, run)
+        profile.check_conservation()
+        skip_unless(profile.ranks[0]["samples"] != 0 or perf_works(),
+                    "perf_event_open is not permitted here")
+        all_ns = profile.nodes[0]["time_ns"]
+        for name, part in (("relax", 0.75), ("flux", 0.25)):
+            (path, node), = procedures(profile, name).items()
+            check(path.endswith(f"run/compute/{name}"), f"path to {name}: {path}")
+            check_near(node["time_ns"] / all_ns, part, 0.25, 0, "part of " + name)
+        check_near(profile.ranks[0]["samples"], 2 * HZ, 0.2, 0, "samples of 2 s of processor time")
+        check_equal(profile.ranks[0]["samples_lost"], 0, "samples lost")
+
+
+def check_team(name):
+    """The procedure that computes while the team is idle, and the one in the region: each where the
+    program calls it, with all of what is computed there, with MPI and without."""
+    if not os.path.exists(program(name)):
+        raise Skip(f"{name} was not built")
+    out = scratch("without")
+    run = execute([DWELL, "run", "--sample", str(HZ), "-o", out, program(name)])
+    for profile in (Profile(out, run), sampled("mpi", 1, name)):
+        profile.check_conservation()
+        sort, = procedures(profile, "sort").items()
+        push, = procedures(profile, "push").items()
+        check_equal((sort[0], push[0]), ("main/step/sort", "main/step/push"), "paths")
+        region = profile.nodes[push[1]["parent"]]
+        while region["kind"] == "call":
+            region = profile.nodes[region["parent"]]
+        check_equal(region["name"], "parallel", "push is called from")
+        idle = sum(node["omp_idle_ns"] for node in profile.nodes if node["name"] == "idle")
+        # One other thread, which may come late to a processor.
+        check_near(sort[1]["time_ns"] / idle, 1, 0.2, 0, "sort over idle time")
+        work = region["time_ns"] - region["omp_wait_ns"]
+        check_near(push[1]["time_ns"] / work, 1, 0.2, 0, "push over work in the region")
+        main_cause = [line for line in profile.run.stderr.splitlines() if "Main cause" in line]
+        check("sort" in " ".join(profile.run.stderr.split("Main cause")[1].split()[:20]),
+              f"the verdict names sort: {main_cause}")
+
+
+@case
+def openmp_of_clang():
+    check_team("openmp_mpi_serial")
+
+
+@case
+def openmp_of_gcc():
+    check_team("openmp_gcc_mpi_serial")
 
 
 if __name__ == "__main__":

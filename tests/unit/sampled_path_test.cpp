@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <vector>
+
+#include "runtime/callpath.h"
 
 namespace dwell {
 namespace {
@@ -27,11 +30,18 @@ __attribute__((noinline)) void take(size_t bytes, Taken* taken) {
     const int order[kSampledRegisters] = {REG_RBX, REG_RBP, REG_RSP, REG_RIP, REG_R10,
                                           REG_R12, REG_R13, REG_R14, REG_R15};
     for (const int number : order) taken->registers.push_back(static_cast<uint64_t>(all[number]));
-    const char* const stack = reinterpret_cast<const char*>(taken->registers[kSampledSp]);
-    taken->stack.assign(stack, stack + bytes);
+    taken->stack.resize(bytes);
+    for (size_t at = 0; at + 8 <= bytes; at += 8) {
+        const uint64_t word = stack_word(taken->registers[kSampledSp] + at);
+        memcpy(taken->stack.data() + at, &word, sizeof(word));
+    }
     void* found[64];
     const int count = backtrace(found, 64);
-    for (int i = 1; i < count; ++i) taken->callers.push_back(reinterpret_cast<uint64_t>(found[i]));
+    // A sanitizer may have put a frame of its own before that of take().
+    void** const caller = std::find(found, found + count, __builtin_return_address(0));
+    for (void** at = caller; at < found + count; ++at) {
+        taken->callers.push_back(reinterpret_cast<uint64_t>(*at));
+    }
 }
 
 // A frame of some hundred bytes for each level.
@@ -48,7 +58,7 @@ __attribute__((noinline)) int descend(int levels, size_t bytes, Taken* taken) {
 std::vector<uint64_t> trace(const Taken& taken, bool* whole) {
     std::vector<uint64_t> addresses(100);
     const SampledStack stack{taken.registers.data(), taken.stack.data(), taken.stack.size()};
-    addresses.resize(trace_sample(stack, addresses.data(), 100, whole));
+    addresses.resize(trace_sample(kOwnCode, stack, addresses.data(), 100, whole));
     return addresses;
 }
 
@@ -66,7 +76,7 @@ TEST_F(SampledPath, IsThatOfTheStack) {
         descend(levels, 6000, &taken);
         bool whole = false;
         const std::vector<uint64_t> found = trace(taken, &whole);
-        ASSERT_GE(found.size(), static_cast<size_t>(levels) + 2);
+        ASSERT_GE(found.size(), static_cast<size_t>(std::min(levels, 3)) + 2);
         EXPECT_EQ(found[0], taken.registers[kSampledIp]);
         const size_t same = std::min(found.size() - 1, taken.callers.size());
         for (size_t i = 0; i < same; ++i) EXPECT_EQ(found[i + 1], taken.callers[i]) << i;
@@ -76,13 +86,36 @@ TEST_F(SampledPath, IsThatOfTheStack) {
 
 TEST_F(SampledPath, EndsWhereThePieceDoes) {
     Taken taken;
-    descend(20, 2000, &taken);
+    descend(40, 4000, &taken);
     bool whole = true;
     const std::vector<uint64_t> found = trace(taken, &whole);
     EXPECT_FALSE(whole);
     EXPECT_GE(found.size(), 3u);
-    EXPECT_LE(found.size(), 20u);
+    EXPECT_LE(found.size(), 40u);
     for (size_t i = 1; i < found.size(); ++i) EXPECT_EQ(found[i], taken.callers[i - 1]) << i;
+}
+
+// What is remembered of one sample is not taken for another one whose callers differ.
+TEST_F(SampledPath, RememberedWaysAreThoseOfTheStack) {
+    Taken taken;
+    std::thread([&taken] { descend(3, 4600, &taken); }).join();
+    bool whole = false;
+    const std::vector<uint64_t> found = trace(taken, &whole);
+    if (!whole) GTEST_SKIP() << "frames are too large here";
+    ASSERT_GT(found.size(), 6u);
+    EXPECT_EQ(trace(taken, &whole), found);
+    EXPECT_TRUE(whole);
+    for (size_t at = 0; at + 8 <= taken.stack.size(); at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, taken.stack.data() + at, sizeof(word));
+        if (word != found[5]) continue;
+        word = 0;
+        memcpy(taken.stack.data() + at, &word, sizeof(word));
+    }
+    const std::vector<uint64_t> other = trace(taken, &whole);
+    EXPECT_EQ(other.size(), 5u);
+    forget_sampled_paths();
+    EXPECT_EQ(trace(taken, &whole), other);
 }
 
 // Whatever a frame pointer may point to.

@@ -2,7 +2,7 @@
 // parts in relax, one in flux, by the processor time of the thread, so that a busy machine changes
 // nothing. argv[1]: "loop" (rank 1 three times as long as the others), "long" (at one go) or "wide"
 // (in a loop of run, whose frame is larger than what is sampled of a stack: where run itself was
-// called from can only be known where it makes MPI calls, too).
+// called from can only be known where it makes MPI calls, too); "serial": as "long", without MPI.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +63,7 @@ static __attribute__((noinline)) double run(const char* how, int rank) {
 
 int main(int argc, char** argv) {
     int rank;
+    if (strcmp(argv[1], "serial") == 0) return run("long", 0) == 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const double sum = run(argv[1], rank);

@@ -1,0 +1,77 @@
+// What was measured stands; what is left of an interval around it, and what is a measured node's
+// own, is divided as samples are.
+#include "summarize/settle_times.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace dwell {
+namespace {
+
+enum : uint32_t { kProgram, kMain, kRegion, kSort, kRelax, kNodes };
+
+std::vector<ProfileNode> team_nodes() {
+    std::vector<ProfileNode> nodes(kNodes);
+    const uint32_t parents[kNodes] = {kNoNode, kProgram, kMain, kMain, kRegion};
+    for (uint32_t i = 0; i < kNodes; ++i) {
+        nodes[i].kind = i == kProgram ? SiteKind::kProgram : SiteKind::kProcedure;
+        nodes[i].parent = parents[i];
+    }
+    nodes[kRegion].kind = SiteKind::kOpenMp;
+    nodes[kRegion].labels = kLabelProbed;
+    return nodes;
+}
+
+// An interval of 22, in which a region of 12 was measured, of which one is waiting: 10 are sort's
+// and 11 relax's, however many samples fell into each.
+TEST(SettleTimes, SamplesDivideWhatWasNotMeasured) {
+    const std::vector<ProfileNode> nodes = team_nodes();
+    std::vector<SampledShares> inside(kNodes);
+    inside[kMain].add(kSort, 15);
+    inside[kRegion].add(kRelax, 7);
+    std::vector<NodeTime> times(kNodes);
+    times[kMain].booked_ns = 22;
+    times[kRegion].measured_ns = 12;
+    times[kRegion].waiting_ns = 1;
+    std::vector<uint32_t> all(kNodes);
+    std::iota(all.begin(), all.end(), 0u);
+    TimeSettler(nodes, inside).settle(all, &times);
+    EXPECT_EQ(times[kProgram].total_ns, 22u);
+    EXPECT_EQ(times[kMain].total_ns, 22u);
+    EXPECT_EQ(times[kMain].own_ns, 0u);
+    EXPECT_EQ(times[kRegion].total_ns, 12u);
+    EXPECT_EQ(times[kRegion].own_ns, 1u);
+    EXPECT_EQ(times[kSort].total_ns, 10u);
+    EXPECT_EQ(times[kRelax].own_ns, 11u);
+}
+
+TEST(SettleTimes, NoSamplesLeaveItWhereItIs) {
+    const std::vector<ProfileNode> nodes = team_nodes();
+    const std::vector<SampledShares> inside;
+    std::vector<NodeTime> times(kNodes);
+    times[kMain].booked_ns = 22;
+    times[kRegion].measured_ns = 12;
+    TimeSettler(nodes, inside).settle({kProgram, kMain, kRegion}, &times);
+    EXPECT_EQ(times[kMain].own_ns, 10u);
+    EXPECT_EQ(times[kRegion].own_ns, 12u);
+}
+
+// Behind a reset there are nodes of samples without any.
+TEST(SettleTimes, SharesOfNothingAreNone) {
+    SampledShares shares;
+    shares.add(kSort, 0);
+    EXPECT_TRUE(shares.empty());
+}
+
+TEST(SettleTimes, WhatHoldsAllSamples) {
+    const std::vector<ProfileNode> nodes = team_nodes();
+    SampledShares shares;
+    shares.add(kRelax, 1);
+    EXPECT_EQ(shares.common(kRelax, nodes), uint32_t{kRelax});
+    EXPECT_EQ(shares.common(kRegion, nodes), uint32_t{kRegion});
+    EXPECT_EQ(shares.common(kSort, nodes), uint32_t{kMain});
+}
+
+}  // namespace
+}  // namespace dwell
