@@ -114,6 +114,7 @@ class CallPaths {
     uint32_t above(uint32_t node) const;
     void add_frames(uint32_t node, std::vector<Frame>* frames);
     const ResolvedAddress& address_of(const MergedNode& node);
+    const ResolvedAddress& python_at(const MergedNode& node);
     bool has_main(const MergedNode& node);
     void drop_frames_above_main(std::vector<Frame>* frames) const;
     bool is_libc(const Frame& frame) const;
@@ -142,6 +143,7 @@ class CallPaths {
     std::vector<uint32_t> depths_;
     std::vector<ModuleKind> module_kinds_;
     std::map<uint64_t, ResolvedAddress> foreign_;
+    std::map<uint64_t, ResolvedAddress> python_;  // by the place of their texts
     ResolvedAddress folded_;
     std::set<uint32_t> modules_used_;
     ProbeSites probe_sites_;
