@@ -23,9 +23,7 @@ void* (*g_python_state)() = nullptr;
 
 namespace {
 
-constexpr int kMostPythonFrames = 1024;  // deeper paths keep their innermost frames
-constexpr size_t kLongestName_bytes = 400;
-constexpr size_t kLongestPlace_bytes = 1000;
+constexpr int kMostPythonFrames = 1024;   // deeper paths keep their innermost frames
 constexpr uint32_t kMostTexts = 1 << 16;  // places in the source; what has a later one folds
 
 struct Types {
@@ -173,8 +171,9 @@ uint64_t hash_of(const char* text, size_t bytes) {
     return hash;
 }
 
-// 0: there is no room.
-CellIndex cell_of(Thread* thread, const char* text, size_t bytes) {
+}  // namespace
+
+CellIndex python_text(Thread* thread, const char* text, size_t bytes) {
     constexpr uint32_t kSlots = 2 * kMostTexts;
     const TextsLock lock;
     if (g_texts == nullptr) {
@@ -201,51 +200,33 @@ CellIndex cell_of(Thread* thread, const char* text, size_t bytes) {
     }
 }
 
-// Copies as UTF-8, without ends of lines, what fits; the new end.
+namespace {
+
 char* put_text(const PythonText* text, char* to, size_t room) {
     if (text == nullptr || text->head.type != g_types.text || !text->is_compact()) return to;
-    char* const end = to + room;
-    for (int64_t i = 0; i < text->length && end - to >= 4; ++i) {
-        uint32_t point = 0;
-        const char* const from = text->data() + i * text->kind();
-        memcpy(&point, from, static_cast<size_t>(text->kind()));
-        if (point == '\n' || point == 0) point = ' ';
-        if (point < 0x80) {
-            *to++ = static_cast<char>(point);
-            continue;
-        }
-        const int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
-        constexpr uint8_t kHeads[] = {0, 0xc0, 0xe0, 0xf0};
-        *to++ = static_cast<char>(kHeads[more] | point >> (6 * more));
-        for (int k = more - 1; k >= 0; --k) {
-            *to++ = static_cast<char>(0x80 | (point >> (6 * k) & 0x3f));
-        }
-    }
-    return to;
+    return put_python_text(text->data(), text->kind(), text->length, to, room);
 }
 
 // "name\nfile:line:first line", of a frame whose code lives. 0: there is no room.
 CellIndex text_of(Thread* thread, const PythonFrame* frame) {
-    char text[kLongestName_bytes + kLongestPlace_bytes + 32];
+    char text[kLongestPythonFrame_bytes];
     const PythonCode* const code = frame->code;
     const auto offset = static_cast<int64_t>(frame->instruction - code->instructions());
     const int line =
         code->lines->head.type == g_types.bytes
             ? python_line(code->lines->data(), code->lines->size, code->first_line, offset)
             : 0;
-    char* end = put_text(code->qualified_name, text, kLongestName_bytes);
+    char* end = put_text(code->qualified_name, text, kLongestPythonName_bytes);
     *end++ = '\n';
-    end = put_text(code->file, end, kLongestPlace_bytes);
+    end = put_text(code->file, end, kLongestPythonFile_bytes);
     end += snprintf(end, 28, ":%d:%d", line, code->first_line);
-    return cell_of(thread, text, static_cast<size_t>(end - text));
+    return python_text(thread, text, static_cast<size_t>(end - text));
 }
 
-// Of the interpreter's own, between an import statement and the module that it loads.
 bool is_frozen(const PythonCode* code) {
-    constexpr char kFrozen[] = "<frozen importlib.";
     const PythonText* const file = code->file;
-    return file->is_ascii() && file->length >= static_cast<int64_t>(sizeof(kFrozen) - 1) &&
-           memcmp(file->data(), kFrozen, sizeof(kFrozen) - 1) == 0;
+    return file->is_ascii() && file->length >= kFrozenImport_bytes &&
+           memcmp(file->data(), kFrozenImport, kFrozenImport_bytes) == 0;
 }
 
 // Recursion folds: a function and line that is on the path already stands for itself.
@@ -362,6 +343,15 @@ CellIndex python_anchor(Thread* thread, CellIndex around) {
         return find_python_path(thread, frame, here.hash, around);
     thread->slow_ticks += here.frames * g_frame_cost.load(std::memory_order_relaxed) / 16;
     return known->node;
+}
+
+PythonPlaces python_places() {
+    if (!has_python()) return {};
+    const void* const state = g_python_state();
+    if (state == nullptr || innermost_frame() == nullptr) return {};
+    if (!g_is_checked.load(std::memory_order_acquire) && !check_once()) return {};
+    return {reinterpret_cast<uint64_t>(state), reinterpret_cast<uint64_t>(g_types.code),
+            reinterpret_cast<uint64_t>(g_types.text), reinterpret_cast<uint64_t>(g_types.bytes)};
 }
 
 uint64_t python_limit() {

@@ -5,6 +5,7 @@
 #ifndef DWELL_RUNTIME_PYTHON_FRAMES_H_
 #define DWELL_RUNTIME_PYTHON_FRAMES_H_
 
+#include "runtime/sample_spill.h"
 #include "runtime/state.h"
 
 namespace dwell {
@@ -17,8 +18,8 @@ void find_python();
 extern void* (*g_python_state)() __attribute__((visibility("hidden")));
 inline bool has_python() { return g_python_state != nullptr; }
 
-// From now on calls of a thread that met no probe look for Python functions: the stack that it is on
-// is around no frame, so that anchor_of() comes the slow way.
+// From now on calls of a thread that met no probe look for Python functions: the stack that it is
+// on is around no frame, so that anchor_of() comes the slow way.
 inline void look_for_python(Thread* thread) {
     if (has_python() && thread->stacks[0].base == nullptr) thread->on.bytes = 0;
 }
@@ -34,6 +35,12 @@ inline bool is_python(const Site& site) {
 // What the innermost Python function has called lies below this address of the stack; 0: it is not
 // known.
 uint64_t python_limit();
+
+// The cell of a frame's name (kLongestPythonFrame_bytes) in the record file; 0: there is no room.
+CellIndex python_text(Thread* thread, const char* text, size_t bytes);
+
+// What `dwell run` needs to read the calling thread's frames; state 0: it runs no Python.
+PythonPlaces python_places();
 
 // In the module at `path` that begins at `start`: code between Python functions and MPI that is
 // nobody's own, of the interpreter, of mpi4py or of what calls C functions for Python.

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 namespace dwell {
 
@@ -76,6 +77,38 @@ static_assert(offsetof(PythonFrame, code) == 32);
 static_assert(offsetof(PythonFrame, previous) == 48);
 static_assert(offsetof(PythonFrame, instruction) == 56);
 static_assert(offsetof(PythonState, cframe) == 56);
+
+// Copies characters of `kind` bytes as UTF-8, without ends of lines, as far as there is room; the
+// new end.
+inline char* put_python_text(const char* data, int kind, int64_t length, char* to, size_t room) {
+    char* const end = to + room;
+    for (int64_t i = 0; i < length && end - to >= 4; ++i) {
+        uint32_t point = 0;
+        memcpy(&point, data + i * kind, static_cast<size_t>(kind));
+        if (point == '\n' || point == 0) point = ' ';
+        if (point < 0x80) {
+            *to++ = static_cast<char>(point);
+            continue;
+        }
+        const int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+        constexpr uint8_t kHeads[] = {0, 0xc0, 0xe0, 0xf0};
+        *to++ = static_cast<char>(kHeads[more] | point >> (6 * more));
+        for (int k = more - 1; k >= 0; --k) {
+            *to++ = static_cast<char>(0x80 | (point >> (6 * k) & 0x3f));
+        }
+    }
+    return to;
+}
+
+// How a frame is named in the record file: "name\nfile:line:first line".
+constexpr size_t kLongestPythonName_bytes = 400;
+constexpr size_t kLongestPythonFile_bytes = 1000;
+constexpr size_t kLongestPythonFrame_bytes =
+    kLongestPythonName_bytes + kLongestPythonFile_bytes + 40;
+
+// Between an import statement and the module that it loads.
+constexpr char kFrozenImport[] = "<frozen importlib.";
+constexpr int64_t kFrozenImport_bytes = sizeof(kFrozenImport) - 1;
 
 // The line of the instruction at `offset` bytes (Objects/locations.md): entries of a first byte
 // with their kind and length, and then, by kind, numbers of six bits a byte.

@@ -614,7 +614,12 @@ SampledLine CallPaths::sampled_line(uint32_t index) {
         line.line = inner.line;
         line.file = inner.line != 0 ? inner.file : address.place;
     } else {
-        line.function = (node.flags & kNodeFolded) != 0 ? "(other lines)" : address_of(node).place;
+        const ResolvedAddress& address = address_of(node);
+        line.function = (node.flags & kNodeFolded) != 0 ? "(other lines)" : address.place;
+        if (is_python(node)) {
+            line.file = address.frames[0].file;
+            line.line = address.frames[0].line;
+        }
     }
     return line;
 }
