@@ -200,11 +200,13 @@ void book_python(Thread* thread, CellIndex interval, const char* record, size_t 
     if (cells == nullptr) return;
     int count = 0;
     bool whole = (header.misc & kPythonCut) == 0;
+    const uint32_t depth = g_process.options.callpath_depth;
+    const int most = depth != 0 && depth < kMostFrames ? static_cast<int>(depth) : kMostFrames;
     for (size_t at = sizeof(header); at < size && record[at] != '\0';) {
         const size_t bytes = strnlen(record + at, size - at);
         const CellIndex cell = python_text(thread, record + at, bytes);
         at += bytes + 1;
-        if (cell == 0 || count == kMostFrames) {
+        if (cell == 0 || count == most) {
             whole = false;
             break;
         }
