@@ -77,7 +77,7 @@ const PythonStack::Code* PythonStack::code_at(const PythonCode* address) {
 
 // False when there is no room.
 bool PythonStack::add_frame(const PythonFrame& frame, const Code& code) {
-    if (code.file.compare(0, kFrozenImport_bytes, kFrozenImport) == 0) return true;
+    if (is_python_own(code.file.data(), code.file.size())) return true;
     const auto offset = static_cast<int64_t>(frame.instruction - frame.code->instructions());
     const int line = python_line(code.lines.data(), static_cast<int64_t>(code.lines.size()),
                                  code.head.first_line, offset);

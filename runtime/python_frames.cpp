@@ -223,12 +223,6 @@ CellIndex text_of(Thread* thread, const PythonFrame* frame) {
     return python_text(thread, text, static_cast<size_t>(end - text));
 }
 
-bool is_frozen(const PythonCode* code) {
-    const PythonText* const file = code->file;
-    return file->is_ascii() && file->length >= kFrozenImport_bytes &&
-           memcmp(file->data(), kFrozenImport, kFrozenImport_bytes) == 0;
-}
-
 // Recursion folds: a function and line that is on the path already stands for itself.
 CellIndex make_python_nodes(Thread* thread, const PythonFrame* innermost, CellIndex around) {
     const PythonFrame** const frames =
@@ -238,7 +232,10 @@ CellIndex make_python_nodes(Thread* thread, const PythonFrame* innermost, CellIn
     const PythonFrame* frame = innermost;
     for (; frame != nullptr && count < frames_wanted(); frame = frame->previous) {
         if (frame->code->head.type != g_types.code) return around;
-        if (!is_frozen(frame->code)) frames[count++] = frame;
+        const PythonText* const file = frame->code->file;
+        const bool own =
+            file->is_ascii() && is_python_own(file->data(), static_cast<size_t>(file->length));
+        if (!own) frames[count++] = frame;
     }
     if (frame != nullptr && count == kMostPythonFrames) {
         __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileCutPaths}, __ATOMIC_RELAXED);

@@ -106,9 +106,15 @@ constexpr size_t kLongestPythonFile_bytes = 1000;
 constexpr size_t kLongestPythonFrame_bytes =
     kLongestPythonName_bytes + kLongestPythonFile_bytes + 40;
 
-// Between an import statement and the module that it loads.
-constexpr char kFrozenImport[] = "<frozen importlib.";
-constexpr int64_t kFrozenImport_bytes = sizeof(kFrozenImport) - 1;
+// A file that stands for the interpreter's own code around the program's: of import statements,
+// between them and the module that they load, and of `python -m`.
+inline bool is_python_own(const char* file, size_t bytes) {
+    for (const char* own : {"<frozen importlib.", "<frozen runpy>"}) {
+        const size_t length = strlen(own);
+        if (bytes >= length && memcmp(file, own, length) == 0) return true;
+    }
+    return false;
+}
 
 // The line of the instruction at `offset` bytes (Objects/locations.md): entries of a first byte
 // with their kind and length, and then, by kind, numbers of six bits a byte.

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "runtime/callpath.h"
 #include "runtime/modules.h"
@@ -400,6 +401,16 @@ void start_sampling(Thread* thread) {
     set_head(thread, &kNoRing);
     thread->ring_seen = 0;
     if (hz == 0 || thread->ring != nullptr) return;
+    // Of a thread that runs Python the stack holds nothing of the program's: its functions are read
+    // by `dwell run` while they run.
+    const PythonPlaces python = python_places();
+    if (python.state != 0 && getenv(kDrainVariable) == nullptr) {
+        static std::atomic<bool> said{false};
+        if (!said.exchange(true)) {
+            warn_of_job("no sampling of Python functions without `dwell run`; the rest works");
+        }
+        return;
+    }
     const int saved_errno = errno;
     perf_event_attr attributes;
     memset(&attributes, 0, sizeof(attributes));
@@ -408,10 +419,6 @@ void start_sampling(Thread* thread) {
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1'000'000'000ull / hz;  // nanoseconds for this event
     attributes.sample_type = PERF_SAMPLE_IP;
-    // Python functions are read by `dwell run` while they run: then no piece of the stack is
-    // needed.
-    PythonPlaces python{};
-    if (getenv(kDrainVariable) != nullptr) python = python_places();
     if (python.state == 0 && takes_paths()) {
         attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attributes.sample_regs_user = kSampledRegisterMask;
