@@ -69,8 +69,14 @@ uint64_t identity_of(const PythonCode* code) {
     return (sum << 5 | sum >> 59) ^ word_at(lines->data() + size - 8);
 }
 
+// Of the calling thread, or null: also once the interpreter has ended.
+const PythonState* own_state() {
+    void* (*const find)() = g_python_state;  // another thread may take it back
+    return find != nullptr ? static_cast<const PythonState*>(find()) : nullptr;
+}
+
 const PythonFrame* innermost_frame() {
-    const auto* const state = static_cast<const PythonState*>(g_python_state());
+    const PythonState* const state = own_state();
     if (state == nullptr || state->cframe == nullptr) return nullptr;
     return state->cframe->frame;
 }
@@ -303,7 +309,7 @@ DWELL_COLD bool check_once() {
     }
     bool good = g_is_checked.load(std::memory_order_relaxed);
     if (!good && has_python()) {
-        good = is_as_known(static_cast<const PythonState*>(g_python_state()));
+        good = is_as_known(own_state());
         if (!good) use_native("this build of Python keeps its frames in an unknown way");
         g_is_checked.store(good, std::memory_order_release);
     }
@@ -343,8 +349,7 @@ CellIndex python_anchor(Thread* thread, CellIndex around) {
 }
 
 PythonPlaces python_places() {
-    if (!has_python()) return {};
-    const void* const state = g_python_state();
+    const PythonState* const state = own_state();
     if (state == nullptr || innermost_frame() == nullptr) return {};
     if (!g_is_checked.load(std::memory_order_acquire) && !check_once()) return {};
     return {reinterpret_cast<uint64_t>(state), reinterpret_cast<uint64_t>(g_types.code),
@@ -352,8 +357,7 @@ PythonPlaces python_places() {
 }
 
 uint64_t python_limit() {
-    if (!has_python()) return 0;
-    const auto* const state = static_cast<const PythonState*>(g_python_state());
+    const PythonState* const state = own_state();
     return state != nullptr ? reinterpret_cast<uint64_t>(state->cframe) : 0;
 }
 

@@ -197,8 +197,9 @@ void book_python(Thread* thread, CellIndex interval, const char* record, size_t 
                  uint32_t weight) {
     perf_event_header header;
     memcpy(&header, record, sizeof(header));
-    auto* const cells = static_cast<CellIndex*>(scratch_of(thread, kScratchBytes));
-    if (cells == nullptr) return;
+    // Where those of other samples have their addresses.
+    auto* const cells =
+        reinterpret_cast<CellIndex*>(static_cast<char*>(thread->scratch) + kLargestRecord);
     int count = 0;
     bool whole = (header.misc & kPythonCut) == 0;
     const uint32_t depth = g_process.options.callpath_depth;

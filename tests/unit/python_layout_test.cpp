@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "summarize/script_name.h"
+
 namespace dwell {
 namespace {
 
@@ -80,6 +82,18 @@ TEST(PythonText, OwnFiles) {
     EXPECT_FALSE(is_own("<frozen os>"));
     EXPECT_FALSE(is_own("<string>"));
     EXPECT_FALSE(is_own(""));
+}
+
+TEST(ScriptName, IsWhatPythonRuns) {
+    constexpr char kPython[] = "/usr/bin/python3.11";
+    EXPECT_EQ(shown_program(kPython, "python3 halo.py 40"), "halo.py");
+    EXPECT_EQ(shown_program(kPython, "python3 -u -X dev -W ignore /home/me/halo.py -v"), "halo.py");
+    EXPECT_EQ(shown_program(kPython, "python3 -m mpi4py halo.py"), "halo.py");
+    EXPECT_EQ(shown_program(kPython, "python3 -m solver.main 4"), "solver.main");
+    EXPECT_EQ(shown_program(kPython, "python3 -c pass 4"), "python3.11");
+    EXPECT_EQ(shown_program(kPython, "python3"), "python3.11");
+    EXPECT_EQ(shown_program(kPython, ""), "python3.11");
+    EXPECT_EQ(shown_program("/home/me/jacobi", "./jacobi halo.py"), "jacobi");
 }
 
 }  // namespace
