@@ -299,24 +299,16 @@ CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
     return around != 0 ? around : child_of(thread, above, site);
 }
 
-// Leaves out frames between Python functions and MPI that are nobody's own. True when none is left
-// and the statement is one of Python: its frame stays as it was.
-bool leave_out_python(Thread* thread, Path* path, CellIndex anchor) {
-    int kept = path->glue;
-    for (int i = path->glue; i < path->frames; ++i) {
-        const auto address = reinterpret_cast<uintptr_t>(path->frame[i]);
-        if (!place_of_address(thread, address - 1, true).between_python)
-            path->frame[kept++] = path->frame[i];
-    }
-    const bool none = kept == path->glue;
-    path->frames = none ? path->glue + 1 : kept;
-    return none && is_python(cell_at<Node>(anchor)->site);
-}
-
 // Makes the nodes of a path that was never seen; 0 when nothing is left to book it on.
 CellIndex make_nodes(Thread* thread, Path path, MpiCall call, CellIndex anchor) {
     const bool fold = should_fold();
-    const bool of_python = has_python() && leave_out_python(thread, &path, anchor);
+    bool of_python = false;
+    if (has_python()) {
+        void** const users = path.frame + path.glue;
+        const int kept = leave_out_between_python(thread, users, path.frames - path.glue);
+        of_python = kept == 0 && is_python(cell_at<Node>(anchor)->site);
+        path.frames = path.glue + (kept != 0 ? kept : 1);  // one is there where none was kept
+    }
     const bool openmp = is_omp_call(call);
     const bool io = is_io_number(call);
     const SiteKind kind = openmp ? SiteKind::kOpenMp

@@ -361,6 +361,15 @@ uint64_t python_limit() {
     return state != nullptr ? reinterpret_cast<uint64_t>(state->cframe) : 0;
 }
 
+int leave_out_between_python(Thread* thread, void** frame, int frames) {
+    int kept = 0;
+    for (int i = 0; i < frames; ++i) {
+        const auto address = reinterpret_cast<uintptr_t>(frame[i]);
+        if (!place_of_address(thread, address - 1, true).between_python) frame[kept++] = frame[i];
+    }
+    return kept;
+}
+
 bool is_between_python(const char* path, uint64_t start, uint64_t end) {
     const auto of_python = reinterpret_cast<uint64_t>(g_python_state);
     if (of_python == 0) return false;

@@ -42,6 +42,10 @@ CellIndex python_text(Thread* thread, const char* text, size_t bytes);
 // What `dwell run` needs to read the calling thread's frames; state 0: it runs no Python.
 PythonPlaces python_places();
 
+// Leaves out frames between Python functions and MPI that are nobody's own; how many are left. The
+// first one stays in its place where none is.
+int leave_out_between_python(Thread* thread, void** frame, int frames);
+
 // In the module at `path` that begins at `start`: code between Python functions and MPI that is
 // nobody's own, of the interpreter, of mpi4py or of what calls C functions for Python.
 bool is_between_python(const char* path, uint64_t start, uint64_t end);

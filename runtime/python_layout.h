@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <initializer_list>
+
 namespace dwell {
 
 constexpr uint32_t kPythonVersion = 0x030b;  // the upper half of Py_Version
