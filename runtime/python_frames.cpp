@@ -41,28 +41,34 @@ uint64_t word_at(const void* at) {
     memcpy(&word, at, sizeof(word));
     return word;
 }
+uint64_t short_word(const void* at, uint64_t bytes) {
+    uint64_t word = 0;
+    memcpy(&word, at, bytes < sizeof(word) ? bytes : sizeof(word));
+    return word;
+}
 
 // A text's own hash, or what tells it from others: its length and end.
 uint64_t identity_of(const PythonText* text) {
     if (text->hash != -1) return static_cast<uint64_t>(text->hash);
     const auto length = static_cast<uint64_t>(text->length);
     const uint64_t bytes = length * static_cast<uint64_t>(text->kind());
-    return bytes < 8 ? length
-                     : (word_at(text->data() + bytes - 8) ^ word_at(text->data())) + length;
+    const uint64_t first = short_word(text->data(), bytes);
+    return bytes <= 8 ? first + length : (first ^ word_at(text->data() + bytes - 8)) + length;
 }
 
 // Code may be freed and its memory used for another's, as by exec() in a loop: names, place and
 // table of lines tell them apart. The table is compared whole where the code comes from no file;
 // what has one is hardly ever loaded twice.
 uint64_t identity_of(const PythonCode* code) {
+    constexpr uint64_t kMostWords = 128;  // of a long table, evenly spread
     const PythonBytes* const lines = code->lines;
     const auto size = static_cast<uint64_t>(lines->size);
     uint64_t sum = size << 32 | static_cast<uint32_t>(code->first_line);
     sum += identity_of(code->qualified_name) * 0x9e3779b97f4a7c15ull;
     sum ^= identity_of(code->file) << 1;
-    if (size < 8) return sum;
+    if (size < 8) return sum ^ short_word(lines->data(), size);
     const bool of_file = code->file->length != 0 && code->file->data()[0] == '/';
-    const uint64_t step = of_file ? size / 2 : 8;
+    const uint64_t step = of_file ? size / 2 : size < 8 * kMostWords ? 8 : size / kMostWords;
     for (uint64_t at = 0; at + 8 <= size; at += step) {
         sum = (sum << 5 | sum >> 59) ^ word_at(lines->data() + at);
     }
