@@ -1,8 +1,10 @@
-"""Two ranks exchange values; rank 1 computes 50 ms a step in relax(), rank 0 10 ms."""
+"""Two ranks exchange values; rank 1 computes 50 ms a step in relax(), rank 0 10 ms. `asleep` it sleeps,
+so that a busy machine changes little."""
 
 import os
 import signal
 import sys
+import time
 from array import array
 
 from mpi4py import MPI
@@ -13,6 +15,8 @@ rank = comm.Get_rank()
 
 def relax(value):
     end = MPI.Wtime() + (0.05 if rank == 1 else 0.01)
+    if sys.argv[1] == "asleep":
+        time.sleep(max(0, end - MPI.Wtime()))
     while MPI.Wtime() < end:
         for i in range(200):
             value = value * 0.5 + i
@@ -25,7 +29,7 @@ def exchange(value):
         out, got = array("d", [value]), array("d", [0])
         comm.Sendrecv(out, other, 0, got, other, 0)  # @wait_buffers
         return got[0]
-    return comm.sendrecv(value, dest=other, source=other)  # @wait_pickled
+    return comm.sendrecv(value, dest=other, source=other)  # @wait_pickles
 
 
 def main():
