@@ -72,7 +72,10 @@ Job job_of(const Profile& profile) {
         };
         job.folded_lines += any_is(kLabelFolded) ? 1 : 0;
         job.unknown_lines += any_is(kLabelLineUnknown) ? 1 : 0;
-        job.without_line += any_is(kLabelNoLine) ? 1 : 0;
+        // What no procedure of the program called has no line, as MPI_Finalize of an interpreter.
+        const ProfileNode& first = profile.nodes[line.nodes[0]];
+        const bool of_program = first.parent != 0 || !first.file.empty();
+        job.without_line += of_program && any_is(kLabelNoLine) ? 1 : 0;
     }
     return job;
 }

@@ -16,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "report/python_stack.h"
 #include "runtime/sample_spill.h"
 #include "runtime/state.h"
 
@@ -28,8 +29,13 @@ constexpr uint32_t kLockTries = 1000;
 // One thread's ring and spill.
 class SharedRing {
   public:
-    static std::unique_ptr<SharedRing> open(int event, int memory, uint64_t ring_bytes) {
+    static std::unique_ptr<SharedRing> open(int event, int memory, const DrainRequest& request,
+                                            pid_t process) {
+        const uint64_t ring_bytes = request.ring_bytes;
         auto ring = std::unique_ptr<SharedRing>(new SharedRing(event, ring_bytes));
+        if (request.python.state != 0) {
+            ring->python_ = std::make_unique<PythonStack>(process, request.python);
+        }
         struct stat size {};
         const bool fits = ring_bytes >= kPageBytes && ring_bytes <= kLargestRing &&
                           (ring_bytes & (ring_bytes - 1)) == 0;
@@ -58,9 +64,14 @@ class SharedRing {
         const SpillLock lock(spill(), kLockTries);
         if (!lock.held()) return true;
         const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-        if (head - page->data_tail < ring_bytes_ / 2) return true;
-        spill_ring(static_cast<const char*>(page_) + kPageBytes, ring_bytes_, page->data_tail, head,
-                   spill());
+        const char* const data = static_cast<const char*>(page_) + kPageBytes;
+        if (python_ != nullptr) {
+            spill_python(data, page->data_tail, head);
+        } else if (head - page->data_tail < ring_bytes_ / 2) {
+            return true;
+        } else {
+            spill_ring(data, ring_bytes_, page->data_tail, head, spill());
+        }
         __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
         return true;
     }
@@ -73,16 +84,35 @@ class SharedRing {
     }
     SampleSpill* spill() const { return static_cast<SampleSpill*>(spill_); }
 
+    // What the thread runs now stands for the samples since it was woken up for the last one.
+    void spill_python(const char* data, uint64_t tail, uint64_t head) {
+        const bool known = tail < head && python_->read();
+        while (tail < head) {
+            perf_event_header header;
+            copy_from_ring(data, ring_bytes_, tail, &header, sizeof header);
+            if (header.size < sizeof header) break;
+            if (header.type == PERF_RECORD_SAMPLE && known) {
+                const std::vector<char>& record = python_->record();
+                spill_record(record.data(), record.size(), 0, python_->record_bytes(), spill());
+            } else if (header.type == PERF_RECORD_SAMPLE) {
+                spill()->lost += 1;
+            }
+            tail += header.size;
+        }
+    }
+
     int event_;
     uint64_t ring_bytes_;
     void* page_ = nullptr;
     void* spill_ = nullptr;
+    std::unique_ptr<PythonStack> python_;  // null: the thread runs no Python
 };
 
 // The descriptors and the sender's user, as the kernel says.
 struct Parcel {
     int files[2] = {-1, -1};
     bool ours = false;
+    pid_t sender = 0;
 };
 
 Parcel open_parcel(msghdr* message) {
@@ -94,6 +124,7 @@ Parcel open_parcel(msghdr* message) {
             ucred sender{};
             memcpy(&sender, CMSG_DATA(part), sizeof sender);
             parcel.ours = sender.uid == geteuid();
+            parcel.sender = sender.pid;
         } else if (part->cmsg_type == SCM_RIGHTS) {
             const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
             std::vector<int> files(count);
@@ -126,7 +157,7 @@ std::unique_ptr<SharedRing> take_ring(int from) {
     if (parcel.files[0] < 0) return nullptr;
     std::unique_ptr<SharedRing> ring;
     if (parcel.ours && bytes == ssize_t{sizeof request}) {
-        ring = SharedRing::open(parcel.files[0], parcel.files[1], request.ring_bytes);
+        ring = SharedRing::open(parcel.files[0], parcel.files[1], request, parcel.sender);
     } else {
         close(parcel.files[0]);
     }

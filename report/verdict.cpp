@@ -9,6 +9,7 @@
 #include "report/losses.h"
 #include "report/views.h"
 #include "summarize/profile_walk.h"
+#include "summarize/script_name.h"
 
 namespace dwell {
 namespace {
@@ -48,7 +49,8 @@ void put_sentence(const std::function<std::string(int room)>& sentence, int line
 
 std::string program_name(const Profile& profile, int room, bool utf8) {
     if (profile.ranks.empty()) return "the program";
-    const std::string name(base_name(profile.ranks.front().program));
+    const ProfileRank& first = profile.ranks.front();
+    const std::string name = shown_program(first.program, first.command);
     room = std::min(room, kLongestProgram);
     return name.empty() ? "the program" : cut_middle(printable(name, utf8), room, utf8);
 }

@@ -22,6 +22,7 @@
 #include "runtime/out_directory.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
+#include "runtime/python_frames.h"
 #include "runtime/record_directory.h"
 #include "runtime/sampling.h"
 #include "runtime/usage.h"
@@ -266,6 +267,7 @@ bool attach_process(bool with_mpi) {
     if (few_files) observe_less();
     const bool unwinder = !few_files && load_unwinder();
     if (!unwinder) g_process.options.callpath_depth = 1;
+    find_python();
     if (!make_record_directory(g_process.record_dir, sizeof(g_process.record_dir), text,
                                sizeof(text))) {
         not_observed(text);

@@ -16,6 +16,7 @@
 #include "runtime/mpi_calls.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
+#include "runtime/python_frames.h"
 #include "runtime/sampled_path.h"
 #include "runtime/sampling.h"
 
@@ -299,8 +300,15 @@ CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
 }
 
 // Makes the nodes of a path that was never seen; 0 when nothing is left to book it on.
-CellIndex make_nodes(Thread* thread, const Path& path, MpiCall call, CellIndex anchor) {
+CellIndex make_nodes(Thread* thread, Path path, MpiCall call, CellIndex anchor) {
     const bool fold = should_fold();
+    bool of_python = false;
+    if (has_python()) {
+        void** const users = path.frame + path.glue;
+        const int kept = leave_out_between_python(thread, users, path.frames - path.glue);
+        of_python = kept == 0 && is_python(cell_at<Node>(anchor)->site);
+        path.frames = path.glue + (kept != 0 ? kept : 1);  // one is there where none was kept
+    }
     const bool openmp = is_omp_call(call);
     const bool io = is_io_number(call);
     const SiteKind kind = openmp ? SiteKind::kOpenMp
@@ -309,6 +317,13 @@ CellIndex make_nodes(Thread* thread, const Path& path, MpiCall call, CellIndex a
     Site site = site_at(thread, path.frame[path.glue], kind, call);
     if (openmp) site.call -= kOmpCall;
     if (io) site.call -= kIoNumbers;
+    if (of_python) {
+        const Site& python = cell_at<Node>(anchor)->site;
+        site.offset = python.offset;
+        site.module = python.module;
+        site.flags = python.flags;
+        anchor = cell_at<Node>(anchor)->parent;
+    }
     CellIndex above = fold ? thread->record->root : anchor;
     for (int i = path.frames - 1; i > path.glue && !fold; --i) {
         const CellIndex next = node_of_frame(thread, above, path.frame[i]);
@@ -486,7 +501,8 @@ uint64_t find_return_address(bool (*)(uint64_t), uint64_t) { return 0; }
 // open it is whole. `met`: the walk found it.
 //
 // What that code calls in place of a return has no frame of the program's: it stands at the code.
-int frames_in_path(const Thread* thread, const Frame* frame, Path* path, bool* met) {
+int frames_in_path(const Thread* thread, const Frame* frame, CellIndex anchor, Path* path,
+                   bool* met) {
     *met = false;
     if (thread->user_depth != 0) {
         const uint64_t user_frame = thread->user_code[thread->user_depth - 1].frame;
@@ -495,6 +511,11 @@ int frames_in_path(const Thread* thread, const Frame* frame, Path* path, bool* m
             *met = frames > path->glue && frames <= path->frames;
             return *met ? frames : path->glue + 1;
         }
+    }
+    if (is_python(cell_at<Node>(anchor)->site)) {
+        const int frames = frames_within(frame, python_limit());
+        *met = frames > path->glue && frames <= path->frames;
+        return *met ? frames : path->glue + 1;
     }
     if (thread->on.top->frame == kNoFrame) return path->frames;
     const uint64_t code_frame = omp_code_frame(thread);
@@ -593,7 +614,7 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
         if (known == nullptr) known = &spare;
         if (known->hash == 0) {
             bool met_anchor = false;
-            const int frames = frames_in_path(thread, frame, &path, &met_anchor);
+            const int frames = frames_in_path(thread, frame, anchor, &path, &met_anchor);
             known->frames = static_cast<uint16_t>(frames) & 0x3fff;
             known->met_anchor = met_anchor;
             const auto user = reinterpret_cast<uintptr_t>(path.frame[path.glue]);

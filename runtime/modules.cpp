@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/python_frames.h"
+
 namespace dwell {
 
 namespace {
@@ -22,6 +24,7 @@ struct Module {
     bool own;
     bool language;
     bool inside_mpi;
+    bool between_python;
     bool gone;  // unloaded since: kept, because sites refer to it
 };
 
@@ -148,7 +151,8 @@ int match_address(dl_phdr_info* info, size_t, void* data) {
         if (to > end) end = to;
     }
     wanted->found = true;
-    wanted->module = Module{start, end, info->dlpi_addr, 0, false, false, false, false, false};
+    wanted->module =
+        Module{start, end, info->dlpi_addr, 0, false, false, false, false, false, false};
     read_path(info, wanted);
     read_build_id(info, wanted);
     read_stamp(wanted);
@@ -156,6 +160,7 @@ int match_address(dl_phdr_info* info, size_t, void* data) {
     wanted->module.own = is_own(wanted->path);
     wanted->module.language = is_of_language(wanted->path);
     wanted->module.inside_mpi = is_inside_mpi(wanted->path);
+    wanted->module.between_python = is_between_python(wanted->path, start, end);
     return 1;
 }
 
@@ -285,10 +290,10 @@ ModulePlace place_of_address(Thread* thread, uintptr_t address, bool checked) {
         if (wanted.found) module = revive(wanted);
         if (wanted.found && module == nullptr) module = add_module(thread, wanted);
     }
-    ModulePlace place{0, address, false, false, false, false};
+    ModulePlace place{0, address, false, false, false, false, false};
     if (module != nullptr)
-        place = {module->number, address - module->base, module->glue,
-                 module->own,    module->language,       module->inside_mpi};
+        place = {module->number,   address - module->base, module->glue,          module->own,
+                 module->language, module->inside_mpi,     module->between_python};
     errno = saved_errno;
     busy.store(0, std::memory_order_release);
     return place;

@@ -27,12 +27,13 @@ inline const ElfW(Phdr) * segment_at(const dl_phdr_info* object, uintptr_t addre
 }
 
 struct ModulePlace {
-    uint16_t module;  // ModuleRecord::number, 0 = in no known module
-    uint64_t offset;  // from the load bias; the raw address when module is 0
-    bool glue;        // in an MPI library or in dwell: no frame of the user's
-    bool own;         // in dwell
-    bool language;    // in a language's run-time library, which does I/O for the program
-    bool inside_mpi;  // in a library that belongs to MPI, which may have been called by another
+    uint16_t module;      // ModuleRecord::number, 0 = in no known module
+    uint64_t offset;      // from the load bias; the raw address when module is 0
+    bool glue;            // in an MPI library or in dwell: no frame of the user's
+    bool own;             // in dwell
+    bool language;        // in a language's run-time library, which does I/O for the program
+    bool inside_mpi;      // in a library that belongs to MPI, which may have been called by another
+    bool between_python;  // see python_frames.h
 };
 
 // Is it in a library of MPI's or of one that serves it? Their threads are helpers, and no part of

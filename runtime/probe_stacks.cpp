@@ -5,6 +5,7 @@
 
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
+#include "runtime/python_frames.h"
 #include "runtime/records.h"
 
 namespace dwell {
@@ -184,9 +185,11 @@ bool change_stack(Thread* thread, uint64_t frame, uint64_t now) {
 }
 
 CellIndex open_node(Thread* thread, uint64_t frame) {
-    if (thread->stacks[0].base == nullptr || known_stack(thread, frame) < 0) {
-        return thread->on.top->node;
+    if (thread->stacks[0].base == nullptr) {
+        const CellIndex around = thread->on.top->node;
+        return has_python() && thread->user_depth == 0 ? python_anchor(thread, around) : around;
     }
+    if (known_stack(thread, frame) < 0) return thread->on.top->node;
     SlowProbe work(thread);
     // The slot holds the return address of the one who asks: a procedure that had it is gone, too.
     if (change_stack(thread, frame, work.start())) drop_gone(thread, frame + 1, work.start());

@@ -14,10 +14,26 @@ namespace dwell {
 // The variable with the name of `dwell run`'s socket, in the abstract namespace.
 constexpr const char* kDrainVariable = "DWELL_DRAIN";
 
+// Where a thread keeps its Python frames, and types that tell them from anything else
+// (python_layout.h): addresses in its process.
+struct PythonPlaces {
+    uint64_t state;  // 0: it runs no Python
+    uint64_t code_type;
+    uint64_t text_type;
+    uint64_t bytes_type;
+};
+
 // A message to it, which carries two descriptors: the event and the spill.
 struct DrainRequest {
     uint64_t ring_bytes;
+    PythonPlaces python;
 };
+
+// In the place of a sample of such a thread, by its header's type: the names of its frames
+// (python_layout.h), innermost first, each with its zero. kPythonCut: there were more.
+constexpr uint32_t kPythonSample = 0x1000;
+constexpr uint16_t kPythonCut = 1;  // perf_event_header::misc
+constexpr size_t kPythonSample_bytes = 8192;
 
 constexpr size_t kSpillBytes = 4 << 20;  // of memory that is only taken when it is written to
 

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "runtime/callpath.h"
 #include "runtime/modules.h"
+#include "runtime/python_frames.h"
 #include "runtime/sample_spill.h"
 #include "runtime/sampled_path.h"
 #include "runtime/standard_files.h"
@@ -133,21 +135,18 @@ CellIndex sampled_child(Thread* thread, CellIndex interval, CellIndex above, con
     return child_of(thread, above, site);
 }
 
-// Books one sample under `interval`. Frames that the statement's own path begins with are not
-// repeated: the first node that differs says how many there are (Site::call).
-void book_sample(Thread* thread, CellIndex interval, const SampledPath& path, uint32_t weight) {
-    const ModulePlace place = place_of_address(thread, path.addresses[0]);
-    // Of dwell's own time, or taken inside a poll that was not timed: no computation.
-    if (place.own || (place.inside_mpi && thread->untimed_polls != 0)) {
-        thread->record->samples_in_calls += weight;
-        return;
-    }
+// Books one sample of `count` frames under `interval`, innermost first as site_of() gives them.
+// Frames that the statement's own path begins with are not repeated: the first node that differs
+// says how many there are (Site::call).
+template <typename SiteOf>
+void book_frames(Thread* thread, CellIndex interval, int count, bool traced, bool whole,
+                 uint32_t weight, SiteOf site_of) {
     CellIndex shared = thread->record->root;
     CellIndex above = interval;
     const CellIndex statement = cell_at<Node>(interval)->parent;
-    for (int i = path.count - 1; i > 0 && above != 0; --i) {
-        Site site = site_of_call(thread, path.addresses[i]);
-        if (above == interval && !path.whole) {
+    for (int i = count - 1; i > 0 && above != 0; --i) {
+        Site site = site_of(i);
+        if (above == interval && !whole) {
             site.call = kPathCut;
         } else if (above == interval) {
             if (node_on_path(shared, site) != 0) continue;
@@ -160,14 +159,8 @@ void book_sample(Thread* thread, CellIndex interval, const SampledPath& path, ui
         }
         above = sampled_child(thread, interval, above, site);
     }
-    Site site{};
-    site.module = place.module;
-    site.offset = place.offset;
-    site.kind = SiteKind::kSample;
-    if (place.module == 0) site.flags = kNodeForeign;
-    if (above == interval && path.traced) {
-        site.call = path.whole ? levels_above(shared) + 1 : kPathCut;
-    }
+    Site site = site_of(0);
+    if (above == interval && traced) site.call = whole ? levels_above(shared) + 1 : kPathCut;
     CellIndex node = above != 0 ? sampled_child(thread, interval, above, site) : 0;
     if (node == 0) {
         site = Site{};
@@ -177,6 +170,59 @@ void book_sample(Thread* thread, CellIndex interval, const SampledPath& path, ui
     }
     if (node != 0) cell_at<Node>(node)->count += weight;
     thread->record->samples += weight;
+}
+
+void book_sample(Thread* thread, CellIndex interval, const SampledPath& path, uint32_t weight) {
+    const ModulePlace place = place_of_address(thread, path.addresses[0]);
+    // Of dwell's own time, or taken inside a poll that was not timed: no computation.
+    if (place.own || (place.inside_mpi && thread->untimed_polls != 0)) {
+        thread->record->samples_in_calls += weight;
+        return;
+    }
+    book_frames(thread, interval, path.count, path.traced, path.whole, weight, [&](int i) {
+        if (i > 0) return site_of_call(thread, path.addresses[i]);
+        Site site{};
+        site.module = place.module;
+        site.offset = place.offset;
+        site.kind = SiteKind::kSample;
+        if (place.module == 0) site.flags = kNodeForeign;
+        return site;
+    });
+}
+
+// Whose Python functions are not known.
+void count_unknown(Thread* thread, uint32_t weight) { thread->record->samples_lost += weight; }
+
+// The texts of the record that begins at `record` and takes `size` bytes.
+void book_python(Thread* thread, CellIndex interval, const char* record, size_t size,
+                 uint32_t weight) {
+    perf_event_header header;
+    memcpy(&header, record, sizeof(header));
+    // Where those of other samples have their addresses.
+    auto* const cells =
+        reinterpret_cast<CellIndex*>(static_cast<char*>(thread->scratch) + kLargestRecord);
+    int count = 0;
+    bool whole = (header.misc & kPythonCut) == 0;
+    const uint32_t depth = g_process.options.callpath_depth;
+    const int most = depth != 0 && depth < kMostFrames ? static_cast<int>(depth) : kMostFrames;
+    for (size_t at = sizeof(header); at < size && record[at] != '\0';) {
+        const size_t bytes = strnlen(record + at, size - at);
+        const CellIndex cell = python_text(thread, record + at, bytes);
+        at += bytes + 1;
+        if (cell == 0 || count == most) {
+            whole = false;
+            break;
+        }
+        cells[count++] = cell;
+    }
+    if (count == 0) return count_unknown(thread, weight);
+    book_frames(thread, interval, count, true, whole, weight, [&](int i) {
+        Site site{};
+        site.offset = cells[i];
+        site.kind = i > 0 ? SiteKind::kCall : SiteKind::kSample;
+        site.flags = kNodeNamed;
+        return site;
+    });
 }
 
 // With one line of each path nothing further out is asked for.
@@ -255,8 +301,14 @@ void read_sample(Thread* thread, CellIndex interval, const char* record, size_t 
     // Behind the record that is read from the ring: the stack of the program may be small.
     auto* const addresses =
         reinterpret_cast<uint64_t*>(static_cast<char*>(thread->scratch) + kLargestRecord);
+    perf_event_header header;
+    memcpy(&header, record, sizeof(header));
     if (interval == 0) {
         thread->record->samples_in_calls += weight;
+    } else if (header.type == kPythonSample) {
+        book_python(thread, interval, record, size, weight);
+    } else if (thread->python_is_sampled) {
+        count_unknown(thread, weight);
     } else {
         SampledPath path = path_of(record, size, addresses);
         complete(&path, addresses + kMostFrames);
@@ -279,7 +331,7 @@ void read_spill(Thread* thread, CellIndex interval) {
 
 // Gives the ring to `dwell run`, too, which reads it while this thread does not. Without it what
 // does not fit is lost, and counted.
-SampleSpill* share_ring(int event, size_t bytes) {
+SampleSpill* share_ring(int event, size_t bytes, const PythonPlaces& python) {
     const char* const name = getenv(kDrainVariable);
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
@@ -294,7 +346,7 @@ SampleSpill* share_ring(int event, size_t bytes) {
     }
     bool sent = false;
     if (spill != MAP_FAILED) {
-        DrainRequest request{bytes};
+        DrainRequest request{bytes, python};
         iovec body{&request, sizeof(request)};
         const int files[2] = {event, memory};
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(files))] = {};
@@ -348,7 +400,9 @@ void start_sampling_later(Thread* thread) {
 
 namespace {
 
-int open_event(uint32_t hz, bool paths) {
+enum class Sampled { kAddresses, kPaths, kPython };
+
+int open_event(uint32_t hz, Sampled what) {
     perf_event_attr attributes;
     memset(&attributes, 0, sizeof(attributes));
     attributes.size = sizeof(attributes);
@@ -356,14 +410,19 @@ int open_event(uint32_t hz, bool paths) {
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1'000'000'000ull / hz;  // nanoseconds for this event
     attributes.sample_type = PERF_SAMPLE_IP;
-    if (paths) {
+    if (what == Sampled::kPaths) {
         attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attributes.sample_regs_user = kSampledRegisterMask;
         attributes.sample_stack_user = kStackBytes;
     }
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
-    attributes.watermark = 1;  // who shares the ring is woken when it is half full
+    // For whom the ring is shared with: at each sample, or when the ring is half full.
+    if (what == Sampled::kPython) {
+        attributes.wakeup_events = 1;
+    } else {
+        attributes.watermark = 1;
+    }
     return static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
@@ -381,20 +440,33 @@ void start_sampling(Thread* thread) {
     set_head(thread, &kNoRing);
     thread->ring_seen = 0;
     if (hz == 0) return;
+    // Of a thread that runs Python the stack holds nothing of the program's: its functions are read
+    // by `dwell run` while they run.
+    const PythonPlaces python = python_places();
+    if (python.state != 0 && getenv(kDrainVariable) == nullptr) {
+        static std::atomic<bool> said{false};
+        if (!said.exchange(true)) {
+            warn_of_job("no sampling of Python functions without `dwell run`; the rest works");
+        }
+        return;
+    }
     const int saved_errno = errno;
     const StandardFilesHeld held;
     size_t bytes = 0;
     void* ring = MAP_FAILED;
     int file = -1;
     // Where there is no room for stacks there may be for addresses.
-    for (bool paths = takes_paths(); ring == MAP_FAILED; paths = false) {
-        file = open_event(hz, paths);
-        const size_t least = paths ? kSmallestPathRing : kSmallestRing;
+    Sampled what = python.state != 0 ? Sampled::kPython
+                   : takes_paths()   ? Sampled::kPaths
+                                     : Sampled::kAddresses;
+    for (;; what = Sampled::kAddresses) {
+        file = open_event(hz, what);
+        const size_t least = what == Sampled::kPaths ? kSmallestPathRing : kSmallestRing;
         for (bytes = largest_ring(); file >= 0 && bytes >= least; bytes /= 2) {
             ring = mmap(nullptr, kPageBytes + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
             if (ring != MAP_FAILED) break;
         }
-        if (ring != MAP_FAILED || file < 0 || !paths) break;
+        if (ring != MAP_FAILED || file < 0 || what != Sampled::kPaths) break;
         close(file);
     }
     if (ring == MAP_FAILED) {
@@ -403,7 +475,8 @@ void start_sampling(Thread* thread) {
         errno = saved_errno;
         return;
     }
-    thread->spill = share_ring(file, bytes);
+    thread->spill = share_ring(file, bytes, python);
+    thread->python_is_sampled = python.state != 0 && thread->spill != nullptr;
     thread->drained_ns = processor_ns();
     thread->lost_by_time = 0;
     close(file);  // the mapping keeps the event alive; no descriptor is left in the program

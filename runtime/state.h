@@ -353,10 +353,11 @@ struct alignas(64) Thread {
     uint64_t paused_ticks;
     CellIndex chunk_next;
     CellIndex chunk_end;
-    SampleRing* ring;       // null when not sampling
-    SampleSpill* spill;     // null when nobody else reads the ring
-    uint64_t drained_ns;    // processor time of the thread when it was read last
-    uint64_t lost_by_time;  // of samples_lost: what the kernel has not reported so far
+    SampleRing* ring;        // null when not sampling
+    SampleSpill* spill;      // null when nobody else reads the ring
+    bool python_is_sampled;  // who does so reads its Python frames as well
+    uint64_t drained_ns;     // processor time of the thread when it was read last
+    uint64_t lost_by_time;   // of samples_lost: what the kernel has not reported so far
     uint64_t attached_ticks;
     uint64_t remember_ticks;  // taken by noting stack slots, so far
     uint32_t on_number;       // of the stack it is on in `stacks`

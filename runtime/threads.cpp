@@ -16,6 +16,7 @@
 #include "runtime/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
+#include "runtime/python_frames.h"
 #include "runtime/records.h"
 #include "runtime/sampling.h"
 #include "runtime/thread_names.h"
@@ -221,6 +222,7 @@ Thread* attach(bool may_allocate) {
     thread->paused_ticks = g_live->paused_ticks;
     record->last_ticks = now;
     start_probes(thread);
+    look_for_python(thread);
     t_thread = thread;
     if (record->number == 0) g_process.usual_thread = thread;
     if (g_have_key) pthread_setspecific(g_thread_key, thread);

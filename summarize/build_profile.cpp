@@ -25,6 +25,7 @@
 #include "summarize/profile_walk.h"
 #include "summarize/rank_figures.h"
 #include "summarize/sampled_shares.h"
+#include "summarize/script_name.h"
 #include "summarize/settle_times.h"
 #include "summarize/wait_paths.h"
 #include "summarize/write_sites.h"
@@ -179,10 +180,9 @@ void ProfileBuilder::add_program() {
     program.kind = SiteKind::kProgram;
     program.totals.min_ns = UINT64_MAX;
     if (!profile_.ranks.empty()) {
-        const std::string& path = profile_.ranks[0].program;
-        const size_t slash = path.rfind('/');
-        program.name = slash == std::string::npos ? path : path.substr(slash + 1);
-        program.module = path;
+        const ProfileRank& first = profile_.ranks[0];
+        program.name = shown_program(first.program, first.command);
+        program.module = first.program;
     }
     profile_.nodes.push_back(std::move(program));
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include "runtime/clone_names.h"
@@ -132,12 +133,39 @@ const ResolvedAddress& CallPaths::address_of(const MergedNode& node) {
         return lines_->resolve_communication(node.module, node.offset, name == nullptr ? "" : name);
     }
     if ((node.flags & kNodeFolded) != 0 && node.offset == 0) return folded_;
+    if (is_python(node)) return python_at(node);
     const auto [entry, is_new] = foreign_.try_emplace(node.offset);
     if (is_new) {
         char text[24];
         std::snprintf(text, sizeof text, "0x%" PRIx64, node.offset);
         entry->second = without_module(text);
     }
+    return entry->second;
+}
+
+// "name\nfile:line:line of the function".
+const ResolvedAddress& CallPaths::python_at(const MergedNode& node) {
+    const auto [entry, is_new] = python_.try_emplace(node.offset);
+    if (!is_new) return entry->second;
+    std::string name = text_at(merged_, static_cast<uint32_t>(node.offset));
+    std::string place;
+    if (const size_t end = name.find('\n'); end != std::string::npos) {
+        place = name.substr(end + 1);
+        name.resize(end);
+    }
+    int numbers[2] = {0, 0};  // the function's line, the statement's
+    for (int& number : numbers) {
+        const size_t colon = place.rfind(':');
+        if (colon == std::string::npos) break;
+        number = std::atoi(place.c_str() + colon + 1);
+        place.resize(colon);
+    }
+    entry->second = without_module(name);
+    SourceFrame& source = entry->second.frames[0];
+    source.file = source.function_file = place;
+    source.function_line = numbers[0];
+    source.line = numbers[1];
+    entry->second.labels = source.line == 0 ? uint32_t{kLabelNoLine} : 0;
     return entry->second;
 }
 
@@ -667,7 +695,12 @@ SampledLine CallPaths::sampled_line(uint32_t index) {
         line.line = inner.line;
         line.file = inner.line != 0 ? inner.file : address.place;
     } else {
-        line.function = (node.flags & kNodeFolded) != 0 ? "(other lines)" : address_of(node).place;
+        const ResolvedAddress& address = address_of(node);
+        line.function = (node.flags & kNodeFolded) != 0 ? "(other lines)" : address.place;
+        if (is_python(node)) {
+            line.file = address.frames[0].file;
+            line.line = address.frames[0].line;
+        }
     }
     return line;
 }

@@ -120,6 +120,7 @@ class CallPaths {
     bool is_of(uint32_t module, ModuleKind kind) const;
     void add_frames(uint32_t node, std::vector<Frame>* frames);
     const ResolvedAddress& address_of(const MergedNode& node);
+    const ResolvedAddress& python_at(const MergedNode& node);
     bool has_main(const MergedNode& node);
     void drop_frames_above_main(std::vector<Frame>* frames) const;
     bool is_libc(const Frame& frame) const;
@@ -150,6 +151,7 @@ class CallPaths {
     std::map<std::array<uint64_t, 3>, uint32_t> calls_;        // merged parent, module, offset
     std::vector<ModuleKind> module_kinds_;
     std::map<uint64_t, ResolvedAddress> foreign_;
+    std::map<uint64_t, ResolvedAddress> python_;  // by the place of their texts
     ResolvedAddress folded_;
     std::set<uint32_t> modules_used_;
     ProbeSites probe_sites_;

@@ -133,9 +133,19 @@ inline bool is_openmp(uint8_t kind) { return kind == static_cast<uint8_t>(SiteKi
 // Its times and counts are measured, not estimated.
 inline bool is_measured_kind(uint8_t kind) { return is_probe_kind(kind) || is_openmp(kind); }
 
+// A frame of a call path that is a Python function's.
+inline bool is_python(const MergedNode& node) {
+    return (node.flags & kNodeNamed) != 0 &&
+           (node.kind == static_cast<uint8_t>(SiteKind::kCall) ||
+            node.kind == static_cast<uint8_t>(SiteKind::kCommunication) ||
+            node.kind == static_cast<uint8_t>(SiteKind::kIo) ||
+            node.kind == static_cast<uint8_t>(SiteKind::kSample));
+}
+
 inline bool is_named(const MergedNode& node) {
-    return (node.flags & kNodeNamed) != 0 && (node.kind == static_cast<uint8_t>(SiteKind::kBlock) ||
-                                              node.kind == static_cast<uint8_t>(SiteKind::kMarker));
+    return is_python(node) || ((node.flags & kNodeNamed) != 0 &&
+                               (node.kind == static_cast<uint8_t>(SiteKind::kBlock) ||
+                                node.kind == static_cast<uint8_t>(SiteKind::kMarker)));
 }
 
 struct MergedHistogram {

@@ -18,6 +18,7 @@ import host_rows  # noqa: E402, F401  (adds to ROWS)
 import metric_rows  # noqa: E402, F401  (likewise)
 import openmp_rows  # noqa: E402, F401  (likewise)
 import probe_rows  # noqa: E402, F401  (adds to ROWS)
+import python_rows  # noqa: E402, F401  (likewise)
 import wait_rows  # noqa: E402, F401  (likewise)
 
 HEADS = ("what", "to reach", "measured", "reached")

@@ -1,0 +1,42 @@
+// What a program is called whose executable is only an interpreter: by its script.
+#ifndef DWELL_SUMMARIZE_SCRIPT_NAME_H_
+#define DWELL_SUMMARIZE_SCRIPT_NAME_H_
+
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "summarize/source_paths.h"
+
+namespace dwell {
+
+// The script or module that Python was started with (its arguments joined by spaces); empty where
+// the program is another one, or was given none.
+inline std::string script_name(std::string_view program, const std::string& command) {
+    if (!base_name(program).starts_with("python")) return {};
+    std::istringstream words(command);
+    std::string word;
+    words >> word;  // the interpreter
+    while (words >> word) {
+        if (word == "-c" || word == "-") return {};
+        if (word == "-m") {
+            words >> word;
+            if (word != "mpi4py") return word;  // that one runs the script behind it
+        } else if (word == "-X" || word == "-W") {
+            words >> word;
+        } else if (word[0] != '-') {
+            return std::string(base_name(word));
+        }
+    }
+    return {};
+}
+
+// What people call the program.
+inline std::string shown_program(std::string_view program, const std::string& command) {
+    const std::string script = script_name(program, command);
+    return script.empty() ? std::string(base_name(program)) : script;
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_SCRIPT_NAME_H_
