@@ -317,7 +317,7 @@ bool Waiting::settle_times(Call* call, bool blocked) {
             unknown_ += 1;
         }
     }
-    if (unknown_ != 0 || guessed_ != 0) {
+    if ((unknown_ | guessed_) != 0) {
         WaitPart* part = wait_part(call);
         if (part != nullptr) {
             if (unknown_ != 0) count_up(&part->unknown);
@@ -369,6 +369,8 @@ bool Waiting::settle_times(Call* call, bool blocked) {
     book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, sync_);
     if (call->ticks >= g_long_part_ticks) [[unlikely]]
         note_long_call(thread_, call->ticks, sync_);
+    if ((unknown_ | uint32_t{open_}) == 0) [[likely]]
+        return true;
     if (unknown_ != 0) {
         note_unknown_wait(thread_, entered_.virt + elapsed, beyond(elapsed, sync_));
     }
