@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "report/names.h"
+#include "report/stalls.h"
 #include "report/text_style.h"
 #include "report/wait_figures.h"
 #include "runtime/mpi_calls.h"
@@ -87,6 +88,10 @@ bool is_serial(const Profile& profile) {
            std::all_of(profile.ranks.begin(), profile.ranks.end(), serial);
 }
 
+uint64_t computed_ns(const Profile& profile) {
+    return profile.computation_ns - std::min(profile.computation_ns, queued_times(profile).work_ns);
+}
+
 MpiTimes mpi_times(const Profile& profile) {
     const uint64_t known_ns = std::min(profile.sync_ns, profile.blocked_ns);
     MpiTimes times{profile.transfer_ns, profile.blocked_ns, profile.blocked_ns - known_ns, 0, 0};
@@ -99,6 +104,7 @@ MpiTimes mpi_times(const Profile& profile) {
         times.estimated_ns -= std::min(times.estimated_ns, estimated_ns(node.totals));
         times.transfer_ns -= std::min(times.transfer_ns, node.totals.time_ns - blocked);
     }
+    times.transfer_ns -= std::min(times.transfer_ns, queued_times(profile).call_ns);
     return times;
 }
 
@@ -142,6 +148,14 @@ std::vector<RankFigures> rank_figures(const Profile& profile) {
     }
     for (RankFigures& rank : figures) {
         rank.computation_ns -= std::min(rank.computation_ns, rank.omp_wait_ns + rank.omp_idle_ns);
+    }
+    const QueuedTimes queued = queued_times(profile);
+    for (const ProfileRank& from : profile.ranks) {
+        if (queued.work_ns + queued.call_ns == 0) break;
+        RankFigures& rank = figures[index_of[from.rank]];
+        rank.queued_ns = from.queued_ns + from.queued_call_ns;
+        rank.computation_ns -= std::min(rank.computation_ns, from.queued_ns);
+        rank.transfer_ns -= std::min(rank.transfer_ns, from.queued_call_ns);
     }
     return figures;
 }

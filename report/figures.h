@@ -21,6 +21,8 @@ bool is_setup(const ProfileNode& node);
 bool is_serial(const Profile& profile);
 
 // How the report divides the time in MPI; sums over ranks.
+// Without what ranks waited for a processor (stalls.h).
+uint64_t computed_ns(const Profile& profile);
 struct MpiTimes {
     uint64_t transfer_ns = 0;
     uint64_t blocked_ns = 0;    // sync delay
@@ -39,6 +41,7 @@ struct RankFigures {
     uint32_t rank = 0;
     uint64_t computation_ns = 0;
     uint64_t transfer_ns = 0;
+    uint64_t queued_ns = 0;   // waited for a processor; part of neither
     uint64_t blocked_ns = 0;  // sync delay: known_ns and estimated_ns
     uint64_t known_ns = 0;
     uint64_t estimated_ns = 0;

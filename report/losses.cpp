@@ -122,6 +122,24 @@ std::string who_computes(const CauseLine& cause) {
                        cause.others == 1 ? "" : "s");
 }
 
+// "rank 3 computes in relax (heat.c:78)", "rank 0 writes ck.dat in checkpoint (ck.c:33 write): 800
+// ms", "rank 1 does I/O or sleeps in main (between a.c:4 and :9; on a processor 8 %, try --io on)".
+std::string cause_words(const Profile& profile, const CauseLine& cause, int room, bool utf8) {
+    const std::string io = io_stall_text(profile, cause.stall, room, utf8);
+    if (!io.empty()) return rank_text(cause.peer) + " " + io;
+    const StallWords words = stall_words(profile, cause.stall);
+    if (words.verb.empty()) {
+        return who_computes(cause) + " " + doing_text(profile, cause.computation, room, utf8);
+    }
+    Computation doing = cause.computation;
+    doing.sampled = doing.sampled_place = "";  // where it computed
+    std::string where = doing_text(profile, doing, room, utf8);
+    const bool has_place = !where.empty() && where.back() == ')';
+    if (has_place) where.pop_back();
+    return fmt::format("{} {} {}{}{})", rank_text(cause.peer), words.verb, where,
+                       has_place ? "; " : " (", words.share + words.advice);
+}
+
 template <typename Measure>
 const CommLine* longest(const std::vector<CommLine>& lines, Measure measure) {
     const CommLine* most = nullptr;
@@ -160,11 +178,13 @@ std::string waiting_cause_text(const Profile& profile, const std::vector<CommLin
                        static_cast<double>(causes[0].time_ns) >= kNotableCause * waited_ns;
     if (!known) return waiting_line_text(profile, lines, room, utf8);
     const CauseLine& first = causes[0];
-    std::string text = fmt::format("Main cause: {} {}, and others wait {}", who_computes(first),
-                                   doing_text(profile, first.computation, room, utf8),
-                                   per_rank(profile, first.time_ns, utf8));
+    std::string text =
+        fmt::format("Main cause: {}, and others wait {}", cause_words(profile, first, room, utf8),
+                    per_rank(profile, first.time_ns, utf8));
+    // Where they wait is left out where the sentence is long, and the cause not in that line.
+    const bool is_long = !stall_words(profile, first.stall).verb.empty();
     const CommLine* const line = line_waiting_for(profile, lines, first);
-    if (line != nullptr) {
+    if (line != nullptr && !is_long) {
         text += ", mostly at " +
                 statement_text(profile, *line, room, utf8, file_of(profile, first.computation));
     }
@@ -210,6 +230,27 @@ std::string io_cause_text(const Profile& profile, int room, bool utf8) {
     return text + ".";
 }
 
+// "Main cause: ranks share processors: 25 % on a processor of the time that they compute, rank 3
+// 20 %."
+std::string queued_cause_text(const Profile& profile) {
+    const QueuedTimes queued = queued_times(profile);
+    const auto on_ns = static_cast<double>(computed_ns(profile));
+    std::string text =
+        fmt::format("Main cause: ranks share processors: {} on a processor while they compute",
+                    share_text(on_ns, on_ns + static_cast<double>(queued.work_ns)));
+    const ProfileRank* most = nullptr;
+    for (const ProfileRank& rank : profile.ranks) {
+        if (most == nullptr || rank.queued_ns > most->queued_ns) most = &rank;
+    }
+    for (const RankFigures& rank : rank_figures(profile)) {
+        if (profile.ranks.size() < 2 || rank.rank != most->rank) continue;
+        const auto own_ns = static_cast<double>(rank.computation_ns);
+        text += fmt::format(", rank {} {}", rank.rank,
+                            share_text(own_ns, own_ns + static_cast<double>(most->queued_ns)));
+    }
+    return text + ". Run fewer ranks, or bind each to a processor of its own.";
+}
+
 std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
     const SerialCode code = serial_code(profile);
     if (code.node == kNoNode) return "";
@@ -237,11 +278,13 @@ std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
 
 std::vector<Loss> losses(const Profile& profile) {
     const MpiTimes mpi = mpi_times(profile);
+    const QueuedTimes queued = queued_times(profile);
     std::vector<Loss> all = {{LossKind::kWaiting, mpi.blocked_ns},
                              {LossKind::kTransfer, mpi.transfer_ns},
                              {LossKind::kIo, profile.io_ns},
                              {LossKind::kOmpWait, profile.omp_wait_ns},
-                             {LossKind::kOmpIdle, profile.omp_idle_ns}};
+                             {LossKind::kOmpIdle, profile.omp_idle_ns},
+                             {LossKind::kQueued, queued.work_ns + queued.call_ns}};
     std::erase_if(all, [](const Loss& loss) { return loss.ns == 0; });
     std::stable_sort(all.begin(), all.end(),
                      [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
@@ -263,6 +306,8 @@ std::string cause_text(const Profile& profile, const std::vector<CommLine>& line
             return transfer_cause_text(profile, lines, room, utf8);
         case LossKind::kIo:
             return io_cause_text(profile, room, utf8);
+        case LossKind::kQueued:
+            return queued_cause_text(profile);
         case LossKind::kOmpIdle:
             return omp_idle_cause_text(profile, room, utf8);
         case LossKind::kOmpWait: {

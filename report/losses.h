@@ -12,7 +12,7 @@
 
 namespace dwell {
 
-enum class LossKind { kWaiting, kTransfer, kIo, kOmpWait, kOmpIdle };
+enum class LossKind { kWaiting, kTransfer, kIo, kOmpWait, kOmpIdle, kQueued };
 
 struct Loss {
     LossKind kind;

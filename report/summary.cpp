@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "report/job_facts.h"
+#include "report/stalls.h"
 #include "report/views.h"
 #include "runtime/mpi_calls.h"
 #include "summarize/profile_walk.h"
@@ -202,7 +203,7 @@ void draw_uneven_computation(const Profile& profile, const std::vector<RankFigur
                              Canvas* canvas) {
     const bool utf8 = canvas->utf8();
     const std::optional<Peak> most = peak(ranks, &RankFigures::computation_ns);
-    const double mean_ns = static_cast<double>(profile.computation_ns) / rank_count(profile);
+    const double mean_ns = static_cast<double>(computed_ns(profile)) / rank_count(profile);
     const double extra_ns = most ? most->ns - mean_ns : 0;
     const double least_ns = kNotableExtra * static_cast<double>(profile.total_ns);
     if (ranks.size() < 2 || extra_ns < 0.1 * mean_ns || extra_ns < least_ns / rank_count(profile)) {
@@ -306,9 +307,12 @@ void draw_overview(const Profile& profile, Canvas* canvas) {
     const MpiTimes mpi = mpi_times(profile);
     const bool with_mpi = !is_serial(profile);
     const bool with_omp = has_openmp(profile);
+    const QueuedTimes queued = queued_times(profile);
+    const uint64_t queued_ns = queued.work_ns + queued.call_ns;
     const Part parts[] = {
-        {"computation", profile.computation_ns, &RankFigures::computation_ns, Tone::kComputation,
+        {"computation", computed_ns(profile), &RankFigures::computation_ns, Tone::kComputation,
          true},
+        {"no processor", queued_ns, &RankFigures::queued_ns, Tone::kHot, queued_ns != 0},
         {"MPI transfer", mpi.transfer_ns, &RankFigures::transfer_ns, Tone::kTransfer, with_mpi},
         {"sync delay", mpi.blocked_ns - mpi.estimated_ns, &RankFigures::known_ns, Tone::kBlocked,
          with_mpi && (mpi.blocked_ns > mpi.estimated_ns || mpi.blocked_ns == 0)},

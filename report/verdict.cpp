@@ -92,13 +92,15 @@ std::string loss_text(LossKind kind) {
             return "to OpenMP threads that wait for each other";
         case LossKind::kOmpIdle:
             return "to OpenMP threads idle outside of regions";
+        case LossKind::kQueued:
+            return "to waiting for a processor";
     }
     return "";
 }
 
 std::string loss_name(LossKind kind) {
-    constexpr const char* kNames[] = {"waiting", "MPI transfer", "I/O", "OpenMP wait",
-                                      "OpenMP idle"};
+    constexpr const char* kNames[] = {"waiting",     "MPI transfer", "I/O",
+                                      "OpenMP wait", "OpenMP idle",  "waiting for a processor"};
     return kNames[static_cast<int>(kind)];
 }
 
@@ -128,7 +130,7 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
     const std::string end = end_text(profile, job);
     if (!end.empty()) text += " broke off: " + end + ". ";
     if (!judgement.is_notable(0)) {
-        const std::string share = judgement.share(profile.computation_ns);
+        const std::string share = judgement.share(computed_ns(profile));
         if (!end.empty()) return text + share + " of the time until then was computation.";
         text += fmt::format(" computes {} of its time", share);
         return text + (profile.ranks.size() > 1 ? "; no rank waits long." : ".");
@@ -154,7 +156,7 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
 
 std::string balance_text(const Profile& profile, const std::vector<RankFigures>& ranks, bool utf8) {
     const std::optional<Peak> most = peak(ranks, &RankFigures::computation_ns);
-    const double mean_ns = static_cast<double>(profile.computation_ns) / rank_count(profile);
+    const double mean_ns = static_cast<double>(computed_ns(profile)) / rank_count(profile);
     if (ranks.size() < 2 || !most || most->ns <= 0) return "";
     const std::string share = fmt::format("Load balance: {:.0f} %, ", 100 * mean_ns / most->ns);
     if (most->ns < kLeastImbalance * mean_ns) return share + "all ranks compute alike.";
@@ -169,7 +171,7 @@ std::string shares_text(const Profile& profile, const Job& job, const Judgement&
     std::string text = profile.ranks.size() > 1 ? "Time per rank" : "Time";
     if (job.threads > profile.ranks.size()) text += ", threads added up";
     text += ": " + time_text(judgement.whole_ns / rank_count(profile), canvas.utf8());
-    std::vector<std::pair<uint64_t, std::string>> parts = {{profile.computation_ns, "computation"}};
+    std::vector<std::pair<uint64_t, std::string>> parts = {{computed_ns(profile), "computation"}};
     for (const Loss& loss : judgement.losses) parts.emplace_back(loss.ns, loss_name(loss.kind));
     std::stable_sort(parts.begin(), parts.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -123,8 +123,19 @@ std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& pro
         line.peer = cause.peer;
         line.peer_ns = so_far;
     }
+    std::map<ComputationKey, std::vector<ProfileStall>> stalls;
+    for (const ProfileStall& stall : profile.stalls) {
+        stalls[computations.key(stall.interval)].push_back(stall);
+    }
     std::vector<CauseLine> lines;
     for (auto& [key, line] : by_key) {
+        if (line.peer < 1u << kPeerRankBits && line.time_ns != 0) {
+            const double share =
+                static_cast<double>(line.peer_ns) / static_cast<double>(line.time_ns);
+            const auto count = static_cast<uint64_t>(share * static_cast<double>(line.count));
+            line.stall =
+                stall_of_cause(stalls[key], profile.ranks.size(), line.peer, count, line.peer_ns);
+        }
         if (line.others != 0) line.others -= 1;  // but for `peer`
         lines.push_back(std::move(line));
     }

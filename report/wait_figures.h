@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/figures.h"
+#include "report/stalls.h"
 #include "summarize/profile.h"
 
 namespace dwell {
@@ -62,6 +63,7 @@ struct CauseLine {
     uint64_t count = 0;
     uint64_t time_ns = 0;
     uint64_t passed_on_ns = 0;
+    Stall stall;  // what `peer` did instead of computing
 };
 // Longest first; what is not known which computation it was last.
 std::vector<CauseLine> cause_lines(const Profile& profile);

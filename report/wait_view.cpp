@@ -108,6 +108,17 @@ void draw_doing(const Profile& profile, Line* line, const std::string& who,
     }
 }
 
+// "rank 0 writes ck.dat in checkpoint (ck.c:33 write): 800 ms", "rank 1 does I/O or sleeps: on a
+// processor 8 % of that time, try --io on"; "" where it computed.
+std::string stall_text(const Profile& profile, const CauseLine& cause, bool utf8) {
+    const std::string io = io_stall_text(profile, cause.stall, kAllOfIt, utf8);
+    if (!io.empty()) return rank_text(cause.peer) + " " + io;
+    const StallWords words = stall_words(profile, cause.stall);
+    if (words.verb.empty()) return "";
+    return fmt::format("{} {}: {} of that time{}", rank_text(cause.peer), words.verb, words.share,
+                       words.advice);
+}
+
 void draw_partner(const Profile& profile, const PartnerShare& partner, double all_ns,
                   Canvas* canvas) {
     const bool utf8 = canvas->utf8();
@@ -136,6 +147,8 @@ void draw_cause(const Profile& profile, const CauseLine& cause, int number, doub
     figures.add(pad_left(time_text(passed_on_ns / ranks, utf8), 11));
     figures.add("  ");
     draw_doing(profile, &figures, who, cause.computation, "", canvas);
+    const std::string stall = stall_text(profile, cause, utf8);
+    if (!stall.empty()) canvas->put(Line().pad_to(kNumberWidth + 4).add(stall, Tone::kWarm));
 }
 
 bool is_notably_estimated(const Totals& totals) {
@@ -222,9 +235,11 @@ void draw_main_cause(const Profile& profile, Canvas* canvas) {
         all_ns += cause.time_ns;
         if (cause.computation.interval == kNoNode) unknown_ns += cause.time_ns;
     }
+    const std::string stall = stall_text(profile, first, utf8);
     std::string text = fmt::format(
         "Made others wait longest: {}: {} a rank, {} of the known sync delay",
-        doing_text(profile, culprits_text(first, first.time_ns), first.computation, utf8),
+        doing_text(profile, culprits_text(first, first.time_ns), first.computation, utf8) +
+            (stall.empty() ? "" : ", where " + stall),
         time_text(static_cast<double>(first.time_ns) / rank_count(profile), utf8),
         share_text(static_cast<double>(first.time_ns), static_cast<double>(all_ns)));
     if (static_cast<double>(unknown_ns) >= kNotableUnknown * static_cast<double>(all_ns)) {

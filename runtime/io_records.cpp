@@ -15,6 +15,7 @@
 #include "runtime/modules.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
+#include "runtime/processor_time.h"
 #include "runtime/records.h"
 #include "runtime/virtual_clock.h"
 
@@ -280,6 +281,7 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
         part->elsewhere += 1;
     }
     thread->booked_ticks += ticks;
+    note_io(thread, index_of(node), ticks);
     thread->slow_ticks += costs.outer + (elapsed - ticks);
     close_statement(statement);
 }

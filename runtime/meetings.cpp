@@ -204,14 +204,15 @@ bool is_told(MpiCall call, Meets rule) {
 Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int root) {
     Meeting meeting{name, nullptr, number, ++name->collectives, false};
     if (name->members < 2) return meeting;
+    const uint64_t slow_ticks = call->thread->slow_ticks;
+    Board* board = board_of(call->thread, name);
+    // Only now it begins: nothing of it has been noted so far.
+    if (call->thread->slow_ticks != slow_ticks) start(call);
     say_late_arrival(call);
     if (g_process.preserve_order) [[unlikely]] {
         say_meeting(call, *name, meeting.number, rule, root,
                     kMpiCalls[static_cast<int>(number)].waits);
     }
-    const uint64_t slow_ticks = call->thread->slow_ticks;
-    Board* board = board_of(call->thread, name);
-    if (call->thread->slow_ticks != slow_ticks) start(call);  // only now it begins
     if (name->far_state == FarState::kKnown && is_told(number, rule)) [[unlikely]] {
         const Role role{
             rule, root, name->rank, name->side, name->inter, nullptr, &name->far->alone.targets};

@@ -31,7 +31,7 @@ namespace dwell {
 using CellIndex = uint32_t;
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 10;
+constexpr uint32_t kRecordLayoutVersion = 11;
 constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
@@ -170,6 +170,21 @@ struct CauseRecord {
     uint64_t displaced_ticks;  // as in PartnerRecord
     uint64_t challenged_ticks;
     uint64_t unused;
+};
+
+// What the long ones (processor_time.h) among the computations of one interval were besides
+// computation. Linked from ThreadRecord::first_stall.
+struct StallRecord {
+    CellIndex interval;
+    CellIndex next;
+    CellIndex io_node;  // the I/O statement that took most of io_ticks; 0: none
+    uint32_t count;
+    uint64_t ticks;         // all of it
+    uint64_t io_ticks;      // in I/O statements
+    uint64_t asleep_ticks;  // not on a processor, nor waiting for one
+    uint64_t queued_ticks;  // waiting for a processor
+    uint64_t kernel_ticks;  // on a processor, in the kernel
+    uint64_t io_weight;
 };
 
 // Second line of an I/O node. The time of I/O lies inside of no interval.
@@ -405,6 +420,11 @@ struct ThreadRecord {
     // has is their computation (record_reader.cpp).
     uint64_t lived_ticks;
     uint64_t life_start;
+    CellIndex first_stall;
+    uint32_t unused;
+    // Waited for a processor: in long computations, and of transfer in long calls.
+    uint64_t queued_ticks;
+    uint64_t queued_call_ticks;
     OpenEntry open[kOpenStackDepth];
 };
 constexpr uint32_t kThreadCells = (sizeof(ThreadRecord) + kCellBytes - 1) / kCellBytes;
@@ -459,6 +479,7 @@ enum FileFlags : uint32_t {
     kFilePairsFull = 4194304,   // times of messages with some partners had no room
     kFileFewFiles =
         8388608,  // few files could be open: no call paths, samples and causes of waiting
+    kFileNoQueue = 16777216,  // the kernel did not tell how long threads waited for a processor
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads
@@ -549,6 +570,7 @@ static_assert(sizeof(FileUse) == kCellBytes);
 static_assert(sizeof(WaitPart) == kCellBytes);
 static_assert(sizeof(PartnerRecord) == kCellBytes);
 static_assert(sizeof(CauseRecord) == kCellBytes);
+static_assert(sizeof(StallRecord) == kCellBytes);
 static_assert(sizeof(ProbePart) == kCellBytes);
 static_assert(sizeof(OmpPart) == kCellBytes);
 static_assert(offsetof(OmpPart, untimed) == offsetof(ProbePart, untimed));

@@ -11,6 +11,7 @@
 #include "runtime/path_hash.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
+#include "runtime/processor_time.h"
 #include "runtime/sampling.h"
 #include "runtime/timeline.h"
 #include "runtime/user_code.h"
@@ -98,6 +99,12 @@ void reset_thread(Thread* thread, uint64_t since) {
         at = cause->next;
         *cause = CauseRecord{cause->peer, cause->path, cause->next, 0, 0, 0, 0, 0, 0, 0};
     }
+    for (CellIndex at = record->first_stall; at != 0;) {
+        auto* stall = cell_at<StallRecord>(at);
+        at = stall->next;
+        *stall = StallRecord{stall->interval, stall->next, 0, 0, 0, 0, 0, 0, 0, 0};
+    }
+    record->queued_ticks = record->queued_call_ticks = 0;
     thread->blame = Blame{};
     record->samples = record->samples_in_calls = record->samples_lost = 0;
     record->folded_paths = record->dropped = record->guessed = record->clock_errors = 0;
@@ -242,6 +249,7 @@ DWELL_COLD void attend_rarely(Thread* thread) {
 DWELL_COLD void attend_after(Call* call) {
     drain_samples(call->thread, 0);
     read_after_call(call);
+    read_processor_time(call->thread);
 }
 
 }  // namespace
@@ -303,6 +311,7 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
 CellIndex interval_before(Thread* thread, CellIndex node) { return interval_to(thread, node); }
 
 void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t end) {
+    if (ticks >= g_long_part_ticks) note_long_work(thread, interval, ticks);
     const auto path = static_cast<uint32_t>(cell_at<Node>(interval)->site.offset >> 32);
     const auto own = static_cast<uint32_t>(g_process.header->rank);
     const WrittenPart written =

@@ -182,6 +182,33 @@ struct RankEntry {
 constexpr int kRankBits = 8;
 constexpr int kRankEntries = 1 << kRankBits;
 
+// The I/O statements since the thread's last call, and the one that took most of their time: each
+// takes the place of another one that weighs less than it.
+inline void weigh(CellIndex* most, uint64_t* weight, CellIndex node, uint64_t ticks) {
+    if (*most == node) {
+        *weight += ticks;
+    } else if (*weight >= ticks) {
+        *weight -= ticks;
+    } else {
+        *most = node;
+        *weight = ticks - *weight;
+    }
+}
+struct IoSinceCall {
+    uint64_t since;  // Thread::last_ticks of that call
+    uint64_t ticks;
+    uint64_t weight;
+    CellIndex node;
+};
+// Of the thread, when it was read last (processor_time.h).
+struct ProcessorTime {
+    uint64_t ticks;  // 0: never
+    uint64_t on_ns;
+    uint64_t kernel_ns;
+    uint64_t queued_ns;
+    IoSinceCall io;
+};
+
 struct Part;
 // What makes a thread late, beside its rank's timeline (timeline.h).
 struct Blame {
@@ -396,6 +423,7 @@ struct alignas(64) Thread {
     KnownChild known_children[kKnownChildren];
     FrameHint frame_hints[kFrameHints];
     CauseSlot causes[kCauseSets][kCauseWays];
+    ProcessorTime processor;
 };
 
 // What dwell's part of OpenMP's events takes (omp_calibration.cpp). Of libgomp's programs it is

@@ -207,6 +207,7 @@ Thread* attach(bool may_allocate) {
     thread->user_depth = 0;
     thread->user_ticks = 0;
     thread->io = nullptr;
+    thread->processor = ProcessorTime{};
     thread->in_dwell.end();
     thread->omp.depth = 0;
     thread->omp.unopened = 0;

@@ -5,6 +5,7 @@
 #include "runtime/file_limit.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/probes.h"
+#include "runtime/processor_time.h"
 #include "runtime/timeline.h"
 #include "runtime/wait_records.h"
 
@@ -129,7 +130,10 @@ void note_computation(Call* call) {
     const uint64_t ticks = beyond(since, lost);
     if (ticks < g_least_part_ticks || thread->blame.told_at >= call->start_ticks) return;
     const CellIndex interval = interval_before(thread, call->index);
-    if (interval != 0) note_work(thread, interval, ticks, call->start_ticks, lost);
+    if (interval == 0) return;
+    const uint64_t slow_ticks = thread->slow_ticks;
+    note_work(thread, interval, ticks, call->start_ticks, lost);
+    thread->slow_ticks = slow_ticks;  // what that took is known by begin_work()
 }
 
 }  // namespace
@@ -154,6 +158,7 @@ void finish_opening_waits() {
     if (open_channels(static_cast<uint32_t>(g_process.header->world_size))) {
         g_process.header->flags |= kFileWaits;
         open_timelines(static_cast<uint32_t>(g_process.header->world_size));
+        open_processor_time(t_thread);
     }
     open_message_waits();
     if (far) open_far_meetings();
@@ -312,7 +317,7 @@ bool Waiting::settle_times(Call* call, bool blocked) {
             unknown_ += 1;
         }
     }
-    if (unknown_ != 0 || guessed_ != 0) {
+    if ((unknown_ | guessed_) != 0) {
         WaitPart* part = wait_part(call);
         if (part != nullptr) {
             if (unknown_ != 0) count_up(&part->unknown);
@@ -362,6 +367,10 @@ bool Waiting::settle_times(Call* call, bool blocked) {
         sync_ = waited.all;
     }
     book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, sync_);
+    if (call->ticks >= g_long_part_ticks) [[unlikely]]
+        note_long_call(thread_, call->ticks, sync_);
+    if ((unknown_ | uint32_t{open_}) == 0) [[likely]]
+        return true;
     if (unknown_ != 0) {
         note_unknown_wait(thread_, entered_.virt + elapsed, beyond(elapsed, sync_));
     }

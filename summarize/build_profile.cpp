@@ -162,6 +162,8 @@ void ProfileBuilder::add_ranks() {
         rank.order_far = from.order_far;
         rank.order_posted = from.order_posted;
         rank.order_unknown = from.order_unknown;
+        rank.queued_ns = from.queued_ns;
+        rank.queued_call_ns = from.queued_call_ns;
         rank.usage_ns = from.usage_ns;
         rank.usage = from.usage;
         rank.threads_served = from.threads_served;
@@ -615,6 +617,24 @@ void ProfileBuilder::add_waits() {
         add(from, &cause);
     }
     for (const auto& [key, cause] : causes) profile_.causes.push_back(cause);
+    std::map<std::array<uint32_t, 2>, ProfileStall> stalls;
+    for (const MergedStall& from : merged_.stalls) {
+        const uint32_t interval = interval_of(from.path);
+        if (interval == kNoNode) continue;
+        ProfileStall& stall = stalls[{interval, from.rank}];
+        stall.interval = interval;
+        stall.rank = from.rank;
+        if (stall.io_ns <= from.io_ns && from.io_node != kNoNode) {
+            stall.io_node = tree_.leaf_of(from.io_node);
+        }
+        stall.count += from.count;
+        stall.time_ns += from.time_ns;
+        stall.io_ns += from.io_ns;
+        stall.asleep_ns += from.asleep_ns;
+        stall.queued_ns += from.queued_ns;
+        stall.kernel_ns += from.kernel_ns;
+    }
+    for (const auto& [key, stall] : stalls) profile_.stalls.push_back(stall);
 }
 
 // Longest first; what names them is told the new places.
@@ -638,6 +658,7 @@ void ProfileBuilder::sort_intervals() {
     for (ProfileCause& cause : profile_.causes) {
         if (cause.interval != kNoNode) cause.interval = place[cause.interval];
     }
+    for (ProfileStall& stall : profile_.stalls) stall.interval = place[stall.interval];
 }
 
 void ProfileBuilder::sort_all() {
@@ -652,6 +673,7 @@ void ProfileBuilder::sort_all() {
     std::stable_sort(profile_.peers.begin(), profile_.peers.end(), longest_first);
     std::stable_sort(profile_.partners.begin(), profile_.partners.end(), longest_first);
     std::stable_sort(profile_.causes.begin(), profile_.causes.end(), longest_first);
+    std::stable_sort(profile_.stalls.begin(), profile_.stalls.end(), longest_first);
 }
 
 }  // namespace

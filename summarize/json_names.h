@@ -50,7 +50,7 @@ constexpr std::array<BitName, 17> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelGuessed, "guessed"},
                                                   {kLabelOrAfter, "in_or_after"},
                                                   {kLabelCallersUnknown, "callers_unknown"}}};
-constexpr std::array<BitName, 24> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 25> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
                                                      {kFileSerial, "serial"},
@@ -73,7 +73,8 @@ constexpr std::array<BitName, 24> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileDamaged, "damaged"},
                                                      {kFileInInit, "in_init"},
                                                      {kFilePairsFull, "pairs_full"},
-                                                     {kFileFewFiles, "few_files"}}};
+                                                     {kFileFewFiles, "few_files"},
+                                                     {kFileNoQueue, "no_queue"}}};
 constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},

@@ -222,6 +222,7 @@ bool Join::reserve() {
            into_->grids.reserve(into_->grids.size() + from_.grids.size()) &&
            (drops_places_ || into_->places.reserve(into_->places.size() + from_.places.size())) &&
            partners_.load(from_.partners.size()) && causes_.load(from_.causes.size()) &&
+           into_->stalls.reserve(into_->stalls.size() + from_.stalls.size()) &&
            into_->metrics.reserve(kMetricNames) && counts_.load(from_.counts.size()) &&
            (folds_ ||
             into_->count_rows.reserve(into_->count_rows.size() + from_.count_rows.size()));
@@ -384,6 +385,11 @@ void Join::add_waits() {
         partners_.add(partner);
     }
     for (const MergedBlame& cause : from_.causes) causes_.add(cause);
+    for (MergedStall stall : from_.stalls) {
+        if (stall.io_node != kNoNode) stall.io_node = node_map_[stall.io_node];
+        into_->stalls.push(stall);
+    }
+    keep_heaviest_stalls(&into_->stalls, kRanksPerCause);
     keep_heaviest_blames(&into_->partners, kPartnersPerNode);
     keep_heaviest_blames(&into_->causes, kRanksPerCause);
 }

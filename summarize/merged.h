@@ -5,8 +5,8 @@
 //
 // File and message layout: MergedHeader, then the arrays in the order of its counts, each aligned
 // to 8 bytes: nodes, histograms, modules, rows, peers, distances, phases, grids, places, partners,
-// causes, metrics, counts, count rows, text, the last entry of the ranks. Up to here it is the
-// head; behind it the entries of all ranks, see rank_list.h. All times are nanoseconds.
+// causes, stalls, metrics, counts, count rows, text, the last entry of the ranks. Up to here it is
+// the head; behind it the entries of all ranks, see rank_list.h. All times are nanoseconds.
 #ifndef DWELL_SUMMARIZE_MERGED_H_
 #define DWELL_SUMMARIZE_MERGED_H_
 
@@ -20,7 +20,7 @@
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 10;
+constexpr uint32_t kMergedVersion = 11;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -274,6 +274,23 @@ struct MergedBlame {
     uint64_t passed_on_ns;  // of time_ns: not by the partner, or the computation, itself
     uint64_t lost_ns;       // of the sum: no single one can hold more of it than this
 };
+// What the long ones among the computations of one rank were besides computation, of one interval:
+// see StallRecord. Of each interval the ranks with most of that are kept (kRanksPerCause).
+struct MergedStall {
+    uint32_t path;  // the interval's, as `group` of a computation in MergedBlame
+    uint32_t rank;
+    uint32_t io_node;  // the I/O statement that took most, kNoNode: none
+    uint32_t reserved;
+    uint64_t count;
+    uint64_t time_ns;
+    uint64_t io_ns;
+    uint64_t asleep_ns;
+    uint64_t queued_ns;
+    uint64_t kernel_ns;
+};
+inline uint64_t stalled_ns(const MergedStall& stall) {
+    return stall.io_ns + stall.asleep_ns + stall.queued_ns + stall.kernel_ns;
+}
 constexpr uint32_t kPartnersPerNode = 16;
 constexpr uint32_t kRanksPerCause = 8;
 constexpr uint32_t kDistancesPerNode = 256;  // the lightest beyond that are summed under:
@@ -312,6 +329,7 @@ struct MergedHeader {
     uint32_t grids;
     uint64_t partners;
     uint64_t causes;
+    uint64_t stalls;
     uint64_t counts;
     uint64_t count_rows;
     uint32_t metrics;
@@ -348,6 +366,7 @@ struct Merged {
     GrowArray<MergedPlace> places;
     GrowArray<MergedBlame> partners;
     GrowArray<MergedBlame> causes;
+    GrowArray<MergedStall> stalls;
     GrowArray<MergedMetric> metrics;
     GrowArray<MergedCounts> counts;      // sums over ranks, each node once
     GrowArray<MergedCounts> count_rows;  // of one thread of one rank; dropped when `rows` are

@@ -110,6 +110,9 @@ class Validator {
         for (const MergedBlame& partner : merged_.partners) {
             if (!is_node(partner.group)) return false;
         }
+        for (const MergedStall& stall : merged_.stalls) {
+            if (stall.io_node != kNoNode && !is_node(stall.io_node)) return false;
+        }
         return true;
     }
 
@@ -177,6 +180,7 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
     header.places = merged.places.size();
     header.partners = merged.partners.size();
     header.causes = merged.causes.size();
+    header.stalls = merged.stalls.size();
     header.metrics = static_cast<uint32_t>(merged.metrics.size());
     header.counts = merged.counts.size();
     header.count_rows = merged.count_rows.size();
@@ -200,16 +204,17 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
         bytes_of(merged.modules) + bytes_of(merged.rows) + bytes_of(merged.threads) +
         bytes_of(merged.peers) + bytes_of(merged.distances) + bytes_of(merged.phases) +
         bytes_of(merged.grids) + bytes_of(merged.places) + bytes_of(merged.partners) +
-        bytes_of(merged.causes) + bytes_of(merged.metrics) + bytes_of(merged.counts) +
-        bytes_of(merged.count_rows) + bytes_of(merged.text) + bytes_of(merged.ranks.last());
+        bytes_of(merged.causes) + bytes_of(merged.stalls) + bytes_of(merged.metrics) +
+        bytes_of(merged.counts) + bytes_of(merged.count_rows) + bytes_of(merged.text) +
+        bytes_of(merged.ranks.last());
     if (!out->reserve(total)) return false;
     return out->append(reinterpret_cast<const char*>(&header), sizeof(header)) &&
            write(merged.nodes, out) && write(merged.histograms, out) &&
            write(merged.modules, out) && write(merged.rows, out) && write(merged.threads, out) &&
            write(merged.peers, out) && write(merged.distances, out) && write(merged.phases, out) &&
            write(merged.grids, out) && write(merged.places, out) && write(merged.partners, out) &&
-           write(merged.causes, out) && write(merged.metrics, out) && write(merged.counts, out) &&
-           write(merged.count_rows, out) && write(merged.text, out) &&
+           write(merged.causes, out) && write(merged.stalls, out) && write(merged.metrics, out) &&
+           write(merged.counts, out) && write(merged.count_rows, out) && write(merged.text, out) &&
            write(merged.ranks.last(), out);
 }
 
@@ -261,8 +266,8 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
         input.read(header.phases, &merged.phases) && input.read(header.grids, &merged.grids) &&
         input.read(header.places, &merged.places) &&
         input.read(header.partners, &merged.partners) &&
-        input.read(header.causes, &merged.causes) && input.read(header.metrics, &merged.metrics) &&
-        input.read(header.counts, &merged.counts) &&
+        input.read(header.causes, &merged.causes) && input.read(header.stalls, &merged.stalls) &&
+        input.read(header.metrics, &merged.metrics) && input.read(header.counts, &merged.counts) &&
         input.read(header.count_rows, &merged.count_rows) &&
         input.read(header.text_bytes, &merged.text) &&
         input.read(header.last_rank_bytes, &last_rank) && input.at_end();

@@ -88,4 +88,22 @@ void keep_heaviest_blames(GrowArray<MergedBlame>* list, size_t limit) {
     list->resize(kept);
 }
 
+void keep_heaviest_stalls(GrowArray<MergedStall>* list, size_t limit) {
+    std::sort(list->begin(), list->end(), [](const MergedStall& a, const MergedStall& b) {
+        if (a.path != b.path) return a.path < b.path;
+        if (stalled_ns(a) != stalled_ns(b)) return stalled_ns(a) > stalled_ns(b);
+        return a.rank < b.rank;
+    });
+    size_t kept = 0;
+    size_t of_path = 0;
+    uint32_t path = 0;
+    for (size_t i = 0; i < list->size(); i++) {
+        const MergedStall stall = (*list)[i];
+        of_path = i > 0 && stall.path == path ? of_path + 1 : 0;
+        path = stall.path;
+        if (of_path < limit) (*list)[kept++] = stall;
+    }
+    list->resize(kept);
+}
+
 }  // namespace dwell

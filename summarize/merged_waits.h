@@ -28,6 +28,9 @@ class BlameTable {
 // Leaves the `limit` heaviest entries of each group; ties go to the lower peer, then path.
 void keep_heaviest_blames(GrowArray<MergedBlame>* list, size_t limit);
 
+// Leaves the `limit` heaviest ranks of each path, which then stand together.
+void keep_heaviest_stalls(GrowArray<MergedStall>* list, size_t limit);
+
 }  // namespace dwell
 
 #endif  // DWELL_SUMMARIZE_MERGED_WAITS_H_

@@ -161,6 +161,20 @@ struct ProfileCause {
     uint64_t lost_ns = 0;       // as above
 };
 
+// What the computations of one rank that took 1 ms and more were besides computation, of one
+// interval. Of an interval those ranks that have most of that.
+struct ProfileStall {
+    uint32_t interval = kNoNode;
+    uint32_t rank = 0;
+    uint32_t io_node = kNoNode;  // the I/O statement that took most of io_ns
+    uint64_t count = 0;
+    uint64_t time_ns = 0;    // all of it
+    uint64_t io_ns = 0;      // in I/O statements
+    uint64_t asleep_ns = 0;  // not on a processor, nor waiting for one
+    uint64_t queued_ns = 0;  // waiting for a processor
+    uint64_t kernel_ns = 0;  // on a processor, in the kernel
+};
+
 struct ProfileRank {
     uint32_t rank = 0;
     int pid = 0;
@@ -198,7 +212,9 @@ struct ProfileRank {
     uint64_t order_far = 0;
     uint64_t order_posted = 0;
     uint64_t order_unknown = 0;
-    uint64_t usage_ns = 0;  // what of real_ns `usage` is of, from the start on; 0: not known
+    uint64_t queued_ns = 0;       // waited for a processor: in computations of 1 ms and more,
+    uint64_t queued_call_ns = 0;  // and, of transfer, in calls of that length
+    uint64_t usage_ns = 0;        // what of real_ns `usage` is of, from the start on; 0: not known
     ProcessUsage usage{};
     uint64_t threads_served = 0;
     uint64_t probes = 0;
@@ -288,6 +304,7 @@ struct Profile {
     std::vector<ProfileGrid> grids;          // those of the program first, then most ranks
     std::vector<ProfilePartner> partners;    // most time first
     std::vector<ProfileCause> causes;        // most time first
+    std::vector<ProfileStall> stalls;        // most time first
     ProfileSites sites;
     ProfileMetrics metrics;
     std::vector<std::string> notes;  // what limits the trust in these figures, one line each

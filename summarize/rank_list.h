@@ -59,7 +59,9 @@ struct MergedRank {
     uint64_t order_far;
     uint64_t order_posted;
     uint64_t order_unknown;
-    uint64_t usage_ns;  // what of its time `usage` is of, from the start on; 0: not known
+    uint64_t queued_ns;       // waited for a processor in long computations,
+    uint64_t queued_call_ns;  // and in the transfer of long calls
+    uint64_t usage_ns;        // what of its time `usage` is of, from the start on; 0: not known
     ProcessUsage usage;
     const char* host = "";
     const char* program = "";

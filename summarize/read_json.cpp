@@ -84,6 +84,8 @@ void read_item(ObjectReader* reader, ProfileRank* rank) {
     reader->take("order_far", &rank->order_far);
     reader->take("order_posted", &rank->order_posted);
     reader->take("order_unknown", &rank->order_unknown);
+    reader->take("queued_ns", &rank->queued_ns);
+    reader->take("queued_call_ns", &rank->queued_call_ns);
     reader->take("threads_served", &rank->threads_served);
     reader->take("probes", &rank->probes);
     reader->take("probes_missed", &rank->probes_missed);
@@ -289,6 +291,18 @@ void read_item(ObjectReader* reader, ProfilePartner* partner) {
     reader->take("max_ns", &partner->max_ns);
 }
 
+void read_item(ObjectReader* reader, ProfileStall* stall) {
+    reader->need("interval", &stall->interval);
+    reader->need("rank", &stall->rank);
+    reader->take("io_node", &stall->io_node);
+    reader->take("count", &stall->count);
+    reader->take("time_ns", &stall->time_ns);
+    reader->take("io_ns", &stall->io_ns);
+    reader->take("asleep_ns", &stall->asleep_ns);
+    reader->take("queued_ns", &stall->queued_ns);
+    reader->take("kernel_ns", &stall->kernel_ns);
+}
+
 void read_item(ObjectReader* reader, ProfileCause* cause) { read_blame(reader, cause); }
 
 void read_item(ObjectReader* reader, MergedDistance* distance) {
@@ -380,6 +394,11 @@ void check_indices(const Profile& profile, std::string* error) {
     check_all("partners", profile.partners, node_exists, error);
     check_all("partners", profile.partners, blame_good, error);
     check_all("causes", profile.causes, blame_good, error);
+    check_all("stalls", profile.stalls, blame_good, error);
+    const auto io_good = [&exists](const ProfileStall& stall) {
+        return stall.io_node == kNoNode || exists(stall.io_node);
+    };
+    check_all("stalls", profile.stalls, io_good, error);
 }
 
 // Profiles of programs without probes may lack both.
@@ -478,6 +497,7 @@ Profile read_document(const Json& document, std::string* error) {
     if (reader.find("partners"))
         read_list(&reader, "partners", "partners", error, &profile.partners);
     if (reader.find("causes")) read_list(&reader, "causes", "causes", error, &profile.causes);
+    if (reader.find("stalls")) read_list(&reader, "stalls", "stalls", error, &profile.stalls);
     read_sites(&reader, error, &profile.sites);
     read_metrics(&reader, error, &profile.metrics);
     if (error->empty()) check_indices(profile, error);

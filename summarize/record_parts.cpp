@@ -12,6 +12,8 @@
 namespace dwell {
 namespace {
 
+constexpr uint64_t kLeastStall = 10;  // a tenth of a computation is no computation
+
 uint64_t hash_of_peer(uint32_t node, uint32_t peer) { return mix_hash(node, peer); }
 
 }  // namespace
@@ -170,6 +172,30 @@ bool RecordReader::read_causes(const ThreadRecord& thread) {
     const uint64_t rest_ns = ns(thread.rest_cause_ticks);
     return rest_ns == 0 ||
            causes_.add({0, kNoPeer, 0, 0, thread.rest_cause_count, rest_ns, 0, 0, rest_ns});
+}
+
+bool RecordReader::read_stalls() {
+    for (const ThreadSpan& thread : threads_) {
+        StallRecord record;
+        Node interval;
+        for (CellIndex at = thread.first_stall; take(at, &record); at = record.next) {
+            if (record.count == 0 || !load(record.interval, &interval)) continue;
+            const uint32_t io_node = record.io_node != 0 ? node_at(record.io_node) : kNoNode;
+            const MergedStall stall{static_cast<uint32_t>(interval.site.offset >> 32),
+                                    rank_,
+                                    io_node,
+                                    0,
+                                    record.count,
+                                    ns(record.ticks),
+                                    ns(record.io_ticks),
+                                    ns(record.asleep_ticks),
+                                    ns(record.queued_ticks),
+                                    ns(record.kernel_ticks)};
+            if (kLeastStall * stalled_ns(stall) < stall.time_ns) continue;
+            if (!out_->stalls.push(stall)) return false;
+        }
+    }
+    return true;
 }
 
 // The threads of a rank are one: what the furthest of them reached is what the rank reached.

@@ -33,7 +33,7 @@ bool only_waits(const MergedNode& node) {
 
 bool RecordReader::read() {
     return read_header() && text_.load() && read_modules() && read_threads() && read_intervals() &&
-           settle_peers() && read_grids() && read_metrics() && add_rank();
+           settle_peers() && read_stalls() && read_grids() && read_metrics() && add_rank();
 }
 
 bool RecordReader::read_header() {
@@ -113,8 +113,8 @@ bool RecordReader::read_threads() {
         const bool lives = thread.life_start != 0 && thread.life_start < last_virtual(thread);
         const uint64_t lived_ticks =
             thread.lived_ticks + (lives ? last_virtual(thread) - thread.life_start : 0);
-        const ThreadSpan span{thread.number, intervals_.size(), thread.first_metric,
-                              ns(lived_ticks), time_of_rows(false)};
+        const ThreadSpan span{thread.number,      intervals_.size(), thread.first_metric,
+                              thread.first_stall, ns(lived_ticks),   time_of_rows(false)};
         if (!threads_.push(span)) return false;
     }
     return true;
@@ -142,6 +142,8 @@ void RecordReader::add_thread_figures(const ThreadRecord& thread) {
     figures_.order_far += thread.order_far;
     figures_.order_posted += thread.order_posted;
     figures_.order_unknown += thread.order_unknown;
+    figures_.queued_ns += ns(thread.queued_ticks);
+    figures_.queued_call_ns += ns(thread.queued_call_ticks);
     figures_.threads_served += thread.threads_served;
     figures_.probes += thread.probes;
     figures_.probes_missed += thread.probes_missed;

@@ -52,6 +52,7 @@ class RecordReader {
         uint32_t number;
         size_t intervals_end;
         CellIndex first_metric;
+        CellIndex first_stall;
         uint64_t lived_ns;  // of those that are the program's, all together
         uint64_t statements_ns;
     };
@@ -87,6 +88,7 @@ class RecordReader {
     bool settle_peers();
     bool read_wait(CellIndex cell, uint32_t merged, Totals* totals);
     bool read_causes(const ThreadRecord& thread);
+    bool read_stalls();
     bool read_io(CellIndex cell, uint32_t merged, Totals* totals);
     bool add_row(uint32_t merged, uint32_t thread, const Totals& totals);
     void begin_rows();

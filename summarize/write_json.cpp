@@ -131,6 +131,8 @@ Json rank_without_usage(const ProfileRank& rank) {
             {"order_far", rank.order_far},
             {"order_posted", rank.order_posted},
             {"order_unknown", rank.order_unknown},
+            {"queued_ns", rank.queued_ns},
+            {"queued_call_ns", rank.queued_call_ns},
             {"threads_served", rank.threads_served},
             {"probes", rank.probes},
             {"probes_missed", rank.probes_missed},
@@ -248,6 +250,19 @@ Json partner_json(const ProfilePartner& partner) {
     Json json = {{"node", partner.node}};
     json.update(blame_json(partner));
     FigureWriter(&json, Zeros::kLeaveOut).put("max_ns", partner.max_ns);
+    return json;
+}
+
+Json stall_json(const ProfileStall& stall) {
+    Json json = {{"interval", stall.interval}, {"rank", stall.rank}};
+    if (stall.io_node != kNoNode) json["io_node"] = stall.io_node;
+    json["count"] = stall.count;
+    json["time_ns"] = stall.time_ns;
+    FigureWriter writer(&json, Zeros::kLeaveOut);
+    writer.put("io_ns", stall.io_ns);
+    writer.put("asleep_ns", stall.asleep_ns);
+    writer.put("queued_ns", stall.queued_ns);
+    writer.put("kernel_ns", stall.kernel_ns);
     return json;
 }
 
@@ -375,6 +390,7 @@ std::string write_profile_json(const Profile& profile) {
     append_list(&out, "grids", profile.grids, grid_json);
     append_list(&out, "partners", profile.partners, partner_json);
     append_list(&out, "causes", profile.causes, cause_json);
+    append_list(&out, "stalls", profile.stalls, stall_json);
     append_list(&out, "left_out", profile.sites.left_out, left_out_json);
     const ProfileMetrics& metrics = profile.metrics;
     if (!metrics.names.empty() || !metrics.missing.empty() || metrics.no_room_threads != 0) {

@@ -47,6 +47,24 @@ TEST(MergedWaits, TheHeaviestStayTheRestIsASum) {
 }
 
 // 64 lists of random blames, joined as a tree.
+MergedStall stall(uint32_t path, uint32_t rank, uint64_t asleep_ns) {
+    return {path, rank, kNoNode, 0, 1, 100, 1, asleep_ns, 0, 0};
+}
+
+TEST(MergedWaits, OfEachComputationTheRanksThatStalledLongestStay) {
+    GrowArray<MergedStall> list;
+    for (const MergedStall& one :
+         {stall(0, 4, 7), stall(6, 1, 20), stall(5, 9, 1), stall(6, 2, 50), stall(6, 3, 30)}) {
+        ASSERT_TRUE(list.push(one));
+    }
+    keep_heaviest_stalls(&list, 2);
+    ASSERT_EQ(list.size(), 4u);
+    EXPECT_EQ(list[0].rank, 4u);
+    EXPECT_EQ(list[1].rank, 9u);
+    EXPECT_EQ(list[2].rank, 2u);
+    EXPECT_EQ(list[3].rank, 3u);
+}
+
 TEST(MergedWaits, NoneMissesMoreThanTheBoundSays) {
     std::mt19937 random(7);
     std::map<uint32_t, uint64_t> truth;

@@ -232,6 +232,60 @@ TEST(Verdict, NamesTheSerialProcedureBehindIdleThreads) {
                               "OpenMP regions, most in sort (p.c:50)."});
 }
 
+// The rank that is late does not compute: 500 ms of its 1.5 s explain the waiting.
+ProfileStall half_a_second(uint64_t ProfileStall::*part) {
+    ProfileStall stall{0, 0, kNoNode, 10, 1500 * kMs, 0, 0, 0, 0};
+    stall.*part = 600 * kMs;
+    return stall;
+}
+
+TEST(Verdict, NamesTheFileThatALateRankWrites) {
+    Profile profile = late_rank();
+    ProfileNode write;
+    write.kind = SiteKind::kIo;
+    write.name = "write";
+    write.file = "/home/ada/heat.c";
+    write.line = 33;
+    write.io_file = "/scratch/ck.dat";
+    write.parent = 1;
+    write.totals.bytes_sent = 4096;
+    profile.nodes.push_back(write);
+    profile.stalls = {half_a_second(&ProfileStall::io_ns)};
+    profile.stalls[0].io_node = static_cast<uint32_t>(profile.nodes.size() - 1);
+    expect_words(profile,
+                 {"Main cause: rank 0 writes ck.dat in main (heat.c:33 write): 600 ms, and "
+                  "others wait 250 ms a rank, mostly at heat.c:69 MPI_Waitall in "
+                  "exchange_halo."});
+}
+
+TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
+    Profile profile = late_rank();
+    profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
+    expect_words(profile, {"Main cause: rank 0 does I/O or sleeps in main (between calls at "
+                           "heat.c:95; on a processor 60.0 %, try --io on), and others wait 250 ms "
+                           "a rank. Load"});
+    profile.stalls = {half_a_second(&ProfileStall::kernel_ns)};
+    expect_words(profile, {"rank 0 does I/O or gets memory in main (between calls at heat.c:95; in "
+                           "the kernel 40.0 %, try --io on), and others"});
+    profile.stalls = {half_a_second(&ProfileStall::queued_ns)};
+    expect_words(profile, {"rank 0 waits for a processor in main (between calls at heat.c:95; on a "
+                           "processor 60.0 %, as ranks share processors), and others"});
+}
+
+TEST(Verdict, NamesRanksThatShareProcessorsFirst) {
+    Profile profile = late_rank();
+    profile.ranks[0].queued_ns = 900 * kMs;
+    profile.ranks[1].queued_ns = 300 * kMs;
+    // 1.2 of 3 s; 1.3 of 2.5 s on a processor, 0.6 of 1.5 on rank 0.
+    expect_words(profile,
+                 {"heat loses 40.0 % of its time to waiting for a processor, 600 ms a rank. "
+                  "Waiting takes another 16.7 %. Main cause: ranks share processors: 52.0 "
+                  "% on a processor while they compute, rank 0 40.0 %. Run fewer ranks, or "
+                  "bind each to a processor of its own. Load balance: 93 %, rank 1 "
+                  "computes 700 ms, the mean is 650 ms. Time per rank: 1.50 s, computation "
+                  "43.3 %, waiting for a processor 40.0 %"});
+}
+
 TEST(Verdict, SaysWhenNothingIsWrong) {
     Builder b(2, "heat");
     const uint32_t main = b.proc("main", "heat.c", 1, 0);

@@ -33,7 +33,7 @@ void expect_same(const Profile& a, const Profile& b) {
                      r.guessed, r.clock_errors, r.threads_served, r.probes, r.probes_missed,
                      r.probes_dropped, r.threads_cut, r.io_unobserved),
             std::tie(r.clock_offset_ns, r.clock_drift_ns, r.clock_bound_ns, r.order_kept,
-                     r.order_far, r.order_posted, r.order_unknown),
+                     r.order_far, r.order_posted, r.order_unknown, r.queued_ns, r.queued_call_ns),
             std::tie(r.usage_ns, r.usage.user_ns, r.usage.system_ns, r.usage.peak_memory_bytes,
                      r.usage.minor_faults, r.usage.major_faults, r.usage.voluntary_switches,
                      r.usage.involuntary_switches),
@@ -136,6 +136,8 @@ void expect_same_blame(const std::vector<Blame>& a, const std::vector<Blame>& b)
 TEST(WriteJson, WaitingIsReadBack) {
     Profile profile = samples::chain_profile();
     profile.intervals[0].or_after = true;
+    profile.stalls = {{0, 1, kNoNode, 3, 9 * samples::kMs, 0, 4 * samples::kMs, 2, 1},
+                      {1, 0, 2, 1, 8, 7, 0, 0, 0}};
     const auto read = read_profile_json(write_profile_json(profile));
     ASSERT_TRUE(read.has_value()) << read.error();
     EXPECT_TRUE(read->intervals[0].or_after);
@@ -143,6 +145,14 @@ TEST(WriteJson, WaitingIsReadBack) {
     EXPECT_EQ(read->sync_ns, profile.sync_ns);
     expect_same_blame(profile.partners, read->partners);
     expect_same_blame(profile.causes, read->causes);
+    ASSERT_EQ(profile.stalls.size(), read->stalls.size());
+    const auto stall_key = [](const ProfileStall& s) {
+        return std::tie(s.interval, s.rank, s.io_node, s.count, s.time_ns, s.io_ns, s.asleep_ns,
+                        s.queued_ns, s.kernel_ns);
+    };
+    for (size_t i = 0; i < profile.stalls.size(); ++i) {
+        EXPECT_TRUE(stall_key(profile.stalls[i]) == stall_key(read->stalls[i])) << "stall " << i;
+    }
     for (size_t i = 0; i < profile.partners.size(); ++i) {
         EXPECT_EQ(read->partners[i].node, profile.partners[i].node);
         EXPECT_EQ(read->partners[i].max_ns, profile.partners[i].max_ns);

@@ -1,0 +1,47 @@
+// Causes that are no computation: what the rank that made others wait did instead, and what ranks
+// lost because they waited for a processor (docs/waiting.md). Functions of a profile.
+#ifndef DWELL_REPORT_STALLS_H_
+#define DWELL_REPORT_STALLS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "summarize/profile.h"
+
+namespace dwell {
+
+// What else a rank did in its long computations of one kind.
+enum class StallKind { kNone, kIo, kAsleep, kQueued, kKernel };
+struct Stall {
+    StallKind kind = StallKind::kNone;  // that made others wait; kNone: the computation did
+    ProfileStall times{};               // of the rank, all of it
+};
+
+// Others waited `waited_ns` for the rank, in `count` waits. `stalls` are those of one computation,
+// of all ranks. What the rank did beside computing is the cause where it did so longer than the
+// other ranks by half of what each of them waited, at least.
+Stall stall_of_cause(const std::vector<ProfileStall>& stalls, size_t ranks, uint32_t rank,
+                     uint64_t count, uint64_t waited_ns);
+
+// "writes ck.dat in checkpoint (ck.c:33 write): 800 ms"; "" where it is something else.
+std::string io_stall_text(const Profile& profile, const Stall& stall, int room, bool utf8);
+// The parts of a sentence about it, where it is none of files that are known; else empty.
+struct StallWords {
+    std::string verb;    // "does I/O or sleeps"
+    std::string share;   // "on a processor 8 %"
+    std::string advice;  // ", try --io on", often empty
+};
+StallWords stall_words(const Profile& profile, const Stall& stall);
+
+// That ranks waited for a processor: sums over ranks, in what would else be computation and
+// transfer. 0 where it is hardly anything.
+struct QueuedTimes {
+    uint64_t work_ns = 0;
+    uint64_t call_ns = 0;
+};
+QueuedTimes queued_times(const Profile& profile);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_STALLS_H_

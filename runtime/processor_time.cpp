@@ -1,0 +1,174 @@
+// See processor_time.h. Measured: CLOCK_THREAD_CPUTIME_ID 0.6 microseconds, getrusage 0.35,
+// /proc/thread-self/schedstat 5.4 with open and close, on a virtual machine.
+#include "runtime/processor_time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/usage.h"
+#include "runtime/virtual_clock.h"
+
+namespace dwell {
+
+DWELL_CALL_DATA uint64_t g_long_part_ticks = UINT64_MAX;
+
+namespace {
+
+constexpr uint64_t kLongPart_ns = 1'000'000;
+constexpr uint64_t kLeastOff_ns = 250'000;  // off the processor: why, is looked at
+constexpr uint32_t kMostStalls = 1024;      // intervals of a thread
+constexpr double kNs = 1e9;
+
+double ns_per_tick() { return kNs / static_cast<double>(g_process.header->ticks_per_second); }
+
+uint64_t ns_of(uint64_t ticks) {
+    return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick());
+}
+uint64_t ticks_of(uint64_t ns) {
+    return static_cast<uint64_t>(static_cast<double>(ns) / ns_per_tick());
+}
+
+uint64_t processor_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t kernel_ns() {
+    rusage about{};
+    getrusage(RUSAGE_THREAD, &about);
+    return static_cast<uint64_t>(about.ru_stime.tv_sec) * 1'000'000'000u +
+           static_cast<uint64_t>(about.ru_stime.tv_usec) * 1'000u;
+}
+
+// How long the thread could have run and had no processor: the second of three numbers, all 0 where
+// the kernel does not count (proc(5), Documentation/scheduler/sched-stats.rst).
+uint64_t queued_ns(uint64_t before) {
+    const Busy busy;
+    const int saved_errno = errno;
+    char text[96] = {};
+    const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    const ssize_t bytes = file >= 0 ? read(file, text, sizeof(text) - 1) : -1;
+    if (file >= 0) close(file);
+    uint64_t numbers[3] = {};
+    if (bytes > 0) {
+        add_own_read(static_cast<uint64_t>(bytes));
+        char* at = text;
+        for (uint64_t& number : numbers) number = strtoull(at, &at, 10);
+    }
+    errno = saved_errno;
+    if (numbers[2] != 0) return numbers[1];
+    __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileNoQueue}, __ATOMIC_RELAXED);
+    return before;
+}
+
+// Since the reading before, which this one replaces. All in nanoseconds.
+struct Since {
+    uint64_t elapsed;
+    uint64_t off;     // the processor
+    uint64_t kernel;  // in it
+    uint64_t queued;  // of `off`, where that is worth a look
+};
+
+Since read_since(Thread* thread) {
+    ProcessorTime* last = &thread->processor;
+    const uint64_t now = now_ticks();
+    const uint64_t on = processor_ns();
+    const uint64_t kernel = kernel_ns();
+    Since since{};
+    if (last->ticks != 0) {
+        since.elapsed = ns_of(now - last->ticks);
+        since.off = beyond(since.elapsed, beyond(on, last->on_ns));
+        since.kernel = beyond(kernel, last->kernel_ns);
+    }
+    if (since.off >= kLeastOff_ns || last->ticks == 0) {
+        const uint64_t queued = queued_ns(last->queued_ns);
+        if (last->ticks != 0) since.queued = earlier(beyond(queued, last->queued_ns), since.off);
+        last->queued_ns = queued;
+    }
+    last->ticks = now;
+    last->on_ns = on;
+    last->kernel_ns = kernel;
+    return since;
+}
+
+StallRecord* stall_of(Thread* thread, CellIndex interval) {
+    CellIndex* link = &thread->record->first_stall;
+    uint32_t count = 0;
+    for (CellIndex at = *link; at != 0; ++count) {
+        auto* stall = cell_at<StallRecord>(at);
+        if (stall->interval == interval) return stall;
+        at = stall->next;
+    }
+    if (count >= kMostStalls) return nullptr;
+    const CellIndex made = take_cells(thread, 1);
+    if (made == 0) return nullptr;
+    auto* stall = cell_at<StallRecord>(made);
+    stall->interval = interval;
+    stall->next = *link;
+    __atomic_store_n(link, made, __ATOMIC_RELEASE);
+    return stall;
+}
+
+}  // namespace
+
+void open_processor_time(Thread* thread) {
+    g_long_part_ticks = ticks_of(kLongPart_ns);
+    if (thread != nullptr) read_since(thread);
+}
+
+void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks) {
+    const uint64_t begun = now_ticks();
+    const IoSinceCall& io = thread->processor.io;
+    const bool has_io = io.since == thread->last_ticks && io.ticks != 0;
+    // What has nodes of its own, files apart, is told there.
+    const uint64_t booked = earlier(ticks, later(thread->booked_ticks, has_io ? io.ticks : 0));
+    const Since since = read_since(thread);
+    if (thread->last == 0) return;  // what lies before MPI_Init began before the first reading
+    const uint64_t work_ns = ns_of(ticks - booked);
+    const uint64_t else_ns = beyond(since.elapsed, work_ns);
+    const uint64_t off_ns = earlier(work_ns, beyond(since.off, else_ns));
+    const uint64_t queued = earlier(off_ns, since.queued);
+    const uint64_t in_kernel = earlier(work_ns - off_ns, beyond(since.kernel, else_ns));
+    StallRecord* stall = stall_of(thread, interval);
+    if (stall != nullptr) {
+        stall->count += 1;
+        stall->ticks += ticks;
+        stall->asleep_ticks += ticks_of(off_ns - queued);
+        stall->queued_ticks += ticks_of(queued);
+        stall->kernel_ticks += ticks_of(in_kernel);
+        if (has_io) {
+            stall->io_ticks += earlier(io.ticks, ticks);
+            weigh(&stall->io_node, &stall->io_weight, io.node, io.ticks);
+        }
+    }
+    thread->record->queued_ticks += ticks_of(queued);
+    thread->slow_ticks += now_ticks() - begun;
+}
+
+void note_long_call(Thread* thread, uint64_t ticks, uint64_t waited) {
+    const uint64_t begun = now_ticks();
+    const Since since = read_since(thread);
+    if (since.queued != 0 && since.elapsed != 0) {
+        // A rank that waits gives its processor away, and is late to get it back: in the transfer
+        // it had as much of a processor as in the whole call.
+        const double share = static_cast<double>(since.queued) / static_cast<double>(since.elapsed);
+        thread->record->queued_call_ticks +=
+            static_cast<uint64_t>(share * static_cast<double>(beyond(ticks, waited)));
+    }
+    thread->slow_ticks += now_ticks() - begun;
+}
+
+void read_processor_time(Thread* thread) {
+    if (g_long_part_ticks == UINT64_MAX) return;
+    const uint64_t begun = now_ticks();
+    if (begun - thread->processor.ticks < g_long_part_ticks) return;
+    read_since(thread);
+    thread->slow_ticks += now_ticks() - begun;
+}
+
+}  // namespace dwell

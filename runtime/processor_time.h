@@ -1,0 +1,44 @@
+// What a long computation was besides computation: the thread read or wrote files, slept, was in
+// the kernel, or waited for a processor that others had (docs/waiting.md, "Causes that are no
+// computation").
+//
+// The thread's processor time is read where a part of its timeline ended that took a millisecond or
+// more (DESIGN 5.3: a slow path). What of the time since the last reading lies outside of that part
+// counts as not spent on a processor, so that a part is never said to be less of a computation than
+// it was.
+#ifndef DWELL_RUNTIME_PROCESSOR_TIME_H_
+#define DWELL_RUNTIME_PROCESSOR_TIME_H_
+
+#include <stdint.h>
+
+#include "runtime/state.h"
+
+namespace dwell {
+
+// Parts that took as long are looked at; UINT64_MAX: nobody waits for this process.
+extern uint64_t g_long_part_ticks __attribute__((visibility("hidden")));
+
+// Where MPI_Init ends, on the calling thread.
+void open_processor_time(Thread* thread);
+
+// A computation of that length has just ended. Takes some 2 microseconds, 10 where the thread was
+// not on a processor all the time.
+DWELL_COLD void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks);
+// A call of that length has just ended, and has waited for partners so long. What it took beyond
+// that is transfer, but for what of it the thread waited for a processor.
+DWELL_COLD void note_long_call(Thread* thread, uint64_t ticks, uint64_t waited);
+// At the end of a call: the next computation is measured from here. Nothing is done when the last
+// reading is less than a millisecond ago.
+DWELL_COLD void read_processor_time(Thread* thread);
+
+// An I/O statement took so long.
+inline void note_io(Thread* thread, CellIndex node, uint64_t ticks) {
+    IoSinceCall* io = &thread->processor.io;
+    if (io->since != thread->last_ticks) *io = {thread->last_ticks, 0, 0, node};
+    io->ticks += ticks;
+    weigh(&io->node, &io->weight, node, ticks);
+}
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_PROCESSOR_TIME_H_

@@ -1,0 +1,89 @@
+// What makes others wait is no computation: rank 0 writes a checkpoint (`write FILE`), sleeps
+// (`sleep`), sleeps after all ranks have computed alike (`both`), or all ranks compute on one
+// processor (`share`): 4 ranks. Prints for each rank how long that took, and how much of it the
+// thread was on a processor, in seconds.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kRounds = 5 };
+static int rank;
+
+static double clock_s(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static double now(void) { return clock_s(CLOCK_MONOTONIC); }
+
+static void sleep_until(double until) {
+    const struct timespec t = {(time_t)until, (long)((until - (double)(time_t)until) * 1e9)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) continue;
+}
+
+__attribute__((noinline)) static void checkpoint(int file) {
+    static char block[1 << 20];
+    const double until = now() + 0.08;
+    while (now() < until) {
+        if (pwrite(file, block, sizeof block, 0) < 0) perror("pwrite");  // @write
+    }
+}
+
+__attribute__((noinline)) static void doze(void) {
+    sleep_until(now() + 0.08);  // @sleep
+}
+
+__attribute__((noinline)) static void relax(void) {
+    const double until = now() + 0.04;
+    while (now() < until) continue;  // @compute
+}
+
+__attribute__((noinline)) static void burn(void) {
+    const double until = clock_s(CLOCK_THREAD_CPUTIME_ID) + 0.02;
+    while (clock_s(CLOCK_THREAD_CPUTIME_ID) < until) continue;
+}
+
+static void use_one_processor(void) {
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    for (int i = 0; CPU_COUNT(&one) == 0; i++) {
+        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    }
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+int main(int argc, char** argv) {
+    const char* what = argc > 1 ? argv[1] : "";
+    double took = 0, on = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const int writes = strcmp(what, "write") == 0;
+    const int shares = strcmp(what, "share") == 0;
+    const int file = writes && rank == 0 ? open(argv[2], O_CREAT | O_WRONLY, 0600) : -1;
+    if (shares) use_one_processor();
+    MPI_Barrier(MPI_COMM_WORLD);  // @start
+    for (int round = 0; round < kRounds; round++) {
+        if (strcmp(what, "both") == 0) relax();
+        const double begin = now(), begin_on = clock_s(CLOCK_THREAD_CPUTIME_ID);
+        if (shares) {
+            burn();
+        } else if (rank == 0 && writes) {
+            checkpoint(file);
+        } else if (rank == 0) {
+            doze();
+        }
+        took += now() - begin;
+        on += clock_s(CLOCK_THREAD_CPUTIME_ID) - begin_on;
+        MPI_Barrier(MPI_COMM_WORLD);  // @wait
+    }
+    fprintf(stderr, "truth %d %.6f %.6f\n", rank, took, on);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,139 @@
+"""Causes of waiting that are no computation (docs/waiting.md): files, sleep, and processors that ranks
+share, by rank, procedure, line, file and size, from what the program's own clocks say."""
+
+import os
+
+from harness import (DWELL, case, check, check_equal, check_near, execute, main, marked_line,
+                     profiled, program, scratch, source)
+
+FILE = source("programs/no_computation.c")
+# A rank that loses its processor between a call of MPI and a look at its clock has lost it in what
+# dwell measures, and not in what it prints: for 5 times 10 ms, at most, as a rule.
+MORE_S = 0.05
+
+
+def check_measured(got, truth, what):
+    check(0.97 * truth - 0.004 <= got <= 1.03 * truth + MORE_S,
+          f"{what}: got {got} s, want {truth} s, or {MORE_S} s more")
+
+
+def observed(what, *options):
+    arguments = [what] + ([os.path.join(scratch(), "ck.dat")] if what == "write" else [])
+    profile = profiled([program("no_computation"), *arguments], 4, list(options), name=what)
+    truth = {}
+    for line in profile.run.stderr.splitlines():
+        words = line.split()
+        if len(words) == 4 and words[0] == "truth":
+            truth[int(words[1])] = (float(words[2]), float(words[3]))
+    check_equal(sorted(truth), [0, 1, 2, 3], "ranks that print")
+    return profile, truth
+
+
+def stalls(profile):
+    """By rank: seconds of the computations between the barriers, by what they were."""
+    found = {}
+    lines = marked_line(FILE, "start"), marked_line(FILE, "wait")
+    for stall in profile.json["stalls"]:
+        interval = profile.intervals[stall["interval"]]
+        places = [profile.nodes[interval[end]]["line"] if interval[end] is not None else None
+                  for end in ("from", "to")]
+        if places[0] not in lines or places[1] != lines[1]:
+            continue
+        sums = found.setdefault(stall["rank"], {"io_nodes": set()})
+        if "io_node" in stall:
+            sums["io_nodes"].add(stall["io_node"])
+        for part in ("time", "io", "asleep", "queued", "kernel"):
+            sums[part] = sums.get(part, 0) + stall.get(part + "_ns", 0) / 1e9
+    return found
+
+
+def verdict(profile):
+    return " ".join(profile.run.stderr.split("dwell verdict: ")[1].split())
+
+
+def cause(profile):
+    text = verdict(profile)
+    check("Main cause: " in text, f"no cause: {text}")
+    return text.split("Main cause: ")[1].split(" Load balance")[0]
+
+
+def report(profile):
+    run = execute([DWELL, "report", "--width", "100", profile.directory])
+    check_equal(run.code, 0, run.describe())
+    return " ".join(run.stdout.split())
+
+
+@case
+def written():
+    """Rank 0 writes: the file, the procedure and the line with --io on."""
+    profile, truth = observed("write", "--io", "on")
+    found = stalls(profile)
+    check(0 in found, f"no stall of rank 0: {profile.json['stalls']}")
+    check_near(found[0]["io"], truth[0][0], 0.03, 0.004, "time in files")
+    check_equal(len(found[0]["io_nodes"]), 1, "statements")
+    node = profile.nodes[found[0]["io_nodes"].pop()]
+    check_equal((node["name"], os.path.basename(node["io_file"]), node["line"]),
+                ("pwrite", "ck.dat", marked_line(FILE, "write")), "statement")
+    words = f"rank 0 writes ck.dat in checkpoint (no_computation.c:{node['line']} pwrite): "
+    check(words in report(profile), f"want {words}: {report(profile)}")
+
+
+@case
+def written_unseen():
+    """Without --io on: what of it was in the kernel, or off the processor; and what to try."""
+    profile, truth = observed("write")
+    sums = stalls(profile)[0]
+    check_measured(sums["time"], truth[0][0], "time")
+    check_near(sums["kernel"] + sums["asleep"] + sums["queued"], truth[0][0], 0.1, MORE_S,
+               "time that was no computation")
+    if 2 * sums["queued"] < sums["kernel"]:
+        check("rank 0 does I/O or gets memory: in the kernel" in report(profile), report(profile))
+        check("try --io on" in report(profile), report(profile))
+
+
+@case
+def slept():
+    profile, truth = observed("sleep")
+    sums = stalls(profile)[0]
+    check_measured(sums["asleep"] + sums["queued"], truth[0][0], "off the processor")
+    check(sums["asleep"] >= 0.4 * 0.99 - sums["queued"], f"asleep: {sums}")
+    if 2 * sums["queued"] < sums["asleep"]:
+        text = cause(profile)
+        check(text.startswith("rank 0 does I/O or sleeps in "), text)
+        check("on a processor " in text and "try --io on" in text, text)
+
+
+@case
+def slept_after_computing():
+    """All ranks compute alike; what others wait for is the rest."""
+    profile, truth = observed("both")
+    sums = stalls(profile)[0]
+    check_near(sums["asleep"], truth[0][0], 0.03, 0.004 + sums["queued"], "asleep")
+    if 2 * sums["queued"] < sums["asleep"]:
+        words = "rank 0 does I/O or sleeps: on a processor "
+        check(words in report(profile), report(profile))
+
+
+@case
+def shared():
+    """All ranks on one processor: what they waited for it is neither computation nor transfer."""
+    profile, truth = observed("share")
+    found = stalls(profile)
+    check_equal(sorted(found), [0, 1, 2, 3], "ranks that waited for a processor")
+    for rank, (took, on) in truth.items():
+        check_measured(found[rank]["queued"] + found[rank]["asleep"], took - on,
+                       f"rank {rank} off the processor")
+        check(profile.ranks[rank]["queued_ns"] / 1e9 >= found[rank]["queued"] - 1e-6,
+              f"of the rank: {profile.ranks[rank]}")
+    text = verdict(profile)
+    check("of its time to waiting for a processor" in text, text)
+    check("Main cause: ranks share processors: " in text and "on a processor while they" in text,
+          text)
+    share = float(text.split("ranks share processors: ")[1].split(" %")[0]) / 100
+    took = sum(took for took, _ in truth.values())
+    on = sum(on for _, on in truth.values())
+    check_near(share, on / took, 0.2, 0.03, "share on a processor")
+    check("no processor" in report(profile), report(profile))
+
+
+main()
