@@ -39,16 +39,21 @@ std::string kind_of_call(uint16_t call) {
     return "wait for partners";
 }
 
-// Computations that a person cannot tell apart are one.
+// Computations that a person cannot tell apart are one. Those of a procedure that makes none of the
+// MPI calls around them are one, too, where a sentence is about it (`Ways::kOne`).
+enum class Ways { kEach, kOne };
 using ComputationKey = std::tuple<std::string, int, std::string, int, OwnerKey, bool>;
 
 class Computations {
   public:
-    explicit Computations(const Profile& profile) : profile_(profile) {}
+    Computations(const Profile& profile, Ways ways) : profile_(profile), ways_(ways) {}
 
     ComputationKey key(uint32_t interval) const {
         if (interval == kNoNode) return {};
         const ProfileInterval& is = profile_.intervals[interval];
+        if (!calls_tell(is)) {
+            return {"", 0, "", 0, owner_key(profile_, is.booked_on), is.or_after};
+        }
         const ProfileNode start;
         const ProfileNode& from = is.from == kNoNode ? start : profile_.nodes[is.from];
         const ProfileNode& to = profile_.nodes[is.to];
@@ -56,36 +61,54 @@ class Computations {
                 owner_key(profile_, is.booked_on), is.or_after};
     }
 
-    Computation describe(uint32_t interval) const {
+    // Of one key; the first stands for all.
+    Computation describe(const std::vector<uint32_t>& intervals) const {
         Computation computation;
-        if (interval == kNoNode) return computation;
-        const ProfileInterval& is = profile_.intervals[interval];
-        computation.interval = interval;
+        if (intervals.empty() || intervals[0] == kNoNode) return computation;
+        const ProfileInterval& is = profile_.intervals[intervals[0]];
+        computation.interval = intervals[0];
+        computation.calls_tell = calls_tell(is);
         computation.procedure = profile_.nodes[procedure_around(is.booked_on)].name;
         std::map<std::string, uint64_t> samples;
-        std::map<std::string, const SampledLine*> first;  // the line with most samples
+        std::map<std::string, std::map<std::string, uint64_t>> places;
         uint64_t all = 0;
-        for (const SampledLine& line : is.lines) {
-            samples[line.function] += line.samples;
-            const SampledLine*& most = first[line.function];
-            if (most == nullptr || line.samples > most->samples) most = &line;
-            all += line.samples;
+        for (const uint32_t interval : intervals) {
+            for (const SampledLine& line : profile_.intervals[interval].lines) {
+                samples[line.function] += line.samples;
+                all += line.samples;
+                ProfileNode place;
+                place.file = line.file;
+                place.line = line.line;
+                places[line.function][line.line == 0 ? "" : place_text(place, true)] +=
+                    line.samples;
+            }
         }
         for (const auto& [function, count] : samples) {
             const bool has_name = function.find("+0x") == std::string::npos;
             if (all < kTellingSamples || 2 * count <= all || !has_name) continue;
             if (function != computation.procedure) computation.sampled = function;
-            const SampledLine& line = *first[function];
-            if (line.line == 0) continue;
-            ProfileNode place;
-            place.file = line.file;
-            place.line = line.line;
-            computation.sampled_place = place_text(place, true);
+            const auto& of_it = places[function];
+            computation.sampled_place =
+                std::max_element(of_it.begin(), of_it.end(), [](const auto& a, const auto& b) {
+                    return a.second < b.second;
+                })->first;
         }
         return computation;
     }
 
   private:
+    bool calls_tell(const ProfileInterval& interval) const {
+        return ways_ == Ways::kEach || is_around(interval.booked_on, interval.from) ||
+               is_around(interval.booked_on, interval.to);
+    }
+
+    bool is_around(uint32_t owner, uint32_t node) const {
+        for (uint32_t at = node; at != kNoNode; at = profile_.nodes[at].parent) {
+            if (at == owner) return true;
+        }
+        return false;
+    }
+
     // The procedure that holds a loop or block; without one that itself.
     uint32_t procedure_around(uint32_t node) const {
         for (uint32_t at = node; at != kNoNode; at = profile_.nodes[at].parent) {
@@ -95,19 +118,28 @@ class Computations {
     }
 
     const Profile& profile_;
+    const Ways ways_;
 };
+
+std::vector<uint32_t> longest_first(const std::map<uint32_t, uint64_t>& times) {
+    std::vector<uint32_t> intervals;
+    for (const auto& [interval, time_ns] : times) intervals.push_back(interval);
+    std::stable_sort(intervals.begin(), intervals.end(),
+                     [&](uint32_t a, uint32_t b) { return times.at(a) > times.at(b); });
+    return intervals;
+}
 
 // The ranks of each computation are compared by `part`.
 std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& profile,
-                                const std::vector<ProfileCause>& causes) {
-    const Computations computations(profile);
+                                const std::vector<ProfileCause>& causes, Ways ways) {
+    const Computations computations(profile, ways);
     std::map<ComputationKey, CauseLine> by_key;
+    std::map<ComputationKey, std::map<uint32_t, uint64_t>> intervals;
     std::map<std::pair<ComputationKey, uint32_t>, uint64_t> of_rank;
     for (const ProfileCause& cause : causes) {
         const ComputationKey key = computations.key(cause.interval);
-        const auto [entry, is_new] = by_key.try_emplace(key);
-        CauseLine& line = entry->second;
-        if (is_new) line.computation = computations.describe(cause.interval);
+        CauseLine& line = by_key[key];
+        intervals[key][cause.interval] += cause.time_ns;
         line.count += cause.count;
         line.time_ns += cause.time_ns;
         line.passed_on_ns += cause.passed_on_ns;
@@ -137,6 +169,7 @@ std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& pro
                 stall_of_cause(stalls[key], profile.ranks.size(), line.peer, count, line.peer_ns);
         }
         if (line.others != 0) line.others -= 1;  // but for `peer`
+        line.computation = computations.describe(longest_first(intervals[key]));
         lines.push_back(std::move(line));
     }
     std::stable_sort(lines.begin(), lines.end(), [](const CauseLine& a, const CauseLine& b) {
@@ -179,7 +212,7 @@ std::vector<WaitKindTime> wait_kinds(uint16_t call, const Totals& totals) {
 }
 
 Partners partners_of(const Profile& profile, const CommLine& line, size_t limit) {
-    const Computations computations(profile);
+    const Computations computations(profile, Ways::kEach);
     std::map<std::pair<uint32_t, ComputationKey>, PartnerShare> shares;
     Partners partners;
     uint64_t lost_ns = 0;
@@ -196,7 +229,7 @@ Partners partners_of(const Profile& profile, const CommLine& line, size_t limit)
         const auto [entry, is_new] =
             shares.try_emplace({partner.peer, computations.key(partner.interval)});
         PartnerShare& share = entry->second;
-        if (is_new) share.doing = computations.describe(partner.interval);
+        if (is_new) share.doing = computations.describe({partner.interval});
         share.peer = partner.peer;
         share.count += partner.count;
         share.time_ns += partner.time_ns;
@@ -219,7 +252,7 @@ Partners partners_of(const Profile& profile, const CommLine& line, size_t limit)
 }
 
 std::vector<CauseLine> cause_lines(const Profile& profile) {
-    return lines_by(&ProfileCause::time_ns, profile, profile.causes);
+    return lines_by(&ProfileCause::time_ns, profile, profile.causes, Ways::kEach);
 }
 
 std::vector<CauseLine> causes_outside_setup(const Profile& profile) {
@@ -238,12 +271,12 @@ std::vector<CauseLine> causes_outside_setup(const Profile& profile) {
         left_ns -= taken_ns;
     }
     std::erase_if(causes, [](const ProfileCause& cause) { return cause.time_ns == 0; });
-    return lines_by(&ProfileCause::time_ns, profile, causes);
+    return lines_by(&ProfileCause::time_ns, profile, causes, Ways::kOne);
 }
 
 const CommLine* line_waiting_for(const Profile& profile, const std::vector<CommLine>& lines,
                                  const CauseLine& cause) {
-    const Computations computations(profile);
+    const Computations computations(profile, Ways::kOne);
     const ComputationKey wanted = computations.key(cause.computation.interval);
     std::map<uint32_t, size_t> line_of;
     for (size_t i = 0; i < lines.size(); ++i) {
@@ -267,7 +300,8 @@ const CommLine* line_waiting_for(const Profile& profile, const std::vector<CommL
 std::optional<CauseLine> main_passed_on(const Profile& profile) {
     std::optional<CauseLine> most;
     uint64_t all_ns = 0;
-    for (CauseLine& line : lines_by(&ProfileCause::passed_on_ns, profile, profile.causes)) {
+    for (CauseLine& line :
+         lines_by(&ProfileCause::passed_on_ns, profile, profile.causes, Ways::kOne)) {
         all_ns += line.passed_on_ns;
         if (line.computation.interval == kNoNode || line.passed_on_ns == 0) continue;
         if (!most || line.passed_on_ns > most->passed_on_ns) most = std::move(line);

@@ -31,6 +31,7 @@ std::vector<WaitKindTime> wait_kinds(uint16_t call, const Totals& totals);
 // A computation, over all call paths, as kNoNode where it is not known which one it was.
 struct Computation {
     uint32_t interval = kNoNode;  // one that shows it: index into Profile::intervals
+    bool calls_tell = true;       // the MPI calls around it tell where in its procedure
     std::string procedure;        // that it is booked on, or that holds the loop or block
     std::string sampled;          // where most of its samples fell; empty when there are few
     std::string sampled_place;    // "heat.c:14", the line with most of those; often empty

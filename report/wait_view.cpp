@@ -55,7 +55,7 @@ std::string doing_text(const Profile& profile, const std::string& who, const Com
     std::string text = who + owner_text_of(profile, doing, kAllOfIt, utf8);
     const std::string sampled = sampled_text(doing, utf8);
     if (!sampled.empty()) text += " (" + sampled + ")";
-    return text + ", " + way_text(profile, doing, kAllOfIt, utf8);
+    return doing.calls_tell ? text + ", " + way_text(profile, doing, kAllOfIt, utf8) : text;
 }
 
 std::string kinds_text(const CommLine& line, uint16_t call) {
