@@ -136,8 +136,10 @@ std::string cause_words(const Profile& profile, const CauseLine& cause, int room
     std::string where = doing_text(profile, doing, room, utf8);
     const bool has_place = !where.empty() && where.back() == ')';
     if (has_place) where.pop_back();
+    // Names are worth more than advice, which the report has.
+    const std::string advice = room == kAllOfIt ? words.advice : "";
     return fmt::format("{} {} {}{}{})", rank_text(cause.peer), words.verb, where,
-                       has_place ? "; " : " (", words.share + words.advice);
+                       has_place ? "; " : " (", words.share + advice);
 }
 
 template <typename Measure>
