@@ -309,7 +309,7 @@ void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t 
         write_part(thread, {end - ticks, end, ticks, own, path, kNoPeer, 0});
     Blame* blame = &thread->blame;
     if (written.part == nullptr || written.part->is_sum == 0) return;
-    blame->sums[blame->next_sum++ % 2] = {interval, written.number, written.part};
+    blame->sums[blame->next_sum++ % 4] = {interval, written.number, written.part};
 }
 
 void leave(Call* call) {

@@ -193,7 +193,7 @@ struct Blame {
         CellIndex interval;
         uint32_t number;
         Part* part;
-    } sums[2];
+    } sums[4];
     // Polls that found nothing since it is known for whom it waited last: how long they took, and
     // when the first of them began, in real ticks.
     uint64_t polled_ticks;
