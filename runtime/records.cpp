@@ -310,15 +310,14 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
 
 CellIndex interval_before(Thread* thread, CellIndex node) { return interval_to(thread, node); }
 
-void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t end) {
+void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now, uint64_t end) {
     if (ticks >= g_long_part_ticks) note_long_work(thread, interval, ticks);
     const auto path = static_cast<uint32_t>(cell_at<Node>(interval)->site.offset >> 32);
     const auto own = static_cast<uint32_t>(g_process.header->rank);
-    const WrittenPart written =
-        write_part(thread, {end - ticks, end, ticks, own, path, kNoPeer, 0});
-    Blame* blame = &thread->blame;
-    if (written.part == nullptr || written.part->is_sum == 0) return;
-    blame->sums[blame->next_sum++ % 2] = {interval, written.number, written.part};
+    thread->blame.told_at = now;
+    thread->blame.last_ticks = ticks;
+    thread->blame.last_path = path;
+    write_part(thread, {end - ticks, end, ticks, own, path, kNoPeer, 0});
 }
 
 void leave(Call* call) {
@@ -333,19 +332,22 @@ void leave(Call* call) {
     const uint64_t apart = call->start_ticks - thread->last_ticks;
     const uint64_t rest = apart - thread->booked_ticks;
     const uint64_t since = static_cast<int64_t>(rest) > 0 ? rest : 0;
-    const uint64_t computed = since > lost ? since - lost : 0;
+    const uint64_t before = lost < since ? lost : since;
+    const uint64_t computed = since - before;
     thread->booked_ticks = 0;
     if (interval != 0) [[likely]] {
         add_duration(cell_at<Node>(interval), computed, untimed || call->after_untimed);
         const uint64_t work = computed + (apart - since);
-        if (work >= g_least_part_ticks) note_work(thread, interval, work, call->start_ticks, lost);
+        if (work >= g_least_part_ticks) {
+            note_work(thread, interval, work, call->start_ticks,
+                      call->start_ticks - record->intrusion_ticks - before);
+        }
     } else {
         record->dropped += 1;
     }
     add_duration(call->node, call->ticks, untimed);
     // Of the call what is not its virtual duration, be it dwell's own cost or other ranks' (then it
     // may be less than nothing).
-    const uint64_t before = since - computed;
     const uint64_t elapsed = call->end_ticks - call->start_ticks;
     record->intrusion_ticks += before + elapsed - call->ticks;
     record->own_ticks += before + g_process.inner_cost_ticks + call->own_ticks;

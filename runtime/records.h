@@ -127,25 +127,13 @@ inline void stop(Call* call) {
 // The interval from the thread's last call to `node`; 0 when there is no room.
 CellIndex interval_before(Thread* thread, CellIndex node);
 
-// The computation `interval`, `ticks` long, has ended `now`, in real ticks, of which `lost` since
-// the last call are dwell's own: a part of the timeline. One that ended no later than the last is
-// known.
-DWELL_COLD void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t end);
+// The computation `interval`, `ticks` long, has ended `now`, at the virtual time `end`: a part of
+// the timeline. That since the last call is told once.
+void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now, uint64_t end);
 inline void note_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now,
-                      uint64_t lost) {
-    Blame* blame = &thread->blame;
-    if (blame->told_at >= now) return;
-    blame->told_at = now;
-    blame->last_ticks = ticks;
-    blame->last_interval = interval;
-    const uint64_t end = now - thread->record->intrusion_ticks - lost;
-    for (const Blame::Sum& sum : blame->sums) {
-        if (sum.interval == interval && is_sum_of(sum.number, ticks)) {
-            add_to_sum(sum.part, ticks, end);
-            return;
-        }
-    }
-    note_new_work(thread, interval, ticks, end);
+                      uint64_t end) {
+    if (thread->blame.told_at <= thread->last_ticks)
+        note_new_work(thread, interval, ticks, now, end);
 }
 
 // Books the call and the computation before it, and ends it.

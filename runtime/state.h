@@ -209,18 +209,11 @@ struct ProcessorTime {
     IoSinceCall io;
 };
 
-struct Part;
 // What makes a thread late, beside its rank's timeline (timeline.h).
 struct Blame {
-    uint64_t told_at;         // real ticks of the call before which the last computation ended,
-    uint64_t last_ticks;      // how long that took,
-    CellIndex last_interval;  // and which it was
-    uint32_t next_sum;        // of these, the one to be replaced
-    struct Sum {              // a part that short computations of one interval are added to
-        CellIndex interval;
-        uint32_t number;
-        Part* part;
-    } sums[2];
+    uint64_t told_at;     // real ticks of the call before which the last computation ended,
+    uint64_t last_ticks;  // how long that took,
+    uint32_t last_path;   // and which it was: hash_interval
     // Polls that found nothing since it is known for whom it waited last: how long they took, and
     // when the first of them began, in real ticks.
     uint64_t polled_ticks;

@@ -20,13 +20,14 @@ constinit Timeline g_no_timeline{};
 
 constexpr uint64_t kLeastPart_ns = 250;
 constexpr uint64_t kMostShort_ns = 100'000;  // what takes longer is a part of its own
-Thread* g_writer = nullptr;                  // where threads are in MPI at the same time
+uint64_t g_most_short_ticks = 0;
+Thread* g_writer = nullptr;  // where threads are in MPI at the same time
 
 bool is_same_kind(const Part& a, const Part& b) {
-    return a.path == b.path && a.rank == b.rank && a.waited_for == b.waited_for;
+    return a.rank == b.rank && a.waited_for == b.waited_for;
 }
 
-// Calls `visit` with each part that may be read, the last one first, until that returns false.
+// Calls `visit` with each part that may be read, the last one first.
 template <typename Visit>
 void for_each_part(const Timeline& timeline, Visit visit) {
     const uint64_t count = __atomic_load_n(&timeline.count, __ATOMIC_ACQUIRE);
@@ -34,7 +35,7 @@ void for_each_part(const Timeline& timeline, Visit visit) {
     for (uint64_t back = 1; back <= readable; ++back) {
         Part part;
         read_words(&timeline.parts[(count - back) % kParts], &part);
-        if (!visit(part, back)) return;
+        visit(part);
     }
 }
 
@@ -50,9 +51,8 @@ uint64_t known_since(const Timeline& timeline) {
 // When the rank left a collective of that communicator last; 0: that is not known.
 uint64_t left_together(const Timeline& timeline, uint32_t comm) {
     uint64_t left = 0;
-    for_each_part(timeline, [&](const Part& part, uint64_t) {
+    for_each_part(timeline, [&](const Part& part) {
         if (part.waited_for == kTogether && part.path == comm) left = later(left, part.end);
-        return left == 0;
     });
     return left;
 }
@@ -72,23 +72,22 @@ uint64_t ticks_between(const Part& part, uint64_t since, uint64_t until) {
 
 DWELL_CALL_DATA Timeline* g_own_timeline = nullptr;
 DWELL_CALL_DATA uint64_t g_least_part_ticks = UINT64_MAX;
-DWELL_CALL_DATA uint64_t g_most_short_ticks = 0;
 
-WrittenPart add_part(Timeline* timeline, Part part, uint64_t most_short) {
+void add_part(Timeline* timeline, Part part, uint64_t most_short) {
     const uint64_t count = timeline->count;
+    const auto place = static_cast<uint32_t>(count % kParts);
     part.is_sum = part.ticks < most_short ? 1 : 0;
-    if (part.is_sum != 0) {
-        for (uint64_t back = 1; back <= kReaching && back <= count; ++back) {
-            Part* sum = &timeline->parts[(count - back) % kParts];
-            if (sum->is_sum == 0 || !is_same_kind(*sum, part)) continue;
-            add_to_sum(sum, part.ticks, part.end);
-            if (part.waited_for == kTogether) sum->begin = part.end;
-            return {sum, static_cast<uint32_t>(count - back)};
-        }
+    const auto most_back = static_cast<uint32_t>(part.is_sum != 0 ? earlier(count, kReaching) : 0);
+    for (uint32_t back = 1; back <= most_back; ++back) {
+        Part* sum = &timeline->parts[place >= back ? place - back : place + kParts - back];
+        if (sum->path != part.path || sum->is_sum == 0 || !is_same_kind(*sum, part)) continue;
+        __atomic_store_n(&sum->ticks, sum->ticks + part.ticks, __ATOMIC_RELEASE);
+        __atomic_store_n(&sum->end, part.end, __ATOMIC_RELEASE);
+        if (part.waited_for == kTogether) sum->begin = part.end;
+        return;
     }
-    write_words(&timeline->parts[count % kParts], part);
+    write_words(&timeline->parts[place], part);
     __atomic_store_n(&timeline->count, count + 1, __ATOMIC_RELEASE);
-    return {&timeline->parts[count % kParts], static_cast<uint32_t>(count)};
 }
 
 void Shares::add(uint32_t rank, uint32_t path, uint64_t ticks) {
@@ -171,38 +170,32 @@ const Share* Shares::largest_but(uint32_t rank) const {
 
 uint64_t last_in_step(const Timeline& own, const Wait& wait) {
     uint64_t since = known_since(own);
-    for_each_part(own, [&](const Part& part, uint64_t back) {
-        if (part.end <= since) return back < kReaching;
+    for_each_part(own, [&](const Part& part) {
         const bool with_all = part.waited_for == kTogether && part.path == kWorldTogether;
-        if (with_all || part.waited_for == wait.late_rank) since = part.end;
-        return true;
+        if (with_all || part.waited_for == wait.late_rank) since = later(since, part.end);
     });
     return since;
 }
 
 uint64_t last_in_step(const Timeline& own, const Timeline& late, const Wait& wait) {
     uint64_t since = later(last_in_step(own, wait), known_since(late));
-    for_each_part(late, [&](const Part& part, uint64_t back) {
-        if (part.begin >= wait.end) return true;
-        if (part.end <= since) return back < kReaching;
+    for_each_part(late, [&](const Part& part) {
+        if (part.begin >= wait.end || part.end <= since) return;
         if (part.waited_for == wait.own_rank) {
-            since = later(since, earlier(part.end, wait.end));
+            since = earlier(part.end, wait.end);
         } else if (part.waited_for == kTogether) {
             since = later(since, earlier(part.end, left_together(own, part.path)));
         }
-        return true;
     });
     return since;
 }
 
 Shares parts_between(const Timeline& timeline, uint64_t since, uint64_t until) {
     Shares shares;
-    for_each_part(timeline, [&](const Part& part, uint64_t back) {
-        if (part.end <= since) return back < kReaching;
+    for_each_part(timeline, [&](const Part& part) {
         if (part.waited_for != kTogether) {
             shares.add(part.rank, part.path, ticks_between(part, since, until));
         }
-        return true;
     });
     return shares;
 }
@@ -224,11 +217,8 @@ void rename_waits(Timeline* timeline, uint64_t since, Shares* own, Shares* late)
     const uint64_t readable = earlier(count, kParts - kPartsBeingWritten);
     for (uint64_t back = 1; back <= readable; ++back) {
         Part* part = &timeline->parts[(count - back) % kParts];
-        if (part->end <= since) {
-            if (back < kReaching) continue;
-            return;
-        }
-        if (part->waited_for == kNoPeer || part->waited_for == kTogether) continue;
+        if (part->end <= since || part->waited_for == kNoPeer || part->waited_for == kTogether)
+            continue;
         Share cause;
         const uint64_t most = part->ticks - part->ticks / 8;
         if (own->ticks_of(part->rank, part->path) < most || !late->has(most)) continue;
@@ -264,15 +254,15 @@ void open_timelines(uint32_t world_size) {
     if (own != nullptr) g_own_timeline = own;
 }
 
-WrittenPart write_part(Thread* thread, const Part& part) {
-    if (g_own_timeline == nullptr) return {};
+void write_part(Thread* thread, const Part& part) {
+    if (g_own_timeline == nullptr) return;
     if (g_process.concurrent) [[unlikely]] {
         Thread* nobody = nullptr;
         __atomic_compare_exchange_n(&g_writer, &nobody, thread, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED);
-        if (nobody != nullptr && nobody != thread) return {};
+        if (nobody != nullptr && nobody != thread) return;
     }
-    return add_part(g_own_timeline, part, g_most_short_ticks);
+    add_part(g_own_timeline, part, g_most_short_ticks);
 }
 
 const Timeline* timeline_of(uint32_t world_rank) {

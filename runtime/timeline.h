@@ -43,16 +43,7 @@ struct alignas(64) Timeline {
 static_assert(sizeof(Timeline) == 1024);
 
 // A part shorter than `most_short` is added to one of the same kind among the last few.
-// Where it stands now.
-struct WrittenPart {
-    Part* part;
-    uint32_t number;
-};
-WrittenPart add_part(Timeline* timeline, Part part, uint64_t most_short);
-inline void add_to_sum(Part* sum, uint64_t ticks, uint64_t end) {
-    __atomic_store_n(&sum->ticks, sum->ticks + ticks, __ATOMIC_RELEASE);
-    __atomic_store_n(&sum->end, end, __ATOMIC_RELEASE);
-}
+void add_part(Timeline* timeline, Part part, uint64_t most_short);
 
 // One cause and how much of a wait is due to it.
 struct Share {
@@ -104,18 +95,12 @@ void rename_waits(Timeline* timeline, uint64_t since, Shares* own, Shares* late)
 // This rank's own timeline, null: nobody waits for it. And that of another rank of the host, which
 // is looked up the first time, by system calls; null: there is none.
 extern Timeline* g_own_timeline __attribute__((visibility("hidden")));
-// Shorter computations are no parts, UINT64_MAX: nobody waits; and longer ones stand alone.
+// Shorter computations are no parts, UINT64_MAX: nobody waits.
 extern uint64_t g_least_part_ticks __attribute__((visibility("hidden")));
-extern uint64_t g_most_short_ticks __attribute__((visibility("hidden")));
-// A computation of so many ticks is added to the sum with that number.
-inline bool is_sum_of(uint32_t number, uint64_t ticks) {
-    return ticks < g_most_short_ticks &&
-           static_cast<uint32_t>(g_own_timeline->count) - number <= kReaching;
-}
 void open_timelines(uint32_t world_size);
 // A part of the calling thread's. Where threads are in MPI at the same time one of them writes.
 struct Thread;
-WrittenPart write_part(Thread* thread, const Part& part);
+void write_part(Thread* thread, const Part& part);
 const Timeline* timeline_of(uint32_t world_rank);
 
 }  // namespace dwell

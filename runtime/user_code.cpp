@@ -59,6 +59,7 @@ void book_computation(Thread* thread, CellIndex node, Call* call, uint64_t now) 
     const uint64_t rest = since - thread->booked_ticks;
     const uint64_t left = static_cast<int64_t>(rest) > 0 ? rest : 0;
     const uint64_t computed = beyond(left, lost);
+    const uint64_t end = now - thread->record->intrusion_ticks - lost;
     thread->record->intrusion_ticks += left - computed;
     thread->record->own_ticks += left - computed;
     if (interval == 0) {
@@ -71,7 +72,7 @@ void book_computation(Thread* thread, CellIndex node, Call* call, uint64_t now) 
     if (computed < at->min_ticks) at->min_ticks = computed;
     if (computed > at->max_ticks) at->max_ticks = computed;
     if (call != nullptr && computed >= g_least_part_ticks)
-        note_work(thread, interval, computed, now, lost);
+        note_work(thread, interval, computed, now, end);
 }
 
 // False where no call is under way that is recorded: then nothing is suspended.

@@ -122,17 +122,16 @@ void give_up_polls(Thread* thread, uint64_t end) {
     thread->blame.polled_ticks = 0;
 }
 
-// The computation since the thread's last call is not booked yet.
+// The computation since the thread's last call is not booked yet. After stamp_virtual().
 void note_computation(Call* call) {
     Thread* thread = call->thread;
-    const uint64_t since = beyond(call->start_ticks, thread->last_ticks);
-    const uint64_t lost = lost_so_far(call);
-    const uint64_t ticks = beyond(since, lost);
-    if (ticks < g_least_part_ticks || thread->blame.told_at >= call->start_ticks) return;
+    const uint64_t last_virtual = thread->last_ticks - thread->record->intrusion_ticks;
+    const uint64_t ticks = call->start_virtual - last_virtual;
+    if (ticks < g_least_part_ticks || thread->blame.told_at > thread->last_ticks) return;
     const CellIndex interval = interval_before(thread, call->index);
     if (interval == 0) return;
     const uint64_t slow_ticks = thread->slow_ticks;
-    note_work(thread, interval, ticks, call->start_ticks, lost);
+    note_new_work(thread, interval, ticks, call->start_ticks, call->start_virtual);
     thread->slow_ticks = slow_ticks;  // what that took is known by begin_work()
 }
 
@@ -175,11 +174,10 @@ Moment moment_while_polling(Call* call) {
     note_computation(call);
     const Blame& blame = call->thread->blame;
     const Instant at{call->start_ticks, call->start_virtual};
-    if (blame.last_interval == 0 || beyond(call->start_ticks, blame.told_at) > g_least_round_ticks)
+    if (blame.last_path == 0 || beyond(call->start_ticks, blame.told_at) > g_least_round_ticks)
         return {at, 0, kNoPeer, 0, 0};
     const uint64_t work = blame.last_ticks | uint64_t{1} << kDebtShift;
-    const uint64_t hash = cell_at<Node>(blame.last_interval)->site.offset >> 32;
-    return {at, static_cast<uint32_t>(hash), kNoPeer, 0, 0, short_ticks(work)};
+    return {at, blame.last_path, kNoPeer, 0, 0, short_ticks(work)};
 }
 
 void add_delay(uint32_t peer, ToldUntil* told, Moment* said) {
