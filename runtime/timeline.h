@@ -31,7 +31,7 @@ struct Part {
     uint32_t is_sum;      // of short parts of one kind, which may lie apart
 };
 
-constexpr uint32_t kParts = 24;
+constexpr uint32_t kParts = 49;
 constexpr uint32_t kPartsBeingWritten = 4;  // the oldest, for readers
 constexpr uint32_t kReaching = 4;           // to so many of the last parts something is added
 
@@ -40,7 +40,7 @@ struct alignas(64) Timeline {
     uint64_t reserved[7];
     Part parts[kParts];
 };
-static_assert(sizeof(Timeline) == 1024);
+static_assert(sizeof(Timeline) == 2048);
 
 // A part shorter than `most_short` is added to one of the same kind among the last few.
 void add_part(Timeline* timeline, Part part, uint64_t most_short);

@@ -83,7 +83,7 @@ def check_named(profile, shape, slow, how, exactly):
         wanted = rf"{fault}(, loop )?( \()?{re.escape(FILE)}:({line - 1}|{line})\b"
     else:
         # What is inlined counts for what it is inlined into.
-        wanted = rf"({fault}|{caller}|{shape}|main|or after {exchange}) \("
+        wanted = rf"({fault}|(or after )?({caller}|{shape}|main)|or after {exchange}) \("
     check(re.match(who + wanted, found[1]), f"{shape}: {found[0]!r}, not {who + wanted}")
     check(f"rank {slow} in {fault}" in report or not exactly, f"{shape}: {report}")
 
