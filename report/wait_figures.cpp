@@ -39,8 +39,9 @@ std::string kind_of_call(uint16_t call) {
     return "wait for partners";
 }
 
-// Computations that a person cannot tell apart are one. Those of a procedure that makes none of the
-// MPI calls around them are one, too, where a sentence is about it (`Ways::kOne`).
+// Computations that a person cannot tell apart are one. Those of a procedure on one call path that
+// makes none of the MPI calls around them are one, too, where a sentence is about it
+// (`Ways::kOne`).
 enum class Ways { kEach, kOne };
 using ComputationKey = std::tuple<std::string, int, std::string, int, OwnerKey, bool>;
 
@@ -52,7 +53,8 @@ class Computations {
         if (interval == kNoNode) return {};
         const ProfileInterval& is = profile_.intervals[interval];
         if (!calls_tell(is)) {
-            return {"", 0, "", 0, owner_key(profile_, is.booked_on), is.or_after};
+            const auto path = static_cast<int>(is.booked_on);
+            return {"", path, "", path, owner_key(profile_, is.booked_on), is.or_after};
         }
         const ProfileNode start;
         const ProfileNode& from = is.from == kNoNode ? start : profile_.nodes[is.from];

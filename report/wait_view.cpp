@@ -49,13 +49,24 @@ std::string way_text(const Profile& profile, const Computation& doing, int room,
     return words[0] + place(interval.from, rooms[0]) + words[1] + place(interval.to, rooms[1]);
 }
 
+// "called at a.c:8": the statement that called the procedure.
+std::string called_text(const Profile& profile, const Computation& doing, bool utf8) {
+    const uint32_t owner = profile.intervals[doing.interval].booked_on;
+    const uint32_t caller = profile.nodes[owner].parent;
+    if (caller == kNoNode || profile.nodes[caller].kind != SiteKind::kCall) return "";
+    const std::string place = place_text(profile.nodes[caller], utf8);
+    return place.empty() ? "" : "called at " + place;
+}
+
 // Who, and all that is known of what that rank was doing.
 std::string doing_text(const Profile& profile, const std::string& who, const Computation& doing,
                        bool utf8) {
     std::string text = who + owner_text_of(profile, doing, kAllOfIt, utf8);
     const std::string sampled = sampled_text(doing, utf8);
     if (!sampled.empty()) text += " (" + sampled + ")";
-    return doing.calls_tell ? text + ", " + way_text(profile, doing, kAllOfIt, utf8) : text;
+    if (doing.calls_tell) return text + ", " + way_text(profile, doing, kAllOfIt, utf8);
+    const std::string called = called_text(profile, doing, utf8);
+    return called.empty() ? text : text + ", " + called;
 }
 
 std::string kinds_text(const CommLine& line, uint16_t call) {

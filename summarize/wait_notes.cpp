@@ -185,6 +185,13 @@ void add_order(NoteWriter* notes) {
                      "between messages took what came: what some rank did was not known");
 }
 
+// Less is in the lists of partners and causes alone.
+bool is_notable(uint64_t time_ns, const Profile& profile) {
+    double real_ns = 0;
+    for (const ProfileRank& rank : profile.ranks) real_ns += static_cast<double>(rank.real_ns);
+    return time_ns != 0 && static_cast<double>(time_ns) >= kNotableRest * real_ns;
+}
+
 // Waiting for something that is no interval of this profile.
 void add_unknown_paths(const Profile& profile, NoteWriter* notes) {
     uint64_t unknown_ns = 0;
@@ -194,7 +201,7 @@ void add_unknown_paths(const Profile& profile, NoteWriter* notes) {
         unknown_ns += partner.time_ns;
         ++places;
     }
-    if (unknown_ns == 0) return;
+    if (!is_notable(unknown_ns, profile)) return;
     notes->add(
         fmt::format("what a partner was doing is not known in {} case{}, {} of the known "
                     "sync delay",
@@ -212,9 +219,7 @@ void add_rest_of_causes(const Profile& profile, NoteWriter* notes) {
         waits += cause.count;
         rest_ns += cause.time_ns;
     }
-    double real_ns = 0;
-    for (const ProfileRank& rank : profile.ranks) real_ns += static_cast<double>(rank.real_ns);
-    if (rest_ns == 0 || static_cast<double>(rest_ns) < kNotableRest * real_ns) return;
+    if (!is_notable(rest_ns, profile)) return;
     notes->add(fmt::format("what caused {} wait{} is not known or kept, {} of the known sync delay",
                            waits, plural(waits), percent(rest_ns, all_ns)));
 }

@@ -100,7 +100,7 @@ def slept():
     if 2 * sums["queued"] < sums["asleep"]:
         text = cause(profile)
         check(text.startswith("rank 0 does I/O or sleeps in "), text)
-        check("on a processor " in text and "try --io on" in text, text)
+        check("on a processor " in text and "try --io on" in report(profile), text)
 
 
 @case

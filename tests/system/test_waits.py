@@ -123,7 +123,7 @@ def many_causes():
             check_near(sum(element["time_ns"] for element in elements) / 1e9,
                        profile.json["sync_ns"] / 1e9, 1e-6, 1e-5, f"sum over {what}")
         report = execute([DWELL, "report", "--width", "150", profile.directory])
-        check(re.search(rf"Made others wait longest: rank 0 [^.]*many_causes.c:{heavy}\b", report.stdout),
+        check(re.search(rf"Made others wait longest: rank 0 [^\n]*many_causes.c:({heavy - 1}|{heavy})\b", report.stdout),
               "the line is not named" + report.describe())
     repeated(attempt)
 
