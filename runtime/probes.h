@@ -122,8 +122,10 @@ inline void count_reduced(Node* node, const SiteRow* row) {
     const uint64_t more = static_cast<uint32_t>(gap);
     if (more == 0 || level_of(row) != kLevelTried) return;
     part->off_entries += more;
-    const uint64_t of_gap = part->gap.entries * more;
-    if (of_gap > part->off_largest) part->off_largest = of_gap;
+    const uint64_t step = (2 * uint64_t{part->gap.entries} - 1) * more * (more + 1);
+    if (__builtin_add_overflow(part->off_squares, step, &part->off_squares)) {
+        part->off_squares = UINT64_MAX;
+    }
 }
 
 inline bool lies_on(const ProbeStack& stack, uint64_t frame) {

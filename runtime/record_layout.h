@@ -210,7 +210,7 @@ struct ProbePart {
     uint64_t off_entries;  // the others, estimated without bias (runtime/probe_trials.h)
     union {
         uint64_t volume;       // block, marker: the user's count
-        uint64_t off_largest;  // procedure, loop: the largest part of off_entries out of one trial
+        uint64_t off_squares;  // procedure, loop: of what each trial gave to off_entries, summed
     };
     union {
         uint64_t iteration;  // phase: the number given when it was begun last

@@ -54,7 +54,7 @@ struct Totals {
     uint64_t iterations;
     uint64_t abandoned;
     uint64_t off_entries;  // estimated, while its site was off; not part of count
-    // Of it, what a single trial or a guess gave (off_is_known); in a profile 1, without a number
+    // Its standard error, with all that is a guess (off_is_known); in a profile 1, without a number
     // in off_entries, where that is too much.
     uint64_t off_uncertain;
     uint64_t estimated_ns;  // of entries without time and while it was off; not part of time_ns
@@ -72,12 +72,12 @@ struct Totals {
     uint64_t chunks;
 };
 
-// Whether enough entries were seen for off_entries to tell how many were not: no single trial gave
-// more than a twentieth of it. The standard error is a quarter at most then: a sum of parts, each
-// of which is seen or not by chance, has the root of the largest one's share.
+// Whether enough entries were seen for off_entries to tell how many were not: the standard error is
+// a quarter of it at most. Of a sum of parts, each of which is seen or not by chance, that is the
+// root of the sum of their squares.
 inline bool off_is_known(const Totals& totals) {
-    constexpr uint64_t kLeastTrials = 20;
-    return totals.off_uncertain <= totals.off_entries / kLeastTrials;
+    constexpr uint64_t kErrors = 4;  // in it
+    return totals.off_uncertain <= totals.off_entries / kErrors;
 }
 
 inline uint64_t timed_entries(const Totals& totals) {

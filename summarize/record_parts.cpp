@@ -13,6 +13,20 @@ namespace {
 
 uint64_t hash_of_peer(uint32_t node, uint32_t peer) { return mix_hash(node, peer); }
 
+// Rounded up. The library, which merges, does without that of mathematics.
+uint64_t root_of(uint64_t square) {
+    uint64_t below = 0;  // the largest number whose square is less
+    for (uint64_t bit = uint64_t{1} << 31; bit != 0; bit >>= 1) {
+        if ((below + bit) * (below + bit) < square) below += bit;
+    }
+    return square != 0 ? below + 1 : 0;
+}
+
+// Of the entries that trials tell of. UINT64_MAX: there are more squares than fit.
+uint64_t standard_error_of(const ProbePart& probe) {
+    return probe.off_squares != UINT64_MAX ? root_of(probe.off_squares) : probe.off_entries;
+}
+
 }  // namespace
 
 bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals) {
@@ -32,7 +46,7 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
         totals->abandoned = probe.abandoned;
         if (node.site.kind == SiteKind::kProcedure || node.site.kind == SiteKind::kLoop) {
             totals->off_entries = probe.off_entries + probe.off_cut;
-            totals->off_uncertain = probe.off_largest + probe.off_cut;
+            totals->off_uncertain = standard_error_of(probe) + probe.off_cut;
         } else {
             totals->volume = probe.volume;
         }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "runtime/records.h"
@@ -130,7 +131,9 @@ TEST_F(ProbeControl, TrialsTellHowManyEntriesWereMissed) {
         frames.leave(kQ, 1);
         p = find({from(16), at_site(kQ), from(32), at_site(kP)});
         totals.off_entries = part(p).off_entries + part(p).off_cut;
-        totals.off_uncertain = part(p).off_largest + part(p).off_cut;
+        totals.off_uncertain =
+            static_cast<uint64_t>(std::sqrt(static_cast<double>(part(p).off_squares))) +
+            part(p).off_cut;
         // A hundred trials have a standard error of a tenth at most.
         if (totals.off_entries > 100'000 && 100 * totals.off_uncertain <= totals.off_entries) break;
     }

@@ -324,7 +324,7 @@ TEST_F(Probes, EstimatesFitIntoWhatIsAroundThem) {
     estimate(p1, 2000, 100);  // main has 500 of its own: a fifth of 2500
     estimate(p2, 500, 10);
     estimate(p3, 1200, 30);  // p1 has 200 of its own, and its estimate of 400: a half
-    records_.merged.nodes[p3].totals.off_uncertain = 2;
+    records_.merged.nodes[p3].totals.off_uncertain = 8;  // 7.5 is a quarter
     add_rows(0, 0);
     const Profile profile = build_profile(records_.merged);
     expect_conservation(profile);
@@ -364,8 +364,8 @@ TEST_F(Probes, APathWithFewOfTheEntriesIsNoDoubt) {
         records_.merged.nodes[node].totals.off_uncertain = uncertain;
     };
     estimate(much, 95, 0);
-    estimate(little, 5, 5);  // a twentieth of 100
-    estimate(p2, 95, 5);     // more
+    estimate(little, 5, 25);  // a quarter of 100
+    estimate(p2, 95, 25);     // more
     add_rows(0, 0);
     const Profile profile = build_profile(records_.merged);
     std::vector<std::pair<uint64_t, uint64_t>> seen;

@@ -357,6 +357,27 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_TRUE(is_well_formed(merged));
 }
 
+// The root of the trials' squares, rounded up, and what was cut off; all, where they do not fit.
+TEST(RecordReader, WhatIsUncertainOfEntriesNotCounted) {
+    const std::pair<uint64_t, uint64_t> kUncertain[] = {
+        {0, 2},
+        {1, 3},
+        {2, 4},
+        {4, 4},
+        {100, 12},
+        {101, 13},
+        {uint64_t{1} << 62, (uint64_t{1} << 31) + 2},
+        {UINT64_MAX - 1, (uint64_t{1} << 32) + 2},
+        {UINT64_MAX, 60}};
+    for (const auto& [squares, uncertain] : kUncertain) {
+        Probed probed;
+        probed.file.probe_part(probed.work).off_squares = squares;
+        const Merged merged = probed.merged();
+        const Totals& work = merged.nodes[nodes_by_path(merged).at(kProbedWork)].totals;
+        EXPECT_EQ(work.off_uncertain, uncertain) << squares;
+    }
+}
+
 // Ten entries of 40 ns by a thread that forked regions, where another one worked for 300 ns in all.
 TEST(RecordReader, EntriesTakeWhatThoseWhoEnteredTook) {
     RecordFile file(0, 2);
