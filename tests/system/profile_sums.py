@@ -99,8 +99,12 @@ def check_json(profile, sums):
     for (rank, thread), figures in threads.items():
         _tree(figures, below, kinds, f"rank {rank} thread {thread}", sums)
     for index, both in together.items():
+        of_rows = f"node {index} ({kinds[index]})"
         for key in ("count", "failed"):
-            sums.equal(both[key], nodes[index].get(key, 0), f"node {index} ({kinds[index]}): {key} of rows")
+            sums.equal(both[key], nodes[index].get(key, 0), f"{of_rows}: {key} of rows")
+        if nodes[index]["kind"] == "comm":
+            for key in ("time_ns", "blocked_ns", "sync_ns"):
+                sums.equal(both[key], nodes[index].get(key, 0), f"{of_rows}: {key} of rows")
 
     _partners(profile, kinds, sums)
     for rank in profile["ranks"]:
