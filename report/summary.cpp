@@ -210,7 +210,7 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     }
     if (job.off_uncertain != 0) {
         limits.push_back(counted(job.off_uncertain, "path", "paths") +
-                         " with entries not counted, too few seen to tell how many");
+                         " whose entries are a lower bound, too few seen for a number");
     }
     const double lost =
         static_cast<double>(job.intrusion_ns) / static_cast<double>(job.real_ns + 1);

@@ -2,6 +2,7 @@
 // phases, metrics; and the process grids.
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 #include "runtime/mpi_calls.h"
 #include "runtime/omp_constructs.h"
@@ -27,7 +28,26 @@ uint64_t standard_error_of(const ProbePart& probe) {
     return probe.off_squares != UINT64_MAX ? root_of(probe.off_squares) : probe.off_entries;
 }
 
+bool is_before(const Site& a, const Site& b) {
+    return std::tie(a.offset, a.module, a.kind) < std::tie(b.offset, b.module, b.kind);
+}
+
 }  // namespace
+
+bool RecordReader::read_off_sites() {
+    OffSite record;
+    for (CellIndex cell = header_.first_off_site; take(cell, &record); cell = record.next) {
+        doubt(record.site.kind != SiteKind::kProcedure && record.site.kind != SiteKind::kLoop);
+        doubt(is_lost(record.next));
+        if (!off_sites_.push(record.site)) return false;
+    }
+    std::sort(off_sites_.begin(), off_sites_.end(), is_before);
+    return true;
+}
+
+bool RecordReader::was_off(const Site& site) const {
+    return std::binary_search(off_sites_.begin(), off_sites_.end(), site, is_before);
+}
 
 bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals) {
     totals->count = node.count;
@@ -47,6 +67,8 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
         if (node.site.kind == SiteKind::kProcedure || node.site.kind == SiteKind::kLoop) {
             totals->off_entries = probe.off_entries + probe.off_cut;
             totals->off_uncertain = standard_error_of(probe) + probe.off_cut;
+            // No trial that saw entries tells of no error either.
+            if (totals->off_entries == 0 && was_off(node.site)) totals->off_uncertain = 1;
         } else {
             totals->volume = probe.volume;
         }

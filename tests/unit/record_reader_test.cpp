@@ -378,6 +378,31 @@ TEST(RecordReader, WhatIsUncertainOfEntriesNotCounted) {
     }
 }
 
+// Where no trial saw an entry of a site that was off, how many there were is not known, on none of
+// its paths. What other trials tell, and other sites, is not touched.
+TEST(RecordReader, ASiteThatWasOffWithoutATrialIsUncertain) {
+    Probed probed;
+    RecordFile& file = probed.file;
+    const Figures kFew{5, 50, 10, 10};
+    file.add_probe(probed.main, SiteKind::kProcedure, 1, 0x140, kFew);
+    file.add_probe(probed.main, SiteKind::kLoop, 1, 0x160, kFew);
+    file.add_probe(probed.main, SiteKind::kProcedure, 1, 0x180, kFew);
+    file.add_off_site(SiteKind::kLoop, 1, 0x160);
+    file.add_off_site(SiteKind::kProcedure, 1, 0x140);
+    file.add_off_site(SiteKind::kLoop, 1, 0x180);
+    file.add_off_site(SiteKind::kProcedure, 2, 0x180);
+    const Merged merged = probed.merged();
+    const auto nodes = nodes_by_path(merged);
+    const auto uncertain = [&](const std::string& path) {
+        return merged.nodes[nodes.at(path)].totals.off_uncertain;
+    };
+    EXPECT_EQ(uncertain(kProbedMain + "/2 /bin/app:320"), 1u);
+    EXPECT_EQ(uncertain(kProbedMain + "/3 /bin/app:352"), 1u);
+    EXPECT_EQ(uncertain(kProbedMain + "/2 /bin/app:384"), 0u) << "another kind, another module";
+    EXPECT_EQ(uncertain(kProbedMain), 0u);
+    EXPECT_EQ(uncertain(kProbedWork), 3u) << "as its trials tell";
+}
+
 // Ten entries of 40 ns by a thread that forked regions, where another one worked for 300 ns in all.
 TEST(RecordReader, EntriesTakeWhatThoseWhoEnteredTook) {
     RecordFile file(0, 2);
