@@ -330,9 +330,8 @@ Test test_of_loop(const Loop& loop) {
                                      }));
             if (own.line == 0 || !all_test) continue;
         }
-        bool tests = known             ? only_tests(*block, own, text)
-                     : block == header ? seems_to_test(*block)
-                                       : only_tests(*block, own, text);
+        bool tests =
+            !known && block == header ? seems_to_test(*block) : only_tests(*block, own, text);
         if (loop.isLoopLatch(block)) {
             tests = test_of(*block) != nullptr && loop.isLoopExiting(block) &&
                     text.around(place_of(*block)) == own &&

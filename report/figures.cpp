@@ -327,7 +327,7 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
     const bool at_least = (node.labels & kLabelAtLeast) != 0;
     if (at_least && totals.off_uncertain == 0) parts.push_back("early returns not counted");
     if (totals.off_uncertain != 0) {
-        parts.push_back("more not counted, too few seen for a number");
+        parts.push_back("or more, too few seen for a number");
     } else if ((node.labels & kLabelReduced) != 0) {
         parts.push_back(
             share_text(static_cast<double>(totals.untimed), static_cast<double>(totals.count)) +

@@ -48,6 +48,11 @@ CellIndex reserve_cells(uint32_t cells) {
     return first;
 }
 
+CellIndex file_is_full() {
+    __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileFull}, __ATOMIC_RELAXED);
+    return 0;
+}
+
 // A forked child goes on in loops that count in the records (site_table.h): in a copy of its own.
 void leave_records_to_parent() {
     if (!file_is_open()) return;
@@ -105,7 +110,6 @@ CellIndex take_cells(Thread* thread, uint32_t count) {
     if (thread->chunk_end - thread->chunk_next < count) {
         const int saved_errno = errno;
         const SlowLock lock;
-        FileHeader* header = g_process.header;
         uint32_t wanted = thread->chunk_end == 0 ? kFirstChunkCells : kLargeChunkCells;
         if (wanted < count) wanted = count;
         CellIndex first = reserve_cells(wanted);
@@ -114,16 +118,20 @@ CellIndex take_cells(Thread* thread, uint32_t count) {
             first = reserve_cells(wanted);
         }
         errno = saved_errno;
-        if (first == 0) {
-            __atomic_fetch_or(&header->flags, uint32_t{kFileFull}, __ATOMIC_RELAXED);
-            return 0;
-        }
+        if (first == 0) return file_is_full();
         thread->chunk_next = first;
         thread->chunk_end = first + wanted;
     }
     const CellIndex taken = thread->chunk_next;
     thread->chunk_next += count;
     return taken;
+}
+
+CellIndex take_shared_cell() {
+    const int saved_errno = errno;
+    const CellIndex taken = reserve_cells(1);
+    errno = saved_errno;
+    return taken != 0 ? taken : file_is_full();
 }
 
 }  // namespace dwell

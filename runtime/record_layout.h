@@ -16,6 +16,7 @@
 //       cells)
 //     TextRecord (1 cell or more)                  linked from FileHeader::first_text
 //     GridRecord (1 cell)                          linked from FileHeader::first_grid
+//     OffSite (1 cell)                             linked from FileHeader::first_off_site
 //     ProbeEntry stacks, MovedEntry (probes.h)     from ThreadRecord::probe_stack
 //
 // Times are ticks of the clock that the header describes; ticks become nanoseconds when the file is
@@ -31,7 +32,7 @@ namespace dwell {
 using CellIndex = uint32_t;
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 11;
+constexpr uint32_t kRecordLayoutVersion = 12;
 constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
@@ -78,15 +79,15 @@ struct Site {
 
 // A dynamic record: a site as reached along one path. For communication nodes `part` is the index
 // of the CommPart, for I/O nodes that of the IoPart; for intervals it is the deepest node common to
-// both paths. An interval is a child of the communication node that it reached. Below it are the call
-// paths of its samples (call, sample), each without what it has in common with the path to that
-// communication node: Site::call of its first node is one more than the number of nodes in common,
-// the root not counted; kPathCut where the callers are not known; 0 where only the address is. Nodes
-// made by probes: a procedure is a child of the call node that it was called
-// from, a loop one of its procedure or loop; both have a ProbePart once there is something to say
-// in it. Calls from one procedure into itself, direct or not, count on the node that is open
-// already, without time. What lies between, a loop or another procedure that called it again, is
-// not timed meanwhile: so a node's ticks are never less than those of its children together.
+// both paths. An interval is a child of the communication node that it reached. Below it are the
+// call paths of its samples (call, sample), each without what it has in common with the path to
+// that communication node: Site::call of its first node is one more than the number of nodes in
+// common, the root not counted; kPathCut where the callers are not known; 0 where only the address
+// is. Nodes made by probes: a procedure is a child of the call node that it was called from, a loop
+// one of its procedure or loop; both have a ProbePart once there is something to say in it. Calls
+// from one procedure into itself, direct or not, count on the node that is open already, without
+// time. What lies between, a loop or another procedure that called it again, is not timed
+// meanwhile: so a node's ticks are never less than those of its children together.
 struct Node {
     Site site;
     CellIndex parent;
@@ -229,13 +230,24 @@ struct ProbePart {
     uint64_t off_cut;      // entries made after what was counted was broken off, guessed
     uint64_t off_entries;  // the others, estimated without bias (runtime/probe_trials.h)
     union {
-        uint64_t volume;       // block, marker: the user's count
-        uint64_t off_squares;  // procedure, loop: of what each trial gave to off_entries, summed
+        uint64_t volume;  // block, marker: the user's count
+        // Procedure, loop: the variance of off_entries, the sum of K(K - 1)n² over the trials, each
+        // of one gap in K, with n entries.
+        uint64_t off_squares;
     };
     union {
         uint64_t iteration;  // phase: the number given when it was begun last
         CountedGap gap;      // procedure, loop: the last one in which it was only counted
     };
+};
+
+// A procedure or loop that control switched off at times: its nodes lack entries, and one without
+// an estimate of those does not tell how many.
+struct OffSite {
+    Site site;
+    CellIndex next;
+    uint32_t reserved;
+    uint64_t unused[5];
 };
 
 // Second line of an OpenMP node; it begins as a ProbePart does. The nodes of a parallel region
@@ -556,7 +568,7 @@ struct FileHeader {
     uint32_t spawned_unseen;      // processes that this one, as root, had started (MPI_Comm_spawn)
                                   // where the library does not reach them
     CellIndex start_directory;    // TextRecord: where the program was started; 0: not known
-    uint32_t unused_word;
+    CellIndex first_off_site;
     uint64_t unused[4];  // 0, up to the end of the cell
 };
 constexpr uint32_t kHeaderCells = 20;
@@ -572,6 +584,7 @@ static_assert(sizeof(PartnerRecord) == kCellBytes);
 static_assert(sizeof(CauseRecord) == kCellBytes);
 static_assert(sizeof(StallRecord) == kCellBytes);
 static_assert(sizeof(ProbePart) == kCellBytes);
+static_assert(sizeof(OffSite) == kCellBytes);
 static_assert(sizeof(OmpPart) == kCellBytes);
 static_assert(offsetof(OmpPart, untimed) == offsetof(ProbePart, untimed));
 static_assert(offsetof(OmpPart, abandoned) == offsetof(ProbePart, abandoned));

@@ -26,12 +26,29 @@ void for_each_sampled(Work work) {
     for (; site != nullptr; site = site->next) work(site);
 }
 
+bool is_same_place(const Site& a, const Site& b) {
+    return a.kind == b.kind && a.module == b.module && a.offset == b.offset;
+}
+
+// Readers learn that entries of the site are missing.
+void note_off(const Site& site) {
+    FileHeader* header = g_process.header;
+    for (CellIndex at = header->first_off_site; at != 0; at = cell_at<OffSite>(at)->next) {
+        if (is_same_place(cell_at<OffSite>(at)->site, site)) return;
+    }
+    const CellIndex cell = take_shared_cell();
+    if (cell == 0) return;
+    *cell_at<OffSite>(cell) = {site, header->first_off_site, 0, {}};
+    __atomic_store_n(&header->first_off_site, cell, __ATOMIC_RELEASE);
+}
+
 // Sampled sites are tried from now on, or off. True when one was not off before.
 bool set_levels(uint8_t level, uint64_t now) {
     bool first = false;
     for_each_sampled([&](SampledSite* site) {
         set_level(site->row, level);
         if (level != kLevelOff || site->off_since != 0) return;
+        note_off(site->site);
         site->off_since = now;
         first = true;
     });
@@ -61,10 +78,7 @@ void book_cut(const SampledSite& cut, uint64_t now) {
     const Site& site = cut.site;
     for (Thread* thread = g_process.threads; thread != nullptr; thread = thread->next) {
         for_each_node(thread->record->root, [&](Node* node) {
-            if (node->site.kind != site.kind || node->site.module != site.module ||
-                node->site.offset != site.offset || node->part == 0) {
-                return;
-            }
+            if (!is_same_place(node->site, site) || node->part == 0) return;
             auto* part = cell_at<ProbePart>(node->part);
             if (part->gap.number != g_gap >> 32) return;
             part->off_cut += static_cast<uint64_t>(unseen * part->gap.entries * cut.cut_share) + 1;

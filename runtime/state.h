@@ -583,6 +583,8 @@ inline CellIndex index_of(const void* cell) {
 // `count` zeroed cells that belong to `thread`, or 0 when the cap or the device is full (the file
 // is marked so). Slow at chunk borders: takes SlowLock and a system call.
 CellIndex take_cells(Thread* thread, uint32_t count);
+// One that belongs to no thread, each time with a system call. With SlowLock held.
+CellIndex take_shared_cell();
 bool create_record_file(const char* path, uint32_t memory_mib);  // errno tells why not
 void close_record_file();
 

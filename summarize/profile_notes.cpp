@@ -159,8 +159,8 @@ class Notes : public NoteWriter {
         if (off != 0) more = fmt::format(", and about {} more not at all", two_digits(off));
         if (uncertain != 0) {
             more += fmt::format(
-                "; on {} {} to them more were not counted, too few seen to tell how "
-                "many",
+                "; on {} {} to them the counts are lower bounds, as too few entries were seen to "
+                "tell how many more there were",
                 uncertain, uncertain == 1 ? "path" : "paths");
         }
         add(fmt::format(

@@ -1,8 +1,8 @@
 // What belongs to nodes and threads beside their counts and times: partners, sizes, waits, files,
 // phases, metrics; and the process grids.
 #include <algorithm>
-#include <cmath>
 #include <iterator>
+#include <tuple>
 
 #include "runtime/mpi_calls.h"
 #include "runtime/omp_constructs.h"
@@ -16,7 +16,40 @@ constexpr uint64_t kLeastStall = 10;  // a tenth of a computation is no computat
 
 uint64_t hash_of_peer(uint32_t node, uint32_t peer) { return mix_hash(node, peer); }
 
+// Rounded up. The library, which merges, does without that of mathematics.
+uint64_t root_of(uint64_t square) {
+    uint64_t below = 0;  // the largest number whose square is less
+    for (uint64_t bit = uint64_t{1} << 31; bit != 0; bit >>= 1) {
+        if ((below + bit) * (below + bit) < square) below += bit;
+    }
+    return square != 0 ? below + 1 : 0;
+}
+
+// Of the entries that trials tell of. UINT64_MAX: there are more squares than fit.
+uint64_t standard_error_of(const ProbePart& probe) {
+    return probe.off_squares != UINT64_MAX ? root_of(probe.off_squares) : probe.off_entries;
+}
+
+bool is_before(const Site& a, const Site& b) {
+    return std::tie(a.offset, a.module, a.kind) < std::tie(b.offset, b.module, b.kind);
+}
+
 }  // namespace
+
+bool RecordReader::read_off_sites() {
+    OffSite record;
+    for (CellIndex cell = header_.first_off_site; take(cell, &record); cell = record.next) {
+        doubt(record.site.kind != SiteKind::kProcedure && record.site.kind != SiteKind::kLoop);
+        doubt(is_lost(record.next));
+        if (!off_sites_.push(record.site)) return false;
+    }
+    std::sort(off_sites_.begin(), off_sites_.end(), is_before);
+    return true;
+}
+
+bool RecordReader::was_off(const Site& site) const {
+    return std::binary_search(off_sites_.begin(), off_sites_.end(), site, is_before);
+}
 
 bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals) {
     totals->count = node.count;
@@ -35,9 +68,9 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
         totals->abandoned = probe.abandoned;
         if (node.site.kind == SiteKind::kProcedure || node.site.kind == SiteKind::kLoop) {
             totals->off_entries = probe.off_entries + probe.off_cut;
-            totals->off_uncertain = static_cast<uint64_t>(std::ceil(
-                                        std::sqrt(static_cast<double>(probe.off_squares)))) +
-                                    probe.off_cut;
+            totals->off_uncertain = standard_error_of(probe) + probe.off_cut;
+            // No trial that saw entries tells of no error either.
+            if (totals->off_entries == 0 && was_off(node.site)) totals->off_uncertain = 1;
         } else {
             totals->volume = probe.volume;
         }

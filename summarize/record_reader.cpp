@@ -32,8 +32,9 @@ bool only_waits(const MergedNode& node) {
 }  // namespace
 
 bool RecordReader::read() {
-    return read_header() && text_.load() && read_modules() && read_threads() && read_intervals() &&
-           settle_peers() && read_stalls() && read_grids() && read_metrics() && add_rank();
+    return read_header() && text_.load() && read_modules() && read_off_sites() && read_threads() &&
+           read_intervals() && settle_peers() && read_stalls() && read_grids() && read_metrics() &&
+           add_rank();
 }
 
 bool RecordReader::read_header() {

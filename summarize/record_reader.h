@@ -63,6 +63,8 @@ class RecordReader {
     bool read_threads();
     bool add_thread(const ThreadRecord& thread);
     void add_thread_figures(const ThreadRecord& thread);
+    bool read_off_sites();
+    bool was_off(const Site& site) const;
     bool read_tree(CellIndex root);
     bool walk(uint32_t thread, bool intervals_too);
     bool read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged);
@@ -156,6 +158,7 @@ class RecordReader {
     GrowArray<uint32_t> modules_;  // merged index by ModuleRecord::number
     GrowArray<uint32_t> rows_;     // row of the current thread by merged node
     size_t first_row_ = 0;         // of the current thread
+    GrowArray<Site> off_sites_;    // sorted
     GrowArray<Step> steps_;
     GrowArray<Step> intervals_;
     GrowArray<ThreadSpan> threads_;

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "runtime/records.h"
 #include "summarize/merged.h"
@@ -67,6 +69,35 @@ TEST_F(ProbeControl, AShortFrequentSiteStepsDownAndTheLongOneAroundItStays) {
     EXPECT_LE(part(p).counted, calls_ - when_counted + 1);
     EXPECT_LE(p->count, calls_);
     EXPECT_GE(p->count + 2, calls_);  // the last may have been skipped
+}
+
+// Readers are to know that entries are missing, though no trial may ever see one.
+TEST_F(ProbeControl, ASiteThatGoesOffIsRecordedOnceWithItsLoops) {
+    const auto recorded = [] {
+        std::multiset<std::pair<SiteKind, uint64_t>> sites;
+        for (CellIndex at = g_process.header->first_off_site; at != 0;) {
+            const auto* off = cell_at<OffSite>(at);
+            sites.emplace(off->site.kind, off->site.offset);
+            at = off->next;
+        }
+        return sites;
+    };
+    ASSERT_TRUE(run_until([] { return level(kP) == kLevelCount; }));
+    EXPECT_TRUE(recorded().empty()) << "counted exactly";
+    const Site site = find({from(16), at_site(kQ), from(32), at_site(kP)})->site;
+    const auto with_loops = [&] {
+        std::multiset<std::pair<SiteKind, uint64_t>> sites{{site.kind, site.offset}};
+        for (const TestSite loop : {kOuter, kInner, kSecond}) {
+            sites.emplace(SiteKind::kLoop, site.offset + (loop - kP) * sizeof(SiteRow));
+        }
+        return sites;
+    }();
+    for (int times = 0; times < 2; ++times) {
+        ASSERT_TRUE(run_until([] { return level(kP) == kLevelOff; }));
+        EXPECT_EQ(recorded(), with_loops);
+        switch_sites(false);
+        switch_sites(true);
+    }
 }
 
 // P's loops are reduced with it, and go on being counted in it, though it is not open itself: in

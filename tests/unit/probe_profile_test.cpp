@@ -363,9 +363,13 @@ TEST_F(Probes, APathWithFewOfTheEntriesIsNoDoubt) {
         records_.merged.nodes[node].totals.off_entries = entries;
         records_.merged.nodes[node].totals.off_uncertain = uncertain;
     };
+    const uint32_t none = procedure(main, "p3", 100, 10);
+    const uint32_t unseen = procedure(p1, "p2", 100, 10);
     estimate(much, 95, 0);
-    estimate(little, 5, 25);  // a quarter of 100
-    estimate(p2, 95, 25);     // more
+    estimate(little, 5, 24);  // with the next one a quarter of 100
+    estimate(none, 0, 1);
+    estimate(p2, 95, 24);  // with the next one more
+    estimate(unseen, 0, 1);
     add_rows(0, 0);
     const Profile profile = build_profile(records_.merged);
     std::vector<std::pair<uint64_t, uint64_t>> seen;
@@ -376,7 +380,7 @@ TEST_F(Probes, APathWithFewOfTheEntriesIsNoDoubt) {
         seen.emplace_back(node.totals.off_entries, node.totals.count);
     }
     std::sort(seen.begin(), seen.end());
-    EXPECT_EQ(seen, (decltype(seen){{0, 10}, {5, 10}, {95, 10}}));
+    EXPECT_EQ(seen, (decltype(seen){{0, 10}, {0, 10}, {0, 10}, {5, 10}, {95, 10}}));
     for (const ProfileRow& row : profile.rows) {
         const Totals& sum = profile.nodes[row.node].totals;
         EXPECT_EQ(row.totals.off_entries, sum.off_entries);

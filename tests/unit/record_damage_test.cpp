@@ -36,6 +36,7 @@ TEST(RecordDamage, WhatIsLinkedAndEmptyIsDamage) {
     file.wait(whole.send).partner_count = 2;
     const CellIndex block = file.add_named(whole.root, SiteKind::kBlock, "part", {1, 5, 5, 5});
     file.add_cause(7, 0xabc, 2, 15, 15);
+    const CellIndex off_site = file.add_off_site(SiteKind::kLoop, 1, 0x60);
     EXPECT_FALSE(is_damaged(file));
     const CellIndex first_partner = file.wait(whole.send).first_partner;
     const CellIndex first_peer = file.part(whole.send).first_peer;
@@ -57,6 +58,7 @@ TEST(RecordDamage, WhatIsLinkedAndEmptyIsDamage) {
         {"second partner", file.at<PartnerRecord>(first_partner).next},
         {"cause", file.last_thread().first_cause},
         {"block", block},
+        {"site that was off", off_site},
         {"name", static_cast<CellIndex>(file.at<Node>(block).site.offset)}};
     for (const auto& [name, cell] : linked) {
         RecordFile damaged = file;

@@ -357,6 +357,52 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_TRUE(is_well_formed(merged));
 }
 
+// The root of the trials' squares, rounded up, and what was cut off; all, where they do not fit.
+TEST(RecordReader, WhatIsUncertainOfEntriesNotCounted) {
+    const std::pair<uint64_t, uint64_t> kUncertain[] = {
+        {0, 2},
+        {1, 3},
+        {2, 4},
+        {4, 4},
+        {100, 12},
+        {101, 13},
+        {uint64_t{1} << 62, (uint64_t{1} << 31) + 2},
+        {UINT64_MAX - 1, (uint64_t{1} << 32) + 2},
+        {UINT64_MAX, 60}};
+    for (const auto& [squares, uncertain] : kUncertain) {
+        Probed probed;
+        probed.file.probe_part(probed.work).off_squares = squares;
+        const Merged merged = probed.merged();
+        const Totals& work = merged.nodes[nodes_by_path(merged).at(kProbedWork)].totals;
+        EXPECT_EQ(work.off_uncertain, uncertain) << squares;
+    }
+}
+
+// Where no trial saw an entry of a site that was off, how many there were is not known, on none of
+// its paths. What other trials tell, and other sites, is not touched.
+TEST(RecordReader, ASiteThatWasOffWithoutATrialIsUncertain) {
+    Probed probed;
+    RecordFile& file = probed.file;
+    const Figures kFew{5, 50, 10, 10};
+    file.add_probe(probed.main, SiteKind::kProcedure, 1, 0x140, kFew);
+    file.add_probe(probed.main, SiteKind::kLoop, 1, 0x160, kFew);
+    file.add_probe(probed.main, SiteKind::kProcedure, 1, 0x180, kFew);
+    file.add_off_site(SiteKind::kLoop, 1, 0x160);
+    file.add_off_site(SiteKind::kProcedure, 1, 0x140);
+    file.add_off_site(SiteKind::kLoop, 1, 0x180);
+    file.add_off_site(SiteKind::kProcedure, 2, 0x180);
+    const Merged merged = probed.merged();
+    const auto nodes = nodes_by_path(merged);
+    const auto uncertain = [&](const std::string& path) {
+        return merged.nodes[nodes.at(path)].totals.off_uncertain;
+    };
+    EXPECT_EQ(uncertain(kProbedMain + "/2 /bin/app:320"), 1u);
+    EXPECT_EQ(uncertain(kProbedMain + "/3 /bin/app:352"), 1u);
+    EXPECT_EQ(uncertain(kProbedMain + "/2 /bin/app:384"), 0u) << "another kind, another module";
+    EXPECT_EQ(uncertain(kProbedMain), 0u);
+    EXPECT_EQ(uncertain(kProbedWork), 3u) << "as its trials tell";
+}
+
 // Ten entries of 40 ns by a thread that forked regions, where another one worked for 300 ns in all.
 TEST(RecordReader, EntriesTakeWhatThoseWhoEnteredTook) {
     RecordFile file(0, 2);

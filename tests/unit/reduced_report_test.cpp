@@ -72,6 +72,22 @@ TEST(ReducedReport, WhatASiteHoldsSaysWhatIsEstimatedOfIt) {
     EXPECT_NE(line.find("~600 ms more"), std::string::npos) << line;
 }
 
+// And what the source did not tell of its rounds.
+TEST(ReducedReport, LoopsWhoseConditionIsGuessedSaySo) {
+    Profile profile = reduced_profile(0);
+    for (ProfileNode& node : profile.nodes) {
+        if (node.name == "hot") {
+            node.kind = SiteKind::kLoop;
+            node.totals.iterations = 70;
+            node.labels |= kLabelGuessed;
+        }
+    }
+    const std::string text = report(profile);
+    EXPECT_NE(text.find("70 iterations of 1 timed entries, give or take one an entry"),
+              std::string::npos)
+        << text;
+}
+
 TEST(ReducedReport, WithoutMpiNothingSpeaksOfIt) {
     const std::string serial = report(reduced_profile(kFileSerial));
     EXPECT_EQ(serial.find("MPI"), std::string::npos) << serial;
@@ -89,8 +105,7 @@ TEST(ReducedReport, TrustWarnsOfForcedProbes) {
 
 TEST(ReducedReport, TrustTellsWhatWasNotCounted) {
     const std::string text = report(reduced_profile(0));
-    EXPECT_NE(text.find("counts exact except for 1 short place, marked ~"),
-              std::string::npos)
+    EXPECT_NE(text.find("counts exact except for 1 short place, marked ~"), std::string::npos)
         << text;
 }
 

@@ -145,6 +145,12 @@ class RecordFile {
         at<Node>(cell).part = part;
         return cell;
     }
+    CellIndex add_off_site(SiteKind kind, uint16_t module, uint64_t row) {
+        const CellIndex cell = add_cells(1);
+        at<OffSite>(cell) = {{row, module, 0, kind, 0, 0}, header().first_off_site, 0, {}};
+        header().first_off_site = cell;
+        return cell;
+    }
     CellIndex add_text(const std::string& name) {
         const size_t bytes = offsetof(TextRecord, text) + name.size() + 1;
         const CellIndex text = add_cells(static_cast<uint32_t>(bytes / kCellBytes + 1));
