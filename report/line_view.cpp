@@ -229,7 +229,7 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
         canvas->paragraph("  No MPI call was made.", 2);
         return;
     }
-    const std::vector<Column> columns = {{"share", 7},  {"time", 9},     {"sync delay", 11},
+    const std::vector<Column> columns = {{"share", 7},  {"time", 9},     {"waiting", 11},
                                          {"calls", 8},  {"per call", 9}, {"longest", 9},
                                          {"bytes", 10}, {"per call", 10}};
     put_heads(columns, kNumberWidth, canvas);
@@ -382,8 +382,8 @@ void draw_ranks(const Profile& profile, Canvas* canvas) {
         return;
     }
     const bool utf8 = canvas->utf8();
-    std::vector<Column> columns = {{"rank", 6},      {"total", 9},       {"computation", 13},
-                                   {"transfer", 10}, {"sync delay", 11}, {"set-up", 9},
+    std::vector<Column> columns = {{"rank", 6},      {"total", 9},    {"computation", 13},
+                                   {"transfer", 10}, {"waiting", 11}, {"set-up", 9},
                                    {"sent", 10},     {"received", 10}};
     const bool io = profile.io_ns != 0;
     if (io) columns.insert(columns.begin() + 5, Column{"I/O", 9});

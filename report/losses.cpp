@@ -110,15 +110,15 @@ std::string file_of(const Profile& profile, const Computation& doing) {
     return owner.kind == SiteKind::kBlock ? "" : std::string(base_name(owner.file));
 }
 
-// "rank 3 computes", "rank 3 and 2 others compute".
+// "rank 3 computes", "rank 3 and 2 other ranks compute".
 std::string who_computes(const CauseLine& cause) {
     const std::string who = rank_text(cause.peer);
     if (cause.peer == kNoPeer) return "ranks compute";
     const bool alone =
         static_cast<double>(cause.peer_ns) >= kAlmostAll * static_cast<double>(cause.time_ns);
     if (alone || (cause.others == 0 && !cause.more)) return who + " computes";
-    if (cause.more) return who + " and others compute";
-    return fmt::format("{} and {} other{} compute", who, cause.others,
+    if (cause.more) return who + " and other ranks compute";
+    return fmt::format("{} and {} other rank{} compute", who, cause.others,
                        cause.others == 1 ? "" : "s");
 }
 

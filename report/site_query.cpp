@@ -159,8 +159,8 @@ class SiteReport {
                                        time(profile_.total_ns));
         text += "; computation " + time(profile_.computation_ns);
         if (!is_serial(profile_)) {
-            text += fmt::format(", MPI transfer {}, sync delay {}, set-up {}",
-                                time(mpi.transfer_ns), time(mpi.blocked_ns), time(mpi.setup_ns));
+            text += fmt::format(", MPI transfer {}, waiting {}, set-up {}", time(mpi.transfer_ns),
+                                time(mpi.blocked_ns), time(mpi.setup_ns));
         }
         if (has_openmp(profile_)) {
             text += fmt::format(", OpenMP wait {}, OpenMP idle {}", time(profile_.omp_wait_ns),
@@ -326,7 +326,7 @@ class SiteReport {
             const uint64_t blocked_ns = std::min(totals.blocked_ns, communication_ns);
             if (!where.empty()) facts.push_back(where);
             facts.push_back("transfer " + time(communication_ns - blocked_ns));
-            facts.push_back("sync delay " + time(blocked_ns));
+            facts.push_back("waiting " + time(blocked_ns));
         }
         const uint64_t bytes = totals.bytes_sent + totals.bytes_received;
         if (bytes != 0) facts.push_back(bytes_text(static_cast<double>(bytes)));

@@ -75,7 +75,7 @@ void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {
     const std::vector<std::string> limits = reservations(profile, job);
     const bool guesses = mpi_times(profile).estimated_ns != 0;
     std::string text = guesses ? "Trust: counts and bytes are exact, computation per procedure and "
-                                 "sync delay marked ~ are estimated"
+                                 "waiting marked ~ are estimated"
                                : "Trust: counts and bytes are exact, computation per procedure is "
                                  "estimated";
     if (is_serial(profile)) {
@@ -85,7 +85,7 @@ void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {
     if (job.probed != 0) {
         text = "Trust: counts and bytes are exact, procedures and loops are timed by probes";
         if (job.estimated != 0) text += ", those without probes estimated";
-        if (guesses) text += "; sync delay marked ~ is estimated";
+        if (guesses) text += "; waiting marked ~ is estimated";
     }
     if (!limits.empty()) {
         text = "Trust: ";
@@ -139,8 +139,7 @@ std::string long_send_text(const ProfileNode& node, const Totals& totals, bool u
     const auto shortest_ns = static_cast<double>(totals.min_ns);
     if (mean_ns < kWaitingSend * shortest_ns) return "";
     return fmt::format(
-        "; a call takes {}, the shortest {}: most of it may be waiting for the "
-        "receiver",
+        ". A call takes {}, the shortest one {}: the difference may be waiting for the receiver",
         time_text(mean_ns, utf8), time_text(shortest_ns, utf8));
 }
 
@@ -155,14 +154,12 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
     const std::string procedure = procedure_of(profile, line.node, utf8);
     const bool named = place_in_procedure(profile, line.node, utf8).starts_with("+0x");
     if (!procedure.empty() && !named) text += " in " + procedure;
-    text +=
-        fmt::format(", {} of all time", share_text(time_ns, static_cast<double>(profile.total_ns)));
-    if (line.totals.blocked_ns != 0) {
-        text += fmt::format(", {} of that sync delay{}", sync_text(line.totals),
-                            wait_headline(profile, line, utf8));
-    }
+    const char* const each = profile.ranks.size() > 1 ? " a rank" : "";
+    text += fmt::format(" takes {}{}, {} of all time", time_text(mean_ns, utf8), each,
+                        share_text(time_ns, static_cast<double>(profile.total_ns)));
+    if (line.totals.blocked_ns != 0) text += ". It waits " + wait_headline(profile, line, utf8);
     if (line.worst && profile.ranks.size() > 1 && line.worst->ns >= kLeastImbalance * mean_ns) {
-        text += fmt::format("; most on rank {}: {}, {} times the mean",
+        text += fmt::format(". Rank {} takes longest: {}, {} times the mean",
                             GridPlaces(profile).name_of(line.worst->rank),
                             time_text(line.worst->ns, utf8), ratio_text(line.worst->ns, mean_ns));
     }
@@ -170,11 +167,11 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
     const bool is_one = profile.distances.empty() ||
                         (!heaviest.pairs.empty() && !heaviest.pairs[0].text.starts_with("other"));
     if (heaviest.others != 0 && is_one && heaviest.pairs[0].share >= kNotablePair) {
-        constexpr const char* kWhole[] = {"it", "its bytes", "its messages"};
-        text += fmt::format("; {:.0f} % of {} {} {}", 100 * heaviest.pairs[0].share,
-                            kWhole[static_cast<int>(heaviest.measure)],
-                            profile.distances.empty() ? "with" : "at rank distance",
-                            heaviest.pairs[0].text);
+        constexpr const char* kWhole[] = {"time", "bytes", "messages"};
+        text += fmt::format(". Heaviest {}: {}, {:.0f} % of its {}",
+                            profile.distances.empty() ? "pair" : "rank distance",
+                            heaviest.pairs[0].text, 100 * heaviest.pairs[0].share,
+                            kWhole[static_cast<int>(heaviest.measure)]);
     }
     text += long_send_text(node, line.totals, utf8);
     canvas->paragraph(text + ".", 2, Tone::kHot);
@@ -295,12 +292,12 @@ void draw_overview(const Profile& profile, Canvas* canvas) {
     const bool several = profile.ranks.size() > 1 && !ranks.empty();
     canvas->blank();
     Line head;
-    head.add("Where the time went", Tone::kTitle);
+    head.add(profile.ranks.size() > 1 ? "Time per rank" : "Time", Tone::kTitle);
     head.pad_to(24 - 9).add(pad_left(profile.ranks.size() > 1 ? "mean" : "time", 24 - head.width()),
                             Tone::kDim);
     head.add(pad_left("share", 9), Tone::kDim);
     if (several) {
-        head.pad_to(canvas->width() - 25).add(pad_left("most", 9), Tone::kDim);
+        head.pad_to(canvas->width() - 25).add(pad_left("highest", 9), Tone::kDim);
         head.add(pad_left("rank", 7), Tone::kDim).add(pad_left("max/mean", 9), Tone::kDim);
     }
     canvas->put(head);
@@ -314,9 +311,9 @@ void draw_overview(const Profile& profile, Canvas* canvas) {
          true},
         {"no processor", queued_ns, &RankFigures::queued_ns, Tone::kHot, queued_ns != 0},
         {"MPI transfer", mpi.transfer_ns, &RankFigures::transfer_ns, Tone::kTransfer, with_mpi},
-        {"sync delay", mpi.blocked_ns - mpi.estimated_ns, &RankFigures::known_ns, Tone::kBlocked,
+        {"waiting", mpi.blocked_ns - mpi.estimated_ns, &RankFigures::known_ns, Tone::kBlocked,
          with_mpi && (mpi.blocked_ns > mpi.estimated_ns || mpi.blocked_ns == 0)},
-        {"sync delay ~", mpi.estimated_ns, &RankFigures::estimated_ns, Tone::kBlocked,
+        {"waiting ~", mpi.estimated_ns, &RankFigures::estimated_ns, Tone::kBlocked,
          with_mpi && mpi.estimated_ns != 0},
         {"OpenMP wait", profile.omp_wait_ns, &RankFigures::omp_wait_ns, Tone::kBlocked, with_omp},
         {"OpenMP idle", profile.omp_idle_ns, &RankFigures::omp_idle_ns, Tone::kDim, with_omp},

@@ -78,9 +78,9 @@ void draw_usage(const Profile& profile, Canvas* canvas);
 void draw_metrics(const Profile& profile, const TextOptions& options, Canvas* canvas);
 
 // wait_view.cpp: who waited for whom
-// The part of a line's time that is sync delay; "~" before one that is estimated.
+// The part of a line's time that is waiting; "~" before one that is estimated.
 std::string sync_text(const Totals& totals);
-// " (late sender), 90.0 % of it for rank 3 in ..."; empty when nothing is known.
+// "340 ms a rank (late sender), 90 ms of it for rank 3 in ...", of a line that waits.
 std::string wait_headline(const Profile& profile, const CommLine& line, bool utf8);
 void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas);
 void draw_main_cause(const Profile& profile, Canvas* canvas);

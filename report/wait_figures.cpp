@@ -340,8 +340,8 @@ std::string culprits_text(const CauseLine& line, uint64_t whole_ns) {
     const bool alone = peer_ns >= kAlmostAll * all_ns;
     if (line.peer == kNoPeer || alone) return text;
     text += fmt::format(" ({}) and ", share_text(peer_ns, all_ns));
-    if (line.more) return text + "others";
-    return text + fmt::format("{} other{}", line.others, line.others == 1 ? "" : "s");
+    if (line.more) return text + "other ranks";
+    return text + fmt::format("{} other rank{}", line.others, line.others == 1 ? "" : "s");
 }
 
 std::string rank_text(uint32_t peer) {

@@ -11,11 +11,11 @@ namespace dwell {
 namespace {
 
 constexpr size_t kPartners = 4;            // of a line, beside the rest
-constexpr double kNotablePartner = 0.2;    // of a line's sync delay
+constexpr double kNotablePartner = 0.2;    // of a line's waiting
 constexpr double kNotableSync = 0.01;      // of all time: worth a sentence
-constexpr double kLeastCause = 0.001;      // of the sync delay: worth a line
-constexpr double kNotableUnknown = 0.1;    // of the known sync delay, without a known cause
-constexpr double kNotableEstimate = 0.01;  // of a line's sync delay
+constexpr double kLeastCause = 0.001;      // of the waiting: worth a line
+constexpr double kNotableUnknown = 0.1;    // of the known waiting, without a known cause
+constexpr double kNotableEstimate = 0.01;  // of a line's waiting
 constexpr int kLeastOwner = 16;            // columns of what a rank was in
 
 // " in work", " in or after work" or " in work, loop a.c:9", behind who it was; empty when nothing
@@ -120,13 +120,13 @@ void draw_doing(const Profile& profile, Line* line, const std::string& who,
 }
 
 // "rank 0 writes ck.dat in checkpoint (ck.c:33 write): 800 ms", "rank 1 does I/O or sleeps: on a
-// processor 8 % of that time, try --io on"; "" where it computed.
+// processor 8 % of the time, try --io on"; "" where it computed.
 std::string stall_text(const Profile& profile, const CauseLine& cause, bool utf8) {
     const std::string io = io_stall_text(profile, cause.stall, kAllOfIt, utf8);
     if (!io.empty()) return rank_text(cause.peer) + " " + io;
     const StallWords words = stall_words(profile, cause.stall);
     if (words.verb.empty()) return "";
-    return fmt::format("{} {}: {} of that time{}", rank_text(cause.peer), words.verb, words.share,
+    return fmt::format("{} {}: {} of the time{}", rank_text(cause.peer), words.verb, words.share,
                        words.advice);
 }
 
@@ -176,18 +176,22 @@ std::string sync_text(const Totals& totals) {
 }
 
 std::string wait_headline(const Profile& profile, const CommLine& line, bool utf8) {
+    const double waited_ns = static_cast<double>(line.totals.blocked_ns) / rank_count(profile);
+    std::string text = (is_notably_estimated(line.totals) ? "~" : "") + time_text(waited_ns, utf8) +
+                       (profile.ranks.size() > 1 ? " a rank" : "");
     const std::vector<WaitKindTime> kinds = wait_kinds(profile.nodes[line.node].call, line.totals);
     if (kinds.empty()) {
-        const bool polls = line.totals.blocked_ns != 0 && is_poll(profile.nodes[line.node].call);
-        return polls ? " (estimated: polls that found nothing)" : "";
+        const bool polls = is_poll(profile.nodes[line.node].call);
+        return text + (polls ? " (estimated: polls that found nothing)" : "");
     }
     // What is estimated is of no kind, and for nobody that is known.
-    std::string text = " (" + kinds[0].name + ")";
-    if (is_notably_estimated(line.totals)) {
-        text = fmt::format(" ({} of it known: {})",
-                           share_text(static_cast<double>(line.totals.sync_ns),
-                                      static_cast<double>(line.totals.blocked_ns)),
-                           kinds[0].name);
+    if (!is_notably_estimated(line.totals)) {
+        text += " (" + kinds[0].name + ")";
+    } else {
+        text += fmt::format(" ({} of it known: {})",
+                            share_text(static_cast<double>(line.totals.sync_ns),
+                                       static_cast<double>(line.totals.blocked_ns)),
+                            kinds[0].name);
     }
     const Partners partners = partners_of(profile, line, 1);
     if (partners.heaviest.empty()) return text;
@@ -195,14 +199,13 @@ std::string wait_headline(const Profile& profile, const CommLine& line, bool utf
     const auto time_ns = static_cast<double>(first.time_ns);
     const auto all_ns = static_cast<double>(partners.all_ns);
     if (time_ns < kNotablePartner * all_ns) return text;
-    text += ", " + share_text(time_ns, all_ns) +
-            (is_notably_estimated(line.totals) ? " of that " : " of it ");
+    text += ", " + time_text(time_ns / rank_count(profile), utf8) + " of it ";
     // That rank was late only because it had been made to wait itself.
     if (2 * first.passed_on_ns > first.time_ns) {
         text += "passed on by " + rank_text(first.peer);
         const std::optional<CauseLine> root = main_passed_on(profile);
         if (!root) return text;
-        return text + "; what is passed on comes mostly from " +
+        return text + ". The delay that is passed on comes mostly from " +
                doing_text(profile, culprits_text(*root, root->passed_on_ns), root->computation,
                           utf8);
     }
@@ -246,23 +249,26 @@ void draw_main_cause(const Profile& profile, Canvas* canvas) {
         all_ns += cause.time_ns;
         if (cause.computation.interval == kNoNode) unknown_ns += cause.time_ns;
     }
-    const std::string stall = stall_text(profile, first, utf8);
+    std::string stall = stall_text(profile, first, utf8);
     std::string text = fmt::format(
-        "Made others wait longest: {}: {} a rank, {} of the known sync delay",
-        doing_text(profile, culprits_text(first, first.time_ns), first.computation, utf8) +
-            (stall.empty() ? "" : ", where " + stall),
+        "Main cause of waiting: {}. Others wait {} a rank for it, {} of the known waiting",
+        doing_text(profile, culprits_text(first, first.time_ns), first.computation, utf8),
         time_text(static_cast<double>(first.time_ns) / rank_count(profile), utf8),
         share_text(static_cast<double>(first.time_ns), static_cast<double>(all_ns)));
     if (static_cast<double>(unknown_ns) >= kNotableUnknown * static_cast<double>(all_ns)) {
         text +=
-            fmt::format("; what caused {} of that is not known",
+            fmt::format(". The cause of {} of it is not known",
                         share_text(static_cast<double>(unknown_ns), static_cast<double>(all_ns)));
     }
     if (static_cast<double>(mpi.estimated_ns) >=
         kNotableEstimate * static_cast<double>(mpi.blocked_ns)) {
         text += fmt::format(
-            "; of all sync delay {} is estimated, for whom is not known",
+            ". Of all waiting {} is estimated, the late ranks are not known",
             share_text(static_cast<double>(mpi.estimated_ns), static_cast<double>(mpi.blocked_ns)));
+    }
+    if (!stall.empty()) {
+        stall[0] = static_cast<char>(toupper(stall[0]));
+        text += ". " + stall;
     }
     canvas->paragraph(text + ".", 2, Tone::kWarm);
 }
@@ -278,8 +284,8 @@ void draw_causes(const Profile& profile, const TextOptions& options, Canvas* can
             static_cast<double>(cause.time_ns) >= kLeastCause * static_cast<double>(all_ns);
         if (counts && shown.size() < static_cast<size_t>(options.lines)) shown.push_back(cause);
     }
-    canvas->title(fmt::format("What made others wait ({} of {})", shown.size(), all.size()),
-                  "sync delay of all ranks by its cause; time: mean per rank");
+    canvas->title(fmt::format("Causes of waiting ({} of {})", shown.size(), all.size()),
+                  "waiting of all ranks by its cause; time: mean per rank");
     put_heads({{"share", 7}, {"time", 9}, {"directly", 9}, {"passed on", 11}}, kNumberWidth,
               canvas);
     int number = 0;

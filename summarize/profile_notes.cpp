@@ -346,7 +346,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
     notes.add_flag(
         kFilePairsFull,
         "more pairs of ranks on a node exchanged messages than dwell keeps times for (32 a rank, "
-        "if the record directory has room): the sync delay of those that began last is estimated");
+        "if the record directory has room): the waiting of those that began last is estimated");
     notes.add_unsampled();
     notes.add_flag(
         kFileShares,

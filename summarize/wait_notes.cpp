@@ -124,7 +124,7 @@ void add_unknown_waits(const Unmeasured& calls, NoteWriter* notes) {
     if (unknown != 0) {
         notes->add(
             fmt::format("of {} call{} of {} it is not known when the partners came: their "
-                        "sync delay is estimated",
+                        "waiting is estimated",
                         counted(unknown), plural(unknown), names));
     }
     for (const auto& [name, count] : calls.open) {
@@ -204,7 +204,7 @@ void add_unknown_paths(const Profile& profile, NoteWriter* notes) {
     if (!is_notable(unknown_ns, profile)) return;
     notes->add(
         fmt::format("what a partner was doing is not known in {} case{}, {} of the known "
-                    "sync delay",
+                    "waiting",
                     places, plural(places), percent(unknown_ns, profile.sync_ns)));
 }
 
@@ -220,7 +220,7 @@ void add_rest_of_causes(const Profile& profile, NoteWriter* notes) {
         rest_ns += cause.time_ns;
     }
     if (!is_notable(rest_ns, profile)) return;
-    notes->add(fmt::format("what caused {} wait{} is not known or kept, {} of the known sync delay",
+    notes->add(fmt::format("what caused {} wait{} is not known or kept, {} of the known waiting",
                            waits, plural(waits), percent(rest_ns, all_ns)));
 }
 

@@ -106,7 +106,7 @@ def check_named(profile, shape, slow, how, exactly, level):
     where = right_places(shape, exactly, level)
     # On a busy machine the ranks that compute wait for processors.
     busy = exactly and how == "spin" and "Main cause: ranks share processors" in said
-    pattern = r"Made others wait longest: (.*?), where" if busy else (
+    pattern = r"Main cause of waiting: (.*?)\. Others wait" if busy else (
         r"Main cause: (.*?)( \(on a processor.*?|; on a processor.*?)?, and others")
     found = re.search(pattern, report if busy else said)
     check(found, f"{shape}: no rank is the main cause\n{said}")

@@ -149,7 +149,7 @@ def check_answers(tree, file):
         near(got[0], milliseconds, f"{name} at {at} {heading}")
 
     # The whole program: its time, message transmission, communication synchronisation.
-    whole = re.search(rf": ({TIME}); computation ({TIME}), MPI transfer ({TIME}), sync delay ({TIME})",
+    whole = re.search(rf": ({TIME}); computation ({TIME}), MPI transfer ({TIME}), waiting ({TIME})",
                       tree.report("--site", program))
     check(whole, "nothing of the whole program")
     total, computation, transfer, blocked = map(seconds, whole.groups())

@@ -123,7 +123,7 @@ def many_causes():
             check_near(sum(element["time_ns"] for element in elements) / 1e9,
                        profile.json["sync_ns"] / 1e9, 1e-6, 1e-5, f"sum over {what}")
         report = execute([DWELL, "report", "--width", "150", profile.directory])
-        check(re.search(rf"Made others wait longest: rank 0 [^\n]*many_causes.c:({heavy - 1}|{heavy})\b", report.stdout),
+        check(re.search(rf"Main cause of waiting: rank 0 [^\n]*many_causes.c:({heavy - 1}|{heavy})\b", report.stdout),
               "the line is not named" + report.describe())
     repeated(attempt)
 
@@ -169,8 +169,8 @@ def shown():
     check(report.code == 0, "dwell report failed" + report.describe())
     for part in (rf"late receiver \d+\.\d %; waited",
                  rf"for rank 1 in main[^\n]*\n?[^\n]*from who_waits.c:{marked_line(FILE, 'swap')} MPI_Sendrecv to "
-                 rf"who_waits.c:{marked_line(FILE, 'late_recv')} MPI_Recv", "What made others wait",
-                 "Made others wait longest: rank [01] in main", "rank +real +virtual +intrusion +own cost"):
+                 rf"who_waits.c:{marked_line(FILE, 'late_recv')} MPI_Recv", "Causes of waiting",
+                 "Main cause of waiting: rank [01] in main", "rank +real +virtual +intrusion +own cost"):
         check(re.search(part, report.stdout), f"no '{part}' in" + report.describe())
 
 
@@ -262,7 +262,7 @@ def switched_off():
     check_equal(node.raw["unknown_waits"], N, "calls that are not known")
     check(any("estimated" in note for note in profile.json["notes"]), f"{profile.json['notes']}")
     with open(os.path.join(profile.directory, "report.txt"), encoding="utf-8") as report:
-        check("sync delay ~" in report.read(), "the estimate is not marked")
+        check("waiting ~" in report.read(), "the estimate is not marked")
 
 
 if __name__ == "__main__":

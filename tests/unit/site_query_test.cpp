@@ -37,7 +37,7 @@ void expect_in(const std::string& text, std::initializer_list<const char*> parts
 // communication synchronisation time".
 TEST(SiteQuery, WholeProgram) {
     expect_in(answer("main"), {"example: 1.48 s; computation 985 ms, MPI transfer 245 ms, "
-                               "sync delay 250 ms"});
+                               "waiting 250 ms"});
 }
 
 // "Total execution time of the procedure calls in main", by call statement.
@@ -60,7 +60,7 @@ TEST(SiteQuery, TimeAndCountOfAProcedure) {
 TEST(SiteQuery, CommunicationAtALine) {
     const std::string text = answer("example.c:28");
     expect_in(text, {"MPI_Recv example.c:28 ", "time 260 ms", "count 40", "transfer 20.0 ms",
-                     "sync delay 240 ms", "260 ms 100.0 % 40 loop example.c:27 in p3\n"});
+                     "waiting 240 ms", "260 ms 100.0 % 40 loop example.c:27 in p3\n"});
     EXPECT_EQ(text, answer("MPI_Recv"));
 }
 

@@ -142,7 +142,8 @@ TEST(Verdict, WaitingInSetUpIsNoneOfTheCauses) {
     TextOptions options;
     options.width = 200;
     const std::string report = words_of(write_text_report(profile, options));
-    EXPECT_NE(report.find(": 250 ms a rank, 100.0 % of the known sync delay"), std::string::npos)
+    EXPECT_NE(report.find("Others wait 250 ms a rank for it, 100.0 % of the known waiting"),
+              std::string::npos)
         << report;
 }
 
