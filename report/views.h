@@ -33,8 +33,8 @@ void draw_left_out(const Profile& profile, Canvas* canvas);
 // omp_view.cpp
 // What there is to say of OpenMP before all else; nothing without it.
 void draw_omp_headline(const Profile& profile, Canvas* canvas);
-// "the region at a.c:20 in relax: thread 1 works 1.42 times the mean", of the one whose threads wait longest
-// for each other; empty where none do.
+// "the region at a.c:20 in relax: thread 1 works 1.42 times the mean", of the one whose threads
+// wait longest for each other; empty where none do.
 std::string omp_wait_text(const Profile& profile, int room, bool utf8);
 // What computes longest outside of regions, and how long all that does.
 struct SerialCode {
