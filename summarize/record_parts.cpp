@@ -36,7 +36,7 @@ bool is_before(const Site& a, const Site& b) {
 // equal length the root of their number is uncertain, and all where one is much longer.
 uint64_t error_of_stretches(const OffSite& off, uint64_t entries) {
     const double share = off.squares / (off.stretches * off.stretches);
-    if (!(share < 1)) return entries;
+    if (!(share >= 0 && share < 1)) return entries;
     return scale(entries, root_of(static_cast<uint64_t>(share * 1e6)), 1000);
 }
 
