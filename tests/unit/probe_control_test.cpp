@@ -200,6 +200,12 @@ TEST_F(ProbeControl, WhatNoProbeComesByAfterIsAGuess) {
     const uint64_t cut = seen.off_cut;
     switch_sites(false);
     EXPECT_EQ(seen.off_cut, cut) << "booked once";
+    // One long stretch, and what came after.
+    ASSERT_NE(g_process.header->first_off_site, 0u);
+    const auto* off = cell_at<OffSite>(g_process.header->first_off_site);
+    EXPECT_GE(off->stretches, 20.0 * kLong);
+    EXPECT_GE(off->squares, 20.0 * kLong * 20.0 * kLong);
+    EXPECT_LE(off->squares, off->stretches * off->stretches);
 }
 
 TEST_F(ProbeControl, WithoutALimitNothingIsReduced) {
