@@ -37,6 +37,7 @@ void read_totals(ObjectReader* reader, Totals* totals) {
     reader->take("abandoned", &totals->abandoned);
     reader->take("off_entries", &totals->off_entries);
     reader->take("off_uncertain", &totals->off_uncertain);
+    reader->take("off_error", &totals->off_error);
     reader->take("estimated_ns", &totals->estimated_ns);
     reader->take("volume", &totals->volume);
     reader->take("entered_ns", &totals->entered_ns);

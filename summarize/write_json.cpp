@@ -82,6 +82,7 @@ void put_totals(Json* object, const Totals& totals, Zeros zeros) {
     of_probes.put("abandoned", totals.abandoned);
     of_probes.put("off_entries", totals.off_entries);
     of_probes.put("off_uncertain", totals.off_uncertain);
+    of_probes.put("off_error", totals.off_error);
     of_probes.put("estimated_ns", totals.estimated_ns);
     of_probes.put("volume", totals.volume);
     of_probes.put("entered_ns", totals.entered_ns);
