@@ -38,6 +38,9 @@ enum ProfileLabel : uint32_t {
     // it was entered again.
     kLabelOrAfter = 131072,
     kLabelCallersUnknown = 262144,  // sampled; from where it was called is not known
+    // Of a procedure: in a library of the system or of a compiler that neither calls MPI nor has
+    // probes. Where one procedure is named, it counts for its caller.
+    kLabelSystem = 524288,
 };
 
 // The iteration numbers that the program gave to a phase.
@@ -107,7 +110,8 @@ struct SampledLine {
     std::string file;
     int line = 0;
     uint64_t samples = 0;
-    uint32_t node = 0;  // the procedure whose computation it is part of
+    uint32_t node = 0;    // the procedure whose computation it is part of
+    bool system = false;  // as kLabelSystem
 };
 
 // Computation between two communication statements.

@@ -217,6 +217,7 @@ void read_item(ObjectReader* reader, SampledLine* line) {
     reader->need("line", &line->line);
     reader->need("samples", &line->samples);
     reader->need("node", &line->node);
+    reader->take("system", &line->system);
 }
 
 template <typename Item>

@@ -41,9 +41,8 @@ class SampledShares {
         for (const auto& [node, samples] : samples_) take(node, samples);
     }
 
-    // The innermost procedure in which, or below which, more than half of the samples were taken. One
-    // without debug information, such as exp() of the system, counts for the procedure that called
-    // it, if that has some.
+    // The innermost procedure in which, or below which, more than half of the samples were taken.
+    // One of the system, such as exp(), counts for the procedure that called it.
     uint32_t hottest(const std::vector<ProfileNode>& nodes) const;
 
   private:

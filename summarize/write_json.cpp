@@ -186,6 +186,7 @@ Json interval_json(const ProfileInterval& interval) {
                          {"line", line.line},
                          {"samples", line.samples},
                          {"node", line.node}});
+        if (line.system) lines.back()["system"] = true;
     }
     Json json = {{"from", node_or_null(interval.from)},
                  {"to", node_or_null(interval.to)},

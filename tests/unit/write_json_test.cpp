@@ -103,8 +103,8 @@ void expect_same(const Profile& a, const Profile& b) {
         for (size_t j = 0; j < x.lines.size(); ++j) {
             const SampledLine& l = x.lines[j];
             const SampledLine& m = y.lines[j];
-            EXPECT_TRUE(std::tie(l.function, l.file, l.line, l.samples) ==
-                        std::tie(m.function, m.file, m.line, m.samples));
+            EXPECT_TRUE(std::tie(l.function, l.file, l.line, l.samples, l.system) ==
+                        std::tie(m.function, m.file, m.line, m.samples, m.system));
         }
     }
     ASSERT_EQ(a.peers.size(), b.peers.size());
