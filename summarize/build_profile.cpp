@@ -164,6 +164,7 @@ void ProfileBuilder::add_ranks() {
         rank.order_unknown = from.order_unknown;
         rank.queued_ns = from.queued_ns;
         rank.queued_call_ns = from.queued_call_ns;
+        rank.stalls_dropped = from.stalls_dropped;
         rank.usage_ns = from.usage_ns;
         rank.usage = from.usage;
         rank.threads_served = from.threads_served;

@@ -218,6 +218,7 @@ struct ProfileRank {
     uint64_t order_unknown = 0;
     uint64_t queued_ns = 0;       // waited for a processor: in computations of 1 ms and more,
     uint64_t queued_call_ns = 0;  // and, of transfer, in calls of that length
+    uint64_t stalls_dropped = 0;  // computations of that length of which no more is kept
     uint64_t usage_ns = 0;        // what of real_ns `usage` is of, from the start on; 0: not known
     ProcessUsage usage{};
     uint64_t threads_served = 0;

@@ -133,6 +133,7 @@ Json rank_without_usage(const ProfileRank& rank) {
             {"order_unknown", rank.order_unknown},
             {"queued_ns", rank.queued_ns},
             {"queued_call_ns", rank.queued_call_ns},
+            {"stalls_dropped", rank.stalls_dropped},
             {"threads_served", rank.threads_served},
             {"probes", rank.probes},
             {"probes_missed", rank.probes_missed},

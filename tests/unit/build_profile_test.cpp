@@ -609,6 +609,7 @@ TEST(BuildProfile, Notes) {
     });
     records.rank(6, [](MergedRank* rank) {
         rank->samples_lost = 9;
+        rank->stalls_dropped = 1;
         rank->threads_cut = 1;
     });
     Totals polls = totals(9, 90);
@@ -632,6 +633,7 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "8 calls on 1 rank without a call path"));
     EXPECT_TRUE(has_note(profile, "5 opened files on 1 rank are nameless"));
     EXPECT_TRUE(has_note(profile, "9 samples on 1 rank were lost"));
+    EXPECT_TRUE(has_note(profile, "1 long computation on 1 rank was not examined for I/O"));
     EXPECT_TRUE(has_note(profile, "rank 3 did not reach MPI_Finalize"));
     EXPECT_TRUE(has_note(profile, "rank 4 called MPI_Abort"));
     EXPECT_TRUE(has_note(profile, "rank 5: libunwind is missing"));
@@ -640,7 +642,7 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(
         has_note(profile, "waiting for ranks that are not included counts as MPI transfer"));
     EXPECT_TRUE(has_note(profile, "1 thread on 1 rank was in the middle of a probe"));
-    EXPECT_EQ(profile.notes.size(), 19u);  // and the module that is gone
+    EXPECT_EQ(profile.notes.size(), 20u);  // and the module that is gone
 }
 
 TEST(BuildProfile, FewOfManyRanks) {
