@@ -440,7 +440,7 @@ struct ThreadRecord {
     uint64_t lived_ticks;
     uint64_t life_start;
     CellIndex first_stall;
-    uint32_t unused;
+    uint32_t stalls_dropped;  // long computations without a StallRecord: no room for more
     // Waited for a processor: in long computations, and of transfer in long calls.
     uint64_t queued_ticks;
     uint64_t queued_call_ticks;

@@ -105,6 +105,7 @@ void reset_thread(Thread* thread, uint64_t since) {
         *stall = StallRecord{stall->interval, stall->next, 0, 0, 0, 0, 0, 0, 0, 0};
     }
     record->queued_ticks = record->queued_call_ticks = 0;
+    record->stalls_dropped = 0;
     thread->blame = Blame{};
     record->samples = record->samples_in_calls = record->samples_lost = 0;
     record->folded_paths = record->dropped = record->guessed = record->clock_errors = 0;

@@ -354,6 +354,7 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_EQ(ranks_of(merged).at(0).probes, 21u);
     EXPECT_EQ(ranks_of(merged).at(0).probes_missed, 3u);
     EXPECT_EQ(ranks_of(merged).at(0).probes_dropped, 2u);
+    EXPECT_EQ(ranks_of(merged).at(0).stalls_dropped, 4u);
     EXPECT_EQ(merged.rows.size(), 8u);
     EXPECT_TRUE(is_well_formed(merged));
 }
