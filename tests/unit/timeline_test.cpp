@@ -204,5 +204,25 @@ TEST_F(Timelines, AnEarlierWaitIsDueToWhoWouldHaveComeAsLate) {
     EXPECT_EQ(now.ticks_of(kLate, 7), 80u);
 }
 
+TEST_F(Timelines, TheFirstCollectivesOfTwoCommunicatorsAreTwoParts) {
+    leave_together(own_.get(), 5, 10);
+    leave_together(own_.get(), kWorldTogether, 20);
+    EXPECT_EQ(own_->count, 2u);
+}
+
+TEST_F(Timelines, ShortWaitsAreAddedToThoseThatGotTheirCauseLater) {
+    wait_for(own_.get(), kThird, kThird, 9, 0, 8);
+    compute(late_.get(), kLate, 7, 0, 8);
+    Shares own = parts_between(*own_, 0, 8);
+    Shares late = parts_between(*late_, 0, 8);
+    rename_waits(own_.get(), 0, &own, &late);
+    wait_for(own_.get(), kThird, kLate, 7, 10, 18);
+    wait_for(own_.get(), kThird, kThird, 9, 20, 28);
+    EXPECT_EQ(own_->count, 2u);
+    const Shares all = parts_between(*own_, 0, 28);
+    EXPECT_EQ(all.ticks_of(kLate, 7), 16u);
+    EXPECT_EQ(all.ticks_of(kThird, 9), 8u);
+}
+
 }  // namespace
 }  // namespace dwell
