@@ -116,7 +116,8 @@ class Computations {
         while (call != code && profile_.nodes[call].parent != code)
             call = profile_.nodes[call].parent;
         const ProfileNode& owner = profile_.nodes[procedure_around(code)];
-        const bool known = profile_.nodes[call].kind == SiteKind::kCall;
+        const bool known =
+            profile_.nodes[call].kind == SiteKind::kCall && profile_.nodes[call].line != 0;
         return {owner.name, known ? place_text(profile_.nodes[call], true) : ""};
     }
 
