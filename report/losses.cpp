@@ -256,8 +256,10 @@ std::string queued_cause_text(const Profile& profile) {
 std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
     const SerialCode code = serial_code(profile);
     if (code.node == kNoNode) return "";
+    const ProfileNode& owner = profile.nodes[code.node];
     const SampledPlaces places = sampled_places(profile)[code.node];
     std::string place;
+    std::string where;
     if (places.samples >= kTellingSamples) {
         ProfileNode line;
         line.file = places.lines[0].file;
@@ -265,15 +267,19 @@ std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
         const std::string function = short_name(places.lines[0].function, utf8);
         place = place_text(line, utf8);
         if (function != procedure_name(profile, code.node, utf8)) {
-            return fmt::format(
-                "Main cause: {} outside of OpenMP regions, most in {}.",
-                per_rank(profile, code.all_ns, utf8) + " of computation",
-                with_place(cut_name(function, room, utf8), cut_place(place, room, utf8)));
+            where = with_place(cut_name(function, room, utf8), cut_place(place, room, utf8));
         }
     }
-    return fmt::format("Main cause: {} of computation outside of OpenMP regions, most in {}.",
-                       per_rank(profile, code.all_ns, utf8),
-                       code_text(profile, code.node, place, room, utf8));
+    if (where.empty()) where = code_text(profile, code.node, place, room, utf8);
+    std::string text =
+        fmt::format("Main cause: {} of computation outside of OpenMP regions, most in {}",
+                    per_rank(profile, code.all_ns, utf8), where);
+    const auto most_ns = static_cast<double>(owner.rank_max_ns);
+    const auto all_ns = static_cast<double>(owner.totals.time_ns);
+    if (profile.ranks.size() > 1 && most_ns * rank_count(profile) >= kLeastImbalance * all_ns) {
+        text += fmt::format(", longest on rank {}: {}", owner.rank_max, time_text(most_ns, utf8));
+    }
+    return text + ".";
 }
 
 }  // namespace
@@ -281,12 +287,24 @@ std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
 std::vector<Loss> losses(const Profile& profile) {
     const MpiTimes mpi = mpi_times(profile);
     const QueuedTimes queued = queued_times(profile);
-    std::vector<Loss> all = {{LossKind::kWaiting, mpi.blocked_ns},
-                             {LossKind::kTransfer, mpi.transfer_ns},
-                             {LossKind::kIo, profile.io_ns},
-                             {LossKind::kOmpWait, profile.omp_wait_ns},
-                             {LossKind::kOmpIdle, profile.omp_idle_ns},
-                             {LossKind::kQueued, queued.work_ns + queued.call_ns}};
+    const SerialTime serial = serial_time(profile);
+    const double serial_ns = static_cast<double>(serial.computed_ns + serial.blocked_ns) +
+                             static_cast<double>(serial.transfer_ns + serial.io_ns);
+    uint64_t idle_ns = profile.omp_idle_ns;
+    // Idle threads are divided as what others do outside of regions.
+    const auto with_idle = [&](LossKind kind, uint64_t own_ns, uint64_t outside_ns) {
+        const double share = serial_ns > 0 ? static_cast<double>(outside_ns) / serial_ns : 0;
+        const auto part_ns =
+            static_cast<uint64_t>(share * static_cast<double>(profile.omp_idle_ns));
+        idle_ns -= std::min(idle_ns, part_ns);
+        return Loss{kind, own_ns + part_ns, part_ns};
+    };
+    std::vector<Loss> all = {with_idle(LossKind::kWaiting, mpi.blocked_ns, serial.blocked_ns),
+                             with_idle(LossKind::kTransfer, mpi.transfer_ns, serial.transfer_ns),
+                             with_idle(LossKind::kIo, profile.io_ns, serial.io_ns)};
+    all.push_back({LossKind::kOmpWait, profile.omp_wait_ns});
+    all.push_back({LossKind::kOmpIdle, idle_ns});
+    all.push_back({LossKind::kQueued, queued.work_ns + queued.call_ns});
     std::erase_if(all, [](const Loss& loss) { return loss.ns == 0; });
     std::stable_sort(all.begin(), all.end(),
                      [](const Loss& a, const Loss& b) { return a.ns > b.ns; });

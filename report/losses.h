@@ -16,9 +16,11 @@ enum class LossKind { kWaiting, kTransfer, kIo, kOmpWait, kOmpIdle, kQueued };
 
 struct Loss {
     LossKind kind;
-    uint64_t ns = 0;  // sum over ranks
+    uint64_t ns = 0;       // sum over ranks
+    uint64_t idle_ns = 0;  // of it, estimated: OpenMP threads that were idle meanwhile
 };
-// Largest first; none that took no time. Set-up is none of them.
+// Largest first; none that took no time. Set-up is none of them. OpenMP threads that are idle while
+// their rank is in MPI or does I/O are lost to that: the cure is there.
 std::vector<Loss> losses(const Profile& profile);
 
 // What shares are of: the time of all ranks without set-up and pauses.

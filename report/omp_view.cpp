@@ -199,6 +199,23 @@ SerialCode serial_code(const Profile& profile) {
     return code;
 }
 
+SerialTime serial_time(const Profile& profile) {
+    SerialTime time;
+    time.computed_ns = serial_code(profile).all_ns;
+    std::vector<bool> parallel(profile.nodes.size());
+    for (const uint32_t i : nodes_from_root(profile)) {
+        const ProfileNode& node = profile.nodes[i];
+        parallel[i] = is_region(node) || (node.parent != kNoNode && parallel[node.parent]);
+        if (parallel[i]) continue;
+        if (is_io(node)) time.io_ns += node.totals.time_ns;
+        if (!is_communication(node) || is_setup(node)) continue;
+        const uint64_t blocked_ns = std::min(node.totals.blocked_ns, node.totals.time_ns);
+        time.blocked_ns += blocked_ns;
+        time.transfer_ns += node.totals.time_ns - blocked_ns;
+    }
+    return time;
+}
+
 std::string omp_wait_text(const Profile& profile, int room, bool utf8) {
     const std::vector<OmpLine> lines = omp_lines(profile);
     const OmpLine* most = nullptr;
@@ -207,7 +224,9 @@ std::string omp_wait_text(const Profile& profile, int room, bool utf8) {
         if (most == nullptr || line.totals.omp_wait_ns > most->totals.omp_wait_ns) most = &line;
     }
     if (most == nullptr || most->totals.omp_wait_ns == 0) return "";
+    const std::string procedure = procedure_of(profile, most->node, utf8);
     return "the region at " + cut_place(place_text(profile.nodes[most->node], utf8), room, utf8) +
+           (procedure.empty() ? "" : " in " + cut_name(procedure, room, utf8)) +
            uneven_text(profile, *most);
 }
 

@@ -143,6 +143,7 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
                                       loss_text(first.kind));
     if (room >= kRoomForTime) {
         text += ", " + time_a_rank(profile, static_cast<double>(first.ns), utf8);
+        if (first.idle_ns != 0) text += ", idle threads included";
     }
     text += ".";
     if (room >= kRoomForSecond && judgement.is_notable(1)) {

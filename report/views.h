@@ -33,7 +33,7 @@ void draw_left_out(const Profile& profile, Canvas* canvas);
 // omp_view.cpp
 // What there is to say of OpenMP before all else; nothing without it.
 void draw_omp_headline(const Profile& profile, Canvas* canvas);
-// "the region at a.c:20: thread 1 works 1.42 times the mean", of the one whose threads wait longest
+// "the region at a.c:20 in relax: thread 1 works 1.42 times the mean", of the one whose threads wait longest
 // for each other; empty where none do.
 std::string omp_wait_text(const Profile& profile, int room, bool utf8);
 // What computes longest outside of regions, and how long all that does.
@@ -42,6 +42,14 @@ struct SerialCode {
     uint64_t all_ns = 0;
 };
 SerialCode serial_code(const Profile& profile);
+// What threads do outside of regions, while others are idle; sums over ranks, without set-up.
+struct SerialTime {
+    uint64_t computed_ns = 0;
+    uint64_t blocked_ns = 0;
+    uint64_t transfer_ns = 0;
+    uint64_t io_ns = 0;
+};
+SerialTime serial_time(const Profile& profile);
 void draw_omp(const Profile& profile, const TextOptions& options, Canvas* canvas);
 
 // thread_view.cpp

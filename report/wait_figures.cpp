@@ -162,6 +162,30 @@ std::vector<uint32_t> longest_first(const std::map<uint32_t, uint64_t>& times) {
     return intervals;
 }
 
+// By computation. A thread that waits for others of its rank does not sleep: of what it was off the
+// processor so much has a place of its own.
+std::map<ComputationKey, std::vector<ProfileStall>> stalls_of(const Profile& profile,
+                                                              const Computations& computations) {
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> waited_ns;  // node, rank: of one thread
+    for (const ProfileRow& row : profile.rows) {
+        if (row.totals.omp_wait_ns == 0) continue;
+        uint64_t& most_ns = waited_ns[{row.node, row.rank}];
+        most_ns = std::max(most_ns, row.totals.omp_wait_ns);
+    }
+    std::map<ComputationKey, std::vector<ProfileStall>> stalls;
+    for (ProfileStall stall : profile.stalls) {
+        const auto waited =
+            waited_ns.find({profile.intervals[stall.interval].booked_on, stall.rank});
+        if (waited != waited_ns.end()) {
+            const uint64_t taken_ns = std::min(stall.asleep_ns, waited->second);
+            stall.asleep_ns -= taken_ns;
+            waited->second -= taken_ns;
+        }
+        stalls[computations.key(stall.interval)].push_back(stall);
+    }
+    return stalls;
+}
+
 // The ranks of each computation are compared by `part`.
 std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& profile,
                                 const std::vector<ProfileCause>& causes, Ways ways) {
@@ -188,10 +212,7 @@ std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& pro
         line.peer = cause.peer;
         line.peer_ns = so_far;
     }
-    std::map<ComputationKey, std::vector<ProfileStall>> stalls;
-    for (const ProfileStall& stall : profile.stalls) {
-        stalls[computations.key(stall.interval)].push_back(stall);
-    }
+    std::map<ComputationKey, std::vector<ProfileStall>> stalls = stalls_of(profile, computations);
     std::vector<CauseLine> lines;
     for (auto& [key, line] : by_key) {
         if (line.peer < 1u << kPeerRankBits && line.time_ns != 0) {

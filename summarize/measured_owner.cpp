@@ -3,24 +3,32 @@
 
 #include <algorithm>
 
+#include "runtime/omp_constructs.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {
 namespace {
 
-bool is_source_probe(const ProfileNode& node) {
-    return is_probed(node) && !is_openmp(node) && node.kind != SiteKind::kMarker;
+// By probes, or a region of OpenMP.
+bool is_measured(const ProfileNode& node) {
+    if (is_openmp(node)) return is_omp_region(node.call);
+    return is_probed(node) && node.kind != SiteKind::kMarker;
+}
+
+bool computes(const ProfileNode& node) {
+    return !is_statement(node) &&
+           !(is_openmp(node) && node.call == static_cast<uint16_t>(OmpConstruct::kIdle));
 }
 
 }  // namespace
 
 void name_measured_owners(const std::vector<PossibleNodes>& possible, Profile* profile) {
     const std::vector<ProfileNode>& nodes = profile->nodes;
-    if (!has_source_probes(*profile)) return;
+    if (!has_source_probes(*profile) && !has_openmp(*profile)) return;
     // Children stand behind their parents.
     std::vector<uint64_t> computation_ns(nodes.size(), 0);
     for (size_t i = nodes.size(); i-- > 0;) {
-        if (!is_statement(nodes[i])) computation_ns[i] += nodes[i].computation_ns;
+        if (computes(nodes[i])) computation_ns[i] += nodes[i].computation_ns;
         if (i != 0) computation_ns[nodes[i].parent] += computation_ns[i];
     }
     const auto is_around = [&nodes](uint32_t node, uint32_t at) {
@@ -42,7 +50,7 @@ void name_measured_owners(const std::vector<PossibleNodes>& possible, Profile* p
         };
         uint32_t owner = kNoNode;
         for (uint32_t at = possible[i].outermost; at != kNoNode && holds_most(at);) {
-            if (is_source_probe(nodes[at])) owner = at;
+            if (is_measured(nodes[at])) owner = at;
             const std::vector<uint32_t>& parts = nodes[at].children;
             const auto next = std::find_if(parts.begin(), parts.end(), holds_most);
             at = next == parts.end() ? kNoNode : *next;

@@ -1,4 +1,4 @@
-// Where probes say that an interval of computation went.
+// Where probes, and regions of OpenMP, say that an interval of computation went.
 #ifndef DWELL_SUMMARIZE_MEASURED_OWNER_H_
 #define DWELL_SUMMARIZE_MEASURED_OWNER_H_
 
@@ -15,7 +15,7 @@ struct PossibleNodes {
     std::vector<uint32_t> passed_by;  // but for these, and what is below them
 };
 
-// Where probes measured a procedure, loop or block that certainly took more than half of an
+// Where a procedure, loop or block with probes, or a region, certainly took more than half of an
 // interval, makes the innermost such one its owner. Certain: what all else that is `possible`
 // computed in the whole run is less than half of the interval. `possible`: by interval. The times
 // of all nodes are known.

@@ -254,7 +254,7 @@ TEST(Verdict, NamesTheUnevenRegion) {
     expect_words(samples::openmp_profile(),
                  {"triangle loses 22.3 % of its time to OpenMP threads that wait for each other, "
                   "160 ms. OpenMP idle takes another 14.0 %. Main cause: the region at "
-                  "triangle.c:20: thread 1 works 1.42 times the mean."});
+                  "triangle.c:20 in main: thread 1 works 1.42 times the mean."});
 }
 
 // Two threads: 700 ms in `sort` outside of regions, then both 100 ms in one.
@@ -274,6 +274,39 @@ TEST(Verdict, NamesTheSerialProcedureBehindIdleThreads) {
     expect_words(b.finish(), {"particles loses 43.8 % of its time to OpenMP threads idle outside "
                               "of regions, 700 ms. Main cause: 700 ms of computation outside of "
                               "OpenMP regions, most in sort (p.c:50)."});
+}
+
+// Two ranks of two threads: 600 and 100 ms in a region, and rank 1 waits 500 ms for rank 0, while
+// its other thread is idle. For its waiting in the region rank 0 does not sleep.
+Profile late_region() {
+    Builder b(2, "pic");
+    const uint32_t main = b.proc("main", "p.c", 10, 0);
+    const uint32_t wait = b.comm("MPI_Waitall", "p.c", 30, main);
+    const uint32_t region = b.openmp(OmpConstruct::kParallel, "p.c", 20, main);
+    const uint32_t idle = b.openmp(OmpConstruct::kIdle, "", 0, 0);
+    for (uint32_t thread = 0; thread < 2; ++thread) {
+        const uint64_t waited_ns = thread == 0 ? 400 * kMs : 0;
+        b.spent(region, 0, thread, 1, 600 * kMs, waited_ns).created = 1 - thread;
+        b.spent(region, 1, thread, 1, 100 * kMs, 0).created = 1 - thread;
+    }
+    b.calls(wait, 0, known_wait(10, 0, 0));
+    b.calls(wait, 1, known_wait(10, 500 * kMs, 500 * kMs));
+    b.spent(idle, 1, 1, 1, 500 * kMs, 500 * kMs, true);
+    Profile& p = b.profile();
+    p.intervals.push_back({wait, wait, region, 20, 700 * kMs, kMs, 60 * kMs, {}});
+    p.partners = {{wait, 0, 0, 10, 500 * kMs, 60 * kMs, 0, 0}};
+    p.causes = {{0, 0, 10, 500 * kMs, 0, 0}};
+    p.stalls = {{0, 0, kNoNode, 10, 600 * kMs, 0, 400 * kMs, 0, 0}};
+    return b.finish();
+}
+
+TEST(Verdict, NamesTheLateRankBehindIdleThreads) {
+    // Waiting and idle 500 ms each, of 2.4 s.
+    expect_words(late_region(),
+                 {"pic loses 41.7 % of its time to waiting for late ranks, 500 ms a rank, idle "
+                  "threads included. OpenMP wait takes another 16.7 %. Main cause: rank 0 computes "
+                  "in main (p.c:20), and others wait 250 ms a rank, mostly at p.c:30 MPI_Waitall "
+                  "in main."});
 }
 
 // The rank that is late does not compute: 500 ms of its 1.5 s explain the waiting.

@@ -1,42 +1,8 @@
 // Programs with one planted fault each: the rank argv[3] computes longer than the others, always in
-// the procedure at the line @fault. argv[1]: the shape; argv[2]: "spin" computes for a time of the
-// thread's processor, as samples only see what runs; "sleep" until a moment, which a busy machine
-// changes least. Each rank prints by its own clock how long it was at the line in all.
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+// the procedure at the line @fault.
+#include "planted.h"
 
 enum { kSteps = 20, kTasks = 12 };
-
-static int rank, ranks, slow, spins;
-static double at_fault;
-
-static double seconds_of(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return now.tv_sec + 1e-9 * now.tv_nsec;
-}
-
-// Where it stands, so that no other procedure is there.
-#define WORK(seconds)                                                                             \
-    do {                                                                                          \
-        const double began_ = seconds_of(CLOCK_MONOTONIC), moment_ = began_ + (seconds);          \
-        const struct timespec at_ = {(time_t)moment_, (long)((moment_ - (time_t)moment_) * 1e9)}; \
-        while (!spins && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at_, NULL) != 0) {      \
-        }                                                                                         \
-        const double until_ = seconds_of(CLOCK_THREAD_CPUTIME_ID) + (seconds);                    \
-        while (spins && seconds_of(CLOCK_THREAD_CPUTIME_ID) < until_) {                           \
-            for (int i_ = 1; i_ < 5000; i_++) field += 1.0 / i_;                                  \
-        }                                                                                         \
-        at_fault += seconds_of(CLOCK_MONOTONIC) - began_;                                         \
-    } while (0)
-
-static volatile double field;
-
-#define NOINLINE __attribute__((noinline))
 
 static NOINLINE void relax(void) {
     WORK(rank == slow ? 0.03 : 0.01);  // @fault halo
@@ -129,20 +95,16 @@ static NOINLINE void checkpoint(void) {
     }
 }
 
+static void run(const char* shape) {
+    if (strcmp(shape, "halo") == 0) halo();
+    if (strcmp(shape, "spectral") == 0) spectral();
+    if (strcmp(shape, "farm") == 0) farm();
+    if (strcmp(shape, "checkpoint") == 0) checkpoint();
+}
+
 int main(int argc, char** argv) {
-    if (argc != 4) return 2;
-    spins = strcmp(argv[2], "spin") == 0;
-    slow = atoi(argv[3]);
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (strcmp(argv[1], "halo") == 0) halo();
-    if (strcmp(argv[1], "spectral") == 0) spectral();
-    if (strcmp(argv[1], "farm") == 0) farm();
-    if (strcmp(argv[1], "checkpoint") == 0) checkpoint();
-    MPI_Barrier(MPI_COMM_WORLD);
-    fprintf(stderr, "rank %d was there for %.6f s\n", rank, at_fault);
-    MPI_Finalize();
+    if (!begin(&argc, argv)) return 2;
+    run(argv[1]);
+    end();
     return 0;
 }
