@@ -327,7 +327,7 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
     const bool at_least = (node.labels & kLabelAtLeast) != 0;
     if (at_least && totals.off_uncertain == 0) parts.push_back("early returns not counted");
     if (totals.off_uncertain != 0) {
-        parts.push_back("or more, too few seen for a number");
+        parts.push_back("count is a lower bound, too few seen for a number");
     } else if ((node.labels & kLabelReduced) != 0) {
         parts.push_back(
             share_text(static_cast<double>(totals.untimed), static_cast<double>(totals.count)) +
@@ -336,7 +336,10 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
                         " more");
     }
     if (totals.off_entries != 0) {
-        parts.push_back("about " + count_text(totals.off_entries) + " not counted");
+        const double error =
+            100.0 * static_cast<double>(totals.off_error) / static_cast<double>(totals.off_entries);
+        parts.push_back(fmt::format("about {} {} {:.0f} % not counted",
+                                    count_text(totals.off_entries), utf8 ? "±" : "+-", error));
     }
     if ((node.labels & kLabelInlined) != 0) parts.push_back("inlined");
     if ((node.labels & kLabelCounted) != 0) parts.push_back("untimed");

@@ -177,13 +177,16 @@ std::string uneven_text(const Profile& profile, const OmpLine& line) {
 SerialCode serial_code(const Profile& profile) {
     std::vector<uint64_t> own_ns(profile.nodes.size());
     std::vector<bool> parallel(profile.nodes.size());
+    std::vector<uint64_t> of_code_ns(profile.nodes.size());
     SerialCode code;
     for (const uint32_t i : nodes_from_root(profile)) {
         const ProfileNode& node = profile.nodes[i];
         if (!is_communication(node)) own_ns[i] = node.computation_ns;
         parallel[i] = is_region(node) || (node.parent != kNoNode && parallel[node.parent]);
         if (parallel[i] || is_openmp(node) || is_statement(node)) continue;
-        if (code.node == kNoNode || own_ns[i] > own_ns[code.node]) code.node = i;
+        const uint32_t own = own_code(profile, i);
+        of_code_ns[own] += own_ns[i];
+        if (code.node == kNoNode || of_code_ns[own] > of_code_ns[code.node]) code.node = own;
     }
     sum_into_parents(profile, nodes_from_root(profile), &own_ns);
     uint64_t parallel_ns = 0;

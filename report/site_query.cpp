@@ -103,6 +103,7 @@ struct Sum {
         totals.abandoned += from.totals.abandoned;
         totals.off_entries += from.totals.off_entries;
         totals.off_uncertain += from.totals.off_uncertain;
+        totals.off_error += from.totals.off_error;
         totals.estimated_ns += from.totals.estimated_ns;
         if (from.kind == SiteKind::kCall) {
             for (const uint32_t called : from.children) {
@@ -276,6 +277,12 @@ class SiteReport {
         return time_text(static_cast<double>(ns) / rank_count(profile_), utf8_);
     }
 
+    // Entries, and calls of them, may be missing.
+    std::string entries_text(const Sum& sum) const {
+        const bool all = (sum.labels & kLabelAtLeast) == 0 && sum.totals.off_entries == 0;
+        return (all ? "" : utf8_ ? "≥" : ">=") + count_text(sum.totals.count);
+    }
+
     std::string describe(uint32_t index) const {
         const ProfileNode& node = profile_.nodes[index];
         std::string name = shown_name(node, utf8_);
@@ -295,7 +302,7 @@ class SiteReport {
                                                    static_cast<double>(profile_.total_ns))));
             if ((sum.labels & kLabelEstimated) != 0) facts.back() += ", estimated";
         }
-        if (totals.count != 0) facts.push_back("count " + count_text(totals.count));
+        if (totals.count != 0) facts.push_back("count " + entries_text(sum));
         if (timed_entries(totals) != 0 && node.kind != SiteKind::kMarker) {
             facts.push_back("each " + time_text(mean_entry_ns(totals), utf8_));
             if (totals.min_ns < totals.max_ns) {
@@ -365,7 +372,7 @@ class SiteReport {
                                          static_cast<double>(whole_ns)),
                               9),
                      Tone::kName);
-            line.add(pad_left(sum.totals.count == 0 ? "" : count_text(sum.totals.count), 9));
+            line.add(pad_left(sum.totals.count == 0 ? "" : entries_text(sum), 9));
             const std::string more =
                 sum.totals.estimated_ns == 0 ? "" : "  ~" + time(sum.totals.estimated_ns) + " more";
             const int room = canvas_->width() - line.width() - 2 - display_width(more);

@@ -10,6 +10,7 @@
 
 #include "report/views.h"
 #include "runtime/mpi_calls.h"
+#include "summarize/profile_walk.h"
 
 namespace dwell {
 namespace {
@@ -71,34 +72,64 @@ class Computations {
         computation.interval = intervals[0];
         computation.calls_tell = calls_tell(is);
         computation.procedure = profile_.nodes[procedure_around(is.booked_on)].name;
-        std::map<std::string, uint64_t> samples;
-        std::map<std::string, std::map<std::string, uint64_t>> places;
+        Samples samples;
+        Samples of_system;
+        std::map<std::string, Samples> places;
         uint64_t all = 0;
         for (const uint32_t interval : intervals) {
             for (const SampledLine& line : profile_.intervals[interval].lines) {
-                samples[line.function] += line.samples;
+                const SampledCode code = code_of(line);
+                samples[code.function] += line.samples;
+                places[code.function][code.place] += line.samples;
+                if (line.system) of_system[line.function] += line.samples;
                 all += line.samples;
-                ProfileNode place;
-                place.file = line.file;
-                place.line = line.line;
-                places[line.function][line.line == 0 ? "" : place_text(place, true)] +=
-                    line.samples;
             }
         }
-        for (const auto& [function, count] : samples) {
-            const bool has_name = function.find("+0x") == std::string::npos;
-            if (all < kTellingSamples || 2 * count <= all || !has_name) continue;
-            if (function != computation.procedure) computation.sampled = function;
-            const auto& of_it = places[function];
-            computation.sampled_place =
-                std::max_element(of_it.begin(), of_it.end(), [](const auto& a, const auto& b) {
-                    return a.second < b.second;
-                })->first;
-        }
+        const std::string most = more_than_half(samples, all);
+        if (most.empty()) return computation;
+        if (most != computation.procedure) computation.sampled = most;
+        const Samples& of_it = places[most];
+        computation.sampled_place =
+            std::max_element(of_it.begin(), of_it.end(), [](const auto& a, const auto& b) {
+                return a.second < b.second;
+            })->first;
+        computation.called = more_than_half(of_system, all);
         return computation;
     }
 
   private:
+    using Samples = std::map<std::string, uint64_t>;  // by function or place
+    struct SampledCode {
+        std::string function;
+        std::string place;  // empty: not known
+    };
+
+    // What a sample counts for: of one in a library of the system the line that called that.
+    SampledCode code_of(const SampledLine& line) const {
+        ProfileNode place;
+        place.file = line.file;
+        place.line = line.line;
+        if (!line.system) return {line.function, line.line == 0 ? "" : place_text(place, true)};
+        const uint32_t code = own_code(profile_, line.node);
+        if ((profile_.nodes[code].labels & kLabelSystem) != 0) return {line.function, ""};
+        uint32_t call = line.node;
+        while (call != code && profile_.nodes[call].parent != code)
+            call = profile_.nodes[call].parent;
+        const ProfileNode& owner = profile_.nodes[procedure_around(code)];
+        const bool known =
+            profile_.nodes[call].kind == SiteKind::kCall && profile_.nodes[call].line != 0;
+        return {owner.name, known ? place_text(profile_.nodes[call], true) : ""};
+    }
+
+    // Empty where there are few, or none with a name has as many.
+    static std::string more_than_half(const Samples& samples, uint64_t all) {
+        for (const auto& [function, count] : samples) {
+            const bool has_name = function.find("+0x") == std::string::npos;
+            if (all >= kTellingSamples && 2 * count > all && has_name) return function;
+        }
+        return "";
+    }
+
     bool calls_tell(const ProfileInterval& interval) const {
         return ways_ == Ways::kEach || is_around(interval.booked_on, interval.from) ||
                is_around(interval.booked_on, interval.to);

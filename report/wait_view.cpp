@@ -28,11 +28,15 @@ std::string owner_text_of(const Profile& profile, const Computation& doing, int 
     return in + owner_text(profile, owner, room - display_width(in), utf8);
 }
 
-// "mostly in sum a.c:12", "mostly at a.c:12" in the procedure itself; often empty.
+// "mostly in sum a.c:12", "mostly at a.c:12" in the procedure itself, "mostly at a.c:12 in exp";
+// often empty.
 std::string sampled_text(const Computation& doing, bool utf8) {
+    std::string text;
+    if (!doing.sampled.empty()) text = " in " + short_name(doing.sampled, utf8);
     const std::string place = printable(doing.sampled_place, utf8);
-    if (doing.sampled.empty()) return place.empty() ? "" : "mostly at " + place;
-    return "mostly in " + short_name(doing.sampled, utf8) + (place.empty() ? "" : " " + place);
+    if (!place.empty()) text += (text.empty() ? " at " : " ") + place;
+    if (!doing.called.empty()) text += " in " + short_name(doing.called, utf8);
+    return text.empty() ? text : "mostly" + text;
 }
 
 // "from a.c:8 MPI_Recv to a.c:10 MPI_Send".

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "runtime/mpi_api.h"
+#include "runtime/stack_walks.h"
 #include "runtime/state.h"
 
 namespace dwell {
@@ -18,26 +19,10 @@ namespace dwell {
 // Where probes watch the thread, a path begins at the innermost node that they opened, the anchor;
 // the frames outside it are theirs to tell.
 
-// What a function compiled with a frame pointer finds at it (x86-64 psABI 3.2.2).
-struct Frame {
-    uint64_t caller_frame_pointer;
-    uint64_t return_address;
-    uint64_t stack_pointer() const { return reinterpret_cast<uint64_t>(this + 1); }
-};
-#define DWELL_FRAME() static_cast<const ::dwell::Frame*>(__builtin_frame_address(0))
-
 // A communication node, its second line and its histogram lie side by side in this process (readers
 // follow the links).
 constexpr uint32_t kPartCells = 1;
 constexpr uint32_t kHistogramOffsetCells = 2;
-
-// Loads libunwind; without it paths have depth 1. Called once, before the first look-up.
-bool load_unwinder();
-
-// A word of the program's stack, also where a sanitizer watches the borders of its variables.
-__attribute__((no_sanitize("address"))) inline uint64_t stack_word(uint64_t address) {
-    return *reinterpret_cast<const uint64_t*>(address);
-}
 
 // The first entry of the set that holds this path, if any does: paths that differ only further out
 // share a set.
@@ -108,17 +93,6 @@ DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call,
 
 // The place that a call returns to.
 Site site_of_call(Thread* thread, uint64_t return_address);
-
-// The return addresses on the stack, dwell's own included; how many. Slow.
-int return_addresses(uint64_t* addresses, int most);
-
-// Where the return address stands of the procedure that called the function of `frame`; 0 when it
-// cannot be told. Slow.
-uint64_t caller_frame(const Frame* frame);
-
-// The innermost return address on the stack of which `is_skipped` is false, if it belongs to a
-// procedure whose frame lies below `limit`; else 0. Slow.
-uint64_t innermost_return_address(bool (*is_skipped)(uint64_t at), uint64_t limit);
 
 // The record file is so full that new paths are booked on flat nodes.
 bool should_fold();

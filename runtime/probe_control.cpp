@@ -205,6 +205,15 @@ void for_each_within(const SiteRow* row, Work work) {
     }
 }
 
+bool has_loop(const Node* node, const Site& loop) {
+    for (CellIndex at = node->first_child; at != 0; at = cell_at<Node>(at)->next_sibling) {
+        const Node* child = cell_at<Node>(at);
+        if (child->site.kind != SiteKind::kLoop) continue;
+        if (is_same_place(child->site, loop) || has_loop(child, loop)) return true;
+    }
+    return false;
+}
+
 // The site of the probe that was the last of a window in which probes cost too much, with the loops
 // in it: full, then counting, then sampled.
 void step_down(const SiteRow* row, const Node* node, uint64_t now, const Window& window) {
@@ -229,6 +238,8 @@ void step_down(const SiteRow* row, const Node* node, uint64_t now, const Window&
             Site site = node->site;
             site.kind = inner->kind;
             site.offset += static_cast<uint64_t>(inner - row) * sizeof(SiteRow);
+            // A loop that nobody entered costs nothing, and off it would have no place in the tree.
+            if (inner != row && !has_loop(node, site)) return;
             sample(&state->sampling, inner, site, now, window.lost, window.earned);
         });
     }

@@ -20,7 +20,6 @@ namespace {
 
 constexpr uint64_t kLongPart_ns = 1'000'000;
 constexpr uint64_t kLeastOff_ns = 250'000;  // off the processor: why, is looked at
-constexpr uint32_t kMostStalls = 1024;      // intervals of a thread
 constexpr double kNs = 1e9;
 
 double ns_per_tick() { return kNs / static_cast<double>(g_process.header->ticks_per_second); }
@@ -146,6 +145,7 @@ void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks) {
             weigh(&stall->io_node, &stall->io_weight, io.node, io.ticks);
         }
     }
+    if (stall == nullptr) count_up(&thread->record->stalls_dropped);
     thread->record->queued_ticks += ticks_of(queued);
     thread->slow_ticks += now_ticks() - begun;
 }

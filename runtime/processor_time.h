@@ -15,6 +15,8 @@
 
 namespace dwell {
 
+constexpr uint32_t kMostStalls = 1024;  // kinds of long computations (intervals) of a thread
+
 // Parts that took as long are looked at; UINT64_MAX: nobody waits for this process.
 extern uint64_t g_long_part_ticks __attribute__((visibility("hidden")));
 

@@ -77,6 +77,10 @@ struct Site {
     uint16_t open;  // entries of a probed node that are open now, none above 65535
 };
 
+inline bool is_same_place(const Site& a, const Site& b) {
+    return a.kind == b.kind && a.module == b.module && a.offset == b.offset;
+}
+
 // A dynamic record: a site as reached along one path. For communication nodes `part` is the index
 // of the CommPart, for I/O nodes that of the IoPart; for intervals it is the deepest node common to
 // both paths. An interval is a child of the communication node that it reached. Below it are the
@@ -227,7 +231,7 @@ struct ProbePart {
     uint64_t abandoned;  // entries left by exception, longjmp, exit: timed until that was noticed
     uint64_t counted;    // entries of Node::count without time: too dear, or too deep
     // While its site was off, without most of its entries; those are not part of Node::count.
-    uint64_t off_cut;      // entries made after what was counted was broken off, guessed
+    uint64_t off_cut;      // entries made after a trial was broken off, guessed
     uint64_t off_entries;  // the others, estimated without bias (runtime/probe_trials.h)
     union {
         uint64_t volume;  // block, marker: the user's count
@@ -242,12 +246,15 @@ struct ProbePart {
 };
 
 // A procedure or loop that control switched off at times: its nodes lack entries, and one without
-// an estimate of those does not tell how many.
+// an estimate of those does not tell how many. While it was off, stretches passed in which nothing
+// of it was seen, each from one look of control to the next, in real ticks.
 struct OffSite {
     Site site;
     CellIndex next;
     uint32_t reserved;
-    uint64_t unused[5];
+    double stretches;  // all together
+    double squares;    // the sum of their squares
+    uint64_t unused[3];
 };
 
 // Second line of an OpenMP node; it begins as a ProbePart does. The nodes of a parallel region
@@ -433,7 +440,7 @@ struct ThreadRecord {
     uint64_t lived_ticks;
     uint64_t life_start;
     CellIndex first_stall;
-    uint32_t unused;
+    uint32_t stalls_dropped;  // long computations without a StallRecord: no room for more
     // Waited for a processor: in long computations, and of transfer in long calls.
     uint64_t queued_ticks;
     uint64_t queued_call_ticks;

@@ -105,6 +105,7 @@ void reset_thread(Thread* thread, uint64_t since) {
         *stall = StallRecord{stall->interval, stall->next, 0, 0, 0, 0, 0, 0, 0, 0};
     }
     record->queued_ticks = record->queued_call_ticks = 0;
+    record->stalls_dropped = 0;
     thread->blame = Blame{};
     record->samples = record->samples_in_calls = record->samples_lost = 0;
     record->folded_paths = record->dropped = record->guessed = record->clock_errors = 0;
@@ -309,16 +310,6 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
 }
 
 CellIndex interval_before(Thread* thread, CellIndex node) { return interval_to(thread, node); }
-
-void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now, uint64_t end) {
-    if (ticks >= g_long_part_ticks) note_long_work(thread, interval, ticks);
-    const auto path = static_cast<uint32_t>(cell_at<Node>(interval)->site.offset >> 32);
-    const auto own = static_cast<uint32_t>(g_process.header->rank);
-    thread->blame.told_at = now;
-    thread->blame.last_ticks = ticks;
-    thread->blame.last_path = path;
-    write_part(thread, {end - ticks, end, ticks, own, path, kNoPeer, 0});
-}
 
 void leave(Call* call) {
     Thread* thread = call->thread;

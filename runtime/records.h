@@ -127,15 +127,6 @@ inline void stop(Call* call) {
 // The interval from the thread's last call to `node`; 0 when there is no room.
 CellIndex interval_before(Thread* thread, CellIndex node);
 
-// The computation `interval`, `ticks` long, has ended `now`, at the virtual time `end`: a part of
-// the timeline. That since the last call is told once.
-void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now, uint64_t end);
-inline void note_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now,
-                      uint64_t end) {
-    if (thread->blame.told_at <= thread->last_ticks)
-        note_new_work(thread, interval, ticks, now, end);
-}
-
 // Books the call and the computation before it, and ends it.
 void leave(Call* call);
 

@@ -15,7 +15,6 @@ namespace {
 std::atomic<SampledSite*> g_sampled{nullptr};
 Trials g_trials;
 Trials::Gap g_this_gap{false, 1};
-uint64_t g_gap_began = 0;  // real ticks
 // Of all threads while something is sampled, ticks so far in this gap.
 std::atomic<uint64_t> g_cost{0};
 std::atomic<uint64_t> g_earned{0};
@@ -26,33 +25,37 @@ void for_each_sampled(Work work) {
     for (; site != nullptr; site = site->next) work(site);
 }
 
-bool is_same_place(const Site& a, const Site& b) {
-    return a.kind == b.kind && a.module == b.module && a.offset == b.offset;
-}
-
-// Readers learn that entries of the site are missing.
-void note_off(const Site& site) {
+// Tells readers that entries of the site are missing.
+CellIndex record_of(const Site& site) {
     FileHeader* header = g_process.header;
     for (CellIndex at = header->first_off_site; at != 0; at = cell_at<OffSite>(at)->next) {
-        if (is_same_place(cell_at<OffSite>(at)->site, site)) return;
+        if (is_same_place(cell_at<OffSite>(at)->site, site)) return at;
     }
     const CellIndex cell = take_shared_cell();
-    if (cell == 0) return;
-    *cell_at<OffSite>(cell) = {site, header->first_off_site, 0, {}};
+    if (cell == 0) return 0;
+    *cell_at<OffSite>(cell) = {site, header->first_off_site, 0, 0, 0, {}};
     __atomic_store_n(&header->first_off_site, cell, __ATOMIC_RELEASE);
+    return cell;
 }
 
-// Sampled sites are tried from now on, or off. True when one was not off before.
-bool set_levels(uint8_t level, uint64_t now) {
-    bool first = false;
-    for_each_sampled([&](SampledSite* site) {
-        set_level(site->row, level);
-        if (level != kLevelOff || site->off_since != 0) return;
-        note_off(site->site);
-        site->off_since = now;
-        first = true;
-    });
-    return first;
+// True when it was not off before.
+bool go_off(SampledSite* site, uint64_t now) {
+    set_level(site->row, kLevelOff);
+    site->off_again = now;
+    if (site->off_since != 0) return false;
+    site->off_since = now;
+    site->record = record_of(site->site);
+    return true;
+}
+
+void end_stretch(SampledSite* site, uint64_t now) {
+    if (site->off_again != 0 && site->record != 0) {
+        auto* off = cell_at<OffSite>(site->record);
+        const auto ticks = static_cast<double>(now - site->off_again);
+        off->stretches += ticks;
+        off->squares += ticks * ticks;
+    }
+    site->off_again = 0;
 }
 
 // Calls work(node) for each node of a thread.
@@ -70,39 +73,28 @@ void for_each_node(CellIndex root, Work work) {
     }
 }
 
-// Counting of a site was broken off in the midst of the gap that ends now: its entries are taken to
-// have gone on as they did before in that gap. As nobody knows, they are kept apart.
-void book_cut(const SampledSite& cut, uint64_t now) {
-    const uint64_t seen = cut.cut_ticks - g_gap_began + 1;
-    const double unseen = static_cast<double>(now - cut.cut_ticks) / static_cast<double>(seen);
-    const Site& site = cut.site;
+// Counting of a site is broken off in the midst of a gap that stands for `share`. As many entries
+// again are taken to follow in it; as nobody knows, they are kept apart.
+void book_cut(const Site& site, uint64_t share) {
     for (Thread* thread = g_process.threads; thread != nullptr; thread = thread->next) {
         for_each_node(thread->record->root, [&](Node* node) {
             if (!is_same_place(node->site, site) || node->part == 0) return;
             auto* part = cell_at<ProbePart>(node->part);
-            if (part->gap.number != g_gap >> 32) return;
-            part->off_cut += static_cast<uint64_t>(unseen * part->gap.entries * cut.cut_share) + 1;
+            if (part->gap.number == g_gap >> 32) part->off_cut += share * part->gap.entries;
         });
     }
 }
 
-void end_gap(uint64_t now) {
-    for_each_sampled([&](SampledSite* site) {
-        if (site->cut_ticks != 0 && g_live->on != 0) book_cut(*site, now);
-        site->cut_ticks = 0;
-    });
-}
-
-void begin_gap(uint64_t now, Trials::Gap gap) {
+void begin_gap(Trials::Gap gap) {
     const uint64_t number = (g_gap >> 32) + 1;
     __atomic_store_n(&g_gap, number << 32 | (gap.trial ? gap.share - 1 : 0), __ATOMIC_RELAXED);
     g_this_gap = gap;
-    g_gap_began = now;
     g_cost.store(0, std::memory_order_relaxed);
     g_earned.store(0, std::memory_order_relaxed);
 }
 
-void forget(SampledSite* site) {
+void forget(SampledSite* site, uint64_t now) {
+    end_stretch(site, now);
     site->sampled = false;
     site->off_since = 0;
 }
@@ -127,42 +119,51 @@ void sample(SampledSite* site, const SiteRow* row, const Site& of_nodes, uint64_
             uint64_t cost, uint64_t earned) {
     if (!sampling_goes_on()) {
         g_trials.begin(now, cost, earned);
-        begin_gap(now, {false, 1});
+        begin_gap({false, 1});
     }
     *site = {true, 0, 0, 0, of_nodes, row, g_sampled.load(std::memory_order_relaxed)};
     g_sampled.store(site, std::memory_order_relaxed);
 }
 
 bool change_gap(const SiteRow* row, uint64_t now, int64_t credit, int64_t most) {
-    end_gap(now);
+    for_each_sampled([now](SampledSite* site) { end_stretch(site, now); });
     if (g_trials.adapt(g_this_gap, g_cost, g_earned, credit, most)) {
-        set_levels(kLevelCount, now);
-        for_each_sampled(forget);
+        for_each_sampled([now](SampledSite* site) {
+            set_level(site->row, kLevelCount);
+            forget(site, now);
+        });
         g_sampled.store(nullptr, std::memory_order_relaxed);
         g_trials.end();
     }
-    begin_gap(now, g_trials.next(reinterpret_cast<uintptr_t>(row)));
-    return set_levels(trial_goes_on() ? kLevelTried : kLevelOff, now);
+    begin_gap(g_trials.next(reinterpret_cast<uintptr_t>(row)));
+    bool first = false;
+    for_each_sampled([&](SampledSite* site) {
+        if (trial_goes_on()) {
+            set_level(site->row, kLevelTried);
+        } else if (go_off(site, now)) {
+            first = true;
+        }
+    });
+    return first;
 }
 
 bool cut_gap(uint64_t now) {
+    bool first = false;
     for_each_sampled([&](SampledSite* site) {
-        const uint8_t level = level_of(site->row);
-        if (level == kLevelOff) return;
-        site->cut_ticks = now;
-        site->cut_share = level == kLevelTried ? static_cast<uint32_t>(g_gap) + 1 : 1;
+        if (site->off_again != 0) return;
+        book_cut(site->site, level_of(site->row) == kLevelTried ? g_this_gap.share : 1);
+        if (go_off(site, now)) first = true;
     });
     __atomic_store_n(&g_gap, g_gap >> 32 << 32, __ATOMIC_RELAXED);
-    return set_levels(kLevelOff, now);
+    return first;
 }
 
 void forget_sampled(const SiteModule& module, uint64_t now) {
-    end_gap(now);
     SampledSite* kept = nullptr;
     for (SampledSite* site = g_sampled; site != nullptr;) {
         SampledSite* next = site->next;
         if (site->row >= module.rows && site->row < module.rows_end) {
-            forget(site);
+            forget(site, now);
         } else {
             site->next = kept;
             kept = site;

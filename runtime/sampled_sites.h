@@ -11,9 +11,9 @@ namespace dwell {
 // Kept by control, one a row.
 struct SampledSite {
     bool sampled;        // it is, from the next gap on
-    uint64_t off_since;  // real ticks; 0: it is not yet
-    uint64_t cut_ticks;  // when counting in this gap was broken off, 0: it was not
-    uint32_t cut_share;  // of the trial that the gap was
+    uint64_t off_since;  // real ticks when it went off first; 0: it is not yet
+    uint64_t off_again;  // of this gap; 0: it is on
+    CellIndex record;    // OffSite, once it was off; 0: there was no room
     Site site;           // of its nodes
     const SiteRow* row;
     SampledSite* next;

@@ -4,8 +4,8 @@
 
 #include "runtime/exchange.h"
 #include "runtime/path_hash.h"
+#include "runtime/processor_time.h"
 #include "runtime/shared_words.h"
-#include "runtime/state.h"
 
 namespace dwell {
 
@@ -23,8 +23,27 @@ constexpr uint64_t kMostShort_ns = 100'000;  // what takes longer is a part of i
 uint64_t g_most_short_ticks = 0;
 Thread* g_writer = nullptr;  // where threads are in MPI at the same time
 
-bool is_same_kind(const Part& a, const Part& b) {
-    return a.rank == b.rank && a.waited_for == b.waited_for;
+// False: none of the last few parts is a sum of its kind.
+inline bool add_to_sum(Timeline* timeline, uint32_t rank, uint32_t path, uint32_t waited_for,
+                       uint64_t ticks, uint64_t end) {
+    for (const Sum& sum : timeline->sums) {
+        if (sum.path != path || sum.after == 0) continue;
+        Part* part = &timeline->parts[sum.after - 1];
+        if (part->rank != rank || part->waited_for != waited_for) continue;
+        __atomic_store_n(&part->ticks, part->ticks + ticks, __ATOMIC_RELEASE);
+        __atomic_store_n(&part->end, end, __ATOMIC_RELEASE);
+        if (waited_for == kTogether) part->begin = end;
+        return true;
+    }
+    return false;
+}
+
+void append(Timeline* timeline, const Part& part, bool is_short) {
+    const uint32_t place = timeline->place;
+    write_words(&timeline->parts[place], part);
+    timeline->sums[timeline->count % kReaching] = {part.path, is_short ? place + 1 : 0};
+    timeline->place = place + 1 != kParts ? place + 1 : 0;
+    __atomic_store_n(&timeline->count, timeline->count + 1, __ATOMIC_RELEASE);
 }
 
 // Calls `visit` with each part that may be read, the last one first.
@@ -73,21 +92,12 @@ uint64_t ticks_between(const Part& part, uint64_t since, uint64_t until) {
 DWELL_CALL_DATA Timeline* g_own_timeline = nullptr;
 DWELL_CALL_DATA uint64_t g_least_part_ticks = UINT64_MAX;
 
-void add_part(Timeline* timeline, Part part, uint64_t most_short) {
-    const uint64_t count = timeline->count;
-    const auto place = static_cast<uint32_t>(count % kParts);
-    part.is_sum = part.ticks < most_short ? 1 : 0;
-    const auto most_back = static_cast<uint32_t>(part.is_sum != 0 ? earlier(count, kReaching) : 0);
-    for (uint32_t back = 1; back <= most_back; ++back) {
-        Part* sum = &timeline->parts[place >= back ? place - back : place + kParts - back];
-        if (sum->path != part.path || sum->is_sum == 0 || !is_same_kind(*sum, part)) continue;
-        __atomic_store_n(&sum->ticks, sum->ticks + part.ticks, __ATOMIC_RELEASE);
-        __atomic_store_n(&sum->end, part.end, __ATOMIC_RELEASE);
-        if (part.waited_for == kTogether) sum->begin = part.end;
+void add_part(Timeline* timeline, const Part& part, uint64_t most_short) {
+    const bool is_short = part.ticks < most_short;
+    if (is_short &&
+        add_to_sum(timeline, part.rank, part.path, part.waited_for, part.ticks, part.end))
         return;
-    }
-    write_words(&timeline->parts[place], part);
-    __atomic_store_n(&timeline->count, count + 1, __ATOMIC_RELEASE);
+    append(timeline, part, is_short);
 }
 
 void Shares::add(uint32_t rank, uint32_t path, uint64_t ticks) {
@@ -226,6 +236,7 @@ void rename_waits(Timeline* timeline, uint64_t since, Shares* own, Shares* late)
         late->take_largest(part->ticks, &cause);
         __atomic_store_n(&part->rank, cause.rank, __ATOMIC_RELEASE);
         __atomic_store_n(&part->path, cause.path, __ATOMIC_RELEASE);
+        if (back <= kReaching) timeline->sums[(count - back) % kReaching].path = cause.path;
     }
 }
 
@@ -234,6 +245,28 @@ namespace {
 Timeline* find_timeline(uint32_t world_rank) {
     void* page = find_or_make_pages(mix_path(kTimelineKey, world_rank / kTimelinesOfPage), 1);
     return page != nullptr ? static_cast<Timeline*>(page) + world_rank % kTimelinesOfPage : nullptr;
+}
+
+inline bool may_write(Thread* thread) {
+    if (!g_process.concurrent) [[likely]]
+        return true;
+    Thread* nobody = nullptr;
+    __atomic_compare_exchange_n(&g_writer, &nobody, thread, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+    return nobody == nullptr || nobody == thread;
+}
+
+uint32_t own_rank() { return static_cast<uint32_t>(g_process.header->rank); }
+uint32_t path_of(CellIndex interval) {
+    return static_cast<uint32_t>(cell_at<Node>(interval)->site.offset >> 32);
+}
+
+__attribute__((noinline)) void append_work(Thread* thread, CellIndex interval, uint64_t ticks,
+                                           uint64_t end) {
+    if (ticks >= g_long_part_ticks) note_long_work(thread, interval, ticks);
+    if (!may_write(thread)) return;
+    append(g_own_timeline, {end - ticks, end, ticks, own_rank(), path_of(interval), kNoPeer, 0},
+           ticks < g_most_short_ticks);
 }
 
 }  // namespace
@@ -255,14 +288,19 @@ void open_timelines(uint32_t world_size) {
 }
 
 void write_part(Thread* thread, const Part& part) {
-    if (g_own_timeline == nullptr) return;
-    if (g_process.concurrent) [[unlikely]] {
-        Thread* nobody = nullptr;
-        __atomic_compare_exchange_n(&g_writer, &nobody, thread, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED);
-        if (nobody != nullptr && nobody != thread) return;
-    }
-    add_part(g_own_timeline, part, g_most_short_ticks);
+    if (g_own_timeline != nullptr && may_write(thread))
+        add_part(g_own_timeline, part, g_most_short_ticks);
+}
+
+// Short ones are added without a call, as every statement may have one before it.
+void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now, uint64_t end) {
+    const uint32_t path = path_of(interval);
+    thread->blame.told_at = now;
+    thread->blame.last_ticks = ticks;
+    thread->blame.last_path = path;
+    const bool is_added = ticks < g_most_short_ticks && may_write(thread) &&
+                          add_to_sum(g_own_timeline, own_rank(), path, kNoPeer, ticks, end);
+    if (!is_added) append_work(thread, interval, ticks, end);
 }
 
 const Timeline* timeline_of(uint32_t world_rank) {

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/record_layout.h"
+#include "runtime/state.h"
 
 namespace dwell {
 
@@ -28,22 +28,30 @@ struct Part {
     uint32_t rank;        // whose computation it was, kNoPeer: not known
     uint32_t path;        // and which
     uint32_t waited_for;  // kNoPeer: the rank computed itself
-    uint32_t is_sum;      // of short parts of one kind, which may lie apart
+    uint32_t reserved;
 };
 
 constexpr uint32_t kParts = 49;
 constexpr uint32_t kPartsBeingWritten = 4;  // the oldest, for readers
 constexpr uint32_t kReaching = 4;           // to so many of the last parts something is added
 
+// A short part, to which others of its kind are added: then it is a sum of what may lie apart.
+struct Sum {
+    uint32_t path;
+    uint32_t after;  // the part's place plus 1; 0: that part is long
+};
+
 struct alignas(64) Timeline {
     uint64_t count;  // of parts so far
-    uint64_t reserved[7];
+    uint32_t place;  // of the next one
+    uint32_t reserved[5];
+    Sum sums[kReaching];  // the last parts, by their number modulo kReaching: the writer's own
     Part parts[kParts];
 };
 static_assert(sizeof(Timeline) == 2048);
 
 // A part shorter than `most_short` is added to one of the same kind among the last few.
-void add_part(Timeline* timeline, Part part, uint64_t most_short);
+void add_part(Timeline* timeline, const Part& part, uint64_t most_short);
 
 // One cause and how much of a wait is due to it.
 struct Share {
@@ -99,8 +107,15 @@ extern Timeline* g_own_timeline __attribute__((visibility("hidden")));
 extern uint64_t g_least_part_ticks __attribute__((visibility("hidden")));
 void open_timelines(uint32_t world_size);
 // A part of the calling thread's. Where threads are in MPI at the same time one of them writes.
-struct Thread;
 void write_part(Thread* thread, const Part& part);
+// The computation `interval`, `ticks` long, has ended `now`, at the virtual time `end`. That since
+// the last call is told once.
+void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now, uint64_t end);
+inline void note_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now,
+                      uint64_t end) {
+    if (thread->blame.told_at <= thread->last_ticks)
+        note_new_work(thread, interval, ticks, now, end);
+}
 const Timeline* timeline_of(uint32_t world_rank);
 
 }  // namespace dwell

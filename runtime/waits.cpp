@@ -164,8 +164,10 @@ void finish_opening_waits() {
 }
 
 Moment moment_of(Call* call) {
-    stamp_virtual(call);
-    if (call->thread->blame.polled_ticks != 0) give_up_polls(call->thread, call->start_virtual);
+    if (call->thread->blame.polled_ticks != 0) [[unlikely]] {
+        stamp_virtual(call);
+        give_up_polls(call->thread, call->start_virtual);
+    }
     return moment_while_polling(call);
 }
 
@@ -174,7 +176,7 @@ Moment moment_while_polling(Call* call) {
     note_computation(call);
     const Blame& blame = call->thread->blame;
     const Instant at{call->start_ticks, call->start_virtual};
-    if (blame.last_path == 0 || beyond(call->start_ticks, blame.told_at) > g_least_round_ticks)
+    if (beyond(call->start_ticks, blame.told_at) > g_least_round_ticks)
         return {at, 0, kNoPeer, 0, 0};
     const uint64_t work = blame.last_ticks | uint64_t{1} << kDebtShift;
     return {at, blame.last_path, kNoPeer, 0, 0, short_ticks(work)};

@@ -42,6 +42,7 @@ class OffEntries {
         const auto site = sites_.find(site_of(node));
         const bool known = site != sites_.end() && off_is_known(site->second);
         if (!known) totals->off_entries = 0;
+        totals->off_error = totals->off_entries != 0 ? totals->off_uncertain : 0;
         totals->off_uncertain = known ? 0 : 1;
     }
 
@@ -71,7 +72,13 @@ void bound_estimates(Profile* profile) {
     for (uint32_t i = 1; i < nodes.size(); ++i) {
         around[host[i]].fit(&nodes[i].totals);
         off.settle(nodes[i], &nodes[i].totals);
-        if (nodes[i].totals.off_uncertain != 0) nodes[i].labels |= kLabelAtLeast;
+        const Totals& totals = nodes[i].totals;
+        if (totals.off_uncertain != 0) nodes[i].labels |= kLabelAtLeast;
+        ProfileNode& caller = nodes[nodes[i].parent];
+        const bool called = nodes[i].kind == SiteKind::kProcedure && caller.kind == SiteKind::kCall;
+        if (called && (totals.off_uncertain != 0 || totals.off_entries != 0)) {
+            caller.labels |= kLabelAtLeast;
+        }
         around[i].own_ns += nodes[i].totals.estimated_ns;
     }
     for (ProfileRow& row : profile->rows) {

@@ -164,6 +164,7 @@ void ProfileBuilder::add_ranks() {
         rank.order_unknown = from.order_unknown;
         rank.queued_ns = from.queued_ns;
         rank.queued_call_ns = from.queued_call_ns;
+        rank.stalls_dropped = from.stalls_dropped;
         rank.usage_ns = from.usage_ns;
         rank.usage = from.usage;
         rank.threads_served = from.threads_served;
@@ -378,7 +379,7 @@ void ProfileBuilder::divide_inside(uint32_t owner, uint64_t time_ns, SampledShar
 }
 
 void ProfileBuilder::add_samples() {
-    using Line = std::tuple<uint32_t, std::string, std::string, int>;
+    using Line = std::tuple<uint32_t, std::string, std::string, int, bool>;
     std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
@@ -388,15 +389,15 @@ void ProfileBuilder::add_samples() {
         const bool placed = sampled_in_[i] != kNoNode;
         const uint32_t node = placed ? sampled_in_[i] : owner_without_path_[interval_of(i)];
         SampledLine line = paths_.sampled_line(i);
-        lines[number][{node, std::move(line.function), std::move(line.file), line.line}] +=
-            merged.totals.count;
+        lines[number][{node, std::move(line.function), std::move(line.file), line.line,
+                       line.system}] += merged.totals.count;
         profile_.nodes[node].samples += merged.totals.count;
     }
     for (size_t number = 0; number < lines.size(); ++number) {
         std::vector<SampledLine>& sorted = profile_.intervals[number].lines;
         for (const auto& [line, samples] : lines[number]) {
-            const auto& [node, function, file, number_of_line] = line;
-            sorted.push_back({function, file, number_of_line, samples, node});
+            const auto& [node, function, file, number_of_line, system] = line;
+            sorted.push_back({function, file, number_of_line, samples, node, system});
         }
         std::stable_sort(sorted.begin(), sorted.end(),
                          [](const auto& a, const auto& b) { return a.samples > b.samples; });

@@ -42,6 +42,28 @@ bool is_libc_library(std::string_view name) {
     return starts_with_any(name, {"libc.so", "libc-2", "libpthread", "ld-linux", "ld-2"});
 }
 
+// Of the C library, of compilers and inside of MPI, wherever they are installed.
+bool is_language_library(std::string_view name) {
+    return is_libc_library(name) ||
+           starts_with_any(name, {"libm.so", "libm-2", "libmvec", "libstdc++", "libc++", "libgcc_s",
+                                  "libgfortran", "libquadmath", "libgomp", "libimf", "libsvml",
+                                  "libirc", "libifcore", "libopen-pal", "libopen-rte", "mca_"});
+}
+
+// In /lib, /usr/lib64 and the like.
+bool is_in_system_folder(std::string_view path) {
+    if (path.starts_with("/usr/")) path.remove_prefix(4);
+    if (!path.starts_with("/lib")) return false;
+    const std::string_view rest = path.substr(4, path.find('/', 1) - 4);
+    return rest.empty() || rest == "32" || rest == "64" || rest == "x32";
+}
+
+bool is_system_library(std::string_view path) {
+    const std::string_view name = base_name(path);
+    if (is_vdso(path) || is_language_library(name)) return true;
+    return name.find(".so") != name.npos && is_in_system_folder(path);
+}
+
 // What clang and gcc call the code of OpenMP's regions and tasks.
 bool is_outlined(const SourceFrame& frame) {
     const auto has_such_name = [](std::string_view name) {
@@ -105,6 +127,7 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
                                 : is_gomp_library(name)   ? ModuleKind::kGomp
                                 : is_libc_library(name)   ? ModuleKind::kLibc
                                                           : ModuleKind::kUser);
+        system_.push_back(is_system_library(path));
     }
     depths_.resize(merged.nodes.size(), 0);
     for (size_t i = 1; i < merged.nodes.size(); ++i) {
@@ -113,6 +136,9 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
     }
     for (uint32_t i = 1; i < merged.nodes.size(); ++i) {
         const MergedNode& node = merged.nodes[i];
+        const bool communicates = node.kind == static_cast<uint8_t>(SiteKind::kCommunication);
+        const bool named = communicates || is_probe_kind(node.kind);
+        if (named && node.module < system_.size()) system_[node.module] = false;
         if (is_openmp(node.kind)) {
             if (is_omp_region(node.call)) regions_below_[node.parent].push_back(i);
         } else if (node.kind == static_cast<uint8_t>(SiteKind::kCall)) {
@@ -214,6 +240,10 @@ bool CallPaths::is_users(uint32_t module) const {
            module_kinds_[module] != ModuleKind::kOpenMp;
 }
 
+bool CallPaths::is_system(uint32_t module) const {
+    return module < system_.size() && system_[module];
+}
+
 bool CallPaths::is_libc(const Frame& frame) const { return is_of(frame.module, ModuleKind::kLibc); }
 
 SiteKind CallPaths::kind_of(uint32_t node) const {
@@ -285,6 +315,7 @@ uint32_t CallPaths::number_procedure(const Frame& frame) {
     } else if (frame.module != kNoNode && lines_->is_uncertain(frame.module)) {
         procedure.labels = kLabelLineUnknown;
     }
+    if (is_system(frame.module)) procedure.labels |= kLabelSystem;
     const auto [entry, is_first] =
         procedure_numbers_.try_emplace({{procedure.name, procedure.file, procedure.module},
                                         {static_cast<uint32_t>(procedure.line), procedure.labels}},
@@ -694,6 +725,7 @@ SampledLine CallPaths::sampled_line(uint32_t index) {
         line.function = inner.function;
         line.line = inner.line;
         line.file = inner.line != 0 ? inner.file : address.place;
+        line.system = is_system(node.module);
     } else {
         const ResolvedAddress& address = address_of(node);
         line.function = (node.flags & kNodeFolded) != 0 ? "(other lines)" : address.place;

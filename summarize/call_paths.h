@@ -125,6 +125,7 @@ class CallPaths {
     void drop_frames_above_main(std::vector<Frame>* frames) const;
     bool is_libc(const Frame& frame) const;
     bool is_users(uint32_t module) const;
+    bool is_system(uint32_t module) const;
     SiteKind kind_of(uint32_t node) const;
 
     void enter_site(const Frame& frame, Position* at, std::vector<Step>* steps);
@@ -150,6 +151,7 @@ class CallPaths {
     std::map<uint32_t, std::vector<uint32_t>> regions_below_;  // of OpenMP, by merged parent
     std::map<std::array<uint64_t, 3>, uint32_t> calls_;        // merged parent, module, offset
     std::vector<ModuleKind> module_kinds_;
+    std::vector<bool> system_;  // by module: see kLabelSystem
     std::map<uint64_t, ResolvedAddress> foreign_;
     std::map<uint64_t, ResolvedAddress> python_;  // by the place of their texts
     ResolvedAddress folded_;

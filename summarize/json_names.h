@@ -33,7 +33,7 @@ struct BitName {
     uint32_t bit;
     std::string_view name;
 };
-constexpr std::array<BitName, 17> kLabelNames = {{{kLabelEstimated, "estimated"},
+constexpr std::array<BitName, 18> kLabelNames = {{{kLabelEstimated, "estimated"},
                                                   {kLabelFolded, "folded"},
                                                   {kLabelNoLine, "no_line"},
                                                   {kLabelTailCall, "tail_call"},
@@ -49,7 +49,8 @@ constexpr std::array<BitName, 17> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelAtLeast, "at_least"},
                                                   {kLabelGuessed, "guessed"},
                                                   {kLabelOrAfter, "in_or_after"},
-                                                  {kLabelCallersUnknown, "callers_unknown"}}};
+                                                  {kLabelCallersUnknown, "callers_unknown"},
+                                                  {kLabelSystem, "system"}}};
 constexpr std::array<BitName, 25> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},

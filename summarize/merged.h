@@ -20,7 +20,7 @@
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 11;
+constexpr uint32_t kMergedVersion = 12;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -57,6 +57,7 @@ struct Totals {
     // Its standard error, with all that is a guess (off_is_known); in a profile 1, without a number
     // in off_entries, where that is too much.
     uint64_t off_uncertain;
+    uint64_t off_error;     // in a profile: the standard error of the number in off_entries
     uint64_t estimated_ns;  // of entries without time and while it was off; not part of time_ns
     uint64_t volume;
     // Nodes made by probes: of time_ns that of threads which entered it. Others work in it, too, in

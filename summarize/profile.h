@@ -38,6 +38,9 @@ enum ProfileLabel : uint32_t {
     // it was entered again.
     kLabelOrAfter = 131072,
     kLabelCallersUnknown = 262144,  // sampled; from where it was called is not known
+    // Of a procedure: in a library of the system or of a compiler that neither calls MPI nor has
+    // probes. Where one procedure is named, it counts for its caller.
+    kLabelSystem = 524288,
 };
 
 // The iteration numbers that the program gave to a phase.
@@ -107,7 +110,8 @@ struct SampledLine {
     std::string file;
     int line = 0;
     uint64_t samples = 0;
-    uint32_t node = 0;  // the procedure whose computation it is part of
+    uint32_t node = 0;    // the procedure whose computation it is part of
+    bool system = false;  // as kLabelSystem
 };
 
 // Computation between two communication statements.
@@ -214,6 +218,7 @@ struct ProfileRank {
     uint64_t order_unknown = 0;
     uint64_t queued_ns = 0;       // waited for a processor: in computations of 1 ms and more,
     uint64_t queued_call_ns = 0;  // and, of transfer, in calls of that length
+    uint64_t stalls_dropped = 0;  // computations of that length of which no more is kept
     uint64_t usage_ns = 0;        // what of real_ns `usage` is of, from the start on; 0: not known
     ProcessUsage usage{};
     uint64_t threads_served = 0;

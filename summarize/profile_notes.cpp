@@ -385,6 +385,9 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
                     "are not shown: their threads were ending or could not be observed, or signal "
                     "handlers with a stack of their own (sigaltstack) made or interrupted them");
     notes.add_count(&ProfileRank::dropped, "call", "are not counted: no space for new statements");
+    notes.add_count(&ProfileRank::stalls_dropped, "long computation",
+                    "were not examined for I/O, sleep and waiting for a processor: a thread had "
+                    "more than 1024 kinds of them, or no space");
     notes.add_count(&ProfileRank::guessed, "request", "were completed whose start was not seen");
     notes.add_failed_calls();
     notes.add_count(&ProfileRank::clock_errors, "negative duration", "were stored as 0");

@@ -70,6 +70,16 @@ inline bool is_probed_serial(const ProfileRank& rank) {
     return (rank.flags & kFileSerial) != 0 && rank.state == FileState::kFinalized;
 }
 
+// What a procedure of the system counts for: the innermost one around it that is none. Others, and
+// where there is none: itself.
+inline uint32_t own_code(const Profile& profile, uint32_t node) {
+    for (uint32_t at = node; at != kNoNode && at != 0; at = profile.nodes[at].parent) {
+        const ProfileNode& code = profile.nodes[at];
+        if (code.kind != SiteKind::kCall && (code.labels & kLabelSystem) == 0) return at;
+    }
+    return node;
+}
+
 inline bool is_openmp(const ProfileNode& node) { return node.kind == SiteKind::kOpenMp; }
 
 // What is known of a thread of a rank, or null.

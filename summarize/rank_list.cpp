@@ -12,7 +12,7 @@
 namespace dwell {
 namespace {
 
-constexpr int kNumbers = 54;
+constexpr int kNumbers = 55;
 constexpr int kNames = 3;
 constexpr size_t kPieceBytes = 16 * 1024;
 constexpr uint64_t kCopiedBytes = 2 * 1024;  // lists up to this size are copied, not moved
@@ -39,6 +39,7 @@ constexpr void each_number(Rank& rank, Visit visit) {
     visit(rank.clock_offset_ns), visit(rank.clock_drift_ns), visit(rank.clock_bound_ns);
     visit(rank.order_kept), visit(rank.order_far), visit(rank.order_posted);
     visit(rank.order_unknown), visit(rank.queued_ns), visit(rank.queued_call_ns);
+    visit(rank.stalls_dropped);
 }
 
 constexpr int count_numbers() {

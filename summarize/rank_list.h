@@ -61,6 +61,7 @@ struct MergedRank {
     uint64_t order_unknown;
     uint64_t queued_ns;       // waited for a processor in long computations,
     uint64_t queued_call_ns;  // and in the transfer of long calls
+    uint64_t stalls_dropped;  // see ThreadRecord
     uint64_t usage_ns;        // what of its time `usage` is of, from the start on; 0: not known
     ProcessUsage usage;
     const char* host = "";

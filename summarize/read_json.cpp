@@ -37,6 +37,7 @@ void read_totals(ObjectReader* reader, Totals* totals) {
     reader->take("abandoned", &totals->abandoned);
     reader->take("off_entries", &totals->off_entries);
     reader->take("off_uncertain", &totals->off_uncertain);
+    reader->take("off_error", &totals->off_error);
     reader->take("estimated_ns", &totals->estimated_ns);
     reader->take("volume", &totals->volume);
     reader->take("entered_ns", &totals->entered_ns);
@@ -86,6 +87,7 @@ void read_item(ObjectReader* reader, ProfileRank* rank) {
     reader->take("order_unknown", &rank->order_unknown);
     reader->take("queued_ns", &rank->queued_ns);
     reader->take("queued_call_ns", &rank->queued_call_ns);
+    reader->take("stalls_dropped", &rank->stalls_dropped);
     reader->take("threads_served", &rank->threads_served);
     reader->take("probes", &rank->probes);
     reader->take("probes_missed", &rank->probes_missed);
@@ -217,6 +219,7 @@ void read_item(ObjectReader* reader, SampledLine* line) {
     reader->need("line", &line->line);
     reader->need("samples", &line->samples);
     reader->need("node", &line->node);
+    reader->take("system", &line->system);
 }
 
 template <typename Item>

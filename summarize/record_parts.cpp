@@ -17,12 +17,12 @@ constexpr uint64_t kLeastStall = 10;  // a tenth of a computation is no computat
 uint64_t hash_of_peer(uint32_t node, uint32_t peer) { return mix_hash(node, peer); }
 
 // Rounded up. The library, which merges, does without that of mathematics.
-uint64_t root_of(uint64_t square) {
-    uint64_t below = 0;  // the largest number whose square is less
-    for (uint64_t bit = uint64_t{1} << 31; bit != 0; bit >>= 1) {
+uint64_t root_of(Wide square) {
+    Wide below = 0;  // the largest number whose square is less
+    for (Wide bit = Wide{1} << 62; bit != 0; bit >>= 1) {
         if ((below + bit) * (below + bit) < square) below += bit;
     }
-    return square != 0 ? below + 1 : 0;
+    return square != 0 ? static_cast<uint64_t>(below + 1) : 0;
 }
 
 // Of the entries that trials tell of. UINT64_MAX: there are more squares than fit.
@@ -34,6 +34,14 @@ bool is_before(const Site& a, const Site& b) {
     return std::tie(a.offset, a.module, a.kind) < std::tie(b.offset, b.module, b.kind);
 }
 
+// Entries are seen or not with the stretch of time that they lie in: of `entries` in stretches of
+// equal length the root of their number is uncertain, and all where one is much longer.
+uint64_t error_of_stretches(const OffSite& off, uint64_t entries) {
+    const double share = off.squares / (off.stretches * off.stretches);
+    if (!(share >= 0 && share < 1)) return entries;
+    return scale(entries, root_of(static_cast<uint64_t>(share * 1e6)), 1000);
+}
+
 }  // namespace
 
 bool RecordReader::read_off_sites() {
@@ -41,14 +49,23 @@ bool RecordReader::read_off_sites() {
     for (CellIndex cell = header_.first_off_site; take(cell, &record); cell = record.next) {
         doubt(record.site.kind != SiteKind::kProcedure && record.site.kind != SiteKind::kLoop);
         doubt(is_lost(record.next));
-        if (!off_sites_.push(record.site)) return false;
+        if (!off_sites_.push(record)) return false;
     }
-    std::sort(off_sites_.begin(), off_sites_.end(), is_before);
+    std::sort(off_sites_.begin(), off_sites_.end(),
+              [](const OffSite& a, const OffSite& b) { return is_before(a.site, b.site); });
     return true;
 }
 
-bool RecordReader::was_off(const Site& site) const {
-    return std::binary_search(off_sites_.begin(), off_sites_.end(), site, is_before);
+uint64_t RecordReader::uncertain_entries(const Site& site, const ProbePart& probe) const {
+    const OffSite* off = std::lower_bound(
+        off_sites_.begin(), off_sites_.end(), site,
+        [](const OffSite& known, const Site& wanted) { return is_before(known.site, wanted); });
+    const bool was_off = off != off_sites_.end() && !is_before(site, off->site);
+    const uint64_t entries = probe.off_entries + probe.off_cut;
+    if (was_off && entries == 0) return 1;  // no trial that saw one tells of no error either
+    const Wide of_trials = standard_error_of(probe);
+    const Wide of_stretches = was_off ? error_of_stretches(*off, entries) : 0;
+    return root_of(of_trials * of_trials + of_stretches * of_stretches) + probe.off_cut;
 }
 
 bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals) {
@@ -68,9 +85,7 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
         totals->abandoned = probe.abandoned;
         if (node.site.kind == SiteKind::kProcedure || node.site.kind == SiteKind::kLoop) {
             totals->off_entries = probe.off_entries + probe.off_cut;
-            totals->off_uncertain = standard_error_of(probe) + probe.off_cut;
-            // No trial that saw entries tells of no error either.
-            if (totals->off_entries == 0 && was_off(node.site)) totals->off_uncertain = 1;
+            totals->off_uncertain = uncertain_entries(node.site, probe);
         } else {
             totals->volume = probe.volume;
         }

@@ -145,6 +145,7 @@ void RecordReader::add_thread_figures(const ThreadRecord& thread) {
     figures_.order_unknown += thread.order_unknown;
     figures_.queued_ns += ns(thread.queued_ticks);
     figures_.queued_call_ns += ns(thread.queued_call_ticks);
+    figures_.stalls_dropped += thread.stalls_dropped;
     figures_.threads_served += thread.threads_served;
     figures_.probes += thread.probes;
     figures_.probes_missed += thread.probes_missed;

@@ -64,7 +64,7 @@ class RecordReader {
     bool add_thread(const ThreadRecord& thread);
     void add_thread_figures(const ThreadRecord& thread);
     bool read_off_sites();
-    bool was_off(const Site& site) const;
+    uint64_t uncertain_entries(const Site& site, const ProbePart& probe) const;
     bool read_tree(CellIndex root);
     bool walk(uint32_t thread, bool intervals_too);
     bool read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged);
@@ -155,10 +155,10 @@ class RecordReader {
     BlameTable causes_;
     HashIndex peer_index_;
     GrowArray<uint32_t> cells_taken_;
-    GrowArray<uint32_t> modules_;  // merged index by ModuleRecord::number
-    GrowArray<uint32_t> rows_;     // row of the current thread by merged node
-    size_t first_row_ = 0;         // of the current thread
-    GrowArray<Site> off_sites_;    // sorted
+    GrowArray<uint32_t> modules_;   // merged index by ModuleRecord::number
+    GrowArray<uint32_t> rows_;      // row of the current thread by merged node
+    size_t first_row_ = 0;          // of the current thread
+    GrowArray<OffSite> off_sites_;  // sorted
     GrowArray<Step> steps_;
     GrowArray<Step> intervals_;
     GrowArray<ThreadSpan> threads_;

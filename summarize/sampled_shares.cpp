@@ -10,20 +10,14 @@ uint32_t SampledShares::hottest(const std::vector<ProfileNode>& nodes) const {
         for (uint32_t at = node; at != 0; at = nodes[at].parent) inclusive[at] += samples;
     }
     // A child has a larger number than its parent, and no two siblings have more than half.
-    enum class Lines { kNotYet, kKnown, kNoMore };
-    Lines lines = Lines::kNotYet;
     uint32_t hottest = 0;
-    uint32_t with_lines = 0;
+    uint32_t own = 0;
     for (const auto& [node, samples] : inclusive) {
         if (2 * samples <= all || nodes[node].kind == SiteKind::kCall) continue;
         hottest = node;
-        if (nodes[node].kind == SiteKind::kProcedure && lines != Lines::kNoMore) {
-            const bool known = !nodes[node].file.empty();
-            if (known || lines == Lines::kKnown) lines = known ? Lines::kKnown : Lines::kNoMore;
-        }
-        if (lines == Lines::kKnown) with_lines = node;
+        if ((nodes[node].labels & kLabelSystem) == 0) own = node;
     }
-    return with_lines != 0 ? with_lines : hottest;
+    return own != 0 ? own : hottest;
 }
 
 // A parent has a smaller number than its children.

@@ -42,8 +42,7 @@ class SampledShares {
     }
 
     // The innermost procedure in which, or below which, more than half of the samples were taken.
-    // One without debug information, such as exp() of the system, counts for the procedure that
-    // called it, if that has some.
+    // One of the system, such as exp(), counts for the procedure that called it.
     uint32_t hottest(const std::vector<ProfileNode>& nodes) const;
 
   private:

@@ -82,6 +82,7 @@ void put_totals(Json* object, const Totals& totals, Zeros zeros) {
     of_probes.put("abandoned", totals.abandoned);
     of_probes.put("off_entries", totals.off_entries);
     of_probes.put("off_uncertain", totals.off_uncertain);
+    of_probes.put("off_error", totals.off_error);
     of_probes.put("estimated_ns", totals.estimated_ns);
     of_probes.put("volume", totals.volume);
     of_probes.put("entered_ns", totals.entered_ns);
@@ -133,6 +134,7 @@ Json rank_without_usage(const ProfileRank& rank) {
             {"order_unknown", rank.order_unknown},
             {"queued_ns", rank.queued_ns},
             {"queued_call_ns", rank.queued_call_ns},
+            {"stalls_dropped", rank.stalls_dropped},
             {"threads_served", rank.threads_served},
             {"probes", rank.probes},
             {"probes_missed", rank.probes_missed},
@@ -186,6 +188,7 @@ Json interval_json(const ProfileInterval& interval) {
                          {"line", line.line},
                          {"samples", line.samples},
                          {"node", line.node}});
+        if (line.system) lines.back()["system"] = true;
     }
     Json json = {{"from", node_or_null(interval.from)},
                  {"to", node_or_null(interval.to)},

@@ -153,7 +153,7 @@ def under_valgrind():
     run = run_observed(argv, 2, out)
     same_result(plain, run)
     verify_expectations(Profile(out, run), source("programs/ring.c"), 2)
-    for name in ("callpath.cpp", "libunwind"):
+    for name in ("callpath.cpp", "stack_walks.cpp", "libunwind"):
         check(name not in run.stderr, f"valgrind names {name}" + run.describe())
     # What is still in its buffers at MPI_Finalize is written once.
     file, out = scratch("stdout"), scratch("alone")

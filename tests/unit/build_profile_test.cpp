@@ -243,6 +243,78 @@ TEST_F(Phases, SamplesByLine) {
     EXPECT_EQ(profile.nodes[profile.intervals[0].booked_on].samples, 9u);
 }
 
+// One procedure is named for an interval: that of the program or of a library of its own, with
+// lines or without, for what it called in libraries of the system.
+TEST_F(Phases, LibrariesOfTheSystemCountForTheirCaller) {
+    const std::string libc = folder_ / "libc.so.6";  // with debug information
+    ASSERT_EQ(run("cp '" + file_ + "' '" + libc + "'"), "");
+    const uint64_t in_b = Disassembly(file_, "phase_b").start();
+    struct Case {
+        std::string path;
+        std::string build_id;
+        std::string named;
+        bool communicates = false;
+    };
+    const std::vector<Case> cases = {
+        {libc, build_id_of(libc), "phase_a"},
+        {"[vdso]", "", "phase_a"},
+        {"/lib/x86_64-linux-gnu/libm.so.6", "", "phase_a"},
+        {"/usr/lib64/libblas.so.3", "", "phase_a"},
+        {"/opt/gcc/lib64/libgfortran.so.5", "", "phase_a"},
+        {"/opt/openmpi/lib/libopen-pal.so.40", "", "phase_a"},
+        {"/usr/lib/openmpi/libsolver.so.2", "", "libsolver.so.2", true},
+        {"/home/ada/librelax.so", "", "librelax.so"},
+        {"/library/heat.so", "", "heat.so"},
+        {"/usr/local/lib/librelax.so", "", "librelax.so"},
+        {file_, build_id_of(file_), "phase_b"},
+    };
+    for (const Case& at : cases) {
+        MergedBuilder records;
+        const uint32_t app = records.module(file_, build_id_of(file_));
+        const uint32_t library = records.module(at.path, at.build_id);
+        const uint32_t from =
+            records.communication(0, app, after("main", "MPI_Init"), "MPI_Init", totals(1, 10));
+        const uint32_t to =
+            records.communication(records.call(0, app, after("main", "phase_b")), app,
+                                  after("phase_b", "MPI_Barrier"), "MPI_Barrier", totals(1, 10));
+        if (at.communicates) records.communication(0, library, 0x99, "MPI_Send", totals(1, 10));
+        const uint32_t interval = records.interval(from, to, 0, 1, 1000);
+        const uint64_t a = after("main", "phase_a");
+        const uint64_t calling = after("phase_a", "MPI_Send");
+        const uint64_t other = at.named == "phase_b" ? in_b : 0x1234;
+        const uint64_t inside = at.path == libc ? in_b : other;
+        records.sample_below(interval, {{app, a}, {app, calling}, {library, inside}}, 8);
+        records.sample_below(interval, {{app, a}, {app, Disassembly(file_, "phase_a").start()}}, 2);
+        const Profile profile = build_profile(records.merged);
+        expect_conservation(profile);
+        ASSERT_EQ(profile.intervals.size(), 1u);
+        const ProfileNode& owner = profile.nodes[profile.intervals[0].booked_on];
+        EXPECT_TRUE(owner.name.starts_with(at.named)) << at.path << ": " << owner.name;
+        // The tree shows where the samples were taken.
+        const SampledLine& most = profile.intervals[0].lines.at(0);
+        EXPECT_EQ(most.samples, 8u) << at.path;
+        EXPECT_EQ(most.system, at.named == "phase_a") << at.path;
+        EXPECT_EQ(profile.nodes[most.node].samples, 8u) << at.path;
+        EXPECT_EQ((profile.nodes[most.node].labels & kLabelSystem) != 0, most.system) << at.path;
+    }
+}
+
+// A library of the system calls the program back, as qsort() does.
+TEST_F(Phases, WhatTheSystemCallsBackIsNamed) {
+    const uint32_t from =
+        records_.communication(0, app_, after("main", "MPI_Init"), "MPI_Init", totals(1, 10));
+    const uint32_t interval = records_.interval(from, from, 0, 1, 1000);
+    records_.sample_below(interval,
+                          {{app_, after("main", "phase_a")},
+                           {app_, after("phase_a", "MPI_Send")},
+                           {libc_, 0x1234},
+                           {app_, Disassembly(file_, "phase_b").start()}},
+                          3);
+    const Profile profile = build_profile(records_.merged);
+    ASSERT_EQ(profile.intervals.size(), 1u);
+    EXPECT_EQ(profile.nodes[profile.intervals[0].booked_on].name, "phase_b");
+}
+
 // The path alone says phase_a, since the same statement of main calls it again; samples in main's
 // own code say that it was left. Rows follow.
 TEST_F(Phases, SamplesProveThatAProcedureWasLeft) {
@@ -537,6 +609,7 @@ TEST(BuildProfile, Notes) {
     });
     records.rank(6, [](MergedRank* rank) {
         rank->samples_lost = 9;
+        rank->stalls_dropped = 1;
         rank->threads_cut = 1;
     });
     Totals polls = totals(9, 90);
@@ -560,6 +633,7 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "8 calls on 1 rank without a call path"));
     EXPECT_TRUE(has_note(profile, "5 opened files on 1 rank are nameless"));
     EXPECT_TRUE(has_note(profile, "9 samples on 1 rank were lost"));
+    EXPECT_TRUE(has_note(profile, "1 long computation on 1 rank was not examined for I/O"));
     EXPECT_TRUE(has_note(profile, "rank 3 did not reach MPI_Finalize"));
     EXPECT_TRUE(has_note(profile, "rank 4 called MPI_Abort"));
     EXPECT_TRUE(has_note(profile, "rank 5: libunwind is missing"));
@@ -568,7 +642,7 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(
         has_note(profile, "waiting for ranks that are not included counts as MPI transfer"));
     EXPECT_TRUE(has_note(profile, "1 thread on 1 rank was in the middle of a probe"));
-    EXPECT_EQ(profile.notes.size(), 19u);  // and the module that is gone
+    EXPECT_EQ(profile.notes.size(), 20u);  // and the module that is gone
 }
 
 TEST(BuildProfile, FewOfManyRanks) {

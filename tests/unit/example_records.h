@@ -72,6 +72,7 @@ struct Probed {
         file.last_thread().probes = 21;
         file.last_thread().probes_missed = 3;
         file.last_thread().probes_dropped = 2;
+        file.last_thread().stalls_dropped = 4;
     }
     Merged merged() {
         Merged result;

@@ -9,6 +9,8 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/io_calls.h"
 #include "runtime/mpi_calls.h"
@@ -108,6 +110,23 @@ class MergedBuilder {
         node.offset = offset;
         node.totals.count = count;
         return add(node, SiteKind::kSample, interval);
+    }
+    // With its call path, `frames` below main: module and address of what was executed, the
+    // innermost one last.
+    uint32_t sample_below(uint32_t interval,
+                          const std::vector<std::pair<uint32_t, uint64_t>>& frames,
+                          uint64_t count) {
+        uint32_t at = interval;
+        for (const auto& [module, offset] : frames) {
+            MergedNode node{};
+            node.module = module;
+            node.offset = offset;
+            if (at == interval) node.call = 1;  // nothing in common with the path to `interval`
+            const bool last = &offset == &frames.back().second;
+            if (last) node.totals.count = count;
+            at = add(node, last ? SiteKind::kSample : SiteKind::kCall, at);
+        }
+        return at;
     }
     void row(uint32_t node, uint32_t rank, uint32_t thread, const Totals& figures) {
         merged.rows.push({node, rank, thread, 0, figures});

@@ -72,7 +72,7 @@ TEST_F(ProbeControl, AShortFrequentSiteStepsDownAndTheLongOneAroundItStays) {
 }
 
 // Readers are to know that entries are missing, though no trial may ever see one.
-TEST_F(ProbeControl, ASiteThatGoesOffIsRecordedOnceWithItsLoops) {
+TEST_F(ProbeControl, ASiteThatGoesOffIsRecordedOnceWithTheLoopsEntered) {
     const auto recorded = [] {
         std::multiset<std::pair<SiteKind, uint64_t>> sites;
         for (CellIndex at = g_process.header->first_off_site; at != 0;) {
@@ -82,12 +82,21 @@ TEST_F(ProbeControl, ASiteThatGoesOffIsRecordedOnceWithItsLoops) {
         }
         return sites;
     };
+    Frames frames;
+    frames.enter(kQ, 1, 16);
+    frames.enter(kP, 2, 32);
+    frames.loop_enter(kOuter, 2);
+    frames.loop_enter(kInner, 2);
+    frames.loop_leave(kInner, 2, 7);
+    frames.loop_leave(kOuter, 2, 3);
+    frames.leave(kP, 2);
+    frames.leave(kQ, 1);
     ASSERT_TRUE(run_until([] { return level(kP) == kLevelCount; }));
     EXPECT_TRUE(recorded().empty()) << "counted exactly";
     const Site site = find({from(16), at_site(kQ), from(32), at_site(kP)})->site;
     const auto with_loops = [&] {
         std::multiset<std::pair<SiteKind, uint64_t>> sites{{site.kind, site.offset}};
-        for (const TestSite loop : {kOuter, kInner, kSecond}) {
+        for (const TestSite loop : {kOuter, kInner}) {
             sites.emplace(SiteKind::kLoop, site.offset + (loop - kP) * sizeof(SiteRow));
         }
         return sites;
@@ -95,6 +104,7 @@ TEST_F(ProbeControl, ASiteThatGoesOffIsRecordedOnceWithItsLoops) {
     for (int times = 0; times < 2; ++times) {
         ASSERT_TRUE(run_until([] { return level(kP) == kLevelOff; }));
         EXPECT_EQ(recorded(), with_loops);
+        EXPECT_EQ(level(kSecond), kLevelCount) << "costs nothing";
         switch_sites(false);
         switch_sites(true);
     }
@@ -190,6 +200,12 @@ TEST_F(ProbeControl, WhatNoProbeComesByAfterIsAGuess) {
     const uint64_t cut = seen.off_cut;
     switch_sites(false);
     EXPECT_EQ(seen.off_cut, cut) << "booked once";
+    // One long stretch, and what came after.
+    ASSERT_NE(g_process.header->first_off_site, 0u);
+    const auto* off = cell_at<OffSite>(g_process.header->first_off_site);
+    EXPECT_GE(off->stretches, 20.0 * kLong);
+    EXPECT_GE(off->squares, 20.0 * kLong * 20.0 * kLong);
+    EXPECT_LE(off->squares, off->stretches * off->stretches);
 }
 
 TEST_F(ProbeControl, WithoutALimitNothingIsReduced) {

@@ -223,6 +223,7 @@ class Builder {
         sum.untimed += row.totals.untimed;
         sum.abandoned += row.totals.abandoned;
         sum.off_entries += row.totals.off_entries;
+        sum.off_error += row.totals.off_error;
         sum.estimated_ns += row.totals.estimated_ns;
         sum.volume += row.totals.volume;
         sum.omp_wait_ns += row.totals.omp_wait_ns;

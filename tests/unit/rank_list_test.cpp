@@ -47,6 +47,7 @@ std::string text_of(const MergedRank& r) {
                                  r.order_far,
                                  r.order_posted,
                                  r.order_unknown,
+                                 r.stalls_dropped,
                                  r.usage_ns,
                                  r.usage.user_ns,
                                  r.usage.system_ns,
@@ -124,7 +125,8 @@ MergedRank any_rank(std::mt19937_64* random, const Names& names) {
           &r.dropped,          &r.guessed,         &r.clock_errors,   &r.threads_served,
           &r.probes,           &r.probes_missed,   &r.probes_dropped, &r.order_kept,
           &r.order_far,        &r.order_posted,    &r.order_unknown,  &r.clock_bound_ns,
-          &r.threads_cut,      &r.io_unobserved,   &r.queued_ns,      &r.queued_call_ns}) {
+          &r.threads_cut,      &r.io_unobserved,   &r.queued_ns,      &r.queued_call_ns,
+          &r.stalls_dropped}) {
         *field = any_number(random);
     }
     for (uint64_t* field :
@@ -275,16 +277,16 @@ TEST(RankList, HostileEntriesAreRefused) {
     const std::string endless(10, '\xff');
     const std::string most = std::string(9, '\xff');
     for (const std::string& entry :
-         {endless, most + "\x02", std::string("\x80\x80\x80\x80\x80\x80\x80\x80\x02", 9),
+         {endless, most + "\x02", std::string("\x80\x80\x80\x80\x80\x80\x80\x80\x04", 9),
           "\x01" + endless, "\x01" + most + "\x02",
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x20", 8) + most + "\x01",
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x20\x02"
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x40", 8) + most + "\x01",
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x40\x02"
                       "ab",
                       11),
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x20\x02"
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x40\x02"
                       "abc",
                       12),
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x20", 8), std::string("\x80", 1)}) {
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x40", 8), std::string("\x80", 1)}) {
         RankList list;
         EXPECT_FALSE(adopt(&list, 1, entry, entry));
         ASSERT_TRUE(adopt(&list, 1, entry, std::string(1, '\0')));
@@ -301,7 +303,7 @@ TEST(RankList, HostileEntriesAreRefused) {
     EXPECT_TRUE(adopt(&list, 1, "\x10" + most + "\x01", "\x10" + most + "\x01"));
     EXPECT_TRUE(list.is_readable());
     const std::string named(
-        "\x80\x80\x80\x80\x80\x80\x80\x20\x02"
+        "\x80\x80\x80\x80\x80\x80\x80\x40\x02"
         "ab\0",
         12);
     EXPECT_TRUE(adopt(&list, 1, named, named));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 
 #include "runtime/omp_constructs.h"
 #include "summarize/merged.h"
@@ -353,6 +354,7 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_EQ(ranks_of(merged).at(0).probes, 21u);
     EXPECT_EQ(ranks_of(merged).at(0).probes_missed, 3u);
     EXPECT_EQ(ranks_of(merged).at(0).probes_dropped, 2u);
+    EXPECT_EQ(ranks_of(merged).at(0).stalls_dropped, 4u);
     EXPECT_EQ(merged.rows.size(), 8u);
     EXPECT_TRUE(is_well_formed(merged));
 }
@@ -375,6 +377,21 @@ TEST(RecordReader, WhatIsUncertainOfEntriesNotCounted) {
         const Merged merged = probed.merged();
         const Totals& work = merged.nodes[nodes_by_path(merged).at(kProbedWork)].totals;
         EXPECT_EQ(work.off_uncertain, uncertain) << squares;
+    }
+}
+
+// 60 entries, of which 2 are a guess, with a standard error of 1 by the trials. In four stretches
+// of equal length half of them are uncertain, in one all; in one beside 100 of a hundredth each a
+// half.
+TEST(RecordReader, EntriesInFewStretchesAreUncertain) {
+    const std::tuple<double, double, uint64_t> kUncertain[] = {
+        {4, 4, 33}, {1, 1, 63}, {2, 1.01, 33}, {100, 100, 9}, {0, 0, 63}};
+    for (const auto& [stretches, squares, uncertain] : kUncertain) {
+        Probed probed;
+        probed.file.add_off_site(SiteKind::kProcedure, 1, 0x140, stretches, squares);
+        const Merged merged = probed.merged();
+        const Totals& work = merged.nodes[nodes_by_path(merged).at(kProbedWork)].totals;
+        EXPECT_EQ(work.off_uncertain, uncertain) << stretches << " " << squares;
     }
 }
 

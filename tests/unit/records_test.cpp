@@ -13,6 +13,7 @@
 
 #include "runtime/io_records.h"
 #include "runtime/mpi_semantics.h"
+#include "runtime/processor_time.h"
 #include "runtime/requests.h"
 #include "runtime/thread_names.h"
 #include "tests/unit/recording.h"
@@ -53,6 +54,34 @@ TEST_F(Records, TwoCallsAndTheComputationBetweenThem) {
     EXPECT_EQ(intervals, expected);
     EXPECT_EQ(t_thread->record->intrusion_ticks, 30u);
     EXPECT_EQ(t_thread->record->last_ticks, 3120u);
+}
+
+// Of more kinds of long computations than a thread keeps, those that come late are counted.
+TEST_F(Records, LongComputationsWithoutRoomAreCounted) {
+    t_thread->last = 1;
+    const uint64_t ticks = g_process.header->ticks_per_second / 100;
+    const auto note = [&](CellIndex first, CellIndex end) {
+        for (CellIndex interval = first; interval < end; ++interval) {
+            note_long_work(t_thread, interval, ticks);
+        }
+    };
+    const auto kept = [] {
+        uint64_t count = 0;
+        for (CellIndex at = t_thread->record->first_stall; at != 0;
+             at = cell_at<StallRecord>(at)->next) {
+            count += cell_at<StallRecord>(at)->count;
+        }
+        return count;
+    };
+    note(1, kMostStalls + 1);
+    EXPECT_EQ(t_thread->record->stalls_dropped, 0u);
+    note(kMostStalls - 1, kMostStalls + 4);  // two that are known, three that are not
+    note(kMostStalls + 1, kMostStalls + 3);
+    EXPECT_EQ(t_thread->record->stalls_dropped, 5u);
+    EXPECT_EQ(kept(), kMostStalls + 2);
+    forget();
+    EXPECT_EQ(t_thread->record->stalls_dropped, 0u);
+    EXPECT_EQ(kept(), 0u);
 }
 
 TEST_F(Records, SlowWorkIsIntrusionAndNoComputation) {

@@ -263,6 +263,7 @@ inline Profile probed_profile() {
     b.profile().ranks[1].probes = 130;
     b.profile().ranks[1].probes_missed = 2;
     b.profile().ranks[1].probes_dropped = 3;
+    b.profile().ranks[1].stalls_dropped = 2;
     b.profile().sites = {7, 5, 4, 2, {}};
     b.profile().sites.left_out = {{SiteKind::kProcedure, "tiny", file, 50, "too small"},
                                   {SiteKind::kProcedure, "report", file, 40, "not selected"},

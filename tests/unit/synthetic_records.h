@@ -145,9 +145,15 @@ class RecordFile {
         at<Node>(cell).part = part;
         return cell;
     }
-    CellIndex add_off_site(SiteKind kind, uint16_t module, uint64_t row) {
+    // Of many short stretches, unless told otherwise.
+    CellIndex add_off_site(SiteKind kind, uint16_t module, uint64_t row, double stretches = 1e6,
+                           double squares = 1e6) {
         const CellIndex cell = add_cells(1);
-        at<OffSite>(cell) = {{row, module, 0, kind, 0, 0}, header().first_off_site, 0, {}};
+        OffSite& off = at<OffSite>(cell);
+        off.site = {row, module, 0, kind, 0, 0};
+        off.next = header().first_off_site;
+        off.stretches = stretches;
+        off.squares = squares;
         header().first_off_site = cell;
         return cell;
     }

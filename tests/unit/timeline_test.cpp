@@ -133,6 +133,46 @@ TEST_F(Timelines, ShortPartsOfOneKindAreSummedUp) {
     EXPECT_EQ(late_->count, 3u);
 }
 
+// A sum may end later than parts that were begun after it.
+TEST_F(Timelines, SumsBehindPartsThatEndedBeforeAreSeen) {
+    const auto interrupted = [this](const auto& add_short) {
+        add_short(0, 5);
+        compute(late_.get(), kLate, 6, 5, 100);
+        for (uint64_t at = 100; at < 300; at += 10) add_short(at, at + 9);  // to the sum
+        for (uint32_t path = 7; path < 7 + kReaching; ++path) {
+            compute(late_.get(), kLate, path, 100 * (path - 4), 100 * (path - 3));
+        }
+    };
+    interrupted(
+        [this](uint64_t begin, uint64_t end) { compute(late_.get(), kLate, 5, begin, end); });
+    ASSERT_EQ(late_->count, 2 + kReaching);
+    // Of 185 ticks between 0 and 299 those from 150 on.
+    EXPECT_EQ(parts_between(*late_, 150, 700).ticks_of(kLate, 5), 149u * 185 / 299);
+    // The late rank waited for the other one until 299, and that for it until 150.
+    late_ = std::make_unique<Timeline>();
+    interrupted(
+        [this](uint64_t begin, uint64_t end) { wait_for(late_.get(), kOwn, kOwn, 5, begin, end); });
+    wait_for(own_.get(), kLate, kLate, 7, 100, 150);
+    EXPECT_EQ(last_in_step(*own_, *late_, {kOwn, kLate, 600, 700}), 299u);
+}
+
+// Some wait for the same rank several times.
+TEST_F(Timelines, AnEarlierWaitBehindOneThatEndedBeforeIsRenamed) {
+    for (uint64_t at = 0; at < 60; at += 10) wait_for(own_.get(), kThird, kThird, 9, at, at + 9);
+    compute(own_.get(), kOwn, 6, 60, 80);
+    for (uint64_t at = 80; at < 180; at += 10) wait_for(own_.get(), kThird, kThird, 9, at, at + 9);
+    for (uint32_t path = 20; path < 20 + kReaching; ++path) {
+        compute(own_.get(), kOwn, path, 10 * (path - 2), 10 * (path - 1));
+    }
+    Shares own;
+    own.add(kThird, 9, 16 * 9);
+    Shares late;
+    late.add(kLate, 7, 1000);
+    rename_waits(own_.get(), 85, &own, &late);
+    EXPECT_EQ(own_->parts[0].rank, kLate);
+    EXPECT_EQ(own_->parts[0].path, 7u);
+}
+
 TEST_F(Timelines, WhatLiesTooFarBackIsNotCompared) {
     compute(late_.get(), kLate, 99, 0, 100'000);
     for (uint64_t i = 0; i < kParts; ++i) {
@@ -162,6 +202,26 @@ TEST_F(Timelines, AnEarlierWaitIsDueToWhoWouldHaveComeAsLate) {
     const Shares now = parts_between(*own_, 0, 100);
     EXPECT_EQ(now.ticks_of(kThird, 9), 0u);
     EXPECT_EQ(now.ticks_of(kLate, 7), 80u);
+}
+
+TEST_F(Timelines, TheFirstCollectivesOfTwoCommunicatorsAreTwoParts) {
+    leave_together(own_.get(), 5, 10);
+    leave_together(own_.get(), kWorldTogether, 20);
+    EXPECT_EQ(own_->count, 2u);
+}
+
+TEST_F(Timelines, ShortWaitsAreAddedToThoseThatGotTheirCauseLater) {
+    wait_for(own_.get(), kThird, kThird, 9, 0, 8);
+    compute(late_.get(), kLate, 7, 0, 8);
+    Shares own = parts_between(*own_, 0, 8);
+    Shares late = parts_between(*late_, 0, 8);
+    rename_waits(own_.get(), 0, &own, &late);
+    wait_for(own_.get(), kThird, kLate, 7, 10, 18);
+    wait_for(own_.get(), kThird, kThird, 9, 20, 28);
+    EXPECT_EQ(own_->count, 2u);
+    const Shares all = parts_between(*own_, 0, 28);
+    EXPECT_EQ(all.ticks_of(kLate, 7), 16u);
+    EXPECT_EQ(all.ticks_of(kThird, 9), 8u);
 }
 
 }  // namespace

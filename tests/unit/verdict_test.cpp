@@ -113,6 +113,50 @@ TEST(Verdict, NamesTheLateRankAndWhereItComputes) {
                   "dwell report dwell-heat-4711 "});
 }
 
+// What the program calls in libraries of the system counts for it, called from several lines, too;
+// so it does where the samples have no call path.
+TEST(Verdict, NamesTheProgramForWhatTheSystemComputes) {
+    for (const bool with_paths : {true, false}) {
+        Halo halo;
+        halo.sampled = 0;
+        Profile profile = late_rank(halo);
+        const auto add = [&profile](SiteKind kind, const std::string& name, int line,
+                                    uint32_t parent, uint32_t labels) {
+            ProfileNode node;
+            node.kind = kind;
+            node.name = name;
+            node.file = (labels & kLabelSystem) != 0 ? "" : "/home/ada/heat.c";
+            node.line = line;
+            node.parent = parent;
+            node.labels = labels;
+            profile.nodes.push_back(node);
+            return static_cast<uint32_t>(profile.nodes.size() - 1);
+        };
+        ProfileInterval& interval = profile.intervals[0];
+        const uint32_t main = interval.booked_on;
+        const uint32_t relax =
+            add(SiteKind::kProcedure, "relax", 70, add(SiteKind::kCall, "relax", 96, main, 0), 0);
+        interval.booked_on = relax;
+        std::vector<SampledLine>& lines = interval.lines;
+        lines = {{"relax", "/home/ada/heat.c", 71, 10, relax, false}};
+        for (const int line : {78, 78, 79}) {
+            const uint32_t call = add(SiteKind::kCall, "exp", line, relax, 0);
+            const uint32_t wrapper = add(SiteKind::kProcedure, "exp", 0, call, kLabelSystem);
+            const uint32_t inner = add(SiteKind::kCall, "exp_fma", 0, wrapper, kLabelSystem);
+            const uint32_t leaf = add(SiteKind::kProcedure, "exp_fma", 0, inner, kLabelSystem);
+            lines.push_back({"exp_fma", "exp_fma+0x10", 0, 30, with_paths ? leaf : relax, true});
+        }
+        const std::string where = with_paths ? "relax (heat.c:78)" : "relax (heat.c:70)";
+        expect_words(profile, {"Main cause: rank 0 computes in " + where + ", and others wait"});
+        TextOptions options;
+        options.width = 100;
+        const std::string words = words_of(write_text_report(profile, options));
+        const std::string place = with_paths ? "at heat.c:78 " : "";
+        EXPECT_NE(words.find("rank 0 in relax (mostly " + place + "in exp_fma)"), std::string::npos)
+            << words;
+    }
+}
+
 TEST(Verdict, WithLittleRoomNamesAFileOnce) {
     Halo halo;
     halo.file = "/home/ada/exchange_of_halo_cells.c";

@@ -4,8 +4,11 @@
 
 #include <string.h>
 
+#include <memory>
+
 #include "runtime/eager_limits.h"
 #include "runtime/several_requests.h"
+#include "runtime/timeline.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {
@@ -122,6 +125,32 @@ TEST_F(Waits, NobodyCausedMoreThanItComputed) {
     EXPECT_EQ(t_thread->record->rest_cause_ticks, 5 * kUnit);
     EXPECT_EQ(t_thread->record->rest_cause_count, 1u);
     EXPECT_EQ(part().sync_ticks, 10 * kUnit);
+}
+
+// A call that has told of its start may look up a channel and begin anew. The computation before it
+// is one part of the rank's time, whoever asks for it.
+TEST_F(Waits, AComputationIsNotedOnceWhereTheCallsStartMoves) {
+    const auto timeline = std::make_unique<Timeline>();
+    g_own_timeline = timeline.get();
+    g_least_part_ticks = 100;
+    for (uint64_t number = 1; number <= 2; ++number) {
+        Call call;
+        ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
+        t_thread->slow_ticks = 0;
+        call.start_ticks = t_thread->last_ticks + g_process.call_cost_ticks + 5000;
+        const Moment first = moment_of(&call);
+        EXPECT_EQ(timeline->count, number);
+        t_thread->slow_ticks = 700;
+        call.start_ticks += 700;
+        EXPECT_EQ(moment_of(&call).at.virt, first.at.virt);
+        EXPECT_EQ(timeline->count, number);
+        end(&call, call.start_ticks, call.start_ticks + 300);
+        ASSERT_EQ(timeline->count, number);
+        EXPECT_EQ(timeline->parts[number - 1].ticks, 5000u);
+        EXPECT_EQ(timeline->parts[number - 1].end, first.at.virt);
+    }
+    g_own_timeline = nullptr;
+    g_least_part_ticks = UINT64_MAX;
 }
 
 // Had its own computation taken no time, the partner and itself would both have come earlier.

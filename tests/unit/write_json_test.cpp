@@ -33,7 +33,8 @@ void expect_same(const Profile& a, const Profile& b) {
                      r.guessed, r.clock_errors, r.threads_served, r.probes, r.probes_missed,
                      r.probes_dropped, r.threads_cut, r.io_unobserved),
             std::tie(r.clock_offset_ns, r.clock_drift_ns, r.clock_bound_ns, r.order_kept,
-                     r.order_far, r.order_posted, r.order_unknown, r.queued_ns, r.queued_call_ns),
+                     r.order_far, r.order_posted, r.order_unknown, r.queued_ns, r.queued_call_ns,
+                     r.stalls_dropped),
             std::tie(r.usage_ns, r.usage.user_ns, r.usage.system_ns, r.usage.peak_memory_bytes,
                      r.usage.minor_faults, r.usage.major_faults, r.usage.voluntary_switches,
                      r.usage.involuntary_switches),
@@ -103,8 +104,8 @@ void expect_same(const Profile& a, const Profile& b) {
         for (size_t j = 0; j < x.lines.size(); ++j) {
             const SampledLine& l = x.lines[j];
             const SampledLine& m = y.lines[j];
-            EXPECT_TRUE(std::tie(l.function, l.file, l.line, l.samples) ==
-                        std::tie(m.function, m.file, m.line, m.samples));
+            EXPECT_TRUE(std::tie(l.function, l.file, l.line, l.samples, l.system) ==
+                        std::tie(m.function, m.file, m.line, m.samples, m.system));
         }
     }
     ASSERT_EQ(a.peers.size(), b.peers.size());
