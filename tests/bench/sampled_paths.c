@@ -1,7 +1,7 @@
 /* What sampled call paths cost, interrupts and unwinding together: steps of the same work, eight
- * procedures deep, each followed by an MPI call, at which the samples so far are read. Prints the mean
- * of the best half of groups of steps in milliseconds, so that what else the machine did matters
- * little. A step is so short that the ring does not fill at 10 kHz.
+ * procedures deep, each followed by an MPI call, at which the samples so far are read. Prints the
+ * mean of the best half of groups of steps in milliseconds, so that what else the machine did
+ * matters little. A step is so short that the ring does not fill at 10 kHz.
  *
  * usage: mpirun -n 1 [dwell run [--sample HZ|off]] sampled_paths [GROUPS] */
 #include <mpi.h>

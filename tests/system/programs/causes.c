@@ -1,7 +1,7 @@
 // One of ten patterns in which ranks wait for each other, by name: 4 ranks. A rank computes until a
-// deadline of its own clock, and sleeps meanwhile, so that ranks may share processors. Prints by how
-// much all computations together ended late, in seconds. What each computation causes is computed
-// in test_causes.py.
+// deadline of its own clock, and sleeps meanwhile, so that ranks may share processors. Prints by
+// how much all computations together ended late, in seconds. What each computation causes is
+// computed in test_causes.py.
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
