@@ -59,7 +59,8 @@ TEST_F(Records, TwoCallsAndTheComputationBetweenThem) {
 // Of more kinds of long computations than a thread keeps, those that come late are counted.
 TEST_F(Records, LongComputationsWithoutRoomAreCounted) {
     t_thread->last = 1;
-    const uint64_t ticks = g_process.header->ticks_per_second / 100;
+    g_process.header->ticks_per_second = 1'000'000'000;
+    const uint64_t ticks = 10'000'000;
     const auto note = [&](CellIndex first, CellIndex end) {
         for (CellIndex interval = first; interval < end; ++interval) {
             note_long_work(t_thread, interval, ticks);
