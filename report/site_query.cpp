@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "report/stalls.h"
 #include "report/views.h"
 #include "summarize/profile_walk.h"
 
@@ -158,7 +159,7 @@ class SiteReport {
         const MpiTimes mpi = mpi_times(profile_);
         std::string text = fmt::format("{}: {}", printable(profile_.nodes[0].name, utf8_),
                                        time(profile_.total_ns));
-        text += "; computation " + time(profile_.computation_ns);
+        text += "; computation " + time(computed_ns(profile_));
         if (!is_serial(profile_)) {
             text += fmt::format(", MPI transfer {}, waiting {}, set-up {}", time(mpi.transfer_ns),
                                 time(mpi.blocked_ns), time(mpi.setup_ns));
@@ -167,6 +168,9 @@ class SiteReport {
             text += fmt::format(", OpenMP wait {}, OpenMP idle {}", time(profile_.omp_wait_ns),
                                 time(profile_.omp_idle_ns));
         }
+        const QueuedTimes queued = queued_times(profile_);
+        if (const uint64_t ns = queued.work_ns + queued.call_ns; ns != 0)
+            text += ", no processor " + time(ns);
         if (profile_.io_ns != 0) text += ", I/O " + time(profile_.io_ns);
         if (profile_.paused_ns != 0) text += ", paused " + time(profile_.paused_ns);
         if (profile_.ranks.size() > 1) {

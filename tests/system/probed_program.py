@@ -101,20 +101,33 @@ class Place:
         self.name = plain_name(raw["name"]) if self.kind == "proc" else raw["name"]
         self.count, self.labels = raw["count"], set(raw.get("labels", []))
         self.time_s = raw["time_ns"] / 1e9
-        self.own_s = raw["computation_ns"] / 1e9
+        self.own_s = self._own_ns(raw) / 1e9
         self.blocked_s = raw["blocked_ns"] / 1e9
         self.iterations = raw.get("iterations", 0)
         self.abandoned = raw.get("abandoned", 0)
+
+    def _is_sampled(self, raw):
+        """Whether samples alone lead there: it is a part of the computation around it."""
+        inner = [self.tree.profile.nodes[index] for index in raw["children"]]
+        return (raw["kind"] in ("call", "proc") and "probed" not in raw.get("labels", [])
+                and raw["count"] == 0 and all(map(self._is_sampled, inner)))
+
+    def _own_ns(self, raw):
+        inner = [self.tree.profile.nodes[index] for index in raw["children"]]
+        return raw["computation_ns"] + sum(map(self._own_ns, filter(self._is_sampled, inner)))
 
     def children(self):
         found = []
         for index in self.raw["children"]:
             raw = self.tree.profile.nodes[index]
+            if self._is_sampled(raw):
+                continue
             if raw["kind"] != "call":
                 found.append(Place(self.tree, index, raw.get("line") or 0, self))
                 continue
             found += [Place(self.tree, inner, raw.get("line") or 0, self)
-                      for inner in raw["children"]]
+                      for inner in raw["children"]
+                      if not self._is_sampled(self.tree.profile.nodes[inner])]
         return found
 
     def path(self):
