@@ -27,8 +27,8 @@ bool is_dwell_library(std::string_view name) { return name.starts_with("libdwell
 
 // The MPI library and its language bindings.
 bool is_mpi_library(std::string_view name) {
-    return starts_with_any(
-        name, {"libmpi.so", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libpmpi.so"});
+    return starts_with_any(name, {"libmpi.so", "libmpi_", "libmpich", "libmpicxx", "libmpifort",
+                                  "libpmpi.so", "libopen-pal", "libopen-rte", "mca_"});
 }
 
 // Of LLVM, which tells of its regions itself.
@@ -42,12 +42,12 @@ bool is_libc_library(std::string_view name) {
     return starts_with_any(name, {"libc.so", "libc-2", "libpthread", "ld-linux", "ld-2"});
 }
 
-// Of the C library, of compilers and inside of MPI, wherever they are installed.
+// Of the C library and of compilers, wherever they are installed.
 bool is_language_library(std::string_view name) {
     return is_libc_library(name) ||
            starts_with_any(name, {"libm.so", "libm-2", "libmvec", "libstdc++", "libc++", "libgcc_s",
                                   "libgfortran", "libquadmath", "libgomp", "libimf", "libsvml",
-                                  "libirc", "libifcore", "libopen-pal", "libopen-rte", "mca_"});
+                                  "libirc", "libifcore"});
 }
 
 // In /lib, /usr/lib64 and the like.
@@ -60,7 +60,7 @@ bool is_in_system_folder(std::string_view path) {
 
 bool is_system_library(std::string_view path) {
     const std::string_view name = base_name(path);
-    if (is_vdso(path) || is_language_library(name)) return true;
+    if (is_vdso(path) || is_language_library(name) || is_mpi_library(name)) return true;
     return name.find(".so") != name.npos && is_in_system_folder(path);
 }
 

@@ -261,7 +261,6 @@ TEST_F(Phases, LibrariesOfTheSystemCountForTheirCaller) {
         {"/lib/x86_64-linux-gnu/libm.so.6", "", "phase_a"},
         {"/usr/lib64/libblas.so.3", "", "phase_a"},
         {"/opt/gcc/lib64/libgfortran.so.5", "", "phase_a"},
-        {"/opt/openmpi/lib/libopen-pal.so.40", "", "phase_a"},
         {"/usr/lib/openmpi/libsolver.so.2", "", "libsolver.so.2", true},
         {"/home/ada/librelax.so", "", "librelax.so"},
         {"/library/heat.so", "", "heat.so"},
