@@ -451,6 +451,7 @@ void start_sampling(Thread* thread) {
         return;
     }
     const int saved_errno = errno;
+    const Uncancelled uncancelled;
     const StandardFilesHeld held;
     size_t bytes = 0;
     void* ring = MAP_FAILED;
