@@ -154,6 +154,8 @@ size_t behind_parameters(std::string_view name, size_t start) {
 
 std::string short_name(std::string_view name, bool utf8) {
     name = name.substr(0, name.find(" [clone"));
+    // The code of a region of OpenMP, which the compiler put elsewhere, is its procedure's.
+    name = name.substr(0, name.find("._omp_fn."));
     constexpr std::string_view kAnonymous = "(anonymous namespace)";
     constexpr std::string_view kLambdaCall = "}::operator()";
     if (name.find_first_of("(<") == std::string_view::npos) return printable(name, utf8);
