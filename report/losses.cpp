@@ -9,6 +9,7 @@
 #include "report/views.h"
 #include "report/wait_figures.h"
 #include "summarize/profile_walk.h"
+#include "summarize/sampled_shares.h"
 
 namespace dwell {
 namespace {

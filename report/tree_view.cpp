@@ -7,6 +7,7 @@
 
 #include "report/views.h"
 #include "summarize/profile_walk.h"
+#include "summarize/sampled_shares.h"
 
 namespace dwell {
 namespace {

@@ -115,8 +115,6 @@ constexpr double kNotableImbalance = 1.5;
 constexpr double kLeastImbalance = 1.05;
 // What a rank has above the mean is worth a sentence from this part of the mean total on.
 constexpr double kNotableExtra = 0.01;
-// Fewer samples than these are chance, not shares.
-constexpr uint64_t kTellingSamples = 10;
 
 }  // namespace dwell
 

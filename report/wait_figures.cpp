@@ -11,6 +11,7 @@
 #include "report/views.h"
 #include "runtime/mpi_calls.h"
 #include "summarize/profile_walk.h"
+#include "summarize/sampled_shares.h"
 
 namespace dwell {
 namespace {

@@ -58,6 +58,7 @@ class ProfileBuilder {
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
         name_measured_owners(possible_, &profile_);
+        divide_by_rank();
         label_uncertain_owners();
         add_peers();
         add_phases();
@@ -86,6 +87,7 @@ class ProfileBuilder {
     void add_threads();
     Overruns sum_up();
     void label_estimates();
+    void divide_by_rank();
     void label_uncertain_owners();
     void sum_up_job();
     void add_peers();
@@ -111,6 +113,8 @@ class ProfileBuilder {
     std::vector<std::vector<SampledCode>> without_path_;  // of merged interval nodes
     std::vector<uint32_t> owner_without_path_;            // and what they are booked on
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
+    // Of those, by rank: where another procedure computed than on most ranks.
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> number_on_rank_;
 };
 
 void ProfileBuilder::describe_job() {
@@ -453,6 +457,81 @@ void ProfileBuilder::label_estimates() {
     }
 }
 
+// The ranks that made others wait may have computed something else in an interval than most ranks
+// did: what is theirs is an interval of its own then, with the procedure that took most of it
+// there.
+void ProfileBuilder::divide_by_rank() {
+    if (merged_.rows.empty()) return;
+    struct OnRank {
+        uint64_t count = 0;
+        uint64_t time_ns = 0;
+        SampledShares shares;
+        uint64_t samples = 0;
+    };
+    std::set<uint32_t> ranks;
+    for (const MergedBlame& cause : merged_.causes) ranks.insert(cause.peer);
+    std::map<std::pair<uint32_t, uint32_t>, OnRank> parts;  // rank, interval
+    for (const MergedRow& row : merged_.rows) {
+        const MergedNode& merged = merged_.nodes[row.node];
+        if (ranks.count(row.rank) == 0) continue;
+        if (is_kind(merged, SiteKind::kInterval) && interval_number_[row.node] != kNoNode) {
+            OnRank& part = parts[{row.rank, interval_number_[row.node]}];
+            part.count += row.totals.count;
+            part.time_ns += row.totals.time_ns;
+        } else if (is_kind(merged, SiteKind::kSample) && sampled_in_[row.node] != kNoNode) {
+            const uint32_t number = interval_number_[interval_of(row.node)];
+            if (number == kNoNode) continue;
+            OnRank& part = parts[{row.rank, number}];
+            part.shares.add(sampled_in_[row.node], row.totals.count);
+            part.samples += row.totals.count;
+        }
+    }
+    const bool measured = has_source_probes(profile_) || has_openmp(profile_);
+    std::map<uint32_t, std::vector<uint64_t>> computed;  // by rank and node
+    for (const ProfileRow& row : profile_.rows) {
+        if (!measured || ranks.count(row.rank) == 0) continue;
+        std::vector<uint64_t>& of_node = computed[row.rank];
+        of_node.resize(profile_.nodes.size(), 0);
+        if (!is_statement(profile_.nodes[row.node])) of_node[row.node] += row.computation_ns;
+    }
+    for (auto& [rank, of_node] : computed) {
+        of_node = computation_below(profile_, std::move(of_node));
+    }
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;  // interval, owner
+    for (const auto& [key, part] : parts) {
+        const auto [rank, number] = key;
+        uint32_t owner = kNoNode;
+        if (const auto of_rank = computed.find(rank); of_rank != computed.end()) {
+            owner = measured_owner(profile_, possible_[number], of_rank->second, part.time_ns);
+        }
+        if (owner == kNoNode && part.samples >= kTellingSamples) {
+            owner = part.shares.hottest(profile_.nodes);
+        }
+        if (owner == kNoNode || owner == profile_.intervals[number].booked_on) continue;
+        const auto [entry, is_new] =
+            numbers.try_emplace({number, owner}, static_cast<uint32_t>(profile_.intervals.size()));
+        if (is_new) {
+            ProfileInterval own;
+            own.from = profile_.intervals[number].from;
+            own.to = profile_.intervals[number].to;
+            own.booked_on = owner;
+            own.min_ns = profile_.intervals[number].min_ns;
+            own.max_ns = profile_.intervals[number].max_ns;
+            profile_.intervals.push_back(std::move(own));
+            possible_.push_back(possible_[number]);
+        }
+        ProfileInterval& whole = profile_.intervals[number];
+        ProfileInterval& own = profile_.intervals[entry->second];
+        const uint64_t count = std::min(whole.count, part.count);
+        const uint64_t time_ns = std::min(whole.time_ns, part.time_ns);
+        whole.count -= count;
+        whole.time_ns -= time_ns;
+        own.count += count;
+        own.time_ns += time_ns;
+        number_on_rank_[{number, rank}] = entry->second;
+    }
+}
+
 // Those that most of what is booked on them may not belong to.
 void ProfileBuilder::label_uncertain_owners() {
     std::vector<uint64_t> uncertain_ns(profile_.nodes.size(), 0);
@@ -587,9 +666,12 @@ void ProfileBuilder::add_grids() {
 
 void ProfileBuilder::add_waits() {
     const WaitPaths paths(merged_);
-    const auto interval_of = [&](uint32_t path) {
+    const auto interval_of = [&](uint32_t path, uint32_t rank) {
         const uint32_t merged = paths.interval_of(path);
-        return merged < interval_number_.size() ? interval_number_[merged] : kNoNode;
+        const uint32_t number =
+            merged < interval_number_.size() ? interval_number_[merged] : kNoNode;
+        const auto own = number_on_rank_.find({number, rank});
+        return own != number_on_rank_.end() ? own->second : number;
     };
     const auto add = [](const MergedBlame& from, auto* to) {
         to->peer = from.peer;
@@ -602,7 +684,7 @@ void ProfileBuilder::add_waits() {
     for (const MergedBlame& from : merged_.partners) {
         const uint32_t node = tree_.leaf_of(from.group);
         if (node == kNoNode) continue;
-        const uint32_t interval = interval_of(from.path);
+        const uint32_t interval = interval_of(from.path, from.peer);
         ProfilePartner& partner = partners[{node, from.peer, interval}];
         partner.node = node;
         partner.interval = interval;
@@ -612,7 +694,7 @@ void ProfileBuilder::add_waits() {
     for (const auto& [key, partner] : partners) profile_.partners.push_back(partner);
     std::map<std::array<uint32_t, 2>, ProfileCause> causes;
     for (const MergedBlame& from : merged_.causes) {
-        const uint32_t interval = interval_of(from.group);
+        const uint32_t interval = interval_of(from.group, from.peer);
         ProfileCause& cause = causes[{interval, from.peer}];
         cause.interval = interval;
         add(from, &cause);
@@ -620,7 +702,7 @@ void ProfileBuilder::add_waits() {
     for (const auto& [key, cause] : causes) profile_.causes.push_back(cause);
     std::map<std::array<uint32_t, 2>, ProfileStall> stalls;
     for (const MergedStall& from : merged_.stalls) {
-        const uint32_t interval = interval_of(from.path);
+        const uint32_t interval = interval_of(from.path, from.rank);
         if (interval == kNoNode) continue;
         ProfileStall& stall = stalls[{interval, from.rank}];
         stall.interval = interval;

@@ -20,44 +20,58 @@ bool computes(const ProfileNode& node) {
            !(is_openmp(node) && node.call == static_cast<uint16_t>(OmpConstruct::kIdle));
 }
 
+bool is_around(const std::vector<ProfileNode>& nodes, uint32_t node, uint32_t at) {
+    while (at != kNoNode && at != node) at = nodes[at].parent;
+    return at == node;
+}
+
 }  // namespace
+
+std::vector<uint64_t> computation_below(const Profile& profile, std::vector<uint64_t> of_node) {
+    // Children stand behind their parents.
+    for (size_t i = of_node.size(); i-- > 1;) of_node[profile.nodes[i].parent] += of_node[i];
+    return of_node;
+}
+
+uint32_t measured_owner(const Profile& profile, const PossibleNodes& possible,
+                        const std::vector<uint64_t>& computation_ns, uint64_t interval_ns) {
+    const std::vector<ProfileNode>& nodes = profile.nodes;
+    const auto possible_ns = [&](uint32_t node) {
+        uint64_t ns = computation_ns[node];
+        for (const uint32_t other : possible.passed_by) {
+            if (is_around(nodes, node, other)) ns -= computation_ns[other];
+        }
+        return ns;
+    };
+    const uint64_t all_ns = possible_ns(possible.outermost);
+    const auto holds_most = [&](uint32_t node) {
+        return 2 * (all_ns - possible_ns(node)) < interval_ns;
+    };
+    uint32_t owner = kNoNode;
+    for (uint32_t at = possible.outermost; at != kNoNode && holds_most(at);) {
+        if (is_measured(nodes[at])) owner = at;
+        const std::vector<uint32_t>& parts = nodes[at].children;
+        const auto next = std::find_if(parts.begin(), parts.end(), holds_most);
+        at = next == parts.end() ? kNoNode : *next;
+    }
+    return owner;
+}
 
 void name_measured_owners(const std::vector<PossibleNodes>& possible, Profile* profile) {
     const std::vector<ProfileNode>& nodes = profile->nodes;
     if (!has_source_probes(*profile) && !has_openmp(*profile)) return;
-    // Children stand behind their parents.
-    std::vector<uint64_t> computation_ns(nodes.size(), 0);
-    for (size_t i = nodes.size(); i-- > 0;) {
-        if (computes(nodes[i])) computation_ns[i] += nodes[i].computation_ns;
-        if (i != 0) computation_ns[nodes[i].parent] += computation_ns[i];
+    std::vector<uint64_t> of_node(nodes.size(), 0);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+        if (computes(nodes[i])) of_node[i] = nodes[i].computation_ns;
     }
-    const auto is_around = [&nodes](uint32_t node, uint32_t at) {
-        while (at != kNoNode && at != node) at = nodes[at].parent;
-        return at == node;
-    };
+    const std::vector<uint64_t> computation_ns = computation_below(*profile, std::move(of_node));
     for (size_t i = 0; i < profile->intervals.size(); ++i) {
         ProfileInterval& interval = profile->intervals[i];
-        const auto possible_ns = [&](uint32_t node) {
-            uint64_t ns = computation_ns[node];
-            for (const uint32_t other : possible[i].passed_by) {
-                if (is_around(node, other)) ns -= computation_ns[other];
-            }
-            return ns;
-        };
-        const uint64_t all_ns = possible_ns(possible[i].outermost);
-        const auto holds_most = [&](uint32_t node) {
-            return 2 * (all_ns - possible_ns(node)) < interval.time_ns;
-        };
-        uint32_t owner = kNoNode;
-        for (uint32_t at = possible[i].outermost; at != kNoNode && holds_most(at);) {
-            if (is_measured(nodes[at])) owner = at;
-            const std::vector<uint32_t>& parts = nodes[at].children;
-            const auto next = std::find_if(parts.begin(), parts.end(), holds_most);
-            at = next == parts.end() ? kNoNode : *next;
-        }
+        const uint32_t owner =
+            measured_owner(*profile, possible[i], computation_ns, interval.time_ns);
         // What is around the owner that the paths tell says nothing new.
         if (owner == kNoNode ||
-            (owner != interval.booked_on && is_around(owner, interval.booked_on))) {
+            (owner != interval.booked_on && is_around(nodes, owner, interval.booked_on))) {
             continue;
         }
         interval.booked_on = owner;

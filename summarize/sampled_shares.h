@@ -10,6 +10,9 @@
 
 namespace dwell {
 
+// Fewer samples than these are chance, not shares.
+constexpr uint64_t kTellingSamples = 10;
+
 class SampledShares {
   public:
     bool empty() const { return samples_.empty(); }
