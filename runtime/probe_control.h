@@ -5,7 +5,8 @@
 // begin with, and at most. Each look, every kControlCountdown probes or 0.5 ms, at which more was
 // paid than earned reduces the site whose probe happened to be the last, a frequent one, if it is
 // short, with the loops in it: with less than half of the most it is only counted, exactly, and
-// with nothing left it is sampled (probe_trials.h), off but for trials from the end of the gap on.
+// with nothing left it is sampled (probe_trials.h), off but for trials from the end of the gap on,
+// with those of its loops that were entered.
 // Entries of it that are open end then. With three quarters of the most again it is timed, after a
 // rest that is longer each time.
 #ifndef DWELL_RUNTIME_PROBE_CONTROL_H_

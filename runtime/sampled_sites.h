@@ -12,8 +12,8 @@ namespace dwell {
 struct SampledSite {
     bool sampled;        // it is, from the next gap on
     uint64_t off_since;  // real ticks when it went off first; 0: it is not yet
-    uint64_t off_again;  // of this gap; 0: it is on
-    CellIndex record;    // OffSite, once it was off; 0: there was no room
+    uint64_t off_again;  // real ticks when it went off in this gap; 0: it is on
+    CellIndex record;    // its OffSite; 0: it was never off, or there was no room
     Site site;           // of its nodes
     const SiteRow* row;
     SampledSite* next;
