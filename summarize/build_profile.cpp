@@ -24,7 +24,8 @@
 #include "summarize/profile_tree.h"
 #include "summarize/profile_walk.h"
 #include "summarize/rank_figures.h"
-#include "summarize/sampled_shares.h"
+#include "summarize/rank_intervals.h"
+#include "summarize/rank_samples.h"
 #include "summarize/script_name.h"
 #include "summarize/settle_times.h"
 #include "summarize/wait_paths.h"
@@ -51,14 +52,15 @@ class ProfileBuilder {
         label_probes();
         place_samples();
         add_intervals();
-        add_samples();
+        place_samples_of_ranks();
         Overruns overruns = sum_up();
-        add_rank_figures(merged_, tree_, shares_, inside_, &profile_, &overruns);
+        add_rank_figures(merged_, tree_, &division_, &profile_, &overruns);
         label_estimates();
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
         name_measured_owners(possible_, &profile_);
-        divide_by_rank();
+        rank_intervals_.divide(merged_, interval_number_, possible_, division_.samples, &profile_);
+        add_samples();
         label_uncertain_owners();
         add_peers();
         add_phases();
@@ -80,14 +82,15 @@ class ProfileBuilder {
     void add_io_file(const MergedNode& merged, ProfileNode* node);
     void label_probes();
     uint32_t interval_of(uint32_t sample) const;
+    uint32_t node_of(uint32_t sample, uint32_t interval) const;
     void place_samples();
     void add_intervals();
-    void divide_inside(uint32_t owner, uint64_t time_ns, SampledShares* shares);
+    void divide_inside(uint32_t interval, uint32_t owner);
+    void place_samples_of_ranks();
     void add_samples();
     void add_threads();
     Overruns sum_up();
     void label_estimates();
-    void divide_by_rank();
     void label_uncertain_owners();
     void sum_up_job();
     void add_peers();
@@ -107,14 +110,12 @@ class ProfileBuilder {
     std::vector<uint64_t> booked_ns_;             // on nodes of the profile, by intervals
     std::vector<uint32_t> interval_owner_;        // of merged interval nodes: node of the profile
     std::vector<PossibleNodes> possible_;         // by interval
-    std::vector<SampledShares> shares_;           // of merged interval nodes: where it was spent
-    std::vector<SampledShares> inside_;           // of nodes of the profile: of their own time
+    Division division_;
     std::vector<uint32_t> sampled_in_;  // of merged sample nodes: node of the profile, or kNoNode
     std::vector<std::vector<SampledCode>> without_path_;  // of merged interval nodes
     std::vector<uint32_t> owner_without_path_;            // and what they are booked on
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
-    // Of those, by rank: where another procedure computed than on most ranks.
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> number_on_rank_;
+    RankIntervals rank_intervals_;
 };
 
 void ProfileBuilder::describe_job() {
@@ -281,7 +282,8 @@ uint32_t ProfileBuilder::interval_of(uint32_t sample) const {
 }
 
 void ProfileBuilder::place_samples() {
-    shares_.resize(merged_.nodes.size());
+    division_.of_interval.resize(merged_.nodes.size());
+    division_.around.assign(merged_.nodes.size(), kNoNode);
     sampled_in_.assign(merged_.nodes.size(), kNoNode);
     without_path_.resize(merged_.nodes.size());
     owner_without_path_.assign(merged_.nodes.size(), 0);
@@ -297,7 +299,7 @@ void ProfileBuilder::place_samples() {
         }
         const uint32_t in = tree_.add(i);
         sampled_in_[i] = in;
-        shares_[interval].add(in, samples);
+        division_.of_interval[interval].add(in, samples);
         if (callers == SampledCallers::kAll) continue;
         uint32_t outermost = in;
         while (outermost != 0 && profile_.nodes[outermost].parent != 0) {
@@ -314,7 +316,7 @@ void ProfileBuilder::add_intervals() {
     IntervalOwners owners(merged_, &paths_, &lines_, tree_, profile_);
     std::map<std::array<uint32_t, 4>, uint32_t> numbers;
     const bool measured = has_probes(profile_);
-    inside_.resize(profile_.nodes.size());
+    division_.inside.resize(profile_.nodes.size());
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
         if (!is_kind(merged, SiteKind::kInterval)) continue;
@@ -324,7 +326,7 @@ void ProfileBuilder::add_intervals() {
         const uint32_t left =
             merged.offset < merged_.nodes.size() ? static_cast<uint32_t>(merged.offset) : kNoNode;
         const uint32_t from = tree_.leaf_of(left);
-        SampledShares& shares = shares_[i];
+        SampledShares& shares = division_.of_interval[i];
         const bool by_samples = !shares.empty();
         IntervalOwner owner;
         uint32_t owned = 0;  // without samples
@@ -357,7 +359,7 @@ void ProfileBuilder::add_intervals() {
         interval.time_ns += merged.totals.time_ns;
         interval.min_ns = std::min(interval.min_ns, merged.totals.min_ns);
         interval.max_ns = std::max(interval.max_ns, merged.totals.max_ns);
-        if (measured && by_samples) divide_inside(owned, merged.totals.time_ns, &shares);
+        if (measured && by_samples) divide_inside(i, owned);
         shares.split(merged.totals.time_ns,
                      [this](uint32_t node, uint64_t ns) { booked_ns_[node] += ns; });
         PossibleNodes& possible = possible_[entry->second];
@@ -370,32 +372,66 @@ void ProfileBuilder::add_intervals() {
 // What was measured in an interval is known, the rest of it is divided as its samples are. So all
 // of it is booked on the innermost node around it, `owner` or one further out; that and what was
 // measured below it divide what is left of them.
-void ProfileBuilder::divide_inside(uint32_t owner, uint64_t time_ns, SampledShares* shares) {
-    const std::vector<ProfileNode>& nodes = profile_.nodes;
-    const uint32_t around = shares->common(owner, nodes);
-    shares->split(time_ns, [&](uint32_t node, uint64_t ns) {
-        uint32_t holder = node;
-        while (holder != around && !is_probed(nodes[holder])) holder = nodes[holder].parent;
-        inside_[holder].add(node, ns);
+void ProfileBuilder::divide_inside(uint32_t interval, uint32_t owner) {
+    SampledShares& shares = division_.of_interval[interval];
+    const uint32_t around = shares.common(owner, profile_.nodes);
+    shares.split(merged_.nodes[interval].totals.time_ns, [&](uint32_t node, uint64_t ns) {
+        division_.inside[divided_by(node, around, profile_.nodes)].add(node, ns);
     });
-    *shares = SampledShares();
-    shares->add(around, 1);
+    shares = SampledShares();
+    shares.add(around, 1);
+    division_.around[interval] = around;
+}
+
+void ProfileBuilder::place_samples_of_ranks() {
+    for (const MergedSamples& row : merged_.sample_rows) {
+        if (row.node >= merged_.nodes.size()) continue;  // damaged
+        if (!is_kind(merged_.nodes[row.node], SiteKind::kSample)) continue;
+        const uint32_t interval = interval_of(row.node);
+        if (paths_.is_apart(row.node) || interval_number_[interval] == kNoNode) continue;
+        division_.samples.push_back(
+            {row.rank, row.thread, row.node, interval, node_of(row.node, interval), row.count});
+    }
+    std::stable_sort(division_.samples.begin(), division_.samples.end(),
+                     [](const RankSample& a, const RankSample& b) {
+                         return std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
+                     });
+}
+
+// Where a sample counts.
+uint32_t ProfileBuilder::node_of(uint32_t sample, uint32_t interval) const {
+    const uint32_t in = sampled_in_[sample];
+    return in != kNoNode ? in : owner_without_path_[interval];
 }
 
 void ProfileBuilder::add_samples() {
     using Line = std::tuple<uint32_t, std::string, std::string, int, bool>;
     std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
+    std::map<uint32_t, std::map<uint32_t, uint64_t>> of_ranks;  // by sample: by interval, not all's
+    for (const RankSample& sample : division_.samples) {
+        const uint32_t number = interval_number_[sample.interval];
+        const uint32_t own = rank_intervals_.on_rank(number, sample.rank);
+        if (own != number) of_ranks[sample.sample][own] += sample.count;
+    }
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
         if (!is_kind(merged, SiteKind::kSample) || paths_.is_apart(i)) continue;
-        const uint32_t number = interval_number_[interval_of(i)];
+        const uint32_t interval = interval_of(i);
+        const uint32_t number = interval_number_[interval];
         if (number == kNoNode) continue;
-        const bool placed = sampled_in_[i] != kNoNode;
-        const uint32_t node = placed ? sampled_in_[i] : owner_without_path_[interval_of(i)];
-        SampledLine line = paths_.sampled_line(i);
-        lines[number][{node, std::move(line.function), std::move(line.file), line.line,
-                       line.system}] += merged.totals.count;
+        const uint32_t node = node_of(i, interval);
         profile_.nodes[node].samples += merged.totals.count;
+        SampledLine at = paths_.sampled_line(i);
+        const Line line{node, std::move(at.function), std::move(at.file), at.line, at.system};
+        uint64_t left = merged.totals.count;
+        if (const auto own = of_ranks.find(i); own != of_ranks.end()) {
+            for (const auto& [of_rank, samples] : own->second) {
+                const uint64_t moved = std::min(left, samples);
+                lines[of_rank][line] += moved;
+                left -= moved;
+            }
+        }
+        if (left != 0) lines[number][line] += left;
     }
     for (size_t number = 0; number < lines.size(); ++number) {
         std::vector<SampledLine>& sorted = profile_.intervals[number].lines;
@@ -428,7 +464,7 @@ Overruns ProfileBuilder::sum_up() {
         const Totals& totals = nodes[i].totals;
         times[i] = {totals.time_ns, booked_ns_[i], totals.omp_wait_ns + totals.omp_idle_ns, 0, 0};
     }
-    TimeSettler settler(nodes, inside_);
+    TimeSettler settler(nodes, division_.inside);
     settler.settle(all, &times);
     // Children stand behind their parents, so one pass from the end adds up the whole tree.
     for (size_t i = nodes.size(); i-- > 0;) {
@@ -454,81 +490,6 @@ void ProfileBuilder::label_estimates() {
         if (i == 0 || (node.labels & kLabelEstimated) == 0) continue;
         ProfileNode& parent = nodes[node.parent];
         if (!is_probed(parent)) parent.labels |= kLabelEstimated;
-    }
-}
-
-// The ranks that made others wait may have computed something else in an interval than most ranks
-// did: what is theirs is an interval of its own then, with the procedure that took most of it
-// there.
-void ProfileBuilder::divide_by_rank() {
-    if (merged_.rows.empty()) return;
-    struct OnRank {
-        uint64_t count = 0;
-        uint64_t time_ns = 0;
-        SampledShares shares;
-        uint64_t samples = 0;
-    };
-    std::set<uint32_t> ranks;
-    for (const MergedBlame& cause : merged_.causes) ranks.insert(cause.peer);
-    std::map<std::pair<uint32_t, uint32_t>, OnRank> parts;  // rank, interval
-    for (const MergedRow& row : merged_.rows) {
-        const MergedNode& merged = merged_.nodes[row.node];
-        if (ranks.count(row.rank) == 0) continue;
-        if (is_kind(merged, SiteKind::kInterval) && interval_number_[row.node] != kNoNode) {
-            OnRank& part = parts[{row.rank, interval_number_[row.node]}];
-            part.count += row.totals.count;
-            part.time_ns += row.totals.time_ns;
-        } else if (is_kind(merged, SiteKind::kSample) && sampled_in_[row.node] != kNoNode) {
-            const uint32_t number = interval_number_[interval_of(row.node)];
-            if (number == kNoNode) continue;
-            OnRank& part = parts[{row.rank, number}];
-            part.shares.add(sampled_in_[row.node], row.totals.count);
-            part.samples += row.totals.count;
-        }
-    }
-    const bool measured = has_source_probes(profile_) || has_openmp(profile_);
-    std::map<uint32_t, std::vector<uint64_t>> computed;  // by rank and node
-    for (const ProfileRow& row : profile_.rows) {
-        if (!measured || ranks.count(row.rank) == 0) continue;
-        std::vector<uint64_t>& of_node = computed[row.rank];
-        of_node.resize(profile_.nodes.size(), 0);
-        if (!is_statement(profile_.nodes[row.node])) of_node[row.node] += row.computation_ns;
-    }
-    for (auto& [rank, of_node] : computed) {
-        of_node = computation_below(profile_, std::move(of_node));
-    }
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;  // interval, owner
-    for (const auto& [key, part] : parts) {
-        const auto [rank, number] = key;
-        uint32_t owner = kNoNode;
-        if (const auto of_rank = computed.find(rank); of_rank != computed.end()) {
-            owner = measured_owner(profile_, possible_[number], of_rank->second, part.time_ns);
-        }
-        if (owner == kNoNode && part.samples >= kTellingSamples) {
-            owner = part.shares.hottest(profile_.nodes);
-        }
-        if (owner == kNoNode || owner == profile_.intervals[number].booked_on) continue;
-        const auto [entry, is_new] =
-            numbers.try_emplace({number, owner}, static_cast<uint32_t>(profile_.intervals.size()));
-        if (is_new) {
-            ProfileInterval own;
-            own.from = profile_.intervals[number].from;
-            own.to = profile_.intervals[number].to;
-            own.booked_on = owner;
-            own.min_ns = profile_.intervals[number].min_ns;
-            own.max_ns = profile_.intervals[number].max_ns;
-            profile_.intervals.push_back(std::move(own));
-            possible_.push_back(possible_[number]);
-        }
-        ProfileInterval& whole = profile_.intervals[number];
-        ProfileInterval& own = profile_.intervals[entry->second];
-        const uint64_t count = std::min(whole.count, part.count);
-        const uint64_t time_ns = std::min(whole.time_ns, part.time_ns);
-        whole.count -= count;
-        whole.time_ns -= time_ns;
-        own.count += count;
-        own.time_ns += time_ns;
-        number_on_rank_[{number, rank}] = entry->second;
     }
 }
 
@@ -670,8 +631,7 @@ void ProfileBuilder::add_waits() {
         const uint32_t merged = paths.interval_of(path);
         const uint32_t number =
             merged < interval_number_.size() ? interval_number_[merged] : kNoNode;
-        const auto own = number_on_rank_.find({number, rank});
-        return own != number_on_rank_.end() ? own->second : number;
+        return rank_intervals_.on_rank(number, rank);
     };
     const auto add = [](const MergedBlame& from, auto* to) {
         to->peer = from.peer;
