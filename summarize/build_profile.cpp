@@ -4,7 +4,6 @@
 // time + paused = total.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <set>
@@ -12,10 +11,10 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/version.h"
 #include "summarize/bound_estimates.h"
 #include "summarize/call_paths.h"
 #include "summarize/interval_owner.h"
+#include "summarize/job_profile.h"
 #include "summarize/lines.h"
 #include "summarize/measured_owner.h"
 #include "summarize/metric_counts.h"
@@ -44,9 +43,7 @@ class ProfileBuilder {
         : merged_(merged), paths_(merged, &lines_), tree_(merged, &paths_, &profile_) {}
 
     Profile build() {
-        describe_job();
-        add_ranks();
-        add_threads();
+        add_job(merged_, &profile_);
         add_program();
         add_nodes();
         label_probes();
@@ -64,7 +61,6 @@ class ProfileBuilder {
         label_uncertain_owners();
         add_peers();
         add_phases();
-        add_grids();
         add_waits();
         add_sites();
         sort_all();
@@ -74,8 +70,6 @@ class ProfileBuilder {
     }
 
   private:
-    void describe_job();
-    void add_ranks();
     void add_program();
     void add_nodes();
     void add_histogram(const MergedNode& merged, ProfileNode* node);
@@ -88,14 +82,12 @@ class ProfileBuilder {
     void divide_inside(uint32_t interval, uint32_t owner);
     void place_samples_of_ranks();
     void add_samples();
-    void add_threads();
     Overruns sum_up();
     void label_estimates();
     void label_uncertain_owners();
     void sum_up_job();
     void add_peers();
     void add_phases();
-    void add_grids();
     void add_waits();
     void add_sites();
     void sort_all();
@@ -117,71 +109,6 @@ class ProfileBuilder {
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
     RankIntervals rank_intervals_;
 };
-
-void ProfileBuilder::describe_job() {
-    profile_.job = std::string(merged_.job, strnlen(merged_.job, sizeof merged_.job));
-    profile_.world_size = merged_.world_size;
-    profile_.merged_flags = merged_.flags;
-    profile_.threads_unsampled = merged_.threads_unsampled;
-    profile_.spawned_unseen = merged_.spawned_unseen;
-    profile_.version = DWELL_VERSION;
-}
-
-void ProfileBuilder::add_ranks() {
-    RankReader reader(merged_.ranks);
-    for (MergedRank from; reader.next(&from);) {
-        ProfileRank rank;
-        rank.rank = from.rank;
-        rank.pid = from.pid;
-        rank.host = from.host;
-        rank.program = from.program;
-        rank.command = from.command;
-        rank.state = static_cast<FileState>(from.state);
-        rank.flags = from.flags;
-        rank.exit_code = from.exit_code;
-        rank.threads = from.threads;
-        rank.sample_hz = from.sample_hz;
-        rank.callpath_depth = from.callpath_depth;
-        rank.start_unix_ns = from.start_unix_ns;
-        rank.real_ns = from.real_ns;
-        rank.intrusion_ns = from.intrusion_ns;
-        rank.own_ns = from.own_ns;
-        rank.injected_ns = from.injected_ns;
-        rank.paused_ns = from.paused_ns;
-        rank.call_cost_ns = static_cast<double>(from.call_cost_ns_q8) / 256;
-        rank.record_bytes = from.record_bytes;
-        rank.samples = from.samples;
-        rank.samples_in_calls = from.samples_in_calls;
-        rank.samples_lost = from.samples_lost;
-        rank.folded_paths = from.folded_paths;
-        rank.files_unnamed = from.files_unnamed;
-        rank.io_unobserved = from.io_unobserved;
-        rank.process_thread = from.process_thread;
-        rank.dropped = from.dropped;
-        rank.guessed = from.guessed;
-        rank.clock_errors = from.clock_errors;
-        rank.clock_offset_ns = from.clock_offset_ns;
-        rank.clock_drift_ns = from.clock_drift_ns;
-        rank.clock_bound_ns = from.clock_bound_ns;
-        rank.order_kept = from.order_kept;
-        rank.order_far = from.order_far;
-        rank.order_posted = from.order_posted;
-        rank.order_unknown = from.order_unknown;
-        rank.queued_ns = from.queued_ns;
-        rank.queued_call_ns = from.queued_call_ns;
-        rank.stalls_dropped = from.stalls_dropped;
-        rank.usage_ns = from.usage_ns;
-        rank.usage = from.usage;
-        rank.threads_served = from.threads_served;
-        rank.probes = from.probes;
-        rank.probes_missed = from.probes_missed;
-        rank.probes_dropped = from.probes_dropped;
-        rank.threads_cut = from.threads_cut;
-        profile_.ranks.push_back(std::move(rank));
-    }
-    std::stable_sort(profile_.ranks.begin(), profile_.ranks.end(),
-                     [](const auto& a, const auto& b) { return a.rank < b.rank; });
-}
 
 void ProfileBuilder::add_program() {
     ProfileNode program;
@@ -444,17 +371,6 @@ void ProfileBuilder::add_samples() {
     }
 }
 
-void ProfileBuilder::add_threads() {
-    for (const MergedThread& from : merged_.threads) {
-        profile_.threads.push_back(
-            {from.rank, from.thread, from.served, merged_.text.data() + from.name});
-    }
-    std::sort(profile_.threads.begin(), profile_.threads.end(),
-              [](const ProfileThread& a, const ProfileThread& b) {
-                  return std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
-              });
-}
-
 Overruns ProfileBuilder::sum_up() {
     std::vector<ProfileNode>& nodes = profile_.nodes;
     std::vector<NodeTime> times(nodes.size());
@@ -595,34 +511,6 @@ void ProfileBuilder::add_phases() {
         PhaseNumbers& phase = profile_.nodes[node].phase;
         phase = {true, from.first, from.last, from.last_behind, from.rank_behind};
     }
-}
-
-void ProfileBuilder::add_grids() {
-    for (const MergedGrid& from : merged_.grids) {
-        ProfileGrid grid;
-        if (from.name < merged_.text.size()) grid.name = merged_.text.data() + from.name;
-        for (uint32_t i = 0; i < from.dimensions; ++i) {
-            grid.sizes.push_back(from.size[i]);
-            grid.periodic.push_back((from.periodic >> i & 1) != 0);
-        }
-        grid.by_mpi = (from.periodic & kGridByMpi) != 0;
-        grid.ranks = from.ranks;
-        profile_.grids.push_back(std::move(grid));
-    }
-    for (const MergedPlace& from : merged_.places) {
-        if (from.grid >= profile_.grids.size()) continue;
-        ProfileGrid& grid = profile_.grids[from.grid];
-        const auto dimensions = static_cast<ptrdiff_t>(grid.sizes.size());
-        grid.places.push_back({from.rank, {from.coordinate, from.coordinate + dimensions}});
-    }
-    for (ProfileGrid& grid : profile_.grids) {
-        std::stable_sort(grid.places.begin(), grid.places.end(),
-                         [](const auto& a, const auto& b) { return a.rank < b.rank; });
-    }
-    std::stable_sort(profile_.grids.begin(), profile_.grids.end(),
-                     [](const auto& a, const auto& b) {
-                         return std::tie(a.by_mpi, b.ranks) < std::tie(b.by_mpi, a.ranks);
-                     });
 }
 
 void ProfileBuilder::add_waits() {
