@@ -15,6 +15,7 @@
 #include <atomic>
 
 #include "runtime/callpath.h"
+#include "runtime/file_limit.h"
 #include "runtime/processor_time.h"
 #include "runtime/python_frames.h"
 #include "runtime/sample_records.h"
@@ -125,6 +126,7 @@ SampleSpill* share_ring(int event, size_t bytes, const PythonPlaces& python) {
     const size_t length = name != nullptr ? strlen(name) : 0;
     if (length == 0 || length + 1 > sizeof(to.sun_path)) return nullptr;
     memcpy(to.sun_path + 1, name, length);
+    const NoSizeSignal size_held;
     const int memory = memfd_create("dwell-samples", MFD_CLOEXEC);
     const int talk = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     void* spill = MAP_FAILED;
