@@ -232,16 +232,7 @@ void start_sampling(Thread* thread) {
     set_head(thread, &kNoRing);
     thread->ring_seen = 0;
     if (hz == 0) return;
-    // Of a thread that runs Python the stack holds nothing of the program's: its functions are read
-    // by `dwell run` while they run.
     const PythonPlaces python = python_places();
-    if (python.state != 0 && getenv(kDrainVariable) == nullptr) {
-        static std::atomic<bool> said{false};
-        if (!said.exchange(true)) {
-            warn_of_job("no sampling of Python functions without `dwell run`; the rest works");
-        }
-        return;
-    }
     const int saved_errno = errno;
     const Uncancelled uncancelled;
     const StandardFilesHeld held;
@@ -269,7 +260,19 @@ void start_sampling(Thread* thread) {
         return;
     }
     thread->spill = share_ring(file, bytes, python);
-    thread->python_is_sampled = python.state != 0 && thread->spill != nullptr;
+    thread->python_is_sampled = python.state != 0;
+    // Of a thread that runs Python the stack holds nothing of the program's: its functions are read
+    // by `dwell run` while they run.
+    if (thread->python_is_sampled && thread->spill == nullptr) {
+        static std::atomic<bool> said{false};
+        if (!said.exchange(true)) {
+            warn_of_job("no sampling of Python functions without `dwell run`; the rest works");
+        }
+        munmap(ring, kPageBytes + bytes);
+        close(file);
+        errno = saved_errno;
+        return;
+    }
     thread->drained_ns = thread_processor_ns();
     thread->lost_by_time = 0;
     close(file);  // the mapping keeps the event alive; no descriptor is left in the program
