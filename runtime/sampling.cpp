@@ -367,7 +367,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
         thread->slow_ticks += now_ticks() - start;
         return;
     }
-    const uint64_t head = samples_end(thread);
+    uint64_t head = samples_end(thread);
     if (head == thread->ring_seen) return;
     // Who else reads it does so for some ten microseconds. Where it lost its processor meanwhile,
     // the samples are read with the next one.
@@ -377,6 +377,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
         thread->slow_ticks += now_ticks() - start;
         return;
     }
+    head = samples_end(thread);  // it may have been read beyond the one before
     char* const record = static_cast<char*>(scratch_of(thread, kSampleScratch_bytes));
     if (record == nullptr) return;
     const int saved_errno = errno;
