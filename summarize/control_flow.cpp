@@ -31,6 +31,7 @@ struct ControlFlow::Code {
     std::unordered_map<uint64_t, uint32_t> at;     // instructions by address
     std::vector<Landing> landings;
     std::unordered_map<uint32_t, std::vector<uint32_t>> tables;  // where indirect jumps lead
+    std::unordered_map<uint64_t, std::vector<uint64_t>> calls;   // by callee: return addresses
     uint64_t entry = 0;
     bool understood = true;
 
@@ -224,6 +225,9 @@ std::unique_ptr<ControlFlow::Code> ControlFlow::read_code(uint64_t address) {
         for (size_t k = first; k < code->instructions.size(); ++k) {
             const MachineInstruction& instruction = code->instructions[k];
             if (instruction.is_direct_jump()) follow(instruction.target);
+            if (instruction.kind == MachineInstruction::Kind::kCall) {
+                code->calls[instruction.target].push_back(instruction.end());
+            }
         }
         for (const Landing& landing : code->landings) follow(landing.landing);
     }
@@ -336,16 +340,12 @@ ControlFlow::WaysOfPart ControlFlow::ways_of_part(
     return {search.reached, search.reached_marked};
 }
 
-std::vector<uint64_t> ControlFlow::calls_in(uint64_t address, uint64_t callee) {
-    std::vector<uint64_t> calls;
+const std::vector<uint64_t>& ControlFlow::calls_in(uint64_t address, uint64_t callee) {
+    static const std::vector<uint64_t> kNone;
     const Code* const code = code_around(address);
-    if (code == nullptr || !code->understood) return calls;
-    for (const MachineInstruction& instruction : code->instructions) {
-        if (instruction.kind == MachineInstruction::Kind::kCall && instruction.target == callee) {
-            calls.push_back(instruction.end());
-        }
-    }
-    return calls;
+    if (code == nullptr || !code->understood) return kNone;
+    const auto found = code->calls.find(callee);
+    return found != code->calls.end() ? found->second : kNone;
 }
 
 uint64_t ControlFlow::start_of(uint64_t address) const {

@@ -57,7 +57,7 @@ class ControlFlow {
 
     // Where calls of the procedure that begins at `callee` return to, in the procedure around
     // `address`.
-    std::vector<uint64_t> calls_in(uint64_t address, uint64_t callee);
+    const std::vector<uint64_t>& calls_in(uint64_t address, uint64_t callee);
 
     // Where the code around `address` begins; 0 when unknown.
     uint64_t start_of(uint64_t address) const;

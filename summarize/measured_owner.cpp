@@ -2,6 +2,7 @@
 #include "summarize/measured_owner.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "runtime/omp_constructs.h"
 #include "summarize/profile_walk.h"
@@ -36,12 +37,15 @@ std::vector<uint64_t> computation_below(const Profile& profile, std::vector<uint
 uint32_t measured_owner(const Profile& profile, const PossibleNodes& possible,
                         const std::vector<uint64_t>& computation_ns, uint64_t interval_ns) {
     const std::vector<ProfileNode>& nodes = profile.nodes;
-    const auto possible_ns = [&](uint32_t node) {
-        uint64_t ns = computation_ns[node];
-        for (const uint32_t other : possible.passed_by) {
-            if (is_around(nodes, node, other)) ns -= computation_ns[other];
+    std::unordered_map<uint32_t, uint64_t> passed_ns;  // of what did not run, by what is around it
+    for (const uint32_t other : possible.passed_by) {
+        for (uint32_t at = other; at != kNoNode; at = nodes[at].parent) {
+            passed_ns[at] += computation_ns[other];
         }
-        return ns;
+    }
+    const auto possible_ns = [&](uint32_t node) {
+        const auto passed = passed_ns.find(node);
+        return computation_ns[node] - (passed == passed_ns.end() ? 0 : passed->second);
     };
     const uint64_t all_ns = possible_ns(possible.outermost);
     const auto holds_most = [&](uint32_t node) {
