@@ -213,7 +213,8 @@ void CallPaths::add_frames(uint32_t index, std::vector<Frame>* frames) {
     const uint32_t module = known ? node.module : kNoNode;
     uint32_t labels = (node.flags & kNodeFolded) != 0 ? uint32_t{kLabelFolded} : 0;
     if (known && lines_->is_uncertain(module)) labels |= kLabelLineUnknown;
-    size_t shown = address.frames.size();
+    // What a function of the system is made of is nobody's here.
+    size_t shown = is_system(node.module) ? 1 : address.frames.size();
     const bool io = node.kind == static_cast<uint8_t>(SiteKind::kIo);
     if (io && shown > 1 && is_checked_form(address.frames.back(), node.call)) --shown;
     for (size_t i = 0; i < shown; ++i) {
@@ -712,6 +713,7 @@ std::vector<uint32_t> CallPaths::sampled_procedures(uint32_t index) {
     for (const SourceFrame& source : address.frames) {
         procedures.push_back(
             number_procedure({&source, &address, node.module, index, 0, false, nullptr}));
+        if (is_system(node.module)) break;
     }
     return procedures;
 }
@@ -721,11 +723,11 @@ SampledLine CallPaths::sampled_line(uint32_t index) {
     SampledLine line;
     if (node.module < module_kinds_.size()) {
         const ResolvedAddress& address = lines_->resolve(node.module, node.offset);
-        const SourceFrame& inner = address.frames.back();
-        line.function = inner.function;
-        line.line = inner.line;
-        line.file = inner.line != 0 ? inner.file : address.place;
         line.system = is_system(node.module);
+        const SourceFrame& source = line.system ? address.frames.front() : address.frames.back();
+        line.function = source.function;
+        line.line = source.line;
+        line.file = source.line != 0 ? source.file : address.place;
     } else {
         const ResolvedAddress& address = address_of(node);
         line.function = (node.flags & kNodeFolded) != 0 ? "(other lines)" : address.place;

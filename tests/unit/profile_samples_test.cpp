@@ -88,6 +88,29 @@ TEST_F(Phases, LibrariesOfTheSystemCountForTheirCaller) {
     }
 }
 
+// What functions of such a library are made of is nobody's concern, if its lines are known at all.
+TEST_F(Phases, LibrariesOfTheSystemAreNotLookedInto) {
+    const std::string libm = folder_ / "libm.so.6";
+    ASSERT_EQ(run("g++ -O0 -g -shared -fPIC -o '" + libm + "' '" + fixture("grid.cpp") + "'"), "");
+    const uint64_t in_pack =
+        Disassembly(libm, "_ZN6solver4Grid4stepEi").return_from("MPI_Send") - 1;
+    const uint32_t library = records_.module(libm);
+    const uint32_t from =
+        records_.communication(0, app_, after("main", "MPI_Init"), "MPI_Init", totals(1, 10));
+    const uint32_t interval = records_.interval(from, from, 0, 1, 1000);
+    records_.sample_below(interval,
+                          {{app_, after("main", "phase_a")},
+                           {app_, after("phase_a", "MPI_Send")},
+                           {library, in_pack}},
+                          8);
+    const Profile profile = build_profile(records_.merged);
+    ASSERT_EQ(profile.intervals.size(), 1u);
+    const SampledLine& line = profile.intervals[0].lines.at(0);
+    EXPECT_NE(line.function.find("step"), std::string::npos) << line.function;
+    EXPECT_NE(profile.nodes[line.node].name.find("step"), std::string::npos);
+    EXPECT_EQ(profile.nodes[profile.intervals[0].booked_on].name, "phase_a");
+}
+
 // A library of the system calls the program back, as qsort() does.
 TEST_F(Phases, WhatTheSystemCallsBackIsNamed) {
     const uint32_t from =
