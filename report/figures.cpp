@@ -404,6 +404,41 @@ std::vector<SampledPlaces> sampled_places(const Profile& profile) {
     return places;
 }
 
+uint32_t procedure_around(const Profile& profile, uint32_t node) {
+    for (uint32_t at = node; at != kNoNode; at = profile.nodes[at].parent) {
+        if (profile.nodes[at].kind == SiteKind::kProcedure) return at;
+    }
+    return node;
+}
+
+SampledLine own_line(const Profile& profile, SampledLine line) {
+    if (!line.system) return line;
+    line.file.clear();
+    line.line = 0;
+    const uint32_t code = own_code(profile, line.node);
+    if ((profile.nodes[code].labels & kLabelSystem) != 0) return line;
+    uint32_t call = line.node;
+    while (call != code && profile.nodes[call].parent != code) call = profile.nodes[call].parent;
+    const ProfileNode& statement = profile.nodes[call];
+    line.function = profile.nodes[procedure_around(profile, code)].name;
+    if (statement.kind == SiteKind::kCall && statement.line != 0) {
+        line.file = statement.file;
+        line.line = statement.line;
+    }
+    line.system = false;
+    return line;
+}
+
+SampledPlaces own_sampled_places(const Profile& profile) {
+    LineSamples samples;
+    for (const ProfileInterval& interval : profile.intervals) {
+        for (const SampledLine& line : interval.lines) {
+            add_samples({own_line(profile, line)}, &samples);
+        }
+    }
+    return sorted_places(samples);
+}
+
 SampledPlaces all_sampled_places(const Profile& profile) {
     LineSamples samples;
     for (const ProfileInterval& interval : profile.intervals) {
@@ -476,13 +511,17 @@ uint32_t extra_computation(const Profile& profile, uint32_t rank) {
     std::vector<double> extra(profile.nodes.size(), 0);
     for (const ProfileRow& row : profile.rows) {
         if (row.rank != rank) continue;
-        extra[row.node] += worked_ns(profile.nodes[row.node], row.computation_ns, row.totals);
+        extra[own_code(profile, row.node)] +=
+            worked_ns(profile.nodes[row.node], row.computation_ns, row.totals);
+    }
+    for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
+        const ProfileNode& node = profile.nodes[i];
+        extra[own_code(profile, i)] -=
+            worked_ns(node, node.computation_ns, node.totals) / rank_count(profile);
     }
     uint32_t most = kNoNode;
     double most_ns = 0;
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
-        const ProfileNode& node = profile.nodes[i];
-        extra[i] -= worked_ns(node, node.computation_ns, node.totals) / rank_count(profile);
         if (extra[i] <= most_ns) continue;
         most = i;
         most_ns = extra[i];

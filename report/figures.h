@@ -143,6 +143,14 @@ std::vector<SampledPlaces> sampled_places(const Profile& profile);
 // Of the whole profile.
 SampledPlaces all_sampled_places(const Profile& profile);
 
+// What a sample counts for: of one in a library of the system the line that called that.
+SampledLine own_line(const Profile& profile, SampledLine line);
+// By that, of the whole profile.
+SampledPlaces own_sampled_places(const Profile& profile);
+
+// The procedure that holds a loop or block; without one that itself.
+uint32_t procedure_around(const Profile& profile, uint32_t node);
+
 // "relax jacobi.cpp:81 26 %, :79 18 %": as many lines, at most `limit`, as fit; empty when not even
 // the first one does. A name is left out where it is that of the line before.
 std::string places_text(const SampledPlaces& places, size_t limit, int width, bool utf8);

@@ -261,7 +261,9 @@ std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
     const SampledPlaces places = sampled_places(profile)[code.node];
     std::string place;
     std::string where;
-    if (places.samples >= kTellingSamples) {
+    if (code.call != kNoNode) {
+        place = place_text(profile.nodes[code.call], utf8);
+    } else if (places.samples >= kTellingSamples) {
         ProfileNode line;
         line.file = places.lines[0].file;
         line.line = places.lines[0].line;
@@ -340,7 +342,7 @@ std::string cause_text(const Profile& profile, const std::vector<CommLine>& line
 }
 
 std::string computation_text(const Profile& profile, int room, bool utf8) {
-    const SampledPlaces places = all_sampled_places(profile);
+    const SampledPlaces places = own_sampled_places(profile);
     if (places.samples >= kTellingSamples) {
         const std::string text = places_text(places, 3, 2 * room, utf8);
         return text.empty() ? "" : "Most computation, by samples: " + text + ".";

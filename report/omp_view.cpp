@@ -172,6 +172,29 @@ std::string uneven_text(const Profile& profile, const OmpLine& line) {
                        ratio_text(static_cast<double>(line.most_ns), mean_ns));
 }
 
+// What regions execute as well does not tell which code is serial.
+void name_serial_caller(const Profile& profile, const std::vector<bool>& parallel,
+                        SerialCode* code) {
+    if (code->node == kNoNode) return;
+    std::set<std::pair<std::string, std::string>> in_regions;  // name, file
+    for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
+        const ProfileNode& node = profile.nodes[i];
+        if (parallel[i] && node.kind == SiteKind::kProcedure) {
+            in_regions.insert({node.name, node.file});
+        }
+    }
+    uint32_t call = kNoNode;
+    for (uint32_t at = code->node; at != kNoNode; at = profile.nodes[at].parent) {
+        const ProfileNode& node = profile.nodes[at];
+        if (node.kind == SiteKind::kCall) call = at;
+        if (node.kind != SiteKind::kProcedure) continue;
+        if (in_regions.count({node.name, node.file}) != 0) continue;
+        // A loop or block in it is what was measured.
+        if (call != kNoNode) *code = {at, call, code->all_ns};
+        return;
+    }
+}
+
 }  // namespace
 
 SerialCode serial_code(const Profile& profile) {
@@ -188,6 +211,7 @@ SerialCode serial_code(const Profile& profile) {
         of_code_ns[own] += own_ns[i];
         if (code.node == kNoNode || of_code_ns[own] > of_code_ns[code.node]) code.node = own;
     }
+    name_serial_caller(profile, parallel, &code);
     sum_into_parents(profile, nodes_from_root(profile), &own_ns);
     uint64_t parallel_ns = 0;
     for (size_t i = 0; i < profile.nodes.size(); ++i) {

@@ -339,7 +339,7 @@ void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, C
     draw_uneven_computation(profile, ranks, canvas);
     draw_grid_trend(profile, ranks, canvas);
     draw_main_cause(profile, canvas);
-    const SampledPlaces places = all_sampled_places(profile);
+    const SampledPlaces places = own_sampled_places(profile);
     if (places.samples < kTellingSamples) return;
     const std::string start = "Computation, sampled: ";
     const int room = 2 * (canvas->width() - 2) - display_width(start);

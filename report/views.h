@@ -36,9 +36,11 @@ void draw_omp_headline(const Profile& profile, Canvas* canvas);
 // "the region at a.c:20 in relax: thread 1 works 1.42 times the mean", of the one whose threads
 // wait longest for each other; empty where none do.
 std::string omp_wait_text(const Profile& profile, int room, bool utf8);
-// What computes longest outside of regions, and how long all that does.
+// What computes longest outside of regions, and how long all that does. Of a procedure that regions
+// execute as well its caller, and where that calls it.
 struct SerialCode {
     uint32_t node = kNoNode;
+    uint32_t call = kNoNode;
     uint64_t all_ns = 0;
 };
 SerialCode serial_code(const Profile& profile);

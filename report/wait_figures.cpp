@@ -49,7 +49,12 @@ using ComputationKey = std::tuple<std::string, int, std::string, int, OwnerKey, 
 
 class Computations {
   public:
-    Computations(const Profile& profile, Ways ways) : profile_(profile), ways_(ways) {}
+    Computations(const Profile& profile, Ways ways)
+        : profile_(profile), ways_(ways), asleep_ns_(profile.intervals.size(), 0) {
+        for (const ProfileStall& stall : profile.stalls) {
+            asleep_ns_[stall.interval] += stall.asleep_ns;
+        }
+    }
 
     ComputationKey key(uint32_t interval) const {
         if (interval == kNoNode) return {};
@@ -72,17 +77,18 @@ class Computations {
         const ProfileInterval& is = profile_.intervals[intervals[0]];
         computation.interval = intervals[0];
         computation.calls_tell = calls_tell(is);
-        computation.procedure = profile_.nodes[procedure_around(is.booked_on)].name;
+        computation.procedure = profile_.nodes[procedure_around(profile_, is.booked_on)].name;
+        if (is_asleep(intervals)) return computation;  // samples tell of the rest
         Samples samples;
         Samples of_system;
         std::map<std::string, Samples> places;
         uint64_t all = 0;
         for (const uint32_t interval : intervals) {
             for (const SampledLine& line : profile_.intervals[interval].lines) {
-                const SampledCode code = code_of(line);
-                samples[code.function] += line.samples;
-                places[code.function][code.place] += line.samples;
-                if (line.system) of_system[line.function] += line.samples;
+                const SampledLine own = own_line(profile_, line);
+                samples[own.function] += line.samples;
+                places[own.function][place_of(own)] += line.samples;
+                if (line.system) of_system[called(line)] += line.samples;
                 all += line.samples;
             }
         }
@@ -100,26 +106,37 @@ class Computations {
 
   private:
     using Samples = std::map<std::string, uint64_t>;  // by function or place
-    struct SampledCode {
-        std::string function;
-        std::string place;  // empty: not known
-    };
 
-    // What a sample counts for: of one in a library of the system the line that called that.
-    SampledCode code_of(const SampledLine& line) const {
+    // Most of the time.
+    bool is_asleep(const std::vector<uint32_t>& intervals) const {
+        uint64_t asleep_ns = 0;
+        uint64_t all_ns = 0;
+        for (const uint32_t interval : intervals) {
+            asleep_ns += asleep_ns_[interval];
+            all_ns += profile_.intervals[interval].time_ns;
+        }
+        return 2 * asleep_ns > all_ns;
+    }
+
+    static std::string place_of(const SampledLine& line) {
         ProfileNode place;
         place.file = line.file;
         place.line = line.line;
-        if (!line.system) return {line.function, line.line == 0 ? "" : place_text(place, true)};
-        const uint32_t code = own_code(profile_, line.node);
-        if ((profile_.nodes[code].labels & kLabelSystem) != 0) return {line.function, ""};
-        uint32_t call = line.node;
-        while (call != code && profile_.nodes[call].parent != code)
-            call = profile_.nodes[call].parent;
-        const ProfileNode& owner = profile_.nodes[procedure_around(code)];
-        const bool known =
-            profile_.nodes[call].kind == SiteKind::kCall && profile_.nodes[call].line != 0;
-        return {owner.name, known ? place_text(profile_.nodes[call], true) : ""};
+        return line.line == 0 ? "" : place_text(place, true);
+    }
+
+    // What of the system the program called, where that is known: exp(), not what that calls.
+    const std::string& called(const SampledLine& line) const {
+        const std::string* name = &line.function;
+        for (uint32_t at = line.node; at != kNoNode; at = profile_.nodes[at].parent) {
+            const ProfileNode& node = profile_.nodes[at];
+            if ((node.labels & kLabelSystem) != 0) {
+                if (node.kind == SiteKind::kProcedure) name = &node.name;
+            } else if (node.kind != SiteKind::kCall) {
+                break;
+            }
+        }
+        return *name;
     }
 
     // Empty where there are few, or none with a name has as many.
@@ -143,16 +160,9 @@ class Computations {
         return false;
     }
 
-    // The procedure that holds a loop or block; without one that itself.
-    uint32_t procedure_around(uint32_t node) const {
-        for (uint32_t at = node; at != kNoNode; at = profile_.nodes[at].parent) {
-            if (profile_.nodes[at].kind == SiteKind::kProcedure) return at;
-        }
-        return node;
-    }
-
     const Profile& profile_;
     const Ways ways_;
+    std::vector<uint64_t> asleep_ns_;  // by interval
 };
 
 std::vector<uint32_t> longest_first(const std::map<uint32_t, uint64_t>& times) {
@@ -161,30 +171,6 @@ std::vector<uint32_t> longest_first(const std::map<uint32_t, uint64_t>& times) {
     std::stable_sort(intervals.begin(), intervals.end(),
                      [&](uint32_t a, uint32_t b) { return times.at(a) > times.at(b); });
     return intervals;
-}
-
-// By computation. A thread that waits for others of its rank does not sleep: of what it was off the
-// processor so much has a place of its own.
-std::map<ComputationKey, std::vector<ProfileStall>> stalls_of(const Profile& profile,
-                                                              const Computations& computations) {
-    std::map<std::pair<uint32_t, uint32_t>, uint64_t> waited_ns;  // node, rank: of one thread
-    for (const ProfileRow& row : profile.rows) {
-        if (row.totals.omp_wait_ns == 0) continue;
-        uint64_t& most_ns = waited_ns[{row.node, row.rank}];
-        most_ns = std::max(most_ns, row.totals.omp_wait_ns);
-    }
-    std::map<ComputationKey, std::vector<ProfileStall>> stalls;
-    for (ProfileStall stall : profile.stalls) {
-        const auto waited =
-            waited_ns.find({profile.intervals[stall.interval].booked_on, stall.rank});
-        if (waited != waited_ns.end()) {
-            const uint64_t taken_ns = std::min(stall.asleep_ns, waited->second);
-            stall.asleep_ns -= taken_ns;
-            waited->second -= taken_ns;
-        }
-        stalls[computations.key(stall.interval)].push_back(stall);
-    }
-    return stalls;
 }
 
 // The ranks of each computation are compared by `part`.
@@ -213,7 +199,10 @@ std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& pro
         line.peer = cause.peer;
         line.peer_ns = so_far;
     }
-    std::map<ComputationKey, std::vector<ProfileStall>> stalls = stalls_of(profile, computations);
+    std::map<ComputationKey, std::vector<ProfileStall>> stalls;
+    for (const ProfileStall& stall : profile.stalls) {
+        stalls[computations.key(stall.interval)].push_back(stall);
+    }
     std::vector<CauseLine> lines;
     for (auto& [key, line] : by_key) {
         if (line.peer < 1u << kPeerRankBits && line.time_ns != 0) {

@@ -30,9 +30,14 @@ std::string owner_text_of(const Profile& profile, const Computation& doing, int 
 
 // "mostly in sum a.c:12", "mostly at a.c:12" in the procedure itself, "mostly at a.c:12 in exp";
 // often empty.
-std::string sampled_text(const Computation& doing, bool utf8) {
+std::string sampled_text(const Profile& profile, const Computation& doing, bool utf8) {
     std::string text;
-    if (!doing.sampled.empty()) text = " in " + short_name(doing.sampled, utf8);
+    const std::string name = short_name(doing.sampled, utf8);
+    // The code of a region is named by the procedure that the region is in.
+    const bool is_said =
+        doing.interval != kNoNode &&
+        name == procedure_name(profile, profile.intervals[doing.interval].booked_on, utf8);
+    if (!name.empty() && !is_said) text = " in " + name;
     const std::string place = printable(doing.sampled_place, utf8);
     if (!place.empty()) text += (text.empty() ? " at " : " ") + place;
     if (!doing.called.empty()) text += " in " + short_name(doing.called, utf8);
@@ -66,7 +71,7 @@ std::string called_text(const Profile& profile, const Computation& doing, bool u
 std::string doing_text(const Profile& profile, const std::string& who, const Computation& doing,
                        bool utf8) {
     std::string text = who + owner_text_of(profile, doing, kAllOfIt, utf8);
-    const std::string sampled = sampled_text(doing, utf8);
+    const std::string sampled = sampled_text(profile, doing, utf8);
     if (!sampled.empty()) text += " (" + sampled + ")";
     if (doing.calls_tell) return text + ", " + way_text(profile, doing, kAllOfIt, utf8);
     const std::string called = called_text(profile, doing, utf8);
@@ -104,7 +109,7 @@ void draw_doing(const Profile& profile, Line* line, const std::string& who,
     }
     owner = owner.empty() ? "" : owner_text_of(profile, doing, room, utf8);
     canvas->put(line->add(cut_middle(who + owner + more, canvas->width() - indent, utf8)));
-    if (const std::string sampled = sampled_text(doing, utf8); !sampled.empty()) {
+    if (const std::string sampled = sampled_text(profile, doing, utf8); !sampled.empty()) {
         rest.push_back(sampled);
     }
     rest.push_back(way_text(profile, doing, kAllOfIt, utf8));

@@ -15,6 +15,7 @@
 #include "runtime/omp_calibration.h"
 #include "runtime/omp_entries.h"
 #include "runtime/probe_control.h"
+#include "runtime/processor_time.h"
 #include "runtime/records.h"
 #include "runtime/sampling.h"
 
@@ -80,6 +81,7 @@ DWELL_COLD CellIndex make_copy(OmpStep* step, const OmpTeam* team, uint64_t row)
         thread->known_children[known_child_slot(row, 0, root)] = {row,  0, root,
                                                                   node, 0, ProbeWay::kDown};
     }
+    begin_processor_time(thread);
     errno = saved_errno;
     if (!step->slow) thread->slow_ticks += now_ticks() - start;
     return node;
@@ -467,7 +469,14 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
         team->arrivals[slot].tell(came);
     }
     const bool rests = told && last && level->index != 0;
-    if (rests) rest(&step, entry->entry_virtual);
+    if (rests) {
+        rest(&step, entry->entry_virtual);
+        const uint64_t took = entry->entry_virtual - team->fork.virt;
+        if (took >= g_long_part_ticks) [[unlikely]] {
+            const uint64_t cost = note_long_region(thread, took);
+            if (!step.slow) thread->slow_ticks += cost;
+        }
+    }
     end_step(&step);
     if (rests) park(thread);
 }
@@ -504,7 +513,7 @@ void omp_barrier_end() {
         const uint64_t ticks = close_omp(thread, ending.virt);
         // Where there are tasks all wait until these are done.
         const bool for_tasks = level->team->has_tasks.load(std::memory_order_relaxed);
-        omp_part(node)->wait_ticks += for_tasks ? ticks : earlier(ticks, ending.sync);
+        add_omp_wait(thread, node, for_tasks ? ticks : earlier(ticks, ending.sync));
         level->at_last = false;
     }
     end_step(&step);
@@ -532,7 +541,7 @@ void omp_wait_end(OmpConstruct construct) {
     const ProbeEntry* const top = thread->on.top;
     if (!has_unopened(thread) && top_is(thread, construct) && is_booked(top)) {
         const CellIndex node = top->node;
-        omp_part(node)->wait_ticks += close_omp(thread, now_virtual(step));
+        add_omp_wait(thread, node, close_omp(thread, now_virtual(step)));
     } else {
         close_construct(&step, construct);
     }
@@ -550,7 +559,7 @@ void omp_got(OmpConstruct construct, bool held) {
     const bool is_open = !has_unopened(step.thread) && top_is(step.thread, construct);
     if (is_open && is_booked(top) && (top->flags & kEntryUntimed) == 0) {
         const uint64_t since = top->entry_virtual + g_process.omp.inner;
-        omp_part(top->node)->wait_ticks += beyond(now_virtual(step), since);
+        add_omp_wait(step.thread, top->node, beyond(now_virtual(step), since));
     }
     lose(step, g_process.omp.got);
     end_step(&step);

@@ -26,6 +26,11 @@ inline bool is_region_row(uint64_t row) {
 }
 
 inline OmpPart* omp_part(CellIndex node) { return cell_at<OmpPart>(cell_at<Node>(node)->part); }
+// The thread waited in a region, with the work that it has there.
+inline void add_omp_wait(Thread* thread, CellIndex node, uint64_t ticks) {
+    omp_part(node)->wait_ticks += ticks;
+    thread->omp.waited_ticks += ticks;
+}
 
 // Between begin_step() and end_step() the thread's entries may be changed; probes of signal
 // handlers only count meanwhile.

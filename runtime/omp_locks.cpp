@@ -35,7 +35,7 @@ void omp_lock_got(OmpConstruct construct) {
         node->ticks += ticks;
         node->min_ticks = earlier(node->min_ticks, ticks);
         node->max_ticks = later(node->max_ticks, ticks);
-        omp_part(index)->wait_ticks += ticks;
+        add_omp_wait(thread, index, ticks);
         thread->record->probes += 1;
         lose(step, g_process.omp.lock);
     }

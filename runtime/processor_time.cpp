@@ -31,9 +31,7 @@ uint64_t ticks_of(uint64_t ns) {
     return static_cast<uint64_t>(static_cast<double>(ns) / ns_per_tick());
 }
 
-uint64_t kernel_ns() {
-    rusage about{};
-    getrusage(RUSAGE_THREAD, &about);
+uint64_t kernel_ns(const rusage& about) {
     return static_cast<uint64_t>(about.ru_stime.tv_sec) * 1'000'000'000u +
            static_cast<uint64_t>(about.ru_stime.tv_usec) * 1'000u;
 }
@@ -65,28 +63,57 @@ struct Since {
     uint64_t off;     // the processor
     uint64_t kernel;  // in it
     uint64_t queued;  // of `off`, where that is worth a look
+    uint64_t waited;  // for other threads of OpenMP
 };
 
 Since read_since(Thread* thread) {
     ProcessorTime* last = &thread->processor;
     const uint64_t now = now_ticks();
     const uint64_t on = thread_processor_ns();
-    const uint64_t kernel = kernel_ns();
+    rusage about{};
+    getrusage(RUSAGE_THREAD, &about);
+    const uint64_t kernel = kernel_ns(about);
+    const auto given_up = static_cast<uint64_t>(about.ru_nvcsw);
     Since since{};
     if (last->ticks != 0) {
         since.elapsed = ns_of(now - last->ticks);
         since.off = beyond(since.elapsed, beyond(on, last->on_ns));
         since.kernel = beyond(kernel, last->kernel_ns);
+        since.waited = ns_of(beyond(thread->omp.waited_ticks, last->waited_ticks));
     }
     if (since.off >= kLeastOff_ns || last->ticks == 0) {
         const uint64_t queued = queued_ns(last->queued_ns);
         if (last->ticks != 0) since.queued = earlier(beyond(queued, last->queued_ns), since.off);
         last->queued_ns = queued;
     }
+    // Who sleeps gives up the processor itself: else others took it, on a virtual machine perhaps
+    // those of its host, which no queue shows.
+    if (given_up == last->given_up) since.queued = since.off;
+    last->given_up = given_up;
     last->ticks = now;
     last->on_ns = on;
     last->kernel_ns = kernel;
+    last->waited_ticks = thread->omp.waited_ticks;
     return since;
+}
+
+// Of `work` nanoseconds since the reading before. What lies beside them was slept through as far as
+// it can be; in the rest of it the thread waited for a processor as much as in the work.
+struct Off {
+    uint64_t asleep;
+    uint64_t queued;
+};
+
+Off off_in(const Since& since, uint64_t work) {
+    const uint64_t beside = beyond(since.elapsed, work);
+    const uint64_t all_asleep = since.off - since.queued;
+    const uint64_t asleep = earlier(work, beyond(all_asleep, beside));
+    const uint64_t ready = work - asleep;
+    const uint64_t all_ready = ready + beyond(beside, all_asleep);
+    if (all_ready == 0) return {asleep, 0};
+    const double share = static_cast<double>(ready) / static_cast<double>(all_ready);
+    const auto queued = static_cast<uint64_t>(share * static_cast<double>(since.queued));
+    return {asleep, earlier(ready, queued)};
 }
 
 StallRecord* stall_of(Thread* thread, CellIndex interval) {
@@ -124,21 +151,20 @@ void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks) {
     const uint64_t begun = now_ticks();
     const IoSinceCall& io = thread->processor.io;
     const bool has_io = io.since == thread->last_ticks && io.ticks != 0;
-    // What has nodes of its own, files apart, is told there.
-    const uint64_t booked = earlier(ticks, later(thread->booked_ticks, has_io ? io.ticks : 0));
     const Since since = read_since(thread);
     if (thread->last == 0) return;  // what lies before MPI_Init began before the first reading
-    const uint64_t work_ns = ns_of(ticks - booked);
-    const uint64_t else_ns = beyond(since.elapsed, work_ns);
-    const uint64_t off_ns = earlier(work_ns, beyond(since.off, else_ns));
-    const uint64_t queued = earlier(off_ns, since.queued);
-    const uint64_t in_kernel = earlier(work_ns - off_ns, beyond(since.kernel, else_ns));
+    // What has nodes of its own, files apart, is told there.
+    const uint64_t booked = later(thread->booked_ticks, has_io ? io.ticks : 0);
+    const uint64_t work_ns = beyond(ns_of(beyond(ticks, booked)), since.waited);
+    const Off off = off_in(since, work_ns);
+    const uint64_t in_kernel = earlier(beyond(work_ns, off.asleep + off.queued),
+                                       beyond(since.kernel, beyond(since.elapsed, work_ns)));
     StallRecord* stall = stall_of(thread, interval);
     if (stall != nullptr) {
         stall->count += 1;
         stall->ticks += ticks;
-        stall->asleep_ticks += ticks_of(off_ns - queued);
-        stall->queued_ticks += ticks_of(queued);
+        stall->asleep_ticks += ticks_of(off.asleep);
+        stall->queued_ticks += ticks_of(off.queued);
         stall->kernel_ticks += ticks_of(in_kernel);
         if (has_io) {
             stall->io_ticks += earlier(io.ticks, ticks);
@@ -146,8 +172,20 @@ void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks) {
         }
     }
     if (stall == nullptr) count_up(&thread->record->stalls_dropped);
-    thread->record->queued_ticks += ticks_of(queued);
+    thread->record->queued_ticks += ticks_of(off.queued);
     thread->slow_ticks += now_ticks() - begun;
+}
+
+void begin_processor_time(Thread* thread) {
+    if (g_long_part_ticks != UINT64_MAX && thread->processor.ticks == 0) read_since(thread);
+}
+
+uint64_t note_long_region(Thread* thread, uint64_t ticks) {
+    const uint64_t begun = now_ticks();
+    const Since since = read_since(thread);
+    const Off off = off_in(since, beyond(ns_of(ticks), since.waited));
+    thread->record->queued_ticks += ticks_of(off.queued);
+    return now_ticks() - begun;
 }
 
 void note_long_call(Thread* thread, uint64_t ticks, uint64_t waited) {

@@ -26,9 +26,14 @@ uint64_t thread_processor_ns();
 // Where MPI_Init ends, on the calling thread.
 void open_processor_time(Thread* thread);
 
+// On a thread that MPI is not called on, before it takes part in its first region of OpenMP.
+void begin_processor_time(Thread* thread);
+
 // A computation of that length has just ended. Takes some 2 microseconds, 10 where the thread was
 // not on a processor all the time.
 DWELL_COLD void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks);
+// Such a thread has come to the end of a region that took so long. Returns what this cost.
+DWELL_COLD uint64_t note_long_region(Thread* thread, uint64_t ticks);
 // A call of that length has just ended, and has waited for partners so long. What it took beyond
 // that is transfer, but for what of it the thread waited for a processor.
 DWELL_COLD void note_long_call(Thread* thread, uint64_t ticks, uint64_t waited);

@@ -206,6 +206,8 @@ struct ProcessorTime {
     uint64_t on_ns;
     uint64_t kernel_ns;
     uint64_t queued_ns;
+    uint64_t given_up;      // how often the thread gave up the processor itself
+    uint64_t waited_ticks;  // OmpThread's
     IoSinceCall io;
 };
 
@@ -256,6 +258,8 @@ struct OmpThread {
     CellIndex idle;  // the node `idle`, 0: not made yet
     bool is_idle;    // since the virtual time idle_since
     uint64_t idle_since;
+    uint64_t waited_ticks;  // for other threads of regions, but at a region's end if it was forked
+                            // by another
     OmpTeam* teams[kOmpTeams];
     // Set while the thread does nothing until OpenMP has work for it again. Who sets it back may
     // close the thread's entries: the thread itself, or who ends the observation.

@@ -48,6 +48,7 @@ class ProfileBuilder {
         add_nodes();
         label_probes();
         place_samples();
+        place_sleep();
         add_intervals();
         place_samples_of_ranks();
         Overruns overruns = sum_up();
@@ -78,6 +79,7 @@ class ProfileBuilder {
     uint32_t interval_of(uint32_t sample) const;
     uint32_t node_of(uint32_t sample, uint32_t interval) const;
     void place_samples();
+    void place_sleep();
     void add_intervals();
     void divide_inside(uint32_t interval, uint32_t owner);
     void place_samples_of_ranks();
@@ -106,6 +108,9 @@ class ProfileBuilder {
     std::vector<uint32_t> sampled_in_;  // of merged sample nodes: node of the profile, or kNoNode
     std::vector<std::vector<SampledCode>> without_path_;  // of merged interval nodes
     std::vector<uint32_t> owner_without_path_;            // and what they are booked on
+    std::vector<bool> is_uncertain_;   // and whether those may have returned meanwhile
+    std::vector<RankSample> asleep_;   // samples that a sleeping rank did not get, by interval
+    std::vector<uint64_t> asleep_in_;  // merged interval node: the same of all ranks
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
     RankIntervals rank_intervals_;
 };
@@ -214,6 +219,7 @@ void ProfileBuilder::place_samples() {
     sampled_in_.assign(merged_.nodes.size(), kNoNode);
     without_path_.resize(merged_.nodes.size());
     owner_without_path_.assign(merged_.nodes.size(), 0);
+    is_uncertain_.assign(merged_.nodes.size(), false);
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         if (!is_kind(merged_.nodes[i], SiteKind::kSample) || paths_.is_apart(i)) continue;
         const uint32_t interval = interval_of(i);
@@ -236,6 +242,22 @@ void ProfileBuilder::place_samples() {
     }
 }
 
+// Who sleeps is not sampled. That time counts as if it had been, at what lived through the
+// interval: what was computed before or after does not tell where the thread slept.
+void ProfileBuilder::place_sleep() {
+    asleep_in_.assign(merged_.nodes.size(), 0);
+    uint32_t hz = 0;
+    for (const ProfileRank& rank : profile_.ranks) hz = std::max(hz, rank.sample_hz);
+    const WaitPaths paths(merged_);
+    for (const MergedStall& stall : merged_.stalls) {
+        const uint32_t interval = paths.interval_of(stall.path);
+        const uint64_t samples = stall.asleep_ns * hz / 1'000'000'000;
+        if (interval >= merged_.nodes.size() || samples == 0) continue;
+        asleep_in_[interval] += samples;
+        asleep_.push_back({stall.rank, 0, interval, interval, kNoNode, samples, false});
+    }
+}
+
 void ProfileBuilder::add_intervals() {
     interval_owner_.assign(merged_.nodes.size(), kNoNode);
     interval_number_.assign(merged_.nodes.size(), kNoNode);
@@ -255,16 +277,18 @@ void ProfileBuilder::add_intervals() {
         const uint32_t from = tree_.leaf_of(left);
         SampledShares& shares = division_.of_interval[i];
         const bool by_samples = !shares.empty();
+        const uint64_t asleep = asleep_in_[i];
         IntervalOwner owner;
         uint32_t owned = 0;  // without samples
-        if (!by_samples || measured || !without_path_[i].empty()) {
+        if (!by_samples || measured || asleep != 0 || !without_path_[i].empty()) {
             owner = owners.owner_of(left, merged.parent, merged.meet, without_path_[i]);
-            uint64_t samples = by_samples ? 0 : 1;
+            uint64_t samples = by_samples ? asleep : 1;
             for (const SampledCode& code : without_path_[i]) samples += code.samples;
             owner_without_path_[i] = owned = owner.node;
+            is_uncertain_[i] = owner.or_after;
             shares.add(owner.node, samples);
         }
-        if (by_samples) owner = {};
+        if (by_samples && 2 * asleep <= shares.count()) owner = {};
         owner.node = shares.hottest(profile_.nodes);
         interval_owner_[i] = owner.node;
         const auto [entry, is_new] =
@@ -316,8 +340,20 @@ void ProfileBuilder::place_samples_of_ranks() {
         if (!is_kind(merged_.nodes[row.node], SiteKind::kSample)) continue;
         const uint32_t interval = interval_of(row.node);
         if (paths_.is_apart(row.node) || interval_number_[interval] == kNoNode) continue;
-        division_.samples.push_back(
-            {row.rank, row.thread, row.node, interval, node_of(row.node, interval), row.count});
+        division_.samples.push_back({row.rank, row.thread, row.node, interval,
+                                     node_of(row.node, interval), row.count, false});
+    }
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads;  // by rank and interval
+    for (const RankSample& sample : division_.samples) {
+        threads.try_emplace({sample.rank, sample.interval}, sample.thread);
+    }
+    for (RankSample sample : asleep_) {
+        if (interval_number_[sample.interval] == kNoNode) continue;
+        const auto thread = threads.find({sample.rank, sample.interval});
+        if (thread != threads.end()) sample.thread = thread->second;
+        sample.node = owner_without_path_[sample.interval];
+        sample.or_after = is_uncertain_[sample.interval];
+        division_.samples.push_back(sample);
     }
     std::stable_sort(division_.samples.begin(), division_.samples.end(),
                      [](const RankSample& a, const RankSample& b) {

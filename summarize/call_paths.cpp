@@ -156,7 +156,8 @@ void CallPaths::add_frames(uint32_t index, std::vector<Frame>* frames) {
     const uint32_t module = known ? node.module : kNoNode;
     uint32_t labels = (node.flags & kNodeFolded) != 0 ? uint32_t{kLabelFolded} : 0;
     if (known && lines_->is_uncertain(module)) labels |= kLabelLineUnknown;
-    size_t shown = address.frames.size();
+    // What a function of the system is made of is nobody's here.
+    size_t shown = is_system(node.module) ? 1 : address.frames.size();
     const bool io = node.kind == static_cast<uint8_t>(SiteKind::kIo);
     if (io && shown > 1 && is_checked_form(address.frames.back(), node.call)) --shown;
     for (size_t i = 0; i < shown; ++i) {

@@ -14,6 +14,7 @@ struct OnRank {
     uint64_t count = 0;
     uint64_t time_ns = 0;
     SampledShares shares;
+    uint32_t uncertain = kNoNode;  // may have returned meanwhile
 };
 using Key = std::pair<uint32_t, uint32_t>;  // rank, interval
 
@@ -30,7 +31,9 @@ std::map<Key, OnRank> parts_of(const std::set<uint32_t>& ranks, const Merged& me
     }
     for (const RankSample& sample : samples) {
         const auto part = parts.find({sample.rank, numbers[sample.interval]});
-        if (part != parts.end()) part->second.shares.add(sample.node, sample.count);
+        if (part == parts.end()) continue;
+        part->second.shares.add(sample.node, sample.count);
+        if (sample.or_after) part->second.uncertain = sample.node;
     }
     return parts;
 }
@@ -68,8 +71,10 @@ void RankIntervals::divide(const Merged& merged, const std::vector<uint32_t>& nu
         if (const auto of_rank = computed.find(rank); of_rank != computed.end()) {
             owner = measured_owner(*profile, possible[number], of_rank->second, part.time_ns);
         }
+        bool or_after = false;
         if (owner == kNoNode && part.shares.count() >= kTellingSamples) {
             owner = part.shares.hottest(profile->nodes);
+            or_after = owner == part.uncertain;
         }
         if (owner == kNoNode || owner == intervals[number].booked_on) continue;
         const auto [entry, is_new] =
@@ -79,6 +84,7 @@ void RankIntervals::divide(const Merged& merged, const std::vector<uint32_t>& nu
             own.from = intervals[number].from;
             own.to = intervals[number].to;
             own.booked_on = owner;
+            own.or_after = or_after;
             own.min_ns = intervals[number].min_ns;
             own.max_ns = intervals[number].max_ns;
             intervals.push_back(std::move(own));

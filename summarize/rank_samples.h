@@ -14,14 +14,15 @@
 
 namespace dwell {
 
-// One sample node, on one thread.
+// One sample node, on one thread. Or an interval, where the thread slept and was not sampled.
 struct RankSample {
     uint32_t rank = 0;
     uint32_t thread = 0;
-    uint32_t sample = 0;    // merged node
+    uint32_t sample = 0;    // merged node, `interval` for sleep
     uint32_t interval = 0;  // merged node
     uint32_t node = 0;      // of the profile: where it was taken
     uint64_t count = 0;
+    bool or_after = false;  // `node` may have returned meanwhile: see ProfileInterval
 };
 
 // Where the computation of merged intervals is: at first as the samples of all ranks say, and of

@@ -111,6 +111,7 @@ std::vector<uint32_t> CallPaths::sampled_procedures(uint32_t index) {
     for (const SourceFrame& source : address.frames) {
         procedures.push_back(
             number_procedure({&source, &address, node.module, index, 0, false, nullptr}));
+        if (is_system(node.module)) break;
     }
     return procedures;
 }
@@ -120,11 +121,11 @@ SampledLine CallPaths::sampled_line(uint32_t index) {
     SampledLine line;
     if (node.module < module_kinds_.size()) {
         const ResolvedAddress& address = lines_->resolve(node.module, node.offset);
-        const SourceFrame& inner = address.frames.back();
-        line.function = inner.function;
-        line.line = inner.line;
-        line.file = inner.line != 0 ? inner.file : address.place;
         line.system = is_system(node.module);
+        const SourceFrame& source = line.system ? address.frames.front() : address.frames.back();
+        line.function = source.function;
+        line.line = source.line;
+        line.file = source.line != 0 ? source.file : address.place;
     } else {
         const ResolvedAddress& address = address_of(node);
         line.function = (node.flags & kNodeFolded) != 0 ? "(other lines)" : address.place;

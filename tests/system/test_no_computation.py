@@ -7,6 +7,7 @@ from harness import (DWELL, case, check, check_equal, check_near, execute, main,
                      profiled, program, scratch, source)
 
 FILE = source("programs/no_computation.c")
+THREADS = source("programs/no_computation_threads.c")
 # A rank that loses its processor between a call of MPI and a look at its clock has lost it in what
 # dwell measures, and not in what it prints: for 5 times 10 ms, at most, as a rule.
 MORE_S = 0.05
@@ -20,19 +21,29 @@ def check_measured(got, truth, what):
 def observed(what, *options):
     arguments = [what] + ([os.path.join(scratch(), "ck.dat")] if what == "write" else [])
     profile = profiled([program("no_computation"), *arguments], 4, list(options), name=what)
+    return profile, truth_of(profile, 4)
+
+
+def observed_threads(what):
+    profile = profiled([program("no_computation_threads"), what], 2, ["--sample", "off"],
+                       name="threads_" + what, env={"OMP_WAIT_POLICY": "passive"})
+    return profile, truth_of(profile, 2)
+
+
+def truth_of(profile, ranks):
     truth = {}
     for line in profile.run.stderr.splitlines():
         words = line.split()
         if len(words) == 4 and words[0] == "truth":
             truth[int(words[1])] = (float(words[2]), float(words[3]))
-    check_equal(sorted(truth), [0, 1, 2, 3], "ranks that print")
-    return profile, truth
+    check_equal(sorted(truth), list(range(ranks)), "ranks that print")
+    return truth
 
 
-def stalls(profile):
+def stalls(profile, file=FILE):
     """By rank: seconds of the computations between the barriers, by what they were."""
     found = {}
-    lines = marked_line(FILE, "start"), marked_line(FILE, "wait")
+    lines = marked_line(file, "start"), marked_line(file, "wait")
     for stall in profile.json["stalls"]:
         interval = profile.intervals[stall["interval"]]
         places = [profile.nodes[interval[end]]["line"] if interval[end] is not None else None
@@ -134,6 +145,28 @@ def shared():
     on = sum(on for _, on in truth.values())
     check_near(share, on / took, 0.2, 0.03, "share on a processor")
     check("no processor" in report(profile), report(profile))
+
+
+@case
+def waited_for_a_thread():
+    """The thread that calls MPI waits for another one of its rank: it does not sleep."""
+    profile, truth = observed_threads("wait")
+    sums = stalls(profile, THREADS).get(0, {"asleep": 0})
+    check(truth[0][1] >= 0.29, f"rank 0 computed {truth[0]}")
+    check(sums["asleep"] <= 0.1 * truth[0][0], f"asleep: {sums}, {truth[0]}")
+    check("I/O or sleeps" not in report(profile), report(profile))
+
+
+@case
+def threads_that_share():
+    """All threads on one processor: what each of them waited for it is no computation."""
+    profile, truth = observed_threads("share")
+    for rank, (took, on) in truth.items():
+        queued = profile.ranks[rank]["queued_ns"] / 1e9
+        check(0.85 * (took - on) - 0.01 <= queued <= 1.1 * (took - on) + 2 * MORE_S,
+              f"rank {rank} waited {queued} s for a processor, by its own clocks {took - on} s")
+    computed = profile.json["computation_ns"] - sum(rank["queued_ns"] for rank in profile.json["ranks"])
+    check_near(computed / 1e9, sum(on for _, on in truth.values()), 0.15, MORE_S, "computed")
 
 
 if __name__ == "__main__":

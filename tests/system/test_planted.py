@@ -117,6 +117,8 @@ def check_named(profile, shape, slow, how, exactly, level):
     who, place = found[1].split(" in ", 1)
     check(re.fullmatch(f"rank {slow}{verb}", who), f"{shape}: {who}, not rank {slow}{verb}")
     place = place.replace("(mostly at ", "(").split(", called")[0]
+    # The report names the region, and behind it what most samples fell in.
+    place = re.sub(r".* \(mostly in (\S+) (\S+:\d+)\)", r"\1 (\2)", place)
     check(re.match(where, place), f"{shape}: in {place}, not in {where}")
     if exactly and SHAPES[shape][0] != THREADS:
         check(f"rank {slow} in {SHAPES[shape][1]}" in report, f"{shape}: {report}")

@@ -88,6 +88,29 @@ TEST_F(Phases, LibrariesOfTheSystemCountForTheirCaller) {
     }
 }
 
+// What functions of such a library are made of is nobody's concern, if its lines are known at all.
+TEST_F(Phases, LibrariesOfTheSystemAreNotLookedInto) {
+    const std::string libm = folder_ / "libm.so.6";
+    ASSERT_EQ(run("g++ -O0 -g -shared -fPIC -o '" + libm + "' '" + fixture("grid.cpp") + "'"), "");
+    const uint64_t in_pack =
+        Disassembly(libm, "_ZN6solver4Grid4stepEi").return_from("MPI_Send") - 1;
+    const uint32_t library = records_.module(libm);
+    const uint32_t from =
+        records_.communication(0, app_, after("main", "MPI_Init"), "MPI_Init", totals(1, 10));
+    const uint32_t interval = records_.interval(from, from, 0, 1, 1000);
+    records_.sample_below(interval,
+                          {{app_, after("main", "phase_a")},
+                           {app_, after("phase_a", "MPI_Send")},
+                           {library, in_pack}},
+                          8);
+    const Profile profile = build_profile(records_.merged);
+    ASSERT_EQ(profile.intervals.size(), 1u);
+    const SampledLine& line = profile.intervals[0].lines.at(0);
+    EXPECT_NE(line.function.find("step"), std::string::npos) << line.function;
+    EXPECT_NE(profile.nodes[line.node].name.find("step"), std::string::npos);
+    EXPECT_EQ(profile.nodes[profile.intervals[0].booked_on].name, "phase_a");
+}
+
 // A library of the system calls the program back, as qsort() does.
 TEST_F(Phases, WhatTheSystemCallsBackIsNamed) {
     const uint32_t from =
@@ -227,6 +250,54 @@ TEST_F(Phases, WhatARankComputesGoesByItsOwnSamples) {
     ASSERT_EQ(profile.causes.size(), 3u);
     for (const ProfileCause& cause : profile.causes) {
         EXPECT_EQ(cause.interval, cause.peer == 2 ? 1u : 0u) << cause.peer;
+    }
+}
+
+// Who sleeps is not sampled: 12 samples tell where a rank was for 0.12 s, and nothing of 0.7 s.
+TEST_F(Phases, SamplesTellNothingOfSleep) {
+    constexpr uint64_t kMs = 1'000'000;
+    const uint64_t left = after("main", "MPI_Init");
+    const uint64_t calls_b = after("main", "phase_b");
+    const uint64_t reached = after("phase_b", "MPI_Barrier");
+    const std::string id = build_id_of(file_);
+    const uint64_t app =
+        hash_module(reinterpret_cast<const uint8_t*>(id.data()), id.size(), file_.c_str());
+    const auto site = [app](uint64_t above, SiteKind kind, const char* call, uint64_t place) {
+        return hash_site(above, static_cast<uint32_t>(kind), call ? number_of(call) : 0, app,
+                         place);
+    };
+    const uint32_t path = hash_interval(site(kRootPath, SiteKind::kCommunication, "MPI_Init", left),
+                                        site(site(kRootPath, SiteKind::kCall, nullptr, calls_b),
+                                             SiteKind::kCommunication, "MPI_Barrier", reached));
+    for (const uint64_t asleep_ms : {0u, 50u, 700u}) {
+        MergedBuilder records;
+        const uint32_t module = records.module(file_, id);
+        const uint32_t init = records.communication(0, module, left, "MPI_Init", totals(1, 10));
+        const uint32_t in_b = records.call(0, module, calls_b);
+        const uint32_t barrier =
+            records.communication(in_b, module, reached, "MPI_Barrier", totals(1, 10));
+        const uint64_t all_ns = 120 * kMs + asleep_ms * kMs;
+        const uint32_t interval = records.interval(init, barrier, 0, 1, all_ns);
+        const uint32_t in_a = records.sample_below(
+            interval,
+            {{module, after("main", "phase_a")}, {module, Disassembly(file_, "phase_a").start()}},
+            12);
+        records.rank(0, [](MergedRank* rank) { rank->sample_hz = 100; });
+        records.row(init, 0, 0, totals(1, 10));
+        records.row(barrier, 0, 0, totals(1, 10));
+        records.row(interval, 0, 0, totals(1, all_ns));
+        records.merged.sample_rows.push({in_a, 0, 0, 0, 12});
+        records.merged.causes.push({path, 0, 0, 0, 1, all_ns, 0, 0, 0});
+        records.merged.stalls.push({path, 0, kNoNode, 0, 1, all_ns, 0, asleep_ms * kMs, 0, 0});
+        const Profile profile = build_profile(records.merged);
+        expect_conservation(profile);
+        const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
+        const uint32_t a = child(profile, child(profile, main, SiteKind::kCall, "phase_a"),
+                                 SiteKind::kProcedure, "phase_a");
+        EXPECT_EQ(profile.nodes[a].computation_ns, 120 * kMs) << asleep_ms;
+        EXPECT_EQ(profile.nodes[main].computation_ns, asleep_ms * kMs);
+        ASSERT_EQ(profile.intervals.size(), 1u);
+        EXPECT_EQ(profile.intervals[0].booked_on, asleep_ms == 700 ? main : a) << asleep_ms;
     }
 }
 

@@ -152,7 +152,12 @@ TEST(Verdict, NamesTheProgramForWhatTheSystemComputes) {
         options.width = 100;
         const std::string words = words_of(write_text_report(profile, options));
         const std::string place = with_paths ? "at heat.c:78 " : "";
-        EXPECT_NE(words.find("rank 0 in relax (mostly " + place + "in exp_fma)"), std::string::npos)
+        const std::string called = with_paths ? "in exp)" : "in exp_fma)";
+        EXPECT_NE(words.find("rank 0 in relax (mostly " + place + called), std::string::npos)
+            << words;
+        EXPECT_NE(words.find(with_paths ? "Computation, sampled: relax heat.c:78 60 %, :79 30 %"
+                                        : "Computation, sampled: relax 90 %"),
+                  std::string::npos)
             << words;
     }
 }
@@ -277,8 +282,29 @@ TEST(Verdict, NamesTheSerialProcedureBehindIdleThreads) {
                               "OpenMP regions, most in sort (p.c:50)."});
 }
 
+// `rate` is called by `sort` outside of regions and by a region: what is serial is `sort`.
+TEST(Verdict, NamesTheCallerOfWhatRegionsExecuteAsWell) {
+    Builder b(1, "particles");
+    b.profile().ranks[0].flags |= kFileSerial;
+    const uint32_t main = b.proc("main", "p.c", 10, 0);
+    const uint32_t sort = b.call("sort", "p.c", 12, main, 50);
+    const uint32_t serial = b.call("rate", "p.c", 55, sort, 5);
+    const uint32_t region = b.openmp(OmpConstruct::kParallel, "p.c", 20, main);
+    const uint32_t parallel = b.call("rate", "p.c", 22, region, 5);
+    const uint32_t idle = b.openmp(OmpConstruct::kIdle, "", 0, 0);
+    b.compute(sort, 0, 50 * kMs);
+    b.compute(serial, 0, 650 * kMs);
+    b.spent(region, 0, 0, 1, 100 * kMs, 0).created = 1;
+    b.spent(region, 0, 1, 1, 100 * kMs, 0);
+    b.compute(parallel, 0, 100 * kMs);
+    b.spent(idle, 0, 1, 1, 700 * kMs, 700 * kMs, true);
+    expect_words(b.finish(),
+                 {"Main cause: 700 ms of computation outside of OpenMP regions, most in "
+                  "sort (p.c:55)."});
+}
+
 // Two ranks of two threads: 600 and 100 ms in a region, and rank 1 waits 500 ms for rank 0, while
-// its other thread is idle. For its waiting in the region rank 0 does not sleep.
+// its other thread is idle.
 Profile late_region() {
     Builder b(2, "pic");
     const uint32_t main = b.proc("main", "p.c", 10, 0);
@@ -297,7 +323,6 @@ Profile late_region() {
     p.intervals.push_back({wait, wait, region, 20, 700 * kMs, kMs, 60 * kMs, {}});
     p.partners = {{wait, 0, 0, 10, 500 * kMs, 60 * kMs, 0, 0}};
     p.causes = {{0, 0, 10, 500 * kMs, 0, 0}};
-    p.stalls = {{0, 0, kNoNode, 10, 600 * kMs, 0, 400 * kMs, 0, 0}};
     return b.finish();
 }
 
