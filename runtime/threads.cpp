@@ -20,6 +20,7 @@
 #include "runtime/records.h"
 #include "runtime/sampling.h"
 #include "runtime/thread_names.h"
+#include "runtime/timeline.h"
 #include "runtime/virtual_clock.h"
 
 namespace dwell {
@@ -136,6 +137,7 @@ void thread_ended(void* state) {
     end_probes(thread, now, true);
     end_life(thread, now);
     end_metrics(thread);
+    leave_timeline(thread);
     thread->record->state = ThreadState::kEnded;
     note_own_name(thread->record);
     thread->open = nullptr;

@@ -287,6 +287,11 @@ bool writes_timeline(Thread* thread) {
     return nobody == nullptr || nobody == thread;
 }
 
+void leave_timeline(Thread* thread) {
+    __atomic_compare_exchange_n(&g_writer, &thread, nullptr, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+}
+
 void write_part(Thread* thread, const Part& part) {
     if (g_own_timeline != nullptr && writes_timeline(thread))
         add_part(g_own_timeline, part, g_most_short_ticks);

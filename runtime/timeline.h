@@ -109,6 +109,8 @@ void open_timelines(uint32_t world_size);
 // Whether the calling thread writes the timeline: where threads are in MPI at the same time one
 // does.
 bool writes_timeline(Thread* thread);
+// The thread has ended: the next one that is in MPI writes.
+void leave_timeline(Thread* thread);
 // A part of the calling thread's, if it does.
 void write_part(Thread* thread, const Part& part);
 // The computation `interval`, `ticks` long, has ended `now`, at the virtual time `end`. That since

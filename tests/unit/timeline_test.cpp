@@ -224,5 +224,21 @@ TEST_F(Timelines, ShortWaitsAreAddedToThoseThatGotTheirCauseLater) {
     EXPECT_EQ(all.ticks_of(kThird, 9), 8u);
 }
 
+// Of threads that are in MPI at the same time.
+TEST(TimelineOfThreads, AnotherOneWritesOnceTheWriterHasEnded) {
+    const auto first = std::make_unique<Thread>();
+    const auto second = std::make_unique<Thread>();
+    g_process.concurrent = true;
+    EXPECT_TRUE(writes_timeline(first.get()));
+    leave_timeline(second.get());
+    EXPECT_FALSE(writes_timeline(second.get()));
+    EXPECT_TRUE(writes_timeline(first.get()));
+    leave_timeline(first.get());
+    EXPECT_TRUE(writes_timeline(second.get()));
+    EXPECT_FALSE(writes_timeline(first.get()));
+    leave_timeline(second.get());
+    g_process.concurrent = false;
+}
+
 }  // namespace
 }  // namespace dwell
