@@ -93,7 +93,7 @@ CellIndex copied_region(OmpStep* step, const OmpTeam* team) {
     Thread* const thread = step->thread;
     const CellIndex root = thread->record->root;
     const KnownChild& known = thread->known_children[known_child_slot(row, 0, root)];
-    if (known.row == row && known.return_address == 0 && known.parent == root) [[likely]]
+    if (known.row == row && known.parent == root) [[likely]]
         return known.node;
     return make_copy(step, team, row);
 }
@@ -199,11 +199,12 @@ void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     // What the thread that had this record before lost is not given back to a new one.
     if (!thread->omp.is_idle) thread->booked_ticks = booked;
     if (step->slow) put_back_metrics(thread, now_virtual(*step));
-    end_idle(thread, now_virtual(*step));
+    const uint64_t virt = now_virtual(*step);
+    end_idle(thread, virt);
     thread->born = 0;  // it is the runtime's, not the program's
     const CellIndex node = step->records ? copied_region(step, team) : 0;
     const uint64_t row = omp_row(team->construct, team->address);
-    const ProbeEntry* const entry = push_omp(step, node, row, now_virtual(*step));
+    const ProbeEntry* const entry = push_omp(step, node, row, virt);
     if (entry != nullptr) level->entry = static_cast<uint32_t>(entry - thread->on.base);
 }
 
