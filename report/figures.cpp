@@ -114,6 +114,16 @@ double time_outside_setup(const Profile& profile) {
                                                             : profile.total_ns - setup_ns);
 }
 
+double judged_time(const Profile& profile) {
+    const double active_ns = time_outside_setup(profile);
+    const auto paused_ns = static_cast<double>(profile.paused_ns);
+    return paused_ns < active_ns ? active_ns - paused_ns : active_ns;
+}
+
+std::string run_share_text(double ns, double judged_ns, bool setup) {
+    return setup ? "set-up" : share_text(ns, judged_ns);
+}
+
 std::vector<RankFigures> rank_figures(const Profile& profile) {
     std::vector<RankFigures> figures;
     if (profile.rows.empty()) return figures;

@@ -219,7 +219,7 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
                      const TextOptions& options, Canvas* canvas) {
     const bool several = profile.ranks.size() > 1;
     const bool utf8 = canvas->utf8();
-    const auto total_ns = static_cast<double>(profile.total_ns);
+    const double judged_ns = judged_time(profile);
     const size_t shown = std::min(all.size(), static_cast<size_t>(options.lines));
     const std::vector<CommLine> lines(all.begin(), all.begin() + static_cast<ptrdiff_t>(shown));
     canvas->title(
@@ -253,7 +253,7 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
 
         Line figures;
         figures.pad_to(kNumberWidth);
-        figures.add(pad_left(share_text(time_ns, total_ns), 7), Tone::kName);
+        figures.add(pad_left(run_share_text(time_ns, judged_ns, comm.setup), 7), Tone::kName);
         figures.add(pad_left(time_text(mean_ns, utf8), 9));
         figures.add(pad_left(sync_text(totals), 11), Tone::kBlocked);
         figures.add(pad_left(count_text(totals.count), 8));
@@ -286,7 +286,7 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
     if (all.empty()) return;
     const bool utf8 = canvas->utf8();
     const bool several = profile.ranks.size() > 1;
-    const auto total_ns = static_cast<double>(profile.total_ns);
+    const double judged_ns = judged_time(profile);
     const std::vector<IntervalLine> intervals =
         notable(all, static_cast<size_t>(options.lines), time_outside_setup(profile),
                 [](const IntervalLine& interval) { return interval.time_ns; });
@@ -319,7 +319,7 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
 
         Line figures;
         figures.pad_to(kNumberWidth);
-        figures.add(pad_left(share_text(time_ns, total_ns), 7), Tone::kName);
+        figures.add(pad_left(share_text(time_ns, judged_ns), 7), Tone::kName);
         figures.add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9));
         figures.add(pad_left(count_text(interval.count), 9));
         figures.add(pad_left(time_text(time_ns / count, utf8), 9));

@@ -141,6 +141,8 @@ void ProfileBuilder::add_ranks() {
         rank.threads = from.threads;
         rank.sample_hz = from.sample_hz;
         rank.callpath_depth = from.callpath_depth;
+        rank.processors = from.processors;
+        rank.first_processor = from.first_processor;
         rank.start_unix_ns = from.start_unix_ns;
         rank.real_ns = from.real_ns;
         rank.intrusion_ns = from.intrusion_ns;
