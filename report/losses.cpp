@@ -271,7 +271,7 @@ std::string queued_cause_text(const Profile& profile) {
         const auto on = static_cast<double>(on_ns);
         return share_text(on, on + static_cast<double>(queued_ns));
     };
-    text += fmt::format(": ranks have one in {} of the time that they compute",
+    text += fmt::format(": ranks have one in {} of the time needed",
                         share(computed_ns(profile), queued.work_ns));
     const ProfileRank* most = nullptr;
     for (const ProfileRank& rank : profile.ranks) {
@@ -283,9 +283,8 @@ std::string queued_cause_text(const Profile& profile) {
             fmt::format(", rank {} in {}", rank.rank, share(rank.computation_ns, most->queued_ns));
     }
     if (holders.who != Holder::kRanks) return text + ".";
-    return text + (holders.threads > holders.ranks
-                       ? ". Run fewer threads."
-                       : ". Run fewer ranks, or give them more processors.");
+    return text + (holders.threads > holders.ranks ? ". Run fewer threads."
+                                                   : ". Run fewer ranks or use more processors.");
 }
 
 std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {

@@ -413,15 +413,15 @@ std::string origin_of_times(const Profile& profile) {
         return text.empty() ? "Times of procedures are estimated from samples."
                             : text + ", those of procedures estimated from samples.";
     }
-    const std::string rest = sampled ? "what lies between two MPI calls is divided as its samples "
-                                       "are, else it counts for"
-                                     : "what lies between two MPI calls counts for";
+    const std::string rest = sampled ? "the time between two MPI calls is divided in proportion to "
+                                       "samples, or without samples counts for"
+                                     : "the time between two MPI calls counts for";
     if (probed)
         text +=
             ", and estimated (~) where entries were counted without time or there are "
             "no probes: ";
     if (!probed) text = "Times of procedures are estimated: ";
-    return text + rest + " the innermost procedure that lived through it.";
+    return text + rest + " the innermost procedure that did not return meanwhile.";
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ constexpr double kNotablePartner = 0.2;    // of a line's waiting
 constexpr double kNotableSync = 0.01;      // of all time: worth a sentence
 constexpr double kLeastCause = 0.001;      // of the waiting: worth a line
 constexpr double kNotableUnknown = 0.1;    // of the known waiting, without a known cause
+constexpr double kAlmostAll = 0.95;        // of a line's waiting: for one rank
 constexpr double kNotableEstimate = 0.01;  // of a line's waiting
 
 // " in work", " in or after work" or " in work, loop a.c:9", behind who it was; empty when nothing
@@ -51,6 +52,10 @@ std::string way_text(const Profile& profile, const Computation& doing, int room,
     const auto place = [&](uint32_t node, int columns) {
         return node == kNoNode ? "the start" : identity_text(profile, node, columns, utf8);
     };
+    if (place(interval.from, kAllOfIt) == place(interval.to, kAllOfIt)) {
+        const std::string between = "between calls of ";
+        return between + place(interval.to, room - display_width(between));
+    }
     const std::vector<int> rooms = share_room({display_width(place(interval.from, kAllOfIt)),
                                                display_width(place(interval.to, kAllOfIt))},
                                               room - display_width(words[0] + words[1]));
@@ -66,12 +71,20 @@ std::string called_text(const Profile& profile, const Computation& doing, bool u
     return place.empty() ? "" : "called at " + place;
 }
 
+// Who, and in what; where that is not known between which calls. For a sentence.
+std::string short_doing_text(const Profile& profile, const std::string& who,
+                             const Computation& doing, bool utf8) {
+    const std::string owner = owner_text_of(profile, doing, kAllOfIt, utf8);
+    if (owner.empty()) return who + ", " + way_text(profile, doing, kAllOfIt, utf8);
+    const std::string sampled = sampled_text(doing, utf8);
+    return who + owner + (sampled.empty() ? "" : " (" + sampled + ")");
+}
+
 // Who, and all that is known of what that rank was doing.
 std::string doing_text(const Profile& profile, const std::string& who, const Computation& doing,
                        bool utf8) {
-    std::string text = who + owner_text_of(profile, doing, kAllOfIt, utf8);
-    const std::string sampled = sampled_text(doing, utf8);
-    if (!sampled.empty()) text += " (" + sampled + ")";
+    std::string text = short_doing_text(profile, who, doing, utf8);
+    if (owner_text_of(profile, doing, kAllOfIt, utf8).empty()) return text;
     if (doing.calls_tell) return text + ", " + way_text(profile, doing, kAllOfIt, utf8);
     const std::string called = called_text(profile, doing, utf8);
     return called.empty() ? text : text + ", " + called;
@@ -212,17 +225,19 @@ std::string wait_headline(const Profile& profile, const CommLine& line, bool utf
     const auto time_ns = static_cast<double>(first.time_ns);
     const auto all_ns = static_cast<double>(partners.all_ns);
     if (time_ns < kNotablePartner * all_ns) return text;
-    text += ", with " + time_text(time_ns / rank_count(profile), utf8) + " ";
+    text += time_ns >= kAlmostAll * all_ns
+                ? ", almost all "
+                : ", with " + time_text(time_ns / rank_count(profile), utf8) + " ";
     // That rank was late only because it had been made to wait itself.
     if (2 * first.passed_on_ns > first.time_ns) {
         text += "passed on by " + rank_text(first.peer);
         const std::optional<CauseLine> root = main_passed_on(profile);
         if (!root) return text;
         return text + ". Origin of this delay: " +
-               doing_text(profile, culprits_text(*root, root->passed_on_ns), root->computation,
-                          utf8);
+               short_doing_text(profile, culprits_text(*root, root->passed_on_ns),
+                                root->computation, utf8);
     }
-    return text + "for " + doing_text(profile, rank_text(first.peer), first.doing, utf8);
+    return text + "for " + short_doing_text(profile, rank_text(first.peer), first.doing, utf8);
 }
 
 void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas) {
@@ -279,7 +294,7 @@ void draw_main_cause(const Profile& profile, Canvas* canvas) {
                             a_rank(mpi.estimated_ns));
     }
     if (stall_words(profile, first.stall).try_io) {
-        text += ". dwell run --io on names files and the procedures that read or write them";
+        text += ". Next: dwell run --io on, which names files and procedures";
     }
     canvas->paragraph(text + ".", 2, Tone::kWarm);
 }
@@ -304,8 +319,8 @@ void draw_causes(const Profile& profile, const TextOptions& options, Canvas* can
         draw_cause(profile, cause, ++number, static_cast<double>(all_ns), canvas);
     }
     canvas->paragraph(
-        "  Directly: those who waited for that rank itself; passed on: through ranks that it had "
-        "made late.",
+        "  Directly: ranks waited for the late rank itself. Passed on: they waited for a rank that "
+        "the late rank had delayed.",
         2, Tone::kDim);
 }
 

@@ -430,8 +430,8 @@ TEST(Verdict, NamesRanksThatShareProcessorsFirst) {
     expect_words(without_processors(1),
                  {"heat loses 40.0 % of its time because ranks have no processor, 600 ms a rank. "
                   "Another 16.7 % of the time is waiting for late ranks. Main cause: 2 ranks share "
-                  "1 processor: ranks have one in 52.0 % of the time that they compute, rank 0 in "
-                  "40.0 %. Run fewer ranks, or give them more processors. Load balance: 93 %, rank "
+                  "1 processor: ranks have one in 52.0 % of the time needed, rank 0 in "
+                  "40.0 %. Run fewer ranks or use more processors. Load balance: 93 %, rank "
                   "1 computes 700 ms, the mean is 650 ms. Time per rank: 1.50 s, computation 43.3 "
                   "%, no processor 40.0 %"});
 }
@@ -441,7 +441,7 @@ TEST(Verdict, NamesOtherProgramsThatHoldTheProcessors) {
     const Profile profile = without_processors(2);
     expect_words(profile,
                  {"Main cause: other programs hold the processors: ranks have one in 52.0 % of the "
-                  "time that they compute, rank 0 in 40.0 %. Besides: rank 0 computes in relax "
+                  "time needed, rank 0 in 40.0 %. Besides: rank 0 computes in relax "
                   "(heat.c:78), and others wait 250 ms a rank, mostly at heat.c:69 MPI_Waitall in "
                   "exchange_halo. Load balance"});
     for (const int width : {60, 80}) expect_small(profile, width, true);
