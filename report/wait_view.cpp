@@ -246,7 +246,8 @@ void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas) {
     const Partners partners = partners_of(profile, line, kPartners);
     const auto all_ns = static_cast<double>(partners.all_ns);
     const std::string indent(kNumberWidth + 2, ' ');
-    canvas->paragraph(indent + kinds + (partners.heaviest.empty() ? "" : "; waited"),
+    canvas->paragraph(indent + kinds + " of the line's time" +
+                          (partners.heaviest.empty() ? "" : "; waiting by late rank:"),
                       kNumberWidth + 2, Tone::kBlocked);
     for (const PartnerShare& partner : partners.heaviest) {
         if (static_cast<double>(partner.time_ns) < kLeastCause * all_ns) break;

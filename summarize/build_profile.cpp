@@ -4,7 +4,6 @@
 // time + paused = total.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <set>
@@ -12,10 +11,10 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/version.h"
 #include "summarize/bound_estimates.h"
 #include "summarize/call_paths.h"
 #include "summarize/interval_owner.h"
+#include "summarize/job_profile.h"
 #include "summarize/lines.h"
 #include "summarize/measured_owner.h"
 #include "summarize/metric_counts.h"
@@ -24,7 +23,8 @@
 #include "summarize/profile_tree.h"
 #include "summarize/profile_walk.h"
 #include "summarize/rank_figures.h"
-#include "summarize/sampled_shares.h"
+#include "summarize/rank_intervals.h"
+#include "summarize/rank_samples.h"
 #include "summarize/script_name.h"
 #include "summarize/settle_times.h"
 #include "summarize/wait_paths.h"
@@ -43,26 +43,24 @@ class ProfileBuilder {
         : merged_(merged), paths_(merged, &lines_), tree_(merged, &paths_, &profile_) {}
 
     Profile build() {
-        describe_job();
-        add_ranks();
-        add_threads();
+        add_job(merged_, &profile_);
         add_program();
         add_nodes();
         label_probes();
         place_samples();
         add_intervals();
-        add_samples();
+        place_samples_of_ranks();
         Overruns overruns = sum_up();
-        add_rank_figures(merged_, tree_, shares_, inside_, &profile_, &overruns);
+        add_rank_figures(merged_, tree_, &division_, &profile_, &overruns);
         label_estimates();
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
         name_measured_owners(possible_, &profile_);
-        divide_by_rank();
+        rank_intervals_.divide(merged_, interval_number_, possible_, division_.samples, &profile_);
+        add_samples();
         label_uncertain_owners();
         add_peers();
         add_phases();
-        add_grids();
         add_waits();
         add_sites();
         sort_all();
@@ -72,27 +70,24 @@ class ProfileBuilder {
     }
 
   private:
-    void describe_job();
-    void add_ranks();
     void add_program();
     void add_nodes();
     void add_histogram(const MergedNode& merged, ProfileNode* node);
     void add_io_file(const MergedNode& merged, ProfileNode* node);
     void label_probes();
     uint32_t interval_of(uint32_t sample) const;
+    uint32_t node_of(uint32_t sample, uint32_t interval) const;
     void place_samples();
     void add_intervals();
-    void divide_inside(uint32_t owner, uint64_t time_ns, SampledShares* shares);
+    void divide_inside(uint32_t interval, uint32_t owner);
+    void place_samples_of_ranks();
     void add_samples();
-    void add_threads();
     Overruns sum_up();
     void label_estimates();
-    void divide_by_rank();
     void label_uncertain_owners();
     void sum_up_job();
     void add_peers();
     void add_phases();
-    void add_grids();
     void add_waits();
     void add_sites();
     void sort_all();
@@ -107,82 +102,13 @@ class ProfileBuilder {
     std::vector<uint64_t> booked_ns_;             // on nodes of the profile, by intervals
     std::vector<uint32_t> interval_owner_;        // of merged interval nodes: node of the profile
     std::vector<PossibleNodes> possible_;         // by interval
-    std::vector<SampledShares> shares_;           // of merged interval nodes: where it was spent
-    std::vector<SampledShares> inside_;           // of nodes of the profile: of their own time
+    Division division_;
     std::vector<uint32_t> sampled_in_;  // of merged sample nodes: node of the profile, or kNoNode
     std::vector<std::vector<SampledCode>> without_path_;  // of merged interval nodes
     std::vector<uint32_t> owner_without_path_;            // and what they are booked on
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
-    // Of those, by rank: where another procedure computed than on most ranks.
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> number_on_rank_;
+    RankIntervals rank_intervals_;
 };
-
-void ProfileBuilder::describe_job() {
-    profile_.job = std::string(merged_.job, strnlen(merged_.job, sizeof merged_.job));
-    profile_.world_size = merged_.world_size;
-    profile_.merged_flags = merged_.flags;
-    profile_.threads_unsampled = merged_.threads_unsampled;
-    profile_.spawned_unseen = merged_.spawned_unseen;
-    profile_.version = DWELL_VERSION;
-}
-
-void ProfileBuilder::add_ranks() {
-    RankReader reader(merged_.ranks);
-    for (MergedRank from; reader.next(&from);) {
-        ProfileRank rank;
-        rank.rank = from.rank;
-        rank.pid = from.pid;
-        rank.host = from.host;
-        rank.program = from.program;
-        rank.command = from.command;
-        rank.state = static_cast<FileState>(from.state);
-        rank.flags = from.flags;
-        rank.exit_code = from.exit_code;
-        rank.threads = from.threads;
-        rank.sample_hz = from.sample_hz;
-        rank.callpath_depth = from.callpath_depth;
-        rank.processors = from.processors;
-        rank.first_processor = from.first_processor;
-        rank.start_unix_ns = from.start_unix_ns;
-        rank.real_ns = from.real_ns;
-        rank.intrusion_ns = from.intrusion_ns;
-        rank.own_ns = from.own_ns;
-        rank.injected_ns = from.injected_ns;
-        rank.paused_ns = from.paused_ns;
-        rank.call_cost_ns = static_cast<double>(from.call_cost_ns_q8) / 256;
-        rank.record_bytes = from.record_bytes;
-        rank.samples = from.samples;
-        rank.samples_in_calls = from.samples_in_calls;
-        rank.samples_lost = from.samples_lost;
-        rank.folded_paths = from.folded_paths;
-        rank.files_unnamed = from.files_unnamed;
-        rank.io_unobserved = from.io_unobserved;
-        rank.process_thread = from.process_thread;
-        rank.dropped = from.dropped;
-        rank.guessed = from.guessed;
-        rank.clock_errors = from.clock_errors;
-        rank.clock_offset_ns = from.clock_offset_ns;
-        rank.clock_drift_ns = from.clock_drift_ns;
-        rank.clock_bound_ns = from.clock_bound_ns;
-        rank.order_kept = from.order_kept;
-        rank.order_far = from.order_far;
-        rank.order_posted = from.order_posted;
-        rank.order_unknown = from.order_unknown;
-        rank.queued_ns = from.queued_ns;
-        rank.queued_call_ns = from.queued_call_ns;
-        rank.stalls_dropped = from.stalls_dropped;
-        rank.usage_ns = from.usage_ns;
-        rank.usage = from.usage;
-        rank.threads_served = from.threads_served;
-        rank.probes = from.probes;
-        rank.probes_missed = from.probes_missed;
-        rank.probes_dropped = from.probes_dropped;
-        rank.threads_cut = from.threads_cut;
-        profile_.ranks.push_back(std::move(rank));
-    }
-    std::stable_sort(profile_.ranks.begin(), profile_.ranks.end(),
-                     [](const auto& a, const auto& b) { return a.rank < b.rank; });
-}
 
 void ProfileBuilder::add_program() {
     ProfileNode program;
@@ -283,7 +209,8 @@ uint32_t ProfileBuilder::interval_of(uint32_t sample) const {
 }
 
 void ProfileBuilder::place_samples() {
-    shares_.resize(merged_.nodes.size());
+    division_.of_interval.resize(merged_.nodes.size());
+    division_.around.assign(merged_.nodes.size(), kNoNode);
     sampled_in_.assign(merged_.nodes.size(), kNoNode);
     without_path_.resize(merged_.nodes.size());
     owner_without_path_.assign(merged_.nodes.size(), 0);
@@ -299,7 +226,7 @@ void ProfileBuilder::place_samples() {
         }
         const uint32_t in = tree_.add(i);
         sampled_in_[i] = in;
-        shares_[interval].add(in, samples);
+        division_.of_interval[interval].add(in, samples);
         if (callers == SampledCallers::kAll) continue;
         uint32_t outermost = in;
         while (outermost != 0 && profile_.nodes[outermost].parent != 0) {
@@ -316,7 +243,7 @@ void ProfileBuilder::add_intervals() {
     IntervalOwners owners(merged_, &paths_, &lines_, tree_, profile_);
     std::map<std::array<uint32_t, 4>, uint32_t> numbers;
     const bool measured = has_probes(profile_);
-    inside_.resize(profile_.nodes.size());
+    division_.inside.resize(profile_.nodes.size());
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
         if (!is_kind(merged, SiteKind::kInterval)) continue;
@@ -326,7 +253,7 @@ void ProfileBuilder::add_intervals() {
         const uint32_t left =
             merged.offset < merged_.nodes.size() ? static_cast<uint32_t>(merged.offset) : kNoNode;
         const uint32_t from = tree_.leaf_of(left);
-        SampledShares& shares = shares_[i];
+        SampledShares& shares = division_.of_interval[i];
         const bool by_samples = !shares.empty();
         IntervalOwner owner;
         uint32_t owned = 0;  // without samples
@@ -359,7 +286,7 @@ void ProfileBuilder::add_intervals() {
         interval.time_ns += merged.totals.time_ns;
         interval.min_ns = std::min(interval.min_ns, merged.totals.min_ns);
         interval.max_ns = std::max(interval.max_ns, merged.totals.max_ns);
-        if (measured && by_samples) divide_inside(owned, merged.totals.time_ns, &shares);
+        if (measured && by_samples) divide_inside(i, owned);
         shares.split(merged.totals.time_ns,
                      [this](uint32_t node, uint64_t ns) { booked_ns_[node] += ns; });
         PossibleNodes& possible = possible_[entry->second];
@@ -372,32 +299,66 @@ void ProfileBuilder::add_intervals() {
 // What was measured in an interval is known, the rest of it is divided as its samples are. So all
 // of it is booked on the innermost node around it, `owner` or one further out; that and what was
 // measured below it divide what is left of them.
-void ProfileBuilder::divide_inside(uint32_t owner, uint64_t time_ns, SampledShares* shares) {
-    const std::vector<ProfileNode>& nodes = profile_.nodes;
-    const uint32_t around = shares->common(owner, nodes);
-    shares->split(time_ns, [&](uint32_t node, uint64_t ns) {
-        uint32_t holder = node;
-        while (holder != around && !is_probed(nodes[holder])) holder = nodes[holder].parent;
-        inside_[holder].add(node, ns);
+void ProfileBuilder::divide_inside(uint32_t interval, uint32_t owner) {
+    SampledShares& shares = division_.of_interval[interval];
+    const uint32_t around = shares.common(owner, profile_.nodes);
+    shares.split(merged_.nodes[interval].totals.time_ns, [&](uint32_t node, uint64_t ns) {
+        division_.inside[divided_by(node, around, profile_.nodes)].add(node, ns);
     });
-    *shares = SampledShares();
-    shares->add(around, 1);
+    shares = SampledShares();
+    shares.add(around, 1);
+    division_.around[interval] = around;
+}
+
+void ProfileBuilder::place_samples_of_ranks() {
+    for (const MergedSamples& row : merged_.sample_rows) {
+        if (row.node >= merged_.nodes.size()) continue;  // damaged
+        if (!is_kind(merged_.nodes[row.node], SiteKind::kSample)) continue;
+        const uint32_t interval = interval_of(row.node);
+        if (paths_.is_apart(row.node) || interval_number_[interval] == kNoNode) continue;
+        division_.samples.push_back(
+            {row.rank, row.thread, row.node, interval, node_of(row.node, interval), row.count});
+    }
+    std::stable_sort(division_.samples.begin(), division_.samples.end(),
+                     [](const RankSample& a, const RankSample& b) {
+                         return std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
+                     });
+}
+
+// Where a sample counts.
+uint32_t ProfileBuilder::node_of(uint32_t sample, uint32_t interval) const {
+    const uint32_t in = sampled_in_[sample];
+    return in != kNoNode ? in : owner_without_path_[interval];
 }
 
 void ProfileBuilder::add_samples() {
     using Line = std::tuple<uint32_t, std::string, std::string, int, bool>;
     std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
+    std::map<uint32_t, std::map<uint32_t, uint64_t>> of_ranks;  // by sample: by interval, not all's
+    for (const RankSample& sample : division_.samples) {
+        const uint32_t number = interval_number_[sample.interval];
+        const uint32_t own = rank_intervals_.on_rank(number, sample.rank);
+        if (own != number) of_ranks[sample.sample][own] += sample.count;
+    }
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
         if (!is_kind(merged, SiteKind::kSample) || paths_.is_apart(i)) continue;
-        const uint32_t number = interval_number_[interval_of(i)];
+        const uint32_t interval = interval_of(i);
+        const uint32_t number = interval_number_[interval];
         if (number == kNoNode) continue;
-        const bool placed = sampled_in_[i] != kNoNode;
-        const uint32_t node = placed ? sampled_in_[i] : owner_without_path_[interval_of(i)];
-        SampledLine line = paths_.sampled_line(i);
-        lines[number][{node, std::move(line.function), std::move(line.file), line.line,
-                       line.system}] += merged.totals.count;
+        const uint32_t node = node_of(i, interval);
         profile_.nodes[node].samples += merged.totals.count;
+        SampledLine at = paths_.sampled_line(i);
+        const Line line{node, std::move(at.function), std::move(at.file), at.line, at.system};
+        uint64_t left = merged.totals.count;
+        if (const auto own = of_ranks.find(i); own != of_ranks.end()) {
+            for (const auto& [of_rank, samples] : own->second) {
+                const uint64_t moved = std::min(left, samples);
+                lines[of_rank][line] += moved;
+                left -= moved;
+            }
+        }
+        if (left != 0) lines[number][line] += left;
     }
     for (size_t number = 0; number < lines.size(); ++number) {
         std::vector<SampledLine>& sorted = profile_.intervals[number].lines;
@@ -410,17 +371,6 @@ void ProfileBuilder::add_samples() {
     }
 }
 
-void ProfileBuilder::add_threads() {
-    for (const MergedThread& from : merged_.threads) {
-        profile_.threads.push_back(
-            {from.rank, from.thread, from.served, merged_.text.data() + from.name});
-    }
-    std::sort(profile_.threads.begin(), profile_.threads.end(),
-              [](const ProfileThread& a, const ProfileThread& b) {
-                  return std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
-              });
-}
-
 Overruns ProfileBuilder::sum_up() {
     std::vector<ProfileNode>& nodes = profile_.nodes;
     std::vector<NodeTime> times(nodes.size());
@@ -430,7 +380,7 @@ Overruns ProfileBuilder::sum_up() {
         const Totals& totals = nodes[i].totals;
         times[i] = {totals.time_ns, booked_ns_[i], totals.omp_wait_ns + totals.omp_idle_ns, 0, 0};
     }
-    TimeSettler settler(nodes, inside_);
+    TimeSettler settler(nodes, division_.inside);
     settler.settle(all, &times);
     // Children stand behind their parents, so one pass from the end adds up the whole tree.
     for (size_t i = nodes.size(); i-- > 0;) {
@@ -456,81 +406,6 @@ void ProfileBuilder::label_estimates() {
         if (i == 0 || (node.labels & kLabelEstimated) == 0) continue;
         ProfileNode& parent = nodes[node.parent];
         if (!is_probed(parent)) parent.labels |= kLabelEstimated;
-    }
-}
-
-// The ranks that made others wait may have computed something else in an interval than most ranks
-// did: what is theirs is an interval of its own then, with the procedure that took most of it
-// there.
-void ProfileBuilder::divide_by_rank() {
-    if (merged_.rows.empty()) return;
-    struct OnRank {
-        uint64_t count = 0;
-        uint64_t time_ns = 0;
-        SampledShares shares;
-        uint64_t samples = 0;
-    };
-    std::set<uint32_t> ranks;
-    for (const MergedBlame& cause : merged_.causes) ranks.insert(cause.peer);
-    std::map<std::pair<uint32_t, uint32_t>, OnRank> parts;  // rank, interval
-    for (const MergedRow& row : merged_.rows) {
-        const MergedNode& merged = merged_.nodes[row.node];
-        if (ranks.count(row.rank) == 0) continue;
-        if (is_kind(merged, SiteKind::kInterval) && interval_number_[row.node] != kNoNode) {
-            OnRank& part = parts[{row.rank, interval_number_[row.node]}];
-            part.count += row.totals.count;
-            part.time_ns += row.totals.time_ns;
-        } else if (is_kind(merged, SiteKind::kSample) && sampled_in_[row.node] != kNoNode) {
-            const uint32_t number = interval_number_[interval_of(row.node)];
-            if (number == kNoNode) continue;
-            OnRank& part = parts[{row.rank, number}];
-            part.shares.add(sampled_in_[row.node], row.totals.count);
-            part.samples += row.totals.count;
-        }
-    }
-    const bool measured = has_source_probes(profile_) || has_openmp(profile_);
-    std::map<uint32_t, std::vector<uint64_t>> computed;  // by rank and node
-    for (const ProfileRow& row : profile_.rows) {
-        if (!measured || ranks.count(row.rank) == 0) continue;
-        std::vector<uint64_t>& of_node = computed[row.rank];
-        of_node.resize(profile_.nodes.size(), 0);
-        if (!is_statement(profile_.nodes[row.node])) of_node[row.node] += row.computation_ns;
-    }
-    for (auto& [rank, of_node] : computed) {
-        of_node = computation_below(profile_, std::move(of_node));
-    }
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;  // interval, owner
-    for (const auto& [key, part] : parts) {
-        const auto [rank, number] = key;
-        uint32_t owner = kNoNode;
-        if (const auto of_rank = computed.find(rank); of_rank != computed.end()) {
-            owner = measured_owner(profile_, possible_[number], of_rank->second, part.time_ns);
-        }
-        if (owner == kNoNode && part.samples >= kTellingSamples) {
-            owner = part.shares.hottest(profile_.nodes);
-        }
-        if (owner == kNoNode || owner == profile_.intervals[number].booked_on) continue;
-        const auto [entry, is_new] =
-            numbers.try_emplace({number, owner}, static_cast<uint32_t>(profile_.intervals.size()));
-        if (is_new) {
-            ProfileInterval own;
-            own.from = profile_.intervals[number].from;
-            own.to = profile_.intervals[number].to;
-            own.booked_on = owner;
-            own.min_ns = profile_.intervals[number].min_ns;
-            own.max_ns = profile_.intervals[number].max_ns;
-            profile_.intervals.push_back(std::move(own));
-            possible_.push_back(possible_[number]);
-        }
-        ProfileInterval& whole = profile_.intervals[number];
-        ProfileInterval& own = profile_.intervals[entry->second];
-        const uint64_t count = std::min(whole.count, part.count);
-        const uint64_t time_ns = std::min(whole.time_ns, part.time_ns);
-        whole.count -= count;
-        whole.time_ns -= time_ns;
-        own.count += count;
-        own.time_ns += time_ns;
-        number_on_rank_[{number, rank}] = entry->second;
     }
 }
 
@@ -638,42 +513,13 @@ void ProfileBuilder::add_phases() {
     }
 }
 
-void ProfileBuilder::add_grids() {
-    for (const MergedGrid& from : merged_.grids) {
-        ProfileGrid grid;
-        if (from.name < merged_.text.size()) grid.name = merged_.text.data() + from.name;
-        for (uint32_t i = 0; i < from.dimensions; ++i) {
-            grid.sizes.push_back(from.size[i]);
-            grid.periodic.push_back((from.periodic >> i & 1) != 0);
-        }
-        grid.by_mpi = (from.periodic & kGridByMpi) != 0;
-        grid.ranks = from.ranks;
-        profile_.grids.push_back(std::move(grid));
-    }
-    for (const MergedPlace& from : merged_.places) {
-        if (from.grid >= profile_.grids.size()) continue;
-        ProfileGrid& grid = profile_.grids[from.grid];
-        const auto dimensions = static_cast<ptrdiff_t>(grid.sizes.size());
-        grid.places.push_back({from.rank, {from.coordinate, from.coordinate + dimensions}});
-    }
-    for (ProfileGrid& grid : profile_.grids) {
-        std::stable_sort(grid.places.begin(), grid.places.end(),
-                         [](const auto& a, const auto& b) { return a.rank < b.rank; });
-    }
-    std::stable_sort(profile_.grids.begin(), profile_.grids.end(),
-                     [](const auto& a, const auto& b) {
-                         return std::tie(a.by_mpi, b.ranks) < std::tie(b.by_mpi, a.ranks);
-                     });
-}
-
 void ProfileBuilder::add_waits() {
     const WaitPaths paths(merged_);
     const auto interval_of = [&](uint32_t path, uint32_t rank) {
         const uint32_t merged = paths.interval_of(path);
         const uint32_t number =
             merged < interval_number_.size() ? interval_number_[merged] : kNoNode;
-        const auto own = number_on_rank_.find({number, rank});
-        return own != number_on_rank_.end() ? own->second : number;
+        return rank_intervals_.on_rank(number, rank);
     };
     const auto add = [](const MergedBlame& from, auto* to) {
         to->peer = from.peer;

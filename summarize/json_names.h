@@ -76,10 +76,11 @@ constexpr std::array<BitName, 25> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFilePairsFull, "pairs_full"},
                                                      {kFileFewFiles, "few_files"},
                                                      {kFileNoQueue, "no_queue"}}};
-constexpr std::array<BitName, 4> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
+constexpr std::array<BitName, 5> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},
-                                                      {kMergedGridsDropped, "grids_dropped"}}};
+                                                      {kMergedGridsDropped, "grids_dropped"},
+                                                      {kMergedSamplesDropped, "samples_dropped"}}};
 
 // The figures of the operating system, in the order of `ranks` in profile.json.
 struct UsageName {

@@ -15,17 +15,17 @@ bool is_measured(const ProfileNode& node) {
     return is_probed(node) && node.kind != SiteKind::kMarker;
 }
 
-bool computes(const ProfileNode& node) {
-    return !is_statement(node) &&
-           !(is_openmp(node) && node.call == static_cast<uint16_t>(OmpConstruct::kIdle));
-}
-
 bool is_around(const std::vector<ProfileNode>& nodes, uint32_t node, uint32_t at) {
     while (at != kNoNode && at != node) at = nodes[at].parent;
     return at == node;
 }
 
 }  // namespace
+
+bool computes(const ProfileNode& node) {
+    return !is_statement(node) &&
+           !(is_openmp(node) && node.call == static_cast<uint16_t>(OmpConstruct::kIdle));
+}
 
 std::vector<uint64_t> computation_below(const Profile& profile, std::vector<uint64_t> of_node) {
     // Children stand behind their parents.

@@ -21,10 +21,12 @@ struct PossibleNodes {
 // of all nodes are known.
 void name_measured_owners(const std::vector<PossibleNodes>& possible, Profile* profile);
 
-// The same of one rank: what it computed in each node, with all below, and in the interval. kNoNode:
-// no node certainly took more than half.
+// The same of one rank: what it computed in each node, with all below, and in the interval.
+// kNoNode: no node certainly took more than half.
 uint32_t measured_owner(const Profile& profile, const PossibleNodes& possible,
                         const std::vector<uint64_t>& computation_ns, uint64_t interval_ns);
+// Whether its own time is computation.
+bool computes(const ProfileNode& node);
 // Of each node what `of_node` says it computed itself, with all below.
 std::vector<uint64_t> computation_below(const Profile& profile, std::vector<uint64_t> of_node);
 

@@ -83,6 +83,7 @@ class Join {
 
     void add_nodes();
     void add_rows();
+    void add_sample_rows();
     void add_threads();
     void add_peers();
     void fold_peers(size_t begin, size_t end);
@@ -100,6 +101,7 @@ class Join {
     BlameTable causes_;
     CountTable counts_;
     bool folds_ = false;
+    bool drops_samples_ = false;
     bool drops_places_ = false;
     bool first_ = false;  // there is nothing to join with: `from` is taken over, not copied
     uint32_t world_size_ = 0;
@@ -116,6 +118,9 @@ bool Join::prepare() {
     folds_ = ((into_->flags | from_.flags) & kMergedRowsDropped) != 0 ||
              passes_limit(into_->rows.size() + from_.rows.size(), row_limit) ||
              passes_limit(into_->peers.size() + from_.peers.size(), row_limit * kPeersPerRow);
+    drops_samples_ = folds_ || ((into_->flags | from_.flags) & kMergedSamplesDropped) != 0 ||
+                     passes_limit(into_->sample_rows.size() + from_.sample_rows.size(),
+                                  row_limit * kSampleRowsPerRow);
     drops_places_ = ((into_->flags | from_.flags) & kMergedPlacesDropped) != 0 ||
                     passes_limit(into_->places.size() + from_.places.size(), row_limit);
     first_ = into_->nodes.empty() && into_->modules.empty();
@@ -216,6 +221,8 @@ bool Join::reserve() {
     if (folds_ && (from_.flags & kMergedRowsDropped) == 0) distances += from_.peers.size();
     return (first_ || into_->histograms.reserve(histograms)) &&
            (folds_ || first_ || into_->rows.reserve(into_->rows.size() + from_.rows.size())) &&
+           (drops_samples_ || first_ ||
+            into_->sample_rows.reserve(into_->sample_rows.size() + from_.sample_rows.size())) &&
            (folds_ || into_->threads.reserve(into_->threads.size() + from_.threads.size())) &&
            into_->peers.reserve(peers) && (!folds_ || kept_peers_.reserve(peers)) &&
            distances_.load(distances) && phases_.load(from_.phases.size()) &&
@@ -233,6 +240,7 @@ void Join::commit() {
     if (into_->job[0] == '\0') memcpy(into_->job, from_.job, sizeof(into_->job));
     add_nodes();
     add_rows();
+    add_sample_rows();
     add_threads();
     add_peers();
     add_phases();
@@ -242,6 +250,7 @@ void Join::commit() {
     add_counts();
     into_->flags |= from_.flags;
     if (folds_) into_->flags |= kMergedRowsDropped;
+    if (drops_samples_ && !folds_) into_->flags |= kMergedSamplesDropped;
     if (drops_places_) into_->flags |= kMergedPlacesDropped;
     into_->flags &= ~static_cast<uint32_t>(kMergedPartial);
     if (into_->ranks.size() < into_->world_size) into_->flags |= kMergedPartial;
@@ -285,6 +294,19 @@ void Join::add_rows() {
         MergedRow row = source;
         row.node = node_map_[row.node];
         into_->rows.push(row);
+    }
+}
+
+void Join::add_sample_rows() {
+    if (drops_samples_) {
+        GrowArray<MergedSamples>().swap(into_->sample_rows);
+        return;
+    }
+    if (first_) return into_->sample_rows.swap(from_.sample_rows);
+    for (const MergedSamples& source : from_.sample_rows) {
+        MergedSamples row = source;
+        row.node = node_map_[row.node];
+        into_->sample_rows.push(row);
     }
 }
 

@@ -4,9 +4,10 @@
 // summarize/merge.cpp without exceptions: an allocation that fails makes the call return false.
 //
 // File and message layout: MergedHeader, then the arrays in the order of its counts, each aligned
-// to 8 bytes: nodes, histograms, modules, rows, peers, distances, phases, grids, places, partners,
-// causes, stalls, metrics, counts, count rows, text, the last entry of the ranks. Up to here it is
-// the head; behind it the entries of all ranks, see rank_list.h. All times are nanoseconds.
+// to 8 bytes: nodes, histograms, modules, rows, sample rows, peers, distances, phases, grids,
+// places, partners, causes, stalls, metrics, counts, count rows, text, the last entry of the ranks.
+// Up to here it is the head; behind it the entries of all ranks, see rank_list.h. All times are
+// nanoseconds.
 #ifndef DWELL_SUMMARIZE_MERGED_H_
 #define DWELL_SUMMARIZE_MERGED_H_
 
@@ -20,7 +21,7 @@
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 13;
+constexpr uint32_t kMergedVersion = 14;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -165,14 +166,23 @@ struct MergedModule {
     int64_t modified_ns;
 };
 
-// Figures of one thread of one rank at one node; kept while the job is small (row_limit). Sample
-// nodes have no rows: their number follows the code, not the calls.
+// Figures of one thread of one rank at one node; kept while the job is small (row_limit).
 struct MergedRow {
     uint32_t node;
     uint32_t rank;
     uint32_t thread;
     uint32_t reserved;
     Totals totals;
+};
+
+// The same of sample nodes. Their number follows the code, not the calls: they have a limit of
+// their own, row_limit * kSampleRowsPerRow.
+struct MergedSamples {
+    uint32_t node;
+    uint32_t rank;
+    uint32_t thread;
+    uint32_t reserved;
+    uint64_t count;
 };
 
 // A record of threads: one, or several one after the other. Kept and dropped with the rows.
@@ -298,6 +308,7 @@ constexpr uint32_t kDistancesPerNode = 256;  // the lightest beyond that are sum
 constexpr uint32_t kOtherDistances = 0xfffffffeu;
 constexpr uint32_t kDefaultRowLimit = 200'000;  // rows (node, rank, thread): 40 MB
 constexpr uint32_t kPeersPerRow = 2;  // row_limit * kPeersPerRow peer records pass the limit too
+constexpr uint32_t kSampleRowsPerRow = 4;  // 19 MB
 // Where the number of ranks to come is known, rows are dropped as soon as kRepresentativeRanks
 // ranks show that the limit will be passed kSurelyPast times over: all later steps are linear in
 // nodes.
@@ -305,10 +316,11 @@ constexpr uint32_t kRepresentativeRanks = 16;
 constexpr uint32_t kSurelyPast = 4;
 
 enum MergedFlags : uint32_t {
-    kMergedRowsDropped = 1,    // the row limit was passed: no per-rank rows, peers by distance
-    kMergedPartial = 2,        // not every rank of the world is in
-    kMergedPlacesDropped = 4,  // the row limit was passed by places in grids: there are none
-    kMergedGridsDropped = 8,   // there were more than kGridLimit different grids
+    kMergedRowsDropped = 1,      // the row limit was passed: no per-rank rows, peers by distance
+    kMergedPartial = 2,          // not every rank of the world is in
+    kMergedPlacesDropped = 4,    // the row limit was passed by places in grids: there are none
+    kMergedGridsDropped = 8,     // there were more than kGridLimit different grids
+    kMergedSamplesDropped = 16,  // the limit of sample rows was passed: there are none
 };
 
 struct MergedHeader {
@@ -322,6 +334,7 @@ struct MergedHeader {
     uint32_t modules;
     uint32_t ranks;
     uint64_t rows;
+    uint64_t sample_rows;
     uint64_t threads;
     uint64_t peers;
     uint64_t distances;
@@ -359,6 +372,7 @@ struct Merged {
     GrowArray<MergedHistogram> histograms;
     GrowArray<MergedModule> modules;
     GrowArray<MergedRow> rows;
+    GrowArray<MergedSamples> sample_rows;  // dropped when `rows` are
     GrowArray<MergedThread> threads;
     GrowArray<MergedPeer> peers;
     GrowArray<MergedDistance> distances;

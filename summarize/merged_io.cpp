@@ -98,6 +98,9 @@ class Validator {
         for (const MergedRow& row : merged_.rows) {
             if (!is_node(row.node)) return false;
         }
+        for (const MergedSamples& row : merged_.sample_rows) {
+            if (!is_node(row.node)) return false;
+        }
         for (const MergedThread& thread : merged_.threads) {
             if (!is_text(thread.name)) return false;
         }
@@ -172,6 +175,7 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
     header.modules = static_cast<uint32_t>(merged.modules.size());
     header.ranks = merged.ranks.size();
     header.rows = merged.rows.size();
+    header.sample_rows = merged.sample_rows.size();
     header.threads = merged.threads.size();
     header.peers = merged.peers.size();
     header.distances = merged.distances.size();
@@ -201,16 +205,17 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
     out->clear();
     const size_t total =
         sizeof(header) + bytes_of(merged.nodes) + bytes_of(merged.histograms) +
-        bytes_of(merged.modules) + bytes_of(merged.rows) + bytes_of(merged.threads) +
-        bytes_of(merged.peers) + bytes_of(merged.distances) + bytes_of(merged.phases) +
-        bytes_of(merged.grids) + bytes_of(merged.places) + bytes_of(merged.partners) +
-        bytes_of(merged.causes) + bytes_of(merged.stalls) + bytes_of(merged.metrics) +
-        bytes_of(merged.counts) + bytes_of(merged.count_rows) + bytes_of(merged.text) +
-        bytes_of(merged.ranks.last());
+        bytes_of(merged.modules) + bytes_of(merged.rows) + bytes_of(merged.sample_rows) +
+        bytes_of(merged.threads) + bytes_of(merged.peers) + bytes_of(merged.distances) +
+        bytes_of(merged.phases) + bytes_of(merged.grids) + bytes_of(merged.places) +
+        bytes_of(merged.partners) + bytes_of(merged.causes) + bytes_of(merged.stalls) +
+        bytes_of(merged.metrics) + bytes_of(merged.counts) + bytes_of(merged.count_rows) +
+        bytes_of(merged.text) + bytes_of(merged.ranks.last());
     if (!out->reserve(total)) return false;
     return out->append(reinterpret_cast<const char*>(&header), sizeof(header)) &&
            write(merged.nodes, out) && write(merged.histograms, out) &&
-           write(merged.modules, out) && write(merged.rows, out) && write(merged.threads, out) &&
+           write(merged.modules, out) && write(merged.rows, out) &&
+           write(merged.sample_rows, out) && write(merged.threads, out) &&
            write(merged.peers, out) && write(merged.distances, out) && write(merged.phases, out) &&
            write(merged.grids, out) && write(merged.places, out) && write(merged.partners, out) &&
            write(merged.causes, out) && write(merged.stalls, out) && write(merged.metrics, out) &&
@@ -261,6 +266,7 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
         input.read(header.nodes, &merged.nodes) &&
         input.read(header.histograms, &merged.histograms) &&
         input.read(header.modules, &merged.modules) && input.read(header.rows, &merged.rows) &&
+        input.read(header.sample_rows, &merged.sample_rows) &&
         input.read(header.threads, &merged.threads) && input.read(header.peers, &merged.peers) &&
         input.read(header.distances, &merged.distances) &&
         input.read(header.phases, &merged.phases) && input.read(header.grids, &merged.grids) &&

@@ -432,6 +432,11 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
             "distance; of procedures and call statements, ranks and maxima are lower bounds "
             "and minima are not known (0)");
     }
+    if ((profile.merged_flags & kMergedSamplesDropped) != 0) {
+        notes.add(
+            "the samples are over the limit for figures of single ranks: what a rank computed is "
+            "divided among procedures as the samples of all ranks are");
+    }
     notes.add_metrics();
     notes.add_time_gap();
     notes.add_modules(lines, modules_used);

@@ -107,9 +107,8 @@ void take_times_of_rows(Profile* profile) {
     }
 }
 
-Overruns add_rows(const Merged& merged, const ProfileTree& tree,
-                  const std::vector<SampledShares>& shares,
-                  const std::vector<SampledShares>& inside, Profile* profile) {
+Overruns add_rows(const Merged& merged, const ProfileTree& tree, Division* division,
+                  Profile* profile) {
     std::vector<uint32_t> order(merged.rows.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(), [&merged](uint32_t a, uint32_t b) {
@@ -118,21 +117,26 @@ Overruns add_rows(const Merged& merged, const ProfileTree& tree,
         return std::tie(x.rank, x.thread) < std::tie(y.rank, y.thread);
     });
     profile->rows.reserve(merged.rows.size());
-    ThreadRows thread_rows(profile, inside);
+    ThreadDivision of_thread(division, profile->nodes);
+    ThreadRows thread_rows(profile, division->inside);
+    bool first = true;
     for (size_t i = 0; i < order.size(); ++i) {
         const MergedRow& row = merged.rows[order[i]];
+        if (first) of_thread.begin(row.rank, row.thread);
         const uint32_t leaf = tree.leaf_of(row.node);
         if (leaf != kNoNode) {
             thread_rows.add_measured(leaf, tree.figures_of(row.node, row.totals));
-        } else if (row.node < shares.size() && !shares[row.node].empty()) {
-            shares[row.node].split(row.totals.time_ns, [&](uint32_t node, uint64_t ns) {
+        } else if (row.node < merged.nodes.size()) {
+            const SampledShares& shares = division->of_interval[row.node];
+            shares.split(row.totals.time_ns, [&](uint32_t node, uint64_t ns) {
                 thread_rows.add_computation(node, ns);
             });
         }
         const MergedRow* const next = i + 1 < order.size() ? &merged.rows[order[i + 1]] : nullptr;
-        if (next == nullptr || next->rank != row.rank || next->thread != row.thread) {
-            thread_rows.finish(row.rank, row.thread);
-        }
+        first = next == nullptr || next->rank != row.rank || next->thread != row.thread;
+        if (!first) continue;
+        thread_rows.finish(row.rank, row.thread);
+        of_thread.end();
     }
     return thread_rows.overruns();
 }
@@ -213,16 +217,14 @@ void add_traffic(const Totals& node, Totals* parent) {
     parent->omp_idle_ns += node.omp_idle_ns;
 }
 
-void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<SampledShares>& shares,
-                      const std::vector<SampledShares>& inside, Profile* profile,
-                      Overruns* overruns) {
+void add_rank_figures(const Merged& merged, const ProfileTree& tree, Division* division,
+                      Profile* profile, Overruns* overruns) {
     if (merged.rows.empty()) {
         bounds_from_children(profile);
         return;
     }
-    const Overruns of_rows = add_rows(merged, tree, shares, inside, profile);
-    if (has_probes(*profile)) {
+    const Overruns of_rows = add_rows(merged, tree, division, profile);
+    if (has_probes(*profile) || !division->samples.empty()) {
         take_times_of_rows(profile);
         *overruns = of_rows;
     }

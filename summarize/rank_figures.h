@@ -8,7 +8,7 @@
 #include "summarize/merged.h"
 #include "summarize/profile.h"
 #include "summarize/profile_tree.h"
-#include "summarize/sampled_shares.h"
+#include "summarize/rank_samples.h"
 #include "summarize/settle_times.h"
 
 namespace dwell {
@@ -22,14 +22,11 @@ void add_traffic(const Totals& node, Totals* parent);
 
 // Fills Profile::rows, and ranks, rank_min and rank_max of every node from them. A job over the row
 // limit has no rows: there, inner nodes get what their communication statements tell, lower bounds
-// of `ranks` and `rank_max`, and 0 for `rank_min`. `shares` gives, for merged interval nodes,
-// the nodes of the profile that own their time, `inside` how nodes of the profile divide theirs.
-// Where probes measured, the times of nodes become the sums of their rows, each of which was
-// settled by itself, and `overruns` theirs.
-void add_rank_figures(const Merged& merged, const ProfileTree& tree,
-                      const std::vector<SampledShares>& shares,
-                      const std::vector<SampledShares>& inside, Profile* profile,
-                      Overruns* overruns);
+// of `ranks` and `rank_max`, and 0 for `rank_min`. Where probes measured or there are samples, the
+// times of nodes become the sums of their rows, each of which was divided and settled by itself,
+// and `overruns` theirs. `division` is as before afterwards.
+void add_rank_figures(const Merged& merged, const ProfileTree& tree, Division* division,
+                      Profile* profile, Overruns* overruns);
 
 }  // namespace dwell
 

@@ -218,7 +218,9 @@ bool RecordReader::read_node(Step step, const Node& node, uint32_t thread, uint3
     add_to_node(*merged, totals);
     const bool phase = is_named(place) && (place.flags & kNodePhase) != 0;
     if (phase && !add_phase(node.part, *merged)) return false;
-    return node.site.kind == SiteKind::kSample || add_row(*merged, thread, totals);
+    if (node.site.kind != SiteKind::kSample) return add_row(*merged, thread, totals);
+    // None are left behind a reset.
+    return totals.count == 0 || out_->sample_rows.push({*merged, rank_, thread, 0, totals.count});
 }
 
 void RecordReader::add_to_node(uint32_t merged, const Totals& totals) {

@@ -20,11 +20,16 @@ class SampledShares {
         if (samples != 0) samples_[node] += samples;  // none are left behind a reset
     }
 
+    uint64_t count() const {
+        uint64_t all = 0;
+        for (const auto& [node, samples] : samples_) all += samples;
+        return all;
+    }
+
     // Calls take(node, part) for each procedure; the parts add up to `total`.
     template <typename Take>
     void split(uint64_t total, Take take) const {
-        unsigned __int128 all = 0;
-        for (const auto& [node, samples] : samples_) all += samples;
+        const unsigned __int128 all = count();
         unsigned __int128 counted = 0;
         uint64_t given = 0;
         for (const auto& [node, samples] : samples_) {

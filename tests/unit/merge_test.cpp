@@ -343,6 +343,28 @@ TEST(Merge, PastTheRowLimitPeersMergeByDistance) {
     }
 }
 
+// 8 ranks of one sample node each: their limit is kSampleRowsPerRow times that of rows.
+TEST(Merge, SampleRowsHaveALimitOfTheirOwn) {
+    for (const bool passed : {false, true}) {
+        Merged merged;
+        merged.row_limit = 2;
+        for (int rank = 0; rank < (passed ? 9 : 8); rank++) {
+            RecordFile file(rank, 9);
+            file.add_module(1, "/bin/app", kBuildId);
+            const CellIndex root = file.add_thread(0, {});
+            file.add_node(root, SiteKind::kSample, 1, 0x2a, {7, 0, 0, 0});
+            Merged one = read(file);
+            one.rows = {};  // their limit is not passed
+            ASSERT_TRUE(join(&merged, std::move(one)));
+        }
+        EXPECT_EQ((merged.flags & kMergedSamplesDropped) != 0, passed);
+        EXPECT_EQ(merged.flags & kMergedRowsDropped, 0u);
+        ASSERT_EQ(merged.sample_rows.size(), passed ? 0u : 8u);
+        for (const MergedSamples& row : merged.sample_rows) EXPECT_EQ(row.count, 7u);
+        EXPECT_TRUE(is_well_formed(merged));
+    }
+}
+
 // 64 ranks of 2 rows make 128, which is more than 4 * 31 and no more than 4 * 32.
 TEST(Merge, RowsAreDroppedAsSoonAsTheEndIsForeseen) {
     for (const bool far_past : {false, true}) {

@@ -87,6 +87,10 @@ inline std::map<std::string, FigureList> all_figures(const Merged& merged) {
                     " thread " + std::to_string(row.thread)],
                row.totals);
     }
+    for (const MergedSamples& row : merged.sample_rows) {
+        all["samples " + path_of(merged, row.node) + " rank " + std::to_string(row.rank) +
+            " thread " + std::to_string(row.thread)] = {row.count};
+    }
     for (const MergedPeer& peer : merged.peers) {
         all["peer " + path_of(merged, peer.node) + " " + std::to_string(peer.rank) + " to " +
             std::to_string(peer.peer)] = {peer.count,      peer.time_ns,        peer.sync_ns,

@@ -119,7 +119,12 @@ TEST(RecordReader, IntervalsNameMergedNodes) {
     ASSERT_EQ(nodes.count(send + "/10 <-> ^program"), 1u);
     ASSERT_EQ(nodes.count(interval + "/11 /bin/app:42"), 1u);
     EXPECT_EQ(merged.nodes[nodes.at(interval + "/11 /bin/app:42")].totals.count, 7u);
-    EXPECT_EQ(merged.rows.size(), 6u);  // none for the sample
+    EXPECT_EQ(merged.rows.size(), 6u);
+    ASSERT_EQ(merged.sample_rows.size(), 1u);
+    const MergedSamples& sample = merged.sample_rows[0];
+    EXPECT_EQ(sample.node, nodes.at(interval + "/11 /bin/app:42"));
+    EXPECT_EQ(std::make_tuple(sample.rank, sample.thread, sample.count),
+              std::make_tuple(merged.rows[0].rank, merged.rows[0].thread, uint64_t{7}));
 }
 
 TEST(RecordReader, AnIntervalMayLeaveANodeThatStandsLater) {

@@ -95,11 +95,29 @@ static NOINLINE void checkpoint(void) {
     }
 }
 
+static NOINLINE void smooth(void) {
+    WORK(0.03);
+}
+
+static NOINLINE void repair(void) {
+    WORK(0.05);  // @fault uneven
+}
+
+// All ranks together are longer in smooth than the slow one is in repair.
+static NOINLINE void uneven(void) {
+    for (int step = 0; step < kSteps; step++) {
+        smooth();
+        if (rank == slow) repair();
+        sum_up();
+    }
+}
+
 static void run(const char* shape) {
     if (strcmp(shape, "halo") == 0) halo();
     if (strcmp(shape, "spectral") == 0) spectral();
     if (strcmp(shape, "farm") == 0) farm();
     if (strcmp(shape, "checkpoint") == 0) checkpoint();
+    if (strcmp(shape, "uneven") == 0) uneven();
 }
 
 int main(int argc, char** argv) {

@@ -1,0 +1,14 @@
+// What the profile says of the job itself: its ranks, threads and grids of processes.
+#ifndef DWELL_SUMMARIZE_JOB_PROFILE_H_
+#define DWELL_SUMMARIZE_JOB_PROFILE_H_
+
+#include "summarize/merged.h"
+#include "summarize/profile.h"
+
+namespace dwell {
+
+void add_job(const Merged& merged, Profile* profile);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_JOB_PROFILE_H_

@@ -1,0 +1,39 @@
+// Intervals of computation by rank. The ranks that made others wait may have computed something
+// else in an interval than most ranks did: what is theirs is an interval of its own then, with the
+// procedure that took most of it there.
+#ifndef DWELL_SUMMARIZE_RANK_INTERVALS_H_
+#define DWELL_SUMMARIZE_RANK_INTERVALS_H_
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "summarize/measured_owner.h"
+#include "summarize/merged.h"
+#include "summarize/profile.h"
+#include "summarize/rank_samples.h"
+
+namespace dwell {
+
+class RankIntervals {
+  public:
+    // `numbers`: of merged interval nodes, index into the profile's intervals. `possible`: by that
+    // index. The profile has its rows.
+    void divide(const Merged& merged, const std::vector<uint32_t>& numbers,
+                const std::vector<PossibleNodes>& possible, const std::vector<RankSample>& samples,
+                Profile* profile);
+
+    // What stands for interval `number` on a rank.
+    uint32_t on_rank(uint32_t number, uint32_t rank) const {
+        const auto own = own_.find({number, rank});
+        return own != own_.end() ? own->second : number;
+    }
+
+  private:
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> own_;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_RANK_INTERVALS_H_
