@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "report/stalls.h"
 #include "report/views.h"
 #include "summarize/profile_walk.h"
 
@@ -387,16 +388,24 @@ void draw_ranks(const Profile& profile, Canvas* canvas) {
                                    {"sent", 10},     {"received", 10}};
     const bool io = profile.io_ns != 0;
     if (io) columns.insert(columns.begin() + 5, Column{"I/O", 9});
+    int width = 0;
+    for (const Column& column : columns) width += column.width;
+    const Column without{"no processor", 14};
+    const bool queued = queued_times(profile).work_ns + queued_times(profile).call_ns != 0 &&
+                        width + without.width <= canvas->width();
+    if (queued) columns.insert(columns.begin() + 3, without);
     put_heads(columns, 0, canvas);
     for (size_t i = 0; i < figures.size(); ++i) {
         const RankFigures& rank = figures[i];
         const auto time = [utf8](uint64_t ns) { return time_text(static_cast<double>(ns), utf8); };
         Line line;
         line.add(pad_left(fmt::format("{}", rank.rank), 6), Tone::kName);
-        line.add(pad_left(time(rank.computation_ns + rank.transfer_ns + rank.blocked_ns +
-                               rank.io_ns + rank.setup_ns + rank.omp_wait_ns + rank.omp_idle_ns),
-                          9));
+        line.add(
+            pad_left(time(rank.computation_ns + rank.transfer_ns + rank.blocked_ns + rank.io_ns +
+                          rank.setup_ns + rank.omp_wait_ns + rank.omp_idle_ns + rank.queued_ns),
+                     9));
         line.add(pad_left(time(rank.computation_ns), 13), Tone::kComputation);
+        if (queued) line.add(pad_left(time(rank.queued_ns), without.width), Tone::kHot);
         line.add(pad_left(time(rank.transfer_ns), 10), Tone::kTransfer);
         line.add(
             pad_left(

@@ -458,10 +458,10 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
     if (drawer.numbers_depths()) {
         canvas->paragraph("  [n]: n levels deep, too many to draw all of them.", 2, Tone::kDim);
     }
-    canvas->paragraph(
-        fmt::format("  Lines below {:.2g} % of the time outside set-up are folded. {}",
-                    100 * options.threshold, origin_of_times(profile)),
-        2, Tone::kDim);
+    canvas->paragraph(fmt::format("  {}Lines below {:.2g} % are folded. {}",
+                                  with_mpi ? "Shares are of the time without set-up. " : "",
+                                  100 * options.threshold, origin_of_times(profile)),
+                      2, Tone::kDim);
 }
 
 }  // namespace dwell

@@ -280,9 +280,12 @@ void draw_main_cause(const Profile& profile, Canvas* canvas) {
         if (cause.computation.interval == kNoNode) unknown_ns += cause.time_ns;
     }
     std::string text = "Main cause of waiting: " + cause_words(profile, first, kAllOfIt, utf8);
-    if (!first.computation.calls_tell) {
-        const std::string called = called_text(profile, first.computation, utf8);
+    const Computation& doing = first.computation;
+    if (!doing.calls_tell) {
+        const std::string called = called_text(profile, doing, utf8);
         if (!called.empty()) text += ", " + called;
+    } else if (doing.sampled_place.empty() && !doing.unsampled && doing.io_node == kNoNode) {
+        text += ", " + way_text(profile, doing, kAllOfIt, utf8);
     }
     text += fmt::format(", and others wait {} a rank", a_rank(first.time_ns));
     const auto all_ns = static_cast<double>(mpi.blocked_ns);
