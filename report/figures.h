@@ -25,7 +25,7 @@ bool is_serial(const Profile& profile);
 uint64_t computed_ns(const Profile& profile);
 struct MpiTimes {
     uint64_t transfer_ns = 0;
-    uint64_t blocked_ns = 0;    // sync delay
+    uint64_t blocked_ns = 0;    // waiting
     uint64_t estimated_ns = 0;  // of blocked_ns
     uint64_t setup_ns = 0;
     uint64_t setup_sync_ns = 0;  // of setup_ns: waiting for other ranks, as far as that is known
@@ -48,7 +48,7 @@ struct RankFigures {
     uint64_t computation_ns = 0;
     uint64_t transfer_ns = 0;
     uint64_t queued_ns = 0;   // waited for a processor; part of neither
-    uint64_t blocked_ns = 0;  // sync delay: known_ns and estimated_ns
+    uint64_t blocked_ns = 0;  // waiting: known_ns and estimated_ns
     uint64_t known_ns = 0;
     uint64_t estimated_ns = 0;
     uint64_t setup_ns = 0;

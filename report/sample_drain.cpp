@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include "report/python_stack.h"
@@ -189,7 +190,8 @@ void drain_until(int stop, int requests) {
 
 SampleDrain::SampleDrain() {
     socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (socket_ < 0) return;
+    stop_ = eventfd(0, EFD_CLOEXEC);
+    if (socket_ < 0 || stop_ < 0) return;
     const int on = 1;
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
@@ -201,7 +203,6 @@ SampleDrain::SampleDrain() {
     const size_t begin = offsetof(sockaddr_un, sun_path) + 1;
     const std::string text(name.sun_path + 1, length > begin ? length - begin : 0);
     setenv(kDrainVariable, text.c_str(), 1);
-    stop_ = eventfd(0, EFD_CLOEXEC);
 }
 
 void SampleDrain::stop() {
@@ -212,9 +213,13 @@ void SampleDrain::stop() {
 }
 
 void SampleDrain::start() {
-    if (stop_ < 0) return;
-    // All signals are blocked here, and so in the thread.
-    thread_ = std::thread([this] { drain_until(stop_, socket_); });
+    if (socket_ < 0 || stop_ < 0) return;
+    try {
+        // All signals are blocked here, and so in the thread.
+        thread_ = std::thread([this] { drain_until(stop_, socket_); });
+    } catch (const std::system_error&) {
+        stop();  // who sends to it learns that nobody reads
+    }
 }
 
 }  // namespace dwell

@@ -14,7 +14,7 @@
 
 namespace dwell {
 
-// Of the sync delay what is estimated, because nobody told when the partners came.
+// Of the waiting what is estimated, because nobody told when the partners came.
 uint64_t estimated_ns(const Totals& totals);
 
 // Unsuccessful ones of these are all waiting, for whom is not known.

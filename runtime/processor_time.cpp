@@ -31,12 +31,6 @@ uint64_t ticks_of(uint64_t ns) {
     return static_cast<uint64_t>(static_cast<double>(ns) / ns_per_tick());
 }
 
-uint64_t processor_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
 uint64_t kernel_ns() {
     rusage about{};
     getrusage(RUSAGE_THREAD, &about);
@@ -76,7 +70,7 @@ struct Since {
 Since read_since(Thread* thread) {
     ProcessorTime* last = &thread->processor;
     const uint64_t now = now_ticks();
-    const uint64_t on = processor_ns();
+    const uint64_t on = thread_processor_ns();
     const uint64_t kernel = kernel_ns();
     Since since{};
     if (last->ticks != 0) {
@@ -114,6 +108,12 @@ StallRecord* stall_of(Thread* thread, CellIndex interval) {
 }
 
 }  // namespace
+
+uint64_t thread_processor_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
 
 void open_processor_time(Thread* thread) {
     g_long_part_ticks = ticks_of(kLongPart_ns);

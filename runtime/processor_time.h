@@ -20,6 +20,9 @@ constexpr uint32_t kMostStalls = 1024;  // kinds of long computations (intervals
 // Parts that took as long are looked at; UINT64_MAX: nobody waits for this process.
 extern uint64_t g_long_part_ticks __attribute__((visibility("hidden")));
 
+// Of the calling thread.
+uint64_t thread_processor_ns();
+
 // Where MPI_Init ends, on the calling thread.
 void open_processor_time(Thread* thread);
 

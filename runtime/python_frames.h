@@ -25,7 +25,7 @@ inline void look_for_python(Thread* thread) {
 }
 
 // The node of the calling thread's innermost Python function, as reached below `around`; `around`
-// where it runs none. About 10 ns a function that was seen before.
+// where it runs none. About 40 ns, and 5 for each function, on a path that was seen before.
 CellIndex python_anchor(Thread* thread, CellIndex around);
 
 inline bool is_python(const Site& site) {

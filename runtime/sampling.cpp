@@ -15,8 +15,10 @@
 #include <atomic>
 
 #include "runtime/callpath.h"
-#include "runtime/modules.h"
+#include "runtime/file_limit.h"
+#include "runtime/processor_time.h"
 #include "runtime/python_frames.h"
+#include "runtime/sample_records.h"
 #include "runtime/sample_spill.h"
 #include "runtime/sampled_path.h"
 #include "runtime/standard_files.h"
@@ -34,11 +36,7 @@ constexpr size_t kSmallestRing = 2 * kPageBytes;
 constexpr size_t kSmallestPathRing = 8 * kPageBytes;
 // Of the program's stack, with each sample: a frame is a hundred bytes or two, arrays aside.
 constexpr uint32_t kStackBytes = 8192;
-constexpr int kMostFrames = 256;
-constexpr size_t kLargestRecord = UINT16_MAX + 1;  // perf_event_header::size
-constexpr size_t kScratchBytes = kLargestRecord + 2 * kMostFrames * sizeof(uint64_t);
 constexpr uint32_t kLockTries = 100'000;
-constexpr uint16_t kNodesPerInterval = 2048;  // of sampled paths; more fold into one
 
 // Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
 // with 1 sampling is still to begin.
@@ -87,197 +85,8 @@ Mark mark_of(Thread* thread, uint64_t at) {
     return {&thread->own_samples[number / 64], uint64_t{1} << number % 64};
 }
 
-// A sample's call path: the sampled address, then the return addresses outwards.
-struct SampledPath {
-    uint64_t* addresses;
-    int count;
-    bool whole;
-    bool traced;
-};
-
-// How many frames lie between the thread's start and a node.
-uint16_t levels_above(CellIndex node) {
-    uint16_t levels = 0;
-    for (CellIndex at = cell_at<Node>(node)->parent; at != 0; at = cell_at<Node>(at)->parent) {
-        ++levels;
-    }
-    return levels;
-}
-
-// The node for `site` right below `above` on the way to `below`; 0: the way has another one.
-CellIndex on_the_way(CellIndex above, CellIndex below, const Site& site) {
-    CellIndex at = below;
-    while (at != 0 && cell_at<Node>(at)->parent != above) at = cell_at<Node>(at)->parent;
-    if (at == 0 || at == below) return 0;
-    const Site& there = cell_at<Node>(at)->site;
-    const bool same =
-        there.offset == site.offset && there.module == site.module && there.kind == site.kind;
-    return same ? at : 0;
-}
-
-// Under `interval`, as long as that has room. Recursion folds.
-CellIndex sampled_child(Thread* thread, CellIndex interval, CellIndex above, const Site& site) {
-    for (CellIndex at = above; at != interval; at = cell_at<Node>(at)->parent) {
-        const Site& there = cell_at<Node>(at)->site;
-        if (there.offset == site.offset && there.module == site.module && there.kind == site.kind)
-            return at;
-    }
-    for (CellIndex at = cell_at<Node>(above)->first_child; at != 0;) {
-        const Node* const node = cell_at<Node>(at);
-        if (node->site.offset == site.offset && node->site.module == site.module &&
-            node->site.kind == site.kind && node->site.call == site.call)
-            return at;
-        at = node->next_sibling;
-    }
-    uint16_t* const nodes = &cell_at<Node>(interval)->site.open;
-    if (*nodes >= kNodesPerInterval) return 0;
-    ++*nodes;
-    return child_of(thread, above, site);
-}
-
-// Books one sample of `count` frames under `interval`, innermost first as site_of() gives them.
-// Frames that the statement's own path begins with are not repeated: the first node that differs
-// says how many there are (Site::call).
-template <typename SiteOf>
-void book_frames(Thread* thread, CellIndex interval, int count, bool traced, bool whole,
-                 uint32_t weight, SiteOf site_of) {
-    CellIndex shared = thread->record->root;
-    CellIndex above = interval;
-    const CellIndex statement = cell_at<Node>(interval)->parent;
-    for (int i = count - 1; i > 0 && above != 0; --i) {
-        Site site = site_of(i);
-        if (above == interval && !whole) {
-            site.call = kPathCut;
-        } else if (above == interval) {
-            if (node_on_path(shared, site) != 0) continue;
-            const CellIndex next = on_the_way(shared, statement, site);
-            if (next != 0) {
-                shared = next;
-                continue;
-            }
-            site.call = levels_above(shared) + 1;
-        }
-        above = sampled_child(thread, interval, above, site);
-    }
-    Site site = site_of(0);
-    if (above == interval && traced) site.call = whole ? levels_above(shared) + 1 : kPathCut;
-    CellIndex node = above != 0 ? sampled_child(thread, interval, above, site) : 0;
-    if (node == 0) {
-        site = Site{};
-        site.kind = SiteKind::kSample;
-        site.flags = kNodeFolded;
-        node = child_of(thread, interval, site);
-    }
-    if (node != 0) cell_at<Node>(node)->count += weight;
-    thread->record->samples += weight;
-}
-
-void book_sample(Thread* thread, CellIndex interval, const SampledPath& path, uint32_t weight) {
-    const ModulePlace place = place_of_address(thread, path.addresses[0]);
-    // Of dwell's own time, or taken inside a poll that was not timed: no computation.
-    if (place.own || (place.inside_mpi && thread->untimed_polls != 0)) {
-        thread->record->samples_in_calls += weight;
-        return;
-    }
-    book_frames(thread, interval, path.count, path.traced, path.whole, weight, [&](int i) {
-        if (i > 0) return site_of_call(thread, path.addresses[i]);
-        Site site{};
-        site.module = place.module;
-        site.offset = place.offset;
-        site.kind = SiteKind::kSample;
-        if (place.module == 0) site.flags = kNodeForeign;
-        return site;
-    });
-}
-
-// Whose Python functions are not known.
-void count_unknown(Thread* thread, uint32_t weight) { thread->record->samples_lost += weight; }
-
-// The texts of the record that begins at `record` and takes `size` bytes.
-void book_python(Thread* thread, CellIndex interval, const char* record, size_t size,
-                 uint32_t weight) {
-    perf_event_header header;
-    memcpy(&header, record, sizeof(header));
-    // Where those of other samples have their addresses.
-    auto* const cells =
-        reinterpret_cast<CellIndex*>(static_cast<char*>(thread->scratch) + kLargestRecord);
-    int count = 0;
-    bool whole = (header.misc & kPythonCut) == 0;
-    const uint32_t depth = g_process.options.callpath_depth;
-    const int most = depth != 0 && depth < kMostFrames ? static_cast<int>(depth) : kMostFrames;
-    for (size_t at = sizeof(header); at < size && record[at] != '\0';) {
-        const size_t bytes = strnlen(record + at, size - at);
-        const CellIndex cell = python_text(thread, record + at, bytes);
-        at += bytes + 1;
-        if (cell == 0 || count == most) {
-            whole = false;
-            break;
-        }
-        cells[count++] = cell;
-    }
-    if (count == 0) return count_unknown(thread, weight);
-    book_frames(thread, interval, count, true, whole, weight, [&](int i) {
-        Site site{};
-        site.offset = cells[i];
-        site.kind = i > 0 ? SiteKind::kCall : SiteKind::kSample;
-        site.flags = kNodeNamed;
-        return site;
-    });
-}
-
 // With one line of each path nothing further out is asked for.
 bool takes_paths() { return g_process.options.callpath_depth != 1 && load_sample_unwinder(); }
-
-// A sample in the ring (perf_event_open(2)): address, then the registers and the piece of stack,
-// where there are any.
-struct SampleHead {
-    perf_event_header header;
-    uint64_t address;
-    uint64_t registers_abi;
-    uint64_t registers[kSampledRegisters];
-    uint64_t stack_bytes;
-};
-
-// Of a record's `size` bytes.
-SampledPath path_of(const char* record, size_t size, uint64_t* addresses) {
-    SampleHead head{};
-    memcpy(&head, record, std::min(size, sizeof(head)));
-    addresses[0] = head.address;
-    SampledPath path{addresses, 1, false, head.stack_bytes != 0};
-    uint64_t taken = 0;  // of the piece of stack
-    const size_t stack_end = sizeof(head) + head.stack_bytes;
-    if (head.stack_bytes == 0 || stack_end + sizeof(taken) > size) return path;
-    memcpy(&taken, record + stack_end, sizeof(taken));
-    if (taken > head.stack_bytes) return path;
-    path.count = trace_sample(kOwnCode, {head.registers, record + sizeof(head), taken}, addresses,
-                              kMostFrames, &path.whole);
-    return path;
-}
-
-// The piece of stack ended in a procedure that the statement under way was called from, too:
-// further out both paths are the same. `here` is room for as many addresses again.
-void complete(SampledPath* path, uint64_t* here) {
-    if (path->whole || !path->traced) return;
-    const uint64_t start = procedure_start(path->addresses[path->count - 1]);
-    const int frames = return_addresses(here, kMostFrames);
-    int joint = -1;
-    for (int i = 0; i < frames && start != 0; ++i) {
-        if (procedure_start(here[i]) != start) continue;
-        if (joint >= 0) return;  // recursion: it may be either
-        joint = i;
-    }
-    if (joint < 0) return;
-    for (int i = joint + 1; i < frames && here[i] != 0 && path->count < kMostFrames; ++i) {
-        path->addresses[path->count++] = here[i];
-    }
-    path->whole = true;
-}
-
-uint64_t processor_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 // The kernel reports what did not fit with the next sample, which may never come.
 void count_lost(Thread* thread, uint64_t reported) {
@@ -287,33 +96,12 @@ void count_lost(Thread* thread, uint64_t reported) {
 
 // After `taken` samples were read from a ring that had no room for another one.
 void count_lost_by_time(Thread* thread, uint64_t taken) {
-    const uint64_t since_ns = processor_ns() - thread->drained_ns;
+    const uint64_t since_ns = thread_processor_ns() - thread->drained_ns;
     const auto expected =
         static_cast<uint64_t>(static_cast<double>(since_ns) * 1e-9 * g_process.options.sample_hz);
     if (expected <= taken) return;
     thread->lost_by_time += expected - taken;
     thread->record->samples_lost += expected - taken;
-}
-
-// Reads one record, which stands for `weight` samples. With `interval` 0 they are only counted.
-void read_sample(Thread* thread, CellIndex interval, const char* record, size_t size,
-                 uint32_t weight) {
-    // Behind the record that is read from the ring: the stack of the program may be small.
-    auto* const addresses =
-        reinterpret_cast<uint64_t*>(static_cast<char*>(thread->scratch) + kLargestRecord);
-    perf_event_header header;
-    memcpy(&header, record, sizeof(header));
-    if (interval == 0) {
-        thread->record->samples_in_calls += weight;
-    } else if (header.type == kPythonSample) {
-        book_python(thread, interval, record, size, weight);
-    } else if (thread->python_is_sampled) {
-        count_unknown(thread, weight);
-    } else {
-        SampledPath path = path_of(record, size, addresses);
-        complete(&path, addresses + kMostFrames);
-        book_sample(thread, interval, path, weight);
-    }
 }
 
 void read_spill(Thread* thread, CellIndex interval) {
@@ -322,7 +110,7 @@ void read_spill(Thread* thread, CellIndex interval) {
         perf_event_header header;
         memcpy(&header, spill->records + at, sizeof(header));
         if (header.size < sizeof(header) || header.size > spill->bytes - at) break;
-        read_sample(thread, interval, spill->records + at, header.size, spill->stride);
+        book_sample(thread, interval, spill->records + at, header.size, spill->stride);
         at += header.size;
     }
     count_lost(thread, spill->lost);
@@ -338,14 +126,18 @@ SampleSpill* share_ring(int event, size_t bytes, const PythonPlaces& python) {
     const size_t length = name != nullptr ? strlen(name) : 0;
     if (length == 0 || length + 1 > sizeof(to.sun_path)) return nullptr;
     memcpy(to.sun_path + 1, name, length);
+    const NoSizeSignal size_held;
     const int memory = memfd_create("dwell-samples", MFD_CLOEXEC);
-    const int talk = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int talk = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     void* spill = MAP_FAILED;
     if (memory >= 0 && talk >= 0 && ftruncate(memory, kSpillBytes) == 0) {
         spill = mmap(nullptr, kSpillBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
     }
+    // Its queue holds ten messages (net.unix.max_dgram_qlen), and all ranks begin at the same time.
+    const timeval most{0, 200'000};
     bool sent = false;
-    if (spill != MAP_FAILED) {
+    if (spill != MAP_FAILED &&
+        setsockopt(talk, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) == 0) {
         DrainRequest request{bytes, python};
         iovec body{&request, sizeof(request)};
         const int files[2] = {event, memory};
@@ -364,8 +156,8 @@ SampleSpill* share_ring(int event, size_t bytes, const PythonPlaces& python) {
         memcpy(CMSG_DATA(rights), files, sizeof(files));
         sent = sendmsg(talk, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(request));
         madvise(spill, kSpillBytes, MADV_DONTFORK);
-        if (!sent) munmap(spill, kSpillBytes);
     }
+    if (spill != MAP_FAILED && !sent) munmap(spill, kSpillBytes);
     if (memory >= 0) close(memory);
     if (talk >= 0) close(talk);
     return sent ? static_cast<SampleSpill*>(spill) : nullptr;
@@ -440,16 +232,7 @@ void start_sampling(Thread* thread) {
     set_head(thread, &kNoRing);
     thread->ring_seen = 0;
     if (hz == 0) return;
-    // Of a thread that runs Python the stack holds nothing of the program's: its functions are read
-    // by `dwell run` while they run.
     const PythonPlaces python = python_places();
-    if (python.state != 0 && getenv(kDrainVariable) == nullptr) {
-        static std::atomic<bool> said{false};
-        if (!said.exchange(true)) {
-            warn_of_job("no sampling of Python functions without `dwell run`; the rest works");
-        }
-        return;
-    }
     const int saved_errno = errno;
     const Uncancelled uncancelled;
     const StandardFilesHeld held;
@@ -477,8 +260,20 @@ void start_sampling(Thread* thread) {
         return;
     }
     thread->spill = share_ring(file, bytes, python);
-    thread->python_is_sampled = python.state != 0 && thread->spill != nullptr;
-    thread->drained_ns = processor_ns();
+    thread->python_is_sampled = python.state != 0;
+    // Of a thread that runs Python the stack holds nothing of the program's: its functions are read
+    // by `dwell run` while they run.
+    if (thread->python_is_sampled && thread->spill == nullptr) {
+        static std::atomic<bool> said{false};
+        if (!said.exchange(true)) {
+            warn_of_job("no sampling of Python functions without `dwell run`; the rest works");
+        }
+        munmap(ring, kPageBytes + bytes);
+        close(file);
+        errno = saved_errno;
+        return;
+    }
+    thread->drained_ns = thread_processor_ns();
     thread->lost_by_time = 0;
     close(file);  // the mapping keeps the event alive; no descriptor is left in the program
     madvise(ring, kPageBytes + bytes, MADV_DONTFORK);
@@ -509,7 +304,7 @@ CellIndex serial_interval(Thread* thread) {
 
 void start_serial_sampling(Thread* thread) {
     static bool tried = false;
-    if (tried || g_process.with_mpi || thread->record->number != 0) return;
+    if (g_process.with_mpi || thread->record->number != 0 || tried) return;
     tried = true;
     start_sampling(thread);
     if (thread->ring == nullptr) return;
@@ -572,13 +367,18 @@ void drain_samples(Thread* thread, CellIndex interval) {
         thread->slow_ticks += now_ticks() - start;
         return;
     }
-    const uint64_t head = samples_end(thread);
+    uint64_t head = samples_end(thread);
     if (head == thread->ring_seen) return;
     // Who else reads it does so for some ten microseconds. Where it lost its processor meanwhile,
-    // the samples are read at the next call.
+    // the samples are read with the next one.
     const SpillLock lock(thread->spill, kLockTries);
-    if (thread->spill != nullptr && !lock.held()) return;
-    char* const record = static_cast<char*>(scratch_of(thread, kScratchBytes));
+    if (thread->spill != nullptr && !lock.held()) {
+        thread->ring_seen = head;
+        thread->slow_ticks += now_ticks() - start;
+        return;
+    }
+    head = samples_end(thread);  // it may have been read beyond the one before
+    char* const record = static_cast<char*>(scratch_of(thread, kSampleScratch_bytes));
     if (record == nullptr) return;
     const int saved_errno = errno;
     thread->in_dwell.begin();
@@ -598,7 +398,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
             ++taken;
             largest = std::max<size_t>(largest, header.size);
             copy_out(thread, tail, record, header.size);
-            read_sample(thread, own ? 0 : interval, record, header.size, 1);
+            book_sample(thread, own ? 0 : interval, record, header.size, 1);
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t id_and_lost[2] = {0, 0};
             copy_out(thread, tail + sizeof(header), id_and_lost, sizeof(id_and_lost));
@@ -607,7 +407,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
         tail += header.size;
     }
     if (head - begin + largest > thread->ring_bytes) count_lost_by_time(thread, taken);
-    thread->drained_ns = processor_ns();
+    thread->drained_ns = thread_processor_ns();
     thread->ring_seen = head;
     __atomic_store_n(&page_of(thread->ring)->data_tail, head, __ATOMIC_RELEASE);
     note_usage_at_times(start);

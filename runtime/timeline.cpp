@@ -247,15 +247,6 @@ Timeline* find_timeline(uint32_t world_rank) {
     return page != nullptr ? static_cast<Timeline*>(page) + world_rank % kTimelinesOfPage : nullptr;
 }
 
-inline bool may_write(Thread* thread) {
-    if (!g_process.concurrent) [[likely]]
-        return true;
-    Thread* nobody = nullptr;
-    __atomic_compare_exchange_n(&g_writer, &nobody, thread, false, __ATOMIC_RELAXED,
-                                __ATOMIC_RELAXED);
-    return nobody == nullptr || nobody == thread;
-}
-
 uint32_t own_rank() { return static_cast<uint32_t>(g_process.header->rank); }
 uint32_t path_of(CellIndex interval) {
     return static_cast<uint32_t>(cell_at<Node>(interval)->site.offset >> 32);
@@ -264,7 +255,7 @@ uint32_t path_of(CellIndex interval) {
 __attribute__((noinline)) void append_work(Thread* thread, CellIndex interval, uint64_t ticks,
                                            uint64_t end) {
     if (ticks >= g_long_part_ticks) note_long_work(thread, interval, ticks);
-    if (!may_write(thread)) return;
+    if (!writes_timeline(thread)) return;
     append(g_own_timeline, {end - ticks, end, ticks, own_rank(), path_of(interval), kNoPeer, 0},
            ticks < g_most_short_ticks);
 }
@@ -287,8 +278,17 @@ void open_timelines(uint32_t world_size) {
     if (own != nullptr) g_own_timeline = own;
 }
 
+bool writes_timeline(Thread* thread) {
+    if (!g_process.concurrent) [[likely]]
+        return true;
+    Thread* nobody = nullptr;
+    __atomic_compare_exchange_n(&g_writer, &nobody, thread, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+    return nobody == nullptr || nobody == thread;
+}
+
 void write_part(Thread* thread, const Part& part) {
-    if (g_own_timeline != nullptr && may_write(thread))
+    if (g_own_timeline != nullptr && writes_timeline(thread))
         add_part(g_own_timeline, part, g_most_short_ticks);
 }
 
@@ -298,7 +298,7 @@ void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t 
     thread->blame.told_at = now;
     thread->blame.last_ticks = ticks;
     thread->blame.last_path = path;
-    const bool is_added = ticks < g_most_short_ticks && may_write(thread) &&
+    const bool is_added = ticks < g_most_short_ticks && writes_timeline(thread) &&
                           add_to_sum(g_own_timeline, own_rank(), path, kNoPeer, ticks, end);
     if (!is_added) append_work(thread, interval, ticks, end);
 }

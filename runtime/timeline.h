@@ -1,5 +1,5 @@
 // What made a rank late: the last stretches of its time, in memory that all ranks of its host read
-// (docs/waiting.md, "What made others wait").
+// (docs/waiting.md, "Causes of waiting").
 //
 // A part is a computation between two calls, or a wait together with what caused that, or the end
 // of a collective that all members of a communicator leave together. A rank that had to wait lays
@@ -106,7 +106,10 @@ extern Timeline* g_own_timeline __attribute__((visibility("hidden")));
 // Shorter computations are no parts, UINT64_MAX: nobody waits.
 extern uint64_t g_least_part_ticks __attribute__((visibility("hidden")));
 void open_timelines(uint32_t world_size);
-// A part of the calling thread's. Where threads are in MPI at the same time one of them writes.
+// Whether the calling thread writes the timeline: where threads are in MPI at the same time one
+// does.
+bool writes_timeline(Thread* thread);
+// A part of the calling thread's, if it does.
 void write_part(Thread* thread, const Part& part);
 // The computation `interval`, `ticks` long, has ended `now`, at the virtual time `end`. That since
 // the last call is told once.

@@ -94,7 +94,8 @@ Booked book_delay(Thread* thread, uint32_t peer, const Moment& said, uint64_t be
     while (count < kMostCauses && delay.late.take_largest(unknown, &causes[count])) {
         unknown -= causes[count++].ticks;
     }
-    if (delay.since < begin) rename_waits(g_own_timeline, delay.since, &delay.own, &delay.late);
+    if (delay.since < begin && writes_timeline(thread))
+        rename_waits(g_own_timeline, delay.since, &delay.own, &delay.late);
     for (const Share* cause = causes; cause != causes + count; ++cause) {
         if (cause->rank == kNoPeer) {
             unknown += cause->ticks;

@@ -18,61 +18,6 @@
 namespace dwell {
 namespace {
 
-bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> beginnings) {
-    return std::any_of(beginnings.begin(), beginnings.end(),
-                       [name](std::string_view beginning) { return name.starts_with(beginning); });
-}
-
-bool is_dwell_library(std::string_view name) { return name.starts_with("libdwell."); }
-
-// The MPI library and its language bindings.
-bool is_mpi_library(std::string_view name) {
-    return starts_with_any(name, {"libmpi.so", "libmpi_", "libmpich", "libmpicxx", "libmpifort",
-                                  "libpmpi.so", "libopen-pal", "libopen-rte", "mca_"});
-}
-
-// Of LLVM, which tells of its regions itself.
-bool is_openmp_library(std::string_view name) {
-    return starts_with_any(name, {"libomp.so", "libomp-", "libiomp5.so"});
-}
-
-bool is_gomp_library(std::string_view name) { return name.starts_with("libgomp.so"); }
-
-bool is_libc_library(std::string_view name) {
-    return starts_with_any(name, {"libc.so", "libc-2", "libpthread", "ld-linux", "ld-2"});
-}
-
-// Of the C library and of compilers, wherever they are installed.
-bool is_language_library(std::string_view name) {
-    return is_libc_library(name) ||
-           starts_with_any(name, {"libm.so", "libm-2", "libmvec", "libstdc++", "libc++", "libgcc_s",
-                                  "libgfortran", "libquadmath", "libgomp", "libimf", "libsvml",
-                                  "libirc", "libifcore"});
-}
-
-// In /lib, /usr/lib64 and the like.
-bool is_in_system_folder(std::string_view path) {
-    if (path.starts_with("/usr/")) path.remove_prefix(4);
-    if (!path.starts_with("/lib")) return false;
-    const std::string_view rest = path.substr(4, path.find('/', 1) - 4);
-    return rest.empty() || rest == "32" || rest == "64" || rest == "x32";
-}
-
-bool is_system_library(std::string_view path) {
-    const std::string_view name = base_name(path);
-    if (is_vdso(path) || is_language_library(name) || is_mpi_library(name)) return true;
-    return name.find(".so") != name.npos && is_in_system_folder(path);
-}
-
-// What clang and gcc call the code of OpenMP's regions and tasks.
-bool is_outlined(const SourceFrame& frame) {
-    const auto has_such_name = [](std::string_view name) {
-        return name.starts_with(".omp") || name.find(".omp_outlined") != name.npos ||
-               name.find("._omp_fn.") != name.npos;
-    };
-    return has_such_name(frame.symbol) || has_such_name(frame.function);
-}
-
 bool is_same_place(const SourceFrame& one, const SourceFrame& other) {
     return one.line != 0 && one.line == other.line && one.file == other.file &&
            one.symbol == other.symbol;
@@ -110,6 +55,10 @@ ResolvedAddress without_module(const std::string& function) {
 
 }  // namespace
 
+bool is_outlined(const SourceFrame& frame) {
+    return is_outlined_name(frame.symbol) || is_outlined_name(frame.function);
+}
+
 CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
     : merged_(merged),
       lines_(lines),
@@ -120,13 +69,7 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
         const size_t id_bytes = std::min<size_t>(module.build_id_bytes, sizeof module.build_id);
         lines_->add_module(path, {reinterpret_cast<const char*>(module.build_id), id_bytes},
                            {module.inode, module.modified_ns, module.mixed != 0});
-        const std::string_view name = base_name(path);
-        module_kinds_.push_back(is_dwell_library(name)    ? ModuleKind::kDwell
-                                : is_mpi_library(name)    ? ModuleKind::kMpi
-                                : is_openmp_library(name) ? ModuleKind::kOpenMp
-                                : is_gomp_library(name)   ? ModuleKind::kGomp
-                                : is_libc_library(name)   ? ModuleKind::kLibc
-                                                          : ModuleKind::kUser);
+        module_kinds_.push_back(module_kind(path));
         system_.push_back(is_system_library(path));
     }
     depths_.resize(merged.nodes.size(), 0);
@@ -559,93 +502,6 @@ void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* n
     *at = Position();
 }
 
-// A sampled path goes on in that of the statement that its interval ended with, from where the two
-// part (book_sample).
-uint32_t CallPaths::above(uint32_t node) const {
-    const uint32_t parent = merged_.nodes[node].parent;
-    if (parent >= node) return 0;  // damaged
-    if (merged_.nodes[parent].kind != static_cast<uint8_t>(SiteKind::kInterval)) return parent;
-    const uint32_t shared = merged_.nodes[node].call;
-    if (shared == kPathCut) return 0;
-    uint32_t at = merged_.nodes[parent].parent;
-    while (at != 0 && depths_[at] + 1 > shared) at = merged_.nodes[at].parent;
-    return at;
-}
-
-SampledCallers CallPaths::callers_of(uint32_t sample) const {
-    uint32_t at = sample;
-    for (uint32_t parent = merged_.nodes[at].parent;
-         merged_.nodes[parent].kind != static_cast<uint8_t>(SiteKind::kInterval);
-         parent = merged_.nodes[at].parent) {
-        at = parent;
-    }
-    const uint16_t call = merged_.nodes[at].call;
-    return call == 0          ? SampledCallers::kNone
-           : call == kPathCut ? SampledCallers::kInner
-                              : SampledCallers::kAll;
-}
-
-// The region below `parent` that a sampled frame belongs to: the call that forked it, or that
-// call's runtime, or the code that the compiler put elsewhere.
-uint32_t CallPaths::region_of(uint32_t parent, uint32_t sampled) {
-    const auto found = regions_below_.find(parent);
-    if (found == regions_below_.end()) return 0;
-    const MergedNode& frame = merged_.nodes[sampled];
-    const auto starts_here = [&](uint32_t at) {
-        const MergedNode& region = merged_.nodes[at];
-        if (is_of(frame.module, ModuleKind::kGomp)) return true;
-        if (region.module != frame.module) return false;
-        if (region.offset == frame.offset) return true;
-        const SourceFrame& code = address_of(region).frames.front();
-        const SourceFrame& inside = address_of(frame).frames.front();
-        return is_outlined(code) && code.symbol == inside.symbol;
-    };
-    const auto region = std::find_if(found->second.begin(), found->second.end(), starts_here);
-    return region != found->second.end() ? *region : 0;
-}
-
-// Outermost first. A sample in code of a region was taken while that was measured: its path leads
-// through the region's node, and not through the runtime that called the code.
-std::vector<uint32_t> CallPaths::enter_regions(const std::vector<uint32_t>& sampled) {
-    std::vector<uint32_t> path;
-    size_t kept = 0;  // of `path`: without the runtime's frames behind
-    uint32_t place = 0;
-    for (const uint32_t at : sampled) {
-        const MergedNode& node = merged_.nodes[at];
-        if (place != kNoNode) {
-            if (const uint32_t region = region_of(place, at)) {
-                path.resize(kept);
-                path.push_back(region);
-                kept = path.size();
-                place = region;
-                const bool code = !is_of(node.module, ModuleKind::kGomp);
-                if (!code || merged_.nodes[region].offset == node.offset) continue;
-            }
-            const auto call = calls_.find({place, node.module, node.offset});
-            const bool measured = node.parent == place && node.kind != uint8_t(SiteKind::kCall);
-            if (measured || call != calls_.end()) {
-                place = measured ? at : call->second;
-                kept = path.size() + 1;
-            } else if (!is_glue(node.module)) {
-                place = kNoNode;
-            }
-        }
-        path.push_back(at);
-    }
-    return path;
-}
-
-// Innermost first.
-std::vector<uint32_t> CallPaths::chain_to(uint32_t node) {
-    std::vector<uint32_t> chain;
-    for (uint32_t at = node; at != 0 && depths_[at] != 0; at = above(at)) chain.push_back(at);
-    if (kind_of(node) != SiteKind::kSample || regions_below_.empty()) return chain;
-    std::reverse(chain.begin(), chain.end());
-    chain = enter_regions(chain);
-    std::reverse(chain.begin(), chain.end());
-    return chain;
-}
-
 std::vector<Step> CallPaths::path_to(uint32_t node) {
     const std::vector<uint32_t> chain = chain_to(node);
     std::vector<Frame> frames;
@@ -693,48 +549,6 @@ std::vector<Step> CallPaths::path_to(uint32_t node) {
         steps.push_back(step);
     }
     return steps;
-}
-
-bool CallPaths::is_apart(uint32_t sample) {
-    const uint32_t module = merged_.nodes[sample].module;
-    if (is_of(module, ModuleKind::kDwell)) return true;
-    if (!is_of(module, ModuleKind::kOpenMp) && !is_of(module, ModuleKind::kGomp)) return false;
-    const std::vector<uint32_t> chain = chain_to(sample);
-    return std::any_of(chain.begin(), chain.end(),
-                       [this](uint32_t at) { return is_openmp(merged_.nodes[at].kind); });
-}
-
-std::vector<uint32_t> CallPaths::sampled_procedures(uint32_t index) {
-    const MergedNode& node = merged_.nodes[index];
-    std::vector<uint32_t> procedures;
-    if (node.module >= module_kinds_.size()) return procedures;
-    const ResolvedAddress& address = lines_->resolve(node.module, node.offset);
-    for (const SourceFrame& source : address.frames) {
-        procedures.push_back(
-            number_procedure({&source, &address, node.module, index, 0, false, nullptr}));
-    }
-    return procedures;
-}
-
-SampledLine CallPaths::sampled_line(uint32_t index) {
-    const MergedNode& node = merged_.nodes[index];
-    SampledLine line;
-    if (node.module < module_kinds_.size()) {
-        const ResolvedAddress& address = lines_->resolve(node.module, node.offset);
-        const SourceFrame& inner = address.frames.back();
-        line.function = inner.function;
-        line.line = inner.line;
-        line.file = inner.line != 0 ? inner.file : address.place;
-        line.system = is_system(node.module);
-    } else {
-        const ResolvedAddress& address = address_of(node);
-        line.function = (node.flags & kNodeFolded) != 0 ? "(other lines)" : address.place;
-        if (is_python(node)) {
-            line.file = address.frames[0].file;
-            line.line = address.frames[0].line;
-        }
-    }
-    return line;
 }
 
 }  // namespace dwell

@@ -13,6 +13,7 @@
 
 #include "summarize/lines.h"
 #include "summarize/merged.h"
+#include "summarize/module_kinds.h"
 #include "summarize/probe_sites.h"
 #include "summarize/profile.h"
 
@@ -57,6 +58,9 @@ struct Step {
     bool probed = false;
 };
 
+// The code of a region or task of OpenMP, which compilers put elsewhere.
+bool is_outlined(const SourceFrame& frame);
+
 // How much of a sample's call path is known.
 enum class SampledCallers : uint8_t { kNone, kInner, kAll };
 
@@ -93,7 +97,6 @@ class CallPaths {
     const std::set<uint32_t>& modules_used() const { return modules_used_; }
 
   private:
-    enum class ModuleKind : uint8_t { kUser, kMpi, kOpenMp, kGomp, kLibc, kDwell };
     struct Frame {
         const SourceFrame* source;
         const ResolvedAddress* address;  // null: made by a probe

@@ -6,17 +6,13 @@
 #include <utility>
 
 #include "summarize/profile_walk.h"
+#include "summarize/symbol_names.h"
 
 namespace dwell {
 namespace {
 
 constexpr size_t kNoStep = SIZE_MAX;
 constexpr size_t kNoFrame = SIZE_MAX;
-
-bool is_outlined_code(const SourceFrame& frame) {
-    return frame.symbol.find("omp_fn.") != std::string::npos ||
-           frame.symbol.find(".omp_outlined") != std::string::npos;
-}
 
 // Are both in the same copy of what was put into a procedure, `depth` calls deep?
 bool is_same_part(const std::vector<SourceFrame>& a, const std::vector<SourceFrame>& b,
@@ -220,7 +216,7 @@ size_t IntervalOwners::frame_of(const Steps& steps, size_t step, const Places& p
     const ProfileNode& node = profile_.nodes[steps[holder].container];
     for (size_t i = places.frames->size(); i-- > 0;) {
         const SourceFrame& frame = (*places.frames)[i];
-        const bool same = node.kind == SiteKind::kOpenMp      ? is_outlined_code(frame)
+        const bool same = node.kind == SiteKind::kOpenMp      ? is_outlined_name(frame.symbol)
                           : node.kind == SiteKind::kProcedure ? frame.function == node.name
                                                               : false;
         if (same) return i;

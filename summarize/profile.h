@@ -317,7 +317,7 @@ struct Profile {
     std::vector<std::string> notes;  // what limits the trust in these figures, one line each
 
     // Sums over ranks (and threads), nanoseconds: computation + transfer + blocked + I/O + omp_wait
-    // + omp_idle + paused = total. Blocked is all sync delay, sync what is known of it.
+    // + omp_idle + paused = total. Blocked is all waiting, sync what is known of it.
     uint64_t total_ns = 0;
     uint64_t computation_ns = 0;
     uint64_t transfer_ns = 0;

@@ -399,11 +399,11 @@ void check_indices(const Profile& profile, std::string* error) {
     check_all("partners", profile.partners, node_exists, error);
     check_all("partners", profile.partners, blame_good, error);
     check_all("causes", profile.causes, blame_good, error);
-    check_all("stalls", profile.stalls, blame_good, error);
-    const auto io_good = [&exists](const ProfileStall& stall) {
-        return stall.io_node == kNoNode || exists(stall.io_node);
+    const auto stall_good = [&](const ProfileStall& stall) {
+        return stall.interval < profile.intervals.size() &&
+               (stall.io_node == kNoNode || exists(stall.io_node));
     };
-    check_all("stalls", profile.stalls, io_good, error);
+    check_all("stalls", profile.stalls, stall_good, error);
 }
 
 // Profiles of programs without probes may lack both.

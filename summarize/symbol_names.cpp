@@ -86,4 +86,9 @@ bool is_mpi_function(std::string_view symbol, std::string_view c_name) {
     return plain_mpi_name(symbol) == plain_mpi_name(c_name);
 }
 
+bool is_outlined_name(std::string_view symbol) {
+    return symbol.starts_with(".omp") || symbol.find(".omp_outlined") != symbol.npos ||
+           symbol.find("._omp_fn.") != symbol.npos;
+}
+
 }  // namespace dwell

@@ -1,4 +1,5 @@
-// How dwell shows the names that compilers give to functions, and how it recognises MPI's.
+// How dwell shows the names that compilers give to functions, and how it recognises
+// MPI's and OpenMP's.
 #ifndef DWELL_SUMMARIZE_SYMBOL_NAMES_H_
 #define DWELL_SUMMARIZE_SYMBOL_NAMES_H_
 
@@ -24,6 +25,9 @@ std::string mpi_c_name(std::string_view symbol);
 
 // True when `symbol` is a spelling of the MPI function with the C name `c_name`.
 bool is_mpi_function(std::string_view symbol, std::string_view c_name);
+
+// True for what clang and gcc call the code of OpenMP's regions and tasks.
+bool is_outlined_name(std::string_view symbol);
 
 }  // namespace dwell
 

@@ -70,6 +70,23 @@ def system_call():
 
 
 @case
+def few_processes():
+    """A user who may have two processes: `dwell run` starts the program without a thread of its own."""
+    skip_unless(os.geteuid() == 0 and shutil.which("setpriv") and shutil.which("prlimit"),
+                "no setpriv or prlimit here, or not root")
+    home = scratch("home")
+    os.mkdir(home)
+    os.chmod(home, 0o777)
+    os.chmod(scratch(), 0o711)
+    user = str(61000 + os.getpid() % 4000)  # whose processes no other test counts
+    before = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups"]
+    skip_unless(execute([*before, "test", "-x", DWELL]).code == 0, "other users cannot run dwell")
+    run = execute([*before, "prlimit", "--nproc=2", DWELL, "run", "-o", os.path.join(home, "out"),
+                   "echo", "it runs"], cwd=home, env={"HOME": home})
+    check_equal((run.stdout, run.code), ("it runs\n", 0), "the program" + run.describe())
+
+
+@case
 def closed_files():
     """A program that closes dwell's files and opens its own under the same numbers: those stay as
     they are, and all that it did is counted."""

@@ -163,7 +163,7 @@ def node_tells_nothing_of_other_hosts():
                         [DWELL, "run", "--wait", "node", "-o", scratch("out"),
                          program("far_messages"), "late", "20", "2000"], env=SHIFT)
         node = Profile(scratch("out"), run).at(FAR, "wait", "MPI_Recv").raw
-        check_equal(node["sync_ns"], 0, "known sync delay")
+        check_equal(node["sync_ns"], 0, "known waiting")
 
 
 @case
@@ -245,7 +245,7 @@ def ranks_disagree():
                  "late", "20", "2000"]
         run = hosts.run(hosts.mpirun("left:1", "right:1") + words, timeout_s=40)
         node = Profile(scratch("out"), run).at(FAR, "wait", "MPI_Recv").raw
-        check_equal(node["sync_ns"], 0, "known sync delay")
+        check_equal(node["sync_ns"], 0, "known waiting")
 
 
 @case

@@ -145,4 +145,5 @@ def shared():
     check("no processor" in report(profile), report(profile))
 
 
-main()
+if __name__ == "__main__":
+    main()

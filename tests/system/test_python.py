@@ -3,8 +3,8 @@
 import glob
 import os
 
-from harness import (DWELL, Profile, case, check, check_equal, execute, main, marked_line, mpirun, profiled,
-                     repeated, scratch, skip_unless, source)
+from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, marked_line, mpirun,
+                     profiled, repeated, scratch, skip_unless, source)
 from test_timing import perf_works
 
 PYTHON = "/usr/bin/python3"
@@ -142,6 +142,21 @@ def buffers():
 def without_samples():
     """The lines are known; whose the computation was is not."""
     repeated(lambda: halo("asleep", ["--sample", "off"]))
+
+
+@case
+def without_run():
+    """Where no `dwell run` reads the functions, as by LD_PRELOAD alone or in another network namespace,
+    there are no samples, and one line says so."""
+    skip_unless(perf_works(), "perf_event_open is not permitted here")
+    for place in ({}, {"DWELL_DRAIN": "nobody"}):
+        out = scratch("alone" + place.get("DWELL_DRAIN", ""))
+        run = execute(mpirun(2, python(), HALO, "buffers"), 2,
+                      env={"LD_PRELOAD": LIBRARY, "DWELL_OUT": out, "DWELL_SAMPLE": "100", **place})
+        check_equal(run.stderr.count("no sampling of Python functions"), 1, "lines" + run.describe())
+        profile = Profile(out, run)
+        check_native_frames_gone(profile)
+        check_equal([rank["samples"] for rank in profile.ranks], [0, 0], "samples")
 
 
 @case

@@ -118,6 +118,16 @@ def ordinary_user():
 
 
 @case
+def small_files():
+    """RLIMIT_FSIZE below what samples are kept in: the program ends as without dwell."""
+    skip_unless(shutil.which("prlimit"), "no prlimit here")
+    name = program("openmp_gcc_mpi_serial")
+    skip_unless(os.path.exists(name), "openmp_gcc_mpi_serial was not built")
+    run = execute(["prlimit", "--fsize=1000000", DWELL, "run", "-o", scratch("small"), name], cwd=scratch())
+    check_equal((run.code, run.stdout), (0, "done\n"), "the program" + run.describe())
+
+
+@case
 def wide_frames():
     """Frames that are larger than what is taken of the stack: the path goes on from the procedure that
     the next MPI statement was called from, too."""

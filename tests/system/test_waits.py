@@ -42,7 +42,7 @@ def check_wait(profile, marker, name, kind, told_s, rank, work):
     node = profile.at(FILE, marker, name)
     sync_s = node.raw["sync_ns"] / 1e9
     skip_unless(told_s > 0.5 * N * 0.002, f"the machine is too busy: waited {told_s:.3f} s only")
-    check_near(sync_s, told_s, 0.1, SLACK_S, f"{name} at @{marker}, sync delay")
+    check_near(sync_s, told_s, 0.1, SLACK_S, f"{name} at @{marker}, waiting")
     check_equal(node.raw.get(kind, 0), node.raw["sync_ns"], kind)
     check_equal(node.raw["blocked_ns"], node.raw["sync_ns"], "nothing is estimated")
     found = partners(profile, marker, name)
@@ -185,7 +185,7 @@ def check_unseen(mode, guessed):
     node = profile.at(UNSEEN, "late", "MPI_Recv")
     waited_s = float(open(told).read())
     skip_unless(waited_s > 0.05, f"the machine is too busy: waited {waited_s:.3f} s only")
-    check_near(node.raw["sync_ns"] / 1e9, waited_s, 0.02, SLACK_S, f"sync delay after {mode}")
+    check_near(node.raw["sync_ns"] / 1e9, waited_s, 0.02, SLACK_S, f"waiting after {mode}")
     check_equal(node.raw["blocked_ns"], node.raw["sync_ns"], "nothing is estimated")
     check_equal(node.raw.get("unknown_waits", 0), 0, "waits of which nothing is known")
     check(node.raw.get("guessed_waits", 0) <= guessed, f"guessed: {node.raw}")
@@ -254,7 +254,7 @@ def sends_without_room():
 def switched_off():
     """With --wait off nothing is known: the same waiting is estimated, and the report says so."""
     profile, told = run("--wait", "off")
-    check_equal(profile.json["sync_ns"], 0, "known sync delay")
+    check_equal(profile.json["sync_ns"], 0, "known waiting")
     check_equal((profile.json["partners"], profile.json["causes"]), ([], []), "partners and causes")
     node = profile.at(FILE, "ssend", "MPI_Ssend")
     # From end to end: on a busy machine the rank also waits for a processor.

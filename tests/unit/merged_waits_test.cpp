@@ -46,7 +46,6 @@ TEST(MergedWaits, TheHeaviestStayTheRestIsASum) {
     EXPECT_EQ(list[3].lost_ns, 30u);
 }
 
-// 64 lists of random blames, joined as a tree.
 MergedStall stall(uint32_t path, uint32_t rank, uint64_t asleep_ns) {
     return {path, rank, kNoNode, 0, 1, 100, 1, asleep_ns, 0, 0};
 }
@@ -65,6 +64,7 @@ TEST(MergedWaits, OfEachComputationTheRanksThatStalledLongestStay) {
     EXPECT_EQ(list[3].rank, 3u);
 }
 
+// 64 lists of random blames, joined as a tree.
 TEST(MergedWaits, NoneMissesMoreThanTheBoundSays) {
     std::mt19937 random(7);
     std::map<uint32_t, uint64_t> truth;

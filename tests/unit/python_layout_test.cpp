@@ -53,7 +53,7 @@ TEST(PythonLine, Outside) {
     EXPECT_EQ(line_at(table, 2), 100);
     EXPECT_EQ(line_at({}, 0), 100);
     EXPECT_EQ(line_at({head(14, 1)}, 0), 100);
-    EXPECT_EQ(line_at({head(14, 1), 127, 127}, 0) != 0, true);
+    EXPECT_NE(line_at({head(14, 1), 127, 127}, 0), 0);
 }
 
 std::string utf8(const std::vector<uint32_t>& points, size_t room) {

@@ -104,8 +104,8 @@ void expect_same(const Profile& a, const Profile& b) {
         for (size_t j = 0; j < x.lines.size(); ++j) {
             const SampledLine& l = x.lines[j];
             const SampledLine& m = y.lines[j];
-            EXPECT_TRUE(std::tie(l.function, l.file, l.line, l.samples, l.system) ==
-                        std::tie(m.function, m.file, m.line, m.samples, m.system));
+            EXPECT_TRUE(std::tie(l.function, l.file, l.line, l.samples, l.node, l.system) ==
+                        std::tie(m.function, m.file, m.line, m.samples, m.node, m.system));
         }
     }
     ASSERT_EQ(a.peers.size(), b.peers.size());
@@ -137,12 +137,12 @@ void expect_same_blame(const std::vector<Blame>& a, const std::vector<Blame>& b)
 TEST(WriteJson, WaitingIsReadBack) {
     Profile profile = samples::chain_profile();
     profile.intervals[0].or_after = true;
+    profile.intervals[0].lines = {{"exp", "", 0, 12, 1, true}, {"relax", "a.c", 7, 4, 1, false}};
     profile.stalls = {{0, 1, kNoNode, 3, 9 * samples::kMs, 0, 4 * samples::kMs, 2, 1},
                       {1, 0, 2, 1, 8, 7, 0, 0, 0}};
     const auto read = read_profile_json(write_profile_json(profile));
     ASSERT_TRUE(read.has_value()) << read.error();
-    EXPECT_TRUE(read->intervals[0].or_after);
-    EXPECT_FALSE(read->intervals[1].or_after);
+    expect_same(profile, *read);
     EXPECT_EQ(read->sync_ns, profile.sync_ns);
     expect_same_blame(profile.partners, read->partners);
     expect_same_blame(profile.causes, read->causes);
@@ -258,6 +258,9 @@ TEST(WriteJson, EveryFigureIsInTheSchema) {
     profile.nodes[1].io_file = "file";
     profile.rows[1].computation_ns = 7;
     profile.peers[0].min_ns = 7;
+    profile.intervals[0].or_after = true;
+    profile.intervals[0].lines = {{"exp", "", 0, 7, 1, true}};
+    profile.stalls = {{0, 7, 1, 7, 7, 7, 7, 7, 7}};
     const Json written = Json::parse(write_profile_json(profile));
     expect_keys(written, profile_schema(), profile_schema(), "");
     // As many as the structure has: none is forgotten here, or written under no name.
@@ -328,6 +331,12 @@ TEST(ReadJson, WrongValuesAreErrors) {
     EXPECT_NE(error_with("/rows/0/node", 99), "");
     EXPECT_NE(error_with("/intervals/0/to", nullptr), "");
     EXPECT_NE(error_with("/peers/0/peer_world", 256), "");
+    const auto stall_error = [&](uint32_t interval, uint32_t io_node) {
+        return error_with("/stalls", {{{"interval", interval}, {"rank", 0}, {"io_node", io_node}}});
+    };
+    EXPECT_EQ(stall_error(0, 1), "");
+    EXPECT_NE(stall_error(kNoNode, 1), "");
+    EXPECT_NE(stall_error(0, 99), "");
     EXPECT_NE(error_with("/ranks", 3), "");
     EXPECT_NE(error_with("/nodes", nlohmann::json::array()), "");
     EXPECT_EQ(error_with("/job", "other"), "");

@@ -1,0 +1,139 @@
+// The part of CallPaths that is about samples: how the path of one goes on in that of the statement
+// that its interval ended with, and which regions of OpenMP it was taken in.
+#include <algorithm>
+
+#include "runtime/omp_constructs.h"
+#include "summarize/call_paths.h"
+
+namespace dwell {
+
+// A sampled path goes on in that of the statement that its interval ended with, from where the two
+// part (sample_records.cpp).
+uint32_t CallPaths::above(uint32_t node) const {
+    const uint32_t parent = merged_.nodes[node].parent;
+    if (parent >= node) return 0;  // damaged
+    if (merged_.nodes[parent].kind != static_cast<uint8_t>(SiteKind::kInterval)) return parent;
+    const uint32_t shared = merged_.nodes[node].call;
+    if (shared == kPathCut) return 0;
+    uint32_t at = merged_.nodes[parent].parent;
+    while (at != 0 && depths_[at] + 1 > shared) at = merged_.nodes[at].parent;
+    return at;
+}
+
+SampledCallers CallPaths::callers_of(uint32_t sample) const {
+    uint32_t at = sample;
+    for (uint32_t parent = merged_.nodes[at].parent;
+         merged_.nodes[parent].kind != static_cast<uint8_t>(SiteKind::kInterval);
+         parent = merged_.nodes[at].parent) {
+        at = parent;
+    }
+    const uint16_t call = merged_.nodes[at].call;
+    return call == 0          ? SampledCallers::kNone
+           : call == kPathCut ? SampledCallers::kInner
+                              : SampledCallers::kAll;
+}
+
+// The region below `parent` that a sampled frame belongs to: the call that forked it, or that
+// call's runtime, or the code that the compiler put elsewhere.
+uint32_t CallPaths::region_of(uint32_t parent, uint32_t sampled) {
+    const auto found = regions_below_.find(parent);
+    if (found == regions_below_.end()) return 0;
+    const MergedNode& frame = merged_.nodes[sampled];
+    const auto starts_here = [&](uint32_t at) {
+        const MergedNode& region = merged_.nodes[at];
+        if (is_of(frame.module, ModuleKind::kGomp)) return true;
+        if (region.module != frame.module) return false;
+        if (region.offset == frame.offset) return true;
+        const SourceFrame& code = address_of(region).frames.front();
+        const SourceFrame& inside = address_of(frame).frames.front();
+        return is_outlined(code) && code.symbol == inside.symbol;
+    };
+    const auto region = std::find_if(found->second.begin(), found->second.end(), starts_here);
+    return region != found->second.end() ? *region : 0;
+}
+
+// Outermost first. A sample in code of a region was taken while that was measured: its path leads
+// through the region's node, and not through the runtime that called the code.
+std::vector<uint32_t> CallPaths::enter_regions(const std::vector<uint32_t>& sampled) {
+    std::vector<uint32_t> path;
+    size_t kept = 0;  // of `path`: without the runtime's frames behind
+    uint32_t place = 0;
+    for (const uint32_t at : sampled) {
+        const MergedNode& node = merged_.nodes[at];
+        if (place != kNoNode) {
+            if (const uint32_t region = region_of(place, at)) {
+                path.resize(kept);
+                path.push_back(region);
+                kept = path.size();
+                place = region;
+                const bool code = !is_of(node.module, ModuleKind::kGomp);
+                if (!code || merged_.nodes[region].offset == node.offset) continue;
+            }
+            const auto call = calls_.find({place, node.module, node.offset});
+            const bool measured = node.parent == place && node.kind != uint8_t(SiteKind::kCall);
+            if (measured || call != calls_.end()) {
+                place = measured ? at : call->second;
+                kept = path.size() + 1;
+            } else if (!is_glue(node.module)) {
+                place = kNoNode;
+            }
+        }
+        path.push_back(at);
+    }
+    return path;
+}
+
+// Innermost first.
+std::vector<uint32_t> CallPaths::chain_to(uint32_t node) {
+    std::vector<uint32_t> chain;
+    for (uint32_t at = node; at != 0 && depths_[at] != 0; at = above(at)) chain.push_back(at);
+    if (kind_of(node) != SiteKind::kSample || regions_below_.empty()) return chain;
+    std::reverse(chain.begin(), chain.end());
+    chain = enter_regions(chain);
+    std::reverse(chain.begin(), chain.end());
+    return chain;
+}
+
+bool CallPaths::is_apart(uint32_t sample) {
+    const uint32_t module = merged_.nodes[sample].module;
+    if (is_of(module, ModuleKind::kDwell)) return true;
+    if (!is_of(module, ModuleKind::kOpenMp) && !is_of(module, ModuleKind::kGomp)) return false;
+    const std::vector<uint32_t> chain = chain_to(sample);
+    return std::any_of(chain.begin(), chain.end(),
+                       [this](uint32_t at) { return is_openmp(merged_.nodes[at].kind); });
+}
+
+std::vector<uint32_t> CallPaths::sampled_procedures(uint32_t index) {
+    const MergedNode& node = merged_.nodes[index];
+    std::vector<uint32_t> procedures;
+    if (node.module >= module_kinds_.size()) return procedures;
+    const ResolvedAddress& address = lines_->resolve(node.module, node.offset);
+    for (const SourceFrame& source : address.frames) {
+        procedures.push_back(
+            number_procedure({&source, &address, node.module, index, 0, false, nullptr}));
+    }
+    return procedures;
+}
+
+SampledLine CallPaths::sampled_line(uint32_t index) {
+    const MergedNode& node = merged_.nodes[index];
+    SampledLine line;
+    if (node.module < module_kinds_.size()) {
+        const ResolvedAddress& address = lines_->resolve(node.module, node.offset);
+        const SourceFrame& inner = address.frames.back();
+        line.function = inner.function;
+        line.line = inner.line;
+        line.file = inner.line != 0 ? inner.file : address.place;
+        line.system = is_system(node.module);
+    } else {
+        const ResolvedAddress& address = address_of(node);
+        line.function = (node.flags & kNodeFolded) != 0 ? "(other lines)" : address.place;
+        if (is_python(node)) {
+            line.file = address.frames[0].file;
+            line.line = address.frames[0].line;
+        }
+    }
+    return line;
+}
+
+}  // namespace dwell
