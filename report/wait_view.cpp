@@ -290,11 +290,10 @@ void draw_main_cause(const Profile& profile, Canvas* canvas) {
     text += fmt::format(", and others wait {} a rank", a_rank(first.time_ns));
     const auto all_ns = static_cast<double>(mpi.blocked_ns);
     if (static_cast<double>(unknown_ns) >= kNotableUnknown * all_ns) {
-        text +=
-            fmt::format(". The causes of {} of waiting a rank are not known", a_rank(unknown_ns));
+        text += fmt::format(". Waiting without a known cause: {} a rank", a_rank(unknown_ns));
     }
     if (static_cast<double>(mpi.estimated_ns) >= kNotableEstimate * all_ns) {
-        text += fmt::format(". {} of waiting a rank are estimated, without the late ranks",
+        text += fmt::format(". Estimated waiting, its late ranks not known: {} a rank",
                             a_rank(mpi.estimated_ns));
     }
     if (stall_words(profile, first.stall).try_io) {
