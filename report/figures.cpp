@@ -114,6 +114,16 @@ double time_outside_setup(const Profile& profile) {
                                                             : profile.total_ns - setup_ns);
 }
 
+double judged_time(const Profile& profile) {
+    const double active_ns = time_outside_setup(profile);
+    const auto paused_ns = static_cast<double>(profile.paused_ns);
+    return paused_ns < active_ns ? active_ns - paused_ns : active_ns;
+}
+
+std::string run_share_text(double ns, double judged_ns, bool setup) {
+    return setup ? "set-up" : share_text(ns, judged_ns);
+}
+
 std::vector<RankFigures> rank_figures(const Profile& profile) {
     std::vector<RankFigures> figures;
     if (profile.rows.empty()) return figures;
@@ -458,8 +468,10 @@ std::string places_text(const SampledPlaces& places, size_t limit, int width, bo
         const bool same_function = i != 0 && own_function == function;
         const std::string number = line.line != 0 ? fmt::format(":{}", line.line) : "";
         const std::string place = same_function && own_file == file ? number : own_file + number;
-        const std::string share = fmt::format(" {:.0f} %", 100 * static_cast<double>(line.samples) /
-                                                               static_cast<double>(places.samples));
+        const double percent =
+            100 * static_cast<double>(line.samples) / static_cast<double>(places.samples);
+        if (i != 0 && percent < 0.5) break;
+        const std::string share = fmt::format(" {:.0f} %", percent);
         const std::string before = i == 0 ? "" : ", ";
         const std::string after = place + share;
         const std::string gap = place.empty() ? "" : " ";

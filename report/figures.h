@@ -36,6 +36,12 @@ MpiTimes mpi_times(const Profile& profile);
 // so that a short run is shown as a long one is. All of it where there is nothing else.
 double time_outside_setup(const Profile& profile);
 
+// What all shares of the run's time are of: the time of all ranks without set-up and pauses.
+double judged_time(const Profile& profile);
+
+// "12.3 %" of `judged_ns`; of what is set-up, which is no part of those, "set-up".
+std::string run_share_text(double ns, double judged_ns, bool setup = false);
+
 // One rank, threads summed. Waiting and idle time in OpenMP are no computation.
 struct RankFigures {
     uint32_t rank = 0;

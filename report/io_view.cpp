@@ -37,7 +37,7 @@ void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* c
     if (lines.empty()) return;
     const bool several = profile.ranks.size() > 1;
     const bool utf8 = canvas->utf8();
-    const auto total_ns = static_cast<double>(profile.total_ns);
+    const double judged_ns = judged_time(profile);
     const size_t shown = std::min(lines.size(), static_cast<size_t>(options.lines));
     canvas->title(
         fmt::format("Costliest I/O lines ({} of {})", shown, lines.size()),
@@ -68,7 +68,7 @@ void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* c
 
         Line figures;
         figures.pad_to(kNumberWidth);
-        figures.add(pad_left(share_text(time_ns, total_ns), 7), Tone::kName);
+        figures.add(pad_left(share_text(time_ns, judged_ns), 7), Tone::kName);
         figures.add(pad_left(time_text(mean_ns, utf8), 9));
         figures.add(pad_left(count_text(totals.count), 8));
         figures.add(pad_left(time_text(time_ns / calls, utf8), 9));

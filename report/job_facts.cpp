@@ -115,10 +115,15 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     }
     limit(job.split, "procedure", "procedures", "counted without early returns, which gcc inlined");
     if (job.counted != 0 && job.off_entries != 0) {
-        limits.push_back("counts exact except for " +
+        limits.push_back("counts are exact except for " +
                          counted(job.counted, "short place", "short places") + ", marked ~");
     } else {
-        limit(job.counted, "short place", "short places", "timed only in part");
+        if (job.counted != 0) {
+            limits.push_back(
+                "the time of " +
+                counted(job.counted, "short procedure or loop", "short procedures or loops") +
+                " is partly estimated");
+        }
         if (job.off_entries != 0) {
             limits.push_back("about " + count_text(job.off_entries) + " entries estimated");
         }
@@ -130,6 +135,13 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
         limits.emplace_back("too many ranks for figures of each rank");
     }
     return limits;
+}
+
+bool counts_are_exact(const Profile& profile, const Job& job) {
+    const uint64_t missing = job.dropped + job.probes_dropped + job.guessed + job.split +
+                             job.off_entries + job.off_uncertain + job.damaged + job.unfinished +
+                             job.cut_short;
+    return missing == 0 && profile.ranks.size() >= profile.world_size && !is_serial(profile);
 }
 
 }  // namespace dwell

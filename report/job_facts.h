@@ -41,6 +41,8 @@ std::string counted(uint64_t count, const std::string& one, const std::string& m
 
 // What limits the figures, weightiest first; empty when nothing does.
 std::vector<std::string> reservations(const Profile& profile, const Job& job);
+// Whatever limits times and names.
+bool counts_are_exact(const Profile& profile, const Job& job);
 
 }  // namespace dwell
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "report/stalls.h"
 #include "report/views.h"
 #include "summarize/profile_walk.h"
 
@@ -219,7 +220,7 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
                      const TextOptions& options, Canvas* canvas) {
     const bool several = profile.ranks.size() > 1;
     const bool utf8 = canvas->utf8();
-    const auto total_ns = static_cast<double>(profile.total_ns);
+    const double judged_ns = judged_time(profile);
     const size_t shown = std::min(all.size(), static_cast<size_t>(options.lines));
     const std::vector<CommLine> lines(all.begin(), all.begin() + static_cast<ptrdiff_t>(shown));
     canvas->title(
@@ -253,7 +254,7 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
 
         Line figures;
         figures.pad_to(kNumberWidth);
-        figures.add(pad_left(share_text(time_ns, total_ns), 7), Tone::kName);
+        figures.add(pad_left(run_share_text(time_ns, judged_ns, comm.setup), 7), Tone::kName);
         figures.add(pad_left(time_text(mean_ns, utf8), 9));
         figures.add(pad_left(sync_text(totals), 11), Tone::kBlocked);
         figures.add(pad_left(count_text(totals.count), 8));
@@ -286,7 +287,7 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
     if (all.empty()) return;
     const bool utf8 = canvas->utf8();
     const bool several = profile.ranks.size() > 1;
-    const auto total_ns = static_cast<double>(profile.total_ns);
+    const double judged_ns = judged_time(profile);
     const std::vector<IntervalLine> intervals =
         notable(all, static_cast<size_t>(options.lines), time_outside_setup(profile),
                 [](const IntervalLine& interval) { return interval.time_ns; });
@@ -319,7 +320,7 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
 
         Line figures;
         figures.pad_to(kNumberWidth);
-        figures.add(pad_left(share_text(time_ns, total_ns), 7), Tone::kName);
+        figures.add(pad_left(share_text(time_ns, judged_ns), 7), Tone::kName);
         figures.add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9));
         figures.add(pad_left(count_text(interval.count), 9));
         figures.add(pad_left(time_text(time_ns / count, utf8), 9));
@@ -387,16 +388,24 @@ void draw_ranks(const Profile& profile, Canvas* canvas) {
                                    {"sent", 10},     {"received", 10}};
     const bool io = profile.io_ns != 0;
     if (io) columns.insert(columns.begin() + 5, Column{"I/O", 9});
+    int width = 0;
+    for (const Column& column : columns) width += column.width;
+    const Column without{"no processor", 14};
+    const bool queued = queued_times(profile).work_ns + queued_times(profile).call_ns != 0 &&
+                        width + without.width <= canvas->width();
+    if (queued) columns.insert(columns.begin() + 3, without);
     put_heads(columns, 0, canvas);
     for (size_t i = 0; i < figures.size(); ++i) {
         const RankFigures& rank = figures[i];
         const auto time = [utf8](uint64_t ns) { return time_text(static_cast<double>(ns), utf8); };
         Line line;
         line.add(pad_left(fmt::format("{}", rank.rank), 6), Tone::kName);
-        line.add(pad_left(time(rank.computation_ns + rank.transfer_ns + rank.blocked_ns +
-                               rank.io_ns + rank.setup_ns + rank.omp_wait_ns + rank.omp_idle_ns),
-                          9));
+        line.add(
+            pad_left(time(rank.computation_ns + rank.transfer_ns + rank.blocked_ns + rank.io_ns +
+                          rank.setup_ns + rank.omp_wait_ns + rank.omp_idle_ns + rank.queued_ns),
+                     9));
         line.add(pad_left(time(rank.computation_ns), 13), Tone::kComputation);
+        if (queued) line.add(pad_left(time(rank.queued_ns), without.width), Tone::kHot);
         line.add(pad_left(time(rank.transfer_ns), 10), Tone::kTransfer);
         line.add(
             pad_left(

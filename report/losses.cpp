@@ -14,7 +14,6 @@
 namespace dwell {
 namespace {
 
-constexpr double kAlmostAll = 0.95;         // of a cause: one rank's alone
 constexpr double kMostly = 0.5;             // of a line's waiting: for one rank
 constexpr double kNotableCause = 0.2;       // of the waiting: worth being the main cause
 constexpr double kNotableSetupWait = 0.05;  // of set-up
@@ -62,9 +61,26 @@ std::string between_text(const Profile& profile, const ProfileInterval& interval
     const ProfileNode& first = profile.nodes[from];
     const ProfileNode& last = profile.nodes[to];
     const std::string start = cut_place(place_text(first, utf8), room, utf8);
-    if (start == end) return "between calls at " + end;
+    // The line itself is none of those between.
+    if (start == end) return "between calls of " + cut_name(shown_name(last, utf8), room, utf8);
     return "between " + start + " and " +
            (first.file == last.file ? fmt::format(":{}", last.line) : end);
+}
+
+// "between heat.c:29 MPI_Barrier and heat.c:35 MPI_Barrier", "between calls of MPI_Barrier
+// (heat.c:35)".
+std::string calls_text(const Profile& profile, const ProfileInterval& interval, int room,
+                       bool utf8) {
+    const auto statement = [&](uint32_t node) {
+        return cut_place(place_text(profile.nodes[node], utf8), room, utf8) + " " +
+               shown_name(profile.nodes[node], utf8);
+    };
+    const std::string end = statement(interval.to);
+    if (interval.from == kNoNode) return "before " + end;
+    const std::string start = statement(interval.from);
+    if (start != end) return "between " + start + " and " + end;
+    return fmt::format("between calls of {} ({})", shown_name(profile.nodes[interval.to], utf8),
+                       cut_place(place_text(profile.nodes[interval.to], utf8), room, utf8));
 }
 
 std::string with_place(const std::string& name, const std::string& place) {
@@ -87,6 +103,7 @@ std::string code_text(const Profile& profile, uint32_t node, std::string place, 
 std::string doing_text(const Profile& profile, const Computation& doing, int room, bool utf8) {
     const std::string in = "in ";
     const ProfileInterval& interval = profile.intervals[doing.interval];
+    if (doing.unsampled) return calls_text(profile, interval, room, utf8);
     std::string place = cut_place(printable(doing.sampled_place, utf8), room, utf8);
     if (!doing.sampled.empty()) {
         return in + with_place(cut_name(short_name(doing.sampled, utf8), room, utf8), place);
@@ -113,34 +130,22 @@ std::string file_of(const Profile& profile, const Computation& doing) {
 
 // "rank 3 computes", "rank 3 and 2 other ranks compute".
 std::string who_computes(const CauseLine& cause) {
-    const std::string who = rank_text(cause.peer);
     if (cause.peer == kNoPeer) return "ranks compute";
-    const bool alone =
-        static_cast<double>(cause.peer_ns) >= kAlmostAll * static_cast<double>(cause.time_ns);
-    if (alone || (cause.others == 0 && !cause.more)) return who + " computes";
-    if (cause.more) return who + " and other ranks compute";
-    return fmt::format("{} and {} other rank{} compute", who, cause.others,
-                       cause.others == 1 ? "" : "s");
+    const std::string who = culprits_text(cause, cause.time_ns);
+    return who + (who.find(" and ") != std::string::npos ? " compute" : " computes");
 }
 
-// "rank 3 computes in relax (heat.c:78)", "rank 0 writes ck.dat in checkpoint (ck.c:33 write): 800
-// ms", "rank 1 does I/O or sleeps in main (between a.c:4 and :9; on a processor 8 %, try --io on)".
-std::string cause_words(const Profile& profile, const CauseLine& cause, int room, bool utf8) {
-    const std::string io = io_stall_text(profile, cause.stall, room, utf8);
-    if (!io.empty()) return rank_text(cause.peer) + " " + io;
-    const StallWords words = stall_words(profile, cause.stall);
-    if (words.verb.empty()) {
-        return who_computes(cause) + " " + doing_text(profile, cause.computation, room, utf8);
+// ", as ranks share processors"; empty where it is not known.
+std::string holder_text(const Profile& profile) {
+    switch (holders_of_processors(profile).who) {
+        case Holder::kRanks:
+            return ", as ranks share processors";
+        case Holder::kOtherPrograms:
+            return ", as other programs hold the processors";
+        case Holder::kUnknown:
+            return "";
     }
-    Computation doing = cause.computation;
-    doing.sampled = doing.sampled_place = "";  // where it computed
-    std::string where = doing_text(profile, doing, room, utf8);
-    const bool has_place = !where.empty() && where.back() == ')';
-    if (has_place) where.pop_back();
-    // Names are worth more than advice, which the report has.
-    const std::string advice = room == kAllOfIt ? words.advice : "";
-    return fmt::format("{} {} {}{}{})", rank_text(cause.peer), words.verb, where,
-                       has_place ? "; " : " (", words.share + advice);
+    return "";
 }
 
 template <typename Measure>
@@ -173,14 +178,21 @@ std::string waiting_line_text(const Profile& profile, const std::vector<CommLine
     return text + "; the late rank is not known.";
 }
 
-std::string waiting_cause_text(const Profile& profile, const std::vector<CommLine>& lines, int room,
-                               bool utf8) {
+// The one that most waiting goes back to; none where that is little.
+std::optional<CauseLine> main_cause(const Profile& profile) {
     const std::vector<CauseLine> causes = causes_outside_setup(profile);
     const double waited_ns = static_cast<double>(mpi_times(profile).blocked_ns);
     const bool known = !causes.empty() && causes[0].computation.interval != kNoNode &&
                        static_cast<double>(causes[0].time_ns) >= kNotableCause * waited_ns;
-    if (!known) return waiting_line_text(profile, lines, room, utf8);
-    const CauseLine& first = causes[0];
+    if (!known) return std::nullopt;
+    return causes[0];
+}
+
+std::string waiting_cause_text(const Profile& profile, const std::vector<CommLine>& lines, int room,
+                               bool utf8) {
+    const std::optional<CauseLine> cause = main_cause(profile);
+    if (!cause) return waiting_line_text(profile, lines, room, utf8);
+    const CauseLine& first = *cause;
     std::string text =
         fmt::format("Main cause: {}, and others wait {}", cause_words(profile, first, room, utf8),
                     per_rank(profile, first.time_ns, utf8));
@@ -233,25 +245,46 @@ std::string io_cause_text(const Profile& profile, int room, bool utf8) {
     return text + ".";
 }
 
-// "Main cause: ranks share processors: 25 % on a processor of the time that they compute, rank 3
-// 20 %."
+// "Main cause: 4 ranks share 2 processors: they have one in 52 % of the time in which they need
+// one, rank 3 in 40 %."
 std::string queued_cause_text(const Profile& profile) {
     const QueuedTimes queued = queued_times(profile);
-    const auto on_ns = static_cast<double>(computed_ns(profile));
-    std::string text =
-        fmt::format("Main cause: ranks share processors: {} on a processor while they compute",
-                    share_text(on_ns, on_ns + static_cast<double>(queued.work_ns)));
+    const Holders holders = holders_of_processors(profile);
+    std::string text = "Main cause: ";
+    switch (holders.who) {
+        case Holder::kRanks:
+            text += fmt::format("{} rank{}", holders.ranks, holders.ranks == 1 ? "" : "s");
+            if (holders.threads > holders.ranks) {
+                text += fmt::format(" with {} threads", holders.threads);
+            }
+            text += fmt::format(" share{} {} processor{}", holders.ranks == 1 ? "s" : "",
+                                holders.processors, holders.processors == 1 ? "" : "s");
+            break;
+        case Holder::kOtherPrograms:
+            text += "other programs hold the processors";
+            break;
+        case Holder::kUnknown:
+            text += "too few processors, or other programs hold them";
+            break;
+    }
+    const auto share = [](uint64_t on_ns, uint64_t queued_ns) {
+        const auto on = static_cast<double>(on_ns);
+        return share_text(on, on + static_cast<double>(queued_ns));
+    };
+    text += fmt::format(": ranks have one in {} of the time needed",
+                        share(computed_ns(profile), queued.work_ns));
     const ProfileRank* most = nullptr;
     for (const ProfileRank& rank : profile.ranks) {
         if (most == nullptr || rank.queued_ns > most->queued_ns) most = &rank;
     }
     for (const RankFigures& rank : rank_figures(profile)) {
         if (profile.ranks.size() < 2 || rank.rank != most->rank) continue;
-        const auto own_ns = static_cast<double>(rank.computation_ns);
-        text += fmt::format(", rank {} {}", rank.rank,
-                            share_text(own_ns, own_ns + static_cast<double>(most->queued_ns)));
+        text +=
+            fmt::format(", rank {} in {}", rank.rank, share(rank.computation_ns, most->queued_ns));
     }
-    return text + ". Run fewer ranks, or bind each to a processor of its own.";
+    if (holders.who != Holder::kRanks) return text + ".";
+    return text + (holders.threads > holders.ranks ? ". Run fewer threads."
+                                                   : ". Run fewer ranks or use more processors.");
 }
 
 std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
@@ -287,6 +320,38 @@ std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
 
 }  // namespace
 
+std::string cause_words(const Profile& profile, const CauseLine& cause, int room, bool utf8) {
+    const std::string io = io_stall_text(profile, cause.stall, room, utf8);
+    if (!io.empty()) return rank_text(cause.peer) + " " + io;
+    const StallWords words = stall_words(profile, cause.stall);
+    std::string where = doing_text(profile, cause.computation, room, utf8);
+    if (words.verb.empty()) return who_computes(cause) + " " + where;
+    const bool has_place = where.ends_with(')');
+    if (has_place) where.pop_back();
+    // Names are worth more than reasons.
+    const bool queued = cause.stall.kind == StallKind::kQueued;
+    const std::string reason = queued && room == kAllOfIt ? holder_text(profile) : "";
+    return fmt::format("{} {} {}{}{})", rank_text(cause.peer), words.verb, where,
+                       has_place ? "; " : " (", words.share + reason);
+}
+
+std::string next_options(const Profile& profile) {
+    const std::optional<CauseLine> cause = main_cause(profile);
+    if (!cause) return "";
+    if (is_unsampled(cause->stall.kind)) {
+        return stall_words(profile, cause->stall).try_io ? "--io on" : "";
+    }
+    const ProfileInterval& interval = profile.intervals[cause->computation.interval];
+    const ProfileNode& owner = profile.nodes[interval.booked_on];
+    const bool named = !cause->computation.sampled_place.empty() || !interval.lines.empty() ||
+                       ((is_probed(owner) || is_openmp(owner)) && !interval.or_after);
+    const auto unsampled = [](const ProfileRank& rank) {
+        return rank.sample_hz == 0 && (rank.flags & kFileNoSampling) == 0;
+    };
+    const bool possible = std::all_of(profile.ranks.begin(), profile.ranks.end(), unsampled);
+    return !named && possible ? "--sample 100" : "";
+}
+
 std::vector<Loss> losses(const Profile& profile) {
     const MpiTimes mpi = mpi_times(profile);
     const QueuedTimes queued = queued_times(profile);
@@ -312,12 +377,6 @@ std::vector<Loss> losses(const Profile& profile) {
     std::stable_sort(all.begin(), all.end(),
                      [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
     return all;
-}
-
-double judged_time(const Profile& profile) {
-    const double active_ns = time_outside_setup(profile);
-    const auto paused_ns = static_cast<double>(profile.paused_ns);
-    return paused_ns < active_ns ? active_ns - paused_ns : active_ns;
 }
 
 std::string cause_text(const Profile& profile, const std::vector<CommLine>& lines, LossKind kind,

@@ -23,8 +23,15 @@ struct Loss {
 // their rank is in MPI or does I/O are lost to that: the cure is there.
 std::vector<Loss> losses(const Profile& profile);
 
-// What shares are of: the time of all ranks without set-up and pauses.
-double judged_time(const Profile& profile);
+struct CauseLine;
+
+// "rank 3 computes in relax (heat.c:78)", "rank 0 writes ck.dat in checkpoint (ck.c:33 write): 800
+// ms", "rank 1 does I/O or sleeps in main (between calls of exchange; on a processor 8 % of the
+// time)".
+std::string cause_words(const Profile& profile, const CauseLine& cause, int room, bool utf8);
+
+// What to run so that the sentence about the main cause of waiting names more; empty: nothing.
+std::string next_options(const Profile& profile);
 
 // "Main cause: rank 0 computes in relax (heat.c:78), and others wait 416 ms a rank, mostly at
 // heat.c:69 MPI_Recv in exchange." No name or place is longer than `room`. Empty where nothing is

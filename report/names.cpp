@@ -207,8 +207,31 @@ std::vector<std::string> ever_shorter(const std::string& name) {
     return forms;
 }
 
+// "Viscop…::stress" of "Viscoplastic::stress": what a member does is known by its class. Empty
+// where there is none, or too little room.
+static std::string cut_class(const std::string& name, int width, bool utf8) {
+    constexpr int kLeast = 4;
+    if (name.find_first_of("<(") != std::string::npos) return "";
+    const size_t member = name.rfind("::");
+    if (member == std::string::npos || member == 0) return "";
+    const size_t outer = name.rfind("::", member - 1);
+    const size_t start = outer == std::string::npos ? 0 : outer + 2;
+    const std::string end = name.substr(member);
+    const int room = width - display_width(end);
+    if (room < kLeast) return "";
+    return cut_middle(name.substr(start, member - start), room, utf8) + end;
+}
+
 std::string cut_name(const std::string& text, int width, bool utf8) {
     if (display_width(text) <= width) return text;
+    const bool single = text.find(glyphs(utf8).chain) == std::string::npos;
+    if (std::string cut = single ? cut_class(text, width, utf8) : ""; !cut.empty()) {
+        for (std::string form = text;
+             shorten_scope(&form) && form.find("::") != std::string::npos;) {
+            if (display_width(form) <= width) return form;
+        }
+        return cut;
+    }
     const std::string chain(glyphs(utf8).chain);
     std::vector<std::string> names;
     for (size_t start = 0; start <= text.size();) {

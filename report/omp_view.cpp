@@ -141,10 +141,9 @@ void draw_line(const Profile& profile, const OmpLine& line, size_t number, Canva
     const bool region = is_region(node);
     Line figures;
     figures.pad_to(kNumberWidth);
-    figures.add(pad_left(share_text(static_cast<double>(line.totals.time_ns),
-                                    static_cast<double>(profile.total_ns)),
-                         7),
-                Tone::kName);
+    figures.add(
+        pad_left(share_text(static_cast<double>(line.totals.time_ns), judged_time(profile)), 7),
+        Tone::kName);
     figures.add(pad_left(time(line.totals.time_ns), 9));
     figures.add(pad_left(count_text(region ? line.totals.created : line.totals.count), 9));
     figures.add(pad_left(line.threads != 0 ? fmt::format("{}", line.threads) : "", 9));

@@ -162,7 +162,7 @@ void add_figures(const Profile& profile, const PhaseLine& phase, bool with_mpi, 
                  Line* line) {
     const Totals& totals = phase.totals;
     const auto time_ns = static_cast<double>(totals.time_ns);
-    line->add(pad_left(share_text(time_ns, static_cast<double>(profile.total_ns)), 7), Tone::kName);
+    line->add(pad_left(share_text(time_ns, judged_time(profile)), 7), Tone::kName);
     line->add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9));
     line->add(pad_left(iteration_count(phase), 12));
     line->add(pad_left(mean_text(totals, utf8), 9));

@@ -148,11 +148,14 @@ class SiteReport {
     SiteReport(const Profile& profile, const TextOptions& options, Canvas* canvas)
         : profile_(profile), options_(options), canvas_(canvas), utf8_(canvas->utf8()) {
         communication_ns_.resize(profile.nodes.size(), 0);
+        setup_ns_.resize(profile.nodes.size(), 0);
         for (size_t i = 0; i < profile.nodes.size(); ++i) {
             const ProfileNode& node = profile.nodes[i];
             if (is_communication(node)) communication_ns_[i] = node.totals.time_ns;
+            if (is_setup(node)) setup_ns_[i] = node.totals.time_ns;
         }
         sum_into_parents(profile, nodes_from_root(profile), &communication_ns_);
+        sum_into_parents(profile, nodes_from_root(profile), &setup_ns_);
     }
 
     void draw_program() {
@@ -183,10 +186,12 @@ class SiteReport {
         Sum sum;
         uint64_t calls_ns = 0;
         uint64_t communication_ns = 0;
+        uint64_t setup_ns = 0;
         for (const uint32_t index : nodes) {
             const bool inner = lies_in_another(index, nodes);
             sum.add(profile_, index, inner);
             if (!inner) communication_ns += communication_ns_[index];
+            if (!inner) setup_ns += setup_ns_[index];
             for (const uint32_t part : profile_.nodes[index].children) {
                 const ProfileNode& inside = profile_.nodes[part];
                 if (inside.kind == SiteKind::kCall) calls_ns += inside.totals.time_ns;
@@ -194,7 +199,7 @@ class SiteReport {
         }
         const ProfileNode& node = profile_.nodes[nodes.front()];
         canvas_->title(describe(nodes.front()), word_of(node.kind));
-        draw_facts(node, sum, calls_ns, communication_ns);
+        draw_facts(node, sum, calls_ns, communication_ns, setup_ns);
         if (options_.per_rank) draw_ranks(nodes);
         draw_list("reached from", surroundings(nodes), sum.totals.time_ns);
         if (is_statement(node)) return;
@@ -225,8 +230,8 @@ class SiteReport {
         if (sampled.samples == 0) return false;
         canvas_->title(printable(sampled.place, utf8_), "procedure");
         const auto ns = static_cast<uint64_t>(sampled.ns);
-        canvas_->items({fmt::format("computation {}, {} of all, estimated", time(ns),
-                                    share_text(sampled.ns, static_cast<double>(profile_.total_ns))),
+        canvas_->items({fmt::format("computation {}, {} of the run, estimated", time(ns),
+                                    share_text(sampled.ns, judged_time(profile_))),
                         count_text(sampled.samples) + " samples",
                         "not entered by a call that was seen: inlined, or without probes"},
                        2);
@@ -295,15 +300,21 @@ class SiteReport {
         return place.empty() || index == 0 ? name : name + "  " + place;
     }
 
-    // `calls_ns`: of the call statements right inside; `communication_ns`: of all below.
+    // `calls_ns`: of the call statements right inside; `communication_ns` and
+    // `setup_ns`: of all below.
     void draw_facts(const ProfileNode& node, const Sum& sum, uint64_t calls_ns,
-                    uint64_t communication_ns) {
+                    uint64_t communication_ns, uint64_t setup_ns) {
         const Totals& totals = sum.totals;
         std::vector<std::string> facts;
         if (totals.count == 0 || totals.untimed < totals.count) {
-            facts.push_back(fmt::format("time {}, {} of all", time(totals.time_ns),
-                                        share_text(static_cast<double>(totals.time_ns),
-                                                   static_cast<double>(profile_.total_ns))));
+            const uint64_t own_ns = totals.time_ns - std::min(totals.time_ns, setup_ns);
+            facts.push_back("time " + time(totals.time_ns));
+            if (own_ns != 0 || setup_ns == 0) {
+                facts.back() +=
+                    fmt::format(", {} of the run",
+                                share_text(static_cast<double>(own_ns), judged_time(profile_)));
+            }
+            if (setup_ns != 0 && own_ns != 0) facts.back() += " without set-up";
             if ((sum.labels & kLabelEstimated) != 0) facts.back() += ", estimated";
         }
         if (totals.count != 0) facts.push_back("count " + entries_text(sum));
@@ -437,6 +448,7 @@ class SiteReport {
     Canvas* canvas_;
     bool utf8_;
     std::vector<uint64_t> communication_ns_;  // by node, inclusive
+    std::vector<uint64_t> setup_ns_;          // likewise
 };
 
 }  // namespace

@@ -86,7 +86,7 @@ std::string left_out_text(const Profile& profile) {
 
 void add_shares(const Profile& profile, const SiteLine& site, bool utf8, Line* line) {
     const auto own_ns = static_cast<double>(site.own_ns);
-    line->add(pad_left(share_text(own_ns, static_cast<double>(profile.total_ns)), 7), Tone::kName);
+    line->add(pad_left(share_text(own_ns, judged_time(profile)), 7), Tone::kName);
     line->add(pad_left(time_text(own_ns / rank_count(profile), utf8), 9));
     const double mean_ns = static_cast<double>(site.totals.time_ns) / rank_count(profile);
     line->add(pad_left(time_text(mean_ns, utf8), 10));

@@ -30,6 +30,25 @@ bool has_io(const Profile& profile) {
                        [](const ProfileNode& node) { return node.kind == SiteKind::kIo; });
 }
 
+// Of the I/O statements of one procedure the one that took most time of the rank: in the records
+// the one that was longest at a time stands.
+uint32_t costliest_beside(const Profile& profile, uint32_t io_node, uint32_t rank) {
+    std::map<uint32_t, uint64_t> time_ns;
+    const auto add = [&](uint32_t node, uint64_t ns) {
+        const bool beside = is_io(profile.nodes[node]) &&
+                            profile.nodes[node].parent == profile.nodes[io_node].parent;
+        if (beside) time_ns[node] += ns;
+    };
+    for (const ProfileRow& row : profile.rows) {
+        if (row.rank == rank) add(row.node, row.totals.time_ns);
+    }
+    uint32_t most = io_node;
+    for (const auto& [node, ns] : time_ns) {
+        if (ns > time_ns[most]) most = node;
+    }
+    return most;
+}
+
 std::string verb_of(const ProfileNode& node) {
     const auto names = [&](const char* part) {
         return std::strstr(node.name.c_str(), part) != nullptr;
@@ -40,6 +59,26 @@ std::string verb_of(const ProfileNode& node) {
     return node.totals.bytes_received > node.totals.bytes_sent ? "reads" : "writes";
 }
 
+// How much longer the rank had no processor than it would if it had as much of one as the others
+// while they compute: who computes longer waits longer for a processor, too.
+uint64_t beyond_share(const std::map<uint32_t, ProfileStall>& by_rank, uint32_t rank) {
+    double on_ns = 0;
+    double queued_ns = 0;
+    const auto on_of = [](const ProfileStall& stall) {
+        const uint64_t off_ns = stall.io_ns + stall.asleep_ns + stall.queued_ns;
+        return static_cast<double>(stall.time_ns - std::min(stall.time_ns, off_ns));
+    };
+    for (const auto& [number, other] : by_rank) {
+        if (number == rank) continue;
+        on_ns += on_of(other);
+        queued_ns += static_cast<double>(other.queued_ns);
+    }
+    const ProfileStall& own = by_rank.at(rank);
+    const double usual_ns = on_ns > 0 ? on_of(own) * queued_ns / on_ns : 0;
+    const auto all_ns = static_cast<double>(own.queued_ns);
+    return usual_ns < all_ns ? static_cast<uint64_t>(all_ns - usual_ns) : 0;
+}
+
 }  // namespace
 
 Stall stall_of_cause(const std::vector<ProfileStall>& stalls, size_t ranks, uint32_t rank,
@@ -48,6 +87,7 @@ Stall stall_of_cause(const std::vector<ProfileStall>& stalls, size_t ranks, uint
     for (const ProfileStall& stall : stalls) {
         ProfileStall& sum = by_rank[stall.rank];
         if (stall.io_ns >= sum.io_ns && stall.io_node != kNoNode) sum.io_node = stall.io_node;
+        sum.rank = stall.rank;
         sum.count += stall.count;
         sum.time_ns += stall.time_ns;
         sum.io_ns += stall.io_ns;
@@ -63,20 +103,31 @@ Stall stall_of_cause(const std::vector<ProfileStall>& stalls, size_t ranks, uint
     const bool all_known = by_rank.size() >= ranks;
     Stall cause;
     uint64_t most_ns = 0;
+    const auto more_than_others = [&](uint64_t ProfileStall::*part) {
+        uint64_t least_ns = all_known ? times.*part : 0;
+        for (const auto& [number, other] : by_rank) least_ns = std::min(least_ns, other.*part);
+        return times.*part - least_ns;
+    };
     for (const Part& part : kParts) {
-        uint64_t least_ns = times.*part.ns;
-        for (const auto& [number, other] : by_rank) least_ns = std::min(least_ns, other.*part.ns);
-        const uint64_t more_ns = times.*part.ns - (all_known ? least_ns : 0);
+        const uint64_t more_ns = part.kind == StallKind::kQueued ? beyond_share(by_rank, rank)
+                                                                 : more_than_others(part.ns);
         if (more_ns <= most_ns || 2 * more_ns < waited_ns / waiters) continue;
         most_ns = more_ns;
         cause = {part.kind, times};
+    }
+    // Writing files is both, in parts.
+    const uint64_t asleep_ns = more_than_others(&ProfileStall::asleep_ns);
+    const uint64_t kernel_ns = more_than_others(&ProfileStall::kernel_ns);
+    const uint64_t both_ns = asleep_ns + kernel_ns;
+    if (both_ns > most_ns && 2 * both_ns >= waited_ns / waiters) {
+        cause = {asleep_ns >= kernel_ns ? StallKind::kAsleep : StallKind::kKernel, times};
     }
     return cause;
 }
 
 std::string io_stall_text(const Profile& profile, const Stall& stall, int room, bool utf8) {
     if (stall.kind != StallKind::kIo || stall.times.io_node == kNoNode) return "";
-    const uint32_t index = stall.times.io_node;
+    const uint32_t index = costliest_beside(profile, stall.times.io_node, stall.times.rank);
     const ProfileNode& node = profile.nodes[index];
     const std::string files = io_file_text(node, utf8);
     std::string text =
@@ -91,7 +142,8 @@ std::string io_stall_text(const Profile& profile, const Stall& stall, int room, 
 StallWords stall_words(const Profile& profile, const Stall& stall) {
     const ProfileStall& times = stall.times;
     const auto share = [&](uint64_t ns) {
-        return share_text(static_cast<double>(ns), static_cast<double>(times.time_ns));
+        return share_text(static_cast<double>(ns), static_cast<double>(times.time_ns)) +
+               " of the time";
     };
     const uint64_t off_ns = times.io_ns + times.asleep_ns + times.queued_ns;
     const std::string on =
@@ -100,15 +152,15 @@ StallWords stall_words(const Profile& profile, const Stall& stall) {
         std::any_of(profile.ranks.begin(), profile.ranks.end(),
                     [](const ProfileRank& rank) { return (rank.flags & kFileNoQueue) != 0; });
     const bool with_io = has_io(profile);
-    const std::string advice = with_io ? "" : ", try --io on";
     switch (stall.kind) {
         case StallKind::kAsleep:
-            if (no_queue) return {"sleeps, does I/O or has no processor", on, advice};
-            return {with_io ? "sleeps or waits outside of MPI" : "does I/O or sleeps", on, advice};
+            if (no_queue) return {"sleeps, does I/O or has no processor", on, !with_io};
+            return {with_io ? "sleeps or waits outside of MPI" : "does I/O or sleeps", on,
+                    !with_io};
         case StallKind::kQueued:
-            return {"waits for a processor", on, ", as ranks share processors"};
+            return {"has no processor", on, false};
         case StallKind::kKernel:
-            return {"does I/O or gets memory", "in the kernel " + share(times.kernel_ns), advice};
+            return {"does I/O or gets memory", "in the kernel " + share(times.kernel_ns), !with_io};
         case StallKind::kIo:
         case StallKind::kNone:
             return {};
@@ -124,6 +176,40 @@ QueuedTimes queued_times(const Profile& profile) {
     }
     const auto all_ns = static_cast<double>(times.work_ns + times.call_ns);
     return all_ns >= kLeastQueued * static_cast<double>(profile.total_ns) ? times : QueuedTimes{};
+}
+
+// Ranks with the same processors are taken together, and all of a host. Sets of processors that
+// overlap in part count as if they did not.
+Holders holders_of_processors(const Profile& profile) {
+    using Set = std::pair<uint32_t, uint32_t>;  // how many, and the first
+    std::map<std::string, std::map<Set, Holders>> hosts;
+    for (const ProfileRank& rank : profile.ranks) {
+        if (rank.processors == 0) return {};
+        Holders& bound = hosts[rank.host][{rank.processors, rank.first_processor}];
+        bound.who = Holder::kRanks;
+        bound.ranks += 1;
+        bound.threads += std::max<uint64_t>(rank.threads, 1);
+        bound.processors = rank.processors;
+    }
+    Holders most{Holder::kOtherPrograms};
+    const auto crowd = [](const Holders& these) {
+        return static_cast<double>(these.threads) / static_cast<double>(these.processors);
+    };
+    const auto look_at = [&](const Holders& these) {
+        if (these.threads <= these.processors) return;
+        if (most.who != Holder::kRanks || crowd(these) > crowd(most)) most = these;
+    };
+    for (const auto& [host, sets] : hosts) {
+        Holders all{Holder::kRanks};
+        for (const auto& [set, bound] : sets) {
+            look_at(bound);
+            all.ranks += bound.ranks;
+            all.threads += bound.threads;
+            all.processors += bound.processors;
+        }
+        look_at(all);
+    }
+    return most;
 }
 
 }  // namespace dwell

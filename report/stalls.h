@@ -13,6 +13,11 @@ namespace dwell {
 
 // What else a rank did in its long computations of one kind.
 enum class StallKind { kNone, kIo, kAsleep, kQueued, kKernel };
+// Of such time no sample tells the procedure: none is taken of a thread off the processor or in the
+// kernel.
+inline bool is_unsampled(StallKind kind) {
+    return kind == StallKind::kIo || kind == StallKind::kAsleep || kind == StallKind::kKernel;
+}
 struct Stall {
     StallKind kind = StallKind::kNone;  // that made others wait; kNone: the computation did
     ProfileStall times{};               // of the rank, all of it
@@ -28,9 +33,9 @@ Stall stall_of_cause(const std::vector<ProfileStall>& stalls, size_t ranks, uint
 std::string io_stall_text(const Profile& profile, const Stall& stall, int room, bool utf8);
 // The parts of a sentence about it, where it is none of files that are known; else empty.
 struct StallWords {
-    std::string verb;    // "does I/O or sleeps"
-    std::string share;   // "on a processor 8 %"
-    std::string advice;  // ", try --io on", often empty
+    std::string verb;     // "does I/O or sleeps"
+    std::string share;    // "on a processor 8 % of the time"
+    bool try_io = false;  // dwell run --io on would tell more
 };
 StallWords stall_words(const Profile& profile, const Stall& stall);
 
@@ -41,6 +46,17 @@ struct QueuedTimes {
     uint64_t call_ns = 0;
 };
 QueuedTimes queued_times(const Profile& profile);
+
+// Who has the processors that ranks wait for.
+enum class Holder { kUnknown, kRanks, kOtherPrograms };
+struct Holders {
+    Holder who = Holder::kUnknown;
+    // kRanks: of the host, or of the processors that they are bound to, with too many threads.
+    size_t ranks = 0;
+    uint64_t threads = 0;
+    uint64_t processors = 0;
+};
+Holders holders_of_processors(const Profile& profile);
 
 }  // namespace dwell
 

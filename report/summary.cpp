@@ -7,6 +7,7 @@
 #include "report/job_facts.h"
 #include "report/stalls.h"
 #include "report/views.h"
+#include "report/wait_figures.h"
 #include "runtime/mpi_calls.h"
 #include "summarize/profile_walk.h"
 #include "summarize/sampled_shares.h"
@@ -89,7 +90,7 @@ void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {
         if (guesses) text += "; waiting marked ~ is estimated";
     }
     if (!limits.empty()) {
-        text = "Trust: ";
+        text = counts_are_exact(profile, job) ? "Trust: counts are exact, " : "Trust: ";
         for (size_t i = 0; i < limits.size(); ++i) text += (i == 0 ? "" : ", ") + limits[i];
     }
     if (!profile.notes.empty()) {
@@ -104,18 +105,19 @@ struct Part {
     uint64_t RankFigures::*member;  // null: not known for each rank
     Tone tone;
     bool shown;
+    bool in_shares = true;
 };
 
 void draw_part(const Profile& profile, const Part& part, const std::vector<RankFigures>& ranks,
-               Canvas* canvas) {
+               double judged_ns, Canvas* canvas) {
     const int bar_width = canvas->width() - 60;
     const double mean_ns = static_cast<double>(part.ns) / rank_count(profile);
-    const auto total_ns = static_cast<double>(profile.total_ns);
-    const double share = total_ns > 0 ? static_cast<double>(part.ns) / total_ns : 0;
+    const auto part_ns = static_cast<double>(part.ns);
+    const double share = judged_ns > 0 && part.in_shares ? part_ns / judged_ns : 0;
     Line line;
     line.add("  " + pad_right(part.name, 13), Tone::kName);
     line.add(pad_left(time_text(mean_ns, canvas->utf8()), 9));
-    line.add(pad_left(share_text(static_cast<double>(part.ns), total_ns), 9), Tone::kName);
+    line.add(pad_left(part.in_shares ? share_text(part_ns, judged_ns) : "", 9), Tone::kName);
     line.add("  ").add(bar_text(share, bar_width, canvas->utf8()), part.tone);
     line.pad_to(35 + bar_width);
     std::optional<Peak> most;
@@ -156,9 +158,9 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
     const bool named = place_in_procedure(profile, line.node, utf8).starts_with("+0x");
     if (!procedure.empty() && !named) text += " in " + procedure;
     const char* const each = profile.ranks.size() > 1 ? " a rank" : "";
-    text += fmt::format(" takes {}{}, {} of all time", time_text(mean_ns, utf8), each,
-                        share_text(time_ns, static_cast<double>(profile.total_ns)));
-    if (line.totals.blocked_ns != 0) text += ". It waits " + wait_headline(profile, line, utf8);
+    text += fmt::format(" takes {}{}", time_text(mean_ns, utf8), each);
+    if (!line.setup) text += ", " + share_text(time_ns, judged_time(profile)) + " of the time";
+    if (line.totals.blocked_ns != 0) text += ". Waiting: " + wait_headline(profile, line, utf8);
     if (line.worst && profile.ranks.size() > 1 && line.worst->ns >= kLeastImbalance * mean_ns) {
         text += fmt::format(". Rank {} takes longest: {}, {} times the mean",
                             GridPlaces(profile).name_of(line.worst->rank),
@@ -169,7 +171,7 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
                         (!heaviest.pairs.empty() && !heaviest.pairs[0].text.starts_with("other"));
     if (heaviest.others != 0 && is_one && heaviest.pairs[0].share >= kNotablePair) {
         constexpr const char* kWhole[] = {"time", "bytes", "messages"};
-        text += fmt::format(". Heaviest {}: {}, {:.0f} % of its {}",
+        text += fmt::format(". Heaviest {}: {}, {:.0f} % of the line's {}",
                             profile.distances.empty() ? "pair" : "rank distance",
                             heaviest.pairs[0].text, 100 * heaviest.pairs[0].share,
                             kWhole[static_cast<int>(heaviest.measure)]);
@@ -185,15 +187,15 @@ void draw_setup(const Profile& profile, Canvas* canvas) {
     const auto waits_ns = static_cast<double>(times.setup_sync_ns);
     const auto total_ns = static_cast<double>(profile.total_ns);
     if (setup_ns < kNotableSetup * total_ns) return;
-    const std::string waiting =
-        waits_ns < kNotableSetupWait * setup_ns
-            ? ""
-            : ", of which " + share_text(waits_ns, setup_ns) + " waiting for other ranks";
+    const double ranks = rank_count(profile);
+    const std::string waiting = waits_ns < kNotableSetupWait * setup_ns
+                                    ? ""
+                                    : ", with " + time_text(waits_ns / ranks, canvas->utf8()) +
+                                          " of waiting for other ranks";
     canvas->paragraph(
-        fmt::format("Set-up (start and end of MPI, its communicators and files): {} a rank, {} of "
-                    "all time{}; a longer run tells more.",
-                    time_text(setup_ns / rank_count(profile), canvas->utf8()),
-                    share_text(setup_ns, total_ns), waiting),
+        fmt::format("Set-up (start and end of MPI, its communicators and files; not in the "
+                    "shares): {} a rank{}. A longer run tells more.",
+                    time_text(setup_ns / ranks, canvas->utf8()), waiting),
         2, Tone::kWarm);
 }
 
@@ -211,13 +213,17 @@ void draw_uneven_computation(const Profile& profile, const std::vector<RankFigur
                                    GridPlaces(profile).name_of(most->rank),
                                    time_text(most->ns, utf8), ratio_text(most->ns, mean_ns));
     const uint32_t node = extra_computation(profile, most->rank);
-    if (node != kNoNode) text += ", most of the surplus in " + procedure_name(profile, node, utf8);
+    if (is_late_without_computing(profile, most->rank)) {
+        text += ", I/O or sleep included";
+    } else if (node != kNoNode) {
+        text += ", most of the surplus in " + procedure_name(profile, node, utf8);
+    }
     const auto blocked_less = [](const RankFigures& a, const RankFigures& b) {
         return a.blocked_ns < b.blocked_ns;
     };
     const auto least = std::min_element(ranks.begin(), ranks.end(), blocked_less);
-    text += least->rank == most->rank ? ", and waits least: the others wait for it."
-                                      : "; other ranks may be waiting for it.";
+    text += fmt::format(". Other ranks {} for rank {}.",
+                        least->rank == most->rank ? "wait" : "may wait", most->rank);
     canvas->paragraph(text, 2, Tone::kWarm);
 }
 
@@ -307,6 +313,7 @@ void draw_overview(const Profile& profile, Canvas* canvas) {
     const bool with_omp = has_openmp(profile);
     const QueuedTimes queued = queued_times(profile);
     const uint64_t queued_ns = queued.work_ns + queued.call_ns;
+    const double judged_ns = judged_time(profile);
     const Part parts[] = {
         {"computation", computed_ns(profile), &RankFigures::computation_ns, Tone::kComputation,
          true},
@@ -319,11 +326,11 @@ void draw_overview(const Profile& profile, Canvas* canvas) {
         {"OpenMP wait", profile.omp_wait_ns, &RankFigures::omp_wait_ns, Tone::kBlocked, with_omp},
         {"OpenMP idle", profile.omp_idle_ns, &RankFigures::omp_idle_ns, Tone::kDim, with_omp},
         {"I/O", profile.io_ns, &RankFigures::io_ns, Tone::kName, profile.io_ns != 0},
-        {"MPI set-up", mpi.setup_ns, &RankFigures::setup_ns, Tone::kDim, with_mpi},
-        {"paused", profile.paused_ns, nullptr, Tone::kDim, profile.paused_ns != 0},
+        {"MPI set-up", mpi.setup_ns, &RankFigures::setup_ns, Tone::kDim, with_mpi, false},
+        {"paused", profile.paused_ns, nullptr, Tone::kDim, profile.paused_ns != 0, false},
     };
     for (const Part& part : parts) {
-        if (part.shown) draw_part(profile, part, ranks, canvas);
+        if (part.shown) draw_part(profile, part, ranks, judged_ns, canvas);
     }
     draw_memory(profile, canvas);
 }

@@ -23,6 +23,7 @@ struct Entry {
     std::string place;
     Tone tone = Tone::kPlain;
     uint64_t time_ns = 0;
+    uint64_t setup_ns = 0;   // of time_ns
     uint64_t weight_ns = 0;  // with what is estimated of entries without time
     std::optional<uint64_t> count;
     uint64_t bytes = 0;
@@ -44,7 +45,13 @@ class TreeBuilder {
           has_probes_(has_probes(profile)),
           sampled_(sampled_places(profile)),
           computation_peaks_(computation_peaks(profile)),
-          shown_from_ns_(options.threshold * time_outside_setup(profile)) {}
+          setup_ns_(profile.nodes.size(), 0),
+          shown_from_ns_(options.threshold * time_outside_setup(profile)) {
+        for (size_t i = 0; i < profile.nodes.size(); ++i) {
+            if (is_setup(profile.nodes[i])) setup_ns_[i] = profile.nodes[i].totals.time_ns;
+        }
+        sum_into_parents(profile, nodes_from_root(profile), &setup_ns_);
+    }
 
     Entry build(uint32_t index) const {
         const ProfileNode& node = profile_.nodes[index];
@@ -83,6 +90,7 @@ class TreeBuilder {
         Entry entry;
         entry.name = node_name(node);
         entry.time_ns = node.totals.time_ns;
+        entry.setup_ns = setup_ns_[index];
         entry.weight_ns = weight_of(index);
         entry.bytes = node.totals.bytes_sent + node.totals.bytes_received;
         if (node.kind == SiteKind::kProgram) {
@@ -154,6 +162,7 @@ class TreeBuilder {
             }
             folded.push_back(child);
             rest.time_ns += totals.time_ns;
+            rest.setup_ns += setup_ns_[child];
             // Those of files are in no sum: a procedure's are what it communicated.
             if (!is_io(profile_.nodes[child])) {
                 rest.bytes += totals.bytes_sent + totals.bytes_received;
@@ -214,6 +223,7 @@ class TreeBuilder {
         Entry inner = std::move(entry->parts[0]);
         inner.name = entry->name + std::string(glyphs(utf8_).chain) + inner.name;
         inner.time_ns = entry->time_ns;
+        inner.setup_ns = entry->setup_ns;
         inner.weight_ns = entry->weight_ns;
         inner.worst = entry->worst;
         add_on_the_way(on_the_way_ns, &inner);
@@ -238,6 +248,7 @@ class TreeBuilder {
     bool has_probes_;
     std::vector<SampledPlaces> sampled_;
     std::vector<std::optional<Peak>> computation_peaks_;
+    std::vector<uint64_t> setup_ns_;  // in each node
     double shown_from_ns_;
 };
 
@@ -252,7 +263,10 @@ constexpr size_t kSampledLines = 3;  // of computation, in its line of the tree
 class TreeDrawer {
   public:
     TreeDrawer(const Profile& profile, Canvas* canvas)
-        : profile_(profile), canvas_(canvas), rank_width_(rank_width(profile)) {}
+        : profile_(profile),
+          canvas_(canvas),
+          judged_ns_(judged_time(profile)),
+          rank_width_(rank_width(profile)) {}
 
     // Wide enough for its head and for the number of the last rank.
     static int rank_width(const Profile& profile) {
@@ -281,13 +295,15 @@ class TreeDrawer {
   private:
     void draw_figures(const Entry& entry, Line* line) {
         const auto time_ns = static_cast<double>(entry.time_ns);
-        const auto total_ns = static_cast<double>(profile_.total_ns);
+        const auto own_ns = time_ns - static_cast<double>(entry.setup_ns);
         const double mean_ns = time_ns / rank_count(profile_);
-        const bool costly = entry.communicates && time_ns >= 0.1 * total_ns;
+        const bool costly = entry.communicates && time_ns >= 0.1 * judged_ns_;
         const Tone tone = costly ? Tone::kHot : Tone::kPlain;
         const Tone side = entry.is_sum ? Tone::kDim : Tone::kPlain;
         line->add(pad_left(time_text(mean_ns, canvas_->utf8()), kTimeWidth), tone);
-        line->add(pad_left(share_text(time_ns, total_ns), kShareWidth), tone);
+        line->add(
+            pad_left(run_share_text(own_ns, judged_ns_, own_ns <= 0 && time_ns > 0), kShareWidth),
+            tone);
         line->add(pad_left(entry.count ? count_text(*entry.count) : "", kCountWidth), side);
         line->add(
             pad_left(entry.bytes ? bytes_text(static_cast<double>(entry.bytes)) : "", kBytesWidth),
@@ -374,6 +390,7 @@ class TreeDrawer {
 
     const Profile& profile_;
     Canvas* canvas_;
+    double judged_ns_;
     int rank_width_;
     bool numbers_depths_ = false;
 };
@@ -396,15 +413,15 @@ std::string origin_of_times(const Profile& profile) {
         return text.empty() ? "Times of procedures are estimated from samples."
                             : text + ", those of procedures estimated from samples.";
     }
-    const std::string rest = sampled ? "what lies between two MPI calls is divided as its samples "
-                                       "are, else it counts for"
-                                     : "what lies between two MPI calls counts for";
+    const std::string rest = sampled ? "the time between two MPI calls is divided in proportion to "
+                                       "samples, or without samples counts for"
+                                     : "the time between two MPI calls counts for";
     if (probed)
         text +=
             ", and estimated (~) where entries were counted without time or there are "
             "no probes: ";
     if (!probed) text = "Times of procedures are estimated: ";
-    return text + rest + " the innermost procedure that lived through it.";
+    return text + rest + " the innermost procedure that did not return meanwhile.";
 }
 
 }  // namespace
@@ -441,10 +458,10 @@ void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canva
     if (drawer.numbers_depths()) {
         canvas->paragraph("  [n]: n levels deep, too many to draw all of them.", 2, Tone::kDim);
     }
-    canvas->paragraph(
-        fmt::format("  Lines below {:.2g} % of the time outside set-up are folded. {}",
-                    100 * options.threshold, origin_of_times(profile)),
-        2, Tone::kDim);
+    canvas->paragraph(fmt::format("  {}Lines below {:.2g} % are folded. {}",
+                                  with_mpi ? "Shares are of the time without set-up. " : "",
+                                  100 * options.threshold, origin_of_times(profile)),
+                      2, Tone::kDim);
 }
 
 }  // namespace dwell

@@ -7,6 +7,7 @@
 
 #include "report/job_facts.h"
 #include "report/losses.h"
+#include "report/stalls.h"
 #include "report/views.h"
 #include "summarize/profile_walk.h"
 #include "summarize/script_name.h"
@@ -93,15 +94,26 @@ std::string loss_text(LossKind kind) {
         case LossKind::kOmpIdle:
             return "to OpenMP threads idle outside of regions";
         case LossKind::kQueued:
-            return "to waiting for a processor";
+            return "because ranks have no processor";
     }
     return "";
 }
 
 std::string loss_name(LossKind kind) {
     constexpr const char* kNames[] = {"waiting",     "MPI transfer", "I/O",
-                                      "OpenMP wait", "OpenMP idle",  "waiting for a processor"};
+                                      "OpenMP wait", "OpenMP idle",  "no processor"};
     return kNames[static_cast<int>(kind)];
+}
+
+// "Another 10 % of the time" ...
+std::string second_text(LossKind kind) {
+    constexpr const char* kTexts[] = {"is waiting for late ranks",
+                                      "is MPI transfer",
+                                      "is I/O",
+                                      "is OpenMP wait",
+                                      "is OpenMP idle",
+                                      "passes without a processor"};
+    return kTexts[static_cast<int>(kind)];
 }
 
 bool is_mostly_estimated(const Profile& profile, LossKind kind) {
@@ -148,11 +160,16 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
     text += ".";
     if (room >= kRoomForSecond && judgement.is_notable(1)) {
         const Loss& second = judgement.losses[1];
-        std::string name = loss_name(second.kind);
-        name[0] = static_cast<char>(toupper(name[0]));
-        text += fmt::format(" {} takes another {}.", name, judgement.share(second.ns));
+        text += fmt::format(" Another {} of the time {}.", judgement.share(second.ns),
+                            second_text(second.kind));
     }
     return text;
+}
+
+// "Main cause: rank 0 ..." of the second loss.
+std::string second_cause(const std::string& text) {
+    const size_t colon = text.find(": ");
+    return colon == std::string::npos ? "" : text.substr(colon + 2);
 }
 
 std::string balance_text(const Profile& profile, const std::vector<RankFigures>& ranks, bool utf8) {
@@ -207,8 +224,9 @@ std::string trust_text(const Profile& profile, Job job) {
         return job.probed != 0 ? "Trust: counts are exact, procedures are timed by probes."
                                : "Trust: counts are exact, computation by procedure is estimated.";
     }
-    std::string text = "Trust: ";
-    for (size_t i = 0; i < std::min(limits.size(), kThingsToTrust); ++i) {
+    const bool exact = counts_are_exact(profile, job);
+    std::string text = exact ? "Trust: counts are exact, " : "Trust: ";
+    for (size_t i = 0; i < std::min(limits.size(), kThingsToTrust - (exact ? 1 : 0)); ++i) {
         text += (i == 0 ? "" : ", ") + limits[i];
     }
     return text + ".";
@@ -218,36 +236,58 @@ std::string trust_text(const Profile& profile, Job job) {
 
 std::string write_verdict(const Profile& profile, const TextOptions& options,
                           const std::string& directory) {
-    Canvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
+    const int width = std::max(options.width, kLeastWidth);
+    Canvas canvas(width, options.utf8, options.color);
     const bool utf8 = options.utf8;
     const auto always = [](const std::string& text) { return [text](int) { return text; }; };
     if (profile.nodes.empty()) {
         put_sentence(always("dwell verdict: nothing of " +
                             program_name(profile, kLongestProgram, utf8) + " was recorded."),
                      1, Tone::kHot, &canvas);
-    } else {
-        const Job job = job_of(profile);
-        const Judgement judgement{losses(profile), judged_time(profile)};
-        const bool lost = judgement.is_notable(0);
-        const std::vector<CommLine> lines = comm_lines(profile);
-        put_sentence([&](int room) { return verdict_text(profile, job, judgement, room, utf8); },
-                     kSentenceLines, lost ? Tone::kHot : Tone::kName, &canvas);
+        if (directory.empty()) return canvas.take();
+        return canvas.take() + "Next: dwell report " + directory + "\n";
+    }
+    const Job job = job_of(profile);
+    const Judgement judgement{losses(profile), judged_time(profile)};
+    const bool lost = judgement.is_notable(0);
+    const std::vector<CommLine> lines = comm_lines(profile);
+    const auto cause = [&](size_t which, int room) {
+        return cause_text(profile, lines, judgement.losses[which].kind, room, utf8);
+    };
+    put_sentence([&](int room) { return verdict_text(profile, job, judgement, room, utf8); },
+                 kSentenceLines, lost ? Tone::kHot : Tone::kName, &canvas);
+    put_sentence(
+        [&](int room) { return lost ? cause(0, room) : computation_text(profile, room, utf8); },
+        kSentenceLines, lost ? Tone::kWarm : Tone::kPlain, &canvas);
+    // What other programs take is no fault of this one.
+    const bool of_others = lost && judgement.losses[0].kind == LossKind::kQueued &&
+                           holders_of_processors(profile).who != Holder::kRanks;
+    const bool second = of_others && judgement.is_notable(1);
+    if (second) {
         put_sentence(
             [&](int room) {
-                return lost ? cause_text(profile, lines, judgement.losses[0].kind, room, utf8)
-                            : computation_text(profile, room, utf8);
+                const std::string text = second_cause(cause(1, room));
+                return text.empty() ? text : "Besides: " + text;
             },
-            kSentenceLines, lost ? Tone::kWarm : Tone::kPlain, &canvas);
-        put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, Tone::kPlain,
-                     &canvas);
-        put_sentence(always(shares_text(profile, job, judgement, canvas)), 1, Tone::kPlain,
-                     &canvas);
-        put_sentence(always(setup_text(profile, judgement, utf8)), 1, Tone::kPlain, &canvas);
-        put_sentence(always(trust_text(profile, job)), kSentenceLines, Tone::kDim, &canvas);
+            kSentenceLines, Tone::kWarm, &canvas);
     }
+    const bool late = lost && judgement.losses[second ? 1 : 0].kind == LossKind::kWaiting;
+    const std::string more = late && !directory.empty() ? next_options(profile) : "";
+    put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, Tone::kPlain,
+                 &canvas);
+    put_sentence(always(shares_text(profile, job, judgement, canvas)), 1, Tone::kPlain, &canvas);
+    // With a second cause there is no room for it, and with a second command no second line of it.
+    if (!second) {
+        put_sentence(always(setup_text(profile, judgement, utf8)), 1, Tone::kPlain, &canvas);
+    }
+    put_sentence(always(trust_text(profile, job)), second || !more.empty() ? 1 : kSentenceLines,
+                 Tone::kDim, &canvas);
     if (directory.empty()) return canvas.take();
+    if (more.empty()) return canvas.take() + "Next: dwell report " + directory + "\n";
+    const char* const why = more == "--io on" ? "names the files, if any" : "names the procedure";
     // A path is never cut: it is there to be copied.
-    return canvas.take() + "Next: dwell report " + directory + "\n";
+    return canvas.take() + fmt::format("Next: dwell run {} ... ({}).\nReport: dwell report {}\n",
+                                       more, why, directory);
 }
 
 }  // namespace dwell

@@ -70,8 +70,8 @@ class Computations {
                 owner_key(profile_, is.booked_on), is.or_after};
     }
 
-    // Of one key; the first stands for all.
-    Computation describe(const std::vector<uint32_t>& intervals) const {
+    // Of one key; the first stands for all. `stall`: of the rank that it is about.
+    Computation describe(const std::vector<uint32_t>& intervals, const Stall& stall) const {
         Computation computation;
         if (intervals.empty() || intervals[0] == kNoNode) return computation;
         const ProfileInterval& is = profile_.intervals[intervals[0]];
@@ -91,6 +91,14 @@ class Computations {
                 if (line.system) of_system[called(line)] += line.samples;
                 all += line.samples;
             }
+        }
+        if (stall.kind == StallKind::kIo) computation.io_node = stall.times.io_node;
+        const ProfileNode& owner = profile_.nodes[is.booked_on];
+        const bool measured = is_probed(owner) || is_openmp(owner);
+        if (is_unsampled(stall.kind)) {
+            computation.unsampled = all != 0 && !measured;
+            if (!computation.calls_tell && computation.unsampled) computation.calls_tell = true;
+            return computation;
         }
         const std::string most = more_than_half(samples, all);
         if (most.empty()) return computation;
@@ -173,6 +181,15 @@ std::vector<uint32_t> longest_first(const std::map<uint32_t, uint64_t>& times) {
     return intervals;
 }
 
+std::map<ComputationKey, std::vector<ProfileStall>> stalls_of(const Profile& profile,
+                                                              const Computations& computations) {
+    std::map<ComputationKey, std::vector<ProfileStall>> stalls;
+    for (const ProfileStall& stall : profile.stalls) {
+        stalls[computations.key(stall.interval)].push_back(stall);
+    }
+    return stalls;
+}
+
 // The ranks of each computation are compared by `part`.
 std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& profile,
                                 const std::vector<ProfileCause>& causes, Ways ways) {
@@ -199,10 +216,7 @@ std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& pro
         line.peer = cause.peer;
         line.peer_ns = so_far;
     }
-    std::map<ComputationKey, std::vector<ProfileStall>> stalls;
-    for (const ProfileStall& stall : profile.stalls) {
-        stalls[computations.key(stall.interval)].push_back(stall);
-    }
+    std::map<ComputationKey, std::vector<ProfileStall>> stalls = stalls_of(profile, computations);
     std::vector<CauseLine> lines;
     for (auto& [key, line] : by_key) {
         if (line.peer < 1u << kPeerRankBits && line.time_ns != 0) {
@@ -213,7 +227,7 @@ std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& pro
                 stall_of_cause(stalls[key], profile.ranks.size(), line.peer, count, line.peer_ns);
         }
         if (line.others != 0) line.others -= 1;  // but for `peer`
-        line.computation = computations.describe(longest_first(intervals[key]));
+        line.computation = computations.describe(longest_first(intervals[key]), line.stall);
         lines.push_back(std::move(line));
     }
     std::stable_sort(lines.begin(), lines.end(), [](const CauseLine& a, const CauseLine& b) {
@@ -273,14 +287,25 @@ Partners partners_of(const Profile& profile, const CommLine& line, size_t limit)
         const auto [entry, is_new] =
             shares.try_emplace({partner.peer, computations.key(partner.interval)});
         PartnerShare& share = entry->second;
-        if (is_new) share.doing = computations.describe({partner.interval});
+        if (is_new) share.doing.interval = partner.interval;
         share.peer = partner.peer;
         share.count += partner.count;
         share.time_ns += partner.time_ns;
         share.max_ns = std::max(share.max_ns, partner.max_ns);
         share.passed_on_ns += partner.passed_on_ns;
     }
-    for (const auto& [key, share] : shares) partners.heaviest.push_back(share);
+    const std::map<ComputationKey, std::vector<ProfileStall>> stalls =
+        stalls_of(profile, computations);
+    for (auto& [key, share] : shares) {
+        const auto known = stalls.find(key.second);
+        Stall stall;
+        if (known != stalls.end() && share.peer < 1u << kPeerRankBits) {
+            stall = stall_of_cause(known->second, profile.ranks.size(), share.peer, share.count,
+                                   share.time_ns);
+        }
+        share.doing = computations.describe({share.doing.interval}, stall);
+        partners.heaviest.push_back(share);
+    }
     std::stable_sort(
         partners.heaviest.begin(), partners.heaviest.end(),
         [](const PartnerShare& a, const PartnerShare& b) { return a.time_ns > b.time_ns; });
@@ -355,14 +380,23 @@ std::optional<CauseLine> main_passed_on(const Profile& profile) {
 }
 
 std::string culprits_text(const CauseLine& line, uint64_t whole_ns) {
-    std::string text = rank_text(line.peer);
+    const std::string first = rank_text(line.peer);
     const auto peer_ns = static_cast<double>(line.peer_ns);
     const auto all_ns = static_cast<double>(whole_ns);
-    const bool alone = peer_ns >= kAlmostAll * all_ns;
-    if (line.peer == kNoPeer || alone) return text;
-    text += fmt::format(" ({}) and ", share_text(peer_ns, all_ns));
-    if (line.more) return text + "other ranks";
-    return text + fmt::format("{} other rank{}", line.others, line.others == 1 ? "" : "s");
+    const bool alone = peer_ns >= kAlmostAll * all_ns || (line.others == 0 && !line.more);
+    if (line.peer == kNoPeer || alone) return first;
+    const std::string others =
+        line.more ? "other ranks"
+                  : fmt::format("{} other rank{}", line.others, line.others == 1 ? "" : "s");
+    if (2 * peer_ns > all_ns) return fmt::format("mostly {} (and {})", first, others);
+    return first + " and " + others;
+}
+
+bool is_late_without_computing(const Profile& profile, uint32_t rank) {
+    for (const CauseLine& cause : causes_outside_setup(profile)) {
+        if (cause.peer == rank) return is_unsampled(cause.stall.kind);
+    }
+    return false;
 }
 
 std::string rank_text(uint32_t peer) {

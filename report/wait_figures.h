@@ -36,6 +36,10 @@ struct Computation {
     std::string sampled;          // where most of its samples fell; empty when there are few
     std::string sampled_place;    // "heat.c:14", the line with most of those; often empty
     std::string called;           // what of the system these called most, such as exp()
+    // For most of the time the thread was not where samples are taken: they do not tell the
+    // procedure. Then neither do those above.
+    bool unsampled = false;
+    uint32_t io_node = kNoNode;  // the statement that took most of that time, where that is known
 };
 
 // Who a communication line waited for.
@@ -81,9 +85,12 @@ const CommLine* line_waiting_for(const Profile& profile, const std::vector<CommL
 // ranks by what of theirs was passed on.
 std::optional<CauseLine> main_passed_on(const Profile& profile);
 
-// "rank 3", "rank 3 (60 %) and 2 others": whose computation it was, of whose `whole_ns` the ranks
-// of the line have their parts.
+// "rank 3", "mostly rank 3 (and 2 other ranks)", "rank 3 and 2 other ranks": whose computation it
+// was, of whose `whole_ns` the ranks of the line have their parts.
 std::string culprits_text(const CauseLine& line, uint64_t whole_ns);
+
+// Whether ranks waited for `rank` most because of what is no computation: files, sleep.
+bool is_late_without_computing(const Profile& profile, uint32_t rank);
 
 // "rank 3", "rank 2 of world 1".
 std::string rank_text(uint32_t peer);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/losses.h"
 #include "report/views.h"
 #include "report/wait_figures.h"
 #include "summarize/profile_walk.h"
@@ -15,13 +16,17 @@ constexpr double kNotablePartner = 0.2;    // of a line's waiting
 constexpr double kNotableSync = 0.01;      // of all time: worth a sentence
 constexpr double kLeastCause = 0.001;      // of the waiting: worth a line
 constexpr double kNotableUnknown = 0.1;    // of the known waiting, without a known cause
+constexpr double kAlmostAll = 0.95;        // of a line's waiting: for one rank
 constexpr double kNotableEstimate = 0.01;  // of a line's waiting
-constexpr int kLeastOwner = 16;            // columns of what a rank was in
 
 // " in work", " in or after work" or " in work, loop a.c:9", behind who it was; empty when nothing
 // is known of it.
 std::string owner_text_of(const Profile& profile, const Computation& doing, int room, bool utf8) {
-    if (doing.interval == kNoNode) return "";
+    if (doing.io_node != kNoNode) {
+        const std::string procedure = procedure_of(profile, doing.io_node, utf8);
+        return procedure.empty() ? "" : " in " + cut_name(procedure, room - 4, utf8);
+    }
+    if (doing.interval == kNoNode || doing.unsampled) return "";
     const ProfileInterval& interval = profile.intervals[doing.interval];
     const std::string in = fmt::format(" {} ", in_words(interval.or_after));
     const uint32_t owner = interval.booked_on;
@@ -46,12 +51,16 @@ std::string sampled_text(const Profile& profile, const Computation& doing, bool 
 
 // "from a.c:8 MPI_Recv to a.c:10 MPI_Send".
 std::string way_text(const Profile& profile, const Computation& doing, int room, bool utf8) {
-    if (doing.interval == kNoNode) return "doing what is not known";
+    if (doing.interval == kNoNode) return "computation not known";
     const ProfileInterval& interval = profile.intervals[doing.interval];
     const std::string words[] = {"from ", " to "};
     const auto place = [&](uint32_t node, int columns) {
         return node == kNoNode ? "the start" : identity_text(profile, node, columns, utf8);
     };
+    if (place(interval.from, kAllOfIt) == place(interval.to, kAllOfIt)) {
+        const std::string between = "between calls of ";
+        return between + place(interval.to, room - display_width(between));
+    }
     const std::vector<int> rooms = share_room({display_width(place(interval.from, kAllOfIt)),
                                                display_width(place(interval.to, kAllOfIt))},
                                               room - display_width(words[0] + words[1]));
@@ -67,12 +76,20 @@ std::string called_text(const Profile& profile, const Computation& doing, bool u
     return place.empty() ? "" : "called at " + place;
 }
 
+// Who, and in what; where that is not known between which calls. For a sentence.
+std::string short_doing_text(const Profile& profile, const std::string& who,
+                             const Computation& doing, bool utf8) {
+    const std::string owner = owner_text_of(profile, doing, kAllOfIt, utf8);
+    if (owner.empty()) return who + ", " + way_text(profile, doing, kAllOfIt, utf8);
+    const std::string sampled = sampled_text(profile, doing, utf8);
+    return who + owner + (sampled.empty() ? "" : " (" + sampled + ")");
+}
+
 // Who, and all that is known of what that rank was doing.
 std::string doing_text(const Profile& profile, const std::string& who, const Computation& doing,
                        bool utf8) {
-    std::string text = who + owner_text_of(profile, doing, kAllOfIt, utf8);
-    const std::string sampled = sampled_text(profile, doing, utf8);
-    if (!sampled.empty()) text += " (" + sampled + ")";
+    std::string text = short_doing_text(profile, who, doing, utf8);
+    if (owner_text_of(profile, doing, kAllOfIt, utf8).empty()) return text;
     if (doing.calls_tell) return text + ", " + way_text(profile, doing, kAllOfIt, utf8);
     const std::string called = called_text(profile, doing, utf8);
     return called.empty() ? text : text + ", " + called;
@@ -102,7 +119,8 @@ void draw_doing(const Profile& profile, Line* line, const std::string& who,
     const int room = canvas->width() - indent - display_width(who + more);
     constexpr int kLeastIndent = kNumberWidth + 4;
     std::vector<std::string> rest;
-    if (display_width(owner) > room && room < kLeastOwner) {
+    // A name is not cut where a line of its own holds all of it.
+    if (display_width(owner) > room) {
         rest.push_back(owner_text_of(profile, doing, canvas->width() - kLeastIndent, utf8));
         rest.back().erase(0, 1);  // " in"
         owner.clear();
@@ -128,15 +146,14 @@ void draw_doing(const Profile& profile, Line* line, const std::string& who,
     }
 }
 
-// "rank 0 writes ck.dat in checkpoint (ck.c:33 write): 800 ms", "rank 1 does I/O or sleeps: on a
-// processor 8 % of the time, try --io on"; "" where it computed.
+// "rank 0 writes ck.dat in checkpoint (ck.c:33 write): 800 ms", "rank 1 does I/O or sleeps, on a
+// processor 8 % of the time"; "" where it computed.
 std::string stall_text(const Profile& profile, const CauseLine& cause, bool utf8) {
     const std::string io = io_stall_text(profile, cause.stall, kAllOfIt, utf8);
     if (!io.empty()) return rank_text(cause.peer) + " " + io;
     const StallWords words = stall_words(profile, cause.stall);
     if (words.verb.empty()) return "";
-    return fmt::format("{} {}: {} of the time{}", rank_text(cause.peer), words.verb, words.share,
-                       words.advice);
+    return fmt::format("{} {}, {}", rank_text(cause.peer), words.verb, words.share);
 }
 
 void draw_partner(const Profile& profile, const PartnerShare& partner, double all_ns,
@@ -158,7 +175,8 @@ void draw_cause(const Profile& profile, const CauseLine& cause, int number, doub
     const auto time_ns = static_cast<double>(cause.time_ns);
     const double ranks = rank_count(profile);
     const auto passed_on_ns = static_cast<double>(cause.passed_on_ns);
-    const std::string who = culprits_text(cause, cause.time_ns);
+    const bool one_rank = is_unsampled(cause.stall.kind);
+    const std::string who = one_rank ? rank_text(cause.peer) : culprits_text(cause, cause.time_ns);
     Line figures;
     figures.add(pad_left(fmt::format("{}", number), 2) + "  ", Tone::kDim);
     figures.add(pad_left(share_text(time_ns, all_ns), 7), Tone::kName);
@@ -168,7 +186,11 @@ void draw_cause(const Profile& profile, const CauseLine& cause, int number, doub
     figures.add("  ");
     draw_doing(profile, &figures, who, cause.computation, "", canvas);
     const std::string stall = stall_text(profile, cause, utf8);
-    if (!stall.empty()) canvas->put(Line().pad_to(kNumberWidth + 4).add(stall, Tone::kWarm));
+    const int indent = kNumberWidth + 4;
+    if (!stall.empty()) {
+        canvas->paragraph(std::string(static_cast<size_t>(indent), ' ') + stall, indent,
+                          Tone::kWarm);
+    }
 }
 
 bool is_notably_estimated(const Totals& totals) {
@@ -197,10 +219,10 @@ std::string wait_headline(const Profile& profile, const CommLine& line, bool utf
     if (!is_notably_estimated(line.totals)) {
         text += " (" + kinds[0].name + ")";
     } else {
-        text += fmt::format(" ({} of it known: {})",
-                            share_text(static_cast<double>(line.totals.sync_ns),
-                                       static_cast<double>(line.totals.blocked_ns)),
-                            kinds[0].name);
+        text += fmt::format(
+            " (known: {}, {})",
+            time_text(static_cast<double>(line.totals.sync_ns) / rank_count(profile), utf8),
+            kinds[0].name);
     }
     const Partners partners = partners_of(profile, line, 1);
     if (partners.heaviest.empty()) return text;
@@ -208,17 +230,19 @@ std::string wait_headline(const Profile& profile, const CommLine& line, bool utf
     const auto time_ns = static_cast<double>(first.time_ns);
     const auto all_ns = static_cast<double>(partners.all_ns);
     if (time_ns < kNotablePartner * all_ns) return text;
-    text += ", " + time_text(time_ns / rank_count(profile), utf8) + " of it ";
+    text += time_ns >= kAlmostAll * all_ns
+                ? ", almost all "
+                : ", with " + time_text(time_ns / rank_count(profile), utf8) + " ";
     // That rank was late only because it had been made to wait itself.
     if (2 * first.passed_on_ns > first.time_ns) {
         text += "passed on by " + rank_text(first.peer);
         const std::optional<CauseLine> root = main_passed_on(profile);
         if (!root) return text;
-        return text + ". The delay that is passed on comes mostly from " +
-               doing_text(profile, culprits_text(*root, root->passed_on_ns), root->computation,
-                          utf8);
+        return text + ". Origin of this delay: " +
+               short_doing_text(profile, culprits_text(*root, root->passed_on_ns),
+                                root->computation, utf8);
     }
-    return text + "for " + doing_text(profile, rank_text(first.peer), first.doing, utf8);
+    return text + "for " + short_doing_text(profile, rank_text(first.peer), first.doing, utf8);
 }
 
 void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas) {
@@ -227,7 +251,8 @@ void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas) {
     const Partners partners = partners_of(profile, line, kPartners);
     const auto all_ns = static_cast<double>(partners.all_ns);
     const std::string indent(kNumberWidth + 2, ' ');
-    canvas->paragraph(indent + kinds + (partners.heaviest.empty() ? "" : "; waited"),
+    canvas->paragraph(indent + kinds + " of the line's time" +
+                          (partners.heaviest.empty() ? "" : "; waiting by late rank:"),
                       kNumberWidth + 2, Tone::kBlocked);
     for (const PartnerShare& partner : partners.heaviest) {
         if (static_cast<double>(partner.time_ns) < kLeastCause * all_ns) break;
@@ -252,32 +277,32 @@ void draw_main_cause(const Profile& profile, Canvas* canvas) {
     if (causes.empty() || causes[0].computation.interval == kNoNode) return;
     const bool utf8 = canvas->utf8();
     const CauseLine& first = causes[0];
-    uint64_t all_ns = 0;
+    const auto a_rank = [&](uint64_t ns) {
+        return time_text(static_cast<double>(ns) / rank_count(profile), utf8);
+    };
     uint64_t unknown_ns = 0;
     for (const CauseLine& cause : causes) {
-        all_ns += cause.time_ns;
         if (cause.computation.interval == kNoNode) unknown_ns += cause.time_ns;
     }
-    std::string stall = stall_text(profile, first, utf8);
-    std::string text = fmt::format(
-        "Main cause of waiting: {}. Others wait {} a rank for it, {} of the known waiting",
-        doing_text(profile, culprits_text(first, first.time_ns), first.computation, utf8),
-        time_text(static_cast<double>(first.time_ns) / rank_count(profile), utf8),
-        share_text(static_cast<double>(first.time_ns), static_cast<double>(all_ns)));
-    if (static_cast<double>(unknown_ns) >= kNotableUnknown * static_cast<double>(all_ns)) {
-        text +=
-            fmt::format(". The cause of {} of it is not known",
-                        share_text(static_cast<double>(unknown_ns), static_cast<double>(all_ns)));
+    std::string text = "Main cause of waiting: " + cause_words(profile, first, kAllOfIt, utf8);
+    const Computation& doing = first.computation;
+    if (!doing.calls_tell) {
+        const std::string called = called_text(profile, doing, utf8);
+        if (!called.empty()) text += ", " + called;
+    } else if (doing.sampled_place.empty() && !doing.unsampled && doing.io_node == kNoNode) {
+        text += ", " + way_text(profile, doing, kAllOfIt, utf8);
     }
-    if (static_cast<double>(mpi.estimated_ns) >=
-        kNotableEstimate * static_cast<double>(mpi.blocked_ns)) {
-        text += fmt::format(
-            ". Of all waiting {} is estimated, the late ranks are not known",
-            share_text(static_cast<double>(mpi.estimated_ns), static_cast<double>(mpi.blocked_ns)));
+    text += fmt::format(", and others wait {} a rank", a_rank(first.time_ns));
+    const auto all_ns = static_cast<double>(mpi.blocked_ns);
+    if (static_cast<double>(unknown_ns) >= kNotableUnknown * all_ns) {
+        text += fmt::format(". Waiting without a known cause: {} a rank", a_rank(unknown_ns));
     }
-    if (!stall.empty()) {
-        stall[0] = static_cast<char>(toupper(stall[0]));
-        text += ". " + stall;
+    if (static_cast<double>(mpi.estimated_ns) >= kNotableEstimate * all_ns) {
+        text += fmt::format(". Estimated waiting, its late ranks not known: {} a rank",
+                            a_rank(mpi.estimated_ns));
+    }
+    if (stall_words(profile, first.stall).try_io) {
+        text += ". Next: dwell run --io on, which names files and procedures";
     }
     canvas->paragraph(text + ".", 2, Tone::kWarm);
 }
@@ -302,8 +327,8 @@ void draw_causes(const Profile& profile, const TextOptions& options, Canvas* can
         draw_cause(profile, cause, ++number, static_cast<double>(all_ns), canvas);
     }
     canvas->paragraph(
-        "  Directly: those who waited for that rank itself; passed on: through ranks that it had "
-        "made late.",
+        "  Directly: ranks waited for the late rank itself. Passed on: they waited for a rank that "
+        "the late rank had delayed.",
         2, Tone::kDim);
 }
 

@@ -162,6 +162,7 @@ void fill_header(int rank) {
     header->start_ticks = g_process.start_ticks;
     header->start_unix_ns = g_process.start_unix_ns;
     header->callpath_depth = g_process.options.callpath_depth;
+    note_processors();
     choose_sampling();
     header->sample_hz = g_process.options.sample_hz;
     header->peer_limit = g_process.options.peer_limit;

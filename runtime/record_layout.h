@@ -576,7 +576,10 @@ struct FileHeader {
                                   // where the library does not reach them
     CellIndex start_directory;    // TextRecord: where the program was started; 0: not known
     CellIndex first_off_site;
-    uint64_t unused[4];  // 0, up to the end of the cell
+    // On which the process may run (its affinity), and the lowest number of them; 0: not known.
+    uint32_t processors;
+    uint32_t first_processor;
+    uint64_t unused[3];  // 0, up to the end of the cell
 };
 constexpr uint32_t kHeaderCells = 20;
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -158,13 +159,43 @@ void reset_usage() {
     begin_usage();
 }
 
+void note_processors() {
+    constexpr uint32_t kMostProcessors = 8192;
+    struct Set {
+        unsigned long words[kMostProcessors / (8 * sizeof(unsigned long))];
+    };
+    Set all{};
+    const auto add = [&all](pid_t tid) {
+        Set own{};
+        if (sched_getaffinity(tid, sizeof(own), reinterpret_cast<cpu_set_t*>(&own)) != 0) return;
+        for (size_t i = 0; i < sizeof(own.words) / sizeof(own.words[0]); ++i) {
+            all.words[i] |= own.words[i];
+        }
+    };
+    const int saved_errno = errno;
+    FileHeader* const header = g_process.header;
+    add(0);
+    for (CellIndex at = header->first_thread; at != 0; at = cell_at<ThreadRecord>(at)->next) {
+        add(cell_at<ThreadRecord>(at)->tid);
+    }
+    errno = saved_errno;
+    const auto* const set = reinterpret_cast<const cpu_set_t*>(&all);
+    header->processors = static_cast<uint32_t>(CPU_COUNT_S(sizeof(all), set));
+    uint32_t first = 0;
+    while (first < kMostProcessors && !CPU_ISSET_S(first, sizeof(all), set)) ++first;
+    header->first_processor = header->processors != 0 ? first : 0;
+}
+
 void note_usage() {
     if (g_noting.exchange(true, std::memory_order_acquire)) return;
     write_usage(now_ticks());
     g_noting.store(false, std::memory_order_release);
 }
 
-void note_last_usage(uint64_t end_ticks) { write_usage(end_ticks); }
+void note_last_usage(uint64_t end_ticks) {
+    note_processors();
+    write_usage(end_ticks);
+}
 
 void note_usage_at_times(uint64_t now_ticks) {
     const FileHeader* header = g_process.header;

@@ -32,6 +32,10 @@ void note_last_usage(uint64_t end_ticks);
 // leaves figures that are hardly older than its last call.
 void note_usage_at_times(uint64_t now_ticks);
 
+// Writes into the header on which processors the process may run: at its start, and at the end on
+// which those of its threads that live may, as a program may bind them.
+void note_processors();
+
 // A file that dwell read, by one call, and the program did not.
 void add_own_read(uint64_t bytes);
 

@@ -36,6 +36,8 @@ void add_ranks(const Merged& merged, Profile* profile) {
         rank.threads = from.threads;
         rank.sample_hz = from.sample_hz;
         rank.callpath_depth = from.callpath_depth;
+        rank.processors = from.processors;
+        rank.first_processor = from.first_processor;
         rank.start_unix_ns = from.start_unix_ns;
         rank.real_ns = from.real_ns;
         rank.intrusion_ns = from.intrusion_ns;

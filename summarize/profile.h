@@ -191,6 +191,8 @@ struct ProfileRank {
     uint32_t threads = 0;
     uint32_t sample_hz = 0;
     uint32_t callpath_depth = 0;
+    uint32_t processors = 0;  // on which it may run; 0: not known
+    uint32_t first_processor = 0;
     int64_t start_unix_ns = 0;
     uint64_t real_ns = 0;
     uint64_t intrusion_ns = 0;  // real less virtual time, without pauses

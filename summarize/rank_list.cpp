@@ -12,7 +12,7 @@
 namespace dwell {
 namespace {
 
-constexpr int kNumbers = 55;
+constexpr int kNumbers = 57;
 constexpr int kNames = 3;
 constexpr size_t kPieceBytes = 16 * 1024;
 constexpr uint64_t kCopiedBytes = 2 * 1024;  // lists up to this size are copied, not moved
@@ -39,7 +39,7 @@ constexpr void each_number(Rank& rank, Visit visit) {
     visit(rank.clock_offset_ns), visit(rank.clock_drift_ns), visit(rank.clock_bound_ns);
     visit(rank.order_kept), visit(rank.order_far), visit(rank.order_posted);
     visit(rank.order_unknown), visit(rank.queued_ns), visit(rank.queued_call_ns);
-    visit(rank.stalls_dropped);
+    visit(rank.stalls_dropped), visit(rank.processors), visit(rank.first_processor);
 }
 
 constexpr int count_numbers() {
@@ -49,7 +49,7 @@ constexpr int count_numbers() {
     return count;
 }
 static_assert(count_numbers() == kNumbers);
-static_assert(sizeof(MergedRank) == 8 * 4 + (kNumbers - 8) * 8 + kNames * 8, "a field is left out");
+static_assert(sizeof(MergedRank) == 10 * 4 + (kNumbers - 10) * 8 + kNames * 8, "a field is left out");
 
 struct Numbers {
     uint64_t value[kNumbers];

@@ -29,6 +29,8 @@ struct MergedRank {
     int32_t exit_code;
     uint32_t sample_hz;
     uint32_t callpath_depth;
+    uint32_t processors;  // see FileHeader
+    uint32_t first_processor;
     int64_t start_unix_ns;
     uint64_t real_ns;  // start of the process to the end of MPI_Finalize (or last finished call)
     uint64_t intrusion_ns;     // of its process_thread: real less virtual time at the end

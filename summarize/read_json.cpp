@@ -61,6 +61,8 @@ void read_item(ObjectReader* reader, ProfileRank* rank) {
     reader->take("threads", &rank->threads);
     reader->take("sample_hz", &rank->sample_hz);
     reader->take("callpath_depth", &rank->callpath_depth);
+    reader->take("processors", &rank->processors);
+    reader->take("first_processor", &rank->first_processor);
     reader->take("start_unix_ns", &rank->start_unix_ns);
     reader->need("real_ns", &rank->real_ns);
     reader->take("intrusion_ns", &rank->intrusion_ns);

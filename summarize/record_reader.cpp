@@ -475,6 +475,8 @@ bool RecordReader::add_rank() {
     rank.io_unobserved = header_.io_unobserved;
     rank.process_thread = header_.process_thread;
     rank.callpath_depth = header_.callpath_depth;
+    rank.processors = header_.processors;
+    rank.first_processor = header_.first_processor;
     const uint64_t begin = std::max(header_.start_ticks, header_.reset_ticks);
     rank.start_unix_ns = later_by(header_.start_unix_ns, ns(begin - header_.start_ticks));
     rank.real_ns = real_ns();

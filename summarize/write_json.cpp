@@ -108,6 +108,8 @@ Json rank_without_usage(const ProfileRank& rank) {
             {"threads", rank.threads},
             {"sample_hz", rank.sample_hz},
             {"callpath_depth", rank.callpath_depth},
+            {"processors", rank.processors},
+            {"first_processor", rank.first_processor},
             {"start_unix_ns", rank.start_unix_ns},
             {"real_ns", rank.real_ns},
             {"intrusion_ns", rank.intrusion_ns},

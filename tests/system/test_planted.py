@@ -106,14 +106,14 @@ def check_named(profile, shape, slow, how, exactly, level):
     said, report = verdict(profile)
     where = right_places(shape, exactly, level)
     # On a busy machine the ranks that compute wait for processors.
-    busy = exactly and how == "spin" and "Main cause: ranks share processors" in said
-    pattern = r"Main cause of waiting: (.*?)\. Others wait" if busy else (
-        r"Main cause: (.*?)( \(on a processor.*?|; on a processor.*?)?, and others")
+    busy = exactly and how == "spin" and "because ranks have no processor" in said
+    name = "Main cause of waiting" if busy else "Main cause"
+    pattern = name + r": (.*?)( \(on a processor.*?|; on a processor.*?)?, and others"
     found = re.search(pattern, report if busy else said)
     check(found, f"{shape}: no rank is the main cause\n{said}")
     # The thread that waits for another one of its rank does not sleep.
     asleep = how == "sleep" and shape != "threads"
-    verb = " does I/O or sleeps" if asleep else "( computes| waits for a processor)?"
+    verb = " does I/O or sleeps" if asleep else "( computes| has no processor)"
     who, place = found[1].split(" in ", 1)
     check(re.fullmatch(f"rank {slow}{verb}", who), f"{shape}: {who}, not rank {slow}{verb}")
     place = place.replace("(mostly at ", "(").split(", called")[0]

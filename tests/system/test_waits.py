@@ -167,10 +167,10 @@ def shown():
     profile, _ = run()
     report = execute([DWELL, "report", "--width", "150", "--per-rank", profile.directory])
     check(report.code == 0, "dwell report failed" + report.describe())
-    for part in (rf"late receiver \d+\.\d %; waited",
+    for part in (rf"late receiver \d+\.\d % of the line.s time; waiting by late rank:",
                  rf"for rank 1 in (now|main)\b[^\n]*\n?[^\n]*from who_waits.c:{marked_line(FILE, 'swap')} MPI_Sendrecv to "
                  rf"who_waits.c:{marked_line(FILE, 'late_recv')} MPI_Recv", "Causes of waiting",
-                 r"Main cause of waiting: rank [01] in (now|main)\b", "rank +real +virtual +intrusion +own cost"):
+                 r"Main cause of waiting: rank [01] (computes|has no processor) in (now|main)\b", "rank +real +virtual +intrusion +own cost"):
         check(re.search(part, report.stdout), f"no '{part}' in" + report.describe())
 
 

@@ -21,6 +21,8 @@ std::string text_of(const MergedRank& r) {
                                  uint64_t{r.threads},
                                  uint64_t{r.sample_hz},
                                  uint64_t{r.callpath_depth},
+                                 uint64_t{r.processors},
+                                 uint64_t{r.first_processor},
                                  r.real_ns,
                                  r.intrusion_ns,
                                  r.own_ns,
@@ -112,8 +114,8 @@ uint64_t any_number(std::mt19937_64* random) { return (*random)() >> ((*random)(
 
 MergedRank any_rank(std::mt19937_64* random, const Names& names) {
     MergedRank r{};
-    for (uint32_t* field :
-         {&r.rank, &r.state, &r.flags, &r.threads, &r.sample_hz, &r.callpath_depth})
+    for (uint32_t* field : {&r.rank, &r.state, &r.flags, &r.threads, &r.sample_hz,
+                            &r.callpath_depth, &r.processors, &r.first_processor})
         *field = static_cast<uint32_t>(any_number(random));
     r.pid = static_cast<int32_t>(any_number(random));
     r.exit_code = -static_cast<int32_t>(any_number(random) % 256);
@@ -277,16 +279,16 @@ TEST(RankList, HostileEntriesAreRefused) {
     const std::string endless(10, '\xff');
     const std::string most = std::string(9, '\xff');
     for (const std::string& entry :
-         {endless, most + "\x02", std::string("\x80\x80\x80\x80\x80\x80\x80\x80\x04", 9),
+         {endless, most + "\x02", std::string("\x80\x80\x80\x80\x80\x80\x80\x80\x10", 9),
           "\x01" + endless, "\x01" + most + "\x02",
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x40", 8) + most + "\x01",
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x40\x02"
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x80\x02", 9) + most + "\x01",
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x80\x02\x02"
                       "ab",
-                      11),
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x40\x02"
-                      "abc",
                       12),
-          std::string("\x80\x80\x80\x80\x80\x80\x80\x40", 8), std::string("\x80", 1)}) {
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x80\x02\x02"
+                      "abc",
+                      13),
+          std::string("\x80\x80\x80\x80\x80\x80\x80\x80\x02", 9), std::string("\x80", 1)}) {
         RankList list;
         EXPECT_FALSE(adopt(&list, 1, entry, entry));
         ASSERT_TRUE(adopt(&list, 1, entry, std::string(1, '\0')));
@@ -303,9 +305,9 @@ TEST(RankList, HostileEntriesAreRefused) {
     EXPECT_TRUE(adopt(&list, 1, "\x10" + most + "\x01", "\x10" + most + "\x01"));
     EXPECT_TRUE(list.is_readable());
     const std::string named(
-        "\x80\x80\x80\x80\x80\x80\x80\x40\x02"
+        "\x80\x80\x80\x80\x80\x80\x80\x80\x02\x02"
         "ab\0",
-        12);
+        13);
     EXPECT_TRUE(adopt(&list, 1, named, named));
     EXPECT_EQ(texts_of(list).at(0).substr(texts_of(list).at(0).size() - 5), " ab  ");
 }

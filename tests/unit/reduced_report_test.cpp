@@ -106,7 +106,7 @@ TEST(ReducedReport, TrustWarnsOfForcedProbes) {
 
 TEST(ReducedReport, TrustTellsWhatWasNotCounted) {
     const std::string text = report(reduced_profile(0));
-    EXPECT_NE(text.find("counts exact except for 1 short place, marked ~"), std::string::npos)
+    EXPECT_NE(text.find("counts are exact except for 1 short place, marked ~"), std::string::npos)
         << text;
 }
 

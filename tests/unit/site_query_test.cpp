@@ -51,7 +51,7 @@ TEST(SiteQuery, CallsInMain) {
 // "Total time and count of procedure p3", by the statements that call it.
 TEST(SiteQuery, TimeAndCountOfAProcedure) {
     expect_in(answer("p3"),
-              {"time 1.28 s, 86.5 % of all · count 4 · each 640 ms · 250 ms to 1.03 s",
+              {"time 1.28 s, 86.5 % of the run · count 4 · each 640 ms · 250 ms to 1.03 s",
                "own computation 60.0 ms", "1.03 s 80.5 % 2 call p3 example.c:17 in p1\n",
                "250 ms 19.5 % 2 call p3 example.c:21 in p2\n"});
 }
@@ -76,7 +76,7 @@ TEST(SiteQuery, RanksAndEstimates) {
     // 400 + 100 + 80 + 20 ms on rank 0; two times 40 ms less on rank 1.
     expect_in(answer("p4", true), {"78.4 % untimed, ~60.0 ms more · ", "0 0 600 ms 600 ms 102\n",
                                    "1 0 520 ms 520 ms 102\n"});
-    expect_in(answer("report"), {"time 20.0 ms, 1.4 % of all, estimated"});
+    expect_in(answer("report"), {"time 20.0 ms, 1.4 % of the run, estimated"});
 }
 
 TEST(SiteQuery, WhatIsNotThere) {

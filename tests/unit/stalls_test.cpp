@@ -2,6 +2,7 @@
 // computation").
 #include "report/stalls.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/sample_profiles.h"
@@ -45,6 +46,28 @@ TEST(Stalls, WhatAllRanksDoAlikeMakesNoneOfThemLate) {
     EXPECT_EQ(cause(all(700)), StallKind::kAsleep);
 }
 
+// Writing files is some of both.
+TEST(Stalls, SleepAndTimeInTheKernelTogetherAreACause) {
+    ProfileStall both = stall(0, 0, 90, 0);
+    both.kernel_ns = 70 * kMs;
+    EXPECT_EQ(cause({both}), StallKind::kAsleep);
+    both.kernel_ns = 50 * kMs;
+    EXPECT_EQ(cause({both}), StallKind::kNone);
+    both.queued_ns = 170 * kMs;
+    EXPECT_EQ(cause({both}), StallKind::kQueued);
+}
+
+// Rank 0 computes three times as long as the others: with half of a processor for each it has none
+// three times as long, and computing makes it late.
+TEST(Stalls, WhoComputesLongerHasNoProcessorForLonger) {
+    std::vector<ProfileStall> stalls = {stall(0, 0, 0, 1500)};
+    stalls[0].time_ns = 3000 * kMs;
+    for (uint32_t rank = 1; rank < 4; ++rank) stalls.push_back(stall(rank, 0, 0, 500));
+    EXPECT_EQ(cause(stalls), StallKind::kNone);
+    stalls[0].time_ns = 2000 * kMs;  // computes as long, and has less of a processor
+    EXPECT_EQ(cause(stalls), StallKind::kQueued);
+}
+
 TEST(Stalls, PartsOfOneRankAddUp) {
     const Stall both =
         stall_of_cause({stall(0, 80, 0, 0), stall(0, 80, 0, 0)}, 4, 0, 60, 900 * kMs);
@@ -61,17 +84,57 @@ TEST(Stalls, HardlyAnyWaitingForAProcessorIsNone) {
     EXPECT_EQ(queued_times(profile).call_ns, 20 * kMs);
 }
 
+// Ranks of one host with as many threads, by the processors of each: how many and the first.
+Holders holders(const std::vector<std::pair<uint32_t, uint32_t>>& sets, uint32_t threads = 1) {
+    Profile profile;
+    for (const auto& [processors, first] : sets) {
+        ProfileRank rank;
+        rank.host = "node01";
+        rank.threads = threads;
+        rank.processors = processors;
+        rank.first_processor = first;
+        profile.ranks.push_back(rank);
+    }
+    return holders_of_processors(profile);
+}
+
+TEST(Stalls, RanksShareProcessorsWhereTheirThreadsAreMore) {
+    EXPECT_EQ(holders({{2, 0}, {2, 0}}).who, Holder::kOtherPrograms);
+    EXPECT_EQ(holders({{1, 0}, {1, 1}}).who, Holder::kOtherPrograms);
+    EXPECT_EQ(holders({{4, 0}, {4, 0}}, 2).who, Holder::kOtherPrograms);
+    const Holders ranks = holders({{2, 0}, {2, 0}, {2, 0}, {2, 0}});
+    EXPECT_EQ(ranks.who, Holder::kRanks);
+    EXPECT_EQ(ranks.ranks, 4u);
+    EXPECT_EQ(ranks.processors, 2u);
+    const Holders threads = holders({{2, 0}, {2, 0}}, 2);
+    EXPECT_EQ(threads.who, Holder::kRanks);
+    EXPECT_EQ(threads.threads, 4u);
+    // Two of three are bound to one.
+    const Holders bound = holders({{1, 3}, {1, 3}, {4, 4}});
+    EXPECT_EQ(bound.who, Holder::kRanks);
+    EXPECT_EQ(bound.ranks, 2u);
+    EXPECT_EQ(bound.processors, 1u);
+    EXPECT_EQ(holders({{2, 0}, {0, 0}, {2, 0}}).who, Holder::kUnknown);
+}
+
+TEST(Stalls, RanksOfOtherHostsShareNothing) {
+    Profile profile = samples::halo_profile();
+    for (ProfileRank& rank : profile.ranks) rank.processors = 1;
+    for (size_t i = 0; i < profile.ranks.size(); ++i) profile.ranks[i].host = fmt::format("{}", i);
+    EXPECT_EQ(holders_of_processors(profile).who, Holder::kOtherPrograms);
+}
+
 TEST(Stalls, SaysSoWhereTheKernelDoesNotCount) {
     Profile profile = samples::halo_profile();
     const Stall asleep{StallKind::kAsleep, stall(0, 0, 900, 0)};
     EXPECT_EQ(stall_words(profile, asleep).verb, "does I/O or sleeps");
-    EXPECT_EQ(stall_words(profile, asleep).share, "on a processor 10.0 %");
-    EXPECT_EQ(stall_words(profile, asleep).advice, ", try --io on");
+    EXPECT_EQ(stall_words(profile, asleep).share, "on a processor 10.0 % of the time");
+    EXPECT_TRUE(stall_words(profile, asleep).try_io);
     profile.ranks[3].flags |= kFileNoQueue;
     EXPECT_EQ(stall_words(profile, asleep).verb, "sleeps, does I/O or has no processor");
     // What else it may be is known with --io on.
     EXPECT_EQ(stall_words(samples::io_profile(), asleep).verb, "sleeps or waits outside of MPI");
-    EXPECT_EQ(stall_words(samples::io_profile(), asleep).advice, "");
+    EXPECT_FALSE(stall_words(samples::io_profile(), asleep).try_io);
 }
 
 }  // namespace

@@ -48,7 +48,10 @@ void expect_small(const Profile& profile, int width, bool utf8) {
     const std::string text = write_verdict(profile, options, "out");
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kVerdictLines) << text;
     EXPECT_TRUE(text.starts_with("dwell verdict: ")) << text;
-    EXPECT_TRUE(text.ends_with("\nNext: dwell report out\n")) << text;
+    const bool more = text.find("\nNext: dwell run --") != std::string::npos;
+    EXPECT_TRUE(
+        text.ends_with(more ? "\nReport: dwell report out\n" : "\nNext: dwell report out\n"))
+        << text;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         EXPECT_LE(display_width(line), width) << line;
@@ -177,8 +180,15 @@ TEST(Verdict, WithLittleRoomNamesAFileOnce) {
 TEST(Verdict, WithoutSamplesNamesTheLinesBetween) {
     Halo halo;
     halo.sampled = 0;
-    expect_words(late_rank(halo),
-                 {"rank 0 computes in main (between calls at heat.c:95), and others"});
+    // The line of a call is none of those between two calls: the procedure is named.
+    Profile profile = late_rank(halo);
+    expect_words(profile, {"rank 0 computes in main (between calls of exchange_halo), and others",
+                           "Next: dwell run --sample 100 ... (names the procedure). Report: dwell "
+                           "report dwell-heat-4711 "});
+    profile.intervals[0].or_after = true;
+    expect_words(profile, {"rank 0 computes in or after main (between", "run --sample 100 ..."});
+    profile.ranks[0].flags |= kFileNoSampling;
+    expect_words(profile, {". Next: dwell report dwell-heat-4711 "});
 }
 
 // Rank 1 waits 2 s in MPI_Finalize, too: the table has that in set-up, and so has the sentence.
@@ -191,7 +201,7 @@ TEST(Verdict, WaitingInSetUpIsNoneOfTheCauses) {
     TextOptions options;
     options.width = 200;
     const std::string report = words_of(write_text_report(profile, options));
-    EXPECT_NE(report.find("Others wait 250 ms a rank for it, 100.0 % of the known waiting"),
+    EXPECT_NE(report.find("computes in relax (heat.c:78), and others wait 250 ms a rank."),
               std::string::npos)
         << report;
 }
@@ -214,12 +224,13 @@ TEST(Verdict, SaysWhereRanksWaitWhenTheCauseIsNotKnown) {
         b.compute(main, rank, 600 * kMs);
         b.calls(reduce, rank, {10, 400 * kMs, 300 * kMs, 0, 0, kMs, 0, 0, 0, 0, 0, 0});
     }
-    expect_words(b.finish(),
-                 {"heat loses an estimated 30.0 % of its time to waiting for late ranks, 300 ms a "
-                  "rank. MPI transfer takes another 10.0 %. Main loss: ranks wait 300 ms a rank "
-                  "at heat.c:20 MPI_Allreduce in main; the late rank is not known.",
-                  "Load balance: 100 %, all ranks compute alike.",
-                  "Trust: counts are exact, part of the waiting is estimated."});
+    expect_words(
+        b.finish(),
+        {"heat loses an estimated 30.0 % of its time to waiting for late ranks, 300 ms a "
+         "rank. Another 10.0 % of the time is MPI transfer. Main loss: ranks wait 300 ms a "
+         "rank at heat.c:20 MPI_Allreduce in main; the late rank is not known.",
+         "Load balance: 100 %, all ranks compute alike.",
+         "Trust: counts are exact, part of the waiting is estimated."});
 }
 
 TEST(Verdict, NamesTheLineThatTransfersMost) {
@@ -259,7 +270,7 @@ TEST(Verdict, NamesTheFileThatARankWrites) {
 TEST(Verdict, NamesTheUnevenRegion) {
     expect_words(samples::openmp_profile(),
                  {"triangle loses 22.3 % of its time to OpenMP threads that wait for each other, "
-                  "160 ms. OpenMP idle takes another 14.0 %. Main cause: the region at "
+                  "160 ms. Another 14.0 % of the time is OpenMP idle. Main cause: the region at "
                   "triangle.c:20 in main: thread 1 works 1.42 times the mean."});
 }
 
@@ -328,11 +339,12 @@ Profile late_region() {
 
 TEST(Verdict, NamesTheLateRankBehindIdleThreads) {
     // Waiting and idle 500 ms each, of 2.4 s.
-    expect_words(late_region(),
-                 {"pic loses 41.7 % of its time to waiting for late ranks, 500 ms a rank, idle "
-                  "threads included. OpenMP wait takes another 16.7 %. Main cause: rank 0 computes "
-                  "in main (p.c:20), and others wait 250 ms a rank, mostly at p.c:30 MPI_Waitall "
-                  "in main."});
+    expect_words(
+        late_region(),
+        {"pic loses 41.7 % of its time to waiting for late ranks, 500 ms a rank, idle "
+         "threads included. Another 16.7 % of the time is OpenMP wait. Main cause: rank 0 "
+         "computes in main (p.c:20), and others wait 250 ms a rank, mostly at p.c:30 MPI_Waitall "
+         "in main."});
 }
 
 // The rank that is late does not compute: 500 ms of its 1.5 s explain the waiting.
@@ -364,29 +376,105 @@ TEST(Verdict, NamesTheFileThatALateRankWrites) {
 TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
     Profile profile = late_rank();
     profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
-    expect_words(profile, {"Main cause: rank 0 does I/O or sleeps in main (between calls at "
-                           "heat.c:95; on a processor 60.0 %, try --io on), and others wait 250 ms "
-                           "a rank. Load"});
+    // Where it sleeps no sample tells: those of relax are of the rest.
+    expect_words(profile,
+                 {"Main cause: rank 0 does I/O or sleeps between calls of MPI_Waitall "
+                  "(heat.c:69; on a processor 60.0 % of the time), and others wait 250 ms "
+                  "a rank. Load",
+                  "Next: dwell run --io on ... (names the files, if any). Report: dwell "});
     profile.stalls = {half_a_second(&ProfileStall::kernel_ns)};
-    expect_words(profile, {"rank 0 does I/O or gets memory in main (between calls at heat.c:95; in "
-                           "the kernel 40.0 %, try --io on), and others"});
+    expect_words(profile,
+                 {"rank 0 does I/O or gets memory between calls of MPI_Waitall (heat.c:69; "
+                  "in the kernel 40.0 % of the time), and others"});
     profile.stalls = {half_a_second(&ProfileStall::queued_ns)};
-    expect_words(profile, {"rank 0 waits for a processor in main (between calls at heat.c:95; on a "
-                           "processor 60.0 %, as ranks share processors), and others"});
+    expect_words(profile, {"rank 0 has no processor in relax (heat.c:78; on a processor 60.0 % of "
+                           "the time), and others",
+                           "Next: dwell report"});
+    // The machine code tells of all the time, and so do probes.
+    Halo halo;
+    halo.sampled = 0;
+    profile = late_rank(halo);
+    profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
+    expect_words(profile,
+                 {"rank 0 does I/O or sleeps in main (between calls of exchange_halo; on a "
+                  "processor 60.0 % of the time), and others",
+                  "Next: dwell run --io on"});
+}
+
+// Verdict and report say the same of the cause.
+TEST(Verdict, SaysOfTheCauseWhatTheReportSays) {
+    for (const auto part : {&ProfileStall::time_ns, &ProfileStall::io_ns, &ProfileStall::asleep_ns,
+                            &ProfileStall::kernel_ns, &ProfileStall::queued_ns}) {
+        Profile profile = late_rank();
+        profile.stalls = {half_a_second(part)};
+        if (part == &ProfileStall::io_ns) {
+            ProfileNode write;
+            write.kind = SiteKind::kIo;
+            write.name = "write";
+            write.file = "/home/ada/heat.c";
+            write.line = 33;
+            write.io_file = "/scratch/ck.dat";
+            write.parent = 1;
+            profile.nodes.push_back(write);
+            profile.stalls[0].io_node = static_cast<uint32_t>(profile.nodes.size() - 1);
+        }
+        TextOptions options;
+        options.width = 200;
+        const std::string said = words_of(write_verdict(profile, options, ""));
+        const std::string report = words_of(write_text_report(profile, options));
+        const size_t start = said.find("Main cause: ") + 12;
+        const size_t end = said.find(", and others wait 250 ms a rank");
+        ASSERT_NE(end, std::string::npos) << said;
+        const std::string cause = said.substr(start, end - start);
+        EXPECT_NE(
+            report.find("Main cause of waiting: " + cause + ", and others wait 250 ms a rank."),
+            std::string::npos)
+            << cause << "\n\n"
+            << report;
+        // Who is innocent of it is not named as late.
+        const bool sampled = part == &ProfileStall::time_ns || part == &ProfileStall::queued_ns;
+        EXPECT_EQ(report.find("rank 0 in main (mostly in relax") != std::string::npos, sampled)
+            << report;
+        EXPECT_EQ(report.find("surplus in main") != std::string::npos, sampled) << report;
+    }
+}
+
+// 1.2 of 3 s without a processor; 1.3 of 2.5 s with one, 0.6 of 1.5 on rank 0.
+Profile without_processors(uint32_t processors) {
+    Profile profile = late_rank();
+    for (ProfileRank& rank : profile.ranks) {
+        rank.host = "node01";
+        rank.processors = processors;
+    }
+    profile.ranks[0].queued_ns = 900 * kMs;
+    profile.ranks[1].queued_ns = 300 * kMs;
+    return profile;
 }
 
 TEST(Verdict, NamesRanksThatShareProcessorsFirst) {
-    Profile profile = late_rank();
-    profile.ranks[0].queued_ns = 900 * kMs;
-    profile.ranks[1].queued_ns = 300 * kMs;
-    // 1.2 of 3 s; 1.3 of 2.5 s on a processor, 0.6 of 1.5 on rank 0.
+    expect_words(without_processors(1),
+                 {"heat loses 40.0 % of its time because ranks have no processor, 600 ms a rank. "
+                  "Another 16.7 % of the time is waiting for late ranks. Main cause: 2 ranks share "
+                  "1 processor: ranks have one in 52.0 % of the time needed, rank 0 in "
+                  "40.0 %. Run fewer ranks or use more processors. Load balance: 93 %, rank "
+                  "1 computes 700 ms, the mean is 650 ms. Time per rank: 1.50 s, computation 43.3 "
+                  "%, no processor 40.0 %"});
+}
+
+// Then the program's own loss is named, too.
+TEST(Verdict, NamesOtherProgramsThatHoldTheProcessors) {
+    const Profile profile = without_processors(2);
     expect_words(profile,
-                 {"heat loses 40.0 % of its time to waiting for a processor, 600 ms a rank. "
-                  "Waiting takes another 16.7 %. Main cause: ranks share processors: 52.0 "
-                  "% on a processor while they compute, rank 0 40.0 %. Run fewer ranks, or "
-                  "bind each to a processor of its own. Load balance: 93 %, rank 1 "
-                  "computes 700 ms, the mean is 650 ms. Time per rank: 1.50 s, computation "
-                  "43.3 %, waiting for a processor 40.0 %"});
+                 {"Main cause: other programs hold the processors: ranks have one in 52.0 % of the "
+                  "time needed, rank 0 in 40.0 %. Besides: rank 0 computes in relax "
+                  "(heat.c:78), and others wait 250 ms a rank, mostly at heat.c:69 MPI_Waitall in "
+                  "exchange_halo. Load balance"});
+    for (const int width : {60, 80}) expect_small(profile, width, true);
+    // Less than the imbalance is not the main cause.
+    Profile less = without_processors(2);
+    less.ranks[0].queued_ns = 100 * kMs;
+    expect_words(less, {"waiting for late ranks, 250 ms a rank. Another 13.3 % of the time passes "
+                        "without a processor. Main cause: rank 0 computes in relax"});
 }
 
 TEST(Verdict, SaysWhenNothingIsWrong) {

@@ -104,12 +104,12 @@ TEST(WaitFigures, HeadlinesTellHowMuchIsKnown) {
     CommLine line = line_of(profile, "MPI_Recv");
     line.totals.sync_ns = line.totals.late_sender_ns = line.totals.blocked_ns = 1000 * kMs;
     EXPECT_TRUE(wait_headline(profile, line, true)
-                    .starts_with("333 ms a rank (late sender), 2.13 s of it passed on by rank 1"))
+                    .starts_with("333 ms a rank (late sender), with 2.13 s passed on by rank 1"))
         << wait_headline(profile, line, true);  // 6400 of 12430
     line.totals.blocked_ns = 4000 * kMs;
     EXPECT_TRUE(wait_headline(profile, line, true)
-                    .starts_with("~1.33 s a rank (25.0 % of it known: late sender), 2.13 s of it "
-                                 "passed on by rank 1"))
+                    .starts_with("~1.33 s a rank (known: 333 ms, late sender), with 2.13 s passed "
+                                 "on by rank 1"))
         << wait_headline(profile, line, true);
 }
 
@@ -166,7 +166,7 @@ TEST(WaitFigures, CausesOverRanks) {
     EXPECT_EQ(causes[1].peer, 1u);
     EXPECT_EQ(causes[1].peer_ns, 450 * kMs);
     EXPECT_EQ(causes[1].others, 1u);
-    EXPECT_EQ(culprits_text(causes[1], causes[1].time_ns), "rank 1 (86.5 %) and 1 other rank");
+    EXPECT_EQ(culprits_text(causes[1], causes[1].time_ns), "mostly rank 1 (and 1 other rank)");
     EXPECT_EQ(causes[3].computation.interval, kNoNode);  // last, whatever its time
 }
 
@@ -185,21 +185,20 @@ TEST(WaitFigures, ACauseOfSeveralRanksNamesOneAndCountsTheOthers) {
     profile.sync_ns += 3 * 11'970 * kMs;
     const std::vector<CauseLine> causes = cause_lines(profile);
     EXPECT_EQ(causes[0].others, 2u);
-    EXPECT_EQ(culprits_text(causes[0], causes[0].time_ns), "rank 0 (50.0 %) and 2 other ranks");
+    EXPECT_EQ(culprits_text(causes[0], causes[0].time_ns), "rank 0 and 2 other ranks");
     const std::optional<CauseLine> root = main_passed_on(profile);
     ASSERT_TRUE(root);
-    EXPECT_EQ(culprits_text(*root, root->passed_on_ns), "rank 6 (66.7 %) and 1 other rank");
+    EXPECT_EQ(culprits_text(*root, root->passed_on_ns), "mostly rank 6 (and 1 other rank)");
     std::string words;
     std::istringstream report(write_text_report(profile, {}));
     for (std::string word; report >> word;) words += (words.empty() ? "" : " ") + word;
-    EXPECT_NE(words.find("Main cause of waiting: rank 0 (50.0 %) and 2 other ranks in main"),
+    EXPECT_NE(words.find("Main cause of waiting: rank 0 and 2 other ranks compute in assemble"),
               std::string::npos)
         << words;
     // What was too little to be kept apart is of ranks that nobody can tell.
     cause.peer = kNoPeer;
     profile.causes.push_back(cause);
-    EXPECT_EQ(culprits_text(cause_lines(profile)[0], 4 * 11'970 * kMs),
-              "rank 0 (50.0 %) and other ranks");
+    EXPECT_EQ(culprits_text(cause_lines(profile)[0], 4 * 11'970 * kMs), "rank 0 and other ranks");
 }
 
 // Of as much as all that is known nobody knows the cause: who is named made others wait only of
@@ -214,9 +213,9 @@ TEST(WaitFigures, SummarySaysHowMuchHasNoKnownCause) {
     std::string words;
     std::istringstream report(write_text_report(profile, {}));
     for (std::string word; report >> word;) words += (words.empty() ? "" : " ") + word;
-    const size_t at = words.find("of the known waiting. The cause of 50.");
-    ASSERT_NE(at, std::string::npos) << words;
-    EXPECT_EQ(words.compare(words.find(" of it is", at), 19, " of it is not known"), 0) << words;
+    // 12.73 s of three ranks.
+    EXPECT_NE(words.find("Waiting without a known cause: 4.24 s a rank."), std::string::npos)
+        << words;
 }
 
 TEST(WaitFigures, ReportSaysWhatIsEstimated) {

@@ -26,7 +26,7 @@ void expect_same(const Profile& a, const Profile& b) {
     const auto rank_key = [](const ProfileRank& r) {
         return std::tuple(
             std::tie(r.rank, r.pid, r.host, r.program, r.command, r.state, r.flags, r.exit_code,
-                     r.threads, r.sample_hz, r.callpath_depth),
+                     r.threads, r.sample_hz, r.callpath_depth, r.processors, r.first_processor),
             std::tie(r.start_unix_ns, r.real_ns, r.intrusion_ns, r.paused_ns, r.call_cost_ns,
                      r.record_bytes, r.samples),
             std::tie(r.samples_in_calls, r.samples_lost, r.folded_paths, r.files_unnamed, r.dropped,
