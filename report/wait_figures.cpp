@@ -78,6 +78,16 @@ class Computations {
         computation.interval = intervals[0];
         computation.calls_tell = calls_tell(is);
         computation.procedure = profile_.nodes[procedure_around(profile_, is.booked_on)].name;
+        if (stall.kind == StallKind::kIo) computation.io_node = stall.times.io_node;
+        if (is_unsampled(stall.kind)) {
+            const ProfileNode& owner = profile_.nodes[is.booked_on];
+            const bool sampled = std::any_of(
+                intervals.begin(), intervals.end(),
+                [this](uint32_t interval) { return !profile_.intervals[interval].lines.empty(); });
+            computation.unsampled = sampled && !is_probed(owner) && !is_openmp(owner);
+            if (computation.unsampled) computation.calls_tell = true;
+            return computation;
+        }
         if (is_asleep(intervals)) return computation;  // samples tell of the rest
         Samples samples;
         Samples of_system;
@@ -91,14 +101,6 @@ class Computations {
                 if (line.system) of_system[called(line)] += line.samples;
                 all += line.samples;
             }
-        }
-        if (stall.kind == StallKind::kIo) computation.io_node = stall.times.io_node;
-        const ProfileNode& owner = profile_.nodes[is.booked_on];
-        const bool measured = is_probed(owner) || is_openmp(owner);
-        if (is_unsampled(stall.kind)) {
-            computation.unsampled = all != 0 && !measured;
-            if (!computation.calls_tell && computation.unsampled) computation.calls_tell = true;
-            return computation;
         }
         const std::string most = more_than_half(samples, all);
         if (most.empty()) return computation;
