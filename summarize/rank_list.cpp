@@ -49,7 +49,8 @@ constexpr int count_numbers() {
     return count;
 }
 static_assert(count_numbers() == kNumbers);
-static_assert(sizeof(MergedRank) == 10 * 4 + (kNumbers - 10) * 8 + kNames * 8, "a field is left out");
+static_assert(sizeof(MergedRank) == 10 * 4 + (kNumbers - 10) * 8 + kNames * 8,
+              "a field is left out");
 
 struct Numbers {
     uint64_t value[kNumbers];
