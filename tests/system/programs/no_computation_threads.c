@@ -1,6 +1,6 @@
-// Two threads of OpenMP on each rank: both compute as long, all of them on one processor (`share`), or
-// thread 1 of rank 0 alone does, for which thread 0 waits (`wait`). Prints for each rank how long its
-// threads took, and how much of it they were on a processor, in seconds, added up.
+// Two threads of OpenMP on each rank: both compute as long, all of them on one processor (`share`),
+// or thread 1 of rank 0 alone does, for which thread 0 waits (`wait`). Prints for each rank how
+// long its threads took, and how much of it they were on a processor, in seconds, added up.
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <omp.h>
