@@ -95,9 +95,7 @@ static NOINLINE void checkpoint(void) {
     }
 }
 
-static NOINLINE void smooth(void) {
-    WORK(0.03);
-}
+static NOINLINE void smooth(void) { WORK(0.03); }
 
 static NOINLINE void repair(void) {
     WORK(0.05);  // @fault uneven
