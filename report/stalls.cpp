@@ -25,9 +25,9 @@ constexpr Part kParts[] = {{StallKind::kIo, &ProfileStall::io_ns},
                            {StallKind::kQueued, &ProfileStall::queued_ns},
                            {StallKind::kKernel, &ProfileStall::kernel_ns}};
 
-bool has_io(const Profile& profile) {
-    return std::any_of(profile.nodes.begin(), profile.nodes.end(),
-                       [](const ProfileNode& node) { return node.kind == SiteKind::kIo; });
+bool is_flagged(const Profile& profile, FileFlags flag) {
+    return std::any_of(profile.ranks.begin(), profile.ranks.end(),
+                       [flag](const ProfileRank& rank) { return (rank.flags & flag) != 0; });
 }
 
 // Of the I/O statements of one procedure the one that took most time of the rank: in the records
@@ -148,10 +148,8 @@ StallWords stall_words(const Profile& profile, const Stall& stall) {
     const uint64_t off_ns = times.io_ns + times.asleep_ns + times.queued_ns;
     const std::string on =
         "on a processor " + share(times.time_ns - std::min(times.time_ns, off_ns));
-    const bool no_queue =
-        std::any_of(profile.ranks.begin(), profile.ranks.end(),
-                    [](const ProfileRank& rank) { return (rank.flags & kFileNoQueue) != 0; });
-    const bool with_io = has_io(profile);
+    const bool no_queue = is_flagged(profile, kFileNoQueue);
+    const bool with_io = is_flagged(profile, kFileIo);
     switch (stall.kind) {
         case StallKind::kAsleep:
             if (no_queue) return {"sleeps, does I/O or has no processor", on, !with_io};

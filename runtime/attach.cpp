@@ -168,6 +168,7 @@ void fill_header(int rank) {
     header->peer_limit = g_process.options.peer_limit;
     header->call_cost_ticks = g_process.call_cost_ticks;
     if (profile_reduced_sites()) header->flags |= kFileSitesOff;
+    if (g_process.options.io) header->flags |= kFileIo;
     gethostname(header->host, sizeof(header->host) - 1);
     const char* job = strrchr(g_process.record_dir, '/');
     // "/dwell-<uid>-<job>": the name after the second dash.

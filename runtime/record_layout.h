@@ -499,6 +499,7 @@ enum FileFlags : uint32_t {
     kFileFewFiles =
         8388608,  // few files could be open: no call paths, samples and causes of waiting
     kFileNoQueue = 16777216,  // the kernel did not tell how long threads waited for a processor
+    kFileIo = 33554432,       // statements of I/O were recorded (dwell run --io on)
 };
 
 // What the operating system says of the process (getrusage, /proc/self/io, VmHWM), all its threads

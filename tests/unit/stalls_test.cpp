@@ -133,8 +133,9 @@ TEST(Stalls, SaysSoWhereTheKernelDoesNotCount) {
     profile.ranks[3].flags |= kFileNoQueue;
     EXPECT_EQ(stall_words(profile, asleep).verb, "sleeps, does I/O or has no processor");
     // What else it may be is known with --io on.
-    EXPECT_EQ(stall_words(samples::io_profile(), asleep).verb, "sleeps or waits outside of MPI");
-    EXPECT_FALSE(stall_words(samples::io_profile(), asleep).try_io);
+    profile.ranks[3].flags = kFileIo;
+    EXPECT_EQ(stall_words(profile, asleep).verb, "sleeps or waits outside of MPI");
+    EXPECT_FALSE(stall_words(profile, asleep).try_io);
 }
 
 }  // namespace
