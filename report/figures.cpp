@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "report/names.h"
-#include "report/stalls.h"
 #include "report/text_style.h"
 #include "report/wait_figures.h"
 #include "runtime/mpi_calls.h"
@@ -76,98 +75,10 @@ SampledPlaces sorted_places(const LineSamples& samples) {
 
 }  // namespace
 
-bool is_setup(const ProfileNode& node) {
-    if (!is_communication(node) || node.call >= kMpiCallCount) return false;
-    const CallClass call_class = kMpiCalls[node.call].call_class;
-    return call_class == CallClass::kEnvironment || call_class == CallClass::kManage;
-}
-
 bool is_serial(const Profile& profile) {
     const auto serial = [](const ProfileRank& rank) { return (rank.flags & kFileSerial) != 0; };
     return !profile.ranks.empty() &&
            std::all_of(profile.ranks.begin(), profile.ranks.end(), serial);
-}
-
-uint64_t computed_ns(const Profile& profile) {
-    return profile.computation_ns - std::min(profile.computation_ns, queued_times(profile).work_ns);
-}
-
-MpiTimes mpi_times(const Profile& profile) {
-    const uint64_t known_ns = std::min(profile.sync_ns, profile.blocked_ns);
-    MpiTimes times{profile.transfer_ns, profile.blocked_ns, profile.blocked_ns - known_ns, 0, 0};
-    for (const ProfileNode& node : profile.nodes) {
-        if (!is_setup(node)) continue;
-        const uint64_t blocked = std::min(node.totals.blocked_ns, node.totals.time_ns);
-        times.setup_ns += node.totals.time_ns;
-        times.setup_sync_ns += std::min(node.totals.sync_ns, blocked);
-        times.blocked_ns -= std::min(times.blocked_ns, blocked);
-        times.estimated_ns -= std::min(times.estimated_ns, estimated_ns(node.totals));
-        times.transfer_ns -= std::min(times.transfer_ns, node.totals.time_ns - blocked);
-    }
-    times.transfer_ns -= std::min(times.transfer_ns, queued_times(profile).call_ns);
-    return times;
-}
-
-double time_outside_setup(const Profile& profile) {
-    const uint64_t setup_ns = std::min(mpi_times(profile).setup_ns, profile.total_ns);
-    return static_cast<double>(setup_ns == profile.total_ns ? setup_ns
-                                                            : profile.total_ns - setup_ns);
-}
-
-double judged_time(const Profile& profile) {
-    const double active_ns = time_outside_setup(profile);
-    const auto paused_ns = static_cast<double>(profile.paused_ns);
-    return paused_ns < active_ns ? active_ns - paused_ns : active_ns;
-}
-
-std::string run_share_text(double ns, double judged_ns, bool setup) {
-    return setup ? "set-up" : share_text(ns, judged_ns);
-}
-
-std::vector<RankFigures> rank_figures(const Profile& profile) {
-    std::vector<RankFigures> figures;
-    if (profile.rows.empty()) return figures;
-    std::map<uint32_t, size_t> index_of;
-    for (const ProfileRank& rank : profile.ranks) {
-        index_of.emplace(rank.rank, figures.size());
-        figures.emplace_back().rank = rank.rank;
-    }
-    for (const ProfileRow& row : profile.rows) {
-        const auto found = index_of.find(row.rank);
-        if (found == index_of.end()) continue;
-        RankFigures& rank = figures[found->second];
-        rank.computation_ns += row.computation_ns;
-        if (row.node == 0) {
-            rank.omp_wait_ns += row.totals.omp_wait_ns;
-            rank.omp_idle_ns += row.totals.omp_idle_ns;
-        }
-        if (is_io(profile.nodes[row.node])) rank.io_ns += row.totals.time_ns;
-        if (!is_communication(profile.nodes[row.node])) continue;
-        const uint64_t blocked = std::min(row.totals.blocked_ns, row.totals.time_ns);
-        if (is_setup(profile.nodes[row.node])) {
-            rank.setup_ns += row.totals.time_ns;
-        } else {
-            const uint64_t known = std::min(row.totals.sync_ns, blocked);
-            rank.blocked_ns += blocked;
-            rank.known_ns += known;
-            rank.estimated_ns += blocked - known;
-            rank.transfer_ns += row.totals.time_ns - blocked;
-        }
-        rank.bytes_sent += row.totals.bytes_sent;
-        rank.bytes_received += row.totals.bytes_received;
-    }
-    for (RankFigures& rank : figures) {
-        rank.computation_ns -= std::min(rank.computation_ns, rank.omp_wait_ns + rank.omp_idle_ns);
-    }
-    const QueuedTimes queued = queued_times(profile);
-    for (const ProfileRank& from : profile.ranks) {
-        if (queued.work_ns + queued.call_ns == 0) break;
-        RankFigures& rank = figures[index_of[from.rank]];
-        rank.queued_ns = from.queued_ns + from.queued_call_ns;
-        rank.computation_ns -= std::min(rank.computation_ns, from.queued_ns);
-        rank.transfer_ns -= std::min(rank.transfer_ns, from.queued_call_ns);
-    }
-    return figures;
 }
 
 std::optional<Peak> peak(const std::vector<RankFigures>& ranks, uint64_t RankFigures::*member) {
@@ -213,6 +124,8 @@ std::vector<CommLine> lines_of_kind(const Profile& profile, SiteKind kind) {
             line.place = place;
         }
         line.nodes.push_back(i);
+        line.setup = line.setup && is_setup(profile.nodes[i]);
+        line.setup_ns += setup_part_ns(profile.nodes[i], profile.nodes[i].totals);
         add_totals(&line.totals, profile.nodes[i].totals);
     }
     std::vector<CommLine> lines;
@@ -220,7 +133,8 @@ std::vector<CommLine> lines_of_kind(const Profile& profile, SiteKind kind) {
     find_worst_ranks(profile, &lines);
     std::stable_sort(lines.begin(), lines.end(), [](const CommLine& a, const CommLine& b) {
         if (a.setup != b.setup) return b.setup;
-        return a.totals.time_ns > b.totals.time_ns;
+        if (a.setup) return a.totals.time_ns > b.totals.time_ns;
+        return without_setup_ns(a) > without_setup_ns(b);
     });
     return lines;
 }

@@ -3,6 +3,7 @@
 #ifndef DWELL_REPORT_FIGURES_H_
 #define DWELL_REPORT_FIGURES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,15 +15,27 @@
 namespace dwell {
 
 // Calls that start and end MPI or create and free its objects. The report shows their time, waiting
-// included, as set-up, apart from that of communication.
+// included, as set-up, apart from that of communication. MPI_Finalize is none of them where ranks
+// wait in it for late ones: that is waiting like any other, and the rest of its time is set-up.
 bool is_setup(const ProfileNode& node);
+// What of `totals` is set-up: those of the node, or of one rank there.
+uint64_t setup_part_ns(const ProfileNode& node, const Totals& totals);
 
 // A program that never called MPI: sampled from outside.
 bool is_serial(const Profile& profile);
 
-// How the report divides the time in MPI; sums over ranks.
-// Without what ranks waited for a processor (stalls.h).
+// That ranks waited for a processor: sums over ranks, in what would else be computation and
+// transfer, and of no rank more than that. 0 where it is hardly anything.
+struct QueuedTimes {
+    uint64_t work_ns = 0;
+    uint64_t call_ns = 0;
+};
+QueuedTimes queued_times(const Profile& profile);
+
+// Without what ranks waited for a processor.
 uint64_t computed_ns(const Profile& profile);
+
+// How the report divides the time in MPI; sums over ranks.
 struct MpiTimes {
     uint64_t transfer_ns = 0;
     uint64_t blocked_ns = 0;    // waiting
@@ -31,6 +44,9 @@ struct MpiTimes {
     uint64_t setup_sync_ns = 0;  // of setup_ns: waiting for other ranks, as far as that is known
 };
 MpiTimes mpi_times(const Profile& profile);
+
+// Set-up without waiting for ranks that start late: what the quickest rank takes, for all of them.
+uint64_t own_setup_ns(const Profile& profile);
 
 // What decides whether something is long enough to be shown: the time of all ranks outside set-up,
 // so that a short run is shown as a long one is. All of it where there is nothing else.
@@ -47,8 +63,9 @@ struct RankFigures {
     uint32_t rank = 0;
     uint64_t computation_ns = 0;
     uint64_t transfer_ns = 0;
-    uint64_t queued_ns = 0;   // waited for a processor; part of neither
-    uint64_t blocked_ns = 0;  // waiting: known_ns and estimated_ns
+    uint64_t queued_ns = 0;       // waited for a processor; part of neither
+    uint64_t queued_work_ns = 0;  // of it: in what would else be computation
+    uint64_t blocked_ns = 0;      // waiting: known_ns and estimated_ns
     uint64_t known_ns = 0;
     uint64_t estimated_ns = 0;
     uint64_t setup_ns = 0;
@@ -91,10 +108,14 @@ struct CommLine {
     uint32_t node = 0;   // the costliest of its nodes
     uint32_t place = 0;  // where that stands: itself, or a call of the program around it
     bool setup = false;
+    uint64_t setup_ns = 0;  // of the time
     std::vector<uint32_t> nodes;
     Totals totals{};
     std::optional<Peak> worst;  // unknown when several nodes and no rows
 };
+inline uint64_t without_setup_ns(const CommLine& line) {
+    return line.totals.time_ns - std::min(line.totals.time_ns, line.setup_ns);
+}
 // Communication before set-up, longest time first.
 std::vector<CommLine> comm_lines(const Profile& profile);
 // I/O statements, likewise. One in the code of a library's header, which the compiler put into the
@@ -200,6 +221,10 @@ std::string owner_text(const Profile& profile, uint32_t node, int room, bool utf
 
 // How many ranks a mean is taken over; at least 1.
 double rank_count(const Profile& profile);
+
+// Whether a rank's part is worth comparing with the mean: where that is next to nothing, ranks
+// without any are no imbalance.
+bool is_telling_mean(const Profile& profile, double mean_ns);
 
 }  // namespace dwell
 

@@ -254,7 +254,10 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
 
         Line figures;
         figures.pad_to(kNumberWidth);
-        figures.add(pad_left(run_share_text(time_ns, judged_ns, comm.setup), 7), Tone::kName);
+        figures.add(pad_left(run_share_text(static_cast<double>(without_setup_ns(comm)), judged_ns,
+                                            comm.setup),
+                             7),
+                    Tone::kName);
         figures.add(pad_left(time_text(mean_ns, utf8), 9));
         figures.add(pad_left(sync_text(totals), 11), Tone::kBlocked);
         figures.add(pad_left(count_text(totals.count), 8));

@@ -159,7 +159,7 @@ const CommLine* longest(const std::vector<CommLine>& lines, Measure measure) {
 }
 
 uint64_t blocked_of(const CommLine& line) {
-    return std::min(line.totals.blocked_ns, line.totals.time_ns);
+    return std::min(line.totals.blocked_ns, without_setup_ns(line));
 }
 
 // Where ranks wait, when it is not known what for.
@@ -209,7 +209,7 @@ std::string waiting_cause_text(const Profile& profile, const std::vector<CommLin
 std::string transfer_cause_text(const Profile& profile, const std::vector<CommLine>& lines,
                                 int room, bool utf8) {
     const auto transfer_of = [](const CommLine& line) {
-        return line.totals.time_ns - blocked_of(line);
+        return without_setup_ns(line) - blocked_of(line);
     };
     const CommLine* const line = longest(lines, transfer_of);
     if (line == nullptr) return "";
@@ -271,16 +271,20 @@ std::string queued_cause_text(const Profile& profile) {
         const auto on = static_cast<double>(on_ns);
         return share_text(on, on + static_cast<double>(queued_ns));
     };
-    text += fmt::format(": ranks have one in {} of the time needed",
-                        share(computed_ns(profile), queued.work_ns));
-    const ProfileRank* most = nullptr;
-    for (const ProfileRank& rank : profile.ranks) {
-        if (most == nullptr || rank.queued_ns > most->queued_ns) most = &rank;
-    }
-    for (const RankFigures& rank : rank_figures(profile)) {
-        if (profile.ranks.size() < 2 || rank.rank != most->rank) continue;
-        text +=
-            fmt::format(", rank {} in {}", rank.rank, share(rank.computation_ns, most->queued_ns));
+    const auto mean_ns = static_cast<double>(computed_ns(profile)) / rank_count(profile);
+    if (is_telling_mean(profile, mean_ns)) {
+        text += fmt::format(": ranks have one in {} of the time needed",
+                            share(computed_ns(profile), queued.work_ns));
+        const std::vector<RankFigures> ranks = rank_figures(profile);
+        const auto most = std::max_element(ranks.begin(), ranks.end(),
+                                           [](const RankFigures& a, const RankFigures& b) {
+                                               return a.queued_work_ns < b.queued_work_ns;
+                                           });
+        if (ranks.size() > 1 &&
+            is_telling_mean(profile, static_cast<double>(most->computation_ns))) {
+            text += fmt::format(", rank {} in {}", most->rank,
+                                share(most->computation_ns, most->queued_work_ns));
+        }
     }
     if (holders.who != Holder::kRanks) return text + ".";
     return text + (holders.threads > holders.ranks ? ". Run fewer threads."

@@ -232,9 +232,10 @@ SerialTime serial_time(const Profile& profile) {
         if (parallel[i]) continue;
         if (is_io(node)) time.io_ns += node.totals.time_ns;
         if (!is_communication(node) || is_setup(node)) continue;
-        const uint64_t blocked_ns = std::min(node.totals.blocked_ns, node.totals.time_ns);
+        const uint64_t time_ns = node.totals.time_ns - setup_part_ns(node, node.totals);
+        const uint64_t blocked_ns = std::min(node.totals.blocked_ns, time_ns);
         time.blocked_ns += blocked_ns;
-        time.transfer_ns += node.totals.time_ns - blocked_ns;
+        time.transfer_ns += time_ns - blocked_ns;
     }
     return time;
 }

@@ -152,7 +152,7 @@ class SiteReport {
         for (size_t i = 0; i < profile.nodes.size(); ++i) {
             const ProfileNode& node = profile.nodes[i];
             if (is_communication(node)) communication_ns_[i] = node.totals.time_ns;
-            if (is_setup(node)) setup_ns_[i] = node.totals.time_ns;
+            setup_ns_[i] = setup_part_ns(node, node.totals);
         }
         sum_into_parents(profile, nodes_from_root(profile), &communication_ns_);
         sum_into_parents(profile, nodes_from_root(profile), &setup_ns_);

@@ -14,8 +14,6 @@
 namespace dwell {
 namespace {
 
-constexpr double kLeastQueued = 0.005;  // of all time
-
 struct Part {
     StallKind kind;
     uint64_t ProfileStall::*ns;
@@ -164,16 +162,6 @@ StallWords stall_words(const Profile& profile, const Stall& stall) {
             return {};
     }
     return {};
-}
-
-QueuedTimes queued_times(const Profile& profile) {
-    QueuedTimes times;
-    for (const ProfileRank& rank : profile.ranks) {
-        times.work_ns += rank.queued_ns;
-        times.call_ns += rank.queued_call_ns;
-    }
-    const auto all_ns = static_cast<double>(times.work_ns + times.call_ns);
-    return all_ns >= kLeastQueued * static_cast<double>(profile.total_ns) ? times : QueuedTimes{};
 }
 
 // Ranks with the same processors are taken together, and all of a host. Sets of processors that

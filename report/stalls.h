@@ -39,14 +39,6 @@ struct StallWords {
 };
 StallWords stall_words(const Profile& profile, const Stall& stall);
 
-// That ranks waited for a processor: sums over ranks, in what would else be computation and
-// transfer. 0 where it is hardly anything.
-struct QueuedTimes {
-    uint64_t work_ns = 0;
-    uint64_t call_ns = 0;
-};
-QueuedTimes queued_times(const Profile& profile);
-
 // Who has the processors that ranks wait for.
 enum class Holder { kUnknown, kRanks, kOtherPrograms };
 struct Holders {

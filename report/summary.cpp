@@ -159,7 +159,10 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
     if (!procedure.empty() && !named) text += " in " + procedure;
     const char* const each = profile.ranks.size() > 1 ? " a rank" : "";
     text += fmt::format(" takes {}{}", time_text(mean_ns, utf8), each);
-    if (!line.setup) text += ", " + share_text(time_ns, judged_time(profile)) + " of the time";
+    if (!line.setup) {
+        const auto outside_ns = static_cast<double>(without_setup_ns(line));
+        text += ", " + share_text(outside_ns, judged_time(profile)) + " of the time";
+    }
     if (line.totals.blocked_ns != 0) text += ". Waiting: " + wait_headline(profile, line, utf8);
     if (line.worst && profile.ranks.size() > 1 && line.worst->ns >= kLeastImbalance * mean_ns) {
         text += fmt::format(". Rank {} takes longest: {}, {} times the mean",
@@ -185,6 +188,7 @@ void draw_setup(const Profile& profile, Canvas* canvas) {
     const MpiTimes times = mpi_times(profile);
     const auto setup_ns = static_cast<double>(times.setup_ns);
     const auto waits_ns = static_cast<double>(times.setup_sync_ns);
+    const auto own_ns = static_cast<double>(own_setup_ns(profile));
     const auto total_ns = static_cast<double>(profile.total_ns);
     if (setup_ns < kNotableSetup * total_ns) return;
     const double ranks = rank_count(profile);
@@ -194,8 +198,9 @@ void draw_setup(const Profile& profile, Canvas* canvas) {
                                           " of waiting for other ranks";
     canvas->paragraph(
         fmt::format("Set-up (start and end of MPI, its communicators and files; not in the "
-                    "shares): {} a rank{}. A longer run tells more.",
-                    time_text(setup_ns / ranks, canvas->utf8()), waiting),
+                    "shares): {} a rank{}.{}",
+                    time_text(setup_ns / ranks, canvas->utf8()), waiting,
+                    own_ns < kNotableSetup * total_ns ? "" : " A longer run tells more."),
         2, Tone::kWarm);
 }
 
@@ -206,6 +211,7 @@ void draw_uneven_computation(const Profile& profile, const std::vector<RankFigur
     const double mean_ns = static_cast<double>(computed_ns(profile)) / rank_count(profile);
     const double extra_ns = most ? most->ns - mean_ns : 0;
     const double least_ns = kNotableExtra * static_cast<double>(profile.total_ns);
+    if (!is_telling_mean(profile, mean_ns)) return;
     if (ranks.size() < 2 || extra_ns < 0.1 * mean_ns || extra_ns < least_ns / rank_count(profile)) {
         return;
     }

@@ -48,7 +48,7 @@ class TreeBuilder {
           setup_ns_(profile.nodes.size(), 0),
           shown_from_ns_(options.threshold * time_outside_setup(profile)) {
         for (size_t i = 0; i < profile.nodes.size(); ++i) {
-            if (is_setup(profile.nodes[i])) setup_ns_[i] = profile.nodes[i].totals.time_ns;
+            setup_ns_[i] = setup_part_ns(profile.nodes[i], profile.nodes[i].totals);
         }
         sum_into_parents(profile, nodes_from_root(profile), &setup_ns_);
     }

@@ -175,7 +175,9 @@ std::string second_cause(const std::string& text) {
 std::string balance_text(const Profile& profile, const std::vector<RankFigures>& ranks, bool utf8) {
     const std::optional<Peak> most = peak(ranks, &RankFigures::computation_ns);
     const double mean_ns = static_cast<double>(computed_ns(profile)) / rank_count(profile);
-    if (ranks.size() < 2 || !most || most->ns <= 0) return "";
+    if (ranks.size() < 2 || !most || most->ns <= 0 || !is_telling_mean(profile, mean_ns)) {
+        return "";
+    }
     const std::string share = fmt::format("Load balance: {:.0f} %, ", 100 * mean_ns / most->ns);
     if (most->ns < kLeastImbalance * mean_ns) return share + "all ranks compute alike.";
     return share + fmt::format("rank {} computes {}, the mean is {}.",
@@ -206,9 +208,16 @@ std::string setup_text(const Profile& profile, const Judgement& judgement, bool 
     const auto setup_ns = static_cast<double>(mpi_times(profile).setup_ns);
     if (setup_ns == 0) return "";
     std::string more = setup_wait_text(profile, utf8);
-    if (more.empty() && setup_ns > judgement.whole_ns) more = "; a longer run tells more";
+    const auto own_ns = static_cast<double>(own_setup_ns(profile));
+    if (more.empty() && own_ns > judgement.whole_ns) more = "; a longer run tells more";
     return "Set-up of MPI (not in the shares): " + time_a_rank(profile, setup_ns, utf8) + more +
            ".";
+}
+
+// Whether it is the largest part of the run.
+bool is_mostly_setup(const Profile& profile, const Judgement& judgement) {
+    const uint64_t most_ns = judgement.losses.empty() ? 0 : judgement.losses[0].ns;
+    return mpi_times(profile).setup_ns > std::max(most_ns, computed_ns(profile));
 }
 
 std::string trust_text(const Profile& profile, Job job) {
@@ -263,21 +272,25 @@ std::string write_verdict(const Profile& profile, const TextOptions& options,
     const bool of_others = lost && judgement.losses[0].kind == LossKind::kQueued &&
                            holders_of_processors(profile).who != Holder::kRanks;
     const bool second = of_others && judgement.is_notable(1);
+    const bool mostly_setup = is_mostly_setup(profile, judgement);
+    const bool late = lost && judgement.losses[second ? 1 : 0].kind == LossKind::kWaiting;
+    const std::string more = late && !directory.empty() ? next_options(profile) : "";
     if (second) {
         put_sentence(
             [&](int room) {
                 const std::string text = second_cause(cause(1, room));
                 return text.empty() ? text : "Besides: " + text;
             },
-            kSentenceLines, Tone::kWarm, &canvas);
+            mostly_setup && !more.empty() ? 1 : kSentenceLines, Tone::kWarm, &canvas);
     }
-    const bool late = lost && judgement.losses[second ? 1 : 0].kind == LossKind::kWaiting;
-    const std::string more = late && !directory.empty() ? next_options(profile) : "";
-    put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, Tone::kPlain,
-                 &canvas);
+    // Of what does not fit beside a second cause the balance is worth least: who has no processor
+    // computes less. Set-up has a place there only where it is the largest part of the run.
+    if (!second || (!mostly_setup && more.empty())) {
+        put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, Tone::kPlain,
+                     &canvas);
+    }
     put_sentence(always(shares_text(profile, job, judgement, canvas)), 1, Tone::kPlain, &canvas);
-    // With a second cause there is no room for it, and with a second command no second line of it.
-    if (!second) {
+    if (!second || mostly_setup) {
         put_sentence(always(setup_text(profile, judgement, utf8)), 1, Tone::kPlain, &canvas);
     }
     put_sentence(always(trust_text(profile, job)), second || !more.empty() ? 1 : kSentenceLines,

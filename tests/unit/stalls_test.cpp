@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "report/figures.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {

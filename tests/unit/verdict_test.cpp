@@ -73,6 +73,7 @@ struct Halo {
     std::string compute = "relax";
     std::string exchange = "exchange_halo";
     uint64_t sampled = 100;
+    std::string setup = "MPI_Finalize";
     uint64_t setup_wait_ms = 0;
 };
 
@@ -83,7 +84,7 @@ Profile late_rank(const Halo& halo = {}) {
     const uint32_t main = b.proc("main", halo.file, 90, 0);
     const uint32_t exchange = b.call(halo.exchange, halo.file, 95, main, 60);
     const uint32_t wait = b.comm("MPI_Waitall", halo.file, 69, exchange);
-    const uint32_t finalize = b.comm("MPI_Finalize", halo.file, 99, main);
+    const uint32_t finalize = b.comm(halo.setup, halo.file, 99, main);
     b.compute(main, 0, 1500 * kMs);
     b.compute(main, 1, 1000 * kMs);
     b.calls(wait, 0, known_wait(10, 0, 0));
@@ -194,6 +195,7 @@ TEST(Verdict, WithoutSamplesNamesTheLinesBetween) {
 // Rank 1 waits 2 s in MPI_Finalize, too: the table has that in set-up, and so has the sentence.
 TEST(Verdict, WaitingInSetUpIsNoneOfTheCauses) {
     Halo halo;
+    halo.setup = "MPI_Init";
     halo.setup_wait_ms = 2000;
     const Profile profile = late_rank(halo);
     expect_words(profile, {"heat loses 16.7 % of its time", "others wait 250 ms a rank",
@@ -475,6 +477,30 @@ TEST(Verdict, NamesOtherProgramsThatHoldTheProcessors) {
     less.ranks[0].queued_ns = 100 * kMs;
     expect_words(less, {"waiting for late ranks, 250 ms a rank. Another 13.3 % of the time passes "
                         "without a processor. Main cause: rank 0 computes in relax"});
+}
+
+TEST(Verdict, SetUpHasItsLineWhereItIsTheLargestPart) {
+    for (const uint64_t setup_wait_ms : {0, 5000}) {
+        Halo halo;
+        halo.setup = "MPI_Init";
+        halo.setup_wait_ms = setup_wait_ms;
+        Profile profile = late_rank(halo);
+        for (ProfileRank& rank : profile.ranks) {
+            rank.host = "node01";
+            rank.processors = 2;
+            rank.queued_ns = 600 * kMs;
+        }
+        const char* const balance = "Load balance: 72 %, rank 0 computes 900 ms";
+        const char* const setup =
+            "Set-up of MPI (not in the shares): 2.60 s a rank, 2.50 s waiting for rank 0. Trust";
+        expect_words(profile, {"Besides: rank 0 computes in relax (heat.c:78), and others wait 250",
+                               setup_wait_ms == 0 ? balance : setup});
+        for (const int width : {60, 80}) expect_small(profile, width, true);
+        // Then what to type next takes two lines.
+        profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
+        expect_words(profile, {"Besides: rank 0 does I/O", "Next: dwell run --io on"});
+        for (const int width : {60, 80}) expect_small(profile, width, true);
+    }
 }
 
 TEST(Verdict, SaysWhenNothingIsWrong) {
