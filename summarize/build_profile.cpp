@@ -40,7 +40,10 @@ bool is_kind(const MergedNode& node, SiteKind kind) {
 class ProfileBuilder {
   public:
     explicit ProfileBuilder(const Merged& merged)
-        : merged_(merged), paths_(merged, &lines_), tree_(merged, &paths_, &profile_) {}
+        : merged_(merged),
+          wait_paths_(merged),
+          paths_(merged, &lines_),
+          tree_(merged, &paths_, &profile_) {}
 
     Profile build() {
         add_job(merged_, &profile_);
@@ -57,7 +60,8 @@ class ProfileBuilder {
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
         name_measured_owners(possible_, &profile_);
-        rank_intervals_.divide(merged_, interval_number_, possible_, division_.samples, &profile_);
+        rank_intervals_.divide(merged_, wait_paths_, interval_number_, possible_, division_.samples,
+                               &profile_);
         add_samples();
         label_uncertain_owners();
         add_peers();
@@ -96,6 +100,7 @@ class ProfileBuilder {
     void sort_intervals();
 
     const Merged& merged_;
+    const WaitPaths wait_paths_;
     LineResolver lines_;
     Profile profile_;
     CallPaths paths_;
@@ -248,9 +253,8 @@ void ProfileBuilder::place_sleep() {
     asleep_in_.assign(merged_.nodes.size(), 0);
     uint32_t hz = 0;
     for (const ProfileRank& rank : profile_.ranks) hz = std::max(hz, rank.sample_hz);
-    const WaitPaths paths(merged_);
     for (const MergedStall& stall : merged_.stalls) {
-        const uint32_t interval = paths.interval_of(stall.path);
+        const uint32_t interval = wait_paths_.interval_of(stall.path);
         const uint64_t samples = stall.asleep_ns * hz / 1'000'000'000;
         if (interval >= merged_.nodes.size() || samples == 0) continue;
         asleep_in_[interval] += samples;
@@ -370,11 +374,14 @@ uint32_t ProfileBuilder::node_of(uint32_t sample, uint32_t interval) const {
 void ProfileBuilder::add_samples() {
     using Line = std::tuple<uint32_t, std::string, std::string, int, bool>;
     std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
-    std::map<uint32_t, std::map<uint32_t, uint64_t>> of_ranks;  // by sample: by interval, not all's
+    std::map<uint32_t, std::map<uint32_t, uint64_t>> of_ranks;  // by sample: by own interval
     for (const RankSample& sample : division_.samples) {
         const uint32_t number = interval_number_[sample.interval];
         const uint32_t own = rank_intervals_.on_rank(number, sample.rank);
-        if (own != number) of_ranks[sample.sample][own] += sample.count;
+        if (own == number) continue;
+        const uint32_t owner = profile_.intervals[own].booked_on;
+        if (is_around(profile_.nodes, owner, sample.node))
+            of_ranks[sample.sample][own] += sample.count;
     }
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
@@ -550,9 +557,8 @@ void ProfileBuilder::add_phases() {
 }
 
 void ProfileBuilder::add_waits() {
-    const WaitPaths paths(merged_);
     const auto interval_of = [&](uint32_t path, uint32_t rank) {
-        const uint32_t merged = paths.interval_of(path);
+        const uint32_t merged = wait_paths_.interval_of(path);
         const uint32_t number =
             merged < interval_number_.size() ? interval_number_[merged] : kNoNode;
         return rank_intervals_.on_rank(number, rank);
