@@ -15,6 +15,7 @@ namespace dwell {
 namespace {
 
 constexpr double kLeastQueued = 0.005;  // of all time
+constexpr double kLeastOff = 0.25;      // of what would else be computation
 
 struct Part {
     StallKind kind;
@@ -177,6 +178,18 @@ QueuedTimes queued_times(const Profile& profile) {
     }
     const auto all_ns = static_cast<double>(times.work_ns + times.call_ns);
     return all_ns >= kLeastQueued * static_cast<double>(profile.total_ns) ? times : QueuedTimes{};
+}
+
+uint64_t off_processor_ns(const Profile& profile) {
+    if (!is_serial(profile)) return 0;
+    uint64_t on_ns = 0;
+    for (const ProfileRank& rank : profile.ranks) {
+        if (rank.usage_ns == 0) return 0;
+        on_ns += processor_ns(rank);
+    }
+    const uint64_t all_ns = computed_ns(profile);
+    const uint64_t off_ns = all_ns - std::min(all_ns, on_ns);
+    return static_cast<double>(off_ns) > kLeastOff * static_cast<double>(all_ns) ? off_ns : 0;
 }
 
 // Ranks with the same processors are taken together, and all of a host. Sets of processors that

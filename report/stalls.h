@@ -52,6 +52,10 @@ struct QueuedTimes {
 };
 QueuedTimes queued_times(const Profile& profile);
 
+// Of a program without MPI what passed while it was not on a processor: part of what would else be
+// computation. 0 where that is less than a quarter of it, or not known.
+uint64_t off_processor_ns(const Profile& profile);
+
 // Who has the processors that ranks wait for.
 enum class Holder { kUnknown, kRanks, kOtherPrograms };
 struct Holders {
