@@ -6,7 +6,6 @@
 #include <map>
 
 #include "summarize/profile_walk.h"
-#include "summarize/wait_paths.h"
 
 namespace dwell {
 namespace {
@@ -21,10 +20,10 @@ RankSample samples_in(uint32_t interval, uint32_t rank, uint32_t thread, uint64_
     return {rank, thread, interval, interval, kNoNode, count, false};
 }
 
-void add_between_calls(const Merged& merged, const Profile& profile, std::vector<RankSample>* all) {
+void add_between_calls(const Merged& merged, const WaitPaths& paths, const Profile& profile,
+                       std::vector<RankSample>* all) {
     uint32_t hz = 0;
     for (const ProfileRank& rank : profile.ranks) hz = std::max(hz, rank.sample_hz);
-    const WaitPaths paths(merged);
     for (const MergedStall& stall : merged.stalls) {
         const uint32_t interval = paths.interval_of(stall.path);
         const uint64_t samples = stall.asleep_ns * hz / 1'000'000'000;
@@ -71,9 +70,10 @@ void add_without_mpi(const Merged& merged, const Profile& profile, std::vector<R
 
 }  // namespace
 
-std::vector<RankSample> asleep_samples(const Merged& merged, const Profile& profile) {
+std::vector<RankSample> asleep_samples(const Merged& merged, const WaitPaths& paths,
+                                       const Profile& profile) {
     std::vector<RankSample> all;
-    add_between_calls(merged, profile, &all);
+    add_between_calls(merged, paths, profile, &all);
     add_without_mpi(merged, profile, &all);
     return all;
 }

@@ -8,11 +8,13 @@
 #include "summarize/merged.h"
 #include "summarize/profile.h"
 #include "summarize/rank_samples.h"
+#include "summarize/wait_paths.h"
 
 namespace dwell {
 
 // The samples that ranks did not get. The profile has its ranks.
-std::vector<RankSample> asleep_samples(const Merged& merged, const Profile& profile);
+std::vector<RankSample> asleep_samples(const Merged& merged, const WaitPaths& paths,
+                                       const Profile& profile);
 
 }  // namespace dwell
 

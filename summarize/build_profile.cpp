@@ -41,7 +41,10 @@ bool is_kind(const MergedNode& node, SiteKind kind) {
 class ProfileBuilder {
   public:
     explicit ProfileBuilder(const Merged& merged)
-        : merged_(merged), paths_(merged, &lines_), tree_(merged, &paths_, &profile_) {}
+        : merged_(merged),
+          wait_paths_(merged),
+          paths_(merged, &lines_),
+          tree_(merged, &paths_, &profile_) {}
 
     Profile build() {
         add_job(merged_, &profile_);
@@ -58,7 +61,8 @@ class ProfileBuilder {
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
         name_measured_owners(possible_, &profile_);
-        rank_intervals_.divide(merged_, interval_number_, possible_, division_.samples, &profile_);
+        rank_intervals_.divide(merged_, wait_paths_, interval_number_, possible_, division_.samples,
+                               &profile_);
         add_samples();
         label_uncertain_owners();
         add_peers();
@@ -97,6 +101,7 @@ class ProfileBuilder {
     void sort_intervals();
 
     const Merged& merged_;
+    const WaitPaths wait_paths_;
     LineResolver lines_;
     Profile profile_;
     CallPaths paths_;
@@ -245,7 +250,7 @@ void ProfileBuilder::place_samples() {
 
 void ProfileBuilder::place_sleep() {
     asleep_in_.assign(merged_.nodes.size(), 0);
-    asleep_ = asleep_samples(merged_, profile_);
+    asleep_ = asleep_samples(merged_, wait_paths_, profile_);
     for (const RankSample& sample : asleep_) asleep_in_[sample.interval] += sample.count;
 }
 
@@ -361,11 +366,14 @@ uint32_t ProfileBuilder::node_of(uint32_t sample, uint32_t interval) const {
 void ProfileBuilder::add_samples() {
     using Line = std::tuple<uint32_t, std::string, std::string, int, bool>;
     std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
-    std::map<uint32_t, std::map<uint32_t, uint64_t>> of_ranks;  // by sample: by interval, not all's
+    std::map<uint32_t, std::map<uint32_t, uint64_t>> of_ranks;  // by sample: by own interval
     for (const RankSample& sample : division_.samples) {
         const uint32_t number = interval_number_[sample.interval];
         const uint32_t own = rank_intervals_.on_rank(number, sample.rank);
-        if (own != number) of_ranks[sample.sample][own] += sample.count;
+        if (own == number) continue;
+        const uint32_t owner = profile_.intervals[own].booked_on;
+        if (is_around(profile_.nodes, owner, sample.node))
+            of_ranks[sample.sample][own] += sample.count;
     }
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
@@ -541,9 +549,8 @@ void ProfileBuilder::add_phases() {
 }
 
 void ProfileBuilder::add_waits() {
-    const WaitPaths paths(merged_);
     const auto interval_of = [&](uint32_t path, uint32_t rank) {
-        const uint32_t merged = paths.interval_of(path);
+        const uint32_t merged = wait_paths_.interval_of(path);
         const uint32_t number =
             merged < interval_number_.size() ? interval_number_[merged] : kNoNode;
         return rank_intervals_.on_rank(number, rank);

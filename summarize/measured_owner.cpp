@@ -16,11 +16,6 @@ bool is_measured(const ProfileNode& node) {
     return is_probed(node) && node.kind != SiteKind::kMarker;
 }
 
-bool is_around(const std::vector<ProfileNode>& nodes, uint32_t node, uint32_t at) {
-    while (at != kNoNode && at != node) at = nodes[at].parent;
-    return at == node;
-}
-
 }  // namespace
 
 bool computes(const ProfileNode& node) {
@@ -43,13 +38,15 @@ uint32_t measured_owner(const Profile& profile, const PossibleNodes& possible,
             passed_ns[at] += computation_ns[other];
         }
     }
+    // Of differences between ranks the parts may be more than the whole.
+    const auto beyond = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
     const auto possible_ns = [&](uint32_t node) {
         const auto passed = passed_ns.find(node);
-        return computation_ns[node] - (passed == passed_ns.end() ? 0 : passed->second);
+        return beyond(computation_ns[node], passed == passed_ns.end() ? 0 : passed->second);
     };
     const uint64_t all_ns = possible_ns(possible.outermost);
     const auto holds_most = [&](uint32_t node) {
-        return 2 * (all_ns - possible_ns(node)) < interval_ns;
+        return 2 * beyond(all_ns, possible_ns(node)) < interval_ns;
     };
     uint32_t owner = kNoNode;
     for (uint32_t at = possible.outermost; at != kNoNode && holds_most(at);) {

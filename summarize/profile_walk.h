@@ -53,6 +53,12 @@ void sum_into_parents(const Profile& profile, const std::vector<uint32_t>& order
     }
 }
 
+// Whether `at` is `node` or lies below it.
+inline bool is_around(const std::vector<ProfileNode>& nodes, uint32_t node, uint32_t at) {
+    while (at != kNoNode && at != node) at = nodes[at].parent;
+    return at == node;
+}
+
 inline bool is_communication(const ProfileNode& node) {
     return node.kind == SiteKind::kCommunication;
 }

@@ -10,7 +10,7 @@
 namespace dwell {
 namespace {
 
-struct OnRank {
+struct Part {
     uint64_t count = 0;
     uint64_t time_ns = 0;
     SampledShares shares;
@@ -18,64 +18,143 @@ struct OnRank {
 };
 using Key = std::pair<uint32_t, uint32_t>;  // rank, interval
 
-std::map<Key, OnRank> parts_of(const std::set<uint32_t>& ranks, const Merged& merged,
-                               const std::vector<uint32_t>& numbers,
-                               const std::vector<RankSample>& samples) {
-    std::map<Key, OnRank> parts;
-    for (const MergedRow& row : merged.rows) {
-        if (ranks.count(row.rank) == 0 || row.node >= numbers.size()) continue;
-        if (numbers[row.node] == kNoNode) continue;
-        OnRank& part = parts[{row.rank, numbers[row.node]}];
+class OwnersOnRanks {
+  public:
+    OwnersOnRanks(const Merged& merged, const std::vector<uint32_t>& numbers,
+                  const std::vector<PossibleNodes>& possible, const Profile& profile)
+        : merged_(merged),
+          numbers_(numbers),
+          possible_(possible),
+          profile_(profile),
+          others_(profile.ranks.size() - 1),
+          of_all_(profile.intervals.size()) {}
+
+    void add_causes(const WaitPaths& paths);
+    void add_parts(const std::vector<RankSample>& samples);
+    void add_computation();
+
+    const std::map<Key, Part>& parts() const { return parts_; }
+    // kNoNode: nothing tells.
+    uint32_t owner_of(const Key& key, const Part& part) const;
+
+  private:
+    uint64_t beyond_mean(uint64_t own, uint64_t of_all) const {
+        const uint64_t mean = of_all > own ? (of_all - own) / others_ : 0;
+        return own > mean ? own - mean : 0;
+    }
+    uint32_t owner_beyond(const Key& key, const Part& part) const;
+    uint32_t owner_of_most(const Key& key, const Part& part) const;
+
+    const Merged& merged_;
+    const std::vector<uint32_t>& numbers_;
+    const std::vector<PossibleNodes>& possible_;
+    const Profile& profile_;
+    const uint64_t others_;  // ranks, for each
+    std::set<uint32_t> late_;
+    std::map<Key, uint64_t> waited_ns_;  // by all others
+    std::map<Key, Part> parts_;          // of late ranks
+    std::vector<Part> of_all_;           // by interval
+    // What each node computed on a late rank, with all below, and on all.
+    std::map<uint32_t, std::vector<uint64_t>> computed_;
+    std::vector<uint64_t> all_computed_;
+};
+
+void OwnersOnRanks::add_causes(const WaitPaths& paths) {
+    for (const MergedBlame& cause : merged_.causes) {
+        late_.insert(cause.peer);
+        const uint32_t interval = paths.interval_of(cause.group);
+        if (interval >= numbers_.size()) continue;
+        waited_ns_[{cause.peer, numbers_[interval]}] += cause.time_ns;
+    }
+}
+
+void OwnersOnRanks::add_parts(const std::vector<RankSample>& samples) {
+    for (const MergedRow& row : merged_.rows) {
+        if (row.node >= numbers_.size() || numbers_[row.node] == kNoNode) continue;
+        of_all_[numbers_[row.node]].time_ns += row.totals.time_ns;
+        if (late_.count(row.rank) == 0) continue;
+        Part& part = parts_[{row.rank, numbers_[row.node]}];
         part.count += row.totals.count;
         part.time_ns += row.totals.time_ns;
     }
     for (const RankSample& sample : samples) {
-        const auto part = parts.find({sample.rank, numbers[sample.interval]});
-        if (part == parts.end()) continue;
+        const uint32_t number = numbers_[sample.interval];
+        of_all_[number].shares.add(sample.node, sample.count);
+        const auto part = parts_.find({sample.rank, number});
+        if (part == parts_.end()) continue;
         part->second.shares.add(sample.node, sample.count);
         if (sample.or_after) part->second.uncertain = sample.node;
     }
-    return parts;
 }
 
-// By rank, what each node computed there, with all below.
-std::map<uint32_t, std::vector<uint64_t>> computation_of(const std::set<uint32_t>& ranks,
-                                                         const Profile& profile) {
-    std::map<uint32_t, std::vector<uint64_t>> computed;
-    if (!has_source_probes(profile) && !has_openmp(profile)) return computed;
-    for (const ProfileRow& row : profile.rows) {
-        if (ranks.count(row.rank) == 0) continue;
-        std::vector<uint64_t>& of_node = computed[row.rank];
-        of_node.resize(profile.nodes.size(), 0);
-        if (computes(profile.nodes[row.node])) of_node[row.node] += row.computation_ns;
+void OwnersOnRanks::add_computation() {
+    if (!has_source_probes(profile_) && !has_openmp(profile_)) return;
+    all_computed_.resize(profile_.nodes.size(), 0);
+    for (const ProfileRow& row : profile_.rows) {
+        if (!computes(profile_.nodes[row.node])) continue;
+        all_computed_[row.node] += row.computation_ns;
+        if (late_.count(row.rank) == 0) continue;
+        std::vector<uint64_t>& of_node = computed_[row.rank];
+        of_node.resize(profile_.nodes.size(), 0);
+        of_node[row.node] += row.computation_ns;
     }
-    for (auto& [rank, of_node] : computed) {
-        of_node = computation_below(profile, std::move(of_node));
+    all_computed_ = computation_below(profile_, std::move(all_computed_));
+    for (auto& [rank, of_node] : computed_) {
+        of_node = computation_below(profile_, std::move(of_node));
     }
-    return computed;
+}
+
+uint32_t OwnersOnRanks::owner_of(const Key& key, const Part& part) const {
+    const uint32_t owner = owner_beyond(key, part);
+    return owner != kNoNode ? owner : owner_of_most(key, part);
+}
+
+uint32_t OwnersOnRanks::owner_beyond(const Key& key, const Part& part) const {
+    const auto [rank, number] = key;
+    const auto waited = waited_ns_.find(key);
+    if (waited == waited_ns_.end() || others_ == 0) return kNoNode;
+    const uint64_t beyond_ns = beyond_mean(part.time_ns, of_all_[number].time_ns);
+    if (2 * beyond_ns < waited->second / others_) return kNoNode;
+    uint32_t owner = kNoNode;
+    if (const auto of_rank = computed_.find(rank); of_rank != computed_.end()) {
+        std::vector<uint64_t> beyond = of_rank->second;
+        for (size_t i = 0; i < beyond.size(); ++i) {
+            beyond[i] = beyond_mean(beyond[i], all_computed_[i]);
+        }
+        owner = measured_owner(profile_, possible_[number], beyond, beyond_ns);
+    }
+    if (owner != kNoNode) return owner;
+    return part.shares.hottest_beyond(of_all_[number].shares, others_, profile_.nodes);
+}
+
+uint32_t OwnersOnRanks::owner_of_most(const Key& key, const Part& part) const {
+    const auto [rank, number] = key;
+    uint32_t owner = kNoNode;
+    if (const auto of_rank = computed_.find(rank); of_rank != computed_.end()) {
+        owner = measured_owner(profile_, possible_[number], of_rank->second, part.time_ns);
+    }
+    if (owner == kNoNode && part.shares.count() >= kTellingSamples) {
+        owner = part.shares.hottest(profile_.nodes);
+    }
+    return owner;
 }
 
 }  // namespace
 
-void RankIntervals::divide(const Merged& merged, const std::vector<uint32_t>& numbers,
+void RankIntervals::divide(const Merged& merged, const WaitPaths& paths,
+                           const std::vector<uint32_t>& numbers,
                            const std::vector<PossibleNodes>& possible,
                            const std::vector<RankSample>& samples, Profile* profile) {
+    if (profile->ranks.empty()) return;
     std::vector<ProfileInterval>& intervals = profile->intervals;
-    std::set<uint32_t> ranks;
-    for (const MergedBlame& cause : merged.causes) ranks.insert(cause.peer);
-    const auto computed = computation_of(ranks, *profile);
+    OwnersOnRanks owners(merged, numbers, possible, *profile);
+    owners.add_causes(paths);
+    owners.add_parts(samples);
+    owners.add_computation();
     std::map<Key, uint32_t> of_owner;  // interval, owner
-    for (const auto& [key, part] : parts_of(ranks, merged, numbers, samples)) {
+    for (const auto& [key, part] : owners.parts()) {
         const auto [rank, number] = key;
-        uint32_t owner = kNoNode;
-        if (const auto of_rank = computed.find(rank); of_rank != computed.end()) {
-            owner = measured_owner(*profile, possible[number], of_rank->second, part.time_ns);
-        }
-        bool or_after = false;
-        if (owner == kNoNode && part.shares.count() >= kTellingSamples) {
-            owner = part.shares.hottest(profile->nodes);
-            or_after = owner == part.uncertain;
-        }
+        const uint32_t owner = owners.owner_of(key, part);
         if (owner == kNoNode || owner == intervals[number].booked_on) continue;
         const auto [entry, is_new] =
             of_owner.try_emplace({number, owner}, static_cast<uint32_t>(intervals.size()));
@@ -84,7 +163,7 @@ void RankIntervals::divide(const Merged& merged, const std::vector<uint32_t>& nu
             own.from = intervals[number].from;
             own.to = intervals[number].to;
             own.booked_on = owner;
-            own.or_after = or_after;
+            own.or_after = owner == part.uncertain;
             own.min_ns = intervals[number].min_ns;
             own.max_ns = intervals[number].max_ns;
             intervals.push_back(std::move(own));

@@ -1,6 +1,7 @@
 // Intervals of computation by rank. The ranks that made others wait may have computed something
-// else in an interval than most ranks did: what is theirs is an interval of its own then, with the
-// procedure that took most of it there.
+// else in an interval than most ranks did: what is theirs is an interval of its own then, named by
+// the procedure that made the rank late. That is the one with most of what the rank computed beyond
+// the mean of the others, where that explains the waiting; else the one that took most of it there.
 #ifndef DWELL_SUMMARIZE_RANK_INTERVALS_H_
 #define DWELL_SUMMARIZE_RANK_INTERVALS_H_
 
@@ -13,6 +14,7 @@
 #include "summarize/merged.h"
 #include "summarize/profile.h"
 #include "summarize/rank_samples.h"
+#include "summarize/wait_paths.h"
 
 namespace dwell {
 
@@ -20,7 +22,7 @@ class RankIntervals {
   public:
     // `numbers`: of merged interval nodes, index into the profile's intervals. `possible`: by that
     // index. The profile has its rows.
-    void divide(const Merged& merged, const std::vector<uint32_t>& numbers,
+    void divide(const Merged& merged, const WaitPaths& paths, const std::vector<uint32_t>& numbers,
                 const std::vector<PossibleNodes>& possible, const std::vector<RankSample>& samples,
                 Profile* profile);
 

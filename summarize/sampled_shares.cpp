@@ -2,22 +2,56 @@
 
 namespace dwell {
 
-uint32_t SampledShares::hottest(const std::vector<ProfileNode>& nodes) const {
+std::map<uint32_t, uint64_t> SampledShares::inclusive(const std::vector<ProfileNode>& nodes) const {
     std::map<uint32_t, uint64_t> inclusive;
-    uint64_t all = 0;
     for (const auto& [node, samples] : samples_) {
-        all += samples;
         for (uint32_t at = node; at != 0; at = nodes[at].parent) inclusive[at] += samples;
     }
+    return inclusive;
+}
+
+uint32_t SampledShares::hottest(const std::vector<ProfileNode>& nodes) const {
+    const uint64_t all = count();
     // A child has a larger number than its parent, and no two siblings have more than half.
     uint32_t hottest = 0;
     uint32_t own = 0;
-    for (const auto& [node, samples] : inclusive) {
+    for (const auto& [node, samples] : inclusive(nodes)) {
         if (2 * samples <= all || nodes[node].kind == SiteKind::kCall) continue;
         hottest = node;
         if ((nodes[node].labels & kLabelSystem) == 0) own = node;
     }
     return own != 0 ? own : hottest;
+}
+
+uint32_t SampledShares::hottest_beyond(const SampledShares& of_all, size_t others,
+                                       const std::vector<ProfileNode>& nodes) const {
+    const std::map<uint32_t, uint64_t> all = of_all.inclusive(nodes);
+    const auto beyond_mean = [others](uint64_t own, uint64_t of_all_ranks) {
+        return static_cast<double>(own) -
+               static_cast<double>(of_all_ranks - own) / static_cast<double>(others);
+    };
+    const double whole = beyond_mean(count(), of_all.count());
+    constexpr uint64_t kTelling = kTellingSamples / 2;  // what else is named then is no better
+    if (whole < static_cast<double>(kTelling)) return kNoNode;
+    // Some may be less than the mean, so several siblings may have more than half.
+    const std::map<uint32_t, uint64_t> own = inclusive(nodes);
+    uint32_t found = kNoNode;
+    for (uint32_t at = 0, next = 0; next != kNoNode; at = next) {
+        if (at != 0 && nodes[at].kind != SiteKind::kCall &&
+            (nodes[at].labels & kLabelSystem) == 0) {
+            found = at;
+        }
+        next = kNoNode;
+        double most = whole / 2;
+        for (const auto& [node, samples] : own) {
+            if (nodes[node].parent != at) continue;
+            const double beyond = beyond_mean(samples, all.at(node));
+            if (beyond <= most) continue;
+            most = beyond;
+            next = node;
+        }
+    }
+    return found;
 }
 
 // A parent has a smaller number than its children.

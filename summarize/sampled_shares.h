@@ -52,8 +52,14 @@ class SampledShares {
     // The innermost procedure in which, or below which, more than half of the samples were taken.
     // One of the system, such as exp(), counts for the procedure that called it.
     uint32_t hottest(const std::vector<ProfileNode>& nodes) const;
+    // The same of what these are more than the mean of the others, all but these in `of_all`.
+    // kNoNode: no procedure has more than half of that, or it is too little to tell.
+    uint32_t hottest_beyond(const SampledShares& of_all, size_t others,
+                            const std::vector<ProfileNode>& nodes) const;
 
   private:
+    std::map<uint32_t, uint64_t> inclusive(const std::vector<ProfileNode>& nodes) const;
+
     std::map<uint32_t, uint64_t> samples_;  // by node of the profile
 };
 

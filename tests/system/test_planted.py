@@ -96,8 +96,9 @@ def right_places(shape, exactly, level):
         lines = f"{line}|{line + 1}|{line + 2}"
         return rf"{procedure}(, loop )?( \()?{re.escape(file)}:({lines})\b"
     if exactly:
-        # Without samples the procedure's own line, which is the one before.
-        return rf"{fault}(, loop )?( \()?{re.escape(file)}:({line - 1}|{line})\b"
+        # Without samples the procedure's own line, which is the one before. A long sentence leaves
+        # out the file of a loop.
+        return rf"{fault}(, loop |,? ?\(?{re.escape(file)}|, loop {re.escape(file)}):({line - 1}|{line})\b"
     # What is inlined counts for what it is inlined into.
     return rf"({fault}|(or after )?({caller}|{shape}|main)|or after {exchange}) \("
 

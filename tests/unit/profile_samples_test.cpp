@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "runtime/path_hash.h"
 #include "tests/unit/phases_records.h"
@@ -170,135 +173,134 @@ TEST_F(Phases, SamplesProveThatAProcedureWasLeft) {
     EXPECT_EQ(profile.intervals[0].booked_on, main);
 }
 
-// Ranks 0 and 1 compute in phase_a, rank 2 mostly in phase_b; rank 3 has too few samples to tell,
-// so those of all count: 47 of 64 in phase_a, 17 in phase_b.
-TEST_F(Phases, WhatARankComputesGoesByItsOwnSamples) {
-    const uint64_t left = after("main", "MPI_Init");
-    const uint64_t reached = after("phase_b", "MPI_Barrier");
-    const uint64_t calls_a = after("main", "phase_a");
-    const uint64_t calls_b = after("main", "phase_b");
-    const uint32_t init = records_.communication(0, app_, left, "MPI_Init", totals(4, 40));
-    const uint32_t in_b = records_.call(0, app_, calls_b);
-    const uint32_t barrier =
-        records_.communication(in_b, app_, reached, "MPI_Barrier", totals(4, 40));
-    const uint32_t interval = records_.interval(init, barrier, 0, 4, 9400);
-    const uint64_t a_code = Disassembly(file_, "phase_a").start();
-    const uint64_t b_code = Disassembly(file_, "phase_b").start();
-    const uint32_t in_a =
-        records_.sample_below(interval, {{app_, calls_a}, {app_, a_code}}, 20 + 20 + 5 + 2);
-    const uint32_t other =
-        records_.sample_below(interval, {{app_, calls_b}, {app_, b_code}}, 15 + 2);
-    const std::array<std::array<uint64_t, 2>, 4> samples = {{{20, 0}, {20, 0}, {5, 15}, {2, 2}}};
-    for (uint32_t rank = 0; rank < 4; ++rank) {
-        records_.rank(rank);
-        records_.row(init, rank, 0, totals(1, 10));
-        records_.row(barrier, rank, 0, totals(1, 10));
-        records_.row(interval, rank, 0, totals(1, rank == 3 ? 6400 : 1000));
-        records_.merged.sample_rows.push({in_a, rank, 0, 0, samples[rank][0]});
-        if (rank >= 2) records_.merged.sample_rows.push({other, rank, 0, 0, samples[rank][1]});
-    }
-    const std::string id = build_id_of(file_);
-    const uint64_t app =
-        hash_module(reinterpret_cast<const uint8_t*>(id.data()), id.size(), file_.c_str());
-    const auto site = [app](uint64_t above, SiteKind kind, const char* call, uint64_t place) {
-        return hash_site(above, static_cast<uint32_t>(kind), call ? number_of(call) : 0, app,
-                         place);
+// The first `ranks` ranks compute from MPI_Init in main to MPI_Barrier in phase_b; samples fell
+// into phase_a and phase_b, which main calls.
+class RanksThatSample : public Phases {
+  protected:
+    struct OnRank {
+        uint64_t time_ns;
+        uint64_t in_a;
+        uint64_t in_b;
+        uint64_t others_waited_ns;
     };
-    const uint32_t path = hash_interval(site(kRootPath, SiteKind::kCommunication, "MPI_Init", left),
-                                        site(site(kRootPath, SiteKind::kCall, nullptr, calls_b),
-                                             SiteKind::kCommunication, "MPI_Barrier", reached));
-    for (const uint32_t rank : {0u, 2u, 3u}) {
-        records_.merged.causes.push({path, rank, 0, 0, 1, 100 + rank, 0, 0, 0});
+
+    Profile profile_of(const std::vector<OnRank>& ranks) {
+        const uint64_t left = after("main", "MPI_Init");
+        const uint64_t reached = after("phase_b", "MPI_Barrier");
+        const uint64_t calls_a = after("main", "phase_a");
+        const uint64_t calls_b = after("main", "phase_b");
+        OnRank all{};
+        for (const OnRank& rank : ranks) {
+            all.time_ns += rank.time_ns;
+            all.in_a += rank.in_a;
+            all.in_b += rank.in_b;
+        }
+        const uint32_t init = records_.communication(0, app_, left, "MPI_Init", totals(4, 40));
+        const uint32_t in_b = records_.call(0, app_, calls_b);
+        const uint32_t barrier =
+            records_.communication(in_b, app_, reached, "MPI_Barrier", totals(4, 40));
+        const uint32_t interval = records_.interval(init, barrier, 0, ranks.size(), all.time_ns);
+        const uint32_t sample_a = records_.sample_below(
+            interval, {{app_, calls_a}, {app_, Disassembly(file_, "phase_a").start()}}, all.in_a);
+        const uint32_t sample_b = records_.sample_below(
+            interval, {{app_, calls_b}, {app_, Disassembly(file_, "phase_b").start()}}, all.in_b);
+        const uint32_t path = path_to_barrier(left, calls_b, reached);
+        for (uint32_t i = 0; i < ranks.size(); ++i) {
+            records_.rank(i);
+            records_.row(init, i, 0, totals(1, 10));
+            records_.row(barrier, i, 0, totals(1, 10));
+            records_.row(interval, i, 0, totals(1, ranks[i].time_ns));
+            records_.merged.sample_rows.push({sample_a, i, 0, 0, ranks[i].in_a});
+            records_.merged.sample_rows.push({sample_b, i, 0, 0, ranks[i].in_b});
+            const uint64_t waited_ns = ranks[i].others_waited_ns;
+            if (waited_ns == 0) continue;
+            records_.merged.causes.push({path, i, 0, 0, 1, waited_ns, 0, 0, 0});
+        }
+        Profile profile = build_profile(records_.merged);
+        expect_conservation(profile);
+        const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
+        a_ = child(profile, child(profile, main, SiteKind::kCall, "phase_a"), SiteKind::kProcedure,
+                   "phase_a");
+        b_ = child(profile, child(profile, main, SiteKind::kCall, "phase_b"), SiteKind::kProcedure,
+                   "phase_b");
+        return profile;
+    }
+    // Of the cause of that rank.
+    static const ProfileInterval& named(const Profile& profile, uint32_t rank) {
+        for (const ProfileCause& cause : profile.causes) {
+            if (cause.peer == rank) return profile.intervals.at(cause.interval);
+        }
+        throw std::runtime_error("the rank causes nothing");
     }
 
-    const Profile profile = build_profile(records_.merged);
-    expect_conservation(profile);
-    const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
-    const auto procedure = [&](const std::string& name) {
-        const uint32_t call = child(profile, main, SiteKind::kCall, name);
-        return child(profile, call, SiteKind::kProcedure, name);
-    };
-    const uint32_t a = procedure("phase_a");
-    const uint32_t b = procedure("phase_b");
-    ASSERT_NE(a, kNoNode);
-    ASSERT_NE(b, kNoNode);
+    uint32_t a_ = kNoNode;
+    uint32_t b_ = kNoNode;
+
+  private:
+    uint32_t path_to_barrier(uint64_t left, uint64_t calls_b, uint64_t reached) const {
+        const std::string id = build_id_of(file_);
+        const uint64_t app =
+            hash_module(reinterpret_cast<const uint8_t*>(id.data()), id.size(), file_.c_str());
+        const auto site = [app](uint64_t above, SiteKind kind, const char* call, uint64_t place) {
+            return hash_site(above, static_cast<uint32_t>(kind),
+                             call != nullptr ? number_of(call) : 0, app, place);
+        };
+        return hash_interval(site(kRootPath, SiteKind::kCommunication, "MPI_Init", left),
+                             site(site(kRootPath, SiteKind::kCall, nullptr, calls_b),
+                                  SiteKind::kCommunication, "MPI_Barrier", reached));
+    }
+};
+
+// Ranks 0 and 1 compute in phase_a, rank 2 mostly in phase_b; rank 3 has too few samples to tell,
+// so those of all count: 47 of 64 in phase_a, 17 in phase_b.
+TEST_F(RanksThatSample, WhatARankComputesGoesByItsOwnSamples) {
+    const Profile profile = profile_of(
+        {{1000, 20, 0, 100}, {1000, 20, 0, 0}, {1000, 5, 15, 100}, {6400, 2, 2, 100'000}});
+    ASSERT_NE(a_, kNoNode);
+    ASSERT_NE(b_, kNoNode);
     const uint64_t third_in_a = 6400 * 47 / 64;
     const std::array<uint64_t, 4> all_in_a = {1000, 1000, 250, third_in_a};
     const std::array<uint64_t, 4> all_in_b = {0, 0, 750, 6400 - third_in_a};
     for (const ProfileRow& row : profile.rows) {
-        if (row.node != a && row.node != b) continue;
-        const auto& expected = row.node == a ? all_in_a : all_in_b;
+        if (row.node != a_ && row.node != b_) continue;
+        const auto& expected = row.node == a_ ? all_in_a : all_in_b;
         EXPECT_EQ(row.computation_ns, expected[row.rank]) << row.rank;
     }
-    EXPECT_EQ(profile.nodes[a].computation_ns, 2250 + third_in_a);
-    EXPECT_EQ(profile.nodes[b].computation_ns, 750 + 6400 - third_in_a);
+    EXPECT_EQ(profile.nodes[a_].computation_ns, 2250 + third_in_a);
+    EXPECT_EQ(profile.nodes[b_].computation_ns, 750 + 6400 - third_in_a);
 
     ASSERT_EQ(profile.intervals.size(), 2u);
     const ProfileInterval& of_most = profile.intervals[0];
     const ProfileInterval& of_second = profile.intervals[1];
-    EXPECT_EQ(of_most.booked_on, a);
-    EXPECT_EQ(of_second.booked_on, b);
+    EXPECT_EQ(of_most.booked_on, a_);
+    EXPECT_EQ(of_second.booked_on, b_);
     EXPECT_EQ(of_most.time_ns, 8400u);
     EXPECT_EQ(of_second.time_ns, 1000u);
     EXPECT_EQ(of_second.count, 1u);
-    ASSERT_EQ(of_second.lines.size(), 2u);
+    ASSERT_EQ(of_second.lines.size(), 1u);  // of what is named alone
     EXPECT_EQ(of_second.lines[0].samples, 15u);
-    EXPECT_EQ(of_second.lines[1].samples, 5u);
     ASSERT_EQ(of_most.lines.size(), 2u);
-    EXPECT_EQ(of_most.lines[0].samples, 42u);
+    EXPECT_EQ(of_most.lines[0].samples, 47u);
     EXPECT_EQ(of_most.lines[1].samples, 2u);
-    ASSERT_EQ(profile.causes.size(), 3u);
-    for (const ProfileCause& cause : profile.causes) {
-        EXPECT_EQ(cause.interval, cause.peer == 2 ? 1u : 0u) << cause.peer;
-    }
+    for (const uint32_t rank : {0u, 3u}) EXPECT_EQ(named(profile, rank).booked_on, a_);
+    EXPECT_EQ(named(profile, 2).booked_on, b_);
 }
 
-// Who sleeps is not sampled: 12 samples tell where a rank was for 0.12 s, and nothing of 0.7 s.
-TEST_F(Phases, SamplesTellNothingOfSleep) {
-    constexpr uint64_t kMs = 1'000'000;
-    const uint64_t left = after("main", "MPI_Init");
-    const uint64_t calls_b = after("main", "phase_b");
-    const uint64_t reached = after("phase_b", "MPI_Barrier");
-    const std::string id = build_id_of(file_);
-    const uint64_t app =
-        hash_module(reinterpret_cast<const uint8_t*>(id.data()), id.size(), file_.c_str());
-    const auto site = [app](uint64_t above, SiteKind kind, const char* call, uint64_t place) {
-        return hash_site(above, static_cast<uint32_t>(kind), call ? number_of(call) : 0, app,
-                         place);
-    };
-    const uint32_t path = hash_interval(site(kRootPath, SiteKind::kCommunication, "MPI_Init", left),
-                                        site(site(kRootPath, SiteKind::kCall, nullptr, calls_b),
-                                             SiteKind::kCommunication, "MPI_Barrier", reached));
-    for (const uint64_t asleep_ms : {0u, 50u, 700u}) {
-        MergedBuilder records;
-        const uint32_t module = records.module(file_, id);
-        const uint32_t init = records.communication(0, module, left, "MPI_Init", totals(1, 10));
-        const uint32_t in_b = records.call(0, module, calls_b);
-        const uint32_t barrier =
-            records.communication(in_b, module, reached, "MPI_Barrier", totals(1, 10));
-        const uint64_t all_ns = 120 * kMs + asleep_ms * kMs;
-        const uint32_t interval = records.interval(init, barrier, 0, 1, all_ns);
-        const uint32_t in_a = records.sample_below(
-            interval,
-            {{module, after("main", "phase_a")}, {module, Disassembly(file_, "phase_a").start()}},
-            12);
-        records.rank(0, [](MergedRank* rank) { rank->sample_hz = 100; });
-        records.row(init, 0, 0, totals(1, 10));
-        records.row(barrier, 0, 0, totals(1, 10));
-        records.row(interval, 0, 0, totals(1, all_ns));
-        records.merged.sample_rows.push({in_a, 0, 0, 0, 12});
-        records.merged.causes.push({path, 0, 0, 0, 1, all_ns, 0, 0, 0});
-        records.merged.stalls.push({path, 0, kNoNode, 0, 1, all_ns, 0, asleep_ms * kMs, 0, 0});
-        const Profile profile = build_profile(records.merged);
-        expect_conservation(profile);
-        const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
-        const uint32_t a = child(profile, child(profile, main, SiteKind::kCall, "phase_a"),
-                                 SiteKind::kProcedure, "phase_a");
-        EXPECT_EQ(profile.nodes[a].computation_ns, 120 * kMs) << asleep_ms;
-        EXPECT_EQ(profile.nodes[main].computation_ns, asleep_ms * kMs);
-        ASSERT_EQ(profile.intervals.size(), 1u);
-        EXPECT_EQ(profile.intervals[0].booked_on, asleep_ms == 700 ? main : a) << asleep_ms;
-    }
+// Rank 2 computes in phase_a as all do, and 600 beyond the others in phase_b: that made it late.
+TEST_F(RanksThatSample, WhatARankComputesBeyondTheOthersMadeItLate) {
+    const Profile profile =
+        profile_of({{1000, 20, 0, 0}, {1000, 20, 0, 0}, {1600, 20, 12, 2 * 600}});
+    EXPECT_EQ(named(profile, 2).booked_on, b_);
+    EXPECT_EQ(named(profile, 2).time_ns, 1600u);
+    ASSERT_EQ(named(profile, 2).lines.size(), 1u);
+    EXPECT_EQ(named(profile, 2).lines[0].samples, 12u);
+}
+
+// It explains less than half of the waiting, as where ranks compute in turn.
+TEST_F(RanksThatSample, WhatExplainsLittleOfTheWaitingDidNot) {
+    const Profile profile =
+        profile_of({{1000, 20, 0, 0}, {1000, 20, 0, 0}, {1600, 20, 12, 2 * 1300}});
+    EXPECT_EQ(named(profile, 2).booked_on, a_);
 }
 
 // A program without MPI takes 2 s and was on a processor for 0.5 s: of that alone its samples tell,

@@ -1,11 +1,11 @@
-// Completes 1000 receives of its own messages, one by MPI_Waitany, others by MPI_Waitsome, while
+// Completes 5000 receives of its own messages, one by MPI_Waitany, others by MPI_Waitsome, while
 // the process gets no more memory: a tool that needs some for so many requests does without. Prints
-// the number of receives completed and the sum of what they brought, 1 + 2 + ... + 1000 = 500500.
+// the number of receives completed and the sum of what they brought, 1 + 2 + ... + 5000 = 12502500.
 #include <mpi.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
-enum { kRequests = 1000 };
+enum { kRequests = 5000 };
 static MPI_Request requests[kRequests];
 static int values[kRequests], indices[kRequests];
 
