@@ -418,8 +418,8 @@ std::string computation_text(const Profile& profile, int room, bool utf8) {
         most = line.node;
     }
     if (most == kNoNode || !has_source_probes(profile)) return "";
-    return fmt::format("Most computation: {}, {}.", code_text(profile, most, "", room, utf8),
-                       per_rank(profile, most_ns, utf8));
+    return fmt::format("Most {}: {}, {}.", off_processor_ns(profile) != 0 ? "time" : "computation",
+                       code_text(profile, most, "", room, utf8), per_rank(profile, most_ns, utf8));
 }
 
 std::string setup_wait_text(const Profile& profile, bool utf8) {

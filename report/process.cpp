@@ -105,7 +105,8 @@ void pass_on(const siginfo_t& signal, Witness* witness, pid_t child) {
             is_from(signal, child) ? getppid() : child);  // its parent is ours, without dwell
 }
 
-int wait_for(pid_t child, const sigset_t& watched, Witness* witness, const ProcessHooks& hooks) {
+int wait_for(pid_t child, const sigset_t& watched, Witness* witness, const ProcessHooks& hooks,
+             rusage* used) {
     constexpr int kRarely_ms = 60'000;
     int tick_ms = hooks.tick();
     for (;;) {
@@ -115,7 +116,7 @@ int wait_for(pid_t child, const sigset_t& watched, Witness* witness, const Proce
         waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOHANG | WNOWAIT);
         if (end.si_pid == child) hooks.ended(child);
         int status = 0;
-        const pid_t changed = waitpid(child, &status, WNOHANG | WUNTRACED);
+        const pid_t changed = wait4(child, &status, WNOHANG | WUNTRACED, used);
         if (changed == child && !WIFSTOPPED(status)) {
             constexpr timespec kNow{};
             siginfo_t last{};  // to its parent, shortly before it ended
@@ -168,11 +169,11 @@ ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHoo
 
     Pipe start;
     Pipe failed;
-    if (!start.open() || !failed.open()) return {errno, 0};
+    if (!start.open() || !failed.open()) return {errno, 0, {}};
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child == 0) become(command, saved, parent, start, failed);
-    if (child < 0) return {errno, 0};
+    if (child < 0) return {errno, 0, {}};
     Witness witness;
     witness.start();
     close(failed.write_end);
@@ -185,7 +186,7 @@ ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHoo
     while (read(failed.read_end, &end.start_error, sizeof end.start_error) < 0 && errno == EINTR) {
     }
     close(failed.read_end);
-    end.wait_status = wait_for(child, watched, &witness, hooks);
+    end.wait_status = wait_for(child, watched, &witness, hooks, &end.used);
     witness.stop();
     return end;
 }

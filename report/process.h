@@ -3,6 +3,7 @@
 #ifndef DWELL_REPORT_PROCESS_H_
 #define DWELL_REPORT_PROCESS_H_
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <functional>
@@ -22,6 +23,7 @@ struct ProcessHooks {
 struct ProcessEnd {
     int start_error = 0;  // errno of fork or exec; 0: the program ran
     int wait_status = 0;  // of waitpid
+    rusage used{};        // by the program, and by what it waited for
 };
 
 // Field 3 of /proc/PID/stat (proc(5)): 'R', 'T', 'Z' and so on; 0: there is no such process.

@@ -427,6 +427,7 @@ int run_command(const RunOptions& given) {
         const bool refused =
             status_read(&page->said_why) != 0 || status_read(&page->mpi_entered) != 0;
         if (serial && !refused) {
+            sampler.note_used(end.used);
             sampler.write_profile(options, status_read(&page->omp_unseen));
         }
     }

@@ -354,7 +354,7 @@ SerialSampler::Place SerialSampler::place_of(const Spot& spot) {
 }
 
 // Equal places of several processes become one node.
-bool SerialSampler::add_spots(Merged* merged) {
+bool SerialSampler::add_spots(uint32_t rank, Merged* merged) {
     std::map<std::string, uint32_t> modules;
     std::map<std::tuple<uint32_t, uint32_t, uint64_t, SiteKind, uint16_t>, uint32_t> nodes;
     std::vector<uint32_t> node_of(spots_.size() + 1, kIntervalNode);
@@ -388,7 +388,22 @@ bool SerialSampler::add_spots(Merged* merged) {
         node_of[i + 1] = known->second;
         merged->nodes[known->second].totals.count += count_[i];
     }
+    for (uint32_t i = 0; i < merged->nodes.size(); ++i) {
+        const MergedNode& node = merged->nodes[i];
+        if (node.kind != uint8_t(SiteKind::kSample)) continue;
+        if (!merged->sample_rows.push({i, rank, 0, 0, node.totals.count})) return false;
+    }
     return true;
+}
+
+// Its memory may be that of dwell, of which it was made.
+void SerialSampler::note_used(const rusage& used) {
+    const auto ns_of = [](const timeval& time) {
+        return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_usec) * 1'000u;
+    };
+    used_.user_ns = ns_of(used.ru_utime);
+    used_.system_ns = ns_of(used.ru_stime);
+    used_known_ = true;
 }
 
 bool SerialSampler::build_records(const RunOptions& options, uint32_t flags, Merged* merged) {
@@ -417,6 +432,8 @@ bool SerialSampler::build_records(const RunOptions& options, uint32_t flags, Mer
     about.real_ns = time_ns;
     about.samples = samples_;
     about.samples_lost = lost_;
+    if (used_known_) about.usage_ns = time_ns;
+    about.usage = used_;
 
     bool good = merged->ranks.add(about) && merged->nodes.push(program_node(time_ns)) &&
                 merged->nodes.push(interval_node(time_ns));
@@ -425,7 +442,7 @@ bool SerialSampler::build_records(const RunOptions& options, uint32_t flags, Mer
     row.rank = about.rank;
     if (good) row.totals = merged->nodes[kIntervalNode].totals;
     good = good && merged->rows.push(row);
-    return good && add_spots(merged);
+    return good && add_spots(about.rank, merged);
 }
 
 void SerialSampler::write_profile(const RunOptions& options, uint32_t flags) {

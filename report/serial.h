@@ -4,6 +4,7 @@
 #ifndef DWELL_REPORT_SERIAL_H_
 #define DWELL_REPORT_SERIAL_H_
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <compare>
@@ -37,6 +38,8 @@ class SerialSampler {
     // Ends sampling and forgets: the program turned out to use MPI.
     void stop();
 
+    // What the ended program used, where that is known.
+    void note_used(const rusage& used);
     // The records of the run: one rank, one program node, samples as its children; `flags` are more
     // of the rank's FileFlags. False when memory ran out.
     bool build_records(const RunOptions& options, uint32_t flags, Merged* merged);
@@ -75,7 +78,7 @@ class SerialSampler {
     static bool find_module(const void* process, uint64_t address, SampledModule* module);
     const CodeMapping* find_mapping(uint32_t pid, uint64_t address) const;
     Place place_of(const Spot& spot);
-    bool add_spots(Merged* merged);
+    bool add_spots(uint32_t rank, Merged* merged);
 
     int hz_;
     bool paths_;
@@ -85,6 +88,8 @@ class SerialSampler {
     int64_t start_ns_ = 0;
     int64_t end_ns_ = 0;  // of the last drain
     int64_t start_unix_ns_ = 0;
+    ProcessUsage used_{};
+    bool used_known_ = false;
     uint64_t samples_ = 0;
     uint64_t lost_ = 0;
     std::vector<Ring> rings_;

@@ -14,6 +14,8 @@
 namespace dwell {
 namespace {
 
+constexpr double kLeastOff = 0.25;  // of what would else be computation
+
 struct Part {
     StallKind kind;
     uint64_t ProfileStall::*ns;
@@ -79,10 +81,10 @@ uint64_t beyond_share(const std::map<uint32_t, ProfileStall>& by_rank, uint32_t 
 
 }  // namespace
 
-Stall stall_of_cause(const std::vector<ProfileStall>& stalls, size_t ranks, uint32_t rank,
-                     uint64_t count, uint64_t waited_ns) {
+Stall stall_of_cause(const LongParts& parts, size_t ranks, uint32_t rank, uint64_t count,
+                     uint64_t waited_ns) {
     std::map<uint32_t, ProfileStall> by_rank;
-    for (const ProfileStall& stall : stalls) {
+    for (const ProfileStall& stall : parts.stalls) {
         ProfileStall& sum = by_rank[stall.rank];
         if (stall.io_ns >= sum.io_ns && stall.io_node != kNoNode) sum.io_node = stall.io_node;
         sum.rank = stall.rank;
@@ -98,6 +100,9 @@ Stall stall_of_cause(const std::vector<ProfileStall>& stalls, size_t ranks, uint
     const ProfileStall& times = own->second;
     const uint64_t others = std::max<uint64_t>(ranks, 2) - 1;
     const uint64_t waiters = std::clamp<uint64_t>(count / times.count, 1, others);
+    // Some wait less often than the rank is late, for all of its delays at once: then those that
+    // wait are more than their waits tell.
+    const uint64_t delay_ns = std::min(waited_ns / waiters, times.time_ns + parts.beside_ns);
     const bool all_known = by_rank.size() >= ranks;
     Stall cause;
     uint64_t most_ns = 0;
@@ -109,7 +114,7 @@ Stall stall_of_cause(const std::vector<ProfileStall>& stalls, size_t ranks, uint
     for (const Part& part : kParts) {
         const uint64_t more_ns = part.kind == StallKind::kQueued ? beyond_share(by_rank, rank)
                                                                  : more_than_others(part.ns);
-        if (more_ns <= most_ns || 2 * more_ns < waited_ns / waiters) continue;
+        if (more_ns <= most_ns || 2 * more_ns < delay_ns) continue;
         most_ns = more_ns;
         cause = {part.kind, times};
     }
@@ -117,7 +122,7 @@ Stall stall_of_cause(const std::vector<ProfileStall>& stalls, size_t ranks, uint
     const uint64_t asleep_ns = more_than_others(&ProfileStall::asleep_ns);
     const uint64_t kernel_ns = more_than_others(&ProfileStall::kernel_ns);
     const uint64_t both_ns = asleep_ns + kernel_ns;
-    if (both_ns > most_ns && 2 * both_ns >= waited_ns / waiters) {
+    if (both_ns > most_ns && 2 * both_ns >= delay_ns) {
         cause = {asleep_ns >= kernel_ns ? StallKind::kAsleep : StallKind::kKernel, times};
     }
     return cause;
@@ -162,6 +167,18 @@ StallWords stall_words(const Profile& profile, const Stall& stall) {
             return {};
     }
     return {};
+}
+
+uint64_t off_processor_ns(const Profile& profile) {
+    if (!is_serial(profile)) return 0;
+    uint64_t on_ns = 0;
+    for (const ProfileRank& rank : profile.ranks) {
+        if (rank.usage_ns == 0) return 0;
+        on_ns += processor_ns(rank);
+    }
+    const uint64_t all_ns = computed_ns(profile);
+    const uint64_t off_ns = all_ns - std::min(all_ns, on_ns);
+    return static_cast<double>(off_ns) > kLeastOff * static_cast<double>(all_ns) ? off_ns : 0;
 }
 
 // Ranks with the same processors are taken together, and all of a host. Sets of processors that

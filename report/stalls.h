@@ -23,11 +23,16 @@ struct Stall {
     ProfileStall times{};               // of the rank, all of it
 };
 
-// Others waited `waited_ns` for the rank, in `count` waits. `stalls` are those of one computation,
-// of all ranks. What the rank did beside computing is the cause where it did so longer than the
-// other ranks by half of what each of them waited, at least.
-Stall stall_of_cause(const std::vector<ProfileStall>& stalls, size_t ranks, uint32_t rank,
-                     uint64_t count, uint64_t waited_ns);
+// One computation on all ranks: its long parts, and how much time there is beside them.
+struct LongParts {
+    std::vector<ProfileStall> stalls;
+    uint64_t beside_ns = 0;
+};
+// Others waited `waited_ns` for the rank, in `count` waits. What the rank did beside computing is
+// the cause where it did so longer than the other ranks by half of what each of them waited, at
+// least. None of them waited longer than the rank was at it.
+Stall stall_of_cause(const LongParts& parts, size_t ranks, uint32_t rank, uint64_t count,
+                     uint64_t waited_ns);
 
 // "writes ck.dat in checkpoint (ck.c:33 write): 800 ms"; "" where it is something else.
 std::string io_stall_text(const Profile& profile, const Stall& stall, int room, bool utf8);
@@ -38,6 +43,10 @@ struct StallWords {
     bool try_io = false;  // dwell run --io on would tell more
 };
 StallWords stall_words(const Profile& profile, const Stall& stall);
+
+// Of a program without MPI what passed while it was not on a processor: part of what would else be
+// computation. 0 where that is less than a quarter of it, or not known.
+uint64_t off_processor_ns(const Profile& profile);
 
 // Who has the processors that ranks wait for.
 enum class Holder { kUnknown, kRanks, kOtherPrograms };

@@ -320,9 +320,11 @@ void draw_overview(const Profile& profile, Canvas* canvas) {
     const QueuedTimes queued = queued_times(profile);
     const uint64_t queued_ns = queued.work_ns + queued.call_ns;
     const double judged_ns = judged_time(profile);
+    const uint64_t off_ns = off_processor_ns(profile);
     const Part parts[] = {
-        {"computation", computed_ns(profile), &RankFigures::computation_ns, Tone::kComputation,
-         true},
+        {"computation", computed_ns(profile) - off_ns, &RankFigures::computation_ns,
+         Tone::kComputation, true},
+        {"off processor", off_ns, nullptr, Tone::kHot, off_ns != 0},
         {"no processor", queued_ns, &RankFigures::queued_ns, Tone::kHot, queued_ns != 0},
         {"MPI transfer", mpi.transfer_ns, &RankFigures::transfer_ns, Tone::kTransfer, with_mpi},
         {"waiting", mpi.blocked_ns - mpi.estimated_ns, &RankFigures::known_ns, Tone::kBlocked,

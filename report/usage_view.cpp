@@ -9,7 +9,10 @@
 namespace dwell {
 namespace {
 
-bool is_known(const ProfileRank& rank) { return rank.usage_ns != 0; }
+// More than its processor time.
+bool is_known(const ProfileRank& rank) {
+    return rank.usage_ns != 0 && rank.usage.peak_memory_bytes != 0;
+}
 
 bool any_known(const Profile& profile) {
     return std::any_of(profile.ranks.begin(), profile.ranks.end(), is_known);

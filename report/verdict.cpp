@@ -142,7 +142,14 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
     const std::string end = end_text(profile, job);
     if (!end.empty()) text += " broke off: " + end + ". ";
     if (!judgement.is_notable(0)) {
-        const std::string share = judgement.share(computed_ns(profile));
+        const uint64_t off_ns = off_processor_ns(profile);
+        const std::string share = judgement.share(computed_ns(profile) - off_ns);
+        if (off_ns != 0) {
+            return text +
+                   (end.empty() ? " was on a processor " + share + " of its time"
+                                : "It was on a processor " + share + " of the time") +
+                   ": else it sleeps, does I/O or has no processor.";
+        }
         if (!end.empty()) return text + share + " of the time until then was computation.";
         text += fmt::format(" computes {} of its time", share);
         return text + (profile.ranks.size() > 1 ? "; no rank waits long." : ".");
@@ -191,7 +198,9 @@ std::string shares_text(const Profile& profile, const Job& job, const Judgement&
     std::string text = profile.ranks.size() > 1 ? "Time per rank" : "Time";
     if (job.threads > profile.ranks.size()) text += ", threads added up";
     text += ": " + time_text(judgement.whole_ns / rank_count(profile), canvas.utf8());
-    std::vector<std::pair<uint64_t, std::string>> parts = {{computed_ns(profile), "computation"}};
+    const uint64_t off_ns = off_processor_ns(profile);
+    std::vector<std::pair<uint64_t, std::string>> parts = {
+        {computed_ns(profile) - off_ns, "computation"}, {off_ns, "off processor"}};
     for (const Loss& loss : judgement.losses) parts.emplace_back(loss.ns, loss_name(loss.kind));
     std::stable_sort(parts.begin(), parts.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -183,13 +183,21 @@ std::vector<uint32_t> longest_first(const std::map<uint32_t, uint64_t>& times) {
     return intervals;
 }
 
-std::map<ComputationKey, std::vector<ProfileStall>> stalls_of(const Profile& profile,
-                                                              const Computations& computations) {
-    std::map<ComputationKey, std::vector<ProfileStall>> stalls;
+std::map<ComputationKey, LongParts> long_parts_of(const Profile& profile,
+                                                  const Computations& computations) {
+    std::map<ComputationKey, LongParts> parts;
+    std::map<ComputationKey, uint64_t> long_ns;
     for (const ProfileStall& stall : profile.stalls) {
-        stalls[computations.key(stall.interval)].push_back(stall);
+        const ComputationKey key = computations.key(stall.interval);
+        parts[key].stalls.push_back(stall);
+        long_ns[key] += stall.time_ns;
     }
-    return stalls;
+    for (uint32_t i = 0; i < profile.intervals.size(); ++i) {
+        const auto known = parts.find(computations.key(i));
+        if (known != parts.end()) known->second.beside_ns += profile.intervals[i].time_ns;
+    }
+    for (auto& [key, of_it] : parts) of_it.beside_ns -= std::min(of_it.beside_ns, long_ns[key]);
+    return parts;
 }
 
 // The ranks of each computation are compared by `part`.
@@ -218,7 +226,7 @@ std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& pro
         line.peer = cause.peer;
         line.peer_ns = so_far;
     }
-    std::map<ComputationKey, std::vector<ProfileStall>> stalls = stalls_of(profile, computations);
+    std::map<ComputationKey, LongParts> parts = long_parts_of(profile, computations);
     std::vector<CauseLine> lines;
     for (auto& [key, line] : by_key) {
         if (line.peer < 1u << kPeerRankBits && line.time_ns != 0) {
@@ -226,7 +234,7 @@ std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& pro
                 static_cast<double>(line.peer_ns) / static_cast<double>(line.time_ns);
             const auto count = static_cast<uint64_t>(share * static_cast<double>(line.count));
             line.stall =
-                stall_of_cause(stalls[key], profile.ranks.size(), line.peer, count, line.peer_ns);
+                stall_of_cause(parts[key], profile.ranks.size(), line.peer, count, line.peer_ns);
         }
         if (line.others != 0) line.others -= 1;  // but for `peer`
         line.computation = computations.describe(longest_first(intervals[key]), line.stall);
@@ -296,12 +304,11 @@ Partners partners_of(const Profile& profile, const CommLine& line, size_t limit)
         share.max_ns = std::max(share.max_ns, partner.max_ns);
         share.passed_on_ns += partner.passed_on_ns;
     }
-    const std::map<ComputationKey, std::vector<ProfileStall>> stalls =
-        stalls_of(profile, computations);
+    const std::map<ComputationKey, LongParts> parts = long_parts_of(profile, computations);
     for (auto& [key, share] : shares) {
-        const auto known = stalls.find(key.second);
+        const auto known = parts.find(key.second);
         Stall stall;
-        if (known != stalls.end() && share.peer < 1u << kPeerRankBits) {
+        if (known != parts.end() && share.peer < 1u << kPeerRankBits) {
             stall = stall_of_cause(known->second, profile.ranks.size(), share.peer, share.count,
                                    share.time_ns);
         }

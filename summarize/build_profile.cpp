@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "summarize/asleep.h"
 #include "summarize/bound_estimates.h"
 #include "summarize/call_paths.h"
 #include "summarize/interval_owner.h"
@@ -247,19 +248,10 @@ void ProfileBuilder::place_samples() {
     }
 }
 
-// Who sleeps is not sampled. That time counts as if it had been, at what lived through the
-// interval: what was computed before or after does not tell where the thread slept.
 void ProfileBuilder::place_sleep() {
     asleep_in_.assign(merged_.nodes.size(), 0);
-    uint32_t hz = 0;
-    for (const ProfileRank& rank : profile_.ranks) hz = std::max(hz, rank.sample_hz);
-    for (const MergedStall& stall : merged_.stalls) {
-        const uint32_t interval = wait_paths_.interval_of(stall.path);
-        const uint64_t samples = stall.asleep_ns * hz / 1'000'000'000;
-        if (interval >= merged_.nodes.size() || samples == 0) continue;
-        asleep_in_[interval] += samples;
-        asleep_.push_back({stall.rank, 0, interval, interval, kNoNode, samples, false});
-    }
+    asleep_ = asleep_samples(merged_, wait_paths_, profile_);
+    for (const RankSample& sample : asleep_) asleep_in_[sample.interval] += sample.count;
 }
 
 void ProfileBuilder::add_intervals() {

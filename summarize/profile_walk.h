@@ -76,6 +76,15 @@ inline bool is_probed_serial(const ProfileRank& rank) {
     return (rank.flags & kFileSerial) != 0 && rank.state == FileState::kFinalized;
 }
 
+// Of all its threads, where that is known (`usage_ns`): what it had while it was sampled, at least,
+// and all that passed since it was last asked.
+inline uint64_t processor_ns(const ProfileRank& rank) {
+    const uint64_t used_ns = rank.usage.user_ns + rank.usage.system_ns;
+    const uint64_t sampled_ns =
+        rank.sample_hz == 0 ? 0 : rank.samples * (1'000'000'000 / rank.sample_hz);
+    return std::max(used_ns, sampled_ns) + rank.real_ns - std::min(rank.usage_ns, rank.real_ns);
+}
+
 // What a procedure of the system counts for: the innermost one around it that is none. Others, and
 // where there is none: itself.
 inline uint32_t own_code(const Profile& profile, uint32_t node) {

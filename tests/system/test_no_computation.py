@@ -122,6 +122,16 @@ def slept():
 
 
 @case
+def slept_where_one_waits_each_time():
+    """Rank 1 waits each time, the others at the end, for all of it: the cause is the same."""
+    profile, truth = observed("pair", "--sample", "off")
+    sums = stalls(profile)[0]
+    check_measured(sums["asleep"] + sums["queued"], truth[0][0], "off the processor")
+    if 2 * sums["queued"] < sums["asleep"]:
+        check(re.match("rank 0 does I/O or sleeps (in|between) ", cause(profile)), cause(profile))
+
+
+@case
 def slept_after_computing():
     """All ranks compute alike; what others wait for is the rest."""
     profile, truth = observed("both")

@@ -303,6 +303,45 @@ TEST_F(RanksThatSample, WhatExplainsLittleOfTheWaitingDidNot) {
     EXPECT_EQ(named(profile, 2).booked_on, a_);
 }
 
+// A program without MPI takes 2 s and was on a processor for 0.5 s: of that alone its samples tell,
+// and what passed beside it is the program's own.
+TEST_F(Phases, SamplesTellNothingOfSleepWithoutMpi) {
+    constexpr uint64_t kMs = 1'000'000;
+    const auto phase_a_ns = [&](uint64_t user_ms, uint64_t system_ms, uint64_t known_ms) {
+        MergedBuilder records;
+        const uint32_t module = records.module(file_, build_id_of(file_));
+        const uint32_t interval = records.interval(kNoNode, 0, 0, 1, 2000 * kMs);
+        const uint32_t in_a = records.sample_below(
+            interval,
+            {{module, after("main", "phase_a")}, {module, Disassembly(file_, "phase_a").start()}},
+            40);
+        records.merged.sample_rows.push({in_a, 0, 0, 0, 40});
+        records.rank(0, [&](MergedRank* rank) {
+            rank->flags = kFileSerial;
+            rank->state = static_cast<uint32_t>(FileState::kExited);
+            rank->sample_hz = 100;
+            rank->samples = 40;
+            rank->real_ns = 2000 * kMs;
+            rank->usage_ns = known_ms * kMs;
+            rank->usage.user_ns = user_ms * kMs;
+            rank->usage.system_ns = system_ms * kMs;
+        });
+        records.row(interval, 0, 0, totals(1, 2000 * kMs));
+        const Profile profile = build_profile(records.merged);
+        expect_conservation(profile);
+        const uint32_t main = child(profile, 0, SiteKind::kProcedure, "main");
+        const uint32_t a = child(profile, child(profile, main, SiteKind::kCall, "phase_a"),
+                                 SiteKind::kProcedure, "phase_a");
+        EXPECT_EQ(profile.nodes[0].computation_ns + profile.nodes[a].computation_ns, 2000 * kMs);
+        return profile.nodes[a].computation_ns / kMs;
+    };
+    EXPECT_EQ(phase_a_ns(400, 100, 2000), 500u);
+    EXPECT_EQ(phase_a_ns(100, 0, 2000), 400u);     // 40 samples are of 0.4 s
+    EXPECT_EQ(phase_a_ns(400, 100, 1500), 1000u);  // of 0.5 s nothing is known
+    EXPECT_EQ(phase_a_ns(0, 0, 0), 2000u);
+    EXPECT_EQ(phase_a_ns(3000, 0, 2000), 2000u);  // in several threads
+}
+
 // drive calls step, into which exchange and pack are inlined; pack sends.
 TEST(BuildProfile, SamplesInInlinedCode) {
     const std::string step_symbol = "_ZN6solver4Grid4stepEi";

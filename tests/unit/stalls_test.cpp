@@ -26,7 +26,7 @@ ProfileStall stall(uint32_t rank, uint64_t io_ms, uint64_t asleep_ms, uint64_t q
 
 // Three ranks wait 10 times for rank 0, 300 ms each in all.
 StallKind cause(const std::vector<ProfileStall>& stalls) {
-    return stall_of_cause(stalls, 4, 0, 30, 900 * kMs).kind;
+    return stall_of_cause({stalls}, 4, 0, 30, 900 * kMs).kind;
 }
 
 TEST(Stalls, WhatExplainsHalfOfTheWaitingIsTheCause) {
@@ -71,9 +71,24 @@ TEST(Stalls, WhoComputesLongerHasNoProcessorForLonger) {
 
 TEST(Stalls, PartsOfOneRankAddUp) {
     const Stall both =
-        stall_of_cause({stall(0, 80, 0, 0), stall(0, 80, 0, 0)}, 4, 0, 60, 900 * kMs);
+        stall_of_cause({{stall(0, 80, 0, 0), stall(0, 80, 0, 0)}}, 4, 0, 60, 900 * kMs);
     EXPECT_EQ(both.kind, StallKind::kIo);
     EXPECT_EQ(both.times.time_ns, 2000 * kMs);
+}
+
+// Rank 0 sleeps through 960 ms of 1 s, in 10 parts. Rank 1 waits for it after each, ranks 2 and 3
+// once after all of them: 12 waits of three ranks.
+TEST(Stalls, NobodyWaitsLongerThanTheRankWasAtIt) {
+    const auto of = [](uint64_t asleep_ms, uint64_t beside_ms) {
+        const LongParts parts{{stall(0, 0, asleep_ms, 0)}, beside_ms * kMs};
+        return stall_of_cause(parts, 4, 0, 12, 2880 * kMs).kind;
+    };
+    EXPECT_EQ(of(960, 0), StallKind::kAsleep);
+    EXPECT_EQ(of(500, 0), StallKind::kAsleep);
+    EXPECT_EQ(of(490, 0), StallKind::kNone);
+    // With short parts of it beside them rank 0 may have computed that long.
+    EXPECT_EQ(of(960, 900), StallKind::kAsleep);
+    EXPECT_EQ(of(960, 1000), StallKind::kNone);
 }
 
 TEST(Stalls, HardlyAnyWaitingForAProcessorIsNone) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "report/losses.h"
 #include "report/text_report.h"
 #include "report/text_style.h"
 #include "tests/unit/sample_profiles.h"
@@ -401,6 +402,37 @@ TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
                  {"rank 0 does I/O or sleeps in main (between calls of exchange_halo; on a "
                   "processor 60.0 % of the time), and others",
                   "Next: dwell run --io on"});
+}
+
+// Without MPI: of 1.5 s.
+TEST(Verdict, SaysThatAProgramWithoutMpiIsRarelyOnAProcessor) {
+    Profile profile = samples::serial_profile();
+    ProfileRank& rank = profile.ranks[0];
+    rank.real_ns = rank.usage_ns = 1500 * kMs;
+    rank.usage.user_ns = 100 * kMs;
+    rank.usage.system_ns = 50 * kMs;
+    expect_words(profile,
+                 {"serial was on a processor 10.0 % of its time: else it sleeps, does I/O or "
+                  "has no processor.",
+                  "Time: 1.50 s, off processor 90.0 %, computation 10.0 %."});
+    TextOptions options;
+    options.width = 100;
+    const std::string report = words_of(write_text_report(profile, options));
+    EXPECT_NE(report.find("computation 150 ms 10.0 %"), std::string::npos) << report;
+    EXPECT_NE(report.find("off processor 1.35 s 90.0 %"), std::string::npos) << report;
+    // Probes time what it slept through, too.
+    Profile probed = samples::probed_profile();
+    EXPECT_TRUE(computation_text(probed, 40, true).starts_with("Most computation: "));
+    for (ProfileRank& of_it : probed.ranks) {
+        of_it.flags = kFileSerial;
+        of_it.real_ns = of_it.usage_ns = 1;
+    }
+    EXPECT_TRUE(computation_text(probed, 40, true).starts_with("Most time: "));
+    rank.usage.user_ns = 1100 * kMs;
+    expect_words(profile, {"serial computes 100.0 % of its time."});
+    rank.usage_ns = 0;
+    rank.usage.user_ns = 0;
+    expect_words(profile, {"serial computes 100.0 % of its time."});
 }
 
 // Verdict and report say the same of the cause.

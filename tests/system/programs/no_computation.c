@@ -1,7 +1,7 @@
 // What makes others wait is no computation: rank 0 writes a checkpoint (`write FILE`), sleeps
-// (`sleep`), sleeps after all ranks have computed alike (`both`), or all ranks compute on one
-// processor (`share`): 4 ranks. Prints for each rank how long that took, and how much of it the
-// thread was on a processor, in seconds.
+// (`sleep`), sleeps after all ranks have computed alike (`both`) or where rank 1 alone waits for it
+// each time (`pair`), or all ranks compute on one processor (`share`): 4 ranks. Prints for each
+// rank how long that took, and how much of it the thread was on a processor, in seconds.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -65,9 +65,12 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const int writes = strcmp(what, "write") == 0;
+    const int pairs = strcmp(what, "pair") == 0;
     const int shares = strcmp(what, "share") == 0;
     const int file = writes && rank == 0 ? open(argv[2], O_CREAT | O_WRONLY, 0600) : -1;
     if (shares) use_one_processor();
+    MPI_Comm met = MPI_COMM_WORLD;
+    if (pairs) MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &met);
     MPI_Barrier(MPI_COMM_WORLD);  // @start
     for (int round = 0; round < kRounds; round++) {
         if (strcmp(what, "both") == 0) relax();
@@ -81,8 +84,9 @@ int main(int argc, char** argv) {
         }
         took += now() - begin;
         on += clock_s(CLOCK_THREAD_CPUTIME_ID) - begin_on;
-        MPI_Barrier(MPI_COMM_WORLD);  // @wait
+        if (!pairs || rank < 2) MPI_Barrier(met);  // @wait
     }
+    MPI_Barrier(MPI_COMM_WORLD);  // @last
     fprintf(stderr, "truth %d %.6f %.6f\n", rank, took, on);
     MPI_Finalize();
     return 0;

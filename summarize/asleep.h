@@ -1,0 +1,21 @@
+// Who sleeps is not sampled. That time counts as if it had been, at what lived through the
+// interval: what was computed before or after does not tell where the thread slept.
+#ifndef DWELL_SUMMARIZE_ASLEEP_H_
+#define DWELL_SUMMARIZE_ASLEEP_H_
+
+#include <vector>
+
+#include "summarize/merged.h"
+#include "summarize/profile.h"
+#include "summarize/rank_samples.h"
+#include "summarize/wait_paths.h"
+
+namespace dwell {
+
+// The samples that ranks did not get. The profile has its ranks.
+std::vector<RankSample> asleep_samples(const Merged& merged, const WaitPaths& paths,
+                                       const Profile& profile);
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_ASLEEP_H_
