@@ -190,7 +190,7 @@ void retry_sites(uint64_t now) {
             set_level(row, kLevelFull);
         }
     }
-    g_next_retry = next;
+    __atomic_store_n(&g_next_retry, next, __ATOMIC_RELAXED);
     change_ticket();
 }
 
@@ -230,7 +230,7 @@ void step_down(const SiteRow* row, const Node* node, uint64_t now, const Window&
             state->rests = static_cast<uint8_t>(std::max<uint64_t>(state->rests, rests));
             state->retry_ticks = std::max(state->retry_ticks, retry);
         });
-        g_next_retry = std::min(g_next_retry, retry);
+        __atomic_store_n(&g_next_retry, std::min(g_next_retry, retry), __ATOMIC_RELAXED);
         change_ticket();
     } else if (level == kLevelCount && window.credit < 0) {
         for_each_within(row, [&](const SiteRow* inner, SiteState* state) {
