@@ -59,7 +59,7 @@ struct Registered {
 Registered g_modules[kMaxSiteModules];
 int g_module_count = 0;
 bool g_on = false;
-// With SlowLock held.
+// Written with SlowLock held.
 uint64_t g_next_retry = UINT64_MAX;
 
 EnablingProfile* g_enabled = nullptr;  // made once, lives on

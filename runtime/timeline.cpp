@@ -247,7 +247,6 @@ Timeline* find_timeline(uint32_t world_rank) {
     return page != nullptr ? static_cast<Timeline*>(page) + world_rank % kTimelinesOfPage : nullptr;
 }
 
-uint32_t own_rank() { return static_cast<uint32_t>(g_process.header->rank); }
 uint32_t path_of(CellIndex interval) {
     return static_cast<uint32_t>(cell_at<Node>(interval)->site.offset >> 32);
 }
@@ -274,7 +273,7 @@ void open_timelines(uint32_t world_size) {
     if (memory == MAP_FAILED) return;
     g_timelines = static_cast<const Timeline**>(memory);
     g_timeline_count = world_size;
-    Timeline* own = find_timeline(static_cast<uint32_t>(g_process.header->rank));
+    Timeline* own = find_timeline(own_rank());
     if (own != nullptr) g_own_timeline = own;
 }
 

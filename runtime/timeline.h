@@ -100,6 +100,7 @@ void leave_delay(const Wait& wait, Shares* own, Shares* late);
 // before, and was not in both: those waits are due to what is left of the other one's.
 void rename_waits(Timeline* timeline, uint64_t since, Shares* own, Shares* late);
 
+inline uint32_t own_rank() { return static_cast<uint32_t>(g_process.header->rank); }
 // This rank's own timeline, null: nobody waits for it. And that of another rank of the host, which
 // is looked up the first time, by system calls; null: there is none.
 extern Timeline* g_own_timeline __attribute__((visibility("hidden")));

@@ -34,8 +34,6 @@ int travel_class(uint64_t bytes) {
     return bucket < kTravelClasses ? bucket : kTravelClasses - 1;
 }
 
-uint32_t own_rank() { return static_cast<uint32_t>(g_process.header->rank); }
-
 // What the partner itself told of its delay. Who caused that did not wait because of it.
 Shares told_by(uint32_t peer, const Moment& said, uint64_t ticks) {
     Shares told;

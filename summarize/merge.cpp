@@ -82,8 +82,8 @@ class Join {
     bool reserve();
 
     void add_nodes();
-    void add_rows();
-    void add_sample_rows();
+    template <typename Row>
+    void join_rows(bool drops, GrowArray<Row>* into, GrowArray<Row>* from);
     void add_threads();
     void add_peers();
     void fold_peers(size_t begin, size_t end);
@@ -239,8 +239,8 @@ void Join::commit() {
     into_->world_size = world_size_;
     if (into_->job[0] == '\0') memcpy(into_->job, from_.job, sizeof(into_->job));
     add_nodes();
-    add_rows();
-    add_sample_rows();
+    join_rows(folds_, &into_->rows, &from_.rows);
+    join_rows(drops_samples_, &into_->sample_rows, &from_.sample_rows);
     add_threads();
     add_peers();
     add_phases();
@@ -284,29 +284,17 @@ void Join::add_nodes() {
     }
 }
 
-void Join::add_rows() {
-    if (folds_) {
-        GrowArray<MergedRow>().swap(into_->rows);
+template <typename Row>
+void Join::join_rows(bool drops, GrowArray<Row>* into, GrowArray<Row>* from) {
+    if (drops) {
+        GrowArray<Row>().swap(*into);
         return;
     }
-    if (first_) return into_->rows.swap(from_.rows);
-    for (const MergedRow& source : from_.rows) {
-        MergedRow row = source;
+    if (first_) return into->swap(*from);
+    for (const Row& source : *from) {
+        Row row = source;
         row.node = node_map_[row.node];
-        into_->rows.push(row);
-    }
-}
-
-void Join::add_sample_rows() {
-    if (drops_samples_) {
-        GrowArray<MergedSamples>().swap(into_->sample_rows);
-        return;
-    }
-    if (first_) return into_->sample_rows.swap(from_.sample_rows);
-    for (const MergedSamples& source : from_.sample_rows) {
-        MergedSamples row = source;
-        row.node = node_map_[row.node];
-        into_->sample_rows.push(row);
+        into->push(row);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "report/text_report.h"
 #include "tests/unit/sample_profiles.h"
+#include "tests/unit/verdict_words.h"
 
 namespace dwell {
 namespace {
@@ -15,30 +16,6 @@ namespace {
 using samples::Builder;
 using samples::Calls;
 using samples::kMs;
-
-std::string verdict(const Profile& profile, int width = 80, bool utf8 = true) {
-    TextOptions options;
-    options.width = width;
-    options.utf8 = utf8;
-    return write_verdict(profile, options, "dwell-heat-4711");
-}
-
-// Wherever its lines are broken.
-std::string words_of(const std::string& text) {
-    std::istringstream stream(text);
-    std::string words;
-    for (std::string word; stream >> word;) words += word + " ";
-    return words;
-}
-
-void expect_words(const Profile& profile, const std::vector<std::string>& parts) {
-    for (const int width : {80, 100}) {
-        const std::string words = words_of(verdict(profile, width));
-        for (const std::string& part : parts) {
-            EXPECT_NE(words.find(part), std::string::npos) << part << "\nin\n" << words;
-        }
-    }
-}
 
 Calls known_wait(uint64_t count, uint64_t time_ns, uint64_t waited_ns) {
     return {count, time_ns, waited_ns, 0, 0, time_ns, 0, 0, 0, waited_ns, 0, 0};

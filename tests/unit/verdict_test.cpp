@@ -10,6 +10,7 @@
 #include "report/text_report.h"
 #include "report/text_style.h"
 #include "tests/unit/sample_profiles.h"
+#include "tests/unit/verdict_words.h"
 
 namespace dwell {
 namespace {
@@ -17,30 +18,6 @@ namespace {
 using samples::Builder;
 using samples::Calls;
 using samples::kMs;
-
-std::string verdict(const Profile& profile, int width = 80, bool utf8 = true) {
-    TextOptions options;
-    options.width = width;
-    options.utf8 = utf8;
-    return write_verdict(profile, options, "dwell-heat-4711");
-}
-
-// Wherever its lines are broken.
-std::string words_of(const std::string& text) {
-    std::istringstream stream(text);
-    std::string words;
-    for (std::string word; stream >> word;) words += word + " ";
-    return words;
-}
-
-void expect_words(const Profile& profile, const std::vector<std::string>& parts) {
-    for (const int width : {80, 100}) {
-        const std::string words = words_of(verdict(profile, width));
-        for (const std::string& part : parts) {
-            EXPECT_NE(words.find(part), std::string::npos) << part << "\nin\n" << words;
-        }
-    }
-}
 
 void expect_small(const Profile& profile, int width, bool utf8) {
     TextOptions options;
@@ -357,8 +334,8 @@ ProfileStall half_a_second(uint64_t ProfileStall::*part) {
     return stall;
 }
 
-TEST(Verdict, NamesTheFileThatALateRankWrites) {
-    Profile profile = late_rank();
+// Adds the statement of I/O that took most of the first stall.
+void write_checkpoint(Profile* profile) {
     ProfileNode write;
     write.kind = SiteKind::kIo;
     write.name = "write";
@@ -367,9 +344,14 @@ TEST(Verdict, NamesTheFileThatALateRankWrites) {
     write.io_file = "/scratch/ck.dat";
     write.parent = 1;
     write.totals.bytes_sent = 4096;
-    profile.nodes.push_back(write);
+    profile->nodes.push_back(write);
+    profile->stalls[0].io_node = static_cast<uint32_t>(profile->nodes.size() - 1);
+}
+
+TEST(Verdict, NamesTheFileThatALateRankWrites) {
+    Profile profile = late_rank();
     profile.stalls = {half_a_second(&ProfileStall::io_ns)};
-    profile.stalls[0].io_node = static_cast<uint32_t>(profile.nodes.size() - 1);
+    write_checkpoint(&profile);
     expect_words(profile,
                  {"Main cause: rank 0 writes ck.dat in main (heat.c:33 write): 600 ms, and "
                   "others wait 250 ms a rank, mostly at heat.c:69 MPI_Waitall in "
@@ -441,17 +423,7 @@ TEST(Verdict, SaysOfTheCauseWhatTheReportSays) {
                             &ProfileStall::kernel_ns, &ProfileStall::queued_ns}) {
         Profile profile = late_rank();
         profile.stalls = {half_a_second(part)};
-        if (part == &ProfileStall::io_ns) {
-            ProfileNode write;
-            write.kind = SiteKind::kIo;
-            write.name = "write";
-            write.file = "/home/ada/heat.c";
-            write.line = 33;
-            write.io_file = "/scratch/ck.dat";
-            write.parent = 1;
-            profile.nodes.push_back(write);
-            profile.stalls[0].io_node = static_cast<uint32_t>(profile.nodes.size() - 1);
-        }
+        if (part == &ProfileStall::io_ns) write_checkpoint(&profile);
         TextOptions options;
         options.width = 200;
         const std::string said = words_of(write_verdict(profile, options, ""));

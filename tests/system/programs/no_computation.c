@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "one_processor.h"
 
 enum { kRounds = 5 };
 static int rank;
@@ -47,16 +48,6 @@ __attribute__((noinline)) static void relax(void) {
 __attribute__((noinline)) static void burn(void) {
     const double until = clock_s(CLOCK_THREAD_CPUTIME_ID) + 0.02;
     while (clock_s(CLOCK_THREAD_CPUTIME_ID) < until) continue;
-}
-
-static void use_one_processor(void) {
-    cpu_set_t all, one;
-    sched_getaffinity(0, sizeof all, &all);
-    CPU_ZERO(&one);
-    for (int i = 0; CPU_COUNT(&one) == 0; i++) {
-        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
-    }
-    sched_setaffinity(0, sizeof one, &one);
 }
 
 int main(int argc, char** argv) {

@@ -4,10 +4,11 @@
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <omp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#include "one_processor.h"
 
 enum { kRounds = 5 };
 
@@ -15,16 +16,6 @@ static double clock_s(clockid_t clock) {
     struct timespec t;
     clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void use_one_processor(void) {
-    cpu_set_t all, one;
-    sched_getaffinity(0, sizeof all, &all);
-    CPU_ZERO(&one);
-    for (int i = 0; CPU_COUNT(&one) == 0; i++) {
-        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
-    }
-    sched_setaffinity(0, sizeof one, &one);
 }
 
 static double took, on;
