@@ -128,13 +128,6 @@ std::string file_of(const Profile& profile, const Computation& doing) {
     return owner.kind == SiteKind::kBlock ? "" : std::string(base_name(owner.file));
 }
 
-// "rank 3 computes", "rank 3 and 2 other ranks compute".
-std::string who_computes(const CauseLine& cause) {
-    if (cause.peer == kNoPeer) return "ranks compute";
-    const std::string who = culprits_text(cause, cause.time_ns);
-    return who + (who.find(" and ") != std::string::npos ? " compute" : " computes");
-}
-
 // ", as ranks share processors"; empty where it is not known.
 std::string holder_text(const Profile& profile) {
     switch (holders_of_processors(profile).who) {
@@ -325,18 +318,21 @@ std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
 }  // namespace
 
 std::string cause_words(const Profile& profile, const CauseLine& cause, int room, bool utf8) {
+    const std::string who = culprits_text(cause, cause.time_ns);
     const std::string io = io_stall_text(profile, cause.stall, room, utf8);
-    if (!io.empty()) return rank_text(cause.peer) + " " + io;
+    if (!io.empty()) return who + " " + io;
     const StallWords words = stall_words(profile, cause.stall);
     std::string where = doing_text(profile, cause.computation, room, utf8);
-    if (words.verb.empty()) return who_computes(cause) + " " + where;
+    if (words.verb.empty()) {
+        return (cause.peer == kNoPeer ? "ranks compute " : who + " computes ") + where;
+    }
     const bool has_place = where.ends_with(')');
     if (has_place) where.pop_back();
     // Names are worth more than reasons.
     const bool queued = cause.stall.kind == StallKind::kQueued;
     const std::string reason = queued && room == kAllOfIt ? holder_text(profile) : "";
-    return fmt::format("{} {} {}{}{})", rank_text(cause.peer), words.verb, where,
-                       has_place ? "; " : " (", words.share + reason);
+    return fmt::format("{} {} {}{}{})", who, words.verb, where, has_place ? "; " : " (",
+                       words.share + reason);
 }
 
 std::string next_options(const Profile& profile) {

@@ -4,6 +4,7 @@
 #define DWELL_REPORT_STALLS_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,13 @@ struct Stall {
     ProfileStall times{};               // of the rank, all of it
 };
 
-// One computation on all ranks: its long parts, and how much time there is beside them.
+// One computation on all ranks: the sums of its long parts by rank, and how much time there is
+// beside them.
 struct LongParts {
-    std::vector<ProfileStall> stalls;
+    std::map<uint32_t, ProfileStall> by_rank;
     uint64_t beside_ns = 0;
+
+    void add(const ProfileStall& stall);
 };
 // Others waited `waited_ns` for the rank, in `count` waits. What the rank did beside computing is
 // the cause where it did so longer than the other ranks by half of what each of them waited, at

@@ -189,7 +189,7 @@ std::map<ComputationKey, LongParts> long_parts_of(const Profile& profile,
     std::map<ComputationKey, uint64_t> long_ns;
     for (const ProfileStall& stall : profile.stalls) {
         const ComputationKey key = computations.key(stall.interval);
-        parts[key].stalls.push_back(stall);
+        parts[key].add(stall);
         long_ns[key] += stall.time_ns;
     }
     for (uint32_t i = 0; i < profile.intervals.size(); ++i) {
@@ -200,45 +200,77 @@ std::map<ComputationKey, LongParts> long_parts_of(const Profile& profile,
     return parts;
 }
 
+// What one rank delayed others by, with one computation.
+struct RankDelay {
+    uint64_t part_ns = 0;
+    uint64_t count = 0;
+    uint64_t time_ns = 0;
+    uint64_t passed_on_ns = 0;
+    std::map<uint32_t, uint64_t> intervals;
+};
+using RankDelays = std::map<uint32_t, RankDelay>;  // by peer
+
+// One line for what the ranks did that made them late: those of one that wrote files, and those
+// that computed.
+std::vector<CauseLine> lines_of(const RankDelays& ranks, const LongParts& parts,
+                                const Profile& profile, const Computations& computations) {
+    std::map<StallKind, CauseLine> by_kind;
+    std::map<StallKind, std::map<uint32_t, uint64_t>> intervals;
+    const auto add = [&](StallKind kind, const RankDelay& delay) -> CauseLine& {
+        CauseLine& line = by_kind[kind];
+        line.count += delay.count;
+        line.time_ns += delay.time_ns;
+        line.passed_on_ns += delay.passed_on_ns;
+        for (const auto& [interval, ns] : delay.intervals) intervals[kind][interval] += ns;
+        return line;
+    };
+    const CauseLine* longest = nullptr;
+    for (const auto& [peer, delay] : ranks) {
+        if (peer == kNoPeer) continue;
+        Stall stall;
+        if (peer < 1u << kPeerRankBits && delay.time_ns != 0) {
+            stall = stall_of_cause(parts, profile.ranks.size(), peer, delay.count, delay.time_ns);
+        }
+        CauseLine& line = add(stall.kind, delay);
+        if (delay.part_ns == 0) continue;
+        line.others += line.peer != kNoPeer ? 1 : 0;
+        if (delay.part_ns <= line.peer_ns) continue;
+        line.peer = peer;
+        line.peer_ns = delay.part_ns;
+        line.stall = stall;
+        if (longest == nullptr || line.peer_ns > longest->peer_ns) longest = &line;
+    }
+    if (const auto rest = ranks.find(kNoPeer); rest != ranks.end()) {
+        CauseLine& line =
+            add(longest != nullptr ? longest->stall.kind : StallKind::kNone, rest->second);
+        line.more = rest->second.part_ns != 0;
+    }
+    std::vector<CauseLine> lines;
+    for (auto& [kind, line] : by_kind) {
+        line.computation = computations.describe(longest_first(intervals[kind]), line.stall);
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
 // The ranks of each computation are compared by `part`.
 std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& profile,
                                 const std::vector<ProfileCause>& causes, Ways ways) {
     const Computations computations(profile, ways);
-    std::map<ComputationKey, CauseLine> by_key;
-    std::map<ComputationKey, std::map<uint32_t, uint64_t>> intervals;
-    std::map<std::pair<ComputationKey, uint32_t>, uint64_t> of_rank;
+    std::map<ComputationKey, RankDelays> by_key;
     for (const ProfileCause& cause : causes) {
-        const ComputationKey key = computations.key(cause.interval);
-        CauseLine& line = by_key[key];
-        intervals[key][cause.interval] += cause.time_ns;
-        line.count += cause.count;
-        line.time_ns += cause.time_ns;
-        line.passed_on_ns += cause.passed_on_ns;
-        if (cause.*part == 0) continue;
-        if (cause.peer == kNoPeer) {
-            line.more = true;
-            continue;
-        }
-        const auto [rank, is_first] = of_rank.try_emplace({key, cause.peer}, 0);
-        if (is_first) line.others += 1;
-        const uint64_t so_far = rank->second += cause.*part;
-        if (so_far <= line.peer_ns) continue;
-        line.peer = cause.peer;
-        line.peer_ns = so_far;
+        RankDelay& delay = by_key[computations.key(cause.interval)][cause.peer];
+        delay.part_ns += cause.*part;
+        delay.count += cause.count;
+        delay.time_ns += cause.time_ns;
+        delay.passed_on_ns += cause.passed_on_ns;
+        delay.intervals[cause.interval] += cause.time_ns;
     }
     std::map<ComputationKey, LongParts> parts = long_parts_of(profile, computations);
     std::vector<CauseLine> lines;
-    for (auto& [key, line] : by_key) {
-        if (line.peer < 1u << kPeerRankBits && line.time_ns != 0) {
-            const double share =
-                static_cast<double>(line.peer_ns) / static_cast<double>(line.time_ns);
-            const auto count = static_cast<uint64_t>(share * static_cast<double>(line.count));
-            line.stall =
-                stall_of_cause(parts[key], profile.ranks.size(), line.peer, count, line.peer_ns);
-        }
-        if (line.others != 0) line.others -= 1;  // but for `peer`
-        line.computation = computations.describe(longest_first(intervals[key]), line.stall);
-        lines.push_back(std::move(line));
+    for (const auto& [key, ranks] : by_key) {
+        std::vector<CauseLine> of_it = lines_of(ranks, parts[key], profile, computations);
+        std::move(of_it.begin(), of_it.end(), std::back_inserter(lines));
     }
     std::stable_sort(lines.begin(), lines.end(), [](const CauseLine& a, const CauseLine& b) {
         const bool a_known = a.computation.interval != kNoNode;
@@ -397,8 +429,7 @@ std::string culprits_text(const CauseLine& line, uint64_t whole_ns) {
     const std::string others =
         line.more ? "other ranks"
                   : fmt::format("{} other rank{}", line.others, line.others == 1 ? "" : "s");
-    if (2 * peer_ns > all_ns) return fmt::format("mostly {} (and {})", first, others);
-    return first + " and " + others;
+    return fmt::format("{}{} (and {})", 2 * peer_ns > all_ns ? "mostly " : "", first, others);
 }
 
 bool is_late_without_computing(const Profile& profile, uint32_t rank) {

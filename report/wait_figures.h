@@ -59,7 +59,7 @@ struct Partners {
 };
 Partners partners_of(const Profile& profile, const CommLine& line, size_t limit);
 
-// A computation that made other ranks wait.
+// A computation that made other ranks wait, or what ranks did in its place.
 struct CauseLine {
     Computation computation;
     uint32_t peer = kNoPeer;  // the rank that did so longest; kNoPeer: not known
@@ -69,7 +69,7 @@ struct CauseLine {
     uint64_t count = 0;
     uint64_t time_ns = 0;
     uint64_t passed_on_ns = 0;
-    Stall stall;  // what `peer` did instead of computing
+    Stall stall;  // what `peer` did instead of computing; the others did such, too
 };
 // Longest first; what is not known which computation it was last.
 std::vector<CauseLine> cause_lines(const Profile& profile);
@@ -85,8 +85,8 @@ const CommLine* line_waiting_for(const Profile& profile, const std::vector<CommL
 // ranks by what of theirs was passed on.
 std::optional<CauseLine> main_passed_on(const Profile& profile);
 
-// "rank 3", "mostly rank 3 (and 2 other ranks)", "rank 3 and 2 other ranks": whose computation it
-// was, of whose `whole_ns` the ranks of the line have their parts.
+// "rank 3", "mostly rank 3 (and 2 other ranks)", "rank 3 (and 2 other ranks)": whose computation it
+// was, of whose `whole_ns` the ranks of the line have their parts. A verb in the singular follows.
 std::string culprits_text(const CauseLine& line, uint64_t whole_ns);
 
 // Whether ranks waited for `rank` most because of what is no computation: files, sleep.

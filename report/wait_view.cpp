@@ -175,8 +175,6 @@ void draw_cause(const Profile& profile, const CauseLine& cause, int number, doub
     const auto time_ns = static_cast<double>(cause.time_ns);
     const double ranks = rank_count(profile);
     const auto passed_on_ns = static_cast<double>(cause.passed_on_ns);
-    const bool one_rank = is_unsampled(cause.stall.kind);
-    const std::string who = one_rank ? rank_text(cause.peer) : culprits_text(cause, cause.time_ns);
     Line figures;
     figures.add(pad_left(fmt::format("{}", number), 2) + "  ", Tone::kDim);
     figures.add(pad_left(share_text(time_ns, all_ns), 7), Tone::kName);
@@ -184,7 +182,8 @@ void draw_cause(const Profile& profile, const CauseLine& cause, int number, doub
     figures.add(pad_left(time_text((time_ns - passed_on_ns) / ranks, utf8), 9));
     figures.add(pad_left(time_text(passed_on_ns / ranks, utf8), 11));
     figures.add("  ");
-    draw_doing(profile, &figures, who, cause.computation, "", canvas);
+    draw_doing(profile, &figures, culprits_text(cause, cause.time_ns), cause.computation, "",
+               canvas);
     const std::string stall = stall_text(profile, cause, utf8);
     const int indent = kNumberWidth + 4;
     if (!stall.empty()) {

@@ -24,9 +24,16 @@ ProfileStall stall(uint32_t rank, uint64_t io_ms, uint64_t asleep_ms, uint64_t q
     return made;
 }
 
+LongParts parts_of(const std::vector<ProfileStall>& stalls, uint64_t beside_ns = 0) {
+    LongParts parts;
+    for (const ProfileStall& each : stalls) parts.add(each);
+    parts.beside_ns = beside_ns;
+    return parts;
+}
+
 // Three ranks wait 10 times for rank 0, 300 ms each in all.
 StallKind cause(const std::vector<ProfileStall>& stalls) {
-    return stall_of_cause({stalls}, 4, 0, 30, 900 * kMs).kind;
+    return stall_of_cause(parts_of(stalls), 4, 0, 30, 900 * kMs).kind;
 }
 
 TEST(Stalls, WhatExplainsHalfOfTheWaitingIsTheCause) {
@@ -71,7 +78,7 @@ TEST(Stalls, WhoComputesLongerHasNoProcessorForLonger) {
 
 TEST(Stalls, PartsOfOneRankAddUp) {
     const Stall both =
-        stall_of_cause({{stall(0, 80, 0, 0), stall(0, 80, 0, 0)}}, 4, 0, 60, 900 * kMs);
+        stall_of_cause(parts_of({stall(0, 80, 0, 0), stall(0, 80, 0, 0)}), 4, 0, 60, 900 * kMs);
     EXPECT_EQ(both.kind, StallKind::kIo);
     EXPECT_EQ(both.times.time_ns, 2000 * kMs);
 }
@@ -80,7 +87,7 @@ TEST(Stalls, PartsOfOneRankAddUp) {
 // once after all of them: 12 waits of three ranks.
 TEST(Stalls, NobodyWaitsLongerThanTheRankWasAtIt) {
     const auto of = [](uint64_t asleep_ms, uint64_t beside_ms) {
-        const LongParts parts{{stall(0, 0, asleep_ms, 0)}, beside_ms * kMs};
+        const LongParts parts = parts_of({stall(0, 0, asleep_ms, 0)}, beside_ms * kMs);
         return stall_of_cause(parts, 4, 0, 12, 2880 * kMs).kind;
     };
     EXPECT_EQ(of(960, 0), StallKind::kAsleep);

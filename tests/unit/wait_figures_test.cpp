@@ -185,20 +185,59 @@ TEST(WaitFigures, ACauseOfSeveralRanksNamesOneAndCountsTheOthers) {
     profile.sync_ns += 3 * 11'970 * kMs;
     const std::vector<CauseLine> causes = cause_lines(profile);
     EXPECT_EQ(causes[0].others, 2u);
-    EXPECT_EQ(culprits_text(causes[0], causes[0].time_ns), "rank 0 and 2 other ranks");
+    EXPECT_EQ(culprits_text(causes[0], causes[0].time_ns), "rank 0 (and 2 other ranks)");
     const std::optional<CauseLine> root = main_passed_on(profile);
     ASSERT_TRUE(root);
     EXPECT_EQ(culprits_text(*root, root->passed_on_ns), "mostly rank 6 (and 1 other rank)");
     std::string words;
     std::istringstream report(write_text_report(profile, {}));
     for (std::string word; report >> word;) words += (words.empty() ? "" : " ") + word;
-    EXPECT_NE(words.find("Main cause of waiting: rank 0 and 2 other ranks compute in assemble"),
+    EXPECT_NE(words.find("Main cause of waiting: rank 0 (and 2 other ranks) computes in assemble"),
               std::string::npos)
         << words;
     // What was too little to be kept apart is of ranks that nobody can tell.
     cause.peer = kNoPeer;
     profile.causes.push_back(cause);
-    EXPECT_EQ(culprits_text(cause_lines(profile)[0], 4 * 11'970 * kMs), "rank 0 and other ranks");
+    EXPECT_EQ(culprits_text(cause_lines(profile)[0], 4 * 11'970 * kMs), "rank 0 (and other ranks)");
+}
+
+// Rank 0 writes files in that computation, rank 5 has no processor in it, rank 6 computes: three
+// causes, each of its own size.
+TEST(WaitFigures, RanksThatAreLateForAnotherReasonAreAnotherCause) {
+    Profile profile = samples::chain_profile();
+    ProfileCause cause = profile.causes[0];
+    ProfileStall stall;
+    stall.interval = cause.interval;
+    stall.count = 10;
+    stall.time_ns = 20'000 * kMs;
+    stall.io_ns = 15'000 * kMs;
+    profile.stalls = {stall};
+    stall.rank = 5;
+    stall.io_ns = 0;
+    stall.queued_ns = 15'000 * kMs;
+    profile.stalls.push_back(stall);
+    for (uint32_t rank : {5, 6}) {
+        cause.peer = rank;
+        cause.time_ns = rank * 1000 * kMs;
+        profile.causes.push_back(cause);
+    }
+    const std::vector<CauseLine> causes = cause_lines(profile);
+    ASSERT_GE(causes.size(), 3u);
+    const StallKind kinds[] = {StallKind::kIo, StallKind::kNone, StallKind::kQueued};
+    const uint64_t times_ms[] = {11'970, 6000, 5000};
+    const uint32_t peers[] = {0, 6, 5};
+    for (size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(causes[i].stall.kind, kinds[i]);
+        EXPECT_EQ(causes[i].time_ns, times_ms[i] * kMs);
+        EXPECT_EQ(culprits_text(causes[i], causes[i].time_ns), rank_text(peers[i]));
+    }
+    // Two that do the same are one cause.
+    profile.stalls[1].io_ns = 15'000 * kMs;
+    profile.stalls[1].queued_ns = 0;
+    profile.causes.back().peer = 5;
+    const CauseLine both = cause_lines(profile)[0];
+    EXPECT_EQ(both.time_ns, (11'970 + 11'000) * kMs);
+    EXPECT_EQ(culprits_text(both, both.time_ns), "mostly rank 0 (and 1 other rank)");
 }
 
 // Of as much as all that is known nobody knows the cause: who is named made others wait only of
