@@ -3,12 +3,15 @@
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -25,87 +28,169 @@ namespace dwell {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
+constexpr size_t kRoomForStacks = 8 * kPageBytes;  // of three samples
 constexpr uint32_t kLockTries = 1000;
 
-// One thread's ring and spill.
-class SharedRing {
+void* map(size_t bytes, int file) {
+    void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return at != MAP_FAILED ? at : nullptr;
+}
+
+// Samples of a thread in its place. It has an event and a ring of its own: of a ring that two
+// processes map Linux 6.18 counts both against what the user may lock, and gives one of them not
+// back.
+class StandIn {
   public:
-    static std::unique_ptr<SharedRing> open(int event, int memory, const DrainRequest& request,
-                                            pid_t process) {
-        const uint64_t ring_bytes = request.ring_bytes;
-        auto ring = std::unique_ptr<SharedRing>(new SharedRing(event, ring_bytes));
-        if (request.python.state != 0) {
-            ring->python_ = std::make_unique<PythonStack>(process, request.python);
+    StandIn(const DrainRequest& request, pid_t process) {
+        // Numbers of another PID namespace are of other processes here.
+        if (request.process != process) return;
+        perf_event_attr attributes = request.attributes;
+        attributes.disabled = 1;
+        attributes.watermark = 0;
+        attributes.wakeup_events = 1;
+        event_ = static_cast<int>(syscall(SYS_perf_event_open, &attributes, request.thread, -1, -1,
+                                          PERF_FLAG_FD_CLOEXEC));
+        if (event_ < 0) return;
+        // It is read at each sample, and needs less room.
+        const size_t least = attributes.sample_stack_user != 0 ? kRoomForStacks : kPageBytes;
+        ring_bytes_ = std::max<size_t>(request.ring_bytes / 2, least);
+        for (; ring_bytes_ >= least; ring_bytes_ /= 2) {
+            page_ = map(kPageBytes + ring_bytes_, event_);
+            if (page_ != nullptr) return;
         }
+    }
+    ~StandIn() {
+        if (page_ != nullptr) munmap(page_, kPageBytes + ring_bytes_);
+        if (event_ >= 0) close(event_);
+    }
+    StandIn(const StandIn&) = delete;
+    StandIn& operator=(const StandIn&) = delete;
+
+    bool possible() const { return page_ != nullptr; }
+    int event() const { return event_; }
+    uint64_t ring_bytes() const { return ring_bytes_; }
+    const char* data() const { return static_cast<const char*>(page_) + kPageBytes; }
+    uint64_t tail() const { return page()->data_tail; }
+    uint64_t head() const { return __atomic_load_n(&page()->data_head, __ATOMIC_ACQUIRE); }
+    void free_until(uint64_t head) { __atomic_store_n(&page()->data_tail, head, __ATOMIC_RELEASE); }
+
+  private:
+    perf_event_mmap_page* page() const { return static_cast<perf_event_mmap_page*>(page_); }
+
+    uint64_t ring_bytes_ = 0;
+    int event_ = -1;
+    void* page_ = nullptr;
+};
+
+// A thread that is sampled: it reads its ring itself at its MPI calls. Where it makes none until
+// that is full a stand-in takes the samples, until the thread has read what there is.
+class SampledThread {
+  public:
+    static std::unique_ptr<SampledThread> open(int event, int memory, const DrainRequest& request,
+                                               pid_t process) {
+        auto thread = std::unique_ptr<SampledThread>(new SampledThread(event, request, process));
+        const uint64_t ring_bytes = request.ring_bytes;
         struct stat size {};
         const bool fits = ring_bytes >= kPageBytes && ring_bytes <= kLargestRing &&
                           (ring_bytes & (ring_bytes - 1)) == 0;
         if (!fits || fstat(memory, &size) != 0 || size.st_size != off_t{kSpillBytes})
             return nullptr;
-        ring->spill_ = map(kSpillBytes, memory);
-        return ring->spill_ != nullptr ? std::move(ring) : nullptr;
+        thread->spill_ = static_cast<SampleSpill*>(map(kSpillBytes, memory));
+        if (thread->spill_ == nullptr) return nullptr;
+        if (request.python.state != 0) {
+            thread->python_ = std::make_unique<PythonStack>(process, request.python);
+            if (!thread->take_over()) return nullptr;
+        }
+        return thread;
     }
-    ~SharedRing() {
-        if (page_ != nullptr) munmap(page_, kPageBytes + ring_bytes_);
+    ~SampledThread() {
         if (spill_ != nullptr) munmap(spill_, kSpillBytes);
         close(event_);
     }
-    SharedRing(const SharedRing&) = delete;
-    SharedRing& operator=(const SharedRing&) = delete;
+    SampledThread(const SampledThread&) = delete;
+    SampledThread& operator=(const SampledThread&) = delete;
 
     int event() const { return event_; }
-    bool ended() const { return __atomic_load_n(&spill()->ended, __ATOMIC_ACQUIRE) != 0; }
+    int stand_in() const { return stand_in_ != nullptr ? stand_in_->event() : -1; }
+    bool ended() const { return __atomic_load_n(&spill_->ended, __ATOMIC_ACQUIRE) != 0; }
 
-    // Leaves a thread alone that reads its ring itself. The ring is mapped when a thread first does
-    // not: Linux 6.18 counts that against the user, and never gives it back. False: it cannot be.
-    bool drain() {
-        if (page_ == nullptr) page_ = map(kPageBytes + ring_bytes_, event_);
-        if (page_ == nullptr) return false;
-        auto* const page = static_cast<perf_event_mmap_page*>(page_);
-        const SpillLock lock(spill(), kLockTries);
-        if (!lock.held()) return true;
-        const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-        const char* const data = static_cast<const char*>(page_) + kPageBytes;
-        if (python_ != nullptr) {
-            spill_python(data, page->data_tail, head);
-        } else if (head - page->data_tail < ring_bytes_ / 2) {
-            return true;
-        } else {
-            spill_ring(data, ring_bytes_, page->data_tail, head, spill());
+    // After its ring has been filled by another quarter. False: nothing can be done for it.
+    bool look() {
+        const SpillLock lock(spill_, kLockTries);
+        if (!lock.held() || taken_over_) return true;
+        const bool reads = spill_->reads != reads_;
+        reads_ = spill_->reads;
+        return reads || take_over();
+    }
+
+    // After a sample of the stand-in.
+    void drain() {
+        const SpillLock lock(spill_, kLockTries);
+        if (!lock.held()) return;
+        const uint64_t tail = stand_in_->tail();
+        const uint64_t head = stand_in_->head();
+        const bool own = __atomic_load_n(&spill_->own, __ATOMIC_ACQUIRE) != 0;
+        if (python_ == nullptr && spill_->reads != reads_) {
+            give_back(tail, head);
+        } else if (!own) {
+            python_ != nullptr
+                ? spill_python(tail, head)
+                : spill_ring(stand_in_->data(), stand_in_->ring_bytes(), tail, head, spill_);
         }
-        __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
-        return true;
+        stand_in_->free_until(head);
     }
 
   private:
-    SharedRing(int event, uint64_t ring_bytes) : event_(event), ring_bytes_(ring_bytes) {}
-    static void* map(size_t bytes, int file) {
-        void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        return at != MAP_FAILED ? at : nullptr;
-    }
-    SampleSpill* spill() const { return static_cast<SampleSpill*>(spill_); }
+    SampledThread(int event, const DrainRequest& request, pid_t process)
+        : event_(event), request_(request), process_(process) {}
 
-    // What the thread runs now stands for the samples since it was woken up for the last one.
-    void spill_python(const char* data, uint64_t tail, uint64_t head) {
-        const bool known = tail < head && python_->read();
+    bool take_over() {
+        if (stand_in_ == nullptr) stand_in_ = std::make_unique<StandIn>(request_, process_);
+        taken_over_ = stand_in_->possible() && ioctl(event_, PERF_EVENT_IOC_DISABLE, 0) == 0 &&
+                      ioctl(stand_in_->event(), PERF_EVENT_IOC_ENABLE, 0) == 0;
+        return taken_over_;
+    }
+
+    // What was sampled before the thread read the others is of a time that is over.
+    void give_back(uint64_t tail, uint64_t head) {
+        ioctl(stand_in_->event(), PERF_EVENT_IOC_DISABLE, 0);
+        ioctl(event_, PERF_EVENT_IOC_ENABLE, 0);
+        taken_over_ = false;
+        for_each_sample(tail, head, [this] { spill_->lost += 1; });
+    }
+
+    template <typename Do>
+    void for_each_sample(uint64_t tail, uint64_t head, Do each) {
         while (tail < head) {
             perf_event_header header;
-            copy_from_ring(data, ring_bytes_, tail, &header, sizeof header);
+            copy_from_ring(stand_in_->data(), stand_in_->ring_bytes(), tail, &header,
+                           sizeof header);
             if (header.size < sizeof header) break;
-            if (header.type == PERF_RECORD_SAMPLE && known) {
-                const std::vector<char>& record = python_->record();
-                spill_record(record.data(), record.size(), 0, python_->record_bytes(), spill());
-            } else if (header.type == PERF_RECORD_SAMPLE) {
-                spill()->lost += 1;
-            }
+            if (header.type == PERF_RECORD_SAMPLE) each();
             tail += header.size;
         }
     }
 
+    // What the thread runs now stands for the samples since it was woken up for the last one.
+    void spill_python(uint64_t tail, uint64_t head) {
+        const bool known = tail < head && python_->read();
+        for_each_sample(tail, head, [&] {
+            if (known) {
+                const std::vector<char>& record = python_->record();
+                spill_record(record.data(), record.size(), 0, python_->record_bytes(), spill_);
+            } else {
+                spill_->lost += 1;
+            }
+        });
+    }
+
     int event_;
-    uint64_t ring_bytes_;
-    void* page_ = nullptr;
-    void* spill_ = nullptr;
+    DrainRequest request_;
+    pid_t process_;
+    SampleSpill* spill_ = nullptr;
+    uint64_t reads_ = 0;  // by the thread, until it was looked at
+    bool taken_over_ = false;
+    std::unique_ptr<StandIn> stand_in_;
     std::unique_ptr<PythonStack> python_;  // null: the thread runs no Python
 };
 
@@ -143,7 +228,7 @@ Parcel open_parcel(msghdr* message) {
 }
 
 // Null where there was no message, or none of ours.
-std::unique_ptr<SharedRing> take_ring(int from) {
+std::unique_ptr<SampledThread> take_thread(int from) {
     DrainRequest request{};
     iovec body{&request, sizeof request};
     alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int)) + CMSG_SPACE(sizeof(ucred))];
@@ -156,33 +241,38 @@ std::unique_ptr<SharedRing> take_ring(int from) {
     if (bytes < 0) return nullptr;
     const Parcel parcel = open_parcel(&message);
     if (parcel.files[0] < 0) return nullptr;
-    std::unique_ptr<SharedRing> ring;
+    std::unique_ptr<SampledThread> thread;
     if (parcel.ours && bytes == ssize_t{sizeof request}) {
-        ring = SharedRing::open(parcel.files[0], parcel.files[1], request, parcel.sender);
+        thread = SampledThread::open(parcel.files[0], parcel.files[1], request, parcel.sender);
     } else {
         close(parcel.files[0]);
     }
     close(parcel.files[1]);  // mapped
-    return ring;
+    return thread;
 }
 
 void drain_until(int stop, int requests) {
-    std::vector<std::unique_ptr<SharedRing>> rings;
+    std::vector<std::unique_ptr<SampledThread>> threads;
     for (;;) {
         std::vector<pollfd> events{{stop, POLLIN, 0}, {requests, POLLIN, 0}};
-        for (const auto& ring : rings) events.push_back({ring->event(), POLLIN, 0});
+        for (const auto& thread : threads) {
+            events.push_back({thread->event(), POLLIN, 0});
+            events.push_back({thread->stand_in(), POLLIN, 0});
+        }
         if (poll(events.data(), events.size(), -1) < 0) continue;
         if (events[0].revents != 0) return;
-        std::vector<std::unique_ptr<SharedRing>> kept;
-        for (size_t i = 0; i < rings.size(); ++i) {
-            const short what = events[i + 2].revents;
-            const bool lost = (what & POLLIN) != 0 && !rings[i]->drain();
-            const bool gone = lost || (what & (POLLHUP | POLLERR | POLLNVAL)) != 0;
-            if (!gone && !rings[i]->ended()) kept.push_back(std::move(rings[i]));
+        std::vector<std::unique_ptr<SampledThread>> kept;
+        for (size_t i = 0; i < threads.size(); ++i) {
+            const short own = events[2 * i + 2].revents;
+            const short of_stand_in = events[2 * i + 3].revents;
+            if ((of_stand_in & POLLIN) != 0) threads[i]->drain();
+            const bool lost = (own & POLLIN) != 0 && !threads[i]->look();
+            const bool gone = lost || ((own | of_stand_in) & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+            if (!gone && !threads[i]->ended()) kept.push_back(std::move(threads[i]));
         }
-        rings = std::move(kept);
+        threads = std::move(kept);
         if (events[1].revents == 0) continue;
-        if (auto ring = take_ring(requests)) rings.push_back(std::move(ring));
+        if (auto thread = take_thread(requests)) threads.push_back(std::move(thread));
     }
 }
 

@@ -1,6 +1,6 @@
-// Where the samples go that a thread takes while it makes no MPI call for so long that its ring
-// fills: `dwell run` moves them into memory that the thread gave it together with the ring, and the
-// thread reads them at its next call. Shared by both processes.
+// Where the samples of a thread go while it makes no MPI call for so long that its ring would fill:
+// `dwell run` then takes samples of it in the thread's place, and writes them into memory that the
+// thread gave it. The thread reads them at its next call. Shared by both processes.
 #ifndef DWELL_RUNTIME_SAMPLE_SPILL_H_
 #define DWELL_RUNTIME_SAMPLE_SPILL_H_
 
@@ -23,9 +23,12 @@ struct PythonPlaces {
     uint64_t bytes_type;
 };
 
-// A message to it, which carries two descriptors: the event and the spill.
+// A message to it, which carries two descriptors: the thread's event and the spill.
 struct DrainRequest {
+    perf_event_attr attributes;  // of the event
     uint64_t ring_bytes;
+    int32_t process;
+    int32_t thread;
     PythonPlaces python;
 };
 
@@ -39,13 +42,16 @@ constexpr size_t kSpillBytes = 4 << 20;  // of memory that is only taken when it
 
 // When it is full every second record goes, and from then on each stands for twice as many.
 struct SampleSpill {
-    uint32_t lock;    // held by who reads the ring or this; see SpillLock
+    uint32_t lock;    // held by who reads or writes this; see SpillLock
     uint32_t ended;   // the thread reads no more
+    uint32_t own;     // not 0: the thread does work of dwell's, which is no computation
     uint32_t stride;  // each record stands for so many
-    uint32_t seen;    // kept or not
+    uint64_t seen;    // kept or not
     uint64_t lost;    // as the kernel says
+    uint64_t writes;  // that were ever seen
+    uint64_t reads;   // by the thread, of its own ring as well
     uint64_t bytes;   // of `records`
-    char records[kSpillBytes - 32];
+    char records[kSpillBytes - 56];
 };
 static_assert(sizeof(SampleSpill) == kSpillBytes);
 
@@ -82,6 +88,7 @@ inline void spill_record(const char* data, uint64_t ring_bytes, uint64_t at, siz
                          SampleSpill* spill) {
     if (spill->stride == 0) spill->stride = 1;
     ++spill->seen;
+    __atomic_store_n(&spill->writes, spill->writes + 1, __ATOMIC_RELEASE);
     if (spill->seen % spill->stride != 0) return;
     if (spill->bytes + size > sizeof(spill->records)) {
         uint64_t kept = 0;

@@ -37,7 +37,7 @@ constexpr size_t kSmallestRing = 2 * kPageBytes;
 constexpr size_t kSmallestPathRing = 8 * kPageBytes;
 // Of the program's stack, with each sample: a frame is a hundred bytes or two, arrays aside.
 constexpr uint32_t kStackBytes = 8192;
-constexpr uint32_t kLockTries = 100'000;
+constexpr uint32_t kLockTries = 10'000;
 
 // Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
 // with 1 sampling is still to begin.
@@ -105,8 +105,10 @@ void count_lost_by_time(Thread* thread, uint64_t taken) {
     thread->record->samples_lost += expected - taken;
 }
 
-void read_spill(Thread* thread, CellIndex interval) {
+// How many samples there were, kept or not.
+uint64_t read_spill(Thread* thread, CellIndex interval) {
     SampleSpill* const spill = thread->spill;
+    if (spill == nullptr) return 0;
     for (uint64_t at = 0; at < spill->bytes;) {
         perf_event_header header;
         memcpy(&header, spill->records + at, sizeof(header));
@@ -115,12 +117,26 @@ void read_spill(Thread* thread, CellIndex interval) {
         at += header.size;
     }
     count_lost(thread, spill->lost);
-    spill->bytes = spill->lost = spill->stride = spill->seen = 0;
+    const uint64_t seen = spill->seen;
+    spill->bytes = spill->lost = spill->seen = 0;
+    spill->stride = 0;
+    spill->reads += 1;
+    return seen;
 }
 
-// Gives the ring to `dwell run`, too, which reads it while this thread does not. Without it what
-// does not fit is lost, and counted.
-SampleSpill* share_ring(int event, size_t bytes, const PythonPlaces& python) {
+const uint64_t* head_of(const Thread* thread) {
+    static_assert(sizeof(__u64) == sizeof(uint64_t));
+    // Of a thread that runs Python `dwell run` takes all samples.
+    if (thread->python_is_sampled) return &thread->spill->writes;
+    return reinterpret_cast<const uint64_t*>(&page_of(thread->ring)->data_head);
+}
+uint64_t newest_of(const Thread* thread) {
+    return __atomic_load_n(head_of(thread), __ATOMIC_ACQUIRE);
+}
+
+// Tells `dwell run` of the event: it takes samples in its place while this thread does not read its
+// ring. Without it what does not fit is lost, and counted.
+SampleSpill* share_event(int event, const DrainRequest& request) {
     const char* const name = getenv(kDrainVariable);
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
@@ -139,8 +155,7 @@ SampleSpill* share_ring(int event, size_t bytes, const PythonPlaces& python) {
     bool sent = false;
     if (spill != MAP_FAILED &&
         setsockopt(talk, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) == 0) {
-        DrainRequest request{bytes, python};
-        iovec body{&request, sizeof(request)};
+        iovec body{const_cast<DrainRequest*>(&request), sizeof(request)};
         const int files[2] = {event, memory};
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(files))] = {};
         msghdr message{};
@@ -195,7 +210,8 @@ namespace {
 
 enum class Sampled { kAddresses, kPaths, kPython };
 
-int open_event(uint32_t hz, Sampled what) {
+// What the kernel does for a ring of so many bytes.
+perf_event_attr attributes_of(uint32_t hz, Sampled what, size_t bytes) {
     perf_event_attr attributes;
     memset(&attributes, 0, sizeof(attributes));
     attributes.size = sizeof(attributes);
@@ -210,17 +226,18 @@ int open_event(uint32_t hz, Sampled what) {
     }
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
-    // For whom the ring is shared with: at each sample, or when the ring is half full.
-    if (what == Sampled::kPython) {
-        attributes.wakeup_events = 1;
-    } else {
-        attributes.watermark = 1;
-    }
-    return static_cast<int>(
-        syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+    attributes.watermark = 1;  // when `dwell run` looks whether the thread reads it
+    attributes.wakeup_watermark = static_cast<uint32_t>(bytes / 4);
+    attributes.disabled = what == Sampled::kPython ? 1 : 0;  // that takes samples of its own
+    return attributes;
 }
 
-// `dwell run` maps it, too, which some kernels count again.
+int open_event(perf_event_attr* attributes) {
+    return static_cast<int>(
+        syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+// `dwell run` may have another one for each.
 size_t largest_ring() {
     return getenv(kDrainVariable) != nullptr ? kLargestRing / 2 : kLargestRing;
 }
@@ -237,30 +254,39 @@ void start_sampling(Thread* thread) {
     const int saved_errno = errno;
     const Uncancelled uncancelled;
     const StandardFilesHeld held;
-    size_t bytes = 0;
+    DrainRequest request{};
+    request.process = getpid();
+    request.thread = gettid();
+    request.python = python;
     void* ring = MAP_FAILED;
     int file = -1;
+    bool opened = false;
     // Where there is no room for stacks there may be for addresses.
     Sampled what = python.state != 0 ? Sampled::kPython
                    : takes_paths()   ? Sampled::kPaths
                                      : Sampled::kAddresses;
     for (;; what = Sampled::kAddresses) {
-        file = open_event(hz, what);
         const size_t least = what == Sampled::kPaths ? kSmallestPathRing : kSmallestRing;
-        for (bytes = largest_ring(); file >= 0 && bytes >= least; bytes /= 2) {
+        size_t bytes = what == Sampled::kPython ? kSmallestRing : largest_ring();
+        for (; bytes >= least; bytes /= 2) {
+            request.ring_bytes = bytes;
+            request.attributes = attributes_of(hz, what, bytes);
+            file = open_event(&request.attributes);
+            if (file < 0) break;
+            opened = true;
             ring = mmap(nullptr, kPageBytes + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
             if (ring != MAP_FAILED) break;
+            close(file);
         }
         if (ring != MAP_FAILED || file < 0 || what != Sampled::kPaths) break;
-        close(file);
     }
     if (ring == MAP_FAILED) {
-        explain_refusal(errno, file >= 0);
-        if (file >= 0) close(file);
+        explain_refusal(errno, opened);
         errno = saved_errno;
         return;
     }
-    thread->spill = share_ring(file, bytes, python);
+    const size_t bytes = request.ring_bytes;
+    thread->spill = share_event(file, request);
     thread->python_is_sampled = python.state != 0;
     // Of a thread that runs Python the stack holds nothing of the program's: its functions are read
     // by `dwell run` while they run.
@@ -280,9 +306,8 @@ void start_sampling(Thread* thread) {
     madvise(ring, kPageBytes + bytes, MADV_DONTFORK);
     thread->ring_bytes = bytes;
     thread->ring = static_cast<SampleRing*>(ring);
-    thread->ring_seen = page_of(thread->ring)->data_head;
-    static_assert(sizeof(__u64) == sizeof(uint64_t));
-    set_head(thread, reinterpret_cast<const uint64_t*>(&page_of(thread->ring)->data_head));
+    thread->ring_seen = newest_of(thread);
+    set_head(thread, head_of(thread));
     errno = saved_errno;
 }
 
@@ -342,6 +367,9 @@ uint64_t samples_end(const Thread* thread) {
     return __atomic_load_n(&page_of(thread->ring)->data_head, __ATOMIC_ACQUIRE);
 }
 
+namespace {
+
+// Those from that place on were taken in work of dwell's. There is hardly ever one.
 void mark_own_samples(Thread* thread, uint64_t from) {
     const uint64_t end = samples_end(thread);
     if (thread->ring == nullptr) return;
@@ -356,6 +384,19 @@ void mark_own_samples(Thread* thread, uint64_t from) {
     }
 }
 
+}  // namespace
+
+OwnSamples::OwnSamples(Thread* thread) : thread_(thread), from_(samples_end(thread)) {
+    if (thread->spill == nullptr) return;
+    __atomic_store_n(&thread->spill->own, thread->spill->own + 1, __ATOMIC_RELEASE);
+}
+
+OwnSamples::~OwnSamples() {
+    mark_own_samples(thread_, from_);
+    if (thread_->spill == nullptr || thread_->spill->own == 0) return;
+    __atomic_store_n(&thread_->spill->own, thread_->spill->own - 1, __ATOMIC_RELEASE);
+}
+
 void drain_samples(Thread* thread, CellIndex interval) {
     const uint64_t start = now_ticks();
     if (thread->ring == nullptr) {
@@ -368,25 +409,23 @@ void drain_samples(Thread* thread, CellIndex interval) {
         thread->slow_ticks += now_ticks() - start;
         return;
     }
-    uint64_t head = samples_end(thread);
-    if (head == thread->ring_seen) return;
-    // Who else reads it does so for some ten microseconds. Where it lost its processor meanwhile,
-    // the samples are read with the next one.
+    if (newest_of(thread) == thread->ring_seen) return;
+    // `dwell run` writes for some ten microseconds. Where it lost its processor meanwhile, the
+    // samples are read at the next call.
     const SpillLock lock(thread->spill, kLockTries);
     if (thread->spill != nullptr && !lock.held()) {
-        thread->ring_seen = head;
         thread->slow_ticks += now_ticks() - start;
         return;
     }
-    head = samples_end(thread);  // it may have been read beyond the one before
+    const uint64_t newest = newest_of(thread);
+    const uint64_t head = samples_end(thread);
     char* const record = static_cast<char*>(scratch_of(thread, kSampleScratch_bytes));
     if (record == nullptr) return;
     const int saved_errno = errno;
     thread->in_dwell.begin();
-    if (thread->spill != nullptr && thread->spill->bytes != 0) read_spill(thread, interval);
+    uint64_t taken = read_spill(thread, interval);
     const uint64_t begin = page_of(thread->ring)->data_tail;
     uint64_t tail = begin;
-    uint64_t taken = 0;
     size_t largest = 0;
     while (tail < head) {
         perf_event_header header;
@@ -409,7 +448,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
     }
     if (head - begin + largest > thread->ring_bytes) count_lost_by_time(thread, taken);
     thread->drained_ns = thread_processor_ns();
-    thread->ring_seen = head;
+    thread->ring_seen = newest;
     __atomic_store_n(&page_of(thread->ring)->data_tail, head, __ATOMIC_RELEASE);
     note_usage_at_times(start);
     mark_own_samples(thread, head);

@@ -33,20 +33,18 @@ inline bool has_samples(const Thread* thread) {
 
 // Where the samples that the thread's ring has so far end; 0 without a ring.
 uint64_t samples_end(const Thread* thread);
-// Those from that place on were taken in work of dwell's. There is hardly ever one.
-void mark_own_samples(Thread* thread, uint64_t from);
 
 // Around slow work: what is sampled meanwhile, in libraries that dwell calls, is no computation.
 class OwnSamples {
   public:
-    explicit OwnSamples(Thread* thread) : thread_(thread), from_(samples_end(thread)) {}
-    ~OwnSamples() { mark_own_samples(thread_, from_); }
+    explicit OwnSamples(Thread* thread);
+    ~OwnSamples();
     OwnSamples(const OwnSamples&) = delete;
     OwnSamples& operator=(const OwnSamples&) = delete;
 
   private:
     Thread* thread_;
-    uint64_t from_;
+    uint64_t from_;  // of the ring
 };
 
 // After has_samples: empties the ring. Samples go under `interval`; with 0 they were taken inside a

@@ -118,6 +118,24 @@ def ordinary_user():
 
 
 @case
+def rings_are_given_back():
+    """What the kernel grants to an ordinary user for rings is there for the next run: 516 KiB for each
+    processor are less than ten rings of 68 KiB, and each run takes samples in place of its thread."""
+    home = scratch("home")
+    before = as_ordinary_user(home)
+    runs = 10 * (os.cpu_count() or 1)
+    skip_unless(runs <= 80, f"{os.cpu_count()} processors: that many runs are too much work")
+    samples = []
+    for number in range(runs):
+        out = os.path.join(home, f"out{number}")
+        run = execute(before + [DWELL, "run", "--sample", "1000", "-o", out, program("sampled_paths"), "short"],
+                      env={"HOME": home, "TMPDIR": home}, cwd=home)
+        samples.append(Profile(out, run).ranks[0]["samples"])
+    skip_unless(any(samples) or perf_works(), "perf_event_open is not permitted here")
+    check(min(samples) > 50, f"samples of {runs} runs: {samples}")
+
+
+@case
 def small_files():
     """RLIMIT_FSIZE below what samples are kept in: the program ends as without dwell."""
     skip_unless(shutil.which("prlimit"), "no prlimit here")

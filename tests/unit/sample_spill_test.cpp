@@ -78,6 +78,7 @@ TEST(SampleSpill, KeepsAllWhileThereIsRoom) {
     ASSERT_EQ(numbers.size(), 100u);
     for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(numbers[i], i + 1);
     EXPECT_EQ(spill->stride, 1u);
+    EXPECT_EQ(spill->writes, 100u);
 }
 
 // A minute at 100 Hz: what is kept lies evenly in it, and its weights add up to it.
