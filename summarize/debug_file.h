@@ -25,7 +25,8 @@ enum class ModuleState {
 
 struct FunctionSymbol {
     uint64_t start;
-    uint64_t end;  // equal to start when the symbol has no size
+    uint64_t end;    // equal to start when the symbol has no size
+    uint64_t limit;  // what it covers at most: to its end, without a size to that of its section
     const char* name;
 };
 

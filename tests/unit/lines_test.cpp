@@ -407,6 +407,21 @@ TEST_F(Lines, CodeThatTheKernelPutsIntoEveryProcess) {
     EXPECT_EQ(lines.state(other), ModuleState::kChanged);
 }
 
+// _init has no size, and .plt stands behind its section.
+TEST_F(Lines, LinkageTableIsNoFunctionBeforeIt) {
+    ASSERT_TRUE(compile("g++", "grid.cpp", "-O2 -g -fcf-protection=none"));
+    ASSERT_NE(output_of("nm '" + file_ + "'").find(" _init\n"), std::string::npos);
+    const uint64_t address = Disassembly(file_, "MPI_Recv@plt").start();
+    ASSERT_NE(address, 0u);
+    LineResolver lines;
+    const uint32_t module = lines.add_module(file_, "");
+    EXPECT_EQ(lines.resolve(module, address).place, "fixture.so+" + hex(address));
+    const std::string name = lines.resolve(module, address).frames[0].function;
+    EXPECT_TRUE(name.starts_with("fixture.so+")) << name;
+    const uint64_t init = Disassembly(file_, "_init").start();
+    EXPECT_EQ(lines.resolve(module, init + 4).frames[0].function, "_init");
+}
+
 TEST_F(Lines, AddressOutsideEveryFunction) {
     ASSERT_TRUE(compile("g++", "grid.cpp", "-O2 -g"));
     LineResolver lines;
