@@ -95,7 +95,7 @@ ResolvedAddress LineResolver::Module::look_up(uint64_t address, uint64_t shown) 
                        : plus_offset(base_name(path), shown);
     SourceFrame& outer = result.frames.front();
     // Functions whose debug information lacks the linker's name (local ones of C++).
-    if (outer.symbol == outer.function && symbol != nullptr && is_encoded_name(symbol->name)) {
+    if (!is_encoded_name(outer.symbol) && symbol != nullptr && is_encoded_name(symbol->name)) {
         outer.symbol = symbol->name;
         outer.function = display_name(outer.symbol);
     }

@@ -407,6 +407,28 @@ TEST_F(Lines, CodeThatTheKernelPutsIntoEveryProcess) {
     EXPECT_EQ(lines.state(other), ModuleState::kChanged);
 }
 
+// gcc gives them no name for the linker.
+TEST_F(Lines, LocalFunctionsAreNamedByTheirProcedure) {
+    for (const char* const compiler : {"g++", "clang++"}) {
+        if (!have_command(compiler)) continue;
+        SCOPED_TRACE(compiler);
+        ASSERT_TRUE(compile(compiler, "lambdas.cpp", "-O2 -g -fno-unroll-loops"));
+        LineResolver lines;
+        const uint32_t module = lines.add_module(file_, "");
+        const bool gcc = compiler[0] == 'g';
+        const std::string solve = "chem::solve(double, int)::";
+        const std::string inner[] = {
+            solve + (gcc ? "{lambda}::operator()" : "$_0::operator()(int) const"),
+            solve + (gcc ? "Sink::put" : "Sink::put(double)")};
+        for (int n = 0; n < 2; ++n) {
+            const uint64_t address = return_from("_ZN4chem5solveEdi", "take", n);
+            const ResolvedAddress& found = lines.resolve_call(module, address);
+            EXPECT_EQ(found.frames.front().function, "chem::solve(double, int)");
+            EXPECT_EQ(found.frames.back().function, inner[n]);
+        }
+    }
+}
+
 // _init has no size, and .plt stands behind its section.
 TEST_F(Lines, LinkageTableIsNoFunctionBeforeIt) {
     ASSERT_TRUE(compile("g++", "grid.cpp", "-O2 -g -fcf-protection=none"));

@@ -534,6 +534,14 @@ TEST(TextStyle, OperatorsAndLambdas) {
                    true),
         "run<double, 3>::{lambda(double)#1}");
     EXPECT_EQ(short_name("outer(int) const::{lambda()#2}", true), "outer::{lambda()#2}");
+    for (const std::string lambda :
+         {"chem::solve(chem::Rates const&, int)::{lambda}::operator()",
+          "chem::solve(chem::Rates const&, int)::$_12::operator()(int)"}) {
+        const std::string shown = short_name(lambda, true);
+        EXPECT_EQ(shown, "chem::solve::{lambda}");
+        EXPECT_EQ(cut_name(shown, 15, true), "solve::{lambda}");
+        EXPECT_EQ(cut_name(shown, 14, true), "s…ve::{lambda}");
+    }
     // Arguments that were cut keep their brackets in pairs, so that the name can be cut again.
     const std::string kernel = short_name(
         "a::Kernel<double, std::function<bool (double, double)>, "
