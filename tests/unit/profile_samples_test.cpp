@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/path_hash.h"
+#include "summarize/module_kinds.h"
 #include "tests/unit/phases_records.h"
 
 namespace dwell {
@@ -50,6 +51,12 @@ TEST_F(Phases, DamagedCountsOfSamples) {
     const Profile profile = build_profile(records_.merged);
     expect_conservation(profile);
     EXPECT_EQ(profile.computation_ns, 100u);
+}
+
+TEST(ModuleKinds, OnlyLibrariesAreOfMpi) {
+    EXPECT_EQ(module_kind("/usr/lib/openmpi/mca_btl_vader.so"), ModuleKind::kMpi);
+    EXPECT_EQ(module_kind("/opt/mpi/libmpi_mpifh.so.40"), ModuleKind::kMpi);
+    EXPECT_EQ(module_kind("/home/ada/mca_transport"), ModuleKind::kUser);
 }
 
 // One procedure is named for an interval: that of the program or of a library of its own, with
