@@ -128,9 +128,14 @@ void draw_line(const Profile& profile, const OmpLine& line, size_t number, Canva
     identity.add(pad_left(fmt::format("{}", number), 2) + "  ", Tone::kDim);
     const std::string balance = balance_text(profile, line, utf8);
     const int room = canvas->width() - identity.width() - display_width(balance) - 2;
-    const std::string place = cut_place(place_text(node, utf8), room / 2, utf8);
-    if (!place.empty()) identity.add(place + "  ", Tone::kComputation);
-    identity.add(cut_name(printable(node.name, utf8), room / 2, utf8), Tone::kName);
+    const std::string place = place_text(node, utf8);
+    const std::string name = printable(node.name, utf8);
+    const std::vector<int> rooms =
+        share_room({display_width(place) + 2, display_width(name)}, room);
+    if (!place.empty()) {
+        identity.add(cut_place(place, rooms[0] - 2, utf8) + "  ", Tone::kComputation);
+    }
+    identity.add(cut_name(name, rooms[1], utf8), Tone::kName);
     identity.pad_to(canvas->width() - display_width(balance));
     const bool uneven = static_cast<double>(line.most_ns) >= kNotableImbalance * mean_work_ns(line);
     identity.add(balance, uneven && line.threads > 1 ? Tone::kHot : Tone::kPlain);
