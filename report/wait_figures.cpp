@@ -159,15 +159,9 @@ class Computations {
     }
 
     bool calls_tell(const ProfileInterval& interval) const {
-        return ways_ == Ways::kEach || is_around(interval.booked_on, interval.from) ||
-               is_around(interval.booked_on, interval.to);
-    }
-
-    bool is_around(uint32_t owner, uint32_t node) const {
-        for (uint32_t at = node; at != kNoNode; at = profile_.nodes[at].parent) {
-            if (at == owner) return true;
-        }
-        return false;
+        return ways_ == Ways::kEach ||
+               is_around(profile_.nodes, interval.booked_on, interval.from) ||
+               is_around(profile_.nodes, interval.booked_on, interval.to);
     }
 
     const Profile& profile_;
