@@ -535,4 +535,9 @@ double rank_count(const Profile& profile) {
     return static_cast<double>(std::max<size_t>(profile.ranks.size(), 1));
 }
 
+std::string per_rank_text(const Profile& profile, uint64_t ns, bool utf8) {
+    return time_text(static_cast<double>(ns) / rank_count(profile), utf8) +
+           (profile.ranks.size() > 1 ? " a rank" : "");
+}
+
 }  // namespace dwell

@@ -19,11 +19,6 @@ constexpr double kNotableCause = 0.2;       // of the waiting: worth being the m
 constexpr double kNotableSetupWait = 0.05;  // of set-up
 constexpr double kNotableOfAll = 0.01;      // of the time that is judged
 
-std::string per_rank(const Profile& profile, uint64_t ns, bool utf8) {
-    const std::string time = time_text(static_cast<double>(ns) / rank_count(profile), utf8);
-    return time + (profile.ranks.size() > 1 ? " a rank" : "");
-}
-
 // "halo.c:88 MPI_Recv in exchange"; behind a place in `file`, where there is little room,
 // ":88 MPI_Recv in exchange".
 std::string statement_text(const Profile& profile, const CommLine& line, int room, bool utf8,
@@ -167,9 +162,9 @@ std::string waiting_line_text(const Profile& profile, const std::vector<CommLine
                               bool utf8) {
     const CommLine* const line = longest(lines, blocked_of);
     if (line == nullptr) return "";
-    std::string text =
-        fmt::format("Main loss: ranks wait {} at {}", per_rank(profile, blocked_of(*line), utf8),
-                    statement_text(profile, *line, room, utf8));
+    std::string text = fmt::format("Main loss: ranks wait {} at {}",
+                                   per_rank_text(profile, blocked_of(*line), utf8),
+                                   statement_text(profile, *line, room, utf8));
     const Partners partners = partners_of(profile, *line, 1);
     const bool for_one =
         !partners.heaviest.empty() && static_cast<double>(partners.heaviest[0].time_ns) >=
@@ -195,7 +190,7 @@ std::string waiting_cause_text(const Profile& profile, const std::vector<CommLin
     const CauseLine& first = *cause;
     std::string text =
         fmt::format("Main cause: {}, and others wait {}", cause_words(profile, first, room, utf8),
-                    per_rank(profile, first.time_ns, utf8));
+                    per_rank_text(profile, first.time_ns, utf8));
     // Where they wait is left out where the sentence is long, and the cause not in that line.
     const bool is_long = !stall_words(profile, first.stall).verb.empty();
     const CommLine* const line = line_waiting_for(profile, lines, first);
@@ -216,7 +211,7 @@ std::string transfer_cause_text(const Profile& profile, const std::vector<CommLi
     const Totals& totals = line->totals;
     std::string text = fmt::format(
         "Main cause: {} takes {}, in {} calls", statement_text(profile, *line, room, utf8),
-        per_rank(profile, transfer_of(*line), utf8), count_text(totals.count));
+        per_rank_text(profile, transfer_of(*line), utf8), count_text(totals.count));
     const uint64_t bytes = totals.bytes_sent + totals.bytes_received;
     if (bytes != 0 && totals.count != 0) {
         text += " of " +
@@ -233,7 +228,7 @@ std::string io_cause_text(const Profile& profile, int room, bool utf8) {
     const auto time_ns = static_cast<double>(line.totals.time_ns);
     std::string text =
         fmt::format("Main cause: {} takes {}", statement_text(profile, line, room, utf8),
-                    per_rank(profile, line.totals.time_ns, utf8));
+                    per_rank_text(profile, line.totals.time_ns, utf8));
     const std::string files = io_files_text(profile, line, utf8);
     if (!files.empty()) text += " for file " + cut_middle(files, room, utf8);
     const bool uneven = line.worst && profile.ranks.size() > 1 &&
@@ -313,7 +308,7 @@ std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
     if (where.empty()) where = code_text(profile, code.node, place, room, utf8);
     std::string text =
         fmt::format("Main cause: {} of computation outside of OpenMP regions, most in {}",
-                    per_rank(profile, code.all_ns, utf8), where);
+                    per_rank_text(profile, code.all_ns, utf8), where);
     const auto most_ns = static_cast<double>(owner.rank_max_ns);
     const auto all_ns = static_cast<double>(owner.totals.time_ns);
     if (profile.ranks.size() > 1 && most_ns * rank_count(profile) >= kLeastImbalance * all_ns) {
@@ -419,7 +414,8 @@ std::string computation_text(const Profile& profile, int room, bool utf8) {
     }
     if (most == kNoNode || !has_source_probes(profile)) return "";
     return fmt::format("Most {}: {}, {}.", off_processor_ns(profile) != 0 ? "time" : "computation",
-                       code_text(profile, most, "", room, utf8), per_rank(profile, most_ns, utf8));
+                       code_text(profile, most, "", room, utf8),
+                       per_rank_text(profile, most_ns, utf8));
 }
 
 std::string setup_wait_text(const Profile& profile, bool utf8) {

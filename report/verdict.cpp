@@ -131,10 +131,6 @@ struct Judgement {
     std::string share(uint64_t ns) const { return share_text(static_cast<double>(ns), whole_ns); }
 };
 
-std::string time_a_rank(const Profile& profile, double ns, bool utf8) {
-    return time_text(ns / rank_count(profile), utf8) + (profile.ranks.size() > 1 ? " a rank" : "");
-}
-
 // Where there is little room the second loss goes first, then the time.
 std::string verdict_text(const Profile& profile, const Job& job, const Judgement& judgement,
                          int room, bool utf8) {
@@ -161,7 +157,7 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
                         : fmt::format("Until then {} of the time was lost {}", share,
                                       loss_text(first.kind));
     if (room >= kRoomForTime) {
-        text += ", " + time_a_rank(profile, static_cast<double>(first.ns), utf8);
+        text += ", " + per_rank_text(profile, first.ns, utf8);
         if (first.idle_ns != 0) text += ", idle threads included";
     }
     text += ".";
@@ -214,12 +210,12 @@ std::string shares_text(const Profile& profile, const Job& job, const Judgement&
 }
 
 std::string setup_text(const Profile& profile, const Judgement& judgement, bool utf8) {
-    const auto setup_ns = static_cast<double>(mpi_times(profile).setup_ns);
+    const uint64_t setup_ns = mpi_times(profile).setup_ns;
     if (setup_ns == 0) return "";
     std::string more = setup_wait_text(profile, utf8);
     const auto own_ns = static_cast<double>(own_setup_ns(profile));
     if (more.empty() && own_ns > judgement.whole_ns) more = "; a longer run tells more";
-    return "Set-up of MPI (not in the shares): " + time_a_rank(profile, setup_ns, utf8) + more +
+    return "Set-up of MPI (not in the shares): " + per_rank_text(profile, setup_ns, utf8) + more +
            ".";
 }
 
