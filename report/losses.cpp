@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
+#include <string_view>
 
 #include "report/views.h"
 #include "report/wait_figures.h"
@@ -19,14 +21,28 @@ constexpr double kNotableCause = 0.2;       // of the waiting: worth being the m
 constexpr double kNotableSetupWait = 0.05;  // of set-up
 constexpr double kNotableOfAll = 0.01;      // of the time that is judged
 
-// "halo.c:88 MPI_Recv in exchange"; behind a place in `file`, where there is little room,
-// ":88 MPI_Recv in exchange".
+// Whether the last place in `said`, such as "heat.c:78" or "heat.c:29 and :35", is in `file`.
+bool names_last(std::string_view said, const std::string& file) {
+    for (size_t colon; (colon = said.rfind(':')) != said.npos; said = said.substr(0, colon)) {
+        const bool number =
+            colon + 1 < said.size() && isdigit(static_cast<unsigned char>(said[colon + 1])) != 0;
+        const bool named = colon != 0 && said[colon - 1] != ' ';
+        if (!number || !named) continue;
+        const std::string_view before = said.substr(0, colon);
+        return before.ends_with(" " + file) || before.ends_with("(" + file);
+    }
+    return false;
+}
+
+// "halo.c:88 MPI_Recv in exchange"; where there is little room and `said`, which stands before it,
+// ends with a place in that file, ":88 MPI_Recv in exchange".
 std::string statement_text(const Profile& profile, const CommLine& line, int room, bool utf8,
-                           const std::string& file = "") {
+                           const std::string& said = "") {
     const ProfileNode& node = profile.nodes[line.node];
     const ProfileNode& place = profile.nodes[line.place];
     std::string text = cut_place(place_text(place, utf8), room, utf8);
-    if (room != kAllOfIt && !file.empty() && place.line != 0 && base_name(place.file) == file) {
+    const std::string file = printable(base_name(place.file), utf8);
+    if (room != kAllOfIt && place.line != 0 && names_last(said, file)) {
         text = fmt::format(":{}", place.line);
     }
     text += (text.empty() ? "" : " ") + printable(node.name, utf8);
@@ -113,16 +129,6 @@ std::string doing_text(const Profile& profile, const Computation& doing, int roo
            code_text(profile, interval.booked_on, place, room, utf8);
 }
 
-// Of the place that doing_text() names; empty where that names none.
-std::string file_of(const Profile& profile, const Computation& doing) {
-    if (!doing.sampled_place.empty()) {
-        return doing.sampled_place.substr(0, doing.sampled_place.rfind(':'));
-    }
-    if (!doing.sampled.empty()) return "";
-    const ProfileNode& owner = profile.nodes[profile.intervals[doing.interval].booked_on];
-    return owner.kind == SiteKind::kBlock ? "" : std::string(base_name(owner.file));
-}
-
 // "rank 3 computes", "rank 3 and 2 other ranks compute".
 std::string who_computes(const CauseLine& cause) {
     if (cause.peer == kNoPeer) return "ranks compute";
@@ -195,8 +201,7 @@ std::string waiting_cause_text(const Profile& profile, const std::vector<CommLin
     const bool is_long = !stall_words(profile, first.stall).verb.empty();
     const CommLine* const line = line_waiting_for(profile, lines, first);
     if (line != nullptr && !is_long) {
-        text += ", mostly at " +
-                statement_text(profile, *line, room, utf8, file_of(profile, first.computation));
+        text += ", mostly at " + statement_text(profile, *line, room, utf8, text);
     }
     return text + ".";
 }
@@ -240,8 +245,8 @@ std::string io_cause_text(const Profile& profile, int room, bool utf8) {
     return text + ".";
 }
 
-// "Main cause: 4 ranks share 2 processors: they have one in 52 % of the time in which they need
-// one, rank 3 in 40 %."
+// "Main cause: 4 ranks share 2 processors: ranks have one in 52 % of the time needed, rank 3 in
+// 40 %. Run fewer ranks or use more processors."
 std::string queued_cause_text(const Profile& profile) {
     const QueuedTimes queued = queued_times(profile);
     const Holders holders = holders_of_processors(profile);

@@ -156,6 +156,27 @@ TEST(Verdict, WithLittleRoomNamesAFileOnce) {
         << words;
 }
 
+// A line without a file is one of the file that was named last.
+TEST(Verdict, NamesTheFileOfALineIfNoneWasNamed) {
+    Halo halo;
+    halo.exchange = "exchange_of_halo_cells_with_all_neighbours";
+    for (const uint64_t sampled : {0, 200}) {
+        halo.sampled = sampled;
+        Profile profile = late_rank(halo);
+        // Nothing is known of where the procedure stands.
+        if (sampled != 0) {
+            for (SampledLine& line : profile.intervals[0].lines) line.file.clear(), line.line = 0;
+        }
+        for (int width = 60; width <= 120; ++width) {
+            const std::string words = words_of(verdict(profile, width));
+            const size_t at = words.find(" at :");
+            const std::string before = words.substr(0, at == std::string::npos ? 0 : at);
+            EXPECT_TRUE(at == std::string::npos || before.find(".c:") != std::string::npos)
+                << words;
+        }
+    }
+}
+
 TEST(Verdict, WithoutSamplesNamesTheLinesBetween) {
     Halo halo;
     halo.sampled = 0;
