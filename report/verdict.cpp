@@ -225,14 +225,18 @@ bool is_mostly_setup(const Profile& profile, const Judgement& judgement) {
     return mpi_times(profile).setup_ns > std::max(most_ns, computed_ns(profile));
 }
 
-std::string trust_text(const Profile& profile, Job job) {
-    job.unfinished = job.cut_short = 0;  // the verdict itself says so
-    const std::vector<std::string> limits = reservations(profile, job);
+std::string trust_text(const Profile& profile, const Job& job) {
+    Job but_for_ends = job;  // which the verdict itself says
+    but_for_ends.unfinished = but_for_ends.cut_short = 0;
+    const std::vector<std::string> limits = reservations(profile, but_for_ends);
     const bool estimated = mpi_times(profile).estimated_ns != 0;
     if (limits.empty()) {
         if (is_serial(profile) && job.probed == 0) {
             return has_openmp(profile) ? "Trust: regions, loops and tasks of OpenMP are measured."
                                        : "Trust: the time is that of the whole process.";
+        }
+        if (job.unfinished != 0 || job.cut_short != 0) {
+            return "Trust: counts end where the program broke off.";
         }
         if (estimated) return "Trust: counts are exact, part of the waiting is estimated.";
         return job.probed != 0 ? "Trust: counts are exact, procedures are timed by probes."
