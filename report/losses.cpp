@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "report/views.h"
@@ -163,6 +164,28 @@ uint64_t blocked_of(const CommLine& line) {
     return std::min(line.totals.blocked_ns, without_setup_ns(line));
 }
 
+// Of waiting at some nodes what is known for whom it was, and the rank that most of it was for;
+// kNoPeer: none.
+struct Late {
+    uint64_t known_ns = 0;
+    uint32_t peer = kNoPeer;
+};
+template <typename Counts>
+Late late_ranks(const Profile& profile, double waited_ns, Counts counts) {
+    Late late;
+    std::map<uint32_t, uint64_t> by_peer;
+    for (const ProfilePartner& partner : profile.partners) {
+        if (!counts(partner.node)) continue;
+        late.known_ns += partner.time_ns;
+        by_peer[partner.peer] += partner.time_ns;
+    }
+    by_peer.erase(kNoPeer);
+    for (const auto& [peer, ns] : by_peer) {
+        if (static_cast<double>(ns) >= kMostly * waited_ns) late.peer = peer;
+    }
+    return late;
+}
+
 // Where ranks wait, when it is not known what for.
 std::string waiting_line_text(const Profile& profile, const std::vector<CommLine>& lines, int room,
                               bool utf8) {
@@ -171,12 +194,13 @@ std::string waiting_line_text(const Profile& profile, const std::vector<CommLine
     std::string text = fmt::format("Main loss: ranks wait {} at {}",
                                    per_rank_text(profile, blocked_of(*line), utf8),
                                    statement_text(profile, *line, room, utf8));
-    const Partners partners = partners_of(profile, *line, 1);
-    const bool for_one =
-        !partners.heaviest.empty() && static_cast<double>(partners.heaviest[0].time_ns) >=
-                                          kMostly * static_cast<double>(line->totals.blocked_ns);
-    if (for_one) return text + ", mostly for " + rank_text(partners.heaviest[0].peer) + ".";
-    return text + "; the late rank is not known.";
+    const auto waited_ns = static_cast<double>(line->totals.blocked_ns);
+    const std::set<uint32_t> nodes(line->nodes.begin(), line->nodes.end());
+    const Late late =
+        late_ranks(profile, waited_ns, [&nodes](uint32_t node) { return nodes.count(node) != 0; });
+    if (late.peer != kNoPeer) return text + ", mostly for " + rank_text(late.peer) + ".";
+    const bool known = static_cast<double>(late.known_ns) >= kMostly * waited_ns;
+    return text + (known ? ", for several ranks." : "; the late rank is not known.");
 }
 
 // The one that most waiting goes back to; none where that is little.
@@ -430,16 +454,10 @@ std::string setup_wait_text(const Profile& profile, bool utf8) {
         waited_ns < kNotableOfAll * judged_time(profile)) {
         return "";
     }
-    std::map<uint32_t, uint64_t> by_peer;
-    for (const ProfilePartner& partner : profile.partners) {
-        if (is_setup(profile.nodes[partner.node])) by_peer[partner.peer] += partner.time_ns;
-    }
-    uint32_t peer = kNoPeer;
-    for (const auto& [rank, ns] : by_peer) {
-        if (static_cast<double>(ns) >= kMostly * waited_ns) peer = rank;
-    }
+    const Late late = late_ranks(
+        profile, waited_ns, [&profile](uint32_t node) { return is_setup(profile.nodes[node]); });
     return fmt::format(", {} waiting for {}", time_text(waited_ns / rank_count(profile), utf8),
-                       rank_text(peer));
+                       rank_text(late.peer));
 }
 
 }  // namespace dwell

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "report/views.h"
@@ -278,10 +279,9 @@ Partners partners_of(const Profile& profile, const CommLine& line, size_t limit)
     std::map<std::pair<uint32_t, ComputationKey>, PartnerShare> shares;
     Partners partners;
     uint64_t lost_ns = 0;
+    const std::set<uint32_t> nodes(line.nodes.begin(), line.nodes.end());
     for (const ProfilePartner& partner : profile.partners) {
-        if (std::find(line.nodes.begin(), line.nodes.end(), partner.node) == line.nodes.end()) {
-            continue;
-        }
+        if (nodes.count(partner.node) == 0) continue;
         partners.all_ns += partner.time_ns;
         if (partner.peer == kNoPeer) {
             partners.rest_ns += partner.time_ns;

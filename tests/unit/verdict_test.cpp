@@ -217,6 +217,29 @@ TEST(Verdict, AShortRunTellsLittle) {
 }
 
 // Four ranks wait 300 ms at an allreduce that takes 400; of whom is not known.
+// Rank 1 computed two things meanwhile, of which neither is most of it; or there are several.
+TEST(Verdict, SaysForWhomRanksWaitWhenNoCauseIsMost) {
+    for (const bool one : {true, false}) {
+        Builder b(4, "heat");
+        const uint32_t main = b.proc("main", "heat.c", 1, 0);
+        const uint32_t reduce = b.comm("MPI_Allreduce", "heat.c", 20, main);
+        for (uint32_t rank = 0; rank < 4; ++rank) {
+            b.compute(main, rank, 600 * kMs);
+            b.calls(reduce, rank, known_wait(10, 400 * kMs, 300 * kMs));
+        }
+        b.profile().intervals.push_back({reduce, reduce, main, 40, kMs, kMs, kMs, {}});
+        for (uint32_t i = 0; i < 3; ++i) {
+            const uint32_t interval = i == 0 ? 0 : kNoNode;
+            b.profile().partners.push_back(
+                {reduce, one ? 1 : i, interval, 10, 400 * kMs, kMs, 0, 0});
+        }
+        expect_words(b.finish(),
+                     {std::string("Main loss: ranks wait 300 ms a rank at heat.c:20 MPI_Allreduce "
+                                  "in main, ") +
+                      (one ? "mostly for rank 1." : "for several ranks.")});
+    }
+}
+
 TEST(Verdict, SaysWhereRanksWaitWhenTheCauseIsNotKnown) {
     Builder b(4, "heat");
     const uint32_t main = b.proc("main", "heat.c", 1, 0);
