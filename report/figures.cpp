@@ -384,7 +384,7 @@ std::string places_text(const SampledPlaces& places, size_t limit, int width, bo
         const std::string place = same_function && own_file == file ? number : own_file + number;
         const double percent =
             100 * static_cast<double>(line.samples) / static_cast<double>(places.samples);
-        if (i != 0 && percent < 0.5) break;
+        if (percent < 0.5) break;
         const std::string share = fmt::format(" {:.0f} %", percent);
         const std::string before = i == 0 ? "" : ", ";
         const std::string after = place + share;

@@ -551,6 +551,15 @@ TEST(TextStyle, OperatorsAndLambdas) {
     EXPECT_EQ(cut_name("a…b…c", 4, true), "a…c");
 }
 
+TEST(TextStyle, SampledPlacesOfNoShareAreNotNamed) {
+    SampledPlaces places;
+    places.samples = 1000;
+    places.lines = {{"relax", "heat.c", 7, 6}, {"relax", "heat.c", 9, 4}};
+    EXPECT_EQ(places_text(places, 3, 80, true), "relax heat.c:7 1 %");
+    places.lines.erase(places.lines.begin());
+    EXPECT_EQ(places_text(places, 3, 80, true), "");
+}
+
 TEST(TextStyle, PlacesWithoutLineNameTheirFunction) {
     const auto place_of = [](const std::string& place) {
         ProfileNode node;
