@@ -84,16 +84,9 @@ uint64_t beyond_share(const std::map<uint32_t, ProfileStall>& by_rank, uint32_t 
 Stall stall_of_cause(const LongParts& parts, size_t ranks, uint32_t rank, uint64_t count,
                      uint64_t waited_ns) {
     std::map<uint32_t, ProfileStall> by_rank;
+    std::map<uint32_t, uint64_t> most_io_ns;
     for (const ProfileStall& stall : parts.stalls) {
-        ProfileStall& sum = by_rank[stall.rank];
-        if (stall.io_ns >= sum.io_ns && stall.io_node != kNoNode) sum.io_node = stall.io_node;
-        sum.rank = stall.rank;
-        sum.count += stall.count;
-        sum.time_ns += stall.time_ns;
-        sum.io_ns += stall.io_ns;
-        sum.asleep_ns += stall.asleep_ns;
-        sum.queued_ns += stall.queued_ns;
-        sum.kernel_ns += stall.kernel_ns;
+        add_stall(stall, &most_io_ns[stall.rank], &by_rank[stall.rank]);
     }
     const auto own = by_rank.find(rank);
     if (own == by_rank.end() || own->second.count == 0) return {};
