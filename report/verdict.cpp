@@ -56,7 +56,8 @@ std::string program_name(const Profile& profile, int room, bool utf8) {
     return name.empty() ? "the program" : cut_middle(printable(name, utf8), room, utf8);
 }
 
-// "ranks 0, 2 and 5 did not reach MPI_Finalize"; empty where all ranks came to their end.
+// "ranks 0, 2 and 5 did not finish MPI_Finalize"; empty where all ranks came to their
+// end.
 std::string end_text(const Profile& profile, const Job& job) {
     if (job.cut_short != 0) return "it did not reach its end";
     if (job.unfinished == 0) return "";
@@ -77,43 +78,31 @@ std::string end_text(const Profile& profile, const Job& job) {
             text += fmt::format("{}{}", before, missing[i]);
         }
     }
-    return text + " did not reach MPI_Finalize";
+    return text + " did not finish MPI_Finalize";
 }
 
-// "to waiting for late ranks".
-std::string loss_text(LossKind kind) {
+struct LossWords {
+    const char* name;
+    const char* to_what;  // behind "loses 20 % of its time"
+    const char* is_what;  // behind "another 10 % of the time"
+};
+LossWords words_of(LossKind kind) {
     switch (kind) {
         case LossKind::kWaiting:
-            return "to waiting for late ranks";
+            return {"waiting", "to waiting for late ranks", "is waiting for late ranks"};
         case LossKind::kTransfer:
-            return "to MPI transfer";
+            return {"MPI transfer", "to MPI transfer", "is MPI transfer"};
         case LossKind::kIo:
-            return "to reading and writing files";
+            return {"I/O", "to reading and writing files", "is I/O"};
         case LossKind::kOmpWait:
-            return "to OpenMP threads that wait for each other";
+            return {"OpenMP wait", "to OpenMP threads that wait for each other", "is OpenMP wait"};
         case LossKind::kOmpIdle:
-            return "to OpenMP threads idle outside of regions";
+            return {"OpenMP idle", "to OpenMP threads idle outside of regions", "is OpenMP idle"};
         case LossKind::kQueued:
-            return "because ranks have no processor";
+            return {"no processor", "because ranks have no processor",
+                    "passes without a processor"};
     }
-    return "";
-}
-
-std::string loss_name(LossKind kind) {
-    constexpr const char* kNames[] = {"waiting",     "MPI transfer", "I/O",
-                                      "OpenMP wait", "OpenMP idle",  "no processor"};
-    return kNames[static_cast<int>(kind)];
-}
-
-// "Another 10 % of the time" ...
-std::string second_text(LossKind kind) {
-    constexpr const char* kTexts[] = {"is waiting for late ranks",
-                                      "is MPI transfer",
-                                      "is I/O",
-                                      "is OpenMP wait",
-                                      "is OpenMP idle",
-                                      "passes without a processor"};
-    return kTexts[static_cast<int>(kind)];
+    return {"", "", ""};
 }
 
 bool is_mostly_estimated(const Profile& profile, LossKind kind) {
@@ -153,9 +142,10 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
     const Loss& first = judgement.losses[0];
     const std::string share = (is_mostly_estimated(profile, first.kind) ? "an estimated " : "") +
                               judgement.share(first.ns);
-    text += end.empty() ? fmt::format(" loses {} of its time {}", share, loss_text(first.kind))
-                        : fmt::format("Until then {} of the time was lost {}", share,
-                                      loss_text(first.kind));
+    text += end.empty()
+                ? fmt::format(" loses {} of its time {}", share, words_of(first.kind).to_what)
+                : fmt::format("Until then {} of the time was lost {}", share,
+                              words_of(first.kind).to_what);
     if (room >= kRoomForTime) {
         text += ", " + per_rank_text(profile, first.ns, utf8);
         if (first.idle_ns != 0) text += ", idle threads included";
@@ -164,7 +154,7 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
     if (room >= kRoomForSecond && judgement.is_notable(1)) {
         const Loss& second = judgement.losses[1];
         text += fmt::format(" Another {} of the time {}.", judgement.share(second.ns),
-                            second_text(second.kind));
+                            words_of(second.kind).is_what);
     }
     return text;
 }
@@ -197,7 +187,7 @@ std::string shares_text(const Profile& profile, const Job& job, const Judgement&
     const uint64_t off_ns = off_processor_ns(profile);
     std::vector<std::pair<uint64_t, std::string>> parts = {
         {computed_ns(profile) - off_ns, "computation"}, {off_ns, "off processor"}};
-    for (const Loss& loss : judgement.losses) parts.emplace_back(loss.ns, loss_name(loss.kind));
+    for (const Loss& loss : judgement.losses) parts.emplace_back(loss.ns, words_of(loss.kind).name);
     std::stable_sort(parts.begin(), parts.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [ns, name] : parts) {

@@ -577,12 +577,12 @@ TEST(Verdict, SaysFirstThatRanksDidNotEnd) {
     Profile profile = late_rank();
     profile.ranks[1].state = FileState::kRunning;
     expect_words(profile,
-                 {"dwell verdict: heat broke off: rank 1 did not reach MPI_Finalize. Until "
+                 {"dwell verdict: heat broke off: rank 1 did not finish MPI_Finalize. Until "
                   "then 16.7 % of the time was lost to waiting for late ranks",
                   "Main cause: rank 0 computes in relax",
                   "Trust: counts end where the program broke off. Next"});
     profile.ranks[0].state = FileState::kRunning;
-    expect_words(profile, {"ranks 0 and 1 did not reach MPI_Finalize."});
+    expect_words(profile, {"ranks 0 and 1 did not finish MPI_Finalize."});
     profile.ranks[1].state = FileState::kAborted;
     expect_words(profile, {"heat broke off: rank 1 called MPI_Abort."});
     EXPECT_TRUE(verdict(Profile{}).starts_with("dwell verdict: nothing of the program was "));
