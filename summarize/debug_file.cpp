@@ -259,22 +259,12 @@ void DebugFile::read_unwind_table() {
     }
 }
 
-const DebugFile::UnwindEntry* DebugFile::unwind_entry_of(uint64_t address) {
+uint64_t DebugFile::unwind_entry(uint64_t address) {
     if (!unwind_read_) read_unwind_table();
     const auto after = std::upper_bound(
         unwind_entries_.begin(), unwind_entries_.end(), address,
         [](uint64_t wanted, const UnwindEntry& entry) { return wanted < entry.start; });
-    return after == unwind_entries_.begin() ? nullptr : &*std::prev(after);
-}
-
-uint64_t DebugFile::function_start(uint64_t address) {
-    const UnwindEntry* const found = unwind_entry_of(address);
-    return found == nullptr ? 0 : found->start;
-}
-
-uint64_t DebugFile::unwind_entry(uint64_t address) {
-    const UnwindEntry* const found = unwind_entry_of(address);
-    return found == nullptr ? 0 : found->entry;
+    return after == unwind_entries_.begin() ? 0 : std::prev(after)->entry;
 }
 
 DebugFile::Bytes DebugFile::bytes_at(uint64_t address) {

@@ -329,6 +329,20 @@ TEST_F(Lines, StrippedLocalFunctionIsNamedByItsStart) {
     EXPECT_EQ(found.place, "fixture.so+" + hex(address));
 }
 
+TEST_F(Lines, StrippedCodeBehindAFunctionIsNotThatFunction) {
+    ASSERT_TRUE(compile("gcc", "bare.c", "-O0 -g -fno-toplevel-reorder"));
+    const Disassembly counted(file_, "counted");
+    const uint64_t inside = counted.return_from("take");
+    const uint64_t behind = return_from("bare", "take");
+    ASSERT_LT(counted.start(), behind);
+    ASSERT_EQ(run("strip " + file_), "");
+    LineResolver lines;
+    const uint32_t module = lines.add_module(file_, "");
+    EXPECT_EQ(lines.resolve_call(module, inside).frames[0].function,
+              "fixture.so+" + hex(counted.start()));
+    EXPECT_EQ(lines.resolve_call(module, behind).frames[0].function, "fixture.so+" + hex(behind));
+}
+
 TEST_F(Lines, AnotherBuildIsNotBelieved) {
     ASSERT_TRUE(compile("g++", "grid.cpp", "-O2 -g"));
     const uint64_t address = return_from(kStep, "MPI_Recv");
