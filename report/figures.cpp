@@ -385,6 +385,7 @@ std::string places_text(const SampledPlaces& places, size_t limit, int width, bo
         const double percent =
             100 * static_cast<double>(line.samples) / static_cast<double>(places.samples);
         if (percent < 0.5) break;
+        if (same_function && place.empty()) continue;  // nothing to call it by
         const std::string share = fmt::format(" {:.0f} %", percent);
         const std::string before = i == 0 ? "" : ", ";
         const std::string after = place + share;

@@ -558,6 +558,8 @@ TEST(TextStyle, SampledPlacesOfNoShareAreNotNamed) {
     EXPECT_EQ(places_text(places, 3, 80, true), "relax heat.c:7 1 %");
     places.lines.erase(places.lines.begin());
     EXPECT_EQ(places_text(places, 3, 80, true), "");
+    places.lines = {{"relax", "heat.c", 7, 800}, {"relax", "", 0, 120}, {"relax", "heat.c", 9, 80}};
+    EXPECT_EQ(places_text(places, 3, 80, true), "relax heat.c:7 80 %, :9 8 %");
 }
 
 TEST(TextStyle, PlacesWithoutLineNameTheirFunction) {
