@@ -204,6 +204,8 @@ std::optional<Dwarf_Die> DebugInfo::function_at(uint64_t address) {
 // "chem::solve(int)::{lambda}::" of what a lambda executes: gcc gives no name for the linker to
 // what is local to a procedure. Empty where a function stands in no type.
 std::string DebugInfo::scope_of(Dwarf_Die* function, std::string_view name) {
+    // Only those of objects: the search walks through the whole unit.
+    if (dwarf_hasattr_integrate(function, DW_AT_object_pointer) == 0) return {};
     Dwarf_Die origin = *function;
     Dwarf_Attribute attribute;
     while (dwarf_attr(&origin, DW_AT_abstract_origin, &attribute) != nullptr ||
