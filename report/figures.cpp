@@ -384,7 +384,8 @@ std::string places_text(const SampledPlaces& places, size_t limit, int width, bo
         const std::string place = same_function && own_file == file ? number : own_file + number;
         const double percent =
             100 * static_cast<double>(line.samples) / static_cast<double>(places.samples);
-        if (i != 0 && percent < 0.5) break;
+        if (percent < 0.5) break;
+        if (same_function && place.empty()) continue;  // nothing to call it by
         const std::string share = fmt::format(" {:.0f} %", percent);
         const std::string before = i == 0 ? "" : ", ";
         const std::string after = place + share;
@@ -533,6 +534,11 @@ std::string owner_text(const Profile& profile, uint32_t node, int room, bool utf
 
 double rank_count(const Profile& profile) {
     return static_cast<double>(std::max<size_t>(profile.ranks.size(), 1));
+}
+
+std::string per_rank_text(const Profile& profile, uint64_t ns, bool utf8) {
+    return time_text(static_cast<double>(ns) / rank_count(profile), utf8) +
+           (profile.ranks.size() > 1 ? " a rank" : "");
 }
 
 }  // namespace dwell

@@ -222,6 +222,9 @@ std::string owner_text(const Profile& profile, uint32_t node, int room, bool utf
 // How many ranks a mean is taken over; at least 1.
 double rank_count(const Profile& profile);
 
+// "204 ms a rank" of a sum over ranks; "204 ms" where there is one.
+std::string per_rank_text(const Profile& profile, uint64_t ns, bool utf8);
+
 // Whether a rank's part is worth comparing with the mean: where that is next to nothing, ranks
 // without any are no imbalance.
 bool is_telling_mean(const Profile& profile, double mean_ns);

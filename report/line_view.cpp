@@ -23,7 +23,8 @@ void add_identity(const Profile& profile, uint32_t node_index, int room, bool ut
     const std::string name = printable(node.name, utf8);
     const bool names_procedure = place_in_procedure(profile, node_index, utf8).starts_with("+0x");
     const std::string procedure = names_procedure ? "" : procedure_of(profile, node_index, utf8);
-    const int place_room = names_procedure ? room - display_width(name) - 2 : room / 2;
+    const int beside = display_width(name) + (procedure.empty() ? 2 : display_width(procedure) + 7);
+    const int place_room = names_procedure ? room - beside : std::max(room / 2, room - beside);
     const std::string place = cut_place(place_text(node, utf8), place_room, utf8);
     int rest = room;
     if (!place.empty()) {

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "report/views.h"
 #include "report/wait_figures.h"
@@ -19,19 +22,28 @@ constexpr double kNotableCause = 0.2;       // of the waiting: worth being the m
 constexpr double kNotableSetupWait = 0.05;  // of set-up
 constexpr double kNotableOfAll = 0.01;      // of the time that is judged
 
-std::string per_rank(const Profile& profile, uint64_t ns, bool utf8) {
-    const std::string time = time_text(static_cast<double>(ns) / rank_count(profile), utf8);
-    return time + (profile.ranks.size() > 1 ? " a rank" : "");
+// Whether the last place in `said`, such as "heat.c:78" or "heat.c:29 and :35", is in `file`.
+bool names_last(std::string_view said, const std::string& file) {
+    for (size_t colon; (colon = said.rfind(':')) != said.npos; said = said.substr(0, colon)) {
+        const bool number =
+            colon + 1 < said.size() && isdigit(static_cast<unsigned char>(said[colon + 1])) != 0;
+        const bool named = colon != 0 && said[colon - 1] != ' ';
+        if (!number || !named) continue;
+        const std::string_view before = said.substr(0, colon);
+        return before.ends_with(" " + file) || before.ends_with("(" + file);
+    }
+    return false;
 }
 
-// "halo.c:88 MPI_Recv in exchange"; behind a place in `file`, where there is little room,
-// ":88 MPI_Recv in exchange".
+// "halo.c:88 MPI_Recv in exchange"; where there is little room and `said`, which stands before it,
+// ends with a place in that file, ":88 MPI_Recv in exchange".
 std::string statement_text(const Profile& profile, const CommLine& line, int room, bool utf8,
-                           const std::string& file = "") {
+                           const std::string& said = "") {
     const ProfileNode& node = profile.nodes[line.node];
     const ProfileNode& place = profile.nodes[line.place];
     std::string text = cut_place(place_text(place, utf8), room, utf8);
-    if (room != kAllOfIt && !file.empty() && place.line != 0 && base_name(place.file) == file) {
+    const std::string file = printable(base_name(place.file), utf8);
+    if (room != kAllOfIt && place.line != 0 && names_last(said, file)) {
         text = fmt::format(":{}", place.line);
     }
     text += (text.empty() ? "" : " ") + printable(node.name, utf8);
@@ -118,16 +130,6 @@ std::string doing_text(const Profile& profile, const Computation& doing, int roo
            code_text(profile, interval.booked_on, place, room, utf8);
 }
 
-// Of the place that doing_text() names; empty where that names none.
-std::string file_of(const Profile& profile, const Computation& doing) {
-    if (!doing.sampled_place.empty()) {
-        return doing.sampled_place.substr(0, doing.sampled_place.rfind(':'));
-    }
-    if (!doing.sampled.empty()) return "";
-    const ProfileNode& owner = profile.nodes[profile.intervals[doing.interval].booked_on];
-    return owner.kind == SiteKind::kBlock ? "" : std::string(base_name(owner.file));
-}
-
 // ", as ranks share processors"; empty where it is not known.
 std::string holder_text(const Profile& profile) {
     switch (holders_of_processors(profile).who) {
@@ -155,20 +157,43 @@ uint64_t blocked_of(const CommLine& line) {
     return std::min(line.totals.blocked_ns, without_setup_ns(line));
 }
 
+// Of waiting at some nodes what is known for whom it was, and the rank that most of it was for;
+// kNoPeer: none.
+struct Late {
+    uint64_t known_ns = 0;
+    uint32_t peer = kNoPeer;
+};
+template <typename Counts>
+Late late_ranks(const Profile& profile, double waited_ns, Counts counts) {
+    Late late;
+    std::map<uint32_t, uint64_t> by_peer;
+    for (const ProfilePartner& partner : profile.partners) {
+        if (!counts(partner.node)) continue;
+        late.known_ns += partner.time_ns;
+        by_peer[partner.peer] += partner.time_ns;
+    }
+    by_peer.erase(kNoPeer);
+    for (const auto& [peer, ns] : by_peer) {
+        if (static_cast<double>(ns) >= kMostly * waited_ns) late.peer = peer;
+    }
+    return late;
+}
+
 // Where ranks wait, when it is not known what for.
 std::string waiting_line_text(const Profile& profile, const std::vector<CommLine>& lines, int room,
                               bool utf8) {
     const CommLine* const line = longest(lines, blocked_of);
     if (line == nullptr) return "";
-    std::string text =
-        fmt::format("Main loss: ranks wait {} at {}", per_rank(profile, blocked_of(*line), utf8),
-                    statement_text(profile, *line, room, utf8));
-    const Partners partners = partners_of(profile, *line, 1);
-    const bool for_one =
-        !partners.heaviest.empty() && static_cast<double>(partners.heaviest[0].time_ns) >=
-                                          kMostly * static_cast<double>(line->totals.blocked_ns);
-    if (for_one) return text + ", mostly for " + rank_text(partners.heaviest[0].peer) + ".";
-    return text + "; the late rank is not known.";
+    std::string text = fmt::format("Main loss: ranks wait {} at {}",
+                                   per_rank_text(profile, blocked_of(*line), utf8),
+                                   statement_text(profile, *line, room, utf8));
+    const auto waited_ns = static_cast<double>(line->totals.blocked_ns);
+    const std::set<uint32_t> nodes(line->nodes.begin(), line->nodes.end());
+    const Late late =
+        late_ranks(profile, waited_ns, [&nodes](uint32_t node) { return nodes.count(node) != 0; });
+    if (late.peer != kNoPeer) return text + ", mostly for " + rank_text(late.peer) + ".";
+    const bool known = static_cast<double>(late.known_ns) >= kMostly * waited_ns;
+    return text + (known ? ", for several ranks." : "; the late rank is not known.");
 }
 
 // The one that most waiting goes back to; none where that is little.
@@ -188,13 +213,12 @@ std::string waiting_cause_text(const Profile& profile, const std::vector<CommLin
     const CauseLine& first = *cause;
     std::string text =
         fmt::format("Main cause: {}, and others wait {}", cause_words(profile, first, room, utf8),
-                    per_rank(profile, first.time_ns, utf8));
+                    per_rank_text(profile, first.time_ns, utf8));
     // Where they wait is left out where the sentence is long, and the cause not in that line.
     const bool is_long = !stall_words(profile, first.stall).verb.empty();
     const CommLine* const line = line_waiting_for(profile, lines, first);
     if (line != nullptr && !is_long) {
-        text += ", mostly at " +
-                statement_text(profile, *line, room, utf8, file_of(profile, first.computation));
+        text += ", mostly at " + statement_text(profile, *line, room, utf8, text);
     }
     return text + ".";
 }
@@ -209,7 +233,7 @@ std::string transfer_cause_text(const Profile& profile, const std::vector<CommLi
     const Totals& totals = line->totals;
     std::string text = fmt::format(
         "Main cause: {} takes {}, in {} calls", statement_text(profile, *line, room, utf8),
-        per_rank(profile, transfer_of(*line), utf8), count_text(totals.count));
+        per_rank_text(profile, transfer_of(*line), utf8), count_text(totals.count));
     const uint64_t bytes = totals.bytes_sent + totals.bytes_received;
     if (bytes != 0 && totals.count != 0) {
         text += " of " +
@@ -226,7 +250,7 @@ std::string io_cause_text(const Profile& profile, int room, bool utf8) {
     const auto time_ns = static_cast<double>(line.totals.time_ns);
     std::string text =
         fmt::format("Main cause: {} takes {}", statement_text(profile, line, room, utf8),
-                    per_rank(profile, line.totals.time_ns, utf8));
+                    per_rank_text(profile, line.totals.time_ns, utf8));
     const std::string files = io_files_text(profile, line, utf8);
     if (!files.empty()) text += " for file " + cut_middle(files, room, utf8);
     const bool uneven = line.worst && profile.ranks.size() > 1 &&
@@ -238,8 +262,8 @@ std::string io_cause_text(const Profile& profile, int room, bool utf8) {
     return text + ".";
 }
 
-// "Main cause: 4 ranks share 2 processors: they have one in 52 % of the time in which they need
-// one, rank 3 in 40 %."
+// "Main cause: 4 ranks share 2 processors: ranks have one in 52 % of the time needed, rank 3 in
+// 40 %. Run fewer ranks or use more processors."
 std::string queued_cause_text(const Profile& profile) {
     const QueuedTimes queued = queued_times(profile);
     const Holders holders = holders_of_processors(profile);
@@ -306,7 +330,7 @@ std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
     if (where.empty()) where = code_text(profile, code.node, place, room, utf8);
     std::string text =
         fmt::format("Main cause: {} of computation outside of OpenMP regions, most in {}",
-                    per_rank(profile, code.all_ns, utf8), where);
+                    per_rank_text(profile, code.all_ns, utf8), where);
     const auto most_ns = static_cast<double>(owner.rank_max_ns);
     const auto all_ns = static_cast<double>(owner.totals.time_ns);
     if (profile.ranks.size() > 1 && most_ns * rank_count(profile) >= kLeastImbalance * all_ns) {
@@ -415,7 +439,8 @@ std::string computation_text(const Profile& profile, int room, bool utf8) {
     }
     if (most == kNoNode || !has_source_probes(profile)) return "";
     return fmt::format("Most {}: {}, {}.", off_processor_ns(profile) != 0 ? "time" : "computation",
-                       code_text(profile, most, "", room, utf8), per_rank(profile, most_ns, utf8));
+                       code_text(profile, most, "", room, utf8),
+                       per_rank_text(profile, most_ns, utf8));
 }
 
 std::string setup_wait_text(const Profile& profile, bool utf8) {
@@ -425,16 +450,10 @@ std::string setup_wait_text(const Profile& profile, bool utf8) {
         waited_ns < kNotableOfAll * judged_time(profile)) {
         return "";
     }
-    std::map<uint32_t, uint64_t> by_peer;
-    for (const ProfilePartner& partner : profile.partners) {
-        if (is_setup(profile.nodes[partner.node])) by_peer[partner.peer] += partner.time_ns;
-    }
-    uint32_t peer = kNoPeer;
-    for (const auto& [rank, ns] : by_peer) {
-        if (static_cast<double>(ns) >= kMostly * waited_ns) peer = rank;
-    }
+    const Late late = late_ranks(
+        profile, waited_ns, [&profile](uint32_t node) { return is_setup(profile.nodes[node]); });
     return fmt::format(", {} waiting for {}", time_text(waited_ns / rank_count(profile), utf8),
-                       rank_text(peer));
+                       rank_text(late.peer));
 }
 
 }  // namespace dwell

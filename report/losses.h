@@ -39,7 +39,7 @@ std::string next_options(const Profile& profile);
 std::string cause_text(const Profile& profile, const std::vector<CommLine>& lines, LossKind kind,
                        int room, bool utf8);
 
-// Where most of the computation is: by samples, else by probes, else by the lines around it.
+// Where most of the computation is: by samples, else by probes; empty without both.
 std::string computation_text(const Profile& profile, int room, bool utf8);
 
 // ", 600 ms waiting for rank 3": of set-up; empty where it is not worth it.

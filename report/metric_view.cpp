@@ -160,9 +160,14 @@ void draw_places(const Profile& profile, const TextOptions& options, Canvas* can
     canvas->title(fmt::format("Places that count most ({} of {})", shown, order.size()),
                   "in the place itself, without what has counts of its own");
     Line heads;
+    std::vector<int> widths;  // those of the names, as far as there is room
+    int spare = canvas->width() - kLeastName - static_cast<int>(columns) * kCountWidth;
     for (size_t i = 0; i < columns; ++i) {
         const std::string head = printable(short_metric(names[i]), utf8);
-        heads.add(pad_left(cut_middle(head, kCountWidth - 1, utf8), kCountWidth), Tone::kDim);
+        const int more = std::clamp(display_width(head) + 1 - kCountWidth, 0, std::max(spare, 0));
+        spare -= more;
+        widths.push_back(kCountWidth + more);
+        heads.add(pad_left(cut_middle(head, widths[i] - 1, utf8), widths[i]), Tone::kDim);
     }
     canvas->put(heads);
     for (size_t row = 0; row < shown; ++row) {
@@ -170,7 +175,7 @@ void draw_places(const Profile& profile, const TextOptions& options, Canvas* can
         Line line;
         for (size_t i = 0; i < columns; ++i) {
             const auto value = static_cast<double>(counts.own[i]);
-            line.add(pad_left(value_text(names[i], value, utf8), kCountWidth));
+            line.add(pad_left(value_text(names[i], value, utf8), widths[i]));
         }
         const std::string read = counted_entries(profile, counts.node);
         const std::string note = read.empty() ? "" : "  (" + read + ")";

@@ -11,6 +11,21 @@ namespace dwell {
 namespace {
 
 constexpr std::string_view kOperator = "operator";
+constexpr std::string_view kLambda = "{lambda";
+
+// What clang calls a lambda, "$_0", as others do.
+std::string with_lambdas(std::string_view name) {
+    constexpr std::string_view kScope = "::$_";
+    std::string out;
+    for (size_t at = 0; (at = name.find(kScope)) != name.npos;) {
+        const size_t end =
+            std::min(name.find_first_not_of("0123456789", at + kScope.size()), name.size());
+        out += name.substr(0, at);
+        out += "::{lambda}";
+        name.remove_prefix(end);
+    }
+    return out += name;
+}
 
 // a::b::c becomes b::c; false when there is no scope left to drop.
 bool drop_outer_scope(std::string* name) {
@@ -39,7 +54,7 @@ size_t end_of_arguments(std::string_view name, size_t start) {
 }
 
 // The same in steps: of a scope with template arguments these go last. An operator keeps the name
-// of its class, which says more than its own.
+// of its class, which says more than its own, and a lambda that of its procedure.
 bool shorten_scope(std::string* name) {
     const size_t arguments = name->find('<');
     const size_t scope = name->find("::");
@@ -56,7 +71,9 @@ bool shorten_scope(std::string* name) {
         }
     }
     std::string inner = *name;
-    if (!drop_outer_scope(&inner) || inner.starts_with(kOperator)) return false;
+    if (!drop_outer_scope(&inner) || inner.starts_with(kOperator) || inner.starts_with(kLambda)) {
+        return false;
+    }
     *name = inner;
     return true;
 }
@@ -152,8 +169,9 @@ size_t behind_parameters(std::string_view name, size_t start) {
 
 }  // namespace
 
-std::string short_name(std::string_view name, bool utf8) {
-    name = name.substr(0, name.find(" [clone"));
+std::string short_name(std::string_view full_name, bool utf8) {
+    const std::string with = with_lambdas(full_name.substr(0, full_name.find(" [clone")));
+    std::string_view name = with;
     // The code of a region of OpenMP, which the compiler put elsewhere, is its procedure's.
     name = name.substr(0, name.find("._omp_fn."));
     constexpr std::string_view kAnonymous = "(anonymous namespace)";

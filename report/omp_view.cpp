@@ -128,9 +128,14 @@ void draw_line(const Profile& profile, const OmpLine& line, size_t number, Canva
     identity.add(pad_left(fmt::format("{}", number), 2) + "  ", Tone::kDim);
     const std::string balance = balance_text(profile, line, utf8);
     const int room = canvas->width() - identity.width() - display_width(balance) - 2;
-    const std::string place = cut_place(place_text(node, utf8), room / 2, utf8);
-    if (!place.empty()) identity.add(place + "  ", Tone::kComputation);
-    identity.add(cut_name(printable(node.name, utf8), room / 2, utf8), Tone::kName);
+    const std::string place = place_text(node, utf8);
+    const std::string name = printable(node.name, utf8);
+    const std::vector<int> rooms =
+        share_room({display_width(place) + 2, display_width(name)}, room);
+    if (!place.empty()) {
+        identity.add(cut_place(place, rooms[0] - 2, utf8) + "  ", Tone::kComputation);
+    }
+    identity.add(cut_name(name, rooms[1], utf8), Tone::kName);
     identity.pad_to(canvas->width() - display_width(balance));
     const bool uneven = static_cast<double>(line.most_ns) >= kNotableImbalance * mean_work_ns(line);
     identity.add(balance, uneven && line.threads > 1 ? Tone::kHot : Tone::kPlain);
@@ -171,6 +176,16 @@ std::string uneven_text(const Profile& profile, const OmpLine& line) {
                        ratio_text(static_cast<double>(line.most_ns), mean_ns));
 }
 
+// By node: whether it is a region, or in one.
+std::vector<bool> nodes_in_regions(const Profile& profile) {
+    std::vector<bool> inside(profile.nodes.size());
+    for (const uint32_t i : nodes_from_root(profile)) {
+        const ProfileNode& node = profile.nodes[i];
+        inside[i] = is_region(node) || (node.parent != kNoNode && inside[node.parent]);
+    }
+    return inside;
+}
+
 // What regions execute as well does not tell which code is serial.
 void name_serial_caller(const Profile& profile, const std::vector<bool>& parallel,
                         SerialCode* code) {
@@ -198,13 +213,12 @@ void name_serial_caller(const Profile& profile, const std::vector<bool>& paralle
 
 SerialCode serial_code(const Profile& profile) {
     std::vector<uint64_t> own_ns(profile.nodes.size());
-    std::vector<bool> parallel(profile.nodes.size());
+    const std::vector<bool> parallel = nodes_in_regions(profile);
     std::vector<uint64_t> of_code_ns(profile.nodes.size());
     SerialCode code;
     for (const uint32_t i : nodes_from_root(profile)) {
         const ProfileNode& node = profile.nodes[i];
         if (!is_communication(node)) own_ns[i] = node.computation_ns;
-        parallel[i] = is_region(node) || (node.parent != kNoNode && parallel[node.parent]);
         if (parallel[i] || is_openmp(node) || is_statement(node)) continue;
         const uint32_t own = own_code(profile, i);
         of_code_ns[own] += own_ns[i];
@@ -225,10 +239,9 @@ SerialCode serial_code(const Profile& profile) {
 SerialTime serial_time(const Profile& profile) {
     SerialTime time;
     time.computed_ns = serial_code(profile).all_ns;
-    std::vector<bool> parallel(profile.nodes.size());
-    for (const uint32_t i : nodes_from_root(profile)) {
+    const std::vector<bool> parallel = nodes_in_regions(profile);
+    for (size_t i = 0; i < profile.nodes.size(); ++i) {
         const ProfileNode& node = profile.nodes[i];
-        parallel[i] = is_region(node) || (node.parent != kNoNode && parallel[node.parent]);
         if (parallel[i]) continue;
         if (is_io(node)) time.io_ns += node.totals.time_ns;
         if (!is_communication(node) || is_setup(node)) continue;

@@ -66,7 +66,8 @@ bool show_in_pager(const std::string& text) {
         become_pager(command, ends[0]);
     }
     close(ends[0]);
-    if (pager > 0 && !write_all(ends[1], text, "pager")) errno = 0;  // it has ended
+    if (pager > 0)
+        static_cast<void>(write_all(ends[1], text, "pager"));  // who leaves it reads no more
     close(ends[1]);
     int status = 0;
     while (pager > 0 && waitpid(pager, &status, 0) < 0 && errno == EINTR) {

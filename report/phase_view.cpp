@@ -18,6 +18,7 @@ struct PhaseLine {
     std::vector<uint32_t> nodes;
     Totals totals{};
     uint64_t mpi_ns = 0;  // all of it: transfer, blocked and set-up
+    uint64_t setup_ns = 0;
     PhaseNumbers numbers;
     uint32_t ranks = 0;  // that have it
     // Of one of those: exact with rows, else both are the mean.
@@ -81,11 +82,14 @@ void add_rank_figures(const Profile& profile, std::vector<PhaseLine>* lines) {
 std::vector<PhaseLine> phase_lines(const Profile& profile) {
     const std::vector<uint32_t> order = nodes_from_root(profile);
     std::vector<uint64_t> mpi_ns(profile.nodes.size());
+    std::vector<uint64_t> setup_ns(profile.nodes.size());
     for (const uint32_t index : order) {
         const ProfileNode& node = profile.nodes[index];
         if (is_communication(node)) mpi_ns[index] = node.totals.time_ns;
+        setup_ns[index] = setup_part_ns(node, node.totals);
     }
     sum_into_parents(profile, order, &mpi_ns);
+    sum_into_parents(profile, order, &setup_ns);
     std::map<std::string, PhaseLine> by_name;
     for (const uint32_t index : order) {
         const ProfileNode& node = profile.nodes[index];
@@ -96,6 +100,7 @@ std::vector<PhaseLine> phase_lines(const Profile& profile) {
         line.nodes.push_back(index);
         add_totals(&line.totals, node.totals);
         line.mpi_ns += mpi_ns[index];
+        line.setup_ns += setup_ns[index];
         add_numbers(node.phase, &line.numbers);
     }
     std::vector<PhaseLine> lines;
@@ -162,7 +167,9 @@ void add_figures(const Profile& profile, const PhaseLine& phase, bool with_mpi, 
                  Line* line) {
     const Totals& totals = phase.totals;
     const auto time_ns = static_cast<double>(totals.time_ns);
-    line->add(pad_left(share_text(time_ns, judged_time(profile)), 7), Tone::kName);
+    const double own_ns = time_ns - static_cast<double>(phase.setup_ns);
+    const std::string share = run_share_text(own_ns, judged_time(profile), own_ns <= 0);
+    line->add(pad_left(share, 7), Tone::kName);
     line->add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9));
     line->add(pad_left(iteration_count(phase), 12));
     line->add(pad_left(mean_text(totals, utf8), 9));

@@ -16,7 +16,10 @@ constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is no line worth r
 // "heat.c:88  solve" or "heat.c:90  loop  in solve", cut to `room`.
 void add_site(const Profile& profile, uint32_t index, int room, bool utf8, Line* line) {
     const ProfileNode& node = profile.nodes[index];
-    const std::string place = cut_place(place_text(node, utf8), room / 2, utf8);
+    const std::string all = place_text(node, utf8);
+    const int name_width = display_width(shown_name(node, utf8));
+    const int place_room = share_room({display_width(all) + 2, name_width}, room)[0] - 2;
+    const std::string place = cut_place(all, place_room, utf8);
     int rest = room;
     if (!place.empty()) {
         line->add(place + "  ", Tone::kComputation);

@@ -82,15 +82,7 @@ uint64_t beyond_share(const std::map<uint32_t, ProfileStall>& by_rank, uint32_t 
 }  // namespace
 
 void LongParts::add(const ProfileStall& stall) {
-    ProfileStall& sum = by_rank[stall.rank];
-    if (stall.io_ns >= sum.io_ns && stall.io_node != kNoNode) sum.io_node = stall.io_node;
-    sum.rank = stall.rank;
-    sum.count += stall.count;
-    sum.time_ns += stall.time_ns;
-    sum.io_ns += stall.io_ns;
-    sum.asleep_ns += stall.asleep_ns;
-    sum.queued_ns += stall.queued_ns;
-    sum.kernel_ns += stall.kernel_ns;
+    add_stall(stall, &most_io_ns_[stall.rank], &by_rank[stall.rank]);
 }
 
 Stall stall_of_cause(const LongParts& parts, size_t ranks, uint32_t rank, uint64_t count,

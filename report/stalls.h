@@ -31,6 +31,9 @@ struct LongParts {
     uint64_t beside_ns = 0;
 
     void add(const ProfileStall& stall);
+
+  private:
+    std::map<uint32_t, uint64_t> most_io_ns_;  // of one part, by rank
 };
 // Others waited `waited_ns` for the rank, in `count` waits. What the rank did beside computing is
 // the cause where it did so longer than the other ranks by half of what each of them waited, at

@@ -157,8 +157,7 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
     const std::string procedure = procedure_of(profile, line.node, utf8);
     const bool named = place_in_procedure(profile, line.node, utf8).starts_with("+0x");
     if (!procedure.empty() && !named) text += " in " + procedure;
-    const char* const each = profile.ranks.size() > 1 ? " a rank" : "";
-    text += fmt::format(" takes {}{}", time_text(mean_ns, utf8), each);
+    text += " takes " + per_rank_text(profile, line.totals.time_ns, utf8);
     if (!line.setup) {
         const auto outside_ns = static_cast<double>(without_setup_ns(line));
         text += ", " + share_text(outside_ns, judged_time(profile)) + " of the time";

@@ -297,7 +297,7 @@ class TreeDrawer {
         const auto time_ns = static_cast<double>(entry.time_ns);
         const auto own_ns = time_ns - static_cast<double>(entry.setup_ns);
         const double mean_ns = time_ns / rank_count(profile_);
-        const bool costly = entry.communicates && time_ns >= 0.1 * judged_ns_;
+        const bool costly = entry.communicates && own_ns >= 0.1 * judged_ns_;
         const Tone tone = costly ? Tone::kHot : Tone::kPlain;
         const Tone side = entry.is_sum ? Tone::kDim : Tone::kPlain;
         line->add(pad_left(time_text(mean_ns, canvas_->utf8()), kTimeWidth), tone);

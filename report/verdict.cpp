@@ -56,7 +56,8 @@ std::string program_name(const Profile& profile, int room, bool utf8) {
     return name.empty() ? "the program" : cut_middle(printable(name, utf8), room, utf8);
 }
 
-// "ranks 0, 2 and 5 did not reach MPI_Finalize"; empty where all ranks came to their end.
+// "ranks 0, 2 and 5 did not finish MPI_Finalize"; empty where all ranks came to their
+// end.
 std::string end_text(const Profile& profile, const Job& job) {
     if (job.cut_short != 0) return "it did not reach its end";
     if (job.unfinished == 0) return "";
@@ -77,43 +78,31 @@ std::string end_text(const Profile& profile, const Job& job) {
             text += fmt::format("{}{}", before, missing[i]);
         }
     }
-    return text + " did not reach MPI_Finalize";
+    return text + " did not finish MPI_Finalize";
 }
 
-// "to waiting for late ranks".
-std::string loss_text(LossKind kind) {
+struct LossWords {
+    const char* name;
+    const char* to_what;  // behind "loses 20 % of its time"
+    const char* is_what;  // behind "another 10 % of the time"
+};
+LossWords words_of(LossKind kind) {
     switch (kind) {
         case LossKind::kWaiting:
-            return "to waiting for late ranks";
+            return {"waiting", "to waiting for late ranks", "is waiting for late ranks"};
         case LossKind::kTransfer:
-            return "to MPI transfer";
+            return {"MPI transfer", "to MPI transfer", "is MPI transfer"};
         case LossKind::kIo:
-            return "to reading and writing files";
+            return {"I/O", "to reading and writing files", "is I/O"};
         case LossKind::kOmpWait:
-            return "to OpenMP threads that wait for each other";
+            return {"OpenMP wait", "to OpenMP threads that wait for each other", "is OpenMP wait"};
         case LossKind::kOmpIdle:
-            return "to OpenMP threads idle outside of regions";
+            return {"OpenMP idle", "to OpenMP threads idle outside of regions", "is OpenMP idle"};
         case LossKind::kQueued:
-            return "because ranks have no processor";
+            return {"no processor", "because ranks have no processor",
+                    "passes without a processor"};
     }
-    return "";
-}
-
-std::string loss_name(LossKind kind) {
-    constexpr const char* kNames[] = {"waiting",     "MPI transfer", "I/O",
-                                      "OpenMP wait", "OpenMP idle",  "no processor"};
-    return kNames[static_cast<int>(kind)];
-}
-
-// "Another 10 % of the time" ...
-std::string second_text(LossKind kind) {
-    constexpr const char* kTexts[] = {"is waiting for late ranks",
-                                      "is MPI transfer",
-                                      "is I/O",
-                                      "is OpenMP wait",
-                                      "is OpenMP idle",
-                                      "passes without a processor"};
-    return kTexts[static_cast<int>(kind)];
+    return {"", "", ""};
 }
 
 bool is_mostly_estimated(const Profile& profile, LossKind kind) {
@@ -130,10 +119,6 @@ struct Judgement {
     }
     std::string share(uint64_t ns) const { return share_text(static_cast<double>(ns), whole_ns); }
 };
-
-std::string time_a_rank(const Profile& profile, double ns, bool utf8) {
-    return time_text(ns / rank_count(profile), utf8) + (profile.ranks.size() > 1 ? " a rank" : "");
-}
 
 // Where there is little room the second loss goes first, then the time.
 std::string verdict_text(const Profile& profile, const Job& job, const Judgement& judgement,
@@ -157,18 +142,19 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
     const Loss& first = judgement.losses[0];
     const std::string share = (is_mostly_estimated(profile, first.kind) ? "an estimated " : "") +
                               judgement.share(first.ns);
-    text += end.empty() ? fmt::format(" loses {} of its time {}", share, loss_text(first.kind))
-                        : fmt::format("Until then {} of the time was lost {}", share,
-                                      loss_text(first.kind));
+    text += end.empty()
+                ? fmt::format(" loses {} of its time {}", share, words_of(first.kind).to_what)
+                : fmt::format("Until then {} of the time was lost {}", share,
+                              words_of(first.kind).to_what);
     if (room >= kRoomForTime) {
-        text += ", " + time_a_rank(profile, static_cast<double>(first.ns), utf8);
+        text += ", " + per_rank_text(profile, first.ns, utf8);
         if (first.idle_ns != 0) text += ", idle threads included";
     }
     text += ".";
     if (room >= kRoomForSecond && judgement.is_notable(1)) {
         const Loss& second = judgement.losses[1];
         text += fmt::format(" Another {} of the time {}.", judgement.share(second.ns),
-                            second_text(second.kind));
+                            words_of(second.kind).is_what);
     }
     return text;
 }
@@ -201,7 +187,7 @@ std::string shares_text(const Profile& profile, const Job& job, const Judgement&
     const uint64_t off_ns = off_processor_ns(profile);
     std::vector<std::pair<uint64_t, std::string>> parts = {
         {computed_ns(profile) - off_ns, "computation"}, {off_ns, "off processor"}};
-    for (const Loss& loss : judgement.losses) parts.emplace_back(loss.ns, loss_name(loss.kind));
+    for (const Loss& loss : judgement.losses) parts.emplace_back(loss.ns, words_of(loss.kind).name);
     std::stable_sort(parts.begin(), parts.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [ns, name] : parts) {
@@ -214,12 +200,12 @@ std::string shares_text(const Profile& profile, const Job& job, const Judgement&
 }
 
 std::string setup_text(const Profile& profile, const Judgement& judgement, bool utf8) {
-    const auto setup_ns = static_cast<double>(mpi_times(profile).setup_ns);
+    const uint64_t setup_ns = mpi_times(profile).setup_ns;
     if (setup_ns == 0) return "";
     std::string more = setup_wait_text(profile, utf8);
     const auto own_ns = static_cast<double>(own_setup_ns(profile));
     if (more.empty() && own_ns > judgement.whole_ns) more = "; a longer run tells more";
-    return "Set-up of MPI (not in the shares): " + time_a_rank(profile, setup_ns, utf8) + more +
+    return "Set-up of MPI (not in the shares): " + per_rank_text(profile, setup_ns, utf8) + more +
            ".";
 }
 
@@ -229,14 +215,18 @@ bool is_mostly_setup(const Profile& profile, const Judgement& judgement) {
     return mpi_times(profile).setup_ns > std::max(most_ns, computed_ns(profile));
 }
 
-std::string trust_text(const Profile& profile, Job job) {
-    job.unfinished = job.cut_short = 0;  // the verdict itself says so
-    const std::vector<std::string> limits = reservations(profile, job);
+std::string trust_text(const Profile& profile, const Job& job) {
+    Job but_for_ends = job;  // which the verdict itself says
+    but_for_ends.unfinished = but_for_ends.cut_short = 0;
+    const std::vector<std::string> limits = reservations(profile, but_for_ends);
     const bool estimated = mpi_times(profile).estimated_ns != 0;
     if (limits.empty()) {
         if (is_serial(profile) && job.probed == 0) {
             return has_openmp(profile) ? "Trust: regions, loops and tasks of OpenMP are measured."
                                        : "Trust: the time is that of the whole process.";
+        }
+        if (job.unfinished != 0 || job.cut_short != 0) {
+            return "Trust: counts end where the program broke off.";
         }
         if (estimated) return "Trust: counts are exact, part of the waiting is estimated.";
         return job.probed != 0 ? "Trust: counts are exact, procedures are timed by probes."

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "report/views.h"
@@ -159,15 +160,9 @@ class Computations {
     }
 
     bool calls_tell(const ProfileInterval& interval) const {
-        return ways_ == Ways::kEach || is_around(interval.booked_on, interval.from) ||
-               is_around(interval.booked_on, interval.to);
-    }
-
-    bool is_around(uint32_t owner, uint32_t node) const {
-        for (uint32_t at = node; at != kNoNode; at = profile_.nodes[at].parent) {
-            if (at == owner) return true;
-        }
-        return false;
+        return ways_ == Ways::kEach ||
+               is_around(profile_.nodes, interval.booked_on, interval.from) ||
+               is_around(profile_.nodes, interval.booked_on, interval.to);
     }
 
     const Profile& profile_;
@@ -316,10 +311,9 @@ Partners partners_of(const Profile& profile, const CommLine& line, size_t limit)
     std::map<std::pair<uint32_t, ComputationKey>, PartnerShare> shares;
     Partners partners;
     uint64_t lost_ns = 0;
+    const std::set<uint32_t> nodes(line.nodes.begin(), line.nodes.end());
     for (const ProfilePartner& partner : profile.partners) {
-        if (std::find(line.nodes.begin(), line.nodes.end(), partner.node) == line.nodes.end()) {
-            continue;
-        }
+        if (nodes.count(partner.node) == 0) continue;
         partners.all_ns += partner.time_ns;
         if (partner.peer == kNoPeer) {
             partners.rest_ns += partner.time_ns;

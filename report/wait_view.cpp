@@ -206,9 +206,8 @@ std::string sync_text(const Totals& totals) {
 }
 
 std::string wait_headline(const Profile& profile, const CommLine& line, bool utf8) {
-    const double waited_ns = static_cast<double>(line.totals.blocked_ns) / rank_count(profile);
-    std::string text = (is_notably_estimated(line.totals) ? "~" : "") + time_text(waited_ns, utf8) +
-                       (profile.ranks.size() > 1 ? " a rank" : "");
+    std::string text = (is_notably_estimated(line.totals) ? "~" : "") +
+                       per_rank_text(profile, line.totals.blocked_ns, utf8);
     const std::vector<WaitKindTime> kinds = wait_kinds(profile.nodes[line.node].call, line.totals);
     if (kinds.empty()) {
         const bool polls = is_poll(profile.nodes[line.node].call);

@@ -10,10 +10,12 @@
 namespace dwell {
 namespace {
 
-constexpr double kMostSamples = 1e12;  // a damaged file may tell more
-
 bool is_kind(const MergedNode& node, SiteKind kind) {
     return node.kind == static_cast<uint8_t>(kind);
+}
+
+uint64_t count_of(double samples) {
+    return static_cast<uint64_t>(std::min(samples, static_cast<double>(kMostSamples)));
 }
 
 RankSample samples_in(uint32_t interval, uint32_t rank, uint32_t thread, uint64_t count) {
@@ -26,7 +28,7 @@ void add_between_calls(const Merged& merged, const WaitPaths& paths, const Profi
     for (const ProfileRank& rank : profile.ranks) hz = std::max(hz, rank.sample_hz);
     for (const MergedStall& stall : merged.stalls) {
         const uint32_t interval = paths.interval_of(stall.path);
-        const uint64_t samples = stall.asleep_ns * hz / 1'000'000'000;
+        const uint64_t samples = count_of(static_cast<double>(stall.asleep_ns) * 1e-9 * hz);
         if (interval >= merged.nodes.size() || samples == 0) continue;
         all->push_back(samples_in(interval, stall.rank, 0, samples));
     }
@@ -62,8 +64,7 @@ void add_without_mpi(const Merged& merged, const Profile& profile, std::vector<R
         if (on->second == 0 || row.totals.time_ns <= on->second) continue;
         const double asleep =
             static_cast<double>(row.totals.time_ns - on->second) / static_cast<double>(on->second);
-        const double rounded = asleep * static_cast<double>(counts[row.node]) + 0.5;
-        const auto samples = static_cast<uint64_t>(std::min(rounded, kMostSamples));
+        const uint64_t samples = count_of(asleep * static_cast<double>(counts[row.node]) + 0.5);
         if (samples != 0) all->push_back(samples_in(row.node, row.rank, row.thread, samples));
     }
 }

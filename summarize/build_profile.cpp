@@ -582,24 +582,17 @@ void ProfileBuilder::add_waits() {
         add(from, &cause);
     }
     for (const auto& [key, cause] : causes) profile_.causes.push_back(cause);
-    std::map<std::array<uint32_t, 2>, ProfileStall> stalls;
+    std::map<std::array<uint32_t, 2>, std::pair<ProfileStall, uint64_t>> stalls;
     for (const MergedStall& from : merged_.stalls) {
         const uint32_t interval = interval_of(from.path, from.rank);
         if (interval == kNoNode) continue;
-        ProfileStall& stall = stalls[{interval, from.rank}];
-        stall.interval = interval;
-        stall.rank = from.rank;
-        if (stall.io_ns <= from.io_ns && from.io_node != kNoNode) {
-            stall.io_node = tree_.leaf_of(from.io_node);
-        }
-        stall.count += from.count;
-        stall.time_ns += from.time_ns;
-        stall.io_ns += from.io_ns;
-        stall.asleep_ns += from.asleep_ns;
-        stall.queued_ns += from.queued_ns;
-        stall.kernel_ns += from.kernel_ns;
+        auto& [all, most_io_ns] = stalls[{interval, from.rank}];
+        const uint32_t io_node = from.io_node == kNoNode ? kNoNode : tree_.leaf_of(from.io_node);
+        add_stall({interval, from.rank, io_node, from.count, from.time_ns, from.io_ns,
+                   from.asleep_ns, from.queued_ns, from.kernel_ns},
+                  &most_io_ns, &all);
     }
-    for (const auto& [key, stall] : stalls) profile_.stalls.push_back(stall);
+    for (const auto& [key, stall] : stalls) profile_.stalls.push_back(stall.first);
 }
 
 // Longest first; what names them is told the new places.

@@ -157,6 +157,13 @@ void DebugFile::find_separate_debug_file(const std::string& path, const std::str
     }
 }
 
+static uint64_t end_of_section(Elf* elf, const GElf_Sym& symbol) {
+    GElf_Shdr header;
+    Elf_Scn* const section = elf_getscn(elf, symbol.st_shndx);
+    const bool known = section != nullptr && gelf_getshdr(section, &header) != nullptr;
+    return known ? header.sh_addr + header.sh_size : symbol.st_value;
+}
+
 void DebugFile::read_symbol_table(Elf* elf, uint32_t section_type) {
     for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
         GElf_Shdr header;
@@ -173,7 +180,9 @@ void DebugFile::read_symbol_table(Elf* elf, uint32_t section_type) {
             if (!code || symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) continue;
             const char* const name = elf_strptr(elf, header.sh_link, symbol.st_name);
             if (name == nullptr || *name == '\0') continue;
-            symbols_.push_back({symbol.st_value, symbol.st_value + symbol.st_size, name});
+            const uint64_t end = symbol.st_value + symbol.st_size;
+            const uint64_t limit = symbol.st_size != 0 ? end : end_of_section(elf, symbol);
+            symbols_.push_back({symbol.st_value, end, limit, name});
         }
     }
 }
@@ -207,7 +216,7 @@ const FunctionSymbol* DebugFile::symbol_at(uint64_t address) {
     const FunctionSymbol* found = nullptr;
     while (after != symbols_.begin() && std::prev(after)->start == start) {
         --after;
-        if (after->end == after->start || address < after->end) found = &*after;
+        if (address < after->limit) found = &*after;
     }
     return found;
 }
@@ -250,22 +259,12 @@ void DebugFile::read_unwind_table() {
     }
 }
 
-const DebugFile::UnwindEntry* DebugFile::unwind_entry_of(uint64_t address) {
+uint64_t DebugFile::unwind_entry(uint64_t address) {
     if (!unwind_read_) read_unwind_table();
     const auto after = std::upper_bound(
         unwind_entries_.begin(), unwind_entries_.end(), address,
         [](uint64_t wanted, const UnwindEntry& entry) { return wanted < entry.start; });
-    return after == unwind_entries_.begin() ? nullptr : &*std::prev(after);
-}
-
-uint64_t DebugFile::function_start(uint64_t address) {
-    const UnwindEntry* const found = unwind_entry_of(address);
-    return found == nullptr ? 0 : found->start;
-}
-
-uint64_t DebugFile::unwind_entry(uint64_t address) {
-    const UnwindEntry* const found = unwind_entry_of(address);
-    return found == nullptr ? 0 : found->entry;
+    return after == unwind_entries_.begin() ? 0 : std::prev(after)->entry;
 }
 
 DebugFile::Bytes DebugFile::bytes_at(uint64_t address) {

@@ -25,7 +25,8 @@ enum class ModuleState {
 
 struct FunctionSymbol {
     uint64_t start;
-    uint64_t end;  // equal to start when the symbol has no size
+    uint64_t end;    // equal to start when the symbol has no size
+    uint64_t limit;  // what it covers at most: to its end, without a size to that of its section
     const char* name;
 };
 
@@ -47,11 +48,8 @@ class DebugFile {
     const FunctionSymbol* symbol_at(uint64_t address);
     // The address of the only function of that name; 0 when none or several have it.
     uint64_t address_of(const std::string& name);
-    // Start of the function around `address` by the table of unwind information, which stripped
-    // files keep too; 0 when unknown.
-    uint64_t function_start(uint64_t address);
-    // The entry of .eh_frame that describes the code around `address`, an address too; 0 when
-    // unknown.
+    // The entry of .eh_frame, an address too, of the last function that begins at or before
+    // `address`; 0 when there is none.
     uint64_t unwind_entry(uint64_t address);
 
     // What the file holds from `address` to the end of its section; empty when nothing.
@@ -94,7 +92,6 @@ class DebugFile {
         uint64_t start;
         uint64_t entry;
     };
-    const UnwindEntry* unwind_entry_of(uint64_t address);
     std::vector<UnwindEntry> unwind_entries_;  // by start
     std::vector<SectionBytes> sections_;       // by address
     bool sections_read_ = false;

@@ -4,6 +4,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "runtime/clone_names.h"
@@ -19,10 +20,13 @@ bool is_block(int tag) {
     return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
+bool is_type(int tag) {
+    return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
 // Types can hold the definitions of functions, too; a declaration has no range and drops out.
 bool is_container(int tag) {
-    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
-           tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || is_type(tag);
 }
 
 // Below the directory of the compilation: libdw leaves names relative when their directory is.
@@ -197,6 +201,38 @@ std::optional<Dwarf_Die> DebugInfo::function_at(uint64_t address) {
     return range->die;
 }
 
+// "chem::solve(int)::{lambda}::" of what a lambda executes: gcc gives no name for the linker to
+// what is local to a procedure. Empty where a function stands in no type.
+std::string DebugInfo::scope_of(Dwarf_Die* function, std::string_view name) {
+    // Only those of objects: the search walks through the whole unit.
+    if (dwarf_hasattr_integrate(function, DW_AT_object_pointer) == 0) return {};
+    Dwarf_Die origin = *function;
+    Dwarf_Attribute attribute;
+    while (dwarf_attr(&origin, DW_AT_abstract_origin, &attribute) != nullptr ||
+           dwarf_attr(&origin, DW_AT_specification, &attribute) != nullptr) {
+        if (dwarf_formref_die(&attribute, &origin) == nullptr) return {};
+    }
+    const auto [known, is_new] = scopes_.try_emplace(origin.addr);
+    if (!is_new) return known->second;
+    Dwarf_Die* scopes = nullptr;
+    const int count = dwarf_getscopes_die(&origin, &scopes);
+    const char* const nameless = name == "operator()" ? "{lambda}" : "{unnamed type}";
+    std::string text;
+    for (int i = 1; i < count && (i != 1 || is_type(dwarf_tag(&scopes[i]))); ++i) {
+        const int tag = dwarf_tag(&scopes[i]);
+        if (is_function(tag)) {
+            text = describe(&scopes[i], false).function + "::" + text;
+            break;
+        }
+        if (!is_container(tag)) continue;
+        const char* const scope = dwarf_diename(&scopes[i]);
+        const char* const other = is_type(tag) ? nameless : "(anonymous namespace)";
+        text = (scope != nullptr ? scope : other) + ("::" + text);
+    }
+    free(scopes);
+    return known->second = text;
+}
+
 SourceFrame DebugInfo::describe(Dwarf_Die* function, bool inlined) {
     SourceFrame frame;
     frame.inlined = inlined;
@@ -204,7 +240,7 @@ SourceFrame DebugInfo::describe(Dwarf_Die* function, bool inlined) {
     const char* const name = dwarf_diename(function);
     frame.symbol = symbol != nullptr ? symbol : "";
     frame.function = is_encoded_name(frame.symbol) ? display_name(frame.symbol)
-                     : name != nullptr             ? name
+                     : name != nullptr             ? scope_of(function, name) + name
                                                    : frame.symbol;
     Dwarf_Attribute attribute;
     frame.main_program =

@@ -7,8 +7,10 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "summarize/debug_file.h"
@@ -66,6 +68,7 @@ class DebugInfo {
     void index_children(Unit* unit, Dwarf_Die* parent);
     const Range* function_range(Unit* unit, uint64_t address);
     SourceFrame describe(Dwarf_Die* function, bool inlined);
+    std::string scope_of(Dwarf_Die* function, std::string_view name);
 
     DebugFile* file_;
     bool units_found_ = false;
@@ -75,7 +78,8 @@ class DebugInfo {
         uint64_t end;
         size_t unit;
     };
-    std::vector<UnitRange> unit_ranges_;  // by start
+    std::vector<UnitRange> unit_ranges_;   // by start
+    std::map<void*, std::string> scopes_;  // of functions without a name for the linker
 };
 
 }  // namespace dwell

@@ -7,10 +7,12 @@
 #include <cinttypes>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "summarize/code_ranges.h"
 #include "summarize/debug_info.h"
 #include "summarize/source_paths.h"
 #include "summarize/symbol_names.h"
@@ -76,8 +78,8 @@ SourceFrame LineResolver::Module::frame_without_lines(uint64_t address) {
         frame.main_program = frame.symbol == "MAIN__";
         return frame;
     }
-    const uint64_t start = file.function_start(address);
-    if (start != 0) frame.function = plus_offset(base_name(path), start);
+    const std::optional<CodeRange> range = code_range(&file, address);
+    if (range) frame.function = plus_offset(base_name(path), range->start);
     return frame;
 }
 
@@ -87,15 +89,18 @@ ResolvedAddress LineResolver::Module::look_up(uint64_t address, uint64_t shown) 
     if (info) result.frames = info->frames_at(address);
     if (result.frames.empty()) {
         result.frames.push_back(frame_without_lines(address));
-        const uint64_t start = symbol != nullptr ? symbol->start : file.function_start(address);
-        if (info) info->add_lines(address, start, &result.frames.back());
+        if (info) {
+            const std::optional<CodeRange> range = code_range(&file, address);
+            const uint64_t start = symbol != nullptr ? symbol->start : range ? range->start : 0;
+            info->add_lines(address, start, &result.frames.back());
+        }
     }
     result.place = symbol != nullptr
                        ? plus_offset(display_name(symbol->name), shown - symbol->start)
                        : plus_offset(base_name(path), shown);
     SourceFrame& outer = result.frames.front();
     // Functions whose debug information lacks the linker's name (local ones of C++).
-    if (outer.symbol == outer.function && symbol != nullptr && is_encoded_name(symbol->name)) {
+    if (!is_encoded_name(outer.symbol) && symbol != nullptr && is_encoded_name(symbol->name)) {
         outer.symbol = symbol->name;
         outer.function = display_name(outer.symbol);
     }

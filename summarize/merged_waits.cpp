@@ -88,7 +88,32 @@ void keep_heaviest_blames(GrowArray<MergedBlame>* list, size_t limit) {
     list->resize(kept);
 }
 
+// One entry for each path and rank, whose threads may have one each.
+static void join_stalls(GrowArray<MergedStall>* list) {
+    std::sort(list->begin(), list->end(), [](const MergedStall& a, const MergedStall& b) {
+        if (a.path != b.path) return a.path < b.path;
+        if (a.rank != b.rank) return a.rank < b.rank;
+        return a.io_ns > b.io_ns;  // the first names the I/O statement
+    });
+    size_t kept = 0;
+    for (const MergedStall& stall : *list) {
+        MergedStall& last = (*list)[kept == 0 ? 0 : kept - 1];
+        if (kept == 0 || last.path != stall.path || last.rank != stall.rank) {
+            (*list)[kept++] = stall;
+            continue;
+        }
+        last.count += stall.count;
+        last.time_ns += stall.time_ns;
+        last.io_ns += stall.io_ns;
+        last.asleep_ns += stall.asleep_ns;
+        last.queued_ns += stall.queued_ns;
+        last.kernel_ns += stall.kernel_ns;
+    }
+    list->resize(kept);
+}
+
 void keep_heaviest_stalls(GrowArray<MergedStall>* list, size_t limit) {
+    join_stalls(list);
     std::sort(list->begin(), list->end(), [](const MergedStall& a, const MergedStall& b) {
         if (a.path != b.path) return a.path < b.path;
         if (stalled_ns(a) != stalled_ns(b)) return stalled_ns(a) > stalled_ns(b);

@@ -28,7 +28,7 @@ class BlameTable {
 // Leaves the `limit` heaviest entries of each group; ties go to the lower peer, then path.
 void keep_heaviest_blames(GrowArray<MergedBlame>* list, size_t limit);
 
-// Leaves the `limit` heaviest ranks of each path, which then stand together.
+// Leaves the `limit` heaviest ranks of each path, once each, which then stand together.
 void keep_heaviest_stalls(GrowArray<MergedStall>* list, size_t limit);
 
 }  // namespace dwell

@@ -16,7 +16,8 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
 
 // The MPI library and its language bindings.
 bool is_mpi_library(std::string_view name) {
-    return starts_with_any(name, {"libmpi.so", "libmpi_", "libmpich", "libmpicxx", "libmpifort",
+    return name.find(".so") != name.npos &&
+           starts_with_any(name, {"libmpi.so", "libmpi_", "libmpich", "libmpicxx", "libmpifort",
                                   "libpmpi.so", "libopen-pal", "libopen-rte", "mca_"});
 }
 

@@ -84,8 +84,8 @@ class Notes : public NoteWriter {
                 add(who + " exited without MPI_Finalize: figures up to the last call");
             } else {
                 add(who +
-                    " did not reach MPI_Finalize (killed, crashed, replaced by exec or still "
-                    "running): figures up to the last finished call");
+                    " did not reach the end of MPI_Finalize (killed, crashed, replaced by exec or "
+                    "still running): figures up to the last finished call");
             }
         }
     }

@@ -95,6 +95,22 @@ inline uint32_t own_code(const Profile& profile, uint32_t node) {
     return node;
 }
 
+// Adds up stalls of one rank. `most_io_ns`: of the part whose I/O statement stands for all.
+inline void add_stall(const ProfileStall& part, uint64_t* most_io_ns, ProfileStall* all) {
+    if (part.io_node != kNoNode && part.io_ns >= *most_io_ns) {
+        all->io_node = part.io_node;
+        *most_io_ns = part.io_ns;
+    }
+    all->interval = part.interval;
+    all->rank = part.rank;
+    all->count += part.count;
+    all->time_ns += part.time_ns;
+    all->io_ns += part.io_ns;
+    all->asleep_ns += part.asleep_ns;
+    all->queued_ns += part.queued_ns;
+    all->kernel_ns += part.kernel_ns;
+}
+
 inline bool is_openmp(const ProfileNode& node) { return node.kind == SiteKind::kOpenMp; }
 
 // What is known of a thread of a rank, or null.

@@ -54,9 +54,9 @@ class OwnersOnRanks {
     std::map<Key, uint64_t> waited_ns_;  // by all others
     std::map<Key, Part> parts_;          // of late ranks
     std::vector<Part> of_all_;           // by interval
-    // What each node computed on a late rank, with all below, and on all.
+    // What each node computed on a late rank, with all below, and beyond the mean of the others.
     std::map<uint32_t, std::vector<uint64_t>> computed_;
-    std::vector<uint64_t> all_computed_;
+    std::map<uint32_t, std::vector<uint64_t>> beyond_;
 };
 
 void OwnersOnRanks::add_causes(const WaitPaths& paths) {
@@ -89,18 +89,23 @@ void OwnersOnRanks::add_parts(const std::vector<RankSample>& samples) {
 
 void OwnersOnRanks::add_computation() {
     if (!has_source_probes(profile_) && !has_openmp(profile_)) return;
-    all_computed_.resize(profile_.nodes.size(), 0);
+    std::vector<uint64_t> all_computed(profile_.nodes.size(), 0);
     for (const ProfileRow& row : profile_.rows) {
         if (!computes(profile_.nodes[row.node])) continue;
-        all_computed_[row.node] += row.computation_ns;
+        all_computed[row.node] += row.computation_ns;
         if (late_.count(row.rank) == 0) continue;
         std::vector<uint64_t>& of_node = computed_[row.rank];
         of_node.resize(profile_.nodes.size(), 0);
         of_node[row.node] += row.computation_ns;
     }
-    all_computed_ = computation_below(profile_, std::move(all_computed_));
+    all_computed = computation_below(profile_, std::move(all_computed));
     for (auto& [rank, of_node] : computed_) {
         of_node = computation_below(profile_, std::move(of_node));
+        if (others_ == 0) continue;
+        std::vector<uint64_t>& beyond = beyond_[rank] = of_node;
+        for (size_t i = 0; i < beyond.size(); ++i) {
+            beyond[i] = beyond_mean(beyond[i], all_computed[i]);
+        }
     }
 }
 
@@ -116,12 +121,8 @@ uint32_t OwnersOnRanks::owner_beyond(const Key& key, const Part& part) const {
     const uint64_t beyond_ns = beyond_mean(part.time_ns, of_all_[number].time_ns);
     if (2 * beyond_ns < waited->second / others_) return kNoNode;
     uint32_t owner = kNoNode;
-    if (const auto of_rank = computed_.find(rank); of_rank != computed_.end()) {
-        std::vector<uint64_t> beyond = of_rank->second;
-        for (size_t i = 0; i < beyond.size(); ++i) {
-            beyond[i] = beyond_mean(beyond[i], all_computed_[i]);
-        }
-        owner = measured_owner(profile_, possible_[number], beyond, beyond_ns);
+    if (const auto of_rank = beyond_.find(rank); of_rank != beyond_.end()) {
+        owner = measured_owner(profile_, possible_[number], of_rank->second, beyond_ns);
     }
     if (owner != kNoNode) return owner;
     return part.shares.hottest_beyond(of_all_[number].shares, others_, profile_.nodes);

@@ -2,6 +2,7 @@
 #ifndef DWELL_SUMMARIZE_SAMPLED_SHARES_H_
 #define DWELL_SUMMARIZE_SAMPLED_SHARES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -12,12 +13,15 @@ namespace dwell {
 
 // Fewer samples than these are chance, not shares.
 constexpr uint64_t kTellingSamples = 10;
+constexpr uint64_t kMostSamples = uint64_t{1} << 40;  // of one node: a damaged file may say more
 
 class SampledShares {
   public:
     bool empty() const { return samples_.empty(); }
     void add(uint32_t node, uint64_t samples) {
-        if (samples != 0) samples_[node] += samples;  // none are left behind a reset
+        if (samples == 0) return;  // as behind a reset
+        uint64_t& all = samples_[node];
+        all += std::min(samples, kMostSamples - all);
     }
 
     uint64_t count() const {

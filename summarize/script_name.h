@@ -18,9 +18,10 @@ inline std::string script_name(std::string_view program, const std::string& comm
     std::string word;
     words >> word;  // the interpreter
     while (words >> word) {
-        if (word == "-c" || word == "-") return {};
-        if (word == "-m") {
-            words >> word;
+        if (word.starts_with("-c") || word == "-") return {};
+        if (word.starts_with("-m")) {
+            word.erase(0, 2);
+            if (word.empty()) words >> word;
             if (word != "mpi4py") return word;  // that one runs the script behind it
         } else if (word == "-X" || word == "-W") {
             words >> word;

@@ -182,7 +182,7 @@ def under_valgrind():
 @case
 def standard_error_taken():
     """A program that closes standard error and opens a file of its own, which gets its number: not
-    a byte of dwell's comes into it, neither the summary nor that there is no report."""
+    a byte of dwell's comes into it, neither the verdict nor that there is no report."""
     for name, env in (("summary", {}), ("no_report", {"DWELL_COMMAND": scratch("none")})):
         file = scratch(name)
         run = run_observed([program("takes_stderr"), file], 1, scratch("out." + name))

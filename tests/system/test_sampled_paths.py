@@ -172,7 +172,9 @@ def without_mpi():
             check(path.endswith(f"run/compute/{name}"), f"path to {name}: {path}")
             check_near(node["time_ns"] / used_ns, part, 0.25, 0, "part of " + name)
         check_near(profile.ranks[0]["samples"], 2 * HZ, 0.2, 0, "samples of 2 s of processor time")
-        check_equal(profile.ranks[0]["samples_lost"], 0, "samples lost")
+        # None, unless dwell run comes late to a processor.
+        samples = profile.ranks[0]["samples"]
+        check(profile.ranks[0]["samples_lost"] < 0.1 * samples, f"lost: {profile.ranks[0]}")
     check("sh was on a processor " in run.stderr, run.stderr)
 
 

@@ -68,7 +68,7 @@ def known_figures():
 
 @case
 def shown():
-    """The CSV, the tables and the summary show what profile.json holds."""
+    """The CSV, the tables and the head of the report show what profile.json holds."""
     profile, _ = observed_usage()
     for rank, row in zip(profile.ranks, [r for r in profile.csv("--per-rank") if r["user_s"]]):
         check_equal((row["kind"], row["rank"]), ("program", str(rank["rank"])), "the row")

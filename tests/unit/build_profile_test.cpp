@@ -410,7 +410,7 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(has_note(profile, "5 opened files on 1 rank are nameless"));
     EXPECT_TRUE(has_note(profile, "9 samples on 1 rank were lost"));
     EXPECT_TRUE(has_note(profile, "1 long computation on 1 rank was not examined for I/O"));
-    EXPECT_TRUE(has_note(profile, "rank 3 did not reach MPI_Finalize"));
+    EXPECT_TRUE(has_note(profile, "rank 3 did not reach the end of MPI_Finalize"));
     EXPECT_TRUE(has_note(profile, "rank 4 called MPI_Abort"));
     EXPECT_TRUE(has_note(profile, "rank 5: libunwind is missing"));
     EXPECT_TRUE(has_note(profile, "rank 5: sampling"));

@@ -329,6 +329,20 @@ TEST_F(Lines, StrippedLocalFunctionIsNamedByItsStart) {
     EXPECT_EQ(found.place, "fixture.so+" + hex(address));
 }
 
+TEST_F(Lines, StrippedCodeBehindAFunctionIsNotThatFunction) {
+    ASSERT_TRUE(compile("gcc", "bare.c", "-O0 -g -fno-toplevel-reorder"));
+    const Disassembly counted(file_, "counted");
+    const uint64_t inside = counted.return_from("take");
+    const uint64_t behind = return_from("bare", "take");
+    ASSERT_LT(counted.start(), behind);
+    ASSERT_EQ(run("strip " + file_), "");
+    LineResolver lines;
+    const uint32_t module = lines.add_module(file_, "");
+    EXPECT_EQ(lines.resolve_call(module, inside).frames[0].function,
+              "fixture.so+" + hex(counted.start()));
+    EXPECT_EQ(lines.resolve_call(module, behind).frames[0].function, "fixture.so+" + hex(behind));
+}
+
 TEST_F(Lines, AnotherBuildIsNotBelieved) {
     ASSERT_TRUE(compile("g++", "grid.cpp", "-O2 -g"));
     const uint64_t address = return_from(kStep, "MPI_Recv");
@@ -405,6 +419,43 @@ TEST_F(Lines, CodeThatTheKernelPutsIntoEveryProcess) {
     const uint32_t other = lines.add_module("linux-vdso.so.1", "12345678901234567890");
     EXPECT_EQ(lines.resolve(other, offset + 4).frames[0].function, "[vdso]");
     EXPECT_EQ(lines.state(other), ModuleState::kChanged);
+}
+
+// gcc gives them no name for the linker.
+TEST_F(Lines, LocalFunctionsAreNamedByTheirProcedure) {
+    for (const char* const compiler : {"g++", "clang++"}) {
+        if (!have_command(compiler)) continue;
+        SCOPED_TRACE(compiler);
+        ASSERT_TRUE(compile(compiler, "lambdas.cpp", "-O2 -g -fno-unroll-loops"));
+        LineResolver lines;
+        const uint32_t module = lines.add_module(file_, "");
+        const bool gcc = compiler[0] == 'g';
+        const std::string solve = "chem::solve(double, int)::";
+        const std::string inner[] = {
+            solve + (gcc ? "{lambda}::operator()" : "$_0::operator()(int) const"),
+            solve + (gcc ? "Sink::put" : "Sink::put(double)")};
+        for (int n = 0; n < 2; ++n) {
+            const uint64_t address = return_from("_ZN4chem5solveEdi", "take", n);
+            const ResolvedAddress& found = lines.resolve_call(module, address);
+            EXPECT_EQ(found.frames.front().function, "chem::solve(double, int)");
+            EXPECT_EQ(found.frames.back().function, inner[n]);
+        }
+    }
+}
+
+// _init has no size, and .plt stands behind its section.
+TEST_F(Lines, LinkageTableIsNoFunctionBeforeIt) {
+    ASSERT_TRUE(compile("g++", "grid.cpp", "-O2 -g -fcf-protection=none"));
+    ASSERT_NE(output_of("nm '" + file_ + "'").find(" _init\n"), std::string::npos);
+    const uint64_t address = Disassembly(file_, "MPI_Recv@plt").start();
+    ASSERT_NE(address, 0u);
+    LineResolver lines;
+    const uint32_t module = lines.add_module(file_, "");
+    EXPECT_EQ(lines.resolve(module, address).place, "fixture.so+" + hex(address));
+    const std::string name = lines.resolve(module, address).frames[0].function;
+    EXPECT_TRUE(name.starts_with("fixture.so+")) << name;
+    const uint64_t init = Disassembly(file_, "_init").start();
+    EXPECT_EQ(lines.resolve(module, init + 4).frames[0].function, "_init");
 }
 
 TEST_F(Lines, AddressOutsideEveryFunction) {

@@ -108,6 +108,27 @@ TEST(MergedWaits, NoneMissesMoreThanTheBoundSays) {
     for (const uint32_t heavy : {0u, 1u, 2u}) EXPECT_EQ(kept.count(heavy), 1u) << heavy;
 }
 
+// Of a path the ranks are limited, not their threads.
+TEST(MergedWaits, StallsOfThreadsAreOneOfTheirRank) {
+    GrowArray<MergedStall> stalls;
+    const auto add = [&stalls](uint32_t path, uint32_t rank, uint32_t io_node, uint64_t io_ns,
+                               uint64_t asleep_ns) {
+        ASSERT_TRUE(stalls.push({path, rank, io_node, 0, 1, 100, io_ns, asleep_ns, 2, 3}));
+    };
+    for (uint32_t thread = 0; thread < 4; ++thread) add(7, 1, 10 + thread, 20 + thread % 3, 30);
+    add(7, 2, kNoNode, 0, 25);
+    add(8, 1, kNoNode, 0, 50);
+    add(7, 3, kNoNode, 0, 20);
+    keep_heaviest_stalls(&stalls, 2);
+    ASSERT_EQ(stalls.size(), 3u);
+    const MergedStall& all = stalls[0];
+    EXPECT_EQ((std::vector<uint64_t>{all.path, all.rank, all.io_node, all.count, all.time_ns,
+                                     all.io_ns, all.asleep_ns, all.queued_ns, all.kernel_ns}),
+              (std::vector<uint64_t>{7, 1, 12, 4, 400, 83, 120, 8, 12}));
+    EXPECT_EQ(stalls[1].rank, 2u);
+    EXPECT_EQ(stalls[2].path, 8u);
+}
+
 // Two ranks whose trees are laid out differently: the receive is node 2 of one, node 3 of the
 // other.
 TEST(MergedWaits, JoinedByNodeAndByComputation) {

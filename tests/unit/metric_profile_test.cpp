@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "report/metric_names.h"
 #include "report/text_report.h"
@@ -262,6 +263,24 @@ TEST(MetricNames, Form) {
     EXPECT_NE(metrics_form_error("a,,b"), "");
     EXPECT_NE(metrics_form_error("a,"), "");
     EXPECT_NE(metrics_form_error("a,off"), "");
+}
+
+// A column is as wide as the name of its metric, as far as there is room for that.
+TEST(MetricColumns, GrowToTheirNames) {
+    Profile profile = samples::with_metrics(samples::halo_profile());
+    profile.metrics.names = {"perf::CONTEXT-SWITCHES", "PAPI_TOT_INS", "perf::PAGE-FAULTS"};
+    TextOptions options;
+    for (const int width : {70, 90}) {
+        options.width = width;
+        const std::string report = write_text_report(profile, options);
+        EXPECT_EQ(report.find(" CONTEXT-SWITCHES     TOT_INS PAGE-FAULTS\n") != std::string::npos,
+                  width == 90)
+            << report;
+        std::istringstream lines(report);
+        for (std::string line; std::getline(lines, line);) {
+            EXPECT_LE(display_width(line), width) << line;
+        }
+    }
 }
 
 }  // namespace

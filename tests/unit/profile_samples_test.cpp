@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/path_hash.h"
+#include "summarize/module_kinds.h"
 #include "tests/unit/phases_records.h"
 
 namespace dwell {
@@ -34,6 +35,28 @@ TEST_F(Phases, SamplesByLine) {
     EXPECT_EQ(lines[1].line, line("begin main"));
     EXPECT_EQ(lines[1].samples, 2u);
     EXPECT_EQ(profile.nodes[profile.intervals[0].booked_on].samples, 9u);
+}
+
+// Counts that no run can have are cut, not added up beyond what a number holds.
+TEST_F(Phases, DamagedCountsOfSamples) {
+    const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a"));
+    const uint32_t send =
+        records_.communication(in_a, app_, after("phase_a", "MPI_Send"), "MPI_Send", totals(1, 10));
+    const uint32_t interval = records_.interval(send, send, in_a, 1, 100);
+    for (const char* const procedure : {"phase_a", "phase_b"}) {
+        const std::vector<std::pair<uint32_t, uint64_t>> path = {
+            {app_, after("main", procedure)}, {app_, Disassembly(file_, procedure).start()}};
+        records_.sample_below(interval, path, uint64_t{1} << 63);
+    }
+    const Profile profile = build_profile(records_.merged);
+    expect_conservation(profile);
+    EXPECT_EQ(profile.computation_ns, 100u);
+}
+
+TEST(ModuleKinds, OnlyLibrariesAreOfMpi) {
+    EXPECT_EQ(module_kind("/usr/lib/openmpi/mca_btl_vader.so"), ModuleKind::kMpi);
+    EXPECT_EQ(module_kind("/opt/mpi/libmpi_mpifh.so.40"), ModuleKind::kMpi);
+    EXPECT_EQ(module_kind("/home/ada/mca_transport"), ModuleKind::kUser);
 }
 
 // One procedure is named for an interval: that of the program or of a library of its own, with

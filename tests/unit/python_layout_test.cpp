@@ -90,7 +90,9 @@ TEST(ScriptName, IsWhatPythonRuns) {
     EXPECT_EQ(shown_program(kPython, "python3 -u -X dev -W ignore /home/me/halo.py -v"), "halo.py");
     EXPECT_EQ(shown_program(kPython, "python3 -m mpi4py halo.py"), "halo.py");
     EXPECT_EQ(shown_program(kPython, "python3 -m solver.main 4"), "solver.main");
+    EXPECT_EQ(shown_program(kPython, "python3 -msolver.main 4"), "solver.main");
     EXPECT_EQ(shown_program(kPython, "python3 -c pass 4"), "python3.11");
+    EXPECT_EQ(shown_program(kPython, "python3 -cpass 4"), "python3.11");
     EXPECT_EQ(shown_program(kPython, "python3"), "python3.11");
     EXPECT_EQ(shown_program(kPython, ""), "python3.11");
     EXPECT_EQ(shown_program("/home/me/jacobi", "./jacobi halo.py"), "jacobi");

@@ -54,6 +54,17 @@ TEST(Stalls, WhatAllRanksDoAlikeMakesNoneOfThemLate) {
     EXPECT_EQ(cause(all(700)), StallKind::kAsleep);
 }
 
+// However many parts of a computation it is added up from.
+TEST(Stalls, TheStatementThatTookMostIsNamed) {
+    std::vector<ProfileStall> parts = {stall(0, 100, 0, 0), stall(0, 110, 0, 0),
+                                       stall(0, 180, 0, 0), stall(0, 10, 0, 0)};
+    for (uint32_t i = 0; i < parts.size(); ++i) parts[i].io_node = 4 + i;
+    const Stall found = stall_of_cause(parts_of(parts), 4, 0, 120, 900 * kMs);
+    EXPECT_EQ(found.kind, StallKind::kIo);
+    EXPECT_EQ(found.times.io_node, 6u);
+    EXPECT_EQ(found.times.io_ns, 400 * kMs);
+}
+
 // Writing files is some of both.
 TEST(Stalls, SleepAndTimeInTheKernelTogetherAreACause) {
     ProfileStall both = stall(0, 0, 90, 0);

@@ -534,6 +534,14 @@ TEST(TextStyle, OperatorsAndLambdas) {
                    true),
         "run<double, 3>::{lambda(double)#1}");
     EXPECT_EQ(short_name("outer(int) const::{lambda()#2}", true), "outer::{lambda()#2}");
+    for (const std::string lambda :
+         {"chem::solve(chem::Rates const&, int)::{lambda}::operator()",
+          "chem::solve(chem::Rates const&, int)::$_12::operator()(int)"}) {
+        const std::string shown = short_name(lambda, true);
+        EXPECT_EQ(shown, "chem::solve::{lambda}");
+        EXPECT_EQ(cut_name(shown, 15, true), "solve::{lambda}");
+        EXPECT_EQ(cut_name(shown, 14, true), "s…ve::{lambda}");
+    }
     // Arguments that were cut keep their brackets in pairs, so that the name can be cut again.
     const std::string kernel = short_name(
         "a::Kernel<double, std::function<bool (double, double)>, "
@@ -541,6 +549,17 @@ TEST(TextStyle, OperatorsAndLambdas) {
         true);
     EXPECT_EQ(cut_name(kernel, 20, true), "Kernel::operator()");
     EXPECT_EQ(cut_name("a…b…c", 4, true), "a…c");
+}
+
+TEST(TextStyle, SampledPlacesOfNoShareAreNotNamed) {
+    SampledPlaces places;
+    places.samples = 1000;
+    places.lines = {{"relax", "heat.c", 7, 6}, {"relax", "heat.c", 9, 4}};
+    EXPECT_EQ(places_text(places, 3, 80, true), "relax heat.c:7 1 %");
+    places.lines.erase(places.lines.begin());
+    EXPECT_EQ(places_text(places, 3, 80, true), "");
+    places.lines = {{"relax", "heat.c", 7, 800}, {"relax", "", 0, 120}, {"relax", "heat.c", 9, 80}};
+    EXPECT_EQ(places_text(places, 3, 80, true), "relax heat.c:7 80 %, :9 8 %");
 }
 
 TEST(TextStyle, PlacesWithoutLineNameTheirFunction) {

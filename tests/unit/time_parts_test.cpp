@@ -92,6 +92,29 @@ TEST(TimeParts, ALongRunDoesNotTellMoreOfALateStart) {
     EXPECT_EQ(report.find("longer run"), std::string::npos) << report;
 }
 
+// A phase of 4 s with 3 s of MPI_Comm_split, one of 4 s, and one that is set-up alone, in 9 s.
+TEST(TimeParts, SharesOfPhasesAreWithoutSetUp) {
+    Builder b(1, "phases");
+    const auto phase = [&b](const char* name) {
+        const uint32_t node = b.add(SiteKind::kBlock, name, "", 0, 0);
+        b.entered(node, 0, 1, kMs);
+        b.profile().nodes[node].labels |= kLabelPhase;
+        return node;
+    };
+    const uint32_t prepare = phase("prepare");
+    const uint32_t solve = phase("solve");
+    const uint32_t end = phase("end");
+    b.calls(b.comm("MPI_Comm_split", "a.c", 3, prepare), 0, known_wait(1, 3000 * kMs, 0));
+    b.compute(prepare, 0, 1000 * kMs);
+    b.compute(solve, 0, 4000 * kMs);
+    b.calls(b.comm("MPI_Finalize", "a.c", 9, end), 0, known_wait(1, 1000 * kMs, 0));
+    const std::string report = words_of(write_text_report(b.finish(), {}));
+    for (const char* const part :
+         {"1 prepare 20.0 % 4.00 s 1 ", "2 solve 80.0 % 4.00 s 1 ", "3 end set-up 1.00 s 1 "}) {
+        EXPECT_NE(report.find(part), std::string::npos) << part << "\nin\n" << report;
+    }
+}
+
 // Of the shares in a verdict.
 double sum_of_shares(const Profile& profile) {
     std::istringstream line(verdict(profile, 200));

@@ -156,6 +156,27 @@ TEST(Verdict, WithLittleRoomNamesAFileOnce) {
         << words;
 }
 
+// A line without a file is one of the file that was named last.
+TEST(Verdict, NamesTheFileOfALineIfNoneWasNamed) {
+    Halo halo;
+    halo.exchange = "exchange_of_halo_cells_with_all_neighbours";
+    for (const uint64_t sampled : {0, 200}) {
+        halo.sampled = sampled;
+        Profile profile = late_rank(halo);
+        // Nothing is known of where the procedure stands.
+        if (sampled != 0) {
+            for (SampledLine& line : profile.intervals[0].lines) line.file.clear(), line.line = 0;
+        }
+        for (int width = 60; width <= 120; ++width) {
+            const std::string words = words_of(verdict(profile, width));
+            const size_t at = words.find(" at :");
+            const std::string before = words.substr(0, at == std::string::npos ? 0 : at);
+            EXPECT_TRUE(at == std::string::npos || before.find(".c:") != std::string::npos)
+                << words;
+        }
+    }
+}
+
 TEST(Verdict, WithoutSamplesNamesTheLinesBetween) {
     Halo halo;
     halo.sampled = 0;
@@ -196,6 +217,29 @@ TEST(Verdict, AShortRunTellsLittle) {
 }
 
 // Four ranks wait 300 ms at an allreduce that takes 400; of whom is not known.
+// Rank 1 computed two things meanwhile, of which neither is most of it; or there are several.
+TEST(Verdict, SaysForWhomRanksWaitWhenNoCauseIsMost) {
+    for (const bool one : {true, false}) {
+        Builder b(4, "heat");
+        const uint32_t main = b.proc("main", "heat.c", 1, 0);
+        const uint32_t reduce = b.comm("MPI_Allreduce", "heat.c", 20, main);
+        for (uint32_t rank = 0; rank < 4; ++rank) {
+            b.compute(main, rank, 600 * kMs);
+            b.calls(reduce, rank, known_wait(10, 400 * kMs, 300 * kMs));
+        }
+        b.profile().intervals.push_back({reduce, reduce, main, 40, kMs, kMs, kMs, {}});
+        for (uint32_t i = 0; i < 3; ++i) {
+            const uint32_t interval = i == 0 ? 0 : kNoNode;
+            b.profile().partners.push_back(
+                {reduce, one ? 1 : i, interval, 10, 400 * kMs, kMs, 0, 0});
+        }
+        expect_words(b.finish(),
+                     {std::string("Main loss: ranks wait 300 ms a rank at heat.c:20 MPI_Allreduce "
+                                  "in main, ") +
+                      (one ? "mostly for rank 1." : "for several ranks.")});
+    }
+}
+
 TEST(Verdict, SaysWhereRanksWaitWhenTheCauseIsNotKnown) {
     Builder b(4, "heat");
     const uint32_t main = b.proc("main", "heat.c", 1, 0);
@@ -533,11 +577,12 @@ TEST(Verdict, SaysFirstThatRanksDidNotEnd) {
     Profile profile = late_rank();
     profile.ranks[1].state = FileState::kRunning;
     expect_words(profile,
-                 {"dwell verdict: heat broke off: rank 1 did not reach MPI_Finalize. Until "
+                 {"dwell verdict: heat broke off: rank 1 did not finish MPI_Finalize. Until "
                   "then 16.7 % of the time was lost to waiting for late ranks",
-                  "Main cause: rank 0 computes in relax"});
+                  "Main cause: rank 0 computes in relax",
+                  "Trust: counts end where the program broke off. Next"});
     profile.ranks[0].state = FileState::kRunning;
-    expect_words(profile, {"ranks 0 and 1 did not reach MPI_Finalize."});
+    expect_words(profile, {"ranks 0 and 1 did not finish MPI_Finalize."});
     profile.ranks[1].state = FileState::kAborted;
     expect_words(profile, {"heat broke off: rank 1 called MPI_Abort."});
     EXPECT_TRUE(verdict(Profile{}).starts_with("dwell verdict: nothing of the program was "));
