@@ -493,6 +493,8 @@ struct alignas(64) Process {
 
 // Reached without the global offset table.
 extern Process g_process __attribute__((visibility("hidden")));
+// In MPI_COMM_WORLD.
+inline uint32_t own_rank() { return static_cast<uint32_t>(g_process.header->rank); }
 extern LivePage* g_live __attribute__((visibility("hidden")));  // never null
 extern constinit thread_local Thread* t_thread __attribute__((tls_model("initial-exec")));
 // Not 0 while the thread does what a probe in a signal handler must not begin as well.
