@@ -107,12 +107,9 @@ void count_lost_by_time(Thread* thread, uint64_t taken) {
 
 void read_spill(Thread* thread, CellIndex interval) {
     SampleSpill* const spill = thread->spill;
-    for (uint64_t at = 0; at < spill->bytes;) {
-        perf_event_header header;
-        memcpy(&header, spill->records + at, sizeof(header));
-        if (header.size < sizeof(header) || header.size > spill->bytes - at) break;
+    perf_event_header header;
+    for (uint64_t at = 0; spilled_record(*spill, at, &header); at += header.size) {
         book_sample(thread, interval, spill->records + at, header.size, spill->stride);
-        at += header.size;
     }
     count_lost(thread, spill->lost);
     spill->bytes = spill->lost = spill->stride = spill->seen = 0;
