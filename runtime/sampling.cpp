@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,6 +39,10 @@ constexpr size_t kSmallestPathRing = 8 * kPageBytes;
 // Of the program's stack, with each sample: a frame is a hundred bytes or two, arrays aside.
 constexpr uint32_t kStackBytes = 8192;
 constexpr uint32_t kLockTries = 100'000;
+
+// kDrainVariable, empty without `dwell run`. Read where the options are: later another thread may
+// change the environment.
+char g_drain_name[sizeof(sockaddr_un::sun_path)];
 
 // Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
 // with 1 sampling is still to begin.
@@ -118,12 +123,11 @@ void read_spill(Thread* thread, CellIndex interval) {
 // Gives the ring to `dwell run`, too, which reads it while this thread does not. Without it what
 // does not fit is lost, and counted.
 SampleSpill* share_ring(int event, size_t bytes, const PythonPlaces& python) {
-    const char* const name = getenv(kDrainVariable);
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
-    const size_t length = name != nullptr ? strlen(name) : 0;
-    if (length == 0 || length + 1 > sizeof(to.sun_path)) return nullptr;
-    memcpy(to.sun_path + 1, name, length);
+    const size_t length = strlen(g_drain_name);
+    if (length == 0) return nullptr;
+    memcpy(to.sun_path + 1, g_drain_name, length);
     const NoSizeSignal size_held;
     const int memory = memfd_create("dwell-samples", MFD_CLOEXEC);
     const int talk = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -176,6 +180,8 @@ bool ranks_share_processors() {
 }
 
 void choose_sampling() {
+    const char* const drain = getenv(kDrainVariable);
+    snprintf(g_drain_name, sizeof(g_drain_name), "%s", drain != nullptr ? drain : "");
     Options* options = &g_process.options;
     if (options->sample_hz == 0 || options->sample_is_asked_for || !ranks_share_processors())
         return;
@@ -218,9 +224,7 @@ int open_event(uint32_t hz, Sampled what) {
 }
 
 // `dwell run` maps it, too, which some kernels count again.
-size_t largest_ring() {
-    return getenv(kDrainVariable) != nullptr ? kLargestRing / 2 : kLargestRing;
-}
+size_t largest_ring() { return g_drain_name[0] != '\0' ? kLargestRing / 2 : kLargestRing; }
 
 }  // namespace
 
