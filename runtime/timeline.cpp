@@ -32,7 +32,7 @@ inline bool add_to_sum(Timeline* timeline, uint32_t rank, uint32_t path, uint32_
         if (part->rank != rank || part->waited_for != waited_for) continue;
         __atomic_store_n(&part->ticks, part->ticks + ticks, __ATOMIC_RELEASE);
         __atomic_store_n(&part->end, end, __ATOMIC_RELEASE);
-        if (waited_for == kTogether) part->begin = end;
+        if (waited_for == kTogether) __atomic_store_n(&part->begin, end, __ATOMIC_RELEASE);
         return true;
     }
     return false;
