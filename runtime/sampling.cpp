@@ -308,7 +308,9 @@ void start_serial_sampling(Thread* thread) {
     static bool tried = false;
     if (g_process.with_mpi || thread->record->number != 0 || tried) return;
     tried = true;
+    const uint64_t start = now_ticks();
     start_sampling(thread);
+    thread->slow_ticks += now_ticks() - start;
     if (thread->ring == nullptr) return;
     // What came before is known to nobody.
     Site site{};
