@@ -182,8 +182,8 @@ struct RankEntry {
 constexpr int kRankBits = 8;
 constexpr int kRankEntries = 1 << kRankBits;
 
-// The I/O statements since the thread's last call, and the one that took most of their time: each
-// takes the place of another one that weighs less than it.
+// Which node took most of a time that comes in pieces (Boyer and Moore's majority vote): a piece of
+// another one takes weight from it, and its place once that is more than it has.
 inline void weigh(CellIndex* most, uint64_t* weight, CellIndex node, uint64_t ticks) {
     if (*most == node) {
         *weight += ticks;
@@ -194,11 +194,12 @@ inline void weigh(CellIndex* most, uint64_t* weight, CellIndex node, uint64_t ti
         *weight = ticks - *weight;
     }
 }
+// The I/O statements since the thread's last call.
 struct IoSinceCall {
     uint64_t since;  // Thread::last_ticks of that call
     uint64_t ticks;
     uint64_t weight;
-    CellIndex node;
+    CellIndex node;  // that took most of it
 };
 // Of the thread, when it was read last (processor_time.h).
 struct ProcessorTime {
