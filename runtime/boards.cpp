@@ -149,8 +149,7 @@ bool take_place(Board* board) {
     const uint32_t place = shared->members;
     if (place == shared->capacity) return false;
     board->own = place;
-    board->places[place] = {static_cast<uint32_t>(board->rank) << 1 | board->side,
-                            static_cast<uint32_t>(g_process.header->rank)};
+    board->places[place] = {static_cast<uint32_t>(board->rank) << 1 | board->side, own_rank()};
     for (uint32_t row = 0; row < kBoardRows; ++row) {
         memset(static_cast<void*>(slot_at(board, row, place)), 0, sizeof(BoardSlot));
     }

@@ -449,7 +449,7 @@ Channel* find_channel(Thread* thread, uint32_t peer) {
         if (g_channels[peer] != nullptr) {
             made = g_channels[peer];
         } else if (is_neighbour(peer)) {
-            const auto own = static_cast<uint32_t>(g_process.header->rank);
+            const uint32_t own = own_rank();
             const uint32_t low = own < peer ? own : peer;
             const uint32_t high = own < peer ? peer : own;
             const uint64_t key = mix_path(mix_path(kPairKey, low), high);

@@ -14,7 +14,7 @@ uint32_t low_of(uint64_t word) { return static_cast<uint32_t>(word); }
 Moment moment_at_end(Call* call) {
     ToldUntil told{};
     Moment said = moment_of(call);
-    add_delay(static_cast<uint32_t>(g_process.header->rank), &told, &said);
+    add_delay(own_rank(), &told, &said);
     said.at.real = now_ticks();
     begin_work(call, said.at.real);
     return said;

@@ -305,7 +305,7 @@ bool tell_far(Call* call, CommName* name, const FarCall& enters) {
                  static_cast<uint8_t>(far->choice.shift),
                  look_at_loss(*call->thread, begin, far),
                  static_cast<uint32_t>(telling)};
-    add_delay(static_cast<uint32_t>(g_process.header->rank), &far->told, &note.said);
+    add_delay(own_rank(), &far->told, &note.said);
     note.said.at.real = begin;
     uint64_t took = 0;
     for (uint32_t i = 0; i < far->count; ++i) {
@@ -406,13 +406,6 @@ bool is_far_member(const FarMembers& far, int rank) {
         if (static_cast<int>(far.members[i].place >> 1) == rank) return true;
     }
     return false;
-}
-
-FarMember* far_member_of(FarMembers* far, uint32_t peer) {
-    for (uint32_t i = 0; i < far->count; ++i) {
-        if (far->members[i].peer == peer) return &far->members[i];
-    }
-    return nullptr;
 }
 
 void note_usual(const FarUsual& usual) {

@@ -107,8 +107,6 @@ void tell_epoch_far(Call* call, FarMembers* far, Epoch epoch, const Moment& ente
 FarHeard hear_epoch_far(Thread* thread, FarMembers* far, Epoch epoch, uint64_t left);
 // Is this rank of the window on another host?
 bool is_far_member(const FarMembers& far, int rank);
-// Its rank in MPI_COMM_WORLD is `peer`; null: there is none.
-FarMember* far_member_of(FarMembers* far, uint32_t peer);
 
 // What a statement's calls take when all have come, and who came last from another host: from calls
 // of which all was told. `node` is the statement's.

@@ -40,7 +40,7 @@ void open_late_receivers(uint64_t ticks_per_second) {
     g_noticed_ticks = kNoticed_ns * ticks_per_second / 1'000'000'000u;
     g_most_usual_ticks = kMostUsual_ns * ticks_per_second / 1'000'000'000u;
     if (exchange_is_open()) {
-        g_own_arrivals = find_arrivals(static_cast<uint32_t>(g_process.header->rank));
+        g_own_arrivals = find_arrivals(own_rank());
     }
 }
 

@@ -57,8 +57,6 @@ class Latest {
     }
     const Waiting& waiting() const { return *waiting_; }
     uint64_t real() const { return real_; }
-    bool found() const { return found_; }
-    uint32_t peer() const { return peer_; }
     // What came after all had come.
     uint64_t rest() const {
         return beyond(waiting_->left(), later(waiting_->entered().real, real_));

@@ -396,8 +396,7 @@ void wake(Call* call, uint32_t peer, uint32_t comm, int tag) {
     ProcessState state;
     uint64_t woken = 0;
     if (!read_line(line, &state, &woken) || woken != 0) return;
-    const auto own = static_cast<uint32_t>(g_process.header->rank);
-    if (state.partner != kNoPeer && state.partner != own) return;
+    if (state.partner != kNoPeer && state.partner != own_rank()) return;
     if (state.doing == Doing::kReceives) {
         if (state.comm != comm || (state.tag != tag && state.tag != MPI_ANY_TAG)) return;
     } else if (state.doing != Doing::kWaits) {

@@ -74,7 +74,8 @@ struct Site {
                       // otherwise 0
     SiteKind kind;
     uint8_t flags;  // NodeFlags
-    uint16_t open;  // entries of a probed node that are open now, none above 65535
+    uint16_t open;  // entries of a probed node that are open now, none above 65535; of an interval
+                    // how many nodes of samples lie below it
 };
 
 inline bool is_same_place(const Site& a, const Site& b) {

@@ -83,6 +83,15 @@ inline void copy_from_ring(const char* data, uint64_t ring_bytes, uint64_t at, v
     memcpy(static_cast<char*>(to) + first, data, bytes - first);
 }
 
+// The head of the record at `at`; false: there is none.
+inline bool spilled_record(const SampleSpill& spill, uint64_t at, perf_event_header* header) {
+    const uint64_t bytes =
+        spill.bytes < sizeof(spill.records) ? spill.bytes : sizeof(spill.records);
+    if (at >= bytes || bytes - at < sizeof(*header)) return false;
+    memcpy(header, spill.records + at, sizeof(*header));
+    return header->size >= sizeof(*header) && header->size <= bytes - at;
+}
+
 // Keeps one record.
 inline void spill_record(const char* data, uint64_t ring_bytes, uint64_t at, size_t size,
                          SampleSpill* spill) {
@@ -90,17 +99,14 @@ inline void spill_record(const char* data, uint64_t ring_bytes, uint64_t at, siz
     ++spill->seen;
     __atomic_store_n(&spill->writes, spill->writes + 1, __ATOMIC_RELEASE);
     if (spill->seen % spill->stride != 0) return;
-    if (spill->bytes + size > sizeof(spill->records)) {
+    while (spill->bytes > sizeof(spill->records) - size) {
         uint64_t kept = 0;
         uint64_t number = 0;
-        for (uint64_t from = 0; from < spill->bytes; ++number) {
-            perf_event_header header;
-            memcpy(&header, spill->records + from, sizeof(header));
-            if (number % 2 != 0) {
-                memmove(spill->records + kept, spill->records + from, header.size);
-                kept += header.size;
-            }
-            from += header.size;
+        perf_event_header header;
+        for (uint64_t from = 0; spilled_record(*spill, from, &header); from += header.size) {
+            if (number++ % 2 == 0) continue;
+            memmove(spill->records + kept, spill->records + from, header.size);
+            kept += header.size;
         }
         spill->bytes = kept;
         spill->stride *= 2;

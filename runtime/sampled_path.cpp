@@ -124,6 +124,12 @@ int find_tables(dl_phdr_info* object, size_t, void* data) {
             if (begin + segment.p_memsz > module->end) module->end = begin + segment.p_memsz;
         }
     }
+    // Between segments there may be memory that nobody may read. It is read by words.
+    const ElfW(Phdr)* const of_tables = segment_at(object, module->header);
+    if (of_tables == nullptr) return 1;
+    module->readable = object->dlpi_addr + of_tables->p_vaddr;
+    module->readable_end = (module->readable + of_tables->p_filesz + 7) & ~uint64_t{7};
+    module->bytes = reinterpret_cast<const char*>(module->readable);
     return 1;
 }
 
@@ -131,10 +137,7 @@ bool find_own_module(const void*, uint64_t address, SampledModule* module) {
     *module = {UINT64_MAX, 0, 0, 0, 0, nullptr};
     Tables tables{address, module};
     dl_iterate_phdr(find_tables, &tables);
-    module->readable = module->begin;
-    module->readable_end = module->end;
-    module->bytes = reinterpret_cast<const char*>(module->begin);
-    return module->header != 0;
+    return module->bytes != nullptr;
 }
 
 // False: not there.

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,6 +39,10 @@ constexpr size_t kSmallestPathRing = 8 * kPageBytes;
 // Of the program's stack, with each sample: a frame is a hundred bytes or two, arrays aside.
 constexpr uint32_t kStackBytes = 8192;
 constexpr uint32_t kLockTries = 10'000;
+
+// kDrainVariable, empty without `dwell run`. Read where the options are: later another thread may
+// change the environment.
+char g_drain_name[sizeof(sockaddr_un::sun_path)];
 
 // Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
 // with 1 sampling is still to begin.
@@ -109,12 +114,9 @@ void count_lost_by_time(Thread* thread, uint64_t taken) {
 uint64_t read_spill(Thread* thread, CellIndex interval) {
     SampleSpill* const spill = thread->spill;
     if (spill == nullptr) return 0;
-    for (uint64_t at = 0; at < spill->bytes;) {
-        perf_event_header header;
-        memcpy(&header, spill->records + at, sizeof(header));
-        if (header.size < sizeof(header) || header.size > spill->bytes - at) break;
+    perf_event_header header;
+    for (uint64_t at = 0; spilled_record(*spill, at, &header); at += header.size) {
         book_sample(thread, interval, spill->records + at, header.size, spill->stride);
-        at += header.size;
     }
     count_lost(thread, spill->lost);
     const uint64_t seen = spill->seen;
@@ -137,12 +139,11 @@ uint64_t newest_of(const Thread* thread) {
 // Tells `dwell run` of the event: it takes samples in its place while this thread does not read its
 // ring. Without it what does not fit is lost, and counted.
 SampleSpill* share_event(int event, const DrainRequest& request) {
-    const char* const name = getenv(kDrainVariable);
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
-    const size_t length = name != nullptr ? strlen(name) : 0;
-    if (length == 0 || length + 1 > sizeof(to.sun_path)) return nullptr;
-    memcpy(to.sun_path + 1, name, length);
+    const size_t length = strlen(g_drain_name);
+    if (length == 0) return nullptr;
+    memcpy(to.sun_path + 1, g_drain_name, length);
     const NoSizeSignal size_held;
     const int memory = memfd_create("dwell-samples", MFD_CLOEXEC);
     const int talk = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -194,6 +195,8 @@ bool ranks_share_processors() {
 }
 
 void choose_sampling() {
+    const char* const drain = getenv(kDrainVariable);
+    snprintf(g_drain_name, sizeof(g_drain_name), "%s", drain != nullptr ? drain : "");
     Options* options = &g_process.options;
     if (options->sample_hz == 0 || options->sample_is_asked_for || !ranks_share_processors())
         return;
@@ -238,9 +241,7 @@ int open_event(perf_event_attr* attributes) {
 }
 
 // `dwell run` may have another one for each.
-size_t largest_ring() {
-    return getenv(kDrainVariable) != nullptr ? kLargestRing / 2 : kLargestRing;
-}
+size_t largest_ring() { return g_drain_name[0] != '\0' ? kLargestRing / 2 : kLargestRing; }
 
 }  // namespace
 
@@ -332,7 +333,9 @@ void start_serial_sampling(Thread* thread) {
     static bool tried = false;
     if (g_process.with_mpi || thread->record->number != 0 || tried) return;
     tried = true;
+    const uint64_t start = now_ticks();
     start_sampling(thread);
+    thread->slow_ticks += now_ticks() - start;
     if (thread->ring == nullptr) return;
     // What came before is known to nobody.
     Site site{};

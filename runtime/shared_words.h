@@ -11,25 +11,25 @@
 
 namespace dwell {
 
-template <typename T, typename Word = uint64_t>
+template <typename T>
 inline void write_words(T* to, const T& from) {
-    static_assert(sizeof(T) % sizeof(Word) == 0);
-    Word words[sizeof(T) / sizeof(Word)];
+    static_assert(sizeof(T) % sizeof(uint64_t) == 0);
+    uint64_t words[sizeof(T) / sizeof(uint64_t)];
     memcpy(words, &from, sizeof(T));
     auto* at = reinterpret_cast<char*>(to);
-    for (const Word word : words) {
-        __atomic_store_n(reinterpret_cast<Word*>(at), word, __ATOMIC_RELEASE);
+    for (const uint64_t word : words) {
+        __atomic_store_n(reinterpret_cast<uint64_t*>(at), word, __ATOMIC_RELEASE);
         at += sizeof(word);
     }
 }
 
-template <typename T, typename Word = uint64_t>
+template <typename T>
 inline void read_words(const T* from, T* to) {
-    static_assert(sizeof(T) % sizeof(Word) == 0);
-    Word words[sizeof(T) / sizeof(Word)];
+    static_assert(sizeof(T) % sizeof(uint64_t) == 0);
+    uint64_t words[sizeof(T) / sizeof(uint64_t)];
     const auto* at = reinterpret_cast<const char*>(from);
-    for (Word& word : words) {
-        word = __atomic_load_n(reinterpret_cast<const Word*>(at), __ATOMIC_ACQUIRE);
+    for (uint64_t& word : words) {
+        word = __atomic_load_n(reinterpret_cast<const uint64_t*>(at), __ATOMIC_ACQUIRE);
         at += sizeof(word);
     }
     memcpy(to, words, sizeof(T));

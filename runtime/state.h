@@ -182,8 +182,8 @@ struct RankEntry {
 constexpr int kRankBits = 8;
 constexpr int kRankEntries = 1 << kRankBits;
 
-// The I/O statements since the thread's last call, and the one that took most of their time: each
-// takes the place of another one that weighs less than it.
+// Which node took most of a time that comes in pieces (Boyer and Moore's majority vote): a piece of
+// another one takes weight from it, and its place once that is more than it has.
 inline void weigh(CellIndex* most, uint64_t* weight, CellIndex node, uint64_t ticks) {
     if (*most == node) {
         *weight += ticks;
@@ -194,11 +194,12 @@ inline void weigh(CellIndex* most, uint64_t* weight, CellIndex node, uint64_t ti
         *weight = ticks - *weight;
     }
 }
+// The I/O statements since the thread's last call.
 struct IoSinceCall {
     uint64_t since;  // Thread::last_ticks of that call
     uint64_t ticks;
     uint64_t weight;
-    CellIndex node;
+    CellIndex node;  // that took most of it
 };
 // Of the thread, when it was read last (processor_time.h).
 struct ProcessorTime {
@@ -493,6 +494,8 @@ struct alignas(64) Process {
 
 // Reached without the global offset table.
 extern Process g_process __attribute__((visibility("hidden")));
+// In MPI_COMM_WORLD.
+inline uint32_t own_rank() { return static_cast<uint32_t>(g_process.header->rank); }
 extern LivePage* g_live __attribute__((visibility("hidden")));  // never null
 extern constinit thread_local Thread* t_thread __attribute__((tls_model("initial-exec")));
 // Not 0 while the thread does what a probe in a signal handler must not begin as well.

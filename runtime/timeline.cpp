@@ -32,7 +32,7 @@ inline bool add_to_sum(Timeline* timeline, uint32_t rank, uint32_t path, uint32_
         if (part->rank != rank || part->waited_for != waited_for) continue;
         __atomic_store_n(&part->ticks, part->ticks + ticks, __ATOMIC_RELEASE);
         __atomic_store_n(&part->end, end, __ATOMIC_RELEASE);
-        if (waited_for == kTogether) part->begin = end;
+        if (waited_for == kTogether) __atomic_store_n(&part->begin, end, __ATOMIC_RELEASE);
         return true;
     }
     return false;
@@ -280,10 +280,13 @@ void open_timelines(uint32_t world_size) {
 bool writes_timeline(Thread* thread) {
     if (!g_process.concurrent) [[likely]]
         return true;
-    Thread* nobody = nullptr;
-    __atomic_compare_exchange_n(&g_writer, &nobody, thread, false, __ATOMIC_RELAXED,
-                                __ATOMIC_RELAXED);
-    return nobody == nullptr || nobody == thread;
+    // A locked instruction would take the line from all the others at each call.
+    Thread* writer = __atomic_load_n(&g_writer, __ATOMIC_RELAXED);
+    if (writer == nullptr) {
+        __atomic_compare_exchange_n(&g_writer, &writer, thread, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+    }
+    return writer == nullptr || writer == thread;
 }
 
 void leave_timeline(Thread* thread) {

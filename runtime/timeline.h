@@ -19,6 +19,7 @@
 namespace dwell {
 
 constexpr uint32_t kTogether = 0xfffffffe;  // Part::waited_for: all left a collective of `path`
+constexpr uint32_t kSomebody = 0xfffffffd;  // Part::waited_for: it is not known whom
 constexpr uint32_t kWorldTogether = 0;      // Part::path: of the whole world
 
 struct Part {
@@ -100,7 +101,6 @@ void leave_delay(const Wait& wait, Shares* own, Shares* late);
 // before, and was not in both: those waits are due to what is left of the other one's.
 void rename_waits(Timeline* timeline, uint64_t since, Shares* own, Shares* late);
 
-inline uint32_t own_rank() { return static_cast<uint32_t>(g_process.header->rank); }
 // This rank's own timeline, null: nobody waits for it. And that of another rank of the host, which
 // is looked up the first time, by system calls; null: there is none.
 extern Timeline* g_own_timeline __attribute__((visibility("hidden")));

@@ -25,8 +25,7 @@ DWELL_CALL_DATA uint64_t g_least_round_ticks = 0;
 // Timelines are not compared for less, which is due to what the partner did just before.
 constexpr uint64_t kLeastCompared_ns = 2000;
 DWELL_CALL_DATA uint64_t g_least_compared_ticks = 0;
-constexpr uint32_t kMostCauses = 4;         // of a wait in the timeline, the largest first
-constexpr uint32_t kSomebody = 0xfffffffd;  // Part::waited_for: it is not known whom
+constexpr uint32_t kMostCauses = 4;  // of a wait in the timeline, the largest first
 
 // The class of a size in Channel::travel.
 int travel_class(uint64_t bytes) {

@@ -36,7 +36,7 @@ class ScratchFolder {
 };
 
 inline std::string fixture(const std::string& name) {
-    return std::string(DWELL_FIXTURES) + "/" + name;
+    return DWELL_FIXTURES "/" + name;
 }
 
 inline std::string output_of(const std::string& command) {

@@ -28,6 +28,24 @@ TEST_F(Meetings, TheLatestOnTheVirtualClockDecides) {
     EXPECT_EQ(settled.peer, 102u);
 }
 
+// What the caller tells the others takes none of MPI's time.
+TEST_F(Meetings, MpiBeginsOnceTheOthersHaveBeenTold) {
+    CommName* own = member(0);
+    const Board* board = member(1)->board;
+    own->handle = 4096;
+    Call call;
+    begin_at_virtual(&call);
+    const Meeting meeting = enter_named(&call, own, Meets::kAll, 0);
+    Moment said{};
+    EXPECT_EQ(read_slot(slot_at(board, meeting.number % kGenerations, own->board->own),
+                        meeting.number, static_cast<uint32_t>(kCall), &said),
+              Said::kThis);
+    EXPECT_LT(said.at.real, kEntered + call.before_ticks);
+    EXPECT_GE(now_ticks(), kEntered + call.before_ticks);
+    EXPECT_EQ(said.at.virt, kEntered - kLost);
+    figures(&call);
+}
+
 TEST_F(Meetings, WhoCameFirstDoesNotMakeWait) {
     CommName* own = member(0);
     for (int rank = 1; rank < kRanks; ++rank) says(member(rank), 9'000, kLost);

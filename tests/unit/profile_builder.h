@@ -38,6 +38,11 @@ struct Calls {
     uint64_t late_receiver_ns = 0;
 };
 
+// All of their waiting is known.
+inline Calls known_wait(uint64_t count, uint64_t time_ns, uint64_t waited_ns) {
+    return {count, time_ns, waited_ns, 0, 0, time_ns, 0, 0, 0, waited_ns, 0, 0};
+}
+
 class Builder {
   public:
     explicit Builder(uint32_t ranks, const std::string& program) {

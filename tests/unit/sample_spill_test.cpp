@@ -98,6 +98,45 @@ TEST(SampleSpill, ThinsEvenlyWhereThereIsNoMore) {
     EXPECT_NEAR(static_cast<double>(numbers.size() * spill->stride), 6000, spill->stride);
 }
 
+// Every second record is small: those that stay are nearly all of it, and more have to go.
+TEST(SampleSpill, ThinsUntilThereIsRoom) {
+    const auto spill = std::make_unique<SampleSpill>();
+    std::vector<char> record(kRingBytes);
+    uint64_t records = 0;
+    const auto keep = [&](size_t bytes) {
+        perf_event_header header{};
+        header.type = PERF_RECORD_SAMPLE;
+        header.size = static_cast<uint16_t>(bytes);
+        memcpy(record.data(), &header, sizeof(header));
+        spill_record(record.data(), kRingBytes, 0, bytes, spill.get());
+        ++records;
+    };
+    while (spill->stride <= 1) {
+        keep(records % 2 == 0 ? 16 : 32768);
+        ASSERT_LE(spill->bytes, sizeof(spill->records));
+    }
+    EXPECT_GE(spill->stride, 4u);
+}
+
+// A program may write to memory that is none of its own, and so to this.
+TEST(SampleSpill, EndsWhereItIsDamaged) {
+    const auto spill = std::make_unique<SampleSpill>();
+    perf_event_header header;
+    EXPECT_FALSE(spilled_record(*spill, 0, &header));
+    spill->bytes = UINT64_MAX;
+    for (const uint16_t size : {uint16_t{0}, uint16_t{7}}) {
+        header.size = size;
+        memcpy(spill->records, &header, sizeof(header));
+        EXPECT_FALSE(spilled_record(*spill, 0, &header));
+    }
+    header.size = 64;
+    memcpy(spill->records + sizeof(spill->records) - 32, &header, sizeof(header));
+    EXPECT_FALSE(spilled_record(*spill, sizeof(spill->records) - 32, &header));
+    EXPECT_FALSE(spilled_record(*spill, sizeof(spill->records) - 4, &header));
+    memcpy(spill->records, &header, sizeof(header));
+    EXPECT_TRUE(spilled_record(*spill, 0, &header));
+}
+
 TEST(SampleSpill, CountsWhatTheKernelLost) {
     Ring ring;
     const auto spill = std::make_unique<SampleSpill>();

@@ -2,16 +2,20 @@
 // stack itself.
 #include "runtime/sampled_path.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <gtest/gtest.h>
 #include <ucontext.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/callpath.h"
+#include "tests/unit/fixture_binary.h"
 
 namespace dwell {
 namespace {
@@ -116,6 +120,36 @@ TEST_F(SampledPath, RememberedWaysAreThoseOfTheStack) {
     EXPECT_EQ(other.size(), 5u);
     forget_sampled_paths();
     EXPECT_EQ(trace(taken, &whole), other);
+}
+
+// Of a library whose segments lie apart nothing in between is read, which is mapped without access.
+TEST_F(SampledPath, TablesAreReadWhereTheyAre) {
+    ScratchFolder folder;
+    const std::string file = folder / "apart.so";
+    const std::string source = fixture("halo.c");
+    ASSERT_EQ(run("gcc -shared -fPIC -Wl,-z,max-page-size=0x200000,-z,separate-code -o '" + file +
+                  "' '" + source + "'"),
+              "");
+    void* const library = dlopen(file.c_str(), RTLD_LAZY);
+    ASSERT_NE(library, nullptr) << dlerror();
+    const auto address = reinterpret_cast<uint64_t>(dlsym(library, "compute"));
+    SampledModule module;
+    ASSERT_TRUE(kOwnCode.find(kOwnCode.process, address, &module));
+    EXPECT_GT(module.end - module.begin, uint64_t{0x200000});
+    uint64_t found = 0;  // of the bytes that may be read
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        uint64_t begin = 0;
+        uint64_t end = 0;
+        char access = '-';
+        ASSERT_EQ(sscanf(line.c_str(), "%lx-%lx %c", &begin, &end, &access), 3);
+        begin = std::max(begin, module.readable);
+        end = std::min(end, module.readable_end);
+        if (access == 'r' && begin < end) found += end - begin;
+    }
+    EXPECT_GT(found, 0u);
+    EXPECT_EQ(found, module.readable_end - module.readable);
+    dlclose(library);
 }
 
 // Whatever a frame pointer may point to.

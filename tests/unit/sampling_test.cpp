@@ -3,11 +3,17 @@
 #include "runtime/sampling.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <string>
 #include <vector>
 
 #include "runtime/metrics.h"
+#include "runtime/sample_spill.h"
 #include "tests/unit/observed_process.h"
 
 namespace dwell {
@@ -94,6 +100,40 @@ TEST_F(Sampling, OwnWorkIsKnownWhereMetricsAreRead) {
     drain_samples(t_thread, interval_);
     EXPECT_GE(own(), 50u);
     EXPECT_LE(programs(), 5u);
+}
+
+// A thread that begins after the program has changed its environment gives its ring to `dwell run`
+// all the same: another thread may be changing it at that moment, so nobody looks there any more.
+TEST_F(Sampling, TheEnvironmentIsReadOnce) {
+    stop_sampling(t_thread);
+    const int drain = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    const std::string text = "dwell-test-" + std::to_string(getpid());
+    memcpy(name.sun_path + 1, text.data(), text.size());
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+    ASSERT_EQ(bind(drain, reinterpret_cast<const sockaddr*>(&name), length), 0);
+    setenv(kDrainVariable, text.c_str(), 1);
+    choose_sampling();
+    unsetenv(kDrainVariable);
+    start_sampling(t_thread);
+    EXPECT_NE(t_thread->spill, nullptr);
+    DrainRequest request{};
+    EXPECT_EQ(recv(drain, &request, sizeof(request), MSG_DONTWAIT), ssize_t{sizeof(request)});
+    EXPECT_EQ(request.ring_bytes, t_thread->ring_bytes);
+    close(drain);
+    choose_sampling();
+}
+
+// Where the first region of a program without MPI begins.
+TEST_F(Sampling, BeginningInTheMidstIsNoComputation) {
+    stop_sampling(t_thread);
+    const uint64_t lost = t_thread->slow_ticks;
+    const uint64_t start = now_ticks();
+    start_serial_sampling(t_thread);
+    const uint64_t took = now_ticks() - start;
+    EXPECT_NE(t_thread->ring, nullptr);
+    EXPECT_GE(t_thread->slow_ticks - lost, took / 2);
 }
 
 TEST_F(Sampling, SamplesInAStatementAreNoComputation) {

@@ -14,12 +14,8 @@ namespace dwell {
 namespace {
 
 using samples::Builder;
-using samples::Calls;
 using samples::kMs;
-
-Calls known_wait(uint64_t count, uint64_t time_ns, uint64_t waited_ns) {
-    return {count, time_ns, waited_ns, 0, 0, time_ns, 0, 0, 0, waited_ns, 0, 0};
-}
+using samples::known_wait;
 
 // Two ranks compute 300 ms. Rank 1 then does something else for so long, and rank 0 waits for it in
 // MPI_Finalize, which takes each of them 20 ms more; MPI_Init takes 200.

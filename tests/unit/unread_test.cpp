@@ -206,6 +206,65 @@ TEST_F(InSeries, WhatIsMissingIsMadeUpAndLearned) {
     EXPECT_NEAR(static_cast<double>(ticks_), 400, 4);
 }
 
+TEST_F(InSeries, NoneTakesLongerThanItsCall) {
+    next(500, 400, 300);
+    next(500, 400, 300);
+    ASSERT_TRUE(next(120, 0, 0));
+    EXPECT_EQ(ticks_, 120u);
+    EXPECT_EQ(sync_, 120u);
+}
+
+// Unseen ones that took 180 each of the 220 that one takes, 70 of them waiting.
+TEST(AfterUnseen, WhatIsMissingOfThemComesFirst) {
+    const Unseen unseen{10, 1800, 220, 70};
+    const auto check = [&](uint64_t ticks, uint64_t sent, uint64_t own, uint64_t all) {
+        const Waited waited = waits_after(unseen, ticks, sent);
+        EXPECT_EQ(waited.own, own);
+        EXPECT_EQ(waited.all, all);
+    };
+    check(400 + 220, 400 + 70, 70, 70 + 400 * 70 / 220);
+    check(400 + 30150, 400 + 30000, 30000, 30000 + 400 * 70 / 220);  // it is late
+    check(400 + 150, 300, 0, 400 * 70 / 220);  // it was there, but not yet for the unseen ones
+    check(100, 500, 0, 100 * 70 / 220);        // there is less than is missing
+    check(150, 0, 0, 0);  // it was there before all of them: nothing was missing
+}
+
+TEST_F(InSeries, TellsWhatTheUnseenOnesTookAndWhatOneTakesAndWaits) {
+    next(500, 900, 800);  // a late one begins the series
+    next(500, 400, 150);
+    EXPECT_EQ(series_.before(kind_).messages, 0u);
+    for (uint32_t i = 0; i < kUnread; ++i) next(i < 4 ? 300 : 500, 0, 0);
+    const Unseen unseen = series_.before(kind_);
+    EXPECT_EQ(unseen.messages, kUnread);
+    EXPECT_EQ(unseen.ticks, 400u * kUnread - 4 * 100);
+    EXPECT_EQ(unseen.each, 400u);
+    EXPECT_EQ(unseen.sync, 150u);
+    next(500, 400 + 4 * 100, 150);
+    for (uint32_t i = 0; i < kUnread; ++i) next(500, 0, 0);
+    EXPECT_EQ(series_.before(kind_).each, 400u);
+    EXPECT_EQ(series_.before(kind_).sync, 150u);
+    EXPECT_EQ(series_.before({&channels_[1], &parts_[0], 1, 5}).messages, 0u);
+}
+
+TEST_F(InSeries, EndsWithALongCallAGapOrAnotherKind) {
+    const auto begin = [this] {
+        next(500, 400, 0, 9000);
+        next(500, 400, 0);
+        EXPECT_TRUE(next(500, 400, 0));
+    };
+    begin();
+    EXPECT_FALSE(next(5001, 400, 0));
+    begin();
+    EXPECT_FALSE(next(500, 400, 0, 5001));
+    for (int which = 0; which < 4; ++which) {
+        begin();
+        const SeriesKind other{&channels_[which == 0], &parts_[which == 1], which == 2 ? 2u : 1u,
+                               which == 3 ? 6 : 5};
+        EXPECT_FALSE(series_.may_go_on(other, now_ + 100, now_ + 200)) << which;
+        EXPECT_TRUE(series_.may_go_on(kind_, now_ + 100, now_ + 200)) << which;
+    }
+}
+
 class Arrivals : public testing::Test {
   protected:
     void come(uint64_t real, uint64_t away) {

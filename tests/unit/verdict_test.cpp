@@ -16,8 +16,8 @@ namespace dwell {
 namespace {
 
 using samples::Builder;
-using samples::Calls;
 using samples::kMs;
+using samples::known_wait;
 
 void expect_small(const Profile& profile, int width, bool utf8) {
     TextOptions options;
@@ -39,10 +39,6 @@ void expect_small(const Profile& profile, int width, bool utf8) {
             return c >= 0x20 && c < 0x7f;
         })) << line;
     }
-}
-
-Calls known_wait(uint64_t count, uint64_t time_ns, uint64_t waited_ns) {
-    return {count, time_ns, waited_ns, 0, 0, time_ns, 0, 0, 0, waited_ns, 0, 0};
 }
 
 struct Halo {
