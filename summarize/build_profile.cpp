@@ -595,7 +595,7 @@ void ProfileBuilder::add_waits() {
         stall.count += from.count;
         stall.time_ns += from.time_ns;
         stall.io_ns += from.io_ns;
-        stall.asleep_ns += from.asleep_ns;
+        stall.asleep_ns += from.asleep_ns + from.team_asleep_ns;
         stall.queued_ns += from.queued_ns;
         stall.kernel_ns += from.kernel_ns;
     }
