@@ -174,8 +174,14 @@ std::string waiting_line_text(const Profile& profile, const std::vector<CommLine
     const bool for_one =
         !partners.heaviest.empty() && static_cast<double>(partners.heaviest[0].time_ns) >=
                                           kMostly * static_cast<double>(line->totals.blocked_ns);
-    if (for_one) return text + ", mostly for " + rank_text(partners.heaviest[0].peer) + ".";
-    return text + "; the late rank is not known.";
+    if (for_one) text += ", mostly for " + rank_text(partners.heaviest[0].peer);
+    // A rank that has no processor in a call comes late, too, and no computation is the cause.
+    const QueuedTimes queued = queued_times(profile);
+    const uint64_t queued_ns = queued.work_ns + queued.call_ns;
+    const std::string holder =
+        2 * queued_ns >= mpi_times(profile).blocked_ns ? holder_text(profile) : "";
+    if (!holder.empty()) return text + holder + ".";
+    return text + (for_one ? "." : "; the late rank is not known.");
 }
 
 // The one that most waiting goes back to; none where that is little.

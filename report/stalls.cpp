@@ -169,16 +169,21 @@ StallWords stall_words(const Profile& profile, const Stall& stall) {
     return {};
 }
 
-uint64_t off_processor_ns(const Profile& profile) {
-    if (!is_serial(profile)) return 0;
+uint64_t beyond_processor_ns(const Profile& profile) {
     uint64_t on_ns = 0;
     for (const ProfileRank& rank : profile.ranks) {
         if (rank.usage_ns == 0) return 0;
         on_ns += processor_ns(rank);
     }
     const uint64_t all_ns = computed_ns(profile);
-    const uint64_t off_ns = all_ns - std::min(all_ns, on_ns);
-    return static_cast<double>(off_ns) > kLeastOff * static_cast<double>(all_ns) ? off_ns : 0;
+    return all_ns - std::min(all_ns, on_ns);
+}
+
+uint64_t off_processor_ns(const Profile& profile) {
+    if (!is_serial(profile) && profile.ranks.size() != 1) return 0;
+    const uint64_t off_ns = beyond_processor_ns(profile);
+    const auto all_ns = static_cast<double>(computed_ns(profile));
+    return static_cast<double>(off_ns) > kLeastOff * all_ns ? off_ns : 0;
 }
 
 // Ranks with the same processors are taken together, and all of a host. Sets of processors that

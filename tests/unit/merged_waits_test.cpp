@@ -47,7 +47,7 @@ TEST(MergedWaits, TheHeaviestStayTheRestIsASum) {
 }
 
 MergedStall stall(uint32_t path, uint32_t rank, uint64_t asleep_ns) {
-    return {path, rank, kNoNode, 0, 1, 100, 1, asleep_ns, 0, 0};
+    return {path, rank, kNoNode, 0, 1, 100, 1, asleep_ns, 0, 0, 0};
 }
 
 TEST(MergedWaits, OfEachComputationTheRanksThatStalledLongestStay) {
