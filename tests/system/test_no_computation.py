@@ -123,6 +123,23 @@ def slept():
 
 
 @case
+def slept_alone():
+    """One rank: what counts as computation and is more than the processor time of the process."""
+    profile = profiled([program("no_computation"), "sleep"], 1, name="alone")
+    took, on = truth_of(profile, 1)[0]
+    used = (profile.ranks[0]["user_ns"] + profile.ranks[0]["system_ns"]) / 1e9
+    computed = profile.json["computation_ns"] / 1e9
+    if computed - used < 0.3 * computed:
+        return  # MPI itself took so much
+    words = re.search(r"Time: .*, off processor ([0-9.]+) %", verdict(profile))
+    check(words and " and sleeps, does I/O or has no processor in " in verdict(profile),
+          verdict(profile))
+    off = float(words.group(1)) / 100 * computed
+    check(took - used - 0.02 <= off <= took - on + MORE_S,
+          f"off {off} s, asleep {took - on} s, used {used} s")
+
+
+@case
 def slept_where_one_waits_each_time():
     """Rank 1 waits each time, the others at the end, for all of it: the cause is the same."""
     profile, truth = observed("pair", "--sample", "off")
