@@ -118,8 +118,8 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     const auto computed = static_cast<double>(computed_ns(profile));
     const auto off_ns = static_cast<double>(beyond_processor_ns(profile));
     if (off_processor_ns(profile) == 0 && off_ns > kNotableOff * computed) {
-        limits.push_back(share_text(off_ns, computed) +
-                         " or more of the computation passed without a processor");
+        limits.push_back("at least " + share_text(off_ns, computed) +
+                         " of the computation is off processor");
     }
     limit(job.split, "procedure", "procedures", "counted without early returns, which gcc inlined");
     if (job.counted != 0 && job.off_entries != 0) {

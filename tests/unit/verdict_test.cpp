@@ -498,9 +498,9 @@ TEST(Verdict, SaysThatARankAloneIsRarelyOnAProcessor) {
     // Less is a matter of trust.
     rank.usage.user_ns = 900 * kMs;
     expect_words(profile, {"heat computes 100.0 % of its time.",
-                           "10.0 % or more of the computation passed without a processor."});
+                           "at least 10.0 % of the computation is off processor."});
     rank.usage.user_ns = 960 * kMs;
-    EXPECT_EQ(words_of(verdict(profile)).find("without a processor"), std::string::npos);
+    EXPECT_EQ(words_of(verdict(profile)).find("off processor"), std::string::npos);
 }
 
 // 2.5 s count as computation; the processor time of both ranks is 2 s.
@@ -510,7 +510,7 @@ TEST(Verdict, TrustsNoComputationBeyondTheProcessorTime) {
         rank.usage_ns = rank.real_ns;
         rank.usage.user_ns = 1000 * kMs;
     }
-    const char* const words = "20.0 % or more of the computation passed without a processor";
+    const char* const words = "at least 20.0 % of the computation is off processor";
     expect_words(profile, {words});
     for (const int width : {60, 80}) expect_small(profile, width, true);
     // That ranks waited for one says it.
