@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "report/figures.h"
+#include "report/stalls.h"
 #include "report/text_style.h"
 #include "summarize/profile_walk.h"
 #include "summarize/saturating.h"
@@ -16,6 +17,7 @@ namespace {
 // A part of a probe's cost overlaps with the program where that is called often: what is taken out
 // is too much by up to that part. Two thirds were (46 instead of 20 %) with entries of 70 ns.
 constexpr double kDistorting = 0.1;
+constexpr double kNotableOff = 0.05;  // of what counts as computation
 
 }  // namespace
 
@@ -110,8 +112,14 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     const double lost =
         static_cast<double>(job.intrusion_ns) / static_cast<double>(job.real_ns + 1);
     if (job.probed != 0 && lost > kDistorting) {
-        limits.emplace_back(
-            "probes took so much that what is short may have taken longer than shown");
+        limits.push_back("probes took " + share_text(lost, 1) +
+                         " of the time: short procedures may be shown too short");
+    }
+    const auto computed = static_cast<double>(computed_ns(profile));
+    const auto off_ns = static_cast<double>(beyond_processor_ns(profile));
+    if (off_processor_ns(profile) == 0 && off_ns > kNotableOff * computed) {
+        limits.push_back("at least " + share_text(off_ns, computed) +
+                         " of the computation is off processor");
     }
     limit(job.split, "procedure", "procedures", "counted without early returns, which gcc inlined");
     if (job.counted != 0 && job.off_entries != 0) {

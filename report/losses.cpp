@@ -191,7 +191,13 @@ std::string waiting_line_text(const Profile& profile, const std::vector<CommLine
     const std::set<uint32_t> nodes(line->nodes.begin(), line->nodes.end());
     const Late late =
         late_ranks(profile, waited_ns, [&nodes](uint32_t node) { return nodes.count(node) != 0; });
-    if (late.peer != kNoPeer) return text + ", mostly for " + rank_text(late.peer) + ".";
+    if (late.peer != kNoPeer) text += ", mostly for " + rank_text(late.peer);
+    // A rank that has no processor in a call comes late, too, and no computation is the cause.
+    const QueuedTimes queued = queued_times(profile);
+    const uint64_t queued_ns = queued.work_ns + queued.call_ns;
+    const std::string holder =
+        2 * queued_ns >= mpi_times(profile).blocked_ns ? holder_text(profile) : "";
+    if (!holder.empty() || late.peer != kNoPeer) return text + holder + ".";
     const bool known = static_cast<double>(late.known_ns) >= kMostly * waited_ns;
     return text + (known ? ", for several ranks." : "; the late rank is not known.");
 }

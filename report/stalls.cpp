@@ -59,15 +59,31 @@ std::string verb_of(const ProfileNode& node) {
     return node.totals.bytes_received > node.totals.bytes_sent ? "reads" : "writes";
 }
 
+double on_of(const ProfileStall& stall) {
+    const uint64_t off_ns = stall.io_ns + stall.asleep_ns + stall.queued_ns;
+    return static_cast<double>(stall.time_ns - std::min(stall.time_ns, off_ns));
+}
+
+// How much longer the rank takes than the others because it computes longer, with as much of a
+// processor as they have.
+double longer_by_computing(const std::map<uint32_t, ProfileStall>& by_rank, uint32_t rank) {
+    double on_ns = 0;
+    double all_ns = 0;
+    for (const auto& [number, other] : by_rank) {
+        if (number == rank) continue;
+        on_ns += on_of(other);
+        all_ns += on_of(other) + static_cast<double>(other.queued_ns);
+    }
+    if (on_ns == 0) return 0;
+    const double mean_ns = on_ns / static_cast<double>(by_rank.size() - 1);
+    return (on_of(by_rank.at(rank)) - mean_ns) * all_ns / on_ns;
+}
+
 // How much longer the rank had no processor than it would if it had as much of one as the others
 // while they compute: who computes longer waits longer for a processor, too.
 uint64_t beyond_share(const std::map<uint32_t, ProfileStall>& by_rank, uint32_t rank) {
     double on_ns = 0;
     double queued_ns = 0;
-    const auto on_of = [](const ProfileStall& stall) {
-        const uint64_t off_ns = stall.io_ns + stall.asleep_ns + stall.queued_ns;
-        return static_cast<double>(stall.time_ns - std::min(stall.time_ns, off_ns));
-    };
     for (const auto& [number, other] : by_rank) {
         if (number == rank) continue;
         on_ns += on_of(other);
@@ -111,6 +127,17 @@ Stall stall_of_cause(const LongParts& parts, size_t ranks, uint32_t rank, uint64
         most_ns = more_ns;
         cause = {part.kind, times};
     }
+    // Ranks that compute alike and lose their processors in turn are late in turn, none of them
+    // for longer in all.
+    const auto in_turn = [&] {
+        double on_ns = 0;
+        for (const auto& [number, other] : by_rank) on_ns += on_of(other);
+        const auto delay = static_cast<double>(delay_ns);
+        return all_known && static_cast<double>(parts.beside_ns) < 0.1 * on_ns &&
+               2 * static_cast<double>(times.queued_ns) >= delay &&
+               2 * longer_by_computing(by_rank, rank) < delay;
+    };
+    if (most_ns == 0 && in_turn()) return {StallKind::kQueued, times};
     // Writing files is both, in parts.
     const uint64_t asleep_ns = more_than_others(&ProfileStall::asleep_ns);
     const uint64_t kernel_ns = more_than_others(&ProfileStall::kernel_ns);
@@ -162,16 +189,21 @@ StallWords stall_words(const Profile& profile, const Stall& stall) {
     return {};
 }
 
-uint64_t off_processor_ns(const Profile& profile) {
-    if (!is_serial(profile)) return 0;
+uint64_t beyond_processor_ns(const Profile& profile) {
     uint64_t on_ns = 0;
     for (const ProfileRank& rank : profile.ranks) {
         if (rank.usage_ns == 0) return 0;
         on_ns += processor_ns(rank);
     }
     const uint64_t all_ns = computed_ns(profile);
-    const uint64_t off_ns = all_ns - std::min(all_ns, on_ns);
-    return static_cast<double>(off_ns) > kLeastOff * static_cast<double>(all_ns) ? off_ns : 0;
+    return all_ns - std::min(all_ns, on_ns);
+}
+
+uint64_t off_processor_ns(const Profile& profile) {
+    if (!is_serial(profile) && profile.ranks.size() != 1) return 0;
+    const uint64_t off_ns = beyond_processor_ns(profile);
+    const auto all_ns = static_cast<double>(computed_ns(profile));
+    return static_cast<double>(off_ns) > kLeastOff * all_ns ? off_ns : 0;
 }
 
 // Ranks with the same processors are taken together, and all of a host. Sets of processors that

@@ -51,8 +51,11 @@ struct StallWords {
 };
 StallWords stall_words(const Profile& profile, const Stall& stall);
 
-// Of a program without MPI what passed while it was not on a processor: part of what would else be
-// computation. 0 where that is less than a quarter of it, or not known.
+// What counts as computation and is more than all processor time of the job: so much of it, at
+// least, passed without a processor. 0: none, or not known.
+uint64_t beyond_processor_ns(const Profile& profile);
+// Of a program without MPI, or with one rank, what of that is no computation. 0 where that is less
+// than a quarter of it.
 uint64_t off_processor_ns(const Profile& profile);
 
 // Who has the processors that ranks wait for.

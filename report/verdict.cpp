@@ -129,6 +129,12 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
     if (!judgement.is_notable(0)) {
         const uint64_t off_ns = off_processor_ns(profile);
         const std::string share = judgement.share(computed_ns(profile) - off_ns);
+        if (off_ns != 0 && end.empty() && !is_serial(profile)) {
+            return text + fmt::format(
+                              " computes {} of its time, and sleeps, does I/O or has no "
+                              "processor in {}.",
+                              share, judgement.share(off_ns));
+        }
         if (off_ns != 0) {
             return text +
                    (end.empty() ? " was on a processor " + share + " of its time"

@@ -130,14 +130,15 @@ void begin_idle(Thread* thread, uint64_t virt) {
     thread->omp.idle_since = virt;
 }
 
-void end_idle(Thread* thread, uint64_t virt) {
+// Returns how long that took.
+uint64_t end_idle(Thread* thread, uint64_t virt) {
     OmpThread& omp = thread->omp;
-    if (!omp.is_idle) return;
+    if (!omp.is_idle) return 0;
     omp.is_idle = false;
     if (omp.idle == 0) [[unlikely]] {
         OmpStep step{thread, 0, false, true, 0};
         omp.idle = omp_node(&step, thread->record->root, omp_row(OmpConstruct::kIdle, 0));
-        if (omp.idle == 0) return;
+        if (omp.idle == 0) return 0;
     }
     const uint64_t ticks = beyond(virt, omp.idle_since);
     Node* const node = cell_at<Node>(omp.idle);
@@ -147,6 +148,7 @@ void end_idle(Thread* thread, uint64_t virt) {
     node->max_ticks = later(node->max_ticks, ticks);
     omp_part(omp.idle)->wait_ticks += ticks;
     thread->booked_ticks += ticks;
+    return ticks;
 }
 
 // The innermost entry is that of a region which the thread did not fork; it has left it.
@@ -191,6 +193,12 @@ void begin_as_first(OmpStep* step, OmpLevel* level) {
     omp_part(top->node)->overhead_ticks += beyond(now_virtual(*step), top->entry_virtual);
 }
 
+DWELL_COLD void read_before_region(OmpStep* step) {
+    const uint64_t slow_before = step->thread->slow_ticks;
+    read_processor_time(step->thread);
+    if (step->slow) step->thread->slow_ticks = slow_before;  // it is in the step's
+}
+
 void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     Thread* const thread = step->thread;
     const uint64_t since = unpaused(thread, step->now) - team->fork.real;
@@ -200,8 +208,11 @@ void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     if (!thread->omp.is_idle) thread->booked_ticks = booked;
     if (step->slow) put_back_metrics(thread, now_virtual(*step));
     const uint64_t virt = now_virtual(*step);
-    end_idle(thread, virt);
+    const uint64_t idle = end_idle(thread, virt);
     thread->born = 0;  // it is the runtime's, not the program's
+    // Whether an idle thread sleeps or polls is up to the runtime.
+    if (idle >= g_long_part_ticks) [[unlikely]]
+        read_before_region(step);
     const CellIndex node = step->records ? copied_region(step, team) : 0;
     const uint64_t row = omp_row(team->construct, team->address);
     const ProbeEntry* const entry = push_omp(step, node, row, virt);
@@ -459,6 +470,7 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
     if (team != nullptr) team->arrivals[slot].fetch();
     const ProbeEntry* const entry =
         open_omp(&step, omp_row(construct, last ? team->address : address));
+    uint64_t before = 0;
     const bool told = team != nullptr && entry != nullptr && is_booked(entry);
     if (told) {
         level->slot = slot;
@@ -467,14 +479,19 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
         level->came_real = came.real;
         level->came_virtual = came.virt;
         level->at_last = last;
-        team->arrivals[slot].tell(came);
+        before = team->arrivals[slot].tell(came);
     }
     const bool rests = told && last && level->index != 0;
     if (rests) {
         rest(&step, entry->entry_virtual);
         const uint64_t took = entry->entry_virtual - team->fork.virt;
         if (took >= g_long_part_ticks) [[unlikely]] {
-            const uint64_t cost = note_long_region(thread, took);
+            // At a barrier before this one others may have waited for all of it.
+            const bool is_first = before < team->fork.real;
+            const uint64_t late = level->passed != 0 ? took
+                                  : is_first         ? 0
+                                                     : beyond(level->came_real, before);
+            const uint64_t cost = note_long_region(thread, team, took, late);
             if (!step.slow) thread->slow_ticks += cost;
         }
     }

@@ -24,13 +24,13 @@ struct alignas(64) OmpArrivals {
     // Of the last barrier: how many threads left a region of this team, but those that forked.
     std::atomic<uint64_t> left;
 
-    // Real times come in the order in which they are told, but for some nanoseconds: whose is lost
-    // then was there as early.
-    void tell(const Instant& at) {
-        if (real.load(std::memory_order_relaxed) < at.real) {
-            real.store(at.real, std::memory_order_relaxed);
-        }
+    // Returns the latest real time so far. Real times come in the order in which they are told, but
+    // for some nanoseconds: whose is lost then was there as early.
+    uint64_t tell(const Instant& at) {
+        const uint64_t latest = real.load(std::memory_order_relaxed);
+        if (latest < at.real) real.store(at.real, std::memory_order_relaxed);
         raise(&virt, at.virt);
+        return latest;
     }
     // The line comes from another processor: asked for before it is needed.
     void fetch() const { fetch_to_write(this); }
@@ -82,6 +82,11 @@ struct alignas(64) OmpTeam {
 OmpTeam* take_team(Thread* thread);
 // That of the region at `node` that `thread` forked and did not join; null: none.
 OmpTeam* forked_team(const Thread* thread, CellIndex node);
+// A thread of the team did this in the region, for which others may have waited: of what threads do
+// at the same time the longest counts.
+void tell_stalls(const OmpTeam* team, const OmpStalls& stalls);
+// Of all regions that the thread forked.
+OmpStalls stalls_in_teams(const Thread* thread);
 // Its next region will come soon; or that of the thread that forked the last one of `team`.
 void fetch_next_team(const Thread* thread);
 void fetch_other_team(const OmpTeam* team);

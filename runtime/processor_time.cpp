@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/omp_team.h"
 #include "runtime/usage.h"
 #include "runtime/virtual_clock.h"
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr uint64_t kLongPart_ns = 1'000'000;
 constexpr uint64_t kLeastOff_ns = 250'000;  // off the processor: why, is looked at
+constexpr uint64_t kLongestReading_ns = 50'000;
 constexpr double kNs = 1e9;
 
 double ns_per_tick() { return kNs / static_cast<double>(g_process.header->ticks_per_second); }
@@ -60,11 +62,34 @@ uint64_t queued_ns(uint64_t before) {
 // Since the reading before, which this one replaces. All in nanoseconds.
 struct Since {
     uint64_t elapsed;
-    uint64_t off;     // the processor
-    uint64_t kernel;  // in it
-    uint64_t queued;  // of `off`, where that is worth a look
-    uint64_t waited;  // for other threads of OpenMP
+    uint64_t off;        // the processor
+    uint64_t kernel;     // in it
+    uint64_t queued;     // of `off`, where that is worth a look
+    uint64_t waited;     // for other threads of OpenMP
+    uint64_t io;         // in I/O statements, since the last call at most
+    OmpStalls for_team;  // of `waited`: what those did; in ticks
 };
+
+// As much of it as can be in so many ticks.
+OmpStalls within(uint64_t ticks, OmpStalls stalls) {
+    for (uint64_t* part : {&stalls.io_ticks, &stalls.asleep_ticks, &stalls.kernel_ticks}) {
+        *part = earlier(*part, ticks);
+        ticks -= *part;
+    }
+    return stalls;
+}
+OmpStalls since_then(OmpStalls now, const OmpStalls& then) {
+    now.io_ticks = beyond(now.io_ticks, then.io_ticks);
+    now.asleep_ticks = beyond(now.asleep_ticks, then.asleep_ticks);
+    now.kernel_ticks = beyond(now.kernel_ticks, then.kernel_ticks);
+    return now;
+}
+
+// Who asks for its processor time may lose its processor then: the kernel looks whose turn it is.
+// That is no cost of the reading.
+uint64_t cost_since(uint64_t begun) {
+    return earlier(now_ticks() - begun, ticks_of(kLongestReading_ns));
+}
 
 Since read_since(Thread* thread) {
     ProcessorTime* last = &thread->processor;
@@ -74,12 +99,16 @@ Since read_since(Thread* thread) {
     getrusage(RUSAGE_THREAD, &about);
     const uint64_t kernel = kernel_ns(about);
     const auto given_up = static_cast<uint64_t>(about.ru_nvcsw);
+    const OmpStalls in_teams = stalls_in_teams(thread);
     Since since{};
     if (last->ticks != 0) {
         since.elapsed = ns_of(now - last->ticks);
         since.off = beyond(since.elapsed, beyond(on, last->on_ns));
         since.kernel = beyond(kernel, last->kernel_ns);
-        since.waited = ns_of(beyond(thread->omp.waited_ticks, last->waited_ticks));
+        const uint64_t waited = beyond(thread->omp.waited_ticks, last->waited_ticks);
+        since.waited = ns_of(waited);
+        since.for_team = within(waited, since_then(in_teams, last->in_teams));
+        since.io = ns_of(beyond(last->io.ticks, last->io_ticks));
     }
     if (since.off >= kLeastOff_ns || last->ticks == 0) {
         const uint64_t queued = queued_ns(last->queued_ns);
@@ -94,6 +123,8 @@ Since read_since(Thread* thread) {
     last->on_ns = on;
     last->kernel_ns = kernel;
     last->waited_ticks = thread->omp.waited_ticks;
+    last->in_teams = in_teams;
+    last->io_ticks = last->io.ticks;
     return since;
 }
 
@@ -116,6 +147,16 @@ Off off_in(const Since& since, uint64_t work) {
     return {asleep, earlier(ready, queued)};
 }
 
+uint64_t kernel_in(const Since& since, uint64_t work, const Off& off) {
+    return earlier(beyond(work, off.asleep + off.queued),
+                   beyond(since.kernel, beyond(since.elapsed, work)));
+}
+
+void add_io(StallRecord* stall, CellIndex node, uint64_t ticks) {
+    stall->io_ticks += ticks;
+    weigh(&stall->io_node, &stall->io_weight, node, ticks);
+}
+
 StallRecord* stall_of(Thread* thread, CellIndex interval) {
     CellIndex* link = &thread->record->first_stall;
     uint32_t count = 0;
@@ -125,7 +166,7 @@ StallRecord* stall_of(Thread* thread, CellIndex interval) {
         at = stall->next;
     }
     if (count >= kMostStalls) return nullptr;
-    const CellIndex made = take_cells(thread, 1);
+    const CellIndex made = take_cells(thread, 2);
     if (made == 0) return nullptr;
     auto* stall = cell_at<StallRecord>(made);
     stall->interval = interval;
@@ -157,35 +198,42 @@ void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks) {
     const uint64_t booked = later(thread->booked_ticks, has_io ? io.ticks : 0);
     const uint64_t work_ns = beyond(ns_of(beyond(ticks, booked)), since.waited);
     const Off off = off_in(since, work_ns);
-    const uint64_t in_kernel = earlier(beyond(work_ns, off.asleep + off.queued),
-                                       beyond(since.kernel, beyond(since.elapsed, work_ns)));
+    const uint64_t in_kernel = kernel_in(since, work_ns, off);
     StallRecord* stall = stall_of(thread, interval);
     if (stall != nullptr) {
         stall->count += 1;
         stall->ticks += ticks;
         stall->asleep_ticks += ticks_of(off.asleep);
+        stall->team_asleep_ticks += since.for_team.asleep_ticks;
         stall->queued_ticks += ticks_of(off.queued);
-        stall->kernel_ticks += ticks_of(in_kernel);
-        if (has_io) {
-            stall->io_ticks += earlier(io.ticks, ticks);
-            weigh(&stall->io_node, &stall->io_weight, io.node, io.ticks);
+        stall->kernel_ticks += ticks_of(in_kernel) + since.for_team.kernel_ticks;
+        if (has_io) add_io(stall, io.node, earlier(io.ticks, ticks));
+        if (since.for_team.io_ticks != 0) {
+            add_io(stall, since.for_team.io_node, since.for_team.io_ticks);
         }
     }
     if (stall == nullptr) count_up(&thread->record->stalls_dropped);
     thread->record->queued_ticks += ticks_of(off.queued);
-    thread->slow_ticks += now_ticks() - begun;
+    thread->slow_ticks += cost_since(begun);
 }
 
 void begin_processor_time(Thread* thread) {
     if (g_long_part_ticks != UINT64_MAX && thread->processor.ticks == 0) read_since(thread);
 }
 
-uint64_t note_long_region(Thread* thread, uint64_t ticks) {
+uint64_t note_long_region(Thread* thread, const OmpTeam* team, uint64_t ticks, uint64_t late) {
     const uint64_t begun = now_ticks();
     const Since since = read_since(thread);
-    const Off off = off_in(since, beyond(ns_of(ticks), since.waited));
+    const uint64_t work_ns = beyond(ns_of(ticks), since.waited + since.io);
+    const Off off = off_in(since, work_ns);
+    OmpStalls stalls = since.for_team;
+    if (since.io != 0) stalls.io_node = thread->processor.io.node;
+    stalls.io_ticks += ticks_of(since.io);
+    stalls.asleep_ticks += ticks_of(off.asleep);
+    stalls.kernel_ticks += ticks_of(kernel_in(since, work_ns, off));
+    tell_stalls(team, within(late, stalls));
     thread->record->queued_ticks += ticks_of(off.queued);
-    return now_ticks() - begun;
+    return cost_since(begun);
 }
 
 void note_long_call(Thread* thread, uint64_t ticks, uint64_t waited) {
@@ -198,7 +246,7 @@ void note_long_call(Thread* thread, uint64_t ticks, uint64_t waited) {
         thread->record->queued_call_ticks +=
             static_cast<uint64_t>(share * static_cast<double>(beyond(ticks, waited)));
     }
-    thread->slow_ticks += now_ticks() - begun;
+    thread->slow_ticks += cost_since(begun);
 }
 
 void read_processor_time(Thread* thread) {
@@ -206,7 +254,7 @@ void read_processor_time(Thread* thread) {
     const uint64_t begun = now_ticks();
     if (begun - thread->processor.ticks < g_long_part_ticks) return;
     read_since(thread);
-    thread->slow_ticks += now_ticks() - begun;
+    thread->slow_ticks += cost_since(begun);
 }
 
 }  // namespace dwell

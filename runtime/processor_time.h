@@ -32,8 +32,10 @@ void begin_processor_time(Thread* thread);
 // A computation of that length has just ended. Takes some 2 microseconds, 10 where the thread was
 // not on a processor all the time.
 DWELL_COLD void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks);
-// Such a thread has come to the end of a region that took so long. Returns what this cost.
-DWELL_COLD uint64_t note_long_region(Thread* thread, uint64_t ticks);
+// Such a thread has come to the end of a region that took so long, and the others no later than
+// `late` ticks before it. Returns what this cost.
+DWELL_COLD uint64_t note_long_region(Thread* thread, const OmpTeam* team, uint64_t ticks,
+                                     uint64_t late);
 // A call of that length has just ended, and has waited for partners so long. What it took beyond
 // that is transfer, but for what of it the thread waited for a processor.
 DWELL_COLD void note_long_call(Thread* thread, uint64_t ticks, uint64_t waited);
@@ -44,7 +46,10 @@ DWELL_COLD void read_processor_time(Thread* thread);
 // An I/O statement took so long.
 inline void note_io(Thread* thread, CellIndex node, uint64_t ticks) {
     IoSinceCall* io = &thread->processor.io;
-    if (io->since != thread->last_ticks) *io = {thread->last_ticks, 0, 0, node};
+    if (io->since != thread->last_ticks) {
+        *io = {thread->last_ticks, 0, 0, node};
+        thread->processor.io_ticks = 0;
+    }
     io->ticks += ticks;
     weigh(&io->node, &io->weight, node, ticks);
 }

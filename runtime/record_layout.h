@@ -32,7 +32,7 @@ namespace dwell {
 using CellIndex = uint32_t;
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 12;
+constexpr uint32_t kRecordLayoutVersion = 13;
 constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
@@ -191,6 +191,8 @@ struct StallRecord {
     uint64_t queued_ticks;  // waiting for a processor
     uint64_t kernel_ticks;  // on a processor, in the kernel
     uint64_t io_weight;
+    uint64_t team_asleep_ticks;  // the thread waited for one of OpenMP's that was asleep
+    uint64_t unused[7];
 };
 
 // Second line of an I/O node. The time of I/O lies inside of no interval.
@@ -594,7 +596,7 @@ static_assert(sizeof(FileUse) == kCellBytes);
 static_assert(sizeof(WaitPart) == kCellBytes);
 static_assert(sizeof(PartnerRecord) == kCellBytes);
 static_assert(sizeof(CauseRecord) == kCellBytes);
-static_assert(sizeof(StallRecord) == kCellBytes);
+static_assert(sizeof(StallRecord) == 2 * kCellBytes);
 static_assert(sizeof(ProbePart) == kCellBytes);
 static_assert(sizeof(OffSite) == kCellBytes);
 static_assert(sizeof(OmpPart) == kCellBytes);

@@ -102,7 +102,7 @@ void reset_thread(Thread* thread, uint64_t since) {
     for (CellIndex at = record->first_stall; at != 0;) {
         auto* stall = cell_at<StallRecord>(at);
         at = stall->next;
-        *stall = StallRecord{stall->interval, stall->next, 0, 0, 0, 0, 0, 0, 0, 0};
+        *stall = StallRecord{stall->interval, stall->next, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}};
     }
     record->queued_ticks = record->queued_call_ticks = 0;
     record->stalls_dropped = 0;

@@ -201,6 +201,13 @@ struct IoSinceCall {
     uint64_t weight;
     CellIndex node;  // that took most of it
 };
+// What threads of OpenMP did in regions beside computing (omp_team.h).
+struct OmpStalls {
+    uint64_t io_ticks;
+    uint64_t asleep_ticks;
+    uint64_t kernel_ticks;
+    CellIndex io_node;
+};
 // Of the thread, when it was read last (processor_time.h).
 struct ProcessorTime {
     uint64_t ticks;  // 0: never
@@ -209,6 +216,8 @@ struct ProcessorTime {
     uint64_t queued_ns;
     uint64_t given_up;      // how often the thread gave up the processor itself
     uint64_t waited_ticks;  // OmpThread's
+    uint64_t io_ticks;      // of `io`
+    OmpStalls in_teams;
     IoSinceCall io;
 };
 

@@ -589,7 +589,7 @@ void ProfileBuilder::add_waits() {
         auto& [all, most_io_ns] = stalls[{interval, from.rank}];
         const uint32_t io_node = from.io_node == kNoNode ? kNoNode : tree_.leaf_of(from.io_node);
         add_stall({interval, from.rank, io_node, from.count, from.time_ns, from.io_ns,
-                   from.asleep_ns, from.queued_ns, from.kernel_ns},
+                   from.asleep_ns + from.team_asleep_ns, from.queued_ns, from.kernel_ns},
                   &most_io_ns, &all);
     }
     for (const auto& [key, stall] : stalls) profile_.stalls.push_back(stall.first);

@@ -21,7 +21,7 @@
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 14;
+constexpr uint32_t kMergedVersion = 15;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -298,9 +298,10 @@ struct MergedStall {
     uint64_t asleep_ns;
     uint64_t queued_ns;
     uint64_t kernel_ns;
+    uint64_t team_asleep_ns;  // waiting for threads of OpenMP that were asleep
 };
 inline uint64_t stalled_ns(const MergedStall& stall) {
-    return stall.io_ns + stall.asleep_ns + stall.queued_ns + stall.kernel_ns;
+    return stall.io_ns + stall.asleep_ns + stall.queued_ns + stall.kernel_ns + stall.team_asleep_ns;
 }
 constexpr uint32_t kPartnersPerNode = 16;
 constexpr uint32_t kRanksPerCause = 8;

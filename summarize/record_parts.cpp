@@ -238,7 +238,8 @@ bool RecordReader::read_stalls() {
                                     ns(record.io_ticks),
                                     ns(record.asleep_ticks),
                                     ns(record.queued_ticks),
-                                    ns(record.kernel_ticks)};
+                                    ns(record.kernel_ticks),
+                                    ns(record.team_asleep_ticks)};
             if (kLeastStall * stalled_ns(stall) < stall.time_ns) continue;
             if (!out_->stalls.push(stall)) return false;
         }

@@ -8,7 +8,7 @@ from harness import (DWELL, case, check, check_equal, check_near, execute, main,
                      profiled, program, scratch, source)
 
 FILE = source("programs/no_computation.c")
-THREADS = source("programs/no_computation_threads.c")
+THREADS = source("programs/openmp_mpi_stalls.c")
 # A rank that loses its processor between a call of MPI and a look at its clock has lost it in what
 # dwell measures, and not in what it prints: for 5 times 10 ms, at most, as a rule.
 MORE_S = 0.05
@@ -25,9 +25,10 @@ def observed(what, *options):
     return profile, truth_of(profile, 4)
 
 
-def observed_threads(what):
-    profile = profiled([program("no_computation_threads"), what], 2, ["--sample", "off"],
-                       name="threads_" + what, env={"OMP_WAIT_POLICY": "passive"})
+def observed_threads(what, build="openmp_gcc", options=("--sample", "off"), **env):
+    arguments = [what] + ([os.path.join(scratch(), "ck.dat")] if what == "write" else [])
+    profile = profiled([program(f"{build}_mpi_stalls"), *arguments], 2, list(options),
+                       name="threads_" + what, env={"OMP_WAIT_POLICY": "passive", **env})
     return profile, truth_of(profile, 2)
 
 
@@ -122,6 +123,23 @@ def slept():
 
 
 @case
+def slept_alone():
+    """One rank: what counts as computation and is more than the processor time of the process."""
+    profile = profiled([program("no_computation"), "sleep"], 1, name="alone")
+    took, on = truth_of(profile, 1)[0]
+    used = (profile.ranks[0]["user_ns"] + profile.ranks[0]["system_ns"]) / 1e9
+    computed = profile.json["computation_ns"] / 1e9
+    if computed - used < 0.3 * computed:
+        return  # MPI itself took so much
+    words = re.search(r"Time: .*, off processor ([0-9.]+) %", verdict(profile))
+    check(words and " and sleeps, does I/O or has no processor in " in verdict(profile),
+          verdict(profile))
+    off = float(words.group(1)) / 100 * computed
+    check(took - used - 0.02 <= off <= took - on + MORE_S,
+          f"off {off} s, asleep {took - on} s, used {used} s")
+
+
+@case
 def slept_where_one_waits_each_time():
     """Rank 1 waits each time, the others at the end, for all of it: the cause is the same."""
     profile, truth = observed("pair", "--sample", "off")
@@ -174,6 +192,76 @@ def waited_for_a_thread():
     check(truth[0][1] >= 0.29, f"rank 0 computed {truth[0]}")
     check(sums["asleep"] <= 0.1 * truth[0][0], f"asleep: {sums}, {truth[0]}")
     check("I/O or sleeps" not in report(profile), report(profile))
+
+
+def asleep_in_region(what, build, **env):
+    """A thread that others of its rank wait for sleeps 5 times 60 ms: the rank does, no more."""
+    profile, truth = observed_threads(what, build, **env)
+    sums = stalls(profile, THREADS)[0]
+    check(0.9 * 5 * 0.06 <= sums["asleep"] <= 1.03 * (truth[0][0] - truth[0][1]) + MORE_S,
+          f"asleep: {sums}, {truth[0]}")
+    if 2 * sums["queued"] < sums["asleep"]:
+        text = cause(profile)
+        check(re.match("rank 0 does I/O or sleeps (in|between) ", text), text)
+        check_io_is_next(profile)
+
+
+# Idle threads poll as long as the runtime lets them, as they do unless told otherwise.
+POLLING = {"OMP_WAIT_POLICY": "active"}
+
+
+@case
+def asleep_in_a_region_gcc():
+    asleep_in_region("sleep", "openmp_gcc", **POLLING)
+
+
+@case
+def asleep_in_a_region_clang():
+    asleep_in_region("sleep", "openmp", **POLLING)
+
+
+@case
+def asleep_before_a_barrier_gcc():
+    asleep_in_region("barrier", "openmp_gcc")
+
+
+@case
+def asleep_before_a_barrier_clang():
+    asleep_in_region("barrier", "openmp")
+
+
+@case
+def asleep_in_a_nested_region_gcc():
+    asleep_in_region("nested", "openmp_gcc")
+
+
+@case
+def asleep_in_a_nested_region_clang():
+    asleep_in_region("nested", "openmp")
+
+
+def written_in_region(build):
+    profile, truth = observed_threads("write", build, ("--io", "on", "--sample", "off"))
+    sums = stalls(profile, THREADS)[0]
+    # Beside its calls the thread looks at the clock.
+    check(0.8 * 5 * 0.06 <= sums["io"] <= 1.03 * (truth[0][0] - 5 * 0.02) + MORE_S,
+          f"files: {sums}, {truth[0]}")
+    line = marked_line(THREADS, "save")
+    check_equal([(profile.nodes[node]["name"], profile.nodes[node]["line"]) for node in sums["io_nodes"]],
+                [("pwrite", line)], "statement")
+    if 2 * sums["queued"] < sums["io"]:
+        words = f"rank 0 writes ck.dat in save (openmp_mpi_stalls.c:{line} pwrite): "
+        check("Main cause of waiting: " + words in report(profile), report(profile))
+
+
+@case
+def written_in_a_region_gcc():
+    written_in_region("openmp_gcc")
+
+
+@case
+def written_in_a_region_clang():
+    written_in_region("openmp")
 
 
 @case

@@ -47,7 +47,7 @@ TEST(MergedWaits, TheHeaviestStayTheRestIsASum) {
 }
 
 MergedStall stall(uint32_t path, uint32_t rank, uint64_t asleep_ns) {
-    return {path, rank, kNoNode, 0, 1, 100, 1, asleep_ns, 0, 0};
+    return {path, rank, kNoNode, 0, 1, 100, 1, asleep_ns, 0, 0, 0};
 }
 
 TEST(MergedWaits, OfEachComputationTheRanksThatStalledLongestStay) {
@@ -113,7 +113,7 @@ TEST(MergedWaits, StallsOfThreadsAreOneOfTheirRank) {
     GrowArray<MergedStall> stalls;
     const auto add = [&stalls](uint32_t path, uint32_t rank, uint32_t io_node, uint64_t io_ns,
                                uint64_t asleep_ns) {
-        ASSERT_TRUE(stalls.push({path, rank, io_node, 0, 1, 100, io_ns, asleep_ns, 2, 3}));
+        ASSERT_TRUE(stalls.push({path, rank, io_node, 0, 1, 100, io_ns, asleep_ns, 2, 3, 0}));
     };
     for (uint32_t thread = 0; thread < 4; ++thread) add(7, 1, 10 + thread, 20 + thread % 3, 30);
     add(7, 2, kNoNode, 0, 25);

@@ -76,6 +76,21 @@ TEST(Stalls, SleepAndTimeInTheKernelTogetherAreACause) {
     EXPECT_EQ(cause({both}), StallKind::kQueued);
 }
 
+// All ranks compute for 500 ms and have no processor for as long, in turn: computing makes none of
+// them late.
+TEST(Stalls, RanksThatLoseTheirProcessorsInTurnDoNotComputeLonger) {
+    std::vector<ProfileStall> stalls;
+    for (uint32_t rank = 0; rank < 4; ++rank) stalls.push_back(stall(rank, 0, 0, 500));
+    EXPECT_EQ(cause(stalls), StallKind::kQueued);
+    stalls[0].time_ns = 1140 * kMs;  // longer by 140 ms, 280 with its share of a processor
+    EXPECT_EQ(cause(stalls), StallKind::kNone);
+    stalls[0].time_ns = 1060 * kMs;
+    EXPECT_EQ(cause(stalls), StallKind::kQueued);
+    // What the others compute is not known.
+    stalls.pop_back();
+    EXPECT_EQ(cause(stalls), StallKind::kNone);
+}
+
 // Rank 0 computes three times as long as the others: with half of a processor for each it has none
 // three times as long, and computing makes it late.
 TEST(Stalls, WhoComputesLongerHasNoProcessorForLonger) {

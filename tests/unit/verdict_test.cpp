@@ -523,6 +523,64 @@ TEST(Verdict, NamesOtherProgramsThatHoldTheProcessors) {
                         "without a processor. Main cause: rank 0 computes in relax"});
 }
 
+// One rank: of 1 s that counts as computation it was on a processor for 150 ms.
+TEST(Verdict, SaysThatARankAloneIsRarelyOnAProcessor) {
+    Builder b(1, "heat");
+    const uint32_t main = b.proc("main", "heat.c", 1, 0);
+    b.compute(main, 0, 1000 * kMs);
+    Profile profile = b.finish();
+    ProfileRank& rank = profile.ranks[0];
+    rank.real_ns = rank.usage_ns = 1000 * kMs;
+    rank.usage.user_ns = 150 * kMs;
+    expect_words(profile, {"heat computes 15.0 % of its time, and sleeps, does I/O or has no "
+                           "processor in 85.0 %.",
+                           "Time: 1.00 s, off processor 85.0 %, computation 15.0 %."});
+    // Less is a matter of trust.
+    rank.usage.user_ns = 900 * kMs;
+    expect_words(profile, {"heat computes 100.0 % of its time.",
+                           "at least 10.0 % of the computation is off processor."});
+    rank.usage.user_ns = 960 * kMs;
+    EXPECT_EQ(words_of(verdict(profile)).find("off processor"), std::string::npos);
+}
+
+// 2.5 s count as computation; the processor time of both ranks is 2 s.
+TEST(Verdict, TrustsNoComputationBeyondTheProcessorTime) {
+    Profile profile = late_rank();
+    for (ProfileRank& rank : profile.ranks) {
+        rank.usage_ns = rank.real_ns;
+        rank.usage.user_ns = 1000 * kMs;
+    }
+    const char* const words = "at least 20.0 % of the computation is off processor";
+    expect_words(profile, {words});
+    for (const int width : {60, 80}) expect_small(profile, width, true);
+    // That ranks waited for one says it.
+    for (ProfileRank& rank : profile.ranks) rank.queued_ns = 250 * kMs;
+    EXPECT_EQ(words_of(verdict(profile)).find(words), std::string::npos);
+}
+
+// As long as they wait they have no processor in their calls.
+TEST(Verdict, SaysThatRanksWithoutAProcessorWait) {
+    Builder b(4, "heat");
+    const uint32_t main = b.proc("main", "heat.c", 1, 0);
+    const uint32_t reduce = b.comm("MPI_Allreduce", "heat.c", 20, main);
+    for (uint32_t rank = 0; rank < 4; ++rank) {
+        b.compute(main, rank, 100 * kMs);
+        b.calls(reduce, rank, {10, 900 * kMs, 500 * kMs, 0, 0, kMs, 0, 0, 0, 0, 0, 0});
+    }
+    Profile profile = b.finish();
+    for (ProfileRank& rank : profile.ranks) {
+        rank.host = "node01";
+        rank.processors = 2;
+        rank.queued_call_ns = 400 * kMs;
+    }
+    expect_words(profile, {"Main loss: ranks wait 500 ms a rank at heat.c:20 MPI_Allreduce in "
+                           "main, as ranks share processors."});
+    for (ProfileRank& rank : profile.ranks) rank.processors = 4;
+    expect_words(profile, {"in main, as other programs hold the processors."});
+    for (ProfileRank& rank : profile.ranks) rank.queued_call_ns = 200 * kMs;
+    expect_words(profile, {"in main; the late rank is not known."});
+}
+
 TEST(Verdict, SetUpHasItsLineWhereItIsTheLargestPart) {
     for (const uint64_t setup_wait_ms : {0, 5000}) {
         Halo halo;
