@@ -20,8 +20,8 @@ DWELL_CALL_DATA uint64_t g_long_part_ticks = UINT64_MAX;
 namespace {
 
 constexpr uint64_t kLongPart_ns = 1'000'000;
-constexpr uint64_t kLeastOff_ns = 250'000;  // off the processor: why, is looked at
-constexpr uint64_t kLongestReading_ns = 50'000;
+constexpr uint64_t kLeastOff_ns = 250'000;       // off the processor: why, is looked at
+constexpr uint64_t kLongestReading_ns = 50'000;  // on a processor
 constexpr double kNs = 1e9;
 
 double ns_per_tick() { return kNs / static_cast<double>(g_process.header->ticks_per_second); }
@@ -85,11 +85,23 @@ OmpStalls since_then(OmpStalls now, const OmpStalls& then) {
     return now;
 }
 
-// Who asks for its processor time may lose its processor then: the kernel looks whose turn it is.
-// That is no cost of the reading.
-uint64_t cost_since(uint64_t begun) {
-    return earlier(now_ticks() - begun, ticks_of(kLongestReading_ns));
-}
+// Who asks for its processor time may lose its processor then, as the kernel looks whose turn it
+// is.
+class Reading {
+  public:
+    explicit Reading(Thread* thread) : thread_(thread), begun_(now_ticks()) {}
+    // What it cost; the rest the thread had no processor.
+    uint64_t cost() {
+        const uint64_t all = now_ticks() - begun_;
+        const uint64_t cost = earlier(all, ticks_of(kLongestReading_ns));
+        thread_->processor.lost_ticks += all - cost;
+        return cost;
+    }
+
+  private:
+    Thread* thread_;
+    uint64_t begun_;
+};
 
 Since read_since(Thread* thread) {
     ProcessorTime* last = &thread->processor;
@@ -183,13 +195,20 @@ uint64_t thread_processor_ns() {
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+uint64_t processor_ns_of(Thread* thread) {
+    Reading reading(thread);
+    const uint64_t ns = thread_processor_ns();
+    reading.cost();
+    return ns;
+}
+
 void open_processor_time(Thread* thread) {
     g_long_part_ticks = ticks_of(kLongPart_ns);
     if (thread != nullptr) read_since(thread);
 }
 
 void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks) {
-    const uint64_t begun = now_ticks();
+    Reading reading(thread);
     const IoSinceCall& io = thread->processor.io;
     const bool has_io = io.since == thread->last_ticks && io.ticks != 0;
     const Since since = read_since(thread);
@@ -214,7 +233,7 @@ void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks) {
     }
     if (stall == nullptr) count_up(&thread->record->stalls_dropped);
     thread->record->queued_ticks += ticks_of(off.queued);
-    thread->slow_ticks += cost_since(begun);
+    thread->slow_ticks += reading.cost();
 }
 
 void begin_processor_time(Thread* thread) {
@@ -222,7 +241,7 @@ void begin_processor_time(Thread* thread) {
 }
 
 uint64_t note_long_region(Thread* thread, const OmpTeam* team, uint64_t ticks, uint64_t late) {
-    const uint64_t begun = now_ticks();
+    Reading reading(thread);
     const Since since = read_since(thread);
     const uint64_t work_ns = beyond(ns_of(ticks), since.waited + since.io);
     const Off off = off_in(since, work_ns);
@@ -233,11 +252,12 @@ uint64_t note_long_region(Thread* thread, const OmpTeam* team, uint64_t ticks, u
     stalls.kernel_ticks += ticks_of(kernel_in(since, work_ns, off));
     tell_stalls(team, within(late, stalls));
     thread->record->queued_ticks += ticks_of(off.queued);
-    return cost_since(begun);
+    return reading.cost();
 }
 
-void note_long_call(Thread* thread, uint64_t ticks, uint64_t waited) {
-    const uint64_t begun = now_ticks();
+uint64_t note_long_call(Thread* thread, uint64_t ticks, uint64_t waited) {
+    Reading reading(thread);
+    const uint64_t lost = thread->processor.lost_ticks;
     const Since since = read_since(thread);
     if (since.queued != 0 && since.elapsed != 0) {
         // A rank that waits gives its processor away, and is late to get it back: in the transfer
@@ -246,15 +266,16 @@ void note_long_call(Thread* thread, uint64_t ticks, uint64_t waited) {
         thread->record->queued_call_ticks +=
             static_cast<uint64_t>(share * static_cast<double>(beyond(ticks, waited)));
     }
-    thread->slow_ticks += cost_since(begun);
+    reading.cost();
+    return thread->processor.lost_ticks - lost;
 }
 
 void read_processor_time(Thread* thread) {
     if (g_long_part_ticks == UINT64_MAX) return;
-    const uint64_t begun = now_ticks();
-    if (begun - thread->processor.ticks < g_long_part_ticks) return;
+    Reading reading(thread);
+    if (now_ticks() - thread->processor.ticks < g_long_part_ticks) return;
     read_since(thread);
-    thread->slow_ticks += cost_since(begun);
+    thread->slow_ticks += reading.cost();
 }
 
 }  // namespace dwell

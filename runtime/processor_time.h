@@ -22,6 +22,8 @@ extern uint64_t g_long_part_ticks __attribute__((visibility("hidden")));
 
 // Of the calling thread.
 uint64_t thread_processor_ns();
+// The same. What time it passed without a processor meanwhile is among its lost_ticks.
+uint64_t processor_ns_of(Thread* thread);
 
 // Where MPI_Init ends, on the calling thread.
 void open_processor_time(Thread* thread);
@@ -37,8 +39,9 @@ DWELL_COLD void note_long_work(Thread* thread, CellIndex interval, uint64_t tick
 DWELL_COLD uint64_t note_long_region(Thread* thread, const OmpTeam* team, uint64_t ticks,
                                      uint64_t late);
 // A call of that length has just ended, and has waited for partners so long. What it took beyond
-// that is transfer, but for what of it the thread waited for a processor.
-DWELL_COLD void note_long_call(Thread* thread, uint64_t ticks, uint64_t waited);
+// that is transfer, but for what of it the thread waited for a processor. Returns how long it had
+// none meanwhile.
+DWELL_COLD uint64_t note_long_call(Thread* thread, uint64_t ticks, uint64_t waited);
 // At the end of a call: the next computation is measured from here. Nothing is done when the last
 // reading is less than a millisecond ago.
 DWELL_COLD void read_processor_time(Thread* thread);

@@ -102,7 +102,7 @@ void count_lost(Thread* thread, uint64_t reported) {
 
 // After `taken` samples were read from a ring that had no room for another one.
 void count_lost_by_time(Thread* thread, uint64_t taken) {
-    const uint64_t since_ns = thread_processor_ns() - thread->drained_ns;
+    const uint64_t since_ns = processor_ns_of(thread) - thread->drained_ns;
     const auto expected =
         static_cast<uint64_t>(static_cast<double>(since_ns) * 1e-9 * g_process.options.sample_hz);
     if (expected <= taken) return;
@@ -402,6 +402,7 @@ OwnSamples::~OwnSamples() {
 
 void drain_samples(Thread* thread, CellIndex interval) {
     const uint64_t start = now_ticks();
+    const uint64_t lost = thread->processor.lost_ticks;
     if (thread->ring == nullptr) {
         if (thread->ring_seen == 0) return;
         const uint64_t age = start - thread->attached_ticks;
@@ -450,14 +451,14 @@ void drain_samples(Thread* thread, CellIndex interval) {
         tail += header.size;
     }
     if (head - begin + largest > thread->ring_bytes) count_lost_by_time(thread, taken);
-    thread->drained_ns = thread_processor_ns();
+    thread->drained_ns = processor_ns_of(thread);
     thread->ring_seen = newest;
     __atomic_store_n(&page_of(thread->ring)->data_tail, head, __ATOMIC_RELEASE);
     note_usage_at_times(start);
     mark_own_samples(thread, head);
     thread->in_dwell.end();
     errno = saved_errno;
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_ticks += now_ticks() - start - (thread->processor.lost_ticks - lost);
 }
 
 }  // namespace dwell

@@ -216,6 +216,7 @@ struct ProcessorTime {
     uint64_t queued_ns;
     uint64_t given_up;      // how often the thread gave up the processor itself
     uint64_t waited_ticks;  // OmpThread's
+    uint64_t lost_ticks;    // without a processor, in all readings
     uint64_t io_ticks;      // of `io`
     OmpStalls in_teams;
     IoSinceCall io;

@@ -366,7 +366,7 @@ bool Waiting::settle_times(Call* call, bool blocked) {
     }
     book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, sync_);
     if (call->ticks >= g_long_part_ticks) [[unlikely]]
-        note_long_call(thread_, call->ticks, sync_);
+        lost_ = note_long_call(thread_, call->ticks, sync_);
     if ((unknown_ | uint32_t{open_}) == 0) [[likely]]
         return true;
     if (unknown_ != 0) {

@@ -84,7 +84,7 @@ class Waiting {
     // did since the call ended is measured here: most of it is fetching what partners wrote.
     bool settle(Call* call, bool blocked) {
         const bool known = settle_times(call, blocked);
-        thread_->slow_ticks = call->slow_ticks + settled_ticks() - call->end_ticks;
+        thread_->slow_ticks = call->slow_ticks + settled_ticks() - call->end_ticks - lost_;
         return known;
     }
     // After settle(): what it waited, and without what it made up for unseen ones.
@@ -125,6 +125,7 @@ class Waiting {
     uint64_t last_bytes_;
     uint64_t sync_ = 0;
     uint64_t own_sync_ = 0;
+    uint64_t lost_ = 0;  // without a processor, since the call ended
     Unseen unseen_;
     uint64_t found_ticks_ = 0;  // what its messages cost when they are there
     uint32_t messages_ = 0;
