@@ -129,8 +129,14 @@ void note_computation(Call* call) {
     const CellIndex interval = interval_before(thread, call->index);
     if (interval == 0) return;
     const uint64_t slow_ticks = thread->slow_ticks;
+    const uint64_t lost_ticks = thread->processor.lost_ticks;
     note_new_work(thread, interval, ticks, call->start_ticks, call->start_virtual);
     thread->slow_ticks = slow_ticks;  // what that took is known by begin_work()
+    // So much later a thread calls that lost its processor meanwhile.
+    const uint64_t late = thread->processor.lost_ticks - lost_ticks;
+    call->start_ticks += late;
+    call->start_virtual += late;
+    thread->blame.told_at += late;
 }
 
 }  // namespace
