@@ -128,9 +128,9 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
     } else {
         if (job.counted != 0) {
             limits.push_back(
-                "the time of " +
+                "time of " +
                 counted(job.counted, "short procedure or loop", "short procedures or loops") +
-                " is partly estimated");
+                " partly estimated");
         }
         if (job.off_entries != 0) {
             limits.push_back("about " + count_text(job.off_entries) + " entries estimated");

@@ -389,11 +389,16 @@ std::vector<Loss> losses(const Profile& profile) {
     const double serial_ns = static_cast<double>(serial.computed_ns + serial.blocked_ns) +
                              static_cast<double>(serial.transfer_ns + serial.io_ns);
     uint64_t idle_ns = profile.omp_idle_ns;
+    uint64_t most_others = 0;
+    for (const ProfileRank& rank : profile.ranks) {
+        most_others = std::max(most_others, rank.threads - std::min<uint64_t>(rank.threads, 1));
+    }
     // Idle threads are divided as what others do outside of regions.
     const auto with_idle = [&](LossKind kind, uint64_t own_ns, uint64_t outside_ns) {
         const double share = serial_ns > 0 ? static_cast<double>(outside_ns) / serial_ns : 0;
-        const auto part_ns =
-            static_cast<uint64_t>(share * static_cast<double>(profile.omp_idle_ns));
+        auto part_ns = static_cast<uint64_t>(share * static_cast<double>(profile.omp_idle_ns));
+        // While one thread does so all others of its rank are idle, but no more.
+        part_ns = std::min(part_ns, outside_ns * most_others);
         idle_ns -= std::min(idle_ns, part_ns);
         return Loss{kind, own_ns + part_ns, part_ns};
     };

@@ -9,6 +9,7 @@
 #include "report/losses.h"
 #include "report/stalls.h"
 #include "report/views.h"
+#include "report/wait_figures.h"
 #include "summarize/profile_walk.h"
 #include "summarize/script_name.h"
 
@@ -18,7 +19,6 @@ namespace {
 constexpr double kNotableLoss = 0.05;  // of the time: worth a word
 constexpr double kLeastShare = 0.005;  // of the time: worth a place in the line of shares
 constexpr size_t kRanksNamed = 3;
-constexpr size_t kThingsToTrust = 2;
 constexpr int kSentenceLines = 2;
 constexpr int kLongestProgram = 24;
 constexpr int kRoomForSecond = 32;  // of kRooms
@@ -142,6 +142,20 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
                    ": else it sleeps, does I/O or has no processor.";
         }
         if (!end.empty()) return text + share + " of the time until then was computation.";
+        if (is_serial(profile) && !has_openmp(profile)) {
+            uint64_t on_ns = 0;
+            uint64_t all_ns = 0;
+            for (const ProfileRank& rank : profile.ranks) {
+                on_ns += processor_ns(rank);
+                all_ns += rank.usage_ns;
+            }
+            // That of all its threads, of which dwell may not know.
+            if (all_ns != 0) {
+                return text + fmt::format(" takes {} of processor time in {}.",
+                                          time_text(static_cast<double>(on_ns), utf8),
+                                          time_text(static_cast<double>(all_ns), utf8));
+            }
+        }
         text += fmt::format(" computes {} of its time", share);
         return text + (profile.ranks.size() > 1 ? "; no rank waits long." : ".");
     }
@@ -179,9 +193,11 @@ std::string balance_text(const Profile& profile, const std::vector<RankFigures>&
     }
     const std::string share = fmt::format("Load balance: {:.0f} %, ", 100 * mean_ns / most->ns);
     if (most->ns < kLeastImbalance * mean_ns) return share + "all ranks compute alike.";
-    return share + fmt::format("rank {} computes {}, the mean is {}.",
-                               GridPlaces(profile).name_of(most->rank), time_text(most->ns, utf8),
-                               time_text(mean_ns, utf8));
+    const bool computes = !is_late_without_computing(profile, most->rank);
+    return share + fmt::format("rank {}{} {}{}, the mean is {}.",
+                               GridPlaces(profile).name_of(most->rank),
+                               computes ? " computes" : ":", time_text(most->ns, utf8),
+                               computes ? "" : " with I/O or sleep", time_text(mean_ns, utf8));
 }
 
 // What does not fit in a line is left out, smallest first.
@@ -221,7 +237,8 @@ bool is_mostly_setup(const Profile& profile, const Judgement& judgement) {
     return mpi_times(profile).setup_ns > std::max(most_ns, computed_ns(profile));
 }
 
-std::string trust_text(const Profile& profile, const Job& job) {
+// Two things at most; where they do not fit, the one.
+std::string trust_text(const Profile& profile, const Job& job, bool both) {
     Job but_for_ends = job;  // which the verdict itself says
     but_for_ends.unfinished = but_for_ends.cut_short = 0;
     const std::vector<std::string> limits = reservations(profile, but_for_ends);
@@ -238,12 +255,11 @@ std::string trust_text(const Profile& profile, const Job& job) {
         return job.probed != 0 ? "Trust: counts are exact, procedures are timed by probes."
                                : "Trust: counts are exact, computation by procedure is estimated.";
     }
+    const std::string begin = "Trust: ";
     const bool exact = counts_are_exact(profile, job);
-    std::string text = exact ? "Trust: counts are exact, " : "Trust: ";
-    for (size_t i = 0; i < std::min(limits.size(), kThingsToTrust - (exact ? 1 : 0)); ++i) {
-        text += (i == 0 ? "" : ", ") + limits[i];
-    }
-    return text + ".";
+    if (both && exact) return begin + "counts are exact, " + limits[0] + ".";
+    if (both && limits.size() > 1) return begin + limits[0] + ", " + limits[1] + ".";
+    return begin + limits[0] + ".";
 }
 
 }  // namespace
@@ -298,8 +314,8 @@ std::string write_verdict(const Profile& profile, const TextOptions& options,
     if (!second || mostly_setup) {
         put_sentence(always(setup_text(profile, judgement, utf8)), 1, Tone::kPlain, &canvas);
     }
-    put_sentence(always(trust_text(profile, job)), second || !more.empty() ? 1 : kSentenceLines,
-                 Tone::kDim, &canvas);
+    put_sentence([&](int room) { return trust_text(profile, job, room == kRooms[0]); },
+                 second || !more.empty() ? 1 : kSentenceLines, Tone::kDim, &canvas);
     if (directory.empty()) return canvas.take();
     if (more.empty()) return canvas.take() + "Next: dwell report " + directory + "\n";
     const char* const why = more == "--io on" ? "names the files, if any" : "names the procedure";

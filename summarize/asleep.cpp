@@ -28,7 +28,8 @@ void add_between_calls(const Merged& merged, const WaitPaths& paths, const Profi
     for (const ProfileRank& rank : profile.ranks) hz = std::max(hz, rank.sample_hz);
     for (const MergedStall& stall : merged.stalls) {
         const uint32_t interval = paths.interval_of(stall.path);
-        const uint64_t samples = count_of(static_cast<double>(stall.asleep_ns) * 1e-9 * hz);
+        const uint64_t unsampled_ns = stall.asleep_ns + stall.kernel_ns;
+        const uint64_t samples = count_of(static_cast<double>(unsampled_ns) * 1e-9 * hz);
         if (interval >= merged.nodes.size() || samples == 0) continue;
         all->push_back(samples_in(interval, stall.rank, 0, samples));
     }

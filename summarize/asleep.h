@@ -1,5 +1,5 @@
-// Who sleeps is not sampled. That time counts as if it had been, at what lived through the
-// interval: what was computed before or after does not tell where the thread slept.
+// Who sleeps, or is in the kernel, is not sampled. That time counts as if it had been, at what
+// lived through the interval: what was computed before or after does not tell where the thread was.
 #ifndef DWELL_SUMMARIZE_ASLEEP_H_
 #define DWELL_SUMMARIZE_ASLEEP_H_
 

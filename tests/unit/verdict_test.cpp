@@ -358,13 +358,18 @@ Profile late_region() {
 }
 
 TEST(Verdict, NamesTheLateRankBehindIdleThreads) {
+    Profile profile = late_region();
+    for (ProfileRank& rank : profile.ranks) rank.threads = 2;
     // Waiting and idle 500 ms each, of 2.4 s.
     expect_words(
-        late_region(),
+        profile,
         {"pic loses 41.7 % of its time to waiting for late ranks, 500 ms a rank, idle "
          "threads included. Another 16.7 % of the time is OpenMP wait. Main cause: rank 0 "
          "computes in main (p.c:20), and others wait 250 ms a rank, mostly at p.c:30 MPI_Waitall "
          "in main."});
+    // For 500 ms of one thread the other one is not idle for longer.
+    profile.omp_idle_ns += 1000 * kMs;
+    expect_words(profile, {"waiting for late ranks, 500 ms a rank, idle threads included."});
 }
 
 // The rank that is late does not compute: 500 ms of its 1.5 s explain the waiting.
@@ -402,11 +407,12 @@ TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
     Profile profile = late_rank();
     profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
     // Where it sleeps no sample tells: those of relax are of the rest.
-    expect_words(profile,
-                 {"Main cause: rank 0 does I/O or sleeps between calls of MPI_Waitall "
-                  "(heat.c:69; on a processor 60.0 % of the time), and others wait 250 ms "
-                  "a rank. Load",
-                  "Next: dwell run --io on ... (names the files, if any). Report: dwell "});
+    expect_words(
+        profile,
+        {"Main cause: rank 0 does I/O or sleeps between calls of MPI_Waitall "
+         "(heat.c:69; on a processor 60.0 % of the time), and others wait 250 ms "
+         "a rank. Load balance: 83 %, rank 0: 1.50 s with I/O or sleep, the mean is 1.25 s.",
+         "Next: dwell run --io on ... (names the files, if any). Report: dwell "});
     profile.stalls = {half_a_second(&ProfileStall::kernel_ns)};
     expect_words(profile,
                  {"rank 0 does I/O or gets memory between calls of MPI_Waitall (heat.c:69; "
@@ -450,8 +456,9 @@ TEST(Verdict, SaysThatAProgramWithoutMpiIsRarelyOnAProcessor) {
         of_it.real_ns = of_it.usage_ns = 1;
     }
     EXPECT_TRUE(computation_text(probed, 40, true).starts_with("Most time: "));
-    rank.usage.user_ns = 1100 * kMs;
-    expect_words(profile, {"serial computes 100.0 % of its time."});
+    // Of all threads, of which there may be several.
+    rank.usage.user_ns = 1500 * kMs;
+    expect_words(profile, {"serial takes 1.55 s of processor time in 1.50 s."});
     rank.usage_ns = 0;
     rank.usage.user_ns = 0;
     expect_words(profile, {"serial computes 100.0 % of its time."});
