@@ -79,20 +79,22 @@ std::string between_text(const Profile& profile, const ProfileInterval& interval
            (first.file == last.file ? fmt::format(":{}", last.line) : end);
 }
 
-// "between heat.c:29 MPI_Barrier and heat.c:35 MPI_Barrier", "between calls of MPI_Barrier
-// (heat.c:35)".
+// "between heat.c:29 MPI_Barrier and :35 MPI_Barrier", "between calls of MPI_Barrier (heat.c:35)".
 std::string calls_text(const Profile& profile, const ProfileInterval& interval, int room,
                        bool utf8) {
-    const auto statement = [&](uint32_t node) {
-        return cut_place(place_text(profile.nodes[node], utf8), room, utf8) + " " +
-               shown_name(profile.nodes[node], utf8);
+    const ProfileNode& to = profile.nodes[interval.to];
+    const auto statement = [&](const ProfileNode& node) {
+        return cut_place(place_text(node, utf8), room, utf8) + " " + shown_name(node, utf8);
     };
-    const std::string end = statement(interval.to);
-    if (interval.from == kNoNode) return "before " + end;
-    const std::string start = statement(interval.from);
-    if (start != end) return "between " + start + " and " + end;
-    return fmt::format("between calls of {} ({})", shown_name(profile.nodes[interval.to], utf8),
-                       cut_place(place_text(profile.nodes[interval.to], utf8), room, utf8));
+    if (interval.from == kNoNode) return "before " + statement(to);
+    const ProfileNode& from = profile.nodes[interval.from];
+    if (statement(from) != statement(to)) {
+        const bool same = from.file == to.file && to.line != 0;
+        return "between " + statement(from) + " and " +
+               (same ? fmt::format(":{} {}", to.line, shown_name(to, utf8)) : statement(to));
+    }
+    return fmt::format("between calls of {} ({})", shown_name(to, utf8),
+                       cut_place(place_text(to, utf8), room, utf8));
 }
 
 std::string with_place(const std::string& name, const std::string& place) {
