@@ -35,9 +35,7 @@ class ScratchFolder {
     std::string path_;
 };
 
-inline std::string fixture(const std::string& name) {
-    return DWELL_FIXTURES "/" + name;
-}
+inline std::string fixture(const std::string& name) { return DWELL_FIXTURES "/" + name; }
 
 inline std::string output_of(const std::string& command) {
     std::string text;
