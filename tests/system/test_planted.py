@@ -112,9 +112,7 @@ def check_named(profile, shape, slow, how, exactly, level):
     pattern = name + r": (.*?)( \(on a processor.*?|; on a processor.*?)?, and others"
     found = re.search(pattern, report if busy else said)
     check(found, f"{shape}: no rank is the main cause\n{said}")
-    # The thread that waits for another one of its rank does not sleep.
-    asleep = how == "sleep" and shape != "threads"
-    verb = " does I/O or sleeps" if asleep else "( computes| has no processor)"
+    verb = " does I/O or sleeps" if how == "sleep" else "( computes| has no processor)"
     who, place = found[1].split(" in ", 1)
     check(re.fullmatch(f"rank {slow}{verb}", who), f"{shape}: {who}, not rank {slow}{verb}")
     place = place.replace("(mostly at ", "(").split(", called")[0]
