@@ -117,71 +117,70 @@ class SampledThread {
     // After its ring has been filled by another quarter. False: nothing can be done for it.
     bool look() {
         const SpillLock lock(spill_, kLockTries);
-        if (!lock.held() || taken_over_) return true;
+        if (!lock.held() || is_taken()) return true;
         const bool reads = spill_->reads != reads_;
         reads_ = spill_->reads;
         return reads || take_over();
     }
 
-    // After a sample of the stand-in.
+    // After a sample of the stand-in. The thread goes on itself once it has read what there was.
     void drain() {
         const SpillLock lock(spill_, kLockTries);
         if (!lock.held()) return;
         const uint64_t tail = stand_in_->tail();
         const uint64_t head = stand_in_->head();
         const bool own = __atomic_load_n(&spill_->own, __ATOMIC_ACQUIRE) != 0;
-        if (python_ == nullptr && spill_->reads != reads_) {
-            give_back(tail, head);
+        if (!own && python_ != nullptr) {
+            spill_python(tail, head);
         } else if (!own) {
-            python_ != nullptr
-                ? spill_python(tail, head)
-                : spill_ring(stand_in_->data(), stand_in_->ring_bytes(), tail, head, spill_);
+            spill_ring(stand_in_->data(), stand_in_->ring_bytes(), tail, head, spill_);
         }
         stand_in_->free_until(head);
+        if (python_ == nullptr && spill_->reads != reads_) give_back();
     }
 
   private:
     SampledThread(int event, const DrainRequest& request, pid_t process)
         : event_(event), request_(request), process_(process) {}
 
+    bool is_taken() const { return spill_->taken != 0; }
+    void set_taken(bool taken) {
+        __atomic_store_n(&spill_->taken, taken ? 1u : 0u, __ATOMIC_RELEASE);
+    }
+
     bool take_over() {
         if (stand_in_ == nullptr) stand_in_ = std::make_unique<StandIn>(request_, process_);
-        taken_over_ = stand_in_->possible() && ioctl(event_, PERF_EVENT_IOC_DISABLE, 0) == 0 &&
-                      ioctl(stand_in_->event(), PERF_EVENT_IOC_ENABLE, 0) == 0;
-        return taken_over_;
+        if (!stand_in_->possible()) return false;
+        ioctl(event_, PERF_EVENT_IOC_DISABLE, 0);
+        ioctl(stand_in_->event(), PERF_EVENT_IOC_ENABLE, 0);
+        set_taken(true);
+        return true;
     }
 
-    // What was sampled before the thread read the others is of a time that is over.
-    void give_back(uint64_t tail, uint64_t head) {
+    // The thread looks at its ring again after it has read what was written.
+    void give_back() {
         ioctl(stand_in_->event(), PERF_EVENT_IOC_DISABLE, 0);
         ioctl(event_, PERF_EVENT_IOC_ENABLE, 0);
-        taken_over_ = false;
-        for_each_sample(tail, head, [this] { spill_->lost += 1; });
-    }
-
-    template <typename Do>
-    void for_each_sample(uint64_t tail, uint64_t head, Do each) {
-        while (tail < head) {
-            perf_event_header header;
-            copy_from_ring(stand_in_->data(), stand_in_->ring_bytes(), tail, &header,
-                           sizeof header);
-            if (header.size < sizeof header) break;
-            if (header.type == PERF_RECORD_SAMPLE) each();
-            tail += header.size;
-        }
+        set_taken(false);
+        __atomic_store_n(&spill_->writes, spill_->writes + 1, __ATOMIC_RELEASE);
     }
 
     // What the thread runs now stands for the samples since it was woken up for the last one.
     void spill_python(uint64_t tail, uint64_t head) {
         const bool known = tail < head && python_->read();
-        for_each_sample(tail, head, [&] {
-            if (known) {
+        while (tail < head) {
+            perf_event_header header;
+            copy_from_ring(stand_in_->data(), stand_in_->ring_bytes(), tail, &header,
+                           sizeof header);
+            if (header.size < sizeof header) break;
+            if (header.type == PERF_RECORD_SAMPLE && known) {
                 const std::vector<char>& record = python_->record();
                 spill_record(record.data(), record.size(), 0, python_->record_bytes(), spill_);
-            } else {
+            } else if (header.type == PERF_RECORD_SAMPLE) {
                 spill_->lost += 1;
             }
-        });
+            tail += header.size;
+        }
     }
 
     int event_;
@@ -189,7 +188,6 @@ class SampledThread {
     pid_t process_;
     SampleSpill* spill_ = nullptr;
     uint64_t reads_ = 0;  // by the thread, until it was looked at
-    bool taken_over_ = false;
     std::unique_ptr<StandIn> stand_in_;
     std::unique_ptr<PythonStack> python_;  // null: the thread runs no Python
 };

@@ -45,13 +45,15 @@ struct SampleSpill {
     uint32_t lock;    // held by who reads or writes this; see SpillLock
     uint32_t ended;   // the thread reads no more
     uint32_t own;     // not 0: the thread does work of dwell's, which is no computation
+    uint32_t taken;   // not 0: `dwell run` takes the samples
     uint32_t stride;  // each record stands for so many
+    uint32_t padding;
     uint64_t seen;    // kept or not
     uint64_t lost;    // as the kernel says
-    uint64_t writes;  // that were ever seen
+    uint64_t writes;  // differs when there is something to read
     uint64_t reads;   // by the thread, of its own ring as well
     uint64_t bytes;   // of `records`
-    char records[kSpillBytes - 56];
+    char records[kSpillBytes - 64];
 };
 static_assert(sizeof(SampleSpill) == kSpillBytes);
 

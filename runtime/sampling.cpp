@@ -126,10 +126,12 @@ uint64_t read_spill(Thread* thread, CellIndex interval) {
     return seen;
 }
 
+// What changes with the thread's next sample.
 const uint64_t* head_of(const Thread* thread) {
     static_assert(sizeof(__u64) == sizeof(uint64_t));
-    // Of a thread that runs Python `dwell run` takes all samples.
-    if (thread->python_is_sampled) return &thread->spill->writes;
+    const SampleSpill* const spill = thread->spill;
+    const bool taken = spill != nullptr && __atomic_load_n(&spill->taken, __ATOMIC_ACQUIRE) != 0;
+    if (thread->python_is_sampled || taken) return &spill->writes;
     return reinterpret_cast<const uint64_t*>(&page_of(thread->ring)->data_head);
 }
 uint64_t newest_of(const Thread* thread) {
@@ -421,7 +423,6 @@ void drain_samples(Thread* thread, CellIndex interval) {
         thread->slow_ticks += now_ticks() - start;
         return;
     }
-    const uint64_t newest = newest_of(thread);
     const uint64_t head = samples_end(thread);
     char* const record = static_cast<char*>(scratch_of(thread, kSampleScratch_bytes));
     if (record == nullptr) return;
@@ -452,7 +453,11 @@ void drain_samples(Thread* thread, CellIndex interval) {
     }
     if (head - begin + largest > thread->ring_bytes) count_lost_by_time(thread, taken);
     thread->drained_ns = processor_ns_of(thread);
-    thread->ring_seen = newest;
+    const uint64_t* const next = head_of(thread);
+    const bool of_ring =
+        next == reinterpret_cast<const uint64_t*>(&page_of(thread->ring)->data_head);
+    thread->ring_seen = of_ring ? head : *next;
+    set_head(thread, next);
     __atomic_store_n(&page_of(thread->ring)->data_tail, head, __ATOMIC_RELEASE);
     note_usage_at_times(start);
     mark_own_samples(thread, head);
