@@ -28,7 +28,6 @@ namespace dwell {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-constexpr size_t kRoomForStacks = 8 * kPageBytes;  // of three samples
 constexpr uint32_t kLockTries = 1000;
 
 void* map(size_t bytes, int file) {
@@ -52,7 +51,7 @@ class StandIn {
                                           PERF_FLAG_FD_CLOEXEC));
         if (event_ < 0) return;
         // It is read at each sample, and needs less room.
-        const size_t least = attributes.sample_stack_user != 0 ? kRoomForStacks : kPageBytes;
+        const size_t least = attributes.sample_stack_user != 0 ? kSmallestPathRing : kPageBytes;
         ring_bytes_ = std::max<size_t>(request.ring_bytes / 2, least);
         for (; ring_bytes_ >= least; ring_bytes_ /= 2) {
             page_ = map(kPageBytes + ring_bytes_, event_);

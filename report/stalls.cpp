@@ -64,31 +64,33 @@ double on_of(const ProfileStall& stall) {
     return static_cast<double>(stall.time_ns - std::min(stall.time_ns, off_ns));
 }
 
+struct Others {
+    double on_ns = 0;  // a processor
+    double queued_ns = 0;
+};
+Others others_than(uint32_t rank, const std::map<uint32_t, ProfileStall>& by_rank) {
+    Others others;
+    for (const auto& [number, other] : by_rank) {
+        if (number == rank) continue;
+        others.on_ns += on_of(other);
+        others.queued_ns += static_cast<double>(other.queued_ns);
+    }
+    return others;
+}
+
 // How much longer the rank takes than the others because it computes longer, with as much of a
 // processor as they have.
 double longer_by_computing(const std::map<uint32_t, ProfileStall>& by_rank, uint32_t rank) {
-    double on_ns = 0;
-    double all_ns = 0;
-    for (const auto& [number, other] : by_rank) {
-        if (number == rank) continue;
-        on_ns += on_of(other);
-        all_ns += on_of(other) + static_cast<double>(other.queued_ns);
-    }
+    const auto [on_ns, queued_ns] = others_than(rank, by_rank);
     if (on_ns == 0) return 0;
     const double mean_ns = on_ns / static_cast<double>(by_rank.size() - 1);
-    return (on_of(by_rank.at(rank)) - mean_ns) * all_ns / on_ns;
+    return (on_of(by_rank.at(rank)) - mean_ns) * (on_ns + queued_ns) / on_ns;
 }
 
 // How much longer the rank had no processor than it would if it had as much of one as the others
 // while they compute: who computes longer waits longer for a processor, too.
 uint64_t beyond_share(const std::map<uint32_t, ProfileStall>& by_rank, uint32_t rank) {
-    double on_ns = 0;
-    double queued_ns = 0;
-    for (const auto& [number, other] : by_rank) {
-        if (number == rank) continue;
-        on_ns += on_of(other);
-        queued_ns += static_cast<double>(other.queued_ns);
-    }
+    const auto [on_ns, queued_ns] = others_than(rank, by_rank);
     const ProfileStall& own = by_rank.at(rank);
     const double usual_ns = on_ns > 0 ? on_of(own) * queued_ns / on_ns : 0;
     const auto all_ns = static_cast<double>(own.queued_ns);
@@ -189,14 +191,21 @@ StallWords stall_words(const Profile& profile, const Stall& stall) {
     return {};
 }
 
-uint64_t beyond_processor_ns(const Profile& profile) {
-    uint64_t on_ns = 0;
+ProcessorUse processor_use(const Profile& profile) {
+    ProcessorUse use;
     for (const ProfileRank& rank : profile.ranks) {
-        if (rank.usage_ns == 0) return 0;
-        on_ns += processor_ns(rank);
+        if (rank.usage_ns == 0) return {};
+        use.on_ns += processor_ns(rank);
+        use.real_ns += rank.usage_ns;
     }
+    return use;
+}
+
+uint64_t beyond_processor_ns(const Profile& profile) {
+    const ProcessorUse use = processor_use(profile);
+    if (use.real_ns == 0) return 0;
     const uint64_t all_ns = computed_ns(profile);
-    return all_ns - std::min(all_ns, on_ns);
+    return all_ns - std::min(all_ns, use.on_ns);
 }
 
 uint64_t off_processor_ns(const Profile& profile) {

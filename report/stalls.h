@@ -51,6 +51,13 @@ struct StallWords {
 };
 StallWords stall_words(const Profile& profile, const Stall& stall);
 
+// Of all ranks, as the kernel says, and how long they ran; zeros where one is not known.
+struct ProcessorUse {
+    uint64_t on_ns = 0;
+    uint64_t real_ns = 0;
+};
+ProcessorUse processor_use(const Profile& profile);
+
 // What counts as computation and is more than all processor time of the job: so much of it, at
 // least, passed without a processor. 0: none, or not known.
 uint64_t beyond_processor_ns(const Profile& profile);

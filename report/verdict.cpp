@@ -143,17 +143,12 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
         }
         if (!end.empty()) return text + share + " of the time until then was computation.";
         if (is_serial(profile) && !has_openmp(profile)) {
-            uint64_t on_ns = 0;
-            uint64_t all_ns = 0;
-            for (const ProfileRank& rank : profile.ranks) {
-                on_ns += processor_ns(rank);
-                all_ns += rank.usage_ns;
-            }
             // That of all its threads, of which dwell may not know.
-            if (all_ns != 0) {
+            const ProcessorUse use = processor_use(profile);
+            if (use.real_ns != 0) {
                 return text + fmt::format(" takes {} of processor time in {}.",
-                                          time_text(static_cast<double>(on_ns), utf8),
-                                          time_text(static_cast<double>(all_ns), utf8));
+                                          time_text(static_cast<double>(use.on_ns), utf8),
+                                          time_text(static_cast<double>(use.real_ns), utf8));
             }
         }
         text += fmt::format(" computes {} of its time", share);

@@ -38,6 +38,8 @@ constexpr uint32_t kPythonSample = 0x1000;
 constexpr uint16_t kPythonCut = 1;  // perf_event_header::misc
 constexpr size_t kPythonSample_bytes = 8192;
 
+constexpr uint64_t kSmallestPathRing = 32 << 10;  // of three samples with stacks
+
 constexpr size_t kSpillBytes = 4 << 20;  // of memory that is only taken when it is written to
 
 // When it is full every second record goes, and from then on each stands for twice as many.

@@ -35,7 +35,6 @@ constexpr size_t kPageBytes = 4096;
 // many threads get smaller ones.
 static_assert(kLargestRing % kPageBytes == 0);
 constexpr size_t kSmallestRing = 2 * kPageBytes;
-constexpr size_t kSmallestPathRing = 8 * kPageBytes;
 // Of the program's stack, with each sample: a frame is a hundred bytes or two, arrays aside.
 constexpr uint32_t kStackBytes = 8192;
 constexpr uint32_t kLockTries = 10'000;
@@ -54,10 +53,14 @@ perf_event_mmap_page* page_of(SampleRing* ring) {
     return reinterpret_cast<perf_event_mmap_page*>(ring);
 }
 
-void explain_refusal(int error, bool opened) {
-    static bool said = false;
+void count_unsampled() {
     __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileNoSampling}, __ATOMIC_RELAXED);
     __atomic_fetch_add(&g_process.header->threads_unsampled, 1, __ATOMIC_RELAXED);
+}
+
+void explain_refusal(int error, bool opened) {
+    static bool said = false;
+    count_unsampled();
     if (said || g_process.options.quiet) return;
     said = true;
     if (opened) {
@@ -100,11 +103,16 @@ void count_lost(Thread* thread, uint64_t reported) {
     thread->lost_by_time -= std::min(reported, thread->lost_by_time);
 }
 
+// Since the samples were read last.
+uint64_t expected_samples(Thread* thread) {
+    const uint64_t since_ns = processor_ns_of(thread) - thread->drained_ns;
+    return static_cast<uint64_t>(static_cast<double>(since_ns) * 1e-9 *
+                                 g_process.options.sample_hz);
+}
+
 // After `taken` samples were read from a ring that had no room for another one.
 void count_lost_by_time(Thread* thread, uint64_t taken) {
-    const uint64_t since_ns = processor_ns_of(thread) - thread->drained_ns;
-    const auto expected =
-        static_cast<uint64_t>(static_cast<double>(since_ns) * 1e-9 * g_process.options.sample_hz);
+    const uint64_t expected = expected_samples(thread);
     if (expected <= taken) return;
     thread->lost_by_time += expected - taken;
     thread->record->samples_lost += expected - taken;
@@ -298,6 +306,7 @@ void start_sampling(Thread* thread) {
         if (!said.exchange(true)) {
             warn_of_job("no sampling of Python functions without `dwell run`; the rest works");
         }
+        count_unsampled();
         munmap(ring, kPageBytes + bytes);
         close(file);
         errno = saved_errno;
@@ -358,6 +367,11 @@ void stop_sampling(Thread* thread) {
     set_head(thread, &kNoRing);
     thread->ring_seen = 0;
     if (thread->ring == nullptr) return;
+    // `dwell run` may have no memory left for it, or be in another PID namespace.
+    if (thread->python_is_sampled && thread->spill->taken == 0 &&
+        (thread != t_thread || expected_samples(thread) != 0)) {
+        count_unsampled();
+    }
     munmap(thread->ring, kPageBytes + thread->ring_bytes);
     memset(thread->own_samples, 0, sizeof(thread->own_samples));
     thread->ring = nullptr;

@@ -114,7 +114,8 @@ class Notes : public NoteWriter {
         for (const ProfileRank& rank : profile().ranks) threads += rank.threads;
         add(fmt::format(
             "{} of {} thread{} not sampled: the kernel gives no samples or no locked "
-            "memory for them (dwell info says what it takes)",
+            "memory for them (dwell info says what it takes), or they run Python and `dwell run` "
+            "cannot read it",
             unsampled, std::max<uint64_t>(threads, unsampled), threads == 1 ? " was" : "s were"));
     }
 

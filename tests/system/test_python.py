@@ -2,6 +2,7 @@
 
 import glob
 import os
+import socket
 
 from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, marked_line, mpirun,
                      profiled, repeated, scratch, skip_unless, source)
@@ -146,15 +147,21 @@ def without_samples():
 
 @case
 def without_run():
-    """Where no `dwell run` reads the functions, as by LD_PRELOAD alone or in another network namespace,
-    there are no samples, and one line says so."""
+    """Where no `dwell run` reads the functions, as by LD_PRELOAD alone, in another network namespace or
+    where it cannot, there are no samples. One line says so at once, where it is known; a note always."""
     skip_unless(perf_works(), "perf_event_open is not permitted here")
-    for place in ({}, {"DWELL_DRAIN": "nobody"}):
-        out = scratch("alone" + place.get("DWELL_DRAIN", ""))
+    idle = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    idle.bind(b"\0" + f"dwell-test-{os.getpid()}".encode())
+    for name, at_once in (("", 1), ("nobody", 1), (f"dwell-test-{os.getpid()}", 0)):
+        out = scratch("alone" + name)
+        place = {"DWELL_DRAIN": name} if name else {}
         run = execute(mpirun(2, python(), HALO, "buffers"), 2,
                       env={"LD_PRELOAD": LIBRARY, "DWELL_OUT": out, "DWELL_SAMPLE": "100", **place})
-        check_equal(run.stderr.count("no sampling of Python functions"), 1, "lines" + run.describe())
+        check_equal(run.stderr.count("no sampling of Python functions"), at_once,
+                    "lines" + run.describe())
         profile = Profile(out, run)
+        check(any("2 of 2 threads were not sampled" in note for note in profile.json["notes"]),
+              f"notes: {profile.json['notes']}")
         check_native_frames_gone(profile)
         check_equal([rank["samples"] for rank in profile.ranks], [0, 0], "samples")
 

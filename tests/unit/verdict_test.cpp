@@ -236,16 +236,21 @@ TEST(Verdict, SaysForWhomRanksWaitWhenNoCauseIsMost) {
     }
 }
 
-TEST(Verdict, SaysWhereRanksWaitWhenTheCauseIsNotKnown) {
+// Four ranks compute alike, and wait in one line for ranks that are not known.
+Profile late_for_nobody(uint64_t compute_ms, uint64_t call_ms, uint64_t waited_ms) {
     Builder b(4, "heat");
     const uint32_t main = b.proc("main", "heat.c", 1, 0);
     const uint32_t reduce = b.comm("MPI_Allreduce", "heat.c", 20, main);
     for (uint32_t rank = 0; rank < 4; ++rank) {
-        b.compute(main, rank, 600 * kMs);
-        b.calls(reduce, rank, {10, 400 * kMs, 300 * kMs, 0, 0, kMs, 0, 0, 0, 0, 0, 0});
+        b.compute(main, rank, compute_ms * kMs);
+        b.calls(reduce, rank, {10, call_ms * kMs, waited_ms * kMs, 0, 0, kMs, 0, 0, 0, 0, 0, 0});
     }
+    return b.finish();
+}
+
+TEST(Verdict, SaysWhereRanksWaitWhenTheCauseIsNotKnown) {
     expect_words(
-        b.finish(),
+        late_for_nobody(600, 400, 300),
         {"heat loses an estimated 30.0 % of its time to waiting for late ranks, 300 ms a "
          "rank. Another 10.0 % of the time is MPI transfer. Main loss: ranks wait 300 ms a "
          "rank at heat.c:20 MPI_Allreduce in main; the late rank is not known.",
@@ -567,14 +572,7 @@ TEST(Verdict, TrustsNoComputationBeyondTheProcessorTime) {
 
 // As long as they wait they have no processor in their calls.
 TEST(Verdict, SaysThatRanksWithoutAProcessorWait) {
-    Builder b(4, "heat");
-    const uint32_t main = b.proc("main", "heat.c", 1, 0);
-    const uint32_t reduce = b.comm("MPI_Allreduce", "heat.c", 20, main);
-    for (uint32_t rank = 0; rank < 4; ++rank) {
-        b.compute(main, rank, 100 * kMs);
-        b.calls(reduce, rank, {10, 900 * kMs, 500 * kMs, 0, 0, kMs, 0, 0, 0, 0, 0, 0});
-    }
-    Profile profile = b.finish();
+    Profile profile = late_for_nobody(100, 900, 500);
     for (ProfileRank& rank : profile.ranks) {
         rank.host = "node01";
         rank.processors = 2;
