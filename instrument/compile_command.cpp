@@ -139,7 +139,7 @@ void expand(const std::vector<std::string>& words, int depth, std::vector<std::s
     }
 }
 
-// Code for another machine or of a form that probes cannot live in (runtime/site_table.h).
+// Code for another machine or of a form that probes cannot live in (runtime/contract/site_table.h).
 bool rules_probes_out(const std::string& word) {
     return word == "-m32" || word == "-mx32" || word == "-m16" || word == "-miamcu" ||
            word == "-mcmodel=large" || word == "-mabi=ms";

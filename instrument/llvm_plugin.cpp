@@ -1,5 +1,5 @@
 // The pass plugin for clang: builds the static table of each module and puts probes into it
-// (runtime/site_table.h). When it runs:
+// (runtime/contract/site_table.h). When it runs:
 //
 //   -O1 and up        before vectorisation, after inlining (extension point "vectorizer start")
 //   -O0               last ("optimizer last"): OpenMP bodies and coroutines are apart by then

@@ -1,4 +1,4 @@
-// Puts the probes of one procedure and its loops into it (runtime/site_table.h).
+// Puts the probes of one procedure and its loops into it (runtime/contract/site_table.h).
 #ifndef DWELL_INSTRUMENT_LLVM_PROBES_H_
 #define DWELL_INSTRUMENT_LLVM_PROBES_H_
 

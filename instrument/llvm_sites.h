@@ -1,5 +1,6 @@
 // The sites of one module as LLVM sees it, after inlining and before vectorisation: what becomes a
-// row of the static table, and which rows get probes. DESIGN 1 (site), runtime/site_table.h.
+// row of the static table, and which rows get probes. DESIGN 1 (site),
+// runtime/contract/site_table.h.
 #ifndef DWELL_INSTRUMENT_LLVM_SITES_H_
 #define DWELL_INSTRUMENT_LLVM_SITES_H_
 
@@ -12,7 +13,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 

@@ -6,7 +6,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 
 using llvm::Constant;
 using llvm::ConstantExpr;

@@ -1,10 +1,10 @@
 // Puts the static table of a module into it as data: rows, level bytes, texts, and the constructor
-// that hands them over (runtime/site_table.h).
+// that hands them over (runtime/contract/site_table.h).
 #ifndef DWELL_INSTRUMENT_LLVM_TABLES_H_
 #define DWELL_INSTRUMENT_LLVM_TABLES_H_
 
 #include "instrument/llvm_sites.h"
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 
 namespace dwell {
 

@@ -1,5 +1,5 @@
 // The text of probes and of the static table: assembler that both compilers' plugins put into a
-// program, after the contract in runtime/site_table.h.
+// program, after the contract in runtime/contract/site_table.h.
 #ifndef DWELL_INSTRUMENT_PROBE_TEXT_H_
 #define DWELL_INSTRUMENT_PROBE_TEXT_H_
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 
 namespace dwell {
 

@@ -1,9 +1,10 @@
-// What the enabling profile (runtime/enabling_profile.h) says of the sites that a plugin finds.
+// What the enabling profile (runtime/contract/enabling_profile.h) says of the sites that a plugin
+// finds.
 #ifndef DWELL_INSTRUMENT_PROFILE_WISHES_H_
 #define DWELL_INSTRUMENT_PROFILE_WISHES_H_
 
 #include "instrument/selection.h"
-#include "runtime/enabling_profile.h"
+#include "runtime/contract/enabling_profile.h"
 
 namespace dwell {
 

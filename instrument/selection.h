@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 
 namespace dwell {
 

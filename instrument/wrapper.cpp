@@ -15,8 +15,8 @@
 
 #include "instrument/compile_command.h"
 #include "instrument/compiler_check.h"
-#include "runtime/enabling_profile.h"
-#include "runtime/visible_text.h"
+#include "runtime/contract/enabling_profile.h"
+#include "runtime/contract/visible_text.h"
 
 namespace dwell {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "report/metric_names.h"
 #include "report/text_report.h"
-#include "runtime/enabling_profile.h"
-#include "runtime/variables.h"
+#include "runtime/contract/enabling_profile.h"
+#include "runtime/contract/variables.h"
 
 namespace dwell {
 namespace {

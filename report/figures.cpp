@@ -10,8 +10,8 @@
 #include "report/names.h"
 #include "report/text_style.h"
 #include "report/wait_figures.h"
-#include "runtime/mpi_calls.h"
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/mpi_calls.h"
+#include "runtime/contract/omp_constructs.h"
 #include "summarize/merged_tables.h"
 #include "summarize/profile_walk.h"
 

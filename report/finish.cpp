@@ -17,7 +17,7 @@
 #include "report/rescue.h"
 #include "report/show.h"
 #include "report/text_report.h"
-#include "runtime/job_name.h"
+#include "runtime/contract/job_name.h"
 #include "summarize/blocked_estimate.h"
 #include "summarize/note_writer.h"
 #include "summarize/read_json.h"

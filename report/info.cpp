@@ -23,9 +23,9 @@
 #include "report/launch.h"
 #include "report/output.h"
 #include "report/serial.h"
-#include "runtime/kernel_events.h"
-#include "runtime/papi.h"
-#include "runtime/version.h"
+#include "runtime/contract/kernel_events.h"
+#include "runtime/contract/papi.h"
+#include "runtime/contract/version.h"
 
 namespace dwell {
 namespace {

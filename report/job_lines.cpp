@@ -16,7 +16,7 @@
 #include <sstream>
 
 #include "report/output.h"
-#include "runtime/job_name.h"
+#include "runtime/contract/job_name.h"
 
 namespace dwell {
 namespace {

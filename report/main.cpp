@@ -17,10 +17,10 @@
 #include "report/show.h"
 #include "report/sites.h"
 #include "report/unfinished.h"
-#include "runtime/job_name.h"
-#include "runtime/standard_files.h"
-#include "runtime/variables.h"
-#include "runtime/version.h"
+#include "runtime/contract/job_name.h"
+#include "runtime/contract/standard_files.h"
+#include "runtime/contract/variables.h"
+#include "runtime/contract/version.h"
 
 namespace dwell {
 namespace {

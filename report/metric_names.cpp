@@ -8,9 +8,9 @@
 #include <sstream>
 #include <utility>
 
-#include "runtime/kernel_events.h"
-#include "runtime/papi.h"
-#include "runtime/record_layout.h"
+#include "runtime/contract/kernel_events.h"
+#include "runtime/contract/papi.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "report/launch.h"
 #include "report/rescue.h"
-#include "runtime/ompt_setting.h"
+#include "runtime/contract/ompt_setting.h"
 
 namespace dwell {
 namespace {

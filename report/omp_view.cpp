@@ -6,7 +6,7 @@
 #include <set>
 
 #include "report/views.h"
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/omp_constructs.h"
 #include "summarize/merged_tables.h"
 #include "summarize/profile_walk.h"
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "runtime/visible_text.h"
+#include "runtime/contract/visible_text.h"
 
 namespace dwell {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "report/figures.h"
 #include "report/text_style.h"
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/mpi_calls.h"
 #include "summarize/merged_tables.h"
 
 namespace dwell {

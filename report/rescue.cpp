@@ -22,8 +22,8 @@
 
 #include "report/output.h"
 #include "report/process.h"
-#include "runtime/job_name.h"
-#include "runtime/record_layout.h"
+#include "runtime/contract/job_name.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 namespace {

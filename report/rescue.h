@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 

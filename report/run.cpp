@@ -27,10 +27,10 @@
 #include "report/sample_drain.h"
 #include "report/serial.h"
 #include "report/show.h"
-#include "runtime/job_name.h"
-#include "runtime/out_directory.h"
-#include "runtime/status_page.h"
-#include "runtime/variables.h"
+#include "runtime/contract/job_name.h"
+#include "runtime/contract/out_directory.h"
+#include "runtime/contract/status_page.h"
+#include "runtime/contract/variables.h"
 
 namespace dwell {
 namespace {

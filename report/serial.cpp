@@ -19,7 +19,7 @@
 #include "report/finish.h"
 #include "report/launch.h"
 #include "report/output.h"
-#include "runtime/job_name.h"
+#include "runtime/contract/job_name.h"
 #include "runtime/sample_spill.h"
 #include "runtime/sampled_path.h"
 #include "summarize/lines.h"

@@ -8,7 +8,7 @@
 #include "report/stalls.h"
 #include "report/views.h"
 #include "report/wait_figures.h"
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/mpi_calls.h"
 #include "summarize/profile_walk.h"
 #include "summarize/sampled_shares.h"
 

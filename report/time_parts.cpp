@@ -6,7 +6,7 @@
 #include "report/figures.h"
 #include "report/text_style.h"
 #include "report/wait_figures.h"
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/mpi_calls.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

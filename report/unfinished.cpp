@@ -13,7 +13,7 @@
 
 #include "report/output.h"
 #include "report/rescue.h"
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 namespace {

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "report/views.h"
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/mpi_calls.h"
 #include "summarize/profile_walk.h"
 #include "summarize/sampled_shares.h"
 

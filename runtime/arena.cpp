@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/contract/standard_files.h"
 #include "runtime/own_file.h"
-#include "runtime/standard_files.h"
 #include "runtime/state.h"
 
 namespace dwell {

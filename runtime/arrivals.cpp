@@ -1,6 +1,6 @@
 #include "runtime/arrivals.h"
 
-#include "runtime/path_hash.h"
+#include "runtime/contract/path_hash.h"
 #include "runtime/shared_words.h"
 
 namespace dwell {

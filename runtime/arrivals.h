@@ -20,8 +20,8 @@
 
 #include <stddef.h>
 
+#include "runtime/contract/record_layout.h"
 #include "runtime/exchange.h"
-#include "runtime/record_layout.h"
 
 namespace dwell {
 

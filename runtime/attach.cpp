@@ -13,20 +13,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/contract/out_directory.h"
+#include "runtime/contract/variables.h"
 #include "runtime/file_limit.h"
 #include "runtime/injection.h"
 #include "runtime/io_wrappers.h"
 #include "runtime/lifecycle.h"
 #include "runtime/metrics.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/out_directory.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
 #include "runtime/python_frames.h"
 #include "runtime/record_directory.h"
 #include "runtime/sampling.h"
 #include "runtime/usage.h"
-#include "runtime/variables.h"
 
 namespace dwell {
 

@@ -3,7 +3,7 @@
 #ifndef DWELL_RUNTIME_ATTACH_H_
 #define DWELL_RUNTIME_ATTACH_H_
 
-#include "runtime/status_page.h"
+#include "runtime/contract/status_page.h"
 
 namespace dwell {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "runtime/blocks.h"
-#include "runtime/enabling_profile.h"
+#include "runtime/contract/enabling_profile.h"
 #include "runtime/probe_control.h"
 
 namespace dwell {

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "runtime/blocks.h"
+#include "runtime/contract/version.h"
 #include "runtime/grids.h"
 #include "runtime/lifecycle.h"
 #include "runtime/probe_control.h"
-#include "runtime/version.h"
 
 #define DWELL_OFF  // the declarations alone
 #include "runtime/dwell.h"

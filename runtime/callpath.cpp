@@ -5,11 +5,11 @@
 
 #include <atomic>
 
+#include "runtime/contract/mpi_calls.h"
 #include "runtime/io_records.h"
 #include "runtime/known_paths.h"
 #include "runtime/metrics.h"
 #include "runtime/modules.h"
-#include "runtime/mpi_calls.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
 #include "runtime/python_frames.h"

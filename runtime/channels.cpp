@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/contract/path_hash.h"
 #include "runtime/far_letters.h"
 #include "runtime/mpi_api.h"
-#include "runtime/path_hash.h"
 #include "runtime/shared_words.h"
 #include "runtime/turns.h"
 

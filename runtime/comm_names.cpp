@@ -4,11 +4,11 @@
 #include <sys/mman.h>
 
 #include "runtime/boards.h"
+#include "runtime/contract/path_hash.h"
 #include "runtime/far_letters.h"
 #include "runtime/far_meetings.h"
 #include "runtime/free_list.h"
 #include "runtime/mpi_handles.h"
-#include "runtime/path_hash.h"
 #include "runtime/waits.h"
 
 namespace dwell {

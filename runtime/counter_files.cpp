@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/kernel_events.h"
+#include "runtime/contract/kernel_events.h"
 
 namespace dwell {
 

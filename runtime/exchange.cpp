@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/contract/standard_files.h"
 #include "runtime/own_file.h"
-#include "runtime/standard_files.h"
 #include "runtime/state.h"
 
 namespace dwell {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/virtual_clock.h"
+#include "runtime/contract/virtual_clock.h"
 
 namespace dwell {
 

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-#include "runtime/path_hash.h"
-#include "runtime/virtual_clock.h"
+#include "runtime/contract/path_hash.h"
+#include "runtime/contract/virtual_clock.h"
 
 namespace dwell {
 

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/contract/job_name.h"
 #include "runtime/exchange.h"
-#include "runtime/job_name.h"
 #include "runtime/observed.h"
 
 namespace dwell {

@@ -1,7 +1,7 @@
 #include "runtime/far_meetings.h"
 
+#include "runtime/contract/mpi_calls.h"
 #include "runtime/free_list.h"
-#include "runtime/mpi_calls.h"
 #include "runtime/mpi_handles.h"
 #include "runtime/ranks.h"
 #include "runtime/waits.h"

@@ -44,7 +44,7 @@ EVENT_NAMES = {  # the events that several functions share, or that one function
 
 def calls_source(functions):
     lines = ["// Made by generate_mpi.py from mpi_calls.table.",
-             '#include "runtime/mpi_calls.h"', "", "namespace dwell {", "",
+             '#include "runtime/contract/mpi_calls.h"', "", "namespace dwell {", "",
              "const MpiCallInfo kMpiCalls[] = {",
              '    {"", CallClass::kNone, {0, 0, 0, 0}, false, false},']
     names = dict(EVENT_NAMES)

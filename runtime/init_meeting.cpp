@@ -1,8 +1,8 @@
 #include "runtime/init_meeting.h"
 
+#include "runtime/contract/virtual_clock.h"
 #include "runtime/far_clocks.h"
 #include "runtime/observed.h"
-#include "runtime/virtual_clock.h"
 
 namespace dwell {
 

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "runtime/blocks.h"
+#include "runtime/contract/virtual_clock.h"
 #include "runtime/file_names.h"
 #include "runtime/modules.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/processor_time.h"
 #include "runtime/records.h"
-#include "runtime/virtual_clock.h"
 
 namespace dwell {
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "runtime/callpath.h"
-#include "runtime/io_calls.h"
+#include "runtime/contract/io_calls.h"
 #include "runtime/state.h"
 
 namespace dwell {

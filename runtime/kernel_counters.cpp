@@ -5,8 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/contract/kernel_events.h"
 #include "runtime/counter_files.h"
-#include "runtime/kernel_events.h"
 #include "runtime/usage.h"
 
 namespace dwell {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/contract/job_name.h"
 #include "runtime/find_symbol.h"
-#include "runtime/job_name.h"
 #include "runtime/state.h"
 
 namespace dwell {

@@ -1,9 +1,9 @@
 #include "runtime/meetings.h"
 
+#include "runtime/contract/mpi_calls.h"
 #include "runtime/eager_limits.h"
 #include "runtime/free_list.h"
 #include "runtime/latest.h"
-#include "runtime/mpi_calls.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/observed.h"
 #include "runtime/order.h"

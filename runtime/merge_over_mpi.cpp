@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/contract/job_name.h"
 #include "runtime/file_limit.h"
-#include "runtime/job_name.h"
 #include "runtime/launcher.h"
 #include "runtime/lifecycle.h"
 #include "runtime/mpi_handles.h"

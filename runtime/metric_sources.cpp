@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "runtime/blocks.h"
+#include "runtime/contract/job_name.h"
+#include "runtime/contract/kernel_events.h"
+#include "runtime/contract/papi.h"
+#include "runtime/contract/standard_files.h"
 #include "runtime/counter_files.h"
-#include "runtime/job_name.h"
 #include "runtime/kernel_counters.h"
-#include "runtime/kernel_events.h"
 #include "runtime/metrics.h"
-#include "runtime/papi.h"
-#include "runtime/standard_files.h"
 
 namespace dwell {
 

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 #include "runtime/blocks.h"
+#include "runtime/contract/standard_files.h"
 #include "runtime/sampling.h"
-#include "runtime/standard_files.h"
 
 namespace dwell {
 

@@ -4,8 +4,8 @@
 
 #include <atomic>
 
+#include "runtime/contract/site_table.h"
 #include "runtime/find_symbol.h"
-#include "runtime/site_table.h"
 #include "runtime/state.h"
 
 #define DWELL_OFF  // the declarations alone

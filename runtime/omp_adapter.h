@@ -14,7 +14,7 @@
 #define DWELL_RUNTIME_OMP_ADAPTER_H_
 
 #include "runtime/callpath.h"
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/omp_constructs.h"
 #include "runtime/state.h"
 
 namespace dwell {

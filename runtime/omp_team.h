@@ -9,10 +9,10 @@
 
 #include <atomic>
 
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/omp_constructs.h"
+#include "runtime/contract/virtual_clock.h"
 #include "runtime/shared_words.h"
 #include "runtime/state.h"
-#include "runtime/virtual_clock.h"
 
 namespace dwell {
 

@@ -11,10 +11,10 @@
 #include <initializer_list>
 #include <utility>
 
+#include "runtime/contract/visible_text.h"
 #include "runtime/file_limit.h"
 #include "runtime/injection.h"
 #include "runtime/state.h"
-#include "runtime/visible_text.h"
 
 namespace dwell {
 

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/contract/standard_files.h"
 #include "runtime/file_limit.h"
-#include "runtime/standard_files.h"
 
 namespace dwell {
 

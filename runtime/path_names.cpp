@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "runtime/callpath.h"
-#include "runtime/path_hash.h"
+#include "runtime/contract/path_hash.h"
 
 namespace dwell {
 

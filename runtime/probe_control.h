@@ -14,8 +14,8 @@
 
 #include <algorithm>
 
-#include "runtime/enabling_profile.h"
-#include "runtime/site_table.h"
+#include "runtime/contract/enabling_profile.h"
+#include "runtime/contract/site_table.h"
 #include "runtime/state.h"
 
 namespace dwell {

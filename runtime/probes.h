@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "runtime/callpath.h"
+#include "runtime/contract/site_table.h"
 #include "runtime/probe_control.h"
-#include "runtime/site_table.h"
 #include "runtime/state.h"
 
 namespace dwell {

@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/contract/virtual_clock.h"
 #include "runtime/omp_team.h"
 #include "runtime/usage.h"
-#include "runtime/virtual_clock.h"
 
 namespace dwell {
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/job_name.h"
+#include "runtime/contract/job_name.h"
 
 namespace dwell {
 

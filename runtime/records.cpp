@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "runtime/contract/path_hash.h"
 #include "runtime/held_receives.h"
 #include "runtime/injection.h"
 #include "runtime/io_records.h"
 #include "runtime/metrics.h"
 #include "runtime/order.h"
-#include "runtime/path_hash.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/processor_time.h"

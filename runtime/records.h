@@ -7,10 +7,10 @@
 #define DWELL_RUNTIME_RECORDS_H_
 
 #include "runtime/callpath.h"
+#include "runtime/contract/virtual_clock.h"
 #include "runtime/mpi_api.h"
 #include "runtime/state.h"
 #include "runtime/timeline.h"
-#include "runtime/virtual_clock.h"
 
 namespace dwell {
 

@@ -3,7 +3,7 @@
 #ifndef DWELL_RUNTIME_SAMPLED_SITES_H_
 #define DWELL_RUNTIME_SAMPLED_SITES_H_
 
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 #include "runtime/state.h"
 
 namespace dwell {

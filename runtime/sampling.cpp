@@ -17,13 +17,13 @@
 #include <atomic>
 
 #include "runtime/callpath.h"
+#include "runtime/contract/standard_files.h"
 #include "runtime/file_limit.h"
 #include "runtime/processor_time.h"
 #include "runtime/python_frames.h"
 #include "runtime/sample_records.h"
 #include "runtime/sample_spill.h"
 #include "runtime/sampled_path.h"
-#include "runtime/standard_files.h"
 #include "runtime/usage.h"
 
 namespace dwell {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "runtime/clone_names.h"
+#include "runtime/contract/clone_names.h"
 #include "runtime/probes.h"
 
 namespace dwell {

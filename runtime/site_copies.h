@@ -4,7 +4,7 @@
 #ifndef DWELL_RUNTIME_SITE_COPIES_H_
 #define DWELL_RUNTIME_SITE_COPIES_H_
 
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 #include "runtime/state.h"
 
 namespace dwell {

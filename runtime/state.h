@@ -19,8 +19,8 @@
 #include <atomic>
 
 #include "runtime/clock.h"
-#include "runtime/record_layout.h"
-#include "runtime/status_page.h"
+#include "runtime/contract/record_layout.h"
+#include "runtime/contract/status_page.h"
 
 #define DWELL_EXPORT __attribute__((visibility("default")))
 #define DWELL_COLD __attribute__((cold, noinline))

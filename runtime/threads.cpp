@@ -13,15 +13,15 @@
 
 #include <type_traits>
 
+#include "runtime/contract/thread_names.h"
+#include "runtime/contract/virtual_clock.h"
 #include "runtime/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
 #include "runtime/python_frames.h"
 #include "runtime/records.h"
 #include "runtime/sampling.h"
-#include "runtime/thread_names.h"
 #include "runtime/timeline.h"
-#include "runtime/virtual_clock.h"
 
 namespace dwell {
 

@@ -2,8 +2,8 @@
 
 #include <sys/mman.h>
 
+#include "runtime/contract/path_hash.h"
 #include "runtime/exchange.h"
-#include "runtime/path_hash.h"
 #include "runtime/processor_time.h"
 #include "runtime/shared_words.h"
 

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 

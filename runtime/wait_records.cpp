@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/path_hash.h"
+#include "runtime/contract/path_hash.h"
 
 namespace dwell {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/mpi_calls.h"
 
 namespace dwell {
 

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/clone_names.h"
-#include "runtime/mpi_calls.h"
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/clone_names.h"
+#include "runtime/contract/mpi_calls.h"
+#include "runtime/contract/omp_constructs.h"
 #include "summarize/source_paths.h"
 #include "summarize/statement_names.h"
 #include "summarize/symbol_names.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/clone_names.h"
+#include "runtime/contract/clone_names.h"
 #include "summarize/code_ranges.h"
 #include "summarize/machine_code.h"
 

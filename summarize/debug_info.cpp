@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/clone_names.h"
+#include "runtime/contract/clone_names.h"
 #include "summarize/source_paths.h"
 #include "summarize/symbol_names.h"
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/version.h"
+#include "runtime/contract/version.h"
 
 namespace dwell {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 #include "summarize/merged.h"
 #include "summarize/profile.h"
 

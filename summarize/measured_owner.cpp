@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/omp_constructs.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

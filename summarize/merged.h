@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 #include "summarize/grow_array.h"
 #include "summarize/rank_list.h"
 

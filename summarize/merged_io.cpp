@@ -2,8 +2,8 @@
 // Layout: merged.h. Nothing that comes in is trusted.
 #include <string.h>
 
-#include "runtime/io_calls.h"
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/io_calls.h"
+#include "runtime/contract/mpi_calls.h"
 #include "summarize/merged.h"
 
 namespace dwell {

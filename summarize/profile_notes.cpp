@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/mpi_calls.h"
 #include "summarize/grid_places.h"
 #include "summarize/note_writer.h"
 #include "summarize/profile_walk.h"

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <tuple>
 
-#include "runtime/mpi_calls.h"
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/mpi_calls.h"
+#include "runtime/contract/omp_constructs.h"
 #include "summarize/merged_counts.h"
 #include "summarize/record_reader.h"
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "runtime/io_calls.h"
-#include "runtime/mpi_calls.h"
-#include "runtime/omp_constructs.h"
-#include "runtime/path_hash.h"
+#include "runtime/contract/io_calls.h"
+#include "runtime/contract/mpi_calls.h"
+#include "runtime/contract/omp_constructs.h"
+#include "runtime/contract/path_hash.h"
 #include "summarize/saturating.h"
 
 namespace dwell {

@@ -1,6 +1,7 @@
 // From one record file to merged records. The file may be of a process that runs on or was killed,
 // or damaged: it is copied cell by cell, every index is checked, and no cell is taken twice, so
-// that neither a wild link nor a circle does more than end a list. Layout: runtime/record_layout.h.
+// that neither a wild link nor a circle does more than end a list. Layout:
+// runtime/contract/record_layout.h.
 #ifndef DWELL_SUMMARIZE_RECORD_READER_H_
 #define DWELL_SUMMARIZE_RECORD_READER_H_
 
@@ -8,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 #include "summarize/merged.h"
 #include "summarize/merged_tables.h"
 #include "summarize/merged_waits.h"

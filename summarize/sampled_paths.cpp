@@ -2,7 +2,7 @@
 // that its interval ended with, and which regions of OpenMP it was taken in.
 #include <algorithm>
 
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/omp_constructs.h"
 #include "summarize/call_paths.h"
 
 namespace dwell {

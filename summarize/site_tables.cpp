@@ -14,7 +14,7 @@
 #include <map>
 #include <tuple>
 
-#include "runtime/clone_names.h"
+#include "runtime/contract/clone_names.h"
 #include "summarize/source_paths.h"
 #include "summarize/symbol_names.h"
 

@@ -1,5 +1,5 @@
 // The static tables that compiler plugins put into programs and libraries, read out of the files
-// (DESIGN 1: site). Layout: runtime/site_table.h. Nothing in a file is trusted.
+// (DESIGN 1: site). Layout: runtime/contract/site_table.h. Nothing in a file is trusted.
 #ifndef DWELL_SUMMARIZE_SITE_TABLES_H_
 #define DWELL_SUMMARIZE_SITE_TABLES_H_
 
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 
 namespace dwell {
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "runtime/io_calls.h"
-#include "runtime/mpi_calls.h"
-#include "runtime/record_layout.h"
+#include "runtime/contract/io_calls.h"
+#include "runtime/contract/mpi_calls.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/mpi_calls.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/path_hash.h"
+#include "runtime/contract/path_hash.h"
 
 namespace dwell {
 namespace {

@@ -1,5 +1,5 @@
 // What a partner was doing, from the hash by which ranks name it to each other
-// (runtime/path_hash.h) to the interval of the merged records.
+// (runtime/contract/path_hash.h) to the interval of the merged records.
 #ifndef DWELL_SUMMARIZE_WAIT_PATHS_H_
 #define DWELL_SUMMARIZE_WAIT_PATHS_H_
 

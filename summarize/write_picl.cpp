@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "runtime/io_calls.h"
-#include "runtime/mpi_calls.h"
-#include "runtime/version.h"
+#include "runtime/contract/io_calls.h"
+#include "runtime/contract/mpi_calls.h"
+#include "runtime/contract/version.h"
 #include "summarize/json_names.h"
 #include "summarize/profile_walk.h"
 

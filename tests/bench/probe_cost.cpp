@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 
 #define NOINLINE __attribute__((noinline))
 #define NO_HOOKS __attribute__((no_instrument_function))

@@ -1,7 +1,7 @@
 // Bytes of each kind of record, for the table of figures.
 #include <stdio.h>
 
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 
 int main() {
     using namespace dwell;

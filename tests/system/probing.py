@@ -1,4 +1,4 @@
-"""Compiles programs with source probes, reads their static tables (runtime/site_table.h) and what
+"""Compiles programs with source probes, reads their static tables (runtime/contract/site_table.h) and what
 programs/probe_recorder.cpp saw, and compares both with the answers that stand in the source.
 
 Answers, directly after the `//` or `!` that begins a comment:

@@ -1,4 +1,4 @@
-"""Reads the record file that a killed program left (runtime/record_layout.h)."""
+"""Reads the record file that a killed program left (runtime/contract/record_layout.h)."""
 
 import glob
 import os

@@ -1,4 +1,4 @@
-"""Waiting in collectives, as the record files of the ranks hold it (runtime/record_layout.h)."""
+"""Waiting in collectives, as the record files of the ranks hold it (runtime/contract/record_layout.h)."""
 
 import os
 import re

@@ -448,7 +448,7 @@ def size_of_records():
 
 
 def read_records(path):
-    """runtime/record_layout.h: size of the file, cells used, and every communication node."""
+    """runtime/contract/record_layout.h: size of the file, cells used, and every communication node."""
     with open(path, "rb") as stream:
         data = stream.read()
     magic, version, _, _, used = struct.unpack_from("<QIIII", data, 0)

@@ -1,4 +1,4 @@
-"""Writes a C program that calls every function of runtime/mpi_calls.table that takes a communicator,
+"""Writes a C program that calls every function of runtime/contract/mpi_calls.table that takes a communicator,
 datatype, window, request, file, group or message, with each argument that MPI refuses, and with
 arguments that are not significant in that call (a root's elsewhere, MPI_IN_PLACE, MPI_NO_OP, count
 0, MPI_PROC_NULL). All ranks make the same calls. programs/wrong_arguments.h has what they share."""
@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../runtime"))
 from mpi_table import read_table  # pylint: disable=wrong-import-position
 
-TABLE = pathlib.Path(__file__).resolve().parents[2] / "runtime" / "mpi_calls.table"
+TABLE = pathlib.Path(__file__).resolve().parents[2] / "runtime" / "contract" / "mpi_calls.table"
 HANDLES = ("MPI_Comm", "MPI_Datatype", "MPI_Win", "MPI_Request", "MPI_File", "MPI_Group",
            "MPI_Message")
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <string.h>
 
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/mpi_calls.h"
 
 namespace dwell {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <setjmp.h>
 
+#include "runtime/contract/site_table.h"
 #include "runtime/omp_adapter.h"
-#include "runtime/site_table.h"
 #include "tests/unit/blocks_harness.h"
 
 namespace dwell {

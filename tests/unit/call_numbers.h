@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/mpi_calls.h"
 
 namespace dwell {
 

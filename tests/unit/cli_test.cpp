@@ -5,7 +5,7 @@
 
 #include <regex>
 
-#include "runtime/variables.h"
+#include "runtime/contract/variables.h"
 
 namespace dwell {
 namespace {

@@ -1,6 +1,6 @@
 // The enabling profile: what each kind of line selects (docs/enabling-profile.md), and what is said
 // of lines that are none.
-#include "runtime/enabling_profile.h"
+#include "runtime/contract/enabling_profile.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 
 namespace dwell {
 namespace {

@@ -1,5 +1,5 @@
 // What launchers say in the environment: the rank, and how many there are.
-#include "runtime/job_name.h"
+#include "runtime/contract/job_name.h"
 
 #include <gtest/gtest.h>
 

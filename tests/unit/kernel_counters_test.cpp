@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/contract/kernel_events.h"
 #include "runtime/counter_files.h"
-#include "runtime/kernel_events.h"
 #include "runtime/usage.h"
 #include "tests/unit/probe_harness.h"
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/io_calls.h"
-#include "runtime/mpi_calls.h"
+#include "runtime/contract/io_calls.h"
+#include "runtime/contract/mpi_calls.h"
 #include "summarize/profile.h"
 
 namespace dwell {

@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-#include "runtime/visible_text.h"
+#include "runtime/contract/visible_text.h"
 
 namespace dwell {
 namespace {

@@ -1,6 +1,6 @@
-// Hand-made sites, and probes called as a plugin's code calls them (runtime/site_table.h): the
-// level byte is tested, row and slot go in r11 and r10. Frames are slots of an array on the stack,
-// deeper ones at lower addresses, as if each were the return address of a procedure.
+// Hand-made sites, and probes called as a plugin's code calls them (runtime/contract/site_table.h):
+// the level byte is tested, row and slot go in r11 and r10. Frames are slots of an array on the
+// stack, deeper ones at lower addresses, as if each were the return address of a procedure.
 #ifndef DWELL_TESTS_UNIT_PROBE_HARNESS_H_
 #define DWELL_TESTS_UNIT_PROBE_HARNESS_H_
 

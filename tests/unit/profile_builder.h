@@ -11,9 +11,9 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/io_calls.h"
-#include "runtime/mpi_calls.h"
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/io_calls.h"
+#include "runtime/contract/mpi_calls.h"
+#include "runtime/contract/omp_constructs.h"
 #include "summarize/profile.h"
 #include "tests/unit/call_numbers.h"
 

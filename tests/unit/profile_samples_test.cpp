@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/path_hash.h"
+#include "runtime/contract/path_hash.h"
 #include "summarize/module_kinds.h"
 #include "tests/unit/phases_records.h"
 

@@ -1,7 +1,7 @@
 // What the records of threads say that were running when another one ended the program.
 #include <gtest/gtest.h>
 
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/omp_constructs.h"
 #include "summarize/merged.h"
 #include "tests/unit/merged_view.h"
 #include "tests/unit/synthetic_records.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <tuple>
 
-#include "runtime/omp_constructs.h"
+#include "runtime/contract/omp_constructs.h"
 #include "summarize/merged.h"
 #include "tests/unit/example_records.h"
 #include "tests/unit/merged_view.h"

@@ -11,11 +11,11 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/contract/thread_names.h"
 #include "runtime/io_records.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/processor_time.h"
 #include "runtime/requests.h"
-#include "runtime/thread_names.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {

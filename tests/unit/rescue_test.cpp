@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "report/unfinished.h"
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 namespace {

@@ -1,6 +1,6 @@
-// Static tables written as assembler text after runtime/site_table.h, for tests that need them in a
-// real file without a compiler that makes them. Each row gets a global label, so that nm tells its
-// address.
+// Static tables written as assembler text after runtime/contract/site_table.h, for tests that need
+// them in a real file without a compiler that makes them. Each row gets a global label, so that nm
+// tells its address.
 #ifndef DWELL_TESTS_UNIT_SITE_ASSEMBLY_H_
 #define DWELL_TESTS_UNIT_SITE_ASSEMBLY_H_
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 
 namespace dwell {
 

@@ -1,5 +1,5 @@
 // What processes leave for `dwell run`.
-#include "runtime/status_page.h"
+#include "runtime/contract/status_page.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Builds record files in memory, cell by cell after runtime/record_layout.h, so that tests know
-// what is in them. One tick is one nanosecond unless the header is changed.
+// Builds record files in memory, cell by cell after runtime/contract/record_layout.h, so that tests
+// know what is in them. One tick is one nanosecond unless the header is changed.
 #ifndef DWELL_TESTS_UNIT_SYNTHETIC_RECORDS_H_
 #define DWELL_TESTS_UNIT_SYNTHETIC_RECORDS_H_
 
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/io_calls.h"
-#include "runtime/record_layout.h"
+#include "runtime/contract/io_calls.h"
+#include "runtime/contract/record_layout.h"
 #include "tests/unit/call_numbers.h"
 
 namespace dwell {

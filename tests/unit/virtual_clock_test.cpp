@@ -1,7 +1,7 @@
 // The rules of the virtual clock against scenarios worked out by hand (DESIGN 4), and exchanges
 // that are simulated with and without intrusion: the virtual clock must tell the latter from the
 // former.
-#include "runtime/virtual_clock.h"
+#include "runtime/contract/virtual_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // From what ranks say that they were doing to the interval of the profile. The names are made here
-// from the parts of each path, root first, as runtime/path_hash.h lays down.
+// from the parts of each path, root first, as runtime/contract/path_hash.h lays down.
 #include "summarize/wait_paths.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "runtime/path_hash.h"
+#include "runtime/contract/path_hash.h"
 #include "summarize/profile.h"
 #include "tests/unit/merged_builder.h"
 

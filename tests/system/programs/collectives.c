@@ -1,6 +1,6 @@
 // Blocking collectives; 4 ranks, N rounds. `sent` is what the caller's send buffer holds for the
 // operation, `received` what its receive buffer gets, its own part included (head of
-// runtime/mpi_calls.table); figures below are sums over the 4 ranks and N rounds.
+// runtime/contract/mpi_calls.table); figures below are sums over the 4 ranks and N rounds.
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // Stands in for libdwell.so where tests ask what the compiler side of source probes does: switches
-// every site on, follows the probes after the rules of runtime/site_table.h and writes what it saw
-// to the file PROBE_LOG when the process ends:
+// every site on, follows the probes after the rules of runtime/contract/site_table.h and writes
+// what it saw to the file PROBE_LOG when the process ends:
 //
 //   module ROWS LEVELS      a module was registered
 //   entered COUNT ITERATIONS PATH    PATH: name of a procedure or line of a loop, joined by '/'
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 
 namespace {
 

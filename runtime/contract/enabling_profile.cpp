@@ -1,5 +1,5 @@
 // Reads an enabling profile and answers for one site at a time (docs/enabling-profile.md).
-#include "runtime/enabling_profile.h"
+#include "runtime/contract/enabling_profile.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include <initializer_list>
 
-#include "runtime/site_table.h"
+#include "runtime/contract/site_table.h"
 
 namespace dwell {
 

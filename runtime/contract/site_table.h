@@ -53,7 +53,7 @@
 
 #include <stdint.h>
 
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 

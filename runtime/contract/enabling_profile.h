@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 

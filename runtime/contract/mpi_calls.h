@@ -1,11 +1,12 @@
-// What dwell knows of each MPI function. The rows are generated from runtime/mpi_calls.table by
-// runtime/generate_mpi.py, as are the wrappers; nothing here is kept by hand.
+// What dwell knows of each MPI function. The rows are generated from
+// runtime/contract/mpi_calls.table by runtime/generate_mpi.py, as are the wrappers; nothing here is
+// kept by hand.
 #ifndef DWELL_RUNTIME_MPI_CALLS_H_
 #define DWELL_RUNTIME_MPI_CALLS_H_
 
 #include <stdint.h>
 
-#include "runtime/record_layout.h"
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 

@@ -1,4 +1,4 @@
-#include "runtime/io_calls.h"
+#include "runtime/contract/io_calls.h"
 
 namespace dwell {
 

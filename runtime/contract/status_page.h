@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/job_name.h"
-#include "runtime/standard_files.h"
+#include "runtime/contract/job_name.h"
+#include "runtime/contract/standard_files.h"
 
 namespace dwell {
 
