@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "report/python_stack.h"
+#include "runtime/process/state.h"
 #include "runtime/sample_spill.h"
-#include "runtime/state.h"
 
 namespace dwell {
 namespace {

@@ -1,7 +1,7 @@
 #include "runtime/arrivals.h"
 
 #include "runtime/contract/path_hash.h"
-#include "runtime/shared_words.h"
+#include "runtime/process/shared_words.h"
 
 namespace dwell {
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "runtime/calibration.h"
-#include "runtime/injection.h"
 #include "runtime/metrics.h"
+#include "runtime/process/calibration.h"
+#include "runtime/process/injection.h"
 #include "runtime/records.h"
 
 namespace dwell {

@@ -4,8 +4,8 @@
 #include <sched.h>
 #include <string.h>
 
-#include "runtime/free_list.h"
-#include "runtime/shared_words.h"
+#include "runtime/process/free_list.h"
+#include "runtime/process/shared_words.h"
 
 namespace dwell {
 

@@ -9,8 +9,8 @@
 #include "runtime/omp_calibration.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
+#include "runtime/process/shared_words.h"
 #include "runtime/sampling.h"
-#include "runtime/shared_words.h"
 
 namespace dwell {
 

@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 #include "runtime/mpi_api.h"
+#include "runtime/process/state.h"
 #include "runtime/stack_walks.h"
-#include "runtime/state.h"
 
 namespace dwell {
 

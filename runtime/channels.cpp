@@ -7,7 +7,7 @@
 #include "runtime/contract/path_hash.h"
 #include "runtime/far_letters.h"
 #include "runtime/mpi_api.h"
-#include "runtime/shared_words.h"
+#include "runtime/process/shared_words.h"
 #include "runtime/turns.h"
 
 namespace dwell {

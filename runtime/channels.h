@@ -38,7 +38,7 @@
 #include <stddef.h>
 
 #include "runtime/arrivals.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

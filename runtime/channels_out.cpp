@@ -1,7 +1,7 @@
 // The sender's side of channels.h: entries, gaps for those that found no room, answers.
 #include "runtime/channels.h"
 #include "runtime/far_letters.h"
-#include "runtime/shared_words.h"
+#include "runtime/process/shared_words.h"
 
 namespace dwell {
 

@@ -7,8 +7,8 @@
 #include "runtime/contract/path_hash.h"
 #include "runtime/far_letters.h"
 #include "runtime/far_meetings.h"
-#include "runtime/free_list.h"
 #include "runtime/mpi_handles.h"
+#include "runtime/process/free_list.h"
 #include "runtime/waits.h"
 
 namespace dwell {

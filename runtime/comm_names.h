@@ -11,7 +11,7 @@
 #define DWELL_RUNTIME_COMM_NAMES_H_
 
 #include "runtime/mpi_api.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -1,8 +1,8 @@
 #include "runtime/far_meetings.h"
 
 #include "runtime/contract/mpi_calls.h"
-#include "runtime/free_list.h"
 #include "runtime/mpi_handles.h"
+#include "runtime/process/free_list.h"
 #include "runtime/ranks.h"
 #include "runtime/waits.h"
 

@@ -20,9 +20,9 @@
 #include <new>
 
 #include "runtime/blocks.h"
-#include "runtime/file_limit.h"
 #include "runtime/lifecycle.h"
 #include "runtime/observed.h"
+#include "runtime/process/file_limit.h"
 
 namespace dwell {
 

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/file_limit.h"
-#include "runtime/find_symbol.h"
+#include "runtime/process/file_limit.h"
+#include "runtime/process/find_symbol.h"
 
 namespace dwell {
 

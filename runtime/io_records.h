@@ -13,7 +13,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/contract/io_calls.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

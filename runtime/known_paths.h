@@ -2,7 +2,7 @@
 #ifndef DWELL_RUNTIME_KNOWN_PATHS_H_
 #define DWELL_RUNTIME_KNOWN_PATHS_H_
 
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "runtime/contract/job_name.h"
-#include "runtime/find_symbol.h"
-#include "runtime/state.h"
+#include "runtime/process/find_symbol.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -2,12 +2,12 @@
 
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/eager_limits.h"
-#include "runtime/free_list.h"
 #include "runtime/latest.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/observed.h"
 #include "runtime/order.h"
-#include "runtime/shared_words.h"
+#include "runtime/process/free_list.h"
+#include "runtime/process/shared_words.h"
 #include "runtime/timeline.h"
 
 namespace dwell {

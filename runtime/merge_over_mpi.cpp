@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "runtime/contract/job_name.h"
-#include "runtime/file_limit.h"
 #include "runtime/launcher.h"
 #include "runtime/lifecycle.h"
 #include "runtime/mpi_handles.h"
 #include "runtime/observed.h"
+#include "runtime/process/file_limit.h"
 #include "summarize/merged.h"
 
 namespace dwell {

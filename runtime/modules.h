@@ -6,7 +6,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

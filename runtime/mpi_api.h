@@ -6,7 +6,7 @@
 #include <mpi.h>
 
 #include "runtime/mpi_call_numbers.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 static_assert(OMPI_MAJOR_VERSION >= 4, "built against Open MPI's ABI of libmpi.so.40");
 

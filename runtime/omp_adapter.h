@@ -15,7 +15,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/contract/omp_constructs.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

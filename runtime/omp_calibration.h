@@ -2,8 +2,8 @@
 #ifndef DWELL_RUNTIME_OMP_CALIBRATION_H_
 #define DWELL_RUNTIME_OMP_CALIBRATION_H_
 
-#include "runtime/calibration.h"
 #include "runtime/omp_entries.h"
+#include "runtime/process/calibration.h"
 
 namespace dwell {
 

@@ -11,8 +11,8 @@
 
 #include "runtime/contract/omp_constructs.h"
 #include "runtime/contract/virtual_clock.h"
-#include "runtime/shared_words.h"
-#include "runtime/state.h"
+#include "runtime/process/shared_words.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

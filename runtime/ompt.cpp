@@ -13,12 +13,12 @@
 #include <utility>
 
 #include "runtime/contract/ompt_setting.h"
-#include "runtime/find_symbol.h"
 #include "runtime/gomp.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/ompt.h"
 #include "runtime/ompt_mutexes.h"
 #include "runtime/ompt_places.h"
+#include "runtime/process/find_symbol.h"
 
 using dwell::address;
 using dwell::address_in_code;

@@ -10,8 +10,8 @@
 
 #include "runtime/mpi_semantics.h"
 #include "runtime/order_choice.h"
+#include "runtime/process/shared_words.h"
 #include "runtime/requests.h"
-#include "runtime/shared_words.h"
 #include "runtime/waits.h"
 
 namespace dwell {

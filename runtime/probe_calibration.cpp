@@ -1,9 +1,9 @@
 // What a pair of probes costs, measured before the first one (DESIGN 4, local rule).
 #include "runtime/blocks.h"
-#include "runtime/calibration.h"
 #include "runtime/omp_calibration.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
+#include "runtime/process/calibration.h"
 
 namespace dwell {
 

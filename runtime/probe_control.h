@@ -16,7 +16,7 @@
 
 #include "runtime/contract/enabling_profile.h"
 #include "runtime/contract/site_table.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

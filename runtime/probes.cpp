@@ -10,10 +10,10 @@
 #endif
 
 #include "runtime/callpath.h"
-#include "runtime/injection.h"
 #include "runtime/metrics.h"
 #include "runtime/modules.h"
 #include "runtime/probe_control.h"
+#include "runtime/process/injection.h"
 #include "runtime/records.h"
 #include "runtime/site_copies.h"
 

@@ -22,7 +22,7 @@
 #include "runtime/callpath.h"
 #include "runtime/contract/site_table.h"
 #include "runtime/probe_control.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

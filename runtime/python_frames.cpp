@@ -12,9 +12,9 @@
 
 #include "runtime/blocks.h"
 #include "runtime/callpath.h"
-#include "runtime/find_symbol.h"
 #include "runtime/known_paths.h"
 #include "runtime/modules.h"
+#include "runtime/process/find_symbol.h"
 #include "runtime/python_layout.h"
 
 namespace dwell {

@@ -5,8 +5,8 @@
 #ifndef DWELL_RUNTIME_PYTHON_FRAMES_H_
 #define DWELL_RUNTIME_PYTHON_FRAMES_H_
 
+#include "runtime/process/state.h"
 #include "runtime/sample_spill.h"
-#include "runtime/state.h"
 
 namespace dwell {
 

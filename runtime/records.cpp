@@ -5,12 +5,12 @@
 
 #include "runtime/contract/path_hash.h"
 #include "runtime/held_receives.h"
-#include "runtime/injection.h"
 #include "runtime/io_records.h"
 #include "runtime/metrics.h"
 #include "runtime/order.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
+#include "runtime/process/injection.h"
 #include "runtime/processor_time.h"
 #include "runtime/sampling.h"
 #include "runtime/timeline.h"

@@ -9,7 +9,7 @@
 #include "runtime/callpath.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/mpi_api.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 #include "runtime/timeline.h"
 
 namespace dwell {

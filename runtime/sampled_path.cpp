@@ -9,8 +9,8 @@
 #include <atomic>
 #include <iterator>
 
-#include "runtime/find_symbol.h"
 #include "runtime/modules.h"
+#include "runtime/process/find_symbol.h"
 
 namespace dwell {
 

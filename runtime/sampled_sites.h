@@ -4,7 +4,7 @@
 #define DWELL_RUNTIME_SAMPLED_SITES_H_
 
 #include "runtime/contract/site_table.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -18,7 +18,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/contract/standard_files.h"
-#include "runtime/file_limit.h"
+#include "runtime/process/file_limit.h"
 #include "runtime/processor_time.h"
 #include "runtime/python_frames.h"
 #include "runtime/sample_records.h"

@@ -5,7 +5,7 @@
 #ifndef DWELL_RUNTIME_SAMPLING_H_
 #define DWELL_RUNTIME_SAMPLING_H_
 
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

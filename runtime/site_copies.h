@@ -5,7 +5,7 @@
 #define DWELL_RUNTIME_SITE_COPIES_H_
 
 #include "runtime/contract/site_table.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -4,7 +4,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
-#include "runtime/find_symbol.h"
+#include "runtime/process/find_symbol.h"
 
 namespace dwell {
 

@@ -3,7 +3,7 @@
 #ifndef DWELL_RUNTIME_STACK_WALKS_H_
 #define DWELL_RUNTIME_STACK_WALKS_H_
 
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -12,7 +12,7 @@
 
 #include <atomic>
 
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -8,7 +8,7 @@
 #ifndef DWELL_RUNTIME_USER_CODE_H_
 #define DWELL_RUNTIME_USER_CODE_H_
 
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

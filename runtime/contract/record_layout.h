@@ -20,7 +20,8 @@
 //     ProbeEntry stacks, MovedEntry (probes.h)     from ThreadRecord::probe_stack
 //
 // Times are ticks of the clock that the header describes; ticks become nanoseconds when the file is
-// read. Writer: runtime/arena.cpp, runtime/records.cpp. Reader: summarize/record_reader.cpp.
+// read. Writer: runtime/process/arena.cpp, runtime/records.cpp. Reader:
+// summarize/record_reader.cpp.
 #ifndef DWELL_RUNTIME_RECORD_LAYOUT_H_
 #define DWELL_RUNTIME_RECORD_LAYOUT_H_
 

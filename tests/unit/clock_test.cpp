@@ -1,5 +1,5 @@
 // The clock: never back, and at the rate that two clocks agree on.
-#include "runtime/clock.h"
+#include "runtime/process/clock.h"
 
 #include <gtest/gtest.h>
 

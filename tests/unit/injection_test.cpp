@@ -1,5 +1,5 @@
 // DWELL_INJECT_NS: which values are taken, and that every delay is measured and intrusion.
-#include "runtime/injection.h"
+#include "runtime/process/injection.h"
 
 #include "runtime/blocks.h"
 #include "runtime/mpi_semantics.h"

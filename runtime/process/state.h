@@ -18,9 +18,9 @@
 
 #include <atomic>
 
-#include "runtime/clock.h"
 #include "runtime/contract/record_layout.h"
 #include "runtime/contract/status_page.h"
+#include "runtime/process/clock.h"
 
 #define DWELL_EXPORT __attribute__((visibility("default")))
 #define DWELL_COLD __attribute__((cold, noinline))

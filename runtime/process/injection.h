@@ -4,7 +4,7 @@
 #ifndef DWELL_RUNTIME_INJECTION_H_
 #define DWELL_RUNTIME_INJECTION_H_
 
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -2,8 +2,8 @@
 #ifndef DWELL_RUNTIME_CALIBRATION_H_
 #define DWELL_RUNTIME_CALIBRATION_H_
 
-#include "runtime/clock.h"
-#include "runtime/state.h"
+#include "runtime/process/clock.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

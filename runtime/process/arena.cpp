@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "runtime/contract/standard_files.h"
-#include "runtime/own_file.h"
-#include "runtime/state.h"
+#include "runtime/process/own_file.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

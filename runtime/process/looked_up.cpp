@@ -7,7 +7,7 @@
 
 #include "runtime/modules.h"
 #include "runtime/mpi_api.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 #if defined(__x86_64__)
 

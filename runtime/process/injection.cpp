@@ -1,4 +1,4 @@
-#include "runtime/injection.h"
+#include "runtime/process/injection.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include "runtime/gomp.h"
-#include "runtime/state.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "runtime/contract/visible_text.h"
-#include "runtime/file_limit.h"
-#include "runtime/injection.h"
-#include "runtime/state.h"
+#include "runtime/process/file_limit.h"
+#include "runtime/process/injection.h"
+#include "runtime/process/state.h"
 
 namespace dwell {
 

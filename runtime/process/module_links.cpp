@@ -5,8 +5,8 @@
 #include <atomic>
 
 #include "runtime/contract/site_table.h"
-#include "runtime/find_symbol.h"
-#include "runtime/state.h"
+#include "runtime/process/find_symbol.h"
+#include "runtime/process/state.h"
 
 #define DWELL_OFF  // the declarations alone
 #include "runtime/dwell.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/contract/standard_files.h"
-#include "runtime/file_limit.h"
+#include "runtime/process/file_limit.h"
 
 namespace dwell {
 
