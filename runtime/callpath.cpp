@@ -5,17 +5,17 @@
 
 #include <atomic>
 
+#include "runtime/calltree/known_paths.h"
+#include "runtime/calltree/modules.h"
+#include "runtime/calltree/stack_walks.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/io_records.h"
-#include "runtime/known_paths.h"
 #include "runtime/metrics.h"
-#include "runtime/modules.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
 #include "runtime/python_frames.h"
 #include "runtime/sampled_path.h"
 #include "runtime/sampling.h"
-#include "runtime/stack_walks.h"
 
 namespace dwell {
 

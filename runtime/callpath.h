@@ -10,9 +10,9 @@
 
 #include <stddef.h>
 
+#include "runtime/calltree/stack_walks.h"
 #include "runtime/mpi_api.h"
 #include "runtime/process/state.h"
-#include "runtime/stack_walks.h"
 
 namespace dwell {
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "runtime/blocks.h"
+#include "runtime/calltree/modules.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/file_names.h"
-#include "runtime/modules.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/processor_time.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/calltree/modules.h"
 #include "runtime/contract/mpi_calls.h"
-#include "runtime/modules.h"
 #include "runtime/mpi_handles.h"
 
 namespace dwell {

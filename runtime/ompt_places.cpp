@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "runtime/modules.h"
+#include "runtime/calltree/modules.h"
 #include "runtime/omp_adapter.h"
 
 // The loader's.

@@ -10,8 +10,8 @@
 #endif
 
 #include "runtime/callpath.h"
+#include "runtime/calltree/modules.h"
 #include "runtime/metrics.h"
-#include "runtime/modules.h"
 #include "runtime/probe_control.h"
 #include "runtime/process/injection.h"
 #include "runtime/records.h"

@@ -12,8 +12,8 @@
 
 #include "runtime/blocks.h"
 #include "runtime/callpath.h"
-#include "runtime/known_paths.h"
-#include "runtime/modules.h"
+#include "runtime/calltree/known_paths.h"
+#include "runtime/calltree/modules.h"
 #include "runtime/process/find_symbol.h"
 #include "runtime/python_layout.h"
 

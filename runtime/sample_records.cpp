@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "runtime/callpath.h"
-#include "runtime/modules.h"
+#include "runtime/calltree/modules.h"
 #include "runtime/python_frames.h"
 #include "runtime/sample_spill.h"
 #include "runtime/sampled_path.h"

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <iterator>
 
-#include "runtime/modules.h"
+#include "runtime/calltree/modules.h"
 #include "runtime/process/find_symbol.h"
 
 namespace dwell {

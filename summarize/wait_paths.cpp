@@ -1,4 +1,4 @@
-// See wait_paths.h. The other writer of these hashes is runtime/path_names.cpp.
+// See wait_paths.h. The other writer of these hashes is runtime/calltree/path_names.cpp.
 #include "summarize/wait_paths.h"
 
 #include <cstring>

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/modules.h"
+#include "runtime/calltree/modules.h"
 #include "runtime/mpi_api.h"
 #include "runtime/process/state.h"
 

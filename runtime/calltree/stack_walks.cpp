@@ -1,4 +1,4 @@
-#include "runtime/stack_walks.h"
+#include "runtime/calltree/stack_walks.h"
 
 #include <dlfcn.h>
 #define UNW_LOCAL_ONLY

@@ -1,4 +1,4 @@
-#include "runtime/known_paths.h"
+#include "runtime/calltree/known_paths.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "runtime/modules.h"
+#include "runtime/calltree/modules.h"
 
 #include <elf.h>
 #include <errno.h>
