@@ -13,9 +13,9 @@
 #ifndef DWELL_RUNTIME_BOARDS_H_
 #define DWELL_RUNTIME_BOARDS_H_
 
-#include "runtime/comm_names.h"
 #include "runtime/exchange.h"
-#include "runtime/few_ranks.h"
+#include "runtime/mpi/comm_names.h"
+#include "runtime/mpi/few_ranks.h"
 
 namespace dwell {
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "runtime/calltree/stack_walks.h"
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 #include "runtime/process/state.h"
 
 namespace dwell {

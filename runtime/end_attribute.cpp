@@ -1,6 +1,6 @@
 #include "runtime/end_attribute.h"
 
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
 

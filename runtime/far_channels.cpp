@@ -1,6 +1,6 @@
 #include "runtime/far_channels.h"
 
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
 

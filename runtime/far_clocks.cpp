@@ -4,7 +4,7 @@
 
 #include "runtime/contract/job_name.h"
 #include "runtime/exchange.h"
-#include "runtime/observed.h"
+#include "runtime/mpi/observed.h"
 
 namespace dwell {
 

@@ -1,7 +1,7 @@
 #include "runtime/far_end.h"
 
 #include "runtime/far_clocks.h"
-#include "runtime/observed.h"
+#include "runtime/mpi/observed.h"
 
 namespace dwell {
 

@@ -7,7 +7,7 @@
 
 #include "runtime/far_clocks.h"
 #include "runtime/far_meetings.h"
-#include "runtime/observed.h"
+#include "runtime/mpi/observed.h"
 
 namespace dwell {
 

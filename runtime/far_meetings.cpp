@@ -1,9 +1,9 @@
 #include "runtime/far_meetings.h"
 
 #include "runtime/contract/mpi_calls.h"
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/mpi_handles.h"
+#include "runtime/mpi/ranks.h"
 #include "runtime/process/free_list.h"
-#include "runtime/ranks.h"
 #include "runtime/waits.h"
 
 namespace dwell {

@@ -20,9 +20,9 @@
 #define DWELL_RUNTIME_FAR_MEETINGS_H_
 
 #include "runtime/boards.h"
-#include "runtime/comm_names.h"
 #include "runtime/far_choice.h"
 #include "runtime/far_letters.h"
+#include "runtime/mpi/comm_names.h"
 #include "runtime/records.h"
 #include "runtime/roles.h"
 

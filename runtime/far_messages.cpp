@@ -1,6 +1,6 @@
 #include "runtime/far_messages.h"
 
-#include "runtime/eager_limits.h"
+#include "runtime/mpi/eager_limits.h"
 
 namespace dwell {
 

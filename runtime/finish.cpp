@@ -21,7 +21,7 @@
 
 #include "runtime/blocks.h"
 #include "runtime/lifecycle.h"
-#include "runtime/observed.h"
+#include "runtime/mpi/observed.h"
 #include "runtime/process/file_limit.h"
 
 namespace dwell {

@@ -7,8 +7,8 @@
 #ifndef DWELL_RUNTIME_FORTRAN_ENTRIES_H_
 #define DWELL_RUNTIME_FORTRAN_ENTRIES_H_
 
+#include "runtime/mpi/user_code.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/user_code.h"
 
 namespace dwell {
 

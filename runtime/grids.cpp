@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "runtime/mpi_api.h"
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/mpi_api.h"
+#include "runtime/mpi/mpi_handles.h"
 
 namespace dwell {
 

@@ -1,6 +1,6 @@
 #include "runtime/held_receives.h"
 
-#include "runtime/eager_limits.h"
+#include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/order.h"
 #include "runtime/order_choice.h"

@@ -2,7 +2,7 @@
 
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/far_clocks.h"
-#include "runtime/observed.h"
+#include "runtime/mpi/observed.h"
 
 namespace dwell {
 

@@ -1,6 +1,6 @@
 #include "runtime/late_receivers.h"
 
-#include "runtime/eager_limits.h"
+#include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi_semantics.h"
 
 namespace dwell {

@@ -7,7 +7,6 @@
 
 #include "runtime/attach.h"
 #include "runtime/blocks.h"
-#include "runtime/eager_limits.h"
 #include "runtime/end_attribute.h"
 #include "runtime/far_clocks.h"
 #include "runtime/far_end.h"
@@ -15,9 +14,11 @@
 #include "runtime/given_name.h"
 #include "runtime/init_meeting.h"
 #include "runtime/metrics.h"
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/eager_limits.h"
+#include "runtime/mpi/mpi_handles.h"
+#include "runtime/mpi/observed.h"
+#include "runtime/mpi/user_code.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/observed.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/ompt.h"
 #include "runtime/order.h"
@@ -27,7 +28,6 @@
 #include "runtime/process/injection.h"
 #include "runtime/timeline.h"
 #include "runtime/usage.h"
-#include "runtime/user_code.h"
 #include "runtime/waits.h"
 
 namespace dwell {

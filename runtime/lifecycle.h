@@ -2,7 +2,7 @@
 #ifndef DWELL_RUNTIME_LIFECYCLE_H_
 #define DWELL_RUNTIME_LIFECYCLE_H_
 
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
 

@@ -1,10 +1,10 @@
 #include "runtime/meetings.h"
 
 #include "runtime/contract/mpi_calls.h"
-#include "runtime/eager_limits.h"
 #include "runtime/latest.h"
+#include "runtime/mpi/eager_limits.h"
+#include "runtime/mpi/observed.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/observed.h"
 #include "runtime/order.h"
 #include "runtime/process/free_list.h"
 #include "runtime/process/shared_words.h"

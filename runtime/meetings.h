@@ -8,7 +8,7 @@
 #define DWELL_RUNTIME_MEETINGS_H_
 
 #include "runtime/boards.h"
-#include "runtime/meets.h"
+#include "runtime/mpi/meets.h"
 #include "runtime/waits.h"
 
 namespace dwell {

@@ -1,7 +1,7 @@
 // The wait analysis of a window's synchronisation: epochs of some of its members, and locks.
 #include "runtime/latest.h"
 #include "runtime/meetings.h"
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/mpi_handles.h"
 #include "runtime/mpi_semantics.h"
 
 namespace dwell {

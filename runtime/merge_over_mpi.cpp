@@ -19,8 +19,8 @@
 #include "runtime/contract/job_name.h"
 #include "runtime/launcher.h"
 #include "runtime/lifecycle.h"
-#include "runtime/mpi_handles.h"
-#include "runtime/observed.h"
+#include "runtime/mpi/mpi_handles.h"
+#include "runtime/mpi/observed.h"
 #include "runtime/process/file_limit.h"
 #include "summarize/merged.h"
 

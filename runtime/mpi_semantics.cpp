@@ -1,6 +1,6 @@
 #include "runtime/mpi_semantics.h"
 
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/mpi_handles.h"
 
 namespace dwell {
 

@@ -5,9 +5,9 @@
 
 #include "runtime/held_receives.h"
 #include "runtime/meetings.h"
-#include "runtime/ranks.h"
+#include "runtime/mpi/ranks.h"
+#include "runtime/mpi/requests.h"
 #include "runtime/records.h"
-#include "runtime/requests.h"
 #include "runtime/waits.h"
 
 namespace dwell {

@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/mpi/requests.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/order_choice.h"
 #include "runtime/process/shared_words.h"
-#include "runtime/requests.h"
 #include "runtime/waits.h"
 
 namespace dwell {

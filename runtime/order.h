@@ -12,7 +12,7 @@
 #ifndef DWELL_RUNTIME_ORDER_H_
 #define DWELL_RUNTIME_ORDER_H_
 
-#include "runtime/meets.h"
+#include "runtime/mpi/meets.h"
 #include "runtime/records.h"
 
 namespace dwell {

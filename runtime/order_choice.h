@@ -6,7 +6,7 @@
 #define DWELL_RUNTIME_ORDER_CHOICE_H_
 
 #include "runtime/channels.h"
-#include "runtime/comm_names.h"
+#include "runtime/mpi/comm_names.h"
 #include "runtime/order.h"
 
 namespace dwell {

@@ -9,7 +9,7 @@
 #define DWELL_RUNTIME_ORDER_REQUESTS_H_
 
 #include "runtime/held_receives.h"
-#include "runtime/requests.h"
+#include "runtime/mpi/requests.h"
 
 namespace dwell {
 

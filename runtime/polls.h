@@ -17,9 +17,9 @@
 
 #include <string.h>
 
+#include "runtime/mpi/requests.h"
 #include "runtime/probes.h"
 #include "runtime/records.h"
-#include "runtime/requests.h"
 #include "runtime/sampling.h"
 
 namespace dwell {

@@ -7,6 +7,7 @@
 #include "runtime/held_receives.h"
 #include "runtime/io_records.h"
 #include "runtime/metrics.h"
+#include "runtime/mpi/user_code.h"
 #include "runtime/order.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
@@ -14,7 +15,6 @@
 #include "runtime/processor_time.h"
 #include "runtime/sampling.h"
 #include "runtime/timeline.h"
-#include "runtime/user_code.h"
 
 namespace dwell {
 

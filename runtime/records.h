@@ -8,7 +8,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/contract/virtual_clock.h"
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 #include "runtime/process/state.h"
 #include "runtime/timeline.h"
 

@@ -8,8 +8,8 @@
 #ifndef DWELL_RUNTIME_ROLES_H_
 #define DWELL_RUNTIME_ROLES_H_
 
-#include "runtime/few_ranks.h"
-#include "runtime/meets.h"
+#include "runtime/mpi/few_ranks.h"
+#include "runtime/mpi/meets.h"
 
 namespace dwell {
 

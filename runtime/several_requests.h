@@ -5,10 +5,10 @@
 
 #include <string.h>
 
+#include "runtime/mpi/requests.h"
 #include "runtime/order_requests.h"
 #include "runtime/polls.h"
 #include "runtime/records.h"
-#include "runtime/requests.h"
 
 namespace dwell {
 

@@ -1,6 +1,6 @@
 #include "runtime/turns.h"
 
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
 

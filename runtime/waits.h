@@ -10,9 +10,9 @@
 #define DWELL_RUNTIME_WAITS_H_
 
 #include "runtime/channels.h"
-#include "runtime/comm_names.h"
+#include "runtime/mpi/comm_names.h"
+#include "runtime/mpi/requests.h"
 #include "runtime/records.h"
-#include "runtime/requests.h"
 #include "runtime/series.h"
 
 namespace dwell {

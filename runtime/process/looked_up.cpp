@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/calltree/modules.h"
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 #include "runtime/process/state.h"
 
 #if defined(__x86_64__)

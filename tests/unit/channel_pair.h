@@ -9,7 +9,7 @@
 #include <new>
 
 #include "runtime/channels.h"
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
 

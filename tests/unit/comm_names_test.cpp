@@ -1,6 +1,6 @@
-// Names of communicators (runtime/comm_names.h). Each rank is a process of its own, with an MPI
+// Names of communicators (runtime/mpi/comm_names.h). Each rank is a process of its own, with an MPI
 // that knows only groups; what it calls its communicators is compared with the other ranks.
-#include "runtime/comm_names.h"
+#include "runtime/mpi/comm_names.h"
 
 #include <sys/wait.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/channels.h"
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/mpi_handles.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "runtime/clock_relation.h"
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
 namespace {

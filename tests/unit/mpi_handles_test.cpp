@@ -1,10 +1,10 @@
-// What is asked of MPI, and what is not (runtime/mpi_handles.h): here it has the handles that these
-// tests know, and counts what it is asked about others.
-#include "runtime/mpi_handles.h"
+// What is asked of MPI, and what is not (runtime/mpi/mpi_handles.h): here it has the handles that
+// these tests know, and counts what it is asked about others.
+#include "runtime/mpi/mpi_handles.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "runtime/eager_limits.h"
+#include "runtime/mpi/eager_limits.h"
 #include "runtime/several_requests.h"
 #include "runtime/timeline.h"
 #include "tests/unit/recording.h"

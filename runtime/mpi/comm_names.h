@@ -10,7 +10,7 @@
 #ifndef DWELL_RUNTIME_COMM_NAMES_H_
 #define DWELL_RUNTIME_COMM_NAMES_H_
 
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 #include "runtime/process/state.h"
 
 namespace dwell {

@@ -1,4 +1,4 @@
-#include "runtime/eager_limits.h"
+#include "runtime/mpi/eager_limits.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/mpi_handles.h"
 
 #include <dlfcn.h>
 
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
 

@@ -1,6 +1,6 @@
-#include "runtime/few_ranks.h"
+#include "runtime/mpi/few_ranks.h"
 
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/mpi_handles.h"
 
 namespace dwell {
 

@@ -1,11 +1,11 @@
-#include "runtime/user_code.h"
+#include "runtime/mpi/user_code.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 
 #include <utility>
 
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 #include "runtime/probes.h"
 #include "runtime/records.h"
 #include "runtime/sampling.h"

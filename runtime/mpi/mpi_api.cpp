@@ -1,4 +1,4 @@
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -7,7 +7,7 @@
 
 #include "runtime/calltree/modules.h"
 #include "runtime/contract/mpi_calls.h"
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/mpi_handles.h"
 
 namespace dwell {
 

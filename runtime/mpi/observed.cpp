@@ -1,4 +1,4 @@
-#include "runtime/observed.h"
+#include "runtime/mpi/observed.h"
 
 #include <sched.h>
 #include <string.h>

@@ -1,12 +1,12 @@
-#include "runtime/ranks.h"
+#include "runtime/mpi/ranks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/comm_names.h"
 #include "runtime/held_receives.h"
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/comm_names.h"
+#include "runtime/mpi/mpi_handles.h"
 #include "runtime/waits.h"
 
 namespace dwell {

@@ -1,4 +1,4 @@
-#include "runtime/comm_names.h"
+#include "runtime/mpi/comm_names.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 #include "runtime/contract/path_hash.h"
 #include "runtime/far_letters.h"
 #include "runtime/far_meetings.h"
-#include "runtime/mpi_handles.h"
+#include "runtime/mpi/mpi_handles.h"
 #include "runtime/process/free_list.h"
 #include "runtime/waits.h"
 

@@ -3,7 +3,7 @@
 #ifndef DWELL_RUNTIME_FEW_RANKS_H_
 #define DWELL_RUNTIME_FEW_RANKS_H_
 
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
 

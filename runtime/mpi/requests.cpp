@@ -1,4 +1,4 @@
-#include "runtime/requests.h"
+#include "runtime/mpi/requests.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -6,7 +6,7 @@
 #include "runtime/boards.h"
 #include "runtime/held_receives.h"
 #include "runtime/meetings.h"
-#include "runtime/ranks.h"
+#include "runtime/mpi/ranks.h"
 
 namespace dwell {
 

@@ -8,8 +8,8 @@
 
 #include <atomic>
 
-#include "runtime/meets.h"
-#include "runtime/mpi_api.h"
+#include "runtime/mpi/meets.h"
+#include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
 
