@@ -17,7 +17,8 @@
 #include "runtime/contract/variables.h"
 #include "runtime/io_wrappers.h"
 #include "runtime/lifecycle.h"
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
+#include "runtime/measure/usage.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
@@ -26,7 +27,6 @@
 #include "runtime/python_frames.h"
 #include "runtime/record_directory.h"
 #include "runtime/sampling.h"
-#include "runtime/usage.h"
 
 namespace dwell {
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 #include "runtime/process/calibration.h"
 #include "runtime/process/injection.h"
 #include "runtime/records.h"

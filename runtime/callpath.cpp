@@ -10,7 +10,7 @@
 #include "runtime/calltree/stack_walks.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/io_records.h"
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
 #include "runtime/python_frames.h"

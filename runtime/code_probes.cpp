@@ -8,7 +8,7 @@
 // Code may have dwell's own probes as well (dwell-gcc -finstrument-functions): they come first, and
 // a procedure that they told of is not told again.
 #include "runtime/callpath.h"
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
 

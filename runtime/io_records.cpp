@@ -14,9 +14,9 @@
 #include "runtime/calltree/modules.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/file_names.h"
+#include "runtime/measure/processor_time.h"
 #include "runtime/polls.h"
 #include "runtime/probes.h"
-#include "runtime/processor_time.h"
 #include "runtime/records.h"
 
 namespace dwell {

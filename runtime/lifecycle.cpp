@@ -13,7 +13,8 @@
 #include "runtime/far_letters.h"
 #include "runtime/given_name.h"
 #include "runtime/init_meeting.h"
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
+#include "runtime/measure/usage.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/mpi/observed.h"
@@ -27,7 +28,6 @@
 #include "runtime/probes.h"
 #include "runtime/process/injection.h"
 #include "runtime/timeline.h"
-#include "runtime/usage.h"
 #include "runtime/waits.h"
 
 namespace dwell {

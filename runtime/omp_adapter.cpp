@@ -12,10 +12,10 @@
 #include <errno.h>
 
 #include "runtime/lifecycle.h"
+#include "runtime/measure/processor_time.h"
 #include "runtime/omp_calibration.h"
 #include "runtime/omp_entries.h"
 #include "runtime/probe_control.h"
-#include "runtime/processor_time.h"
 #include "runtime/records.h"
 #include "runtime/sampling.h"
 

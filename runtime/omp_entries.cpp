@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "runtime/callpath.h"
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 #include "runtime/omp_calibration.h"
 
 namespace dwell {

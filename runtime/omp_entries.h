@@ -4,7 +4,7 @@
 #define DWELL_RUNTIME_OMP_ENTRIES_H_
 
 #include "runtime/blocks.h"
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/omp_team.h"
 

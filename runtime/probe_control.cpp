@@ -8,10 +8,10 @@
 #include <atomic>
 #include <new>
 
+#include "runtime/measure/usage.h"
 #include "runtime/probes.h"
 #include "runtime/sampled_sites.h"
 #include "runtime/site_copies.h"
-#include "runtime/usage.h"
 
 namespace dwell {
 

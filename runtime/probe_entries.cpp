@@ -1,7 +1,7 @@
 // Where a probe arrives, and its fast way (see probes.h, site_table.h). Everything here is compiled
 // for general registers only: a probe's caller keeps its vector registers without anyone saving
 // them. Whatever the fast way cannot do goes to probes.cpp through dwell_slowly, which saves them.
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 #include "runtime/probes.h"
 
 #if defined(__x86_64__)

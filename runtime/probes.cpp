@@ -11,7 +11,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/calltree/modules.h"
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 #include "runtime/probe_control.h"
 #include "runtime/process/injection.h"
 #include "runtime/records.h"

@@ -18,13 +18,13 @@
 
 #include "runtime/callpath.h"
 #include "runtime/contract/standard_files.h"
+#include "runtime/measure/processor_time.h"
+#include "runtime/measure/usage.h"
 #include "runtime/process/file_limit.h"
-#include "runtime/processor_time.h"
 #include "runtime/python_frames.h"
 #include "runtime/sample_records.h"
 #include "runtime/sample_spill.h"
 #include "runtime/sampled_path.h"
-#include "runtime/usage.h"
 
 namespace dwell {
 

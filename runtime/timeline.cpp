@@ -4,8 +4,8 @@
 
 #include "runtime/contract/path_hash.h"
 #include "runtime/exchange.h"
+#include "runtime/measure/processor_time.h"
 #include "runtime/process/shared_words.h"
-#include "runtime/processor_time.h"
 
 namespace dwell {
 

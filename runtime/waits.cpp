@@ -2,10 +2,10 @@
 
 #include "runtime/far_letters.h"
 #include "runtime/far_meetings.h"
+#include "runtime/measure/processor_time.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/probes.h"
 #include "runtime/process/file_limit.h"
-#include "runtime/processor_time.h"
 #include "runtime/timeline.h"
 #include "runtime/wait_records.h"
 

@@ -15,7 +15,7 @@
 
 #include "runtime/contract/thread_names.h"
 #include "runtime/contract/virtual_clock.h"
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
 #include "runtime/python_frames.h"

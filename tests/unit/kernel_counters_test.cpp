@@ -1,5 +1,5 @@
 // Events of the kernel, counted without PAPI: against the pages that the test touches itself.
-#include "runtime/kernel_counters.h"
+#include "runtime/measure/kernel_counters.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "runtime/contract/kernel_events.h"
-#include "runtime/counter_files.h"
-#include "runtime/usage.h"
+#include "runtime/measure/counter_files.h"
+#include "runtime/measure/usage.h"
 #include "tests/unit/probe_harness.h"
 
 namespace dwell {

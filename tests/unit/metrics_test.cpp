@@ -1,6 +1,6 @@
 // Counts at blocks and calls, from a source that counts what the tests say: every number is
 // arithmetic. A reading itself counts kReading, which is to be taken out.
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 
 #include <errno.h>
 #include <gtest/gtest.h>

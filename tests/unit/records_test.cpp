@@ -13,9 +13,9 @@
 
 #include "runtime/contract/thread_names.h"
 #include "runtime/io_records.h"
+#include "runtime/measure/processor_time.h"
 #include "runtime/mpi/requests.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/processor_time.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {

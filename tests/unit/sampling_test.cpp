@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 #include "runtime/sample_spill.h"
 #include "tests/unit/observed_process.h"
 

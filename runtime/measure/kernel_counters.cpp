@@ -1,4 +1,4 @@
-#include "runtime/kernel_counters.h"
+#include "runtime/measure/kernel_counters.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "runtime/contract/kernel_events.h"
-#include "runtime/counter_files.h"
-#include "runtime/usage.h"
+#include "runtime/measure/counter_files.h"
+#include "runtime/measure/usage.h"
 
 namespace dwell {
 

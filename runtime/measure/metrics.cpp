@@ -1,4 +1,4 @@
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 
 #include <errno.h>
 #include <string.h>

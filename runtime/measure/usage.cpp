@@ -1,6 +1,6 @@
 // See usage.h. A reading takes some 20 microseconds: getrusage less than one, the files of /proc
 // the rest.
-#include "runtime/usage.h"
+#include "runtime/measure/usage.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,9 +13,9 @@
 #include "runtime/contract/kernel_events.h"
 #include "runtime/contract/papi.h"
 #include "runtime/contract/standard_files.h"
-#include "runtime/counter_files.h"
-#include "runtime/kernel_counters.h"
-#include "runtime/metrics.h"
+#include "runtime/measure/counter_files.h"
+#include "runtime/measure/kernel_counters.h"
+#include "runtime/measure/metrics.h"
 
 namespace dwell {
 

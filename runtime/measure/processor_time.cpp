@@ -1,6 +1,6 @@
 // See processor_time.h. Measured: CLOCK_THREAD_CPUTIME_ID 0.6 microseconds, getrusage 0.35,
 // /proc/thread-self/schedstat 5.4 with open and close, on a virtual machine.
-#include "runtime/processor_time.h"
+#include "runtime/measure/processor_time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "runtime/contract/virtual_clock.h"
+#include "runtime/measure/usage.h"
 #include "runtime/omp_team.h"
-#include "runtime/usage.h"
 
 namespace dwell {
 

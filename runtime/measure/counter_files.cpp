@@ -1,4 +1,4 @@
-#include "runtime/counter_files.h"
+#include "runtime/measure/counter_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

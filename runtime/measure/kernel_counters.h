@@ -2,7 +2,7 @@
 #ifndef DWELL_RUNTIME_KERNEL_COUNTERS_H_
 #define DWELL_RUNTIME_KERNEL_COUNTERS_H_
 
-#include "runtime/metrics.h"
+#include "runtime/measure/metrics.h"
 
 namespace dwell {
 
