@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "report/elf_file.h"
-#include "runtime/sampled_path.h"
+#include "runtime/sampling/sampled_path.h"
 
 namespace dwell {
 

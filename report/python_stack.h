@@ -1,5 +1,6 @@
 // The Python functions that a thread of another process runs, read from outside by offset while it
-// goes on (runtime/python_layout.h). What changes meanwhile is told by its types and is not taken.
+// goes on (runtime/sampling/python_layout.h). What changes meanwhile is told by its types and is
+// not taken.
 #ifndef DWELL_REPORT_PYTHON_STACK_H_
 #define DWELL_REPORT_PYTHON_STACK_H_
 
@@ -11,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/python_layout.h"
-#include "runtime/sample_spill.h"
+#include "runtime/sampling/python_layout.h"
+#include "runtime/sampling/sample_spill.h"
 
 namespace dwell {
 

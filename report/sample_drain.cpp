@@ -22,7 +22,7 @@
 
 #include "report/python_stack.h"
 #include "runtime/process/state.h"
-#include "runtime/sample_spill.h"
+#include "runtime/sampling/sample_spill.h"
 
 namespace dwell {
 namespace {

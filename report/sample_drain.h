@@ -1,6 +1,6 @@
 // Keeps the samples of ranks that compute for long without an MPI call, whose rings would fill: see
-// runtime/sample_spill.h. A thread of `dwell run`'s does it, woken by the kernel when a ring is
-// half full.
+// runtime/sampling/sample_spill.h. A thread of `dwell run`'s does it, woken by the kernel when a
+// ring is half full.
 #ifndef DWELL_REPORT_SAMPLE_DRAIN_H_
 #define DWELL_REPORT_SAMPLE_DRAIN_H_
 

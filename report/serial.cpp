@@ -20,8 +20,8 @@
 #include "report/launch.h"
 #include "report/output.h"
 #include "runtime/contract/job_name.h"
-#include "runtime/sample_spill.h"
-#include "runtime/sampled_path.h"
+#include "runtime/sampling/sample_spill.h"
+#include "runtime/sampling/sampled_path.h"
 #include "summarize/lines.h"
 #include "summarize/vdso.h"
 

@@ -24,9 +24,9 @@
 #include "runtime/probes.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/process/injection.h"
-#include "runtime/python_frames.h"
 #include "runtime/record_directory.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/python_frames.h"
+#include "runtime/sampling/sampling.h"
 
 namespace dwell {
 

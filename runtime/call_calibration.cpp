@@ -10,7 +10,7 @@
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/process/shared_words.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/sampling.h"
 
 namespace dwell {
 

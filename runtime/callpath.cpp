@@ -13,9 +13,9 @@
 #include "runtime/measure/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
-#include "runtime/python_frames.h"
-#include "runtime/sampled_path.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/python_frames.h"
+#include "runtime/sampling/sampled_path.h"
+#include "runtime/sampling/sampling.h"
 
 namespace dwell {
 

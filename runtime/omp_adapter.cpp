@@ -17,7 +17,7 @@
 #include "runtime/omp_entries.h"
 #include "runtime/probe_control.h"
 #include "runtime/records.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/sampling.h"
 
 namespace dwell {
 

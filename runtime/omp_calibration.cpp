@@ -4,7 +4,7 @@
 #include "runtime/omp_calibration.h"
 
 #include "runtime/records.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/sampling.h"
 
 namespace dwell {
 

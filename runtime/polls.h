@@ -20,7 +20,7 @@
 #include "runtime/mpi/requests.h"
 #include "runtime/probes.h"
 #include "runtime/records.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/sampling.h"
 
 namespace dwell {
 

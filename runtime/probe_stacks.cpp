@@ -5,8 +5,8 @@
 
 #include "runtime/probe_control.h"
 #include "runtime/probes.h"
-#include "runtime/python_frames.h"
 #include "runtime/records.h"
+#include "runtime/sampling/python_frames.h"
 
 namespace dwell {
 

@@ -13,7 +13,7 @@
 #include "runtime/polls.h"
 #include "runtime/probes.h"
 #include "runtime/process/injection.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/sampling.h"
 #include "runtime/timeline.h"
 
 namespace dwell {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/python_frames.h"
+#include "runtime/sampling/python_frames.h"
 
 namespace dwell {
 

@@ -6,7 +6,7 @@
 
 #include "runtime/blocks.h"
 #include "runtime/contract/standard_files.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/sampling.h"
 
 namespace dwell {
 

@@ -8,7 +8,7 @@
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/probes.h"
 #include "runtime/records.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/sampling.h"
 #include "runtime/timeline.h"
 
 namespace dwell {

@@ -18,9 +18,9 @@
 #include "runtime/measure/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes.h"
-#include "runtime/python_frames.h"
 #include "runtime/records.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/python_frames.h"
+#include "runtime/sampling/sampling.h"
 #include "runtime/timeline.h"
 
 namespace dwell {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "runtime/blocks.h"
-#include "runtime/sampling.h"
+#include "runtime/sampling/sampling.h"
 #include "tests/unit/observed_process.h"
 
 namespace dwell {

@@ -1,4 +1,4 @@
-#include "runtime/python_layout.h"
+#include "runtime/sampling/python_layout.h"
 
 #include <gtest/gtest.h>
 

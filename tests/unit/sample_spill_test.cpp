@@ -1,6 +1,6 @@
 // What `dwell run` keeps of a ring that its thread does not read: all of it while there is room,
 // then every second record, every fourth and so on, each with its weight.
-#include "runtime/sample_spill.h"
+#include "runtime/sampling/sample_spill.h"
 
 #include <gtest/gtest.h>
 

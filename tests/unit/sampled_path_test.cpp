@@ -1,6 +1,6 @@
 // Call paths from registers and a copy of the stack, against those that the C library finds on the
 // stack itself.
-#include "runtime/sampled_path.h"
+#include "runtime/sampling/sampled_path.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -1,6 +1,6 @@
 // What is sampled in dwell's own slow work, however often that comes between two statements, is no
 // computation of the program's; all the rest is.
-#include "runtime/sampling.h"
+#include "runtime/sampling/sampling.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/measure/metrics.h"
-#include "runtime/sample_spill.h"
+#include "runtime/sampling/sample_spill.h"
 #include "tests/unit/observed_process.h"
 
 namespace dwell {

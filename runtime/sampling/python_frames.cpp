@@ -1,4 +1,4 @@
-#include "runtime/python_frames.h"
+#include "runtime/sampling/python_frames.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "runtime/calltree/known_paths.h"
 #include "runtime/calltree/modules.h"
 #include "runtime/process/find_symbol.h"
-#include "runtime/python_layout.h"
+#include "runtime/sampling/python_layout.h"
 
 namespace dwell {
 

@@ -6,7 +6,7 @@
 #define DWELL_RUNTIME_PYTHON_FRAMES_H_
 
 #include "runtime/process/state.h"
-#include "runtime/sample_spill.h"
+#include "runtime/sampling/sample_spill.h"
 
 namespace dwell {
 

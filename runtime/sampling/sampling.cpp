@@ -1,4 +1,4 @@
-#include "runtime/sampling.h"
+#include "runtime/sampling/sampling.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -21,10 +21,10 @@
 #include "runtime/measure/processor_time.h"
 #include "runtime/measure/usage.h"
 #include "runtime/process/file_limit.h"
-#include "runtime/python_frames.h"
-#include "runtime/sample_records.h"
-#include "runtime/sample_spill.h"
-#include "runtime/sampled_path.h"
+#include "runtime/sampling/python_frames.h"
+#include "runtime/sampling/sample_records.h"
+#include "runtime/sampling/sample_spill.h"
+#include "runtime/sampling/sampled_path.h"
 
 namespace dwell {
 

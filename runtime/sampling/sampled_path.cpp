@@ -1,4 +1,4 @@
-#include "runtime/sampled_path.h"
+#include "runtime/sampling/sampled_path.h"
 
 #include <dlfcn.h>
 #include <libunwind.h>

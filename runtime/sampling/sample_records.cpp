@@ -1,4 +1,4 @@
-#include "runtime/sample_records.h"
+#include "runtime/sampling/sample_records.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 
 #include "runtime/callpath.h"
 #include "runtime/calltree/modules.h"
-#include "runtime/python_frames.h"
-#include "runtime/sample_spill.h"
-#include "runtime/sampled_path.h"
+#include "runtime/sampling/python_frames.h"
+#include "runtime/sampling/sample_spill.h"
+#include "runtime/sampling/sampled_path.h"
 
 namespace dwell {
 
