@@ -1,11 +1,11 @@
 // What dwell.h reaches: the table that libdwell.so exports for it.
 #include <string.h>
 
-#include "runtime/blocks.h"
 #include "runtime/contract/version.h"
-#include "runtime/grids.h"
 #include "runtime/lifecycle.h"
-#include "runtime/probe_control.h"
+#include "runtime/probes/blocks.h"
+#include "runtime/probes/grids.h"
+#include "runtime/probes/probe_control.h"
 
 #define DWELL_OFF  // the declarations alone
 #include "runtime/dwell.h"

@@ -8,7 +8,7 @@
 #include "runtime/mpi_semantics.h"
 #include "runtime/omp_calibration.h"
 #include "runtime/polls.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/sampling/sampling.h"
 

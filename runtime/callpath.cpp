@@ -12,7 +12,7 @@
 #include "runtime/io_records.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/omp_adapter.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 #include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampled_path.h"
 #include "runtime/sampling/sampling.h"

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "runtime/blocks.h"
 #include "runtime/callpath.h"
+#include "runtime/probes/blocks.h"
 
 namespace dwell {
 

@@ -19,9 +19,9 @@
 
 #include <new>
 
-#include "runtime/blocks.h"
 #include "runtime/lifecycle.h"
 #include "runtime/mpi/observed.h"
+#include "runtime/probes/blocks.h"
 #include "runtime/process/file_limit.h"
 
 namespace dwell {

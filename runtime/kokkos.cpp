@@ -7,7 +7,7 @@
 // starting it.
 #include <string.h>
 
-#include "runtime/blocks.h"
+#include "runtime/probes/blocks.h"
 
 namespace {
 

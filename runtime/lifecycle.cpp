@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "runtime/attach.h"
-#include "runtime/blocks.h"
 #include "runtime/end_attribute.h"
 #include "runtime/far_clocks.h"
 #include "runtime/far_end.h"
@@ -24,8 +23,9 @@
 #include "runtime/ompt.h"
 #include "runtime/order.h"
 #include "runtime/polls.h"
-#include "runtime/probe_control.h"
-#include "runtime/probes.h"
+#include "runtime/probes/blocks.h"
+#include "runtime/probes/probe_control.h"
+#include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
 #include "runtime/timeline.h"
 #include "runtime/waits.h"

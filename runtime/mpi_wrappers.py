@@ -563,7 +563,7 @@ def body(function):
 
 
 def wrappers(functions, part):
-    lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/grids.h"',
+    lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/probes/grids.h"',
              '#include "runtime/mpi_semantics.h"', '#include "runtime/order.h"',
              '#include "runtime/polls.h"', '#include "runtime/mpi/user_code.h"', "",
              "using namespace dwell;", ""]

@@ -15,7 +15,7 @@
 #include "runtime/measure/processor_time.h"
 #include "runtime/omp_calibration.h"
 #include "runtime/omp_entries.h"
-#include "runtime/probe_control.h"
+#include "runtime/probes/probe_control.h"
 #include "runtime/records.h"
 #include "runtime/sampling/sampling.h"
 

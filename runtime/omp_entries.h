@@ -3,10 +3,10 @@
 #ifndef DWELL_RUNTIME_OMP_ENTRIES_H_
 #define DWELL_RUNTIME_OMP_ENTRIES_H_
 
-#include "runtime/blocks.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/omp_team.h"
+#include "runtime/probes/blocks.h"
 
 namespace dwell {
 

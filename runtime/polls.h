@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "runtime/mpi/requests.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 #include "runtime/records.h"
 #include "runtime/sampling/sampling.h"
 

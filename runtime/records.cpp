@@ -11,7 +11,7 @@
 #include "runtime/mpi/user_code.h"
 #include "runtime/order.h"
 #include "runtime/polls.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
 #include "runtime/sampling/sampling.h"
 #include "runtime/timeline.h"

@@ -4,7 +4,7 @@
 #include "runtime/far_meetings.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/timeline.h"
 #include "runtime/wait_records.h"

@@ -236,7 +236,7 @@ struct ProbePart {
     uint64_t counted;    // entries of Node::count without time: too dear, or too deep
     // While its site was off, without most of its entries; those are not part of Node::count.
     uint64_t off_cut;      // entries made after a trial was broken off, guessed
-    uint64_t off_entries;  // the others, estimated without bias (runtime/probe_trials.h)
+    uint64_t off_entries;  // the others, estimated without bias (runtime/probes/probe_trials.h)
     union {
         uint64_t volume;  // block, marker: the user's count
         // Procedure, loop: the variance of off_entries, the sum of K(K - 1)n² over the trials, each

@@ -1,6 +1,6 @@
 // The static table and the probes: the contract between what a compiler plugin puts into a program
-// (instrument/), the library that runs beside it (runtime/probes.cpp) and what reads the tables of
-// a file (summarize/site_tables.cpp). DESIGN 1 (site), 3.
+// (instrument/), the library that runs beside it (runtime/probes/probes.cpp) and what reads the
+// tables of a file (summarize/site_tables.cpp). DESIGN 1 (site), 3.
 //
 // Every translation unit adds, with no relocation that the loader would have to process:
 //
@@ -104,7 +104,7 @@ enum SiteLevel : uint8_t {
     kLevelOff = 0,
     kLevelFull = 1,
     kLevelCount = 2,  // counted without time
-    kLevelTried = 3,  // the same in a trial: it is off otherwise (runtime/probe_trials.h)
+    kLevelTried = 3,  // the same in a trial: it is off otherwise (runtime/probes/probe_trials.h)
 };
 
 // In the order of a LinkTable. Appended to only.

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "runtime/blocks.h"
 #include "runtime/contract/standard_files.h"
+#include "runtime/probes/blocks.h"
 #include "runtime/sampling/sampling.h"
 
 namespace dwell {

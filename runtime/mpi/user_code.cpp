@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/mpi/mpi_api.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 #include "runtime/records.h"
 #include "runtime/sampling/sampling.h"
 #include "runtime/timeline.h"

@@ -17,7 +17,7 @@
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/omp_adapter.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 #include "runtime/records.h"
 #include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampling.h"

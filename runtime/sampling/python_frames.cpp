@@ -10,10 +10,10 @@
 
 #include <atomic>
 
-#include "runtime/blocks.h"
 #include "runtime/callpath.h"
 #include "runtime/calltree/known_paths.h"
 #include "runtime/calltree/modules.h"
+#include "runtime/probes/blocks.h"
 #include "runtime/process/find_symbol.h"
 #include "runtime/sampling/python_layout.h"
 

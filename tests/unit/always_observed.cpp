@@ -1,5 +1,5 @@
 // What attach.cpp says in the whole library: here every process is observed.
-#include "runtime/probe_control.h"
+#include "runtime/probes/probe_control.h"
 
 namespace dwell {
 

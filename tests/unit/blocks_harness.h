@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "runtime/blocks.h"
+#include "runtime/probes/blocks.h"
 #include "tests/unit/observed_process.h"
 
 namespace dwell {

@@ -1,6 +1,6 @@
 // Blocks, markers and phases as dwell.h and Kokkos begin and end them. Counts and places are
 // arithmetic; of times only what must hold on any machine is asked.
-#include "runtime/blocks.h"
+#include "runtime/probes/blocks.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/probe_control.h"
+#include "runtime/probes/probe_control.h"
 #include "tests/unit/blocks_harness.h"
 
 namespace dwell {

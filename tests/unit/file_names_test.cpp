@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/blocks.h"
+#include "runtime/probes/blocks.h"
 #include "tests/unit/observed_process.h"
 
 namespace dwell {

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/blocks.h"
+#include "runtime/probes/blocks.h"
 #include "runtime/sampling/sampling.h"
 #include "tests/unit/observed_process.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "runtime/callpath.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 #include "runtime/records.h"
 
 namespace dwell {

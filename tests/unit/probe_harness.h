@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/probe_control.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probe_control.h"
+#include "runtime/probes/probes.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define DWELL_TEST_SANITIZED 1

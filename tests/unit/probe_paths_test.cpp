@@ -1,6 +1,6 @@
 // Communication statements where probes watch: their node hangs under the innermost open one, with
 // the frames in between that have no probes. The frames are real.
-#include "runtime/blocks.h"
+#include "runtime/probes/blocks.h"
 #include "runtime/records.h"
 #include "tests/unit/probe_harness.h"
 

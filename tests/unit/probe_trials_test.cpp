@@ -1,6 +1,6 @@
 // What trials estimate of entries that nobody saw, on five ways of being active, in a time of their
 // own: a run is a row of gaps, and the number of entries in each is known.
-#include "runtime/probe_trials.h"
+#include "runtime/probes/probe_trials.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/probe_control.h"
+#include "runtime/probes/probe_control.h"
 
 #include <cxxabi.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include <new>
 
 #include "runtime/measure/usage.h"
-#include "runtime/probes.h"
-#include "runtime/sampled_sites.h"
-#include "runtime/site_copies.h"
+#include "runtime/probes/probes.h"
+#include "runtime/probes/sampled_sites.h"
+#include "runtime/probes/site_copies.h"
 
 namespace dwell {
 

@@ -4,9 +4,9 @@
 
 #include <atomic>
 
-#include "runtime/blocks.h"
 #include "runtime/contract/enabling_profile.h"
-#include "runtime/probe_control.h"
+#include "runtime/probes/blocks.h"
+#include "runtime/probes/probe_control.h"
 
 namespace dwell {
 

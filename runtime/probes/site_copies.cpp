@@ -1,9 +1,9 @@
-#include "runtime/site_copies.h"
+#include "runtime/probes/site_copies.h"
 
 #include <string_view>
 
 #include "runtime/contract/clone_names.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 
 namespace dwell {
 

@@ -1,7 +1,7 @@
 // The slow way of probes: new paths, recursion, what was left by a throw or a jump, changes of what
 // is recorded; and the opening and closing of entries that all ways share (DESIGN 3, 4). Stacks are
 // in probe_stacks.cpp.
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,10 +12,10 @@
 #include "runtime/callpath.h"
 #include "runtime/calltree/modules.h"
 #include "runtime/measure/metrics.h"
-#include "runtime/probe_control.h"
+#include "runtime/probes/probe_control.h"
+#include "runtime/probes/site_copies.h"
 #include "runtime/process/injection.h"
 #include "runtime/records.h"
-#include "runtime/site_copies.h"
 
 uint32_t dwell_vector_mask = 0;
 uint32_t dwell_vector_bytes = 0;

@@ -9,8 +9,8 @@
 // a procedure that they told of is not told again.
 #include "runtime/callpath.h"
 #include "runtime/measure/metrics.h"
-#include "runtime/probe_control.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probe_control.h"
+#include "runtime/probes/probes.h"
 
 namespace dwell {
 

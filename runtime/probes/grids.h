@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "runtime/blocks.h"
+#include "runtime/probes/blocks.h"
 
 namespace dwell {
 

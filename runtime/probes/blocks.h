@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 
 namespace dwell {
 

@@ -2,7 +2,7 @@
 // for general registers only: a probe's caller keeps its vector registers without anyone saving
 // them. Whatever the fast way cannot do goes to probes.cpp through dwell_slowly, which saves them.
 #include "runtime/measure/metrics.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 
 #if defined(__x86_64__)
 

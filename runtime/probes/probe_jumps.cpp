@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "runtime/probes.h"
+#include "runtime/probes/probes.h"
 
 namespace dwell {
 

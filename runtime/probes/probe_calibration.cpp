@@ -1,8 +1,8 @@
 // What a pair of probes costs, measured before the first one (DESIGN 4, local rule).
-#include "runtime/blocks.h"
 #include "runtime/omp_calibration.h"
-#include "runtime/probe_control.h"
-#include "runtime/probes.h"
+#include "runtime/probes/blocks.h"
+#include "runtime/probes/probe_control.h"
+#include "runtime/probes/probes.h"
 #include "runtime/process/calibration.h"
 
 namespace dwell {

@@ -1,10 +1,10 @@
 // What is sampled is a list of sites; its gaps are those of the whole process. See sampled_sites.h.
-#include "runtime/sampled_sites.h"
+#include "runtime/probes/sampled_sites.h"
 
 #include <atomic>
 
-#include "runtime/probe_trials.h"
-#include "runtime/probes.h"
+#include "runtime/probes/probe_trials.h"
+#include "runtime/probes/probes.h"
 
 namespace dwell {
 

@@ -1,4 +1,4 @@
-#include "runtime/blocks.h"
+#include "runtime/probes/blocks.h"
 
 #include <string.h>
 

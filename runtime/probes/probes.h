@@ -21,7 +21,7 @@
 
 #include "runtime/callpath.h"
 #include "runtime/contract/site_table.h"
-#include "runtime/probe_control.h"
+#include "runtime/probes/probe_control.h"
 #include "runtime/process/state.h"
 
 namespace dwell {

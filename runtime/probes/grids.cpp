@@ -1,4 +1,4 @@
-#include "runtime/grids.h"
+#include "runtime/probes/grids.h"
 
 #include <string.h>
 
