@@ -13,7 +13,7 @@
 #ifndef DWELL_RUNTIME_FAR_CHANNELS_H_
 #define DWELL_RUNTIME_FAR_CHANNELS_H_
 
-#include "runtime/channels.h"
+#include "runtime/exchange/channels.h"
 
 namespace dwell {
 

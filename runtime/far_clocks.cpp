@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "runtime/contract/job_name.h"
-#include "runtime/exchange.h"
+#include "runtime/exchange/exchange.h"
 #include "runtime/mpi/observed.h"
 
 namespace dwell {

@@ -19,7 +19,7 @@
 #ifndef DWELL_RUNTIME_FAR_MEETINGS_H_
 #define DWELL_RUNTIME_FAR_MEETINGS_H_
 
-#include "runtime/boards.h"
+#include "runtime/exchange/boards.h"
 #include "runtime/far_choice.h"
 #include "runtime/far_letters.h"
 #include "runtime/mpi/comm_names.h"

@@ -3,7 +3,7 @@
 #ifndef DWELL_RUNTIME_LATEST_H_
 #define DWELL_RUNTIME_LATEST_H_
 
-#include "runtime/boards.h"
+#include "runtime/exchange/boards.h"
 #include "runtime/far_meetings.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/waits.h"

@@ -7,7 +7,7 @@
 #ifndef DWELL_RUNTIME_MEETINGS_H_
 #define DWELL_RUNTIME_MEETINGS_H_
 
-#include "runtime/boards.h"
+#include "runtime/exchange/boards.h"
 #include "runtime/mpi/meets.h"
 #include "runtime/waits.h"
 

@@ -18,7 +18,7 @@
 #ifndef DWELL_RUNTIME_SERIES_H_
 #define DWELL_RUNTIME_SERIES_H_
 
-#include "runtime/channels.h"
+#include "runtime/exchange/channels.h"
 #include "runtime/records.h"
 
 namespace dwell {

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "runtime/contract/path_hash.h"
-#include "runtime/exchange.h"
+#include "runtime/exchange/exchange.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/process/shared_words.h"
 

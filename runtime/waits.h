@@ -9,7 +9,7 @@
 #ifndef DWELL_RUNTIME_WAITS_H_
 #define DWELL_RUNTIME_WAITS_H_
 
-#include "runtime/channels.h"
+#include "runtime/exchange/channels.h"
 #include "runtime/mpi/comm_names.h"
 #include "runtime/mpi/requests.h"
 #include "runtime/records.h"

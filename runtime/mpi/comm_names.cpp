@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "runtime/boards.h"
 #include "runtime/contract/path_hash.h"
+#include "runtime/exchange/boards.h"
 #include "runtime/far_letters.h"
 #include "runtime/far_meetings.h"
 #include "runtime/mpi/mpi_handles.h"

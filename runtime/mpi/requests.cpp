@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "runtime/boards.h"
+#include "runtime/exchange/boards.h"
 #include "runtime/held_receives.h"
 #include "runtime/meetings.h"
 #include "runtime/mpi/ranks.h"

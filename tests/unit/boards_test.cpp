@@ -1,5 +1,6 @@
-// Boards (runtime/boards.h): members of one process stand for processes, and real ones for races.
-#include "runtime/boards.h"
+// Boards (runtime/exchange/boards.h): members of one process stand for processes, and real ones for
+// races.
+#include "runtime/exchange/boards.h"
 
 #include <sched.h>
 #include <sys/wait.h>

@@ -8,7 +8,7 @@
 
 #include <new>
 
-#include "runtime/channels.h"
+#include "runtime/exchange/channels.h"
 #include "runtime/mpi/mpi_api.h"
 
 namespace dwell {

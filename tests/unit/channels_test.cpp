@@ -1,6 +1,6 @@
 // The rings that carry the times of messages: which entry a receive takes. Where it cannot be known
 // none may be taken; a wrong one would be a wrong time.
-#include "runtime/channels.h"
+#include "runtime/exchange/channels.h"
 
 #include <sched.h>
 #include <sys/wait.h>

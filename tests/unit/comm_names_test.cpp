@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "runtime/channels.h"
+#include "runtime/exchange/channels.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "tests/unit/recording.h"
 

@@ -3,7 +3,7 @@
 #include <deque>
 #include <random>
 
-#include "runtime/channels.h"
+#include "runtime/exchange/channels.h"
 #include "tests/unit/channel_pair.h"
 
 namespace dwell {

@@ -1,5 +1,5 @@
 // More receives from one rank at a time than turns are kept for, and freed ones (turns.h).
-#include "runtime/turns.h"
+#include "runtime/exchange/turns.h"
 
 #include <vector>
 

@@ -13,7 +13,7 @@
 #ifndef DWELL_RUNTIME_BOARDS_H_
 #define DWELL_RUNTIME_BOARDS_H_
 
-#include "runtime/exchange.h"
+#include "runtime/exchange/exchange.h"
 #include "runtime/mpi/comm_names.h"
 #include "runtime/mpi/few_ranks.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/arrivals.h"
+#include "runtime/exchange/arrivals.h"
 
 #include "runtime/contract/path_hash.h"
 #include "runtime/process/shared_words.h"

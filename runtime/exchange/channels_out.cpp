@@ -1,5 +1,5 @@
 // The sender's side of channels.h: entries, gaps for those that found no room, answers.
-#include "runtime/channels.h"
+#include "runtime/exchange/channels.h"
 #include "runtime/far_letters.h"
 #include "runtime/process/shared_words.h"
 

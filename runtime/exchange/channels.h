@@ -37,7 +37,7 @@
 
 #include <stddef.h>
 
-#include "runtime/arrivals.h"
+#include "runtime/exchange/arrivals.h"
 #include "runtime/process/state.h"
 
 namespace dwell {

@@ -1,4 +1,4 @@
-#include "runtime/boards.h"
+#include "runtime/exchange/boards.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -21,7 +21,7 @@
 #include <stddef.h>
 
 #include "runtime/contract/record_layout.h"
-#include "runtime/exchange.h"
+#include "runtime/exchange/exchange.h"
 
 namespace dwell {
 

@@ -1,14 +1,14 @@
-#include "runtime/channels.h"
+#include "runtime/exchange/channels.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "runtime/contract/path_hash.h"
+#include "runtime/exchange/turns.h"
 #include "runtime/far_letters.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/process/shared_words.h"
-#include "runtime/turns.h"
 
 namespace dwell {
 

@@ -8,7 +8,7 @@
 #ifndef DWELL_RUNTIME_TURNS_H_
 #define DWELL_RUNTIME_TURNS_H_
 
-#include "runtime/channels.h"
+#include "runtime/exchange/channels.h"
 
 namespace dwell {
 

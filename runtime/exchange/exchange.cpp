@@ -1,4 +1,4 @@
-#include "runtime/exchange.h"
+#include "runtime/exchange/exchange.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "runtime/turns.h"
+#include "runtime/exchange/turns.h"
 
 #include "runtime/mpi/mpi_api.h"
 
