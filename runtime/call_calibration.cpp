@@ -3,11 +3,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/calls/polls.h"
 #include "runtime/io_records.h"
 #include "runtime/lifecycle.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/omp_calibration.h"
-#include "runtime/polls.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/sampling/sampling.h"

@@ -19,11 +19,11 @@
 #ifndef DWELL_RUNTIME_FAR_MEETINGS_H_
 #define DWELL_RUNTIME_FAR_MEETINGS_H_
 
+#include "runtime/calls/records.h"
 #include "runtime/exchange/boards.h"
 #include "runtime/far_choice.h"
 #include "runtime/far_letters.h"
 #include "runtime/mpi/comm_names.h"
-#include "runtime/records.h"
 #include "runtime/roles.h"
 
 namespace dwell {

@@ -14,7 +14,7 @@
 #ifndef DWELL_RUNTIME_HELD_RECEIVES_H_
 #define DWELL_RUNTIME_HELD_RECEIVES_H_
 
-#include "runtime/records.h"
+#include "runtime/calls/records.h"
 #include "runtime/waits.h"
 
 namespace dwell {

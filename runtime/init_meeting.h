@@ -4,7 +4,7 @@
 #ifndef DWELL_RUNTIME_INIT_MEETING_H_
 #define DWELL_RUNTIME_INIT_MEETING_H_
 
-#include "runtime/records.h"
+#include "runtime/calls/records.h"
 
 namespace dwell {
 

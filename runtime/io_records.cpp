@@ -10,14 +10,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/calls/polls.h"
+#include "runtime/calls/records.h"
 #include "runtime/calltree/modules.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/file_names.h"
 #include "runtime/measure/processor_time.h"
-#include "runtime/polls.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/probes.h"
-#include "runtime/records.h"
 
 namespace dwell {
 

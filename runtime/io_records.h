@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 #include "runtime/contract/io_calls.h"
 #include "runtime/process/state.h"
 

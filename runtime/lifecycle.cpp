@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/attach.h"
+#include "runtime/calls/polls.h"
 #include "runtime/end_attribute.h"
 #include "runtime/far_clocks.h"
 #include "runtime/far_end.h"
@@ -22,7 +23,6 @@
 #include "runtime/omp_adapter.h"
 #include "runtime/ompt.h"
 #include "runtime/order.h"
-#include "runtime/polls.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"

@@ -3,11 +3,11 @@
 #ifndef DWELL_RUNTIME_MPI_SEMANTICS_H_
 #define DWELL_RUNTIME_MPI_SEMANTICS_H_
 
+#include "runtime/calls/records.h"
 #include "runtime/held_receives.h"
 #include "runtime/meetings.h"
 #include "runtime/mpi/ranks.h"
 #include "runtime/mpi/requests.h"
-#include "runtime/records.h"
 #include "runtime/waits.h"
 
 namespace dwell {

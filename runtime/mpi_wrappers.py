@@ -565,7 +565,7 @@ def body(function):
 def wrappers(functions, part):
     lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/probes/grids.h"',
              '#include "runtime/mpi_semantics.h"', '#include "runtime/order.h"',
-             '#include "runtime/polls.h"', '#include "runtime/mpi/user_code.h"', "",
+             '#include "runtime/calls/polls.h"', '#include "runtime/mpi/user_code.h"', "",
              "using namespace dwell;", ""]
     for function in functions:
         if function.get("special") or function.number % SPLIT != part:

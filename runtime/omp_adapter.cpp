@@ -11,12 +11,12 @@
 
 #include <errno.h>
 
+#include "runtime/calls/records.h"
 #include "runtime/lifecycle.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/omp_calibration.h"
 #include "runtime/omp_entries.h"
 #include "runtime/probes/probe_control.h"
-#include "runtime/records.h"
 #include "runtime/sampling/sampling.h"
 
 namespace dwell {

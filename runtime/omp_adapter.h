@@ -13,7 +13,7 @@
 #ifndef DWELL_RUNTIME_OMP_ADAPTER_H_
 #define DWELL_RUNTIME_OMP_ADAPTER_H_
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 #include "runtime/contract/omp_constructs.h"
 #include "runtime/process/state.h"
 

@@ -3,7 +3,7 @@
 // wait for none of that, and it is small beside the waking of a thread.
 #include "runtime/omp_calibration.h"
 
-#include "runtime/records.h"
+#include "runtime/calls/records.h"
 #include "runtime/sampling/sampling.h"
 
 namespace dwell {

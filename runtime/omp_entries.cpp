@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/omp_calibration.h"
 

@@ -8,7 +8,7 @@
 #include <omp-tools.h>
 #include <stdint.h>
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 
 namespace dwell {
 

@@ -12,8 +12,8 @@
 #ifndef DWELL_RUNTIME_ORDER_H_
 #define DWELL_RUNTIME_ORDER_H_
 
+#include "runtime/calls/records.h"
 #include "runtime/mpi/meets.h"
-#include "runtime/records.h"
 
 namespace dwell {
 

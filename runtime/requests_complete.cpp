@@ -6,10 +6,10 @@
 // the program made.
 #include <string.h>
 
+#include "runtime/calls/polls.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/order.h"
 #include "runtime/order_requests.h"
-#include "runtime/polls.h"
 #include "runtime/several_requests.h"
 
 namespace dwell {

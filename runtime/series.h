@@ -18,8 +18,8 @@
 #ifndef DWELL_RUNTIME_SERIES_H_
 #define DWELL_RUNTIME_SERIES_H_
 
+#include "runtime/calls/records.h"
 #include "runtime/exchange/channels.h"
-#include "runtime/records.h"
 
 namespace dwell {
 

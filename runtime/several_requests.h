@@ -5,10 +5,10 @@
 
 #include <string.h>
 
+#include "runtime/calls/polls.h"
+#include "runtime/calls/records.h"
 #include "runtime/mpi/requests.h"
 #include "runtime/order_requests.h"
-#include "runtime/polls.h"
-#include "runtime/records.h"
 
 namespace dwell {
 

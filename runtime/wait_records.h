@@ -16,7 +16,7 @@
 #ifndef DWELL_RUNTIME_WAIT_RECORDS_H_
 #define DWELL_RUNTIME_WAIT_RECORDS_H_
 
-#include "runtime/records.h"
+#include "runtime/calls/records.h"
 
 namespace dwell {
 

@@ -9,10 +9,10 @@
 #ifndef DWELL_RUNTIME_WAITS_H_
 #define DWELL_RUNTIME_WAITS_H_
 
+#include "runtime/calls/records.h"
 #include "runtime/exchange/channels.h"
 #include "runtime/mpi/comm_names.h"
 #include "runtime/mpi/requests.h"
-#include "runtime/records.h"
 #include "runtime/series.h"
 
 namespace dwell {

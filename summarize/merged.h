@@ -46,8 +46,8 @@ struct Totals {
     uint64_t failed;  // calls, of I/O nodes, too
     uint64_t folded_peers;
     // Part of count that was not timed one by one. Communication: time_ns holds an estimate of it,
-    // see runtime/polls.h. Nodes made by probes: without time, min_ns is UINT64_MAX when all of it
-    // is.
+    // see runtime/calls/polls.h. Nodes made by probes: without time, min_ns is UINT64_MAX when all
+    // of it is.
     uint64_t untimed;
     uint64_t event_count[kEventSlots];
     uint64_t event_ns[kEventSlots];

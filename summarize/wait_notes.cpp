@@ -61,7 +61,7 @@ void add_clocks(const Profile& profile, NoteWriter* notes) {
                            static_cast<double>(bound_ns) / 1e3));
 }
 
-// "500 calls of MPI_Iprobe, MPI_Test, that ...": of runtime/polls.h.
+// "500 calls of MPI_Iprobe, MPI_Test, that ...": of runtime/calls/polls.h.
 void add_untimed(const Profile& profile, NoteWriter* notes) {
     std::map<std::string, uint64_t> by_function;
     uint64_t calls = 0;

@@ -20,7 +20,7 @@
 //     ProbeEntry stacks, MovedEntry (probes.h)     from ThreadRecord::probe_stack
 //
 // Times are ticks of the clock that the header describes; ticks become nanoseconds when the file is
-// read. Writer: runtime/process/arena.cpp, runtime/records.cpp. Reader:
+// read. Writer: runtime/process/arena.cpp, runtime/calls/records.cpp. Reader:
 // summarize/record_reader.cpp.
 #ifndef DWELL_RUNTIME_RECORD_LAYOUT_H_
 #define DWELL_RUNTIME_RECORD_LAYOUT_H_

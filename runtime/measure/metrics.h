@@ -13,8 +13,8 @@
 #ifndef DWELL_RUNTIME_METRICS_H_
 #define DWELL_RUNTIME_METRICS_H_
 
+#include "runtime/calls/records.h"
 #include "runtime/process/state.h"
-#include "runtime/records.h"
 
 namespace dwell {
 

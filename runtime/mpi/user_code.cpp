@@ -5,9 +5,9 @@
 
 #include <utility>
 
+#include "runtime/calls/records.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/probes/probes.h"
-#include "runtime/records.h"
 #include "runtime/sampling/sampling.h"
 #include "runtime/timeline.h"
 

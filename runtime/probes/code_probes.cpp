@@ -7,7 +7,7 @@
 //
 // Code may have dwell's own probes as well (dwell-gcc -finstrument-functions): they come first, and
 // a procedure that they told of is not told again.
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 #include "runtime/contract/site_table.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/process/state.h"

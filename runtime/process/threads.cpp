@@ -13,12 +13,12 @@
 
 #include <type_traits>
 
+#include "runtime/calls/records.h"
 #include "runtime/contract/thread_names.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes/probes.h"
-#include "runtime/records.h"
 #include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampling.h"
 #include "runtime/timeline.h"

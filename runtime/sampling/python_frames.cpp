@@ -10,7 +10,7 @@
 
 #include <atomic>
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 #include "runtime/calltree/known_paths.h"
 #include "runtime/calltree/modules.h"
 #include "runtime/probes/blocks.h"

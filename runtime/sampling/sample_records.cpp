@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 #include "runtime/calltree/modules.h"
 #include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sample_spill.h"

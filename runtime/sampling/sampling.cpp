@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 #include "runtime/contract/standard_files.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/measure/usage.h"

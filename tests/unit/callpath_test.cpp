@@ -1,6 +1,6 @@
 // A path that was seen once is known again by the words of its stack, also where it is deep; one
 // that differs from it far out only is another one.
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 
 #include <gtest/gtest.h>
 

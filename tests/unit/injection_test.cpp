@@ -1,8 +1,8 @@
 // DWELL_INJECT_NS: which values are taken, and that every delay is measured and intrusion.
 #include "runtime/process/injection.h"
 
+#include "runtime/calls/polls.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/polls.h"
 #include "runtime/probes/blocks.h"
 #include "tests/unit/recording.h"
 

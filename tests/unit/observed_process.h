@@ -9,9 +9,9 @@
 
 #include <string>
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
+#include "runtime/calls/records.h"
 #include "runtime/probes/probes.h"
-#include "runtime/records.h"
 
 namespace dwell {
 

@@ -1,7 +1,7 @@
 // Polls without time stamps: what is counted, and how the time that passed is shared out. Timed
 // polls take 40 ticks, 20 ticks of computation and 10 of cost lie before each; an untimed one costs
 // 2. So every expected number is arithmetic.
-#include "runtime/polls.h"
+#include "runtime/calls/polls.h"
 
 #include <gtest/gtest.h>
 

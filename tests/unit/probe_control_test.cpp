@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/records.h"
+#include "runtime/calls/records.h"
 #include "summarize/merged.h"
 #include "tests/unit/probe_harness.h"
 

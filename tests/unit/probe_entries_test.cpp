@@ -11,7 +11,7 @@
 #include <memory>
 #include <thread>
 
-#include "runtime/records.h"
+#include "runtime/calls/records.h"
 #include "tests/unit/probe_harness.h"
 
 namespace dwell {

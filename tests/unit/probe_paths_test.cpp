@@ -1,7 +1,7 @@
 // Communication statements where probes watch: their node hangs under the innermost open one, with
 // the frames in between that have no probes. The frames are real.
+#include "runtime/calls/records.h"
 #include "runtime/probes/blocks.h"
-#include "runtime/records.h"
 #include "tests/unit/probe_harness.h"
 
 namespace dwell {

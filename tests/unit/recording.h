@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "runtime/records.h"
+#include "runtime/calls/records.h"
 
 namespace dwell {
 

@@ -1,6 +1,6 @@
 // The runtime's records, written by enter() and leave() with durations set by hand, so that every
 // expected number is arithmetic.
-#include "runtime/records.h"
+#include "runtime/calls/records.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 #include "tests/unit/fixture_binary.h"
 
 namespace dwell {

@@ -1,8 +1,9 @@
-#include "runtime/records.h"
+#include "runtime/calls/records.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "runtime/calls/polls.h"
 #include "runtime/contract/path_hash.h"
 #include "runtime/held_receives.h"
 #include "runtime/io_records.h"
@@ -10,7 +11,6 @@
 #include "runtime/measure/processor_time.h"
 #include "runtime/mpi/user_code.h"
 #include "runtime/order.h"
-#include "runtime/polls.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
 #include "runtime/sampling/sampling.h"

@@ -1,4 +1,4 @@
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 
 #include <errno.h>
 #include <string.h>

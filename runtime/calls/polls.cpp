@@ -1,4 +1,4 @@
-#include "runtime/polls.h"
+#include "runtime/calls/polls.h"
 
 #include <errno.h>
 #include <sys/mman.h>

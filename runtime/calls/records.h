@@ -6,7 +6,7 @@
 #ifndef DWELL_RUNTIME_RECORDS_H_
 #define DWELL_RUNTIME_RECORDS_H_
 
-#include "runtime/callpath.h"
+#include "runtime/calls/callpath.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/process/state.h"

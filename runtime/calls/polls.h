@@ -17,9 +17,9 @@
 
 #include <string.h>
 
+#include "runtime/calls/records.h"
 #include "runtime/mpi/requests.h"
 #include "runtime/probes/probes.h"
-#include "runtime/records.h"
 #include "runtime/sampling/sampling.h"
 
 namespace dwell {
