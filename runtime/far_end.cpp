@@ -1,6 +1,6 @@
 #include "runtime/far_end.h"
 
-#include "runtime/far_clocks.h"
+#include "runtime/hosts/far_clocks.h"
 #include "runtime/mpi/observed.h"
 
 namespace dwell {

@@ -21,8 +21,8 @@
 
 #include "runtime/calls/records.h"
 #include "runtime/exchange/boards.h"
-#include "runtime/far_choice.h"
-#include "runtime/far_letters.h"
+#include "runtime/hosts/far_choice.h"
+#include "runtime/hosts/far_letters.h"
 #include "runtime/mpi/comm_names.h"
 #include "runtime/roles.h"
 

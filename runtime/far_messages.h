@@ -6,7 +6,7 @@
 #ifndef DWELL_RUNTIME_FAR_MESSAGES_H_
 #define DWELL_RUNTIME_FAR_MESSAGES_H_
 
-#include "runtime/far_letters.h"
+#include "runtime/hosts/far_letters.h"
 #include "runtime/waits.h"
 
 namespace dwell {

@@ -1,7 +1,7 @@
 #include "runtime/init_meeting.h"
 
 #include "runtime/contract/virtual_clock.h"
-#include "runtime/far_clocks.h"
+#include "runtime/hosts/far_clocks.h"
 #include "runtime/mpi/observed.h"
 
 namespace dwell {

@@ -1,7 +1,7 @@
 #include "runtime/waits.h"
 
-#include "runtime/far_letters.h"
 #include "runtime/far_meetings.h"
+#include "runtime/hosts/far_letters.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/probes/probes.h"

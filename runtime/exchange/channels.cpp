@@ -6,7 +6,7 @@
 
 #include "runtime/contract/path_hash.h"
 #include "runtime/exchange/turns.h"
-#include "runtime/far_letters.h"
+#include "runtime/hosts/far_letters.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/process/shared_words.h"
 

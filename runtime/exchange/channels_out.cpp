@@ -1,6 +1,6 @@
 // The sender's side of channels.h: entries, gaps for those that found no room, answers.
 #include "runtime/exchange/channels.h"
-#include "runtime/far_letters.h"
+#include "runtime/hosts/far_letters.h"
 #include "runtime/process/shared_words.h"
 
 namespace dwell {

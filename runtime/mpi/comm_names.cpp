@@ -5,8 +5,8 @@
 
 #include "runtime/contract/path_hash.h"
 #include "runtime/exchange/boards.h"
-#include "runtime/far_letters.h"
 #include "runtime/far_meetings.h"
+#include "runtime/hosts/far_letters.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/process/free_list.h"
 #include "runtime/waits.h"

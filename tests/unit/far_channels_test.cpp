@@ -1,11 +1,11 @@
 // Times between hosts: how clocks are related, and which message a time that arrived is of.
-#include "runtime/far_channels.h"
+#include "runtime/hosts/far_channels.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "runtime/clock_relation.h"
+#include "runtime/hosts/clock_relation.h"
 #include "runtime/mpi/mpi_api.h"
 
 namespace dwell {

@@ -1,4 +1,4 @@
-#include "runtime/far_clocks.h"
+#include "runtime/hosts/far_clocks.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 #ifndef DWELL_RUNTIME_FAR_LETTERS_H_
 #define DWELL_RUNTIME_FAR_LETTERS_H_
 
-#include "runtime/far_channels.h"
+#include "runtime/hosts/far_channels.h"
 
 namespace dwell {
 

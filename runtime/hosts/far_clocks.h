@@ -3,7 +3,7 @@
 #ifndef DWELL_RUNTIME_FAR_CLOCKS_H_
 #define DWELL_RUNTIME_FAR_CLOCKS_H_
 
-#include "runtime/clock_relation.h"
+#include "runtime/hosts/clock_relation.h"
 
 namespace dwell {
 

@@ -1,12 +1,12 @@
-#include "runtime/far_letters.h"
+#include "runtime/hosts/far_letters.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/far_clocks.h"
 #include "runtime/far_meetings.h"
+#include "runtime/hosts/far_clocks.h"
 #include "runtime/mpi/observed.h"
 
 namespace dwell {

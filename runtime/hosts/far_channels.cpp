@@ -1,4 +1,4 @@
-#include "runtime/far_channels.h"
+#include "runtime/hosts/far_channels.h"
 
 #include "runtime/mpi/mpi_api.h"
 
