@@ -15,7 +15,7 @@
 #define DWELL_RUNTIME_HELD_RECEIVES_H_
 
 #include "runtime/calls/records.h"
-#include "runtime/waits.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

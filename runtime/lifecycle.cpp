@@ -8,7 +8,6 @@
 #include "runtime/attach.h"
 #include "runtime/calls/polls.h"
 #include "runtime/end_attribute.h"
-#include "runtime/far_end.h"
 #include "runtime/given_name.h"
 #include "runtime/hosts/far_clocks.h"
 #include "runtime/hosts/far_letters.h"
@@ -27,8 +26,9 @@
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
-#include "runtime/timeline.h"
-#include "runtime/waits.h"
+#include "runtime/waitstates/far_end.h"
+#include "runtime/waitstates/timeline.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

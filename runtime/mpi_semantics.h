@@ -5,10 +5,10 @@
 
 #include "runtime/calls/records.h"
 #include "runtime/held_receives.h"
-#include "runtime/meetings.h"
 #include "runtime/mpi/ranks.h"
 #include "runtime/mpi/requests.h"
-#include "runtime/waits.h"
+#include "runtime/waitstates/meetings.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

@@ -12,7 +12,7 @@
 #include "runtime/mpi_semantics.h"
 #include "runtime/order_choice.h"
 #include "runtime/process/shared_words.h"
-#include "runtime/waits.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

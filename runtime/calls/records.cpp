@@ -14,7 +14,7 @@
 #include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
 #include "runtime/sampling/sampling.h"
-#include "runtime/timeline.h"
+#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 

@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/far_meetings.h"
 #include "runtime/hosts/far_clocks.h"
 #include "runtime/mpi/observed.h"
+#include "runtime/waitstates/far_meetings.h"
 
 namespace dwell {
 

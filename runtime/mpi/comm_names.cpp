@@ -5,11 +5,11 @@
 
 #include "runtime/contract/path_hash.h"
 #include "runtime/exchange/boards.h"
-#include "runtime/far_meetings.h"
 #include "runtime/hosts/far_letters.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/process/free_list.h"
-#include "runtime/waits.h"
+#include "runtime/waitstates/far_meetings.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

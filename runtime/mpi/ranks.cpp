@@ -7,7 +7,7 @@
 #include "runtime/held_receives.h"
 #include "runtime/mpi/comm_names.h"
 #include "runtime/mpi/mpi_handles.h"
-#include "runtime/waits.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

@@ -5,8 +5,8 @@
 
 #include "runtime/exchange/boards.h"
 #include "runtime/held_receives.h"
-#include "runtime/meetings.h"
 #include "runtime/mpi/ranks.h"
+#include "runtime/waitstates/meetings.h"
 
 namespace dwell {
 

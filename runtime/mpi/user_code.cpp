@@ -9,7 +9,7 @@
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/probes/probes.h"
 #include "runtime/sampling/sampling.h"
-#include "runtime/timeline.h"
+#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 

@@ -21,7 +21,7 @@
 #include "runtime/probes/probes.h"
 #include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampling.h"
-#include "runtime/timeline.h"
+#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 

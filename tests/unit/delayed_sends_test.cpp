@@ -1,6 +1,6 @@
 // Sends that dwell delayed, or whose wait it did: which of their receivers' arrivals took their
 // messages, and how long they would have waited for that (late_receivers.h).
-#include "runtime/late_receivers.h"
+#include "runtime/waitstates/late_receivers.h"
 
 #include <initializer_list>
 

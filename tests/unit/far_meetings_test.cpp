@@ -1,11 +1,11 @@
 // Collectives between hosts: which of them are told of, so that all members choose the same ones,
 // and what follows from what was told, and from what was not.
-#include "runtime/far_meetings.h"
+#include "runtime/waitstates/far_meetings.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "runtime/meetings.h"
+#include "runtime/waitstates/meetings.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "runtime/meetings.h"
+#include "runtime/waitstates/meetings.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {

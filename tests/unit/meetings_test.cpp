@@ -1,5 +1,6 @@
-// The collective rule (runtime/meetings.h): who is waited for, and how long, by arithmetic. Members
-// of one process stand for processes; each writes when it entered, and one settles.
+// The collective rule (runtime/waitstates/meetings.h): who is waited for, and how long, by
+// arithmetic. Members of one process stand for processes; each writes when it entered, and one
+// settles.
 #include "tests/unit/meeting_members.h"
 
 namespace dwell {

@@ -1,6 +1,6 @@
 // Who waits for whom in a collective, as its members see it: the one that waits and the one that is
 // waited for must agree, or notes are sent that nobody looks for, or looked for that nobody sends.
-#include "runtime/roles.h"
+#include "runtime/waitstates/roles.h"
 
 #include <gtest/gtest.h>
 

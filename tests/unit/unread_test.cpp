@@ -8,8 +8,8 @@
 #include <random>
 #include <thread>
 
-#include "runtime/late_receivers.h"
-#include "runtime/series.h"
+#include "runtime/waitstates/late_receivers.h"
+#include "runtime/waitstates/series.h"
 #include "tests/unit/channel_pair.h"
 
 namespace dwell {

@@ -1,6 +1,6 @@
 // Whom a node waited for and what caused it: which of them are kept when there are more than there
 // is room for (wait_records.h).
-#include "runtime/wait_records.h"
+#include "runtime/waitstates/wait_records.h"
 
 #include <map>
 #include <utility>

@@ -1,6 +1,6 @@
 // What is booked of a waiting: for whom, on which path, what caused it in the end, and what is
 // passed on to those who wait for this thread then (waits.h).
-#include "runtime/waits.h"
+#include "runtime/waitstates/waits.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/several_requests.h"
-#include "runtime/timeline.h"
+#include "runtime/waitstates/timeline.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {

@@ -1,4 +1,4 @@
-#include "runtime/far_messages.h"
+#include "runtime/waitstates/far_messages.h"
 
 #include "runtime/mpi/eager_limits.h"
 

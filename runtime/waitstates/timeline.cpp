@@ -1,4 +1,4 @@
-#include "runtime/timeline.h"
+#include "runtime/waitstates/timeline.h"
 
 #include <sys/mman.h>
 

@@ -1,14 +1,14 @@
-#include "runtime/meetings.h"
+#include "runtime/waitstates/meetings.h"
 
 #include "runtime/contract/mpi_calls.h"
-#include "runtime/latest.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/observed.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/order.h"
 #include "runtime/process/free_list.h"
 #include "runtime/process/shared_words.h"
-#include "runtime/timeline.h"
+#include "runtime/waitstates/latest.h"
+#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 

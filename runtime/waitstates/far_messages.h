@@ -7,7 +7,7 @@
 #define DWELL_RUNTIME_FAR_MESSAGES_H_
 
 #include "runtime/hosts/far_letters.h"
-#include "runtime/waits.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

@@ -9,7 +9,7 @@
 
 #include "runtime/exchange/boards.h"
 #include "runtime/mpi/meets.h"
-#include "runtime/waits.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

@@ -24,7 +24,7 @@
 #include "runtime/hosts/far_choice.h"
 #include "runtime/hosts/far_letters.h"
 #include "runtime/mpi/comm_names.h"
-#include "runtime/roles.h"
+#include "runtime/waitstates/roles.h"
 
 namespace dwell {
 

@@ -1,4 +1,4 @@
-#include "runtime/late_receivers.h"
+#include "runtime/waitstates/late_receivers.h"
 
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi_semantics.h"

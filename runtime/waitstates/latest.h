@@ -4,9 +4,9 @@
 #define DWELL_RUNTIME_LATEST_H_
 
 #include "runtime/exchange/boards.h"
-#include "runtime/far_meetings.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/waits.h"
+#include "runtime/waitstates/far_meetings.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

@@ -11,7 +11,7 @@
 #ifndef DWELL_RUNTIME_LATE_RECEIVERS_H_
 #define DWELL_RUNTIME_LATE_RECEIVERS_H_
 
-#include "runtime/waits.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

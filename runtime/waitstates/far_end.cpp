@@ -1,4 +1,4 @@
-#include "runtime/far_end.h"
+#include "runtime/waitstates/far_end.h"
 
 #include "runtime/hosts/far_clocks.h"
 #include "runtime/mpi/observed.h"

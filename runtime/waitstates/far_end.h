@@ -2,7 +2,7 @@
 #ifndef DWELL_RUNTIME_FAR_END_H_
 #define DWELL_RUNTIME_FAR_END_H_
 
-#include "runtime/waits.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

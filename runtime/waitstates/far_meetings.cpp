@@ -1,10 +1,10 @@
-#include "runtime/far_meetings.h"
+#include "runtime/waitstates/far_meetings.h"
 
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/mpi/ranks.h"
 #include "runtime/process/free_list.h"
-#include "runtime/waits.h"
+#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 

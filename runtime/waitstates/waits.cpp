@@ -1,13 +1,13 @@
-#include "runtime/waits.h"
+#include "runtime/waitstates/waits.h"
 
-#include "runtime/far_meetings.h"
 #include "runtime/hosts/far_letters.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
-#include "runtime/timeline.h"
-#include "runtime/wait_records.h"
+#include "runtime/waitstates/far_meetings.h"
+#include "runtime/waitstates/timeline.h"
+#include "runtime/waitstates/wait_records.h"
 
 namespace dwell {
 

@@ -1,5 +1,5 @@
 // See wait_records.h.
-#include "runtime/wait_records.h"
+#include "runtime/waitstates/wait_records.h"
 
 #include <algorithm>
 

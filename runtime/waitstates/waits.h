@@ -13,7 +13,7 @@
 #include "runtime/exchange/channels.h"
 #include "runtime/mpi/comm_names.h"
 #include "runtime/mpi/requests.h"
-#include "runtime/series.h"
+#include "runtime/waitstates/series.h"
 
 namespace dwell {
 
