@@ -15,7 +15,7 @@
 
 #include "runtime/contract/out_directory.h"
 #include "runtime/contract/variables.h"
-#include "runtime/io_wrappers.h"
+#include "runtime/io/io_wrappers.h"
 #include "runtime/lifecycle.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/usage.h"

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "runtime/calls/polls.h"
-#include "runtime/io_records.h"
+#include "runtime/io/io_records.h"
 #include "runtime/lifecycle.h"
 #include "runtime/mpi_semantics.h"
 #include "runtime/omp_calibration.h"

@@ -9,7 +9,7 @@
 #include "runtime/calltree/modules.h"
 #include "runtime/calltree/stack_walks.h"
 #include "runtime/contract/mpi_calls.h"
-#include "runtime/io_records.h"
+#include "runtime/io/io_records.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/omp_adapter.h"
 #include "runtime/probes/probes.h"

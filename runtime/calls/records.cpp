@@ -6,7 +6,7 @@
 #include "runtime/calls/polls.h"
 #include "runtime/contract/path_hash.h"
 #include "runtime/held_receives.h"
-#include "runtime/io_records.h"
+#include "runtime/io/io_records.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/mpi/user_code.h"

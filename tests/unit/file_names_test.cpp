@@ -1,5 +1,5 @@
 // Names of files: each once, any number of them, and what has no room is counted.
-#include "runtime/file_names.h"
+#include "runtime/io/file_names.h"
 
 #include <atomic>
 #include <string>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/contract/thread_names.h"
-#include "runtime/io_records.h"
+#include "runtime/io/io_records.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/mpi/requests.h"
 #include "runtime/mpi_semantics.h"

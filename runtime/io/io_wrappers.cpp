@@ -7,7 +7,7 @@
 // is one, and what cancels, jumps or throws through it finds nothing half done. What other
 // libraries call (Fortran's and C++'s run-time libraries) counts at the statement of the program's
 // that called them; what the C library calls itself is not seen, as it should be.
-#include "runtime/io_wrappers.h"
+#include "runtime/io/io_wrappers.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "runtime/io_forward.h"
+#include "runtime/io/io_forward.h"
 
 namespace dwell {
 

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "runtime/io_records.h"
+#include "runtime/io/io_records.h"
 
 #undef fread_unlocked
 #undef fwrite_unlocked

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/io_forward.h"
+#include "runtime/io/io_forward.h"
 
 namespace dwell {
 

@@ -1,4 +1,4 @@
-#include "runtime/file_names.h"
+#include "runtime/io/file_names.h"
 
 #include <errno.h>
 #include <sys/mman.h>

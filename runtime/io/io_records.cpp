@@ -1,4 +1,4 @@
-#include "runtime/io_records.h"
+#include "runtime/io/io_records.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include "runtime/calls/records.h"
 #include "runtime/calltree/modules.h"
 #include "runtime/contract/virtual_clock.h"
-#include "runtime/file_names.h"
+#include "runtime/io/file_names.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/probes.h"
