@@ -11,7 +11,7 @@
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/io/io_records.h"
 #include "runtime/measure/metrics.h"
-#include "runtime/omp_adapter.h"
+#include "runtime/openmp/omp_adapter.h"
 #include "runtime/probes/probes.h"
 #include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampled_path.h"

@@ -11,7 +11,7 @@
 
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/measure/usage.h"
-#include "runtime/omp_team.h"
+#include "runtime/openmp/omp_team.h"
 
 namespace dwell {
 

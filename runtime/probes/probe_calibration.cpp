@@ -1,5 +1,5 @@
 // What a pair of probes costs, measured before the first one (DESIGN 4, local rule).
-#include "runtime/omp_calibration.h"
+#include "runtime/openmp/omp_calibration.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"

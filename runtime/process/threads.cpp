@@ -17,7 +17,7 @@
 #include "runtime/contract/thread_names.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/measure/metrics.h"
-#include "runtime/omp_adapter.h"
+#include "runtime/openmp/omp_adapter.h"
 #include "runtime/probes/probes.h"
 #include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampling.h"

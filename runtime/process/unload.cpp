@@ -2,7 +2,7 @@
 // which the next module may get. The call itself passes on unchanged.
 #include <dlfcn.h>
 
-#include "runtime/gomp.h"
+#include "runtime/openmp/gomp.h"
 #include "runtime/process/state.h"
 
 namespace dwell {

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 
 #include "runtime/contract/site_table.h"
-#include "runtime/omp_adapter.h"
+#include "runtime/openmp/omp_adapter.h"
 #include "tests/unit/blocks_harness.h"
 
 namespace dwell {

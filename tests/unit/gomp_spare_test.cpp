@@ -1,7 +1,7 @@
-// The runtime that there is room for without memory (runtime/gomp.h).
+// The runtime that there is room for without memory (runtime/openmp/gomp.h).
 #include <gtest/gtest.h>
 
-#include "runtime/gomp.h"
+#include "runtime/openmp/gomp.h"
 
 namespace dwell {
 

@@ -1,6 +1,6 @@
 // What dwell takes for events of OpenMP is measured, and taken out of the time around them
 // (DESIGN 4, local rule). The sums are arithmetic of costs that the test makes up.
-#include "runtime/omp_calibration.h"
+#include "runtime/openmp/omp_calibration.h"
 #include "tests/unit/openmp_process.h"
 
 namespace dwell {

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <thread>
 
-#include "runtime/omp_adapter.h"
-#include "runtime/omp_entries.h"
-#include "runtime/omp_team.h"
+#include "runtime/openmp/omp_adapter.h"
+#include "runtime/openmp/omp_entries.h"
+#include "runtime/openmp/omp_team.h"
 #include "tests/unit/observed_process.h"
 
 namespace dwell {

@@ -2,7 +2,7 @@
 #ifndef DWELL_RUNTIME_OMP_CALIBRATION_H_
 #define DWELL_RUNTIME_OMP_CALIBRATION_H_
 
-#include "runtime/omp_entries.h"
+#include "runtime/openmp/omp_entries.h"
 #include "runtime/process/calibration.h"
 
 namespace dwell {

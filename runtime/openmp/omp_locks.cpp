@@ -3,7 +3,7 @@
 // libomp 14 tells of a try as of any other lock that is wanted, and of one that fails nothing more.
 // So a lock is no entry on the stack of open nodes while it is waited for, in which nothing else of
 // the thread's can lie: where and since when it was wanted is remembered until it is got.
-#include "runtime/omp_entries.h"
+#include "runtime/openmp/omp_entries.h"
 
 namespace dwell {
 

@@ -4,8 +4,8 @@
 #define DWELL_RUNTIME_OMP_ENTRIES_H_
 
 #include "runtime/measure/metrics.h"
-#include "runtime/omp_adapter.h"
-#include "runtime/omp_team.h"
+#include "runtime/openmp/omp_adapter.h"
+#include "runtime/openmp/omp_team.h"
 #include "runtime/probes/blocks.h"
 
 namespace dwell {

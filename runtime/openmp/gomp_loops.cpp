@@ -1,7 +1,7 @@
 // See gomp.h. Worksharing: loops of the schedules that the runtime deals out, and sections. Static
 // loops are dealt out by the program's own code; of them nothing is seen but the barrier behind.
-#include "runtime/gomp.h"
-#include "runtime/omp_calibration.h"
+#include "runtime/openmp/gomp.h"
+#include "runtime/openmp/omp_calibration.h"
 
 namespace dwell {
 

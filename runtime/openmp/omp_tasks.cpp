@@ -6,7 +6,7 @@
 // keeps for it: the number of its place and when it was created, then where its entry is.
 #include <errno.h>
 
-#include "runtime/omp_entries.h"
+#include "runtime/openmp/omp_entries.h"
 
 namespace dwell {
 

@@ -1,7 +1,7 @@
 // What the adapter takes for each event of OpenMP, measured before the first one (DESIGN 4, local
 // rule). What threads take that did not fork a region, at its beginning and end, is not: the others
 // wait for none of that, and it is small beside the waking of a thread.
-#include "runtime/omp_calibration.h"
+#include "runtime/openmp/omp_calibration.h"
 
 #include "runtime/calls/records.h"
 #include "runtime/sampling/sampling.h"

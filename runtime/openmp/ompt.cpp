@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "runtime/contract/ompt_setting.h"
-#include "runtime/gomp.h"
-#include "runtime/omp_adapter.h"
-#include "runtime/ompt.h"
-#include "runtime/ompt_mutexes.h"
-#include "runtime/ompt_places.h"
+#include "runtime/openmp/gomp.h"
+#include "runtime/openmp/omp_adapter.h"
+#include "runtime/openmp/ompt.h"
+#include "runtime/openmp/ompt_mutexes.h"
+#include "runtime/openmp/ompt_places.h"
 #include "runtime/process/find_symbol.h"
 
 using dwell::address;

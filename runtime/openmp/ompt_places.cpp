@@ -1,5 +1,5 @@
 // See ompt_places.h.
-#include "runtime/ompt_places.h"
+#include "runtime/openmp/ompt_places.h"
 
 #include <gnu/libc-version.h>
 #include <link.h>
@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "runtime/calltree/modules.h"
-#include "runtime/omp_adapter.h"
+#include "runtime/openmp/omp_adapter.h"
 
 // The loader's.
 extern "C" void* __tls_get_addr(void*);  // NOLINT(readability-identifier-naming)

@@ -7,15 +7,15 @@
 // The OpenMP runtime tells that a thread left the last barrier of a region only when there is work
 // for it again, or at its end. Its region ended when the last thread came; from then on it is idle.
 // A thread that waits so is parked: its entries may be closed by whoever ends the observation.
-#include "runtime/omp_adapter.h"
+#include "runtime/openmp/omp_adapter.h"
 
 #include <errno.h>
 
 #include "runtime/calls/records.h"
 #include "runtime/lifecycle.h"
 #include "runtime/measure/processor_time.h"
-#include "runtime/omp_calibration.h"
-#include "runtime/omp_entries.h"
+#include "runtime/openmp/omp_calibration.h"
+#include "runtime/openmp/omp_entries.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/sampling/sampling.h"
 

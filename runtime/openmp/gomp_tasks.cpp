@@ -16,8 +16,8 @@
 #include <alloca.h>
 #include <string.h>
 
-#include "runtime/gomp.h"
-#include "runtime/omp_calibration.h"
+#include "runtime/openmp/gomp.h"
+#include "runtime/openmp/omp_calibration.h"
 
 namespace dwell {
 

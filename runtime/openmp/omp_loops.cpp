@@ -1,5 +1,5 @@
 // Loops of OpenMP: which of their iterations and chunks each thread executes. See omp_adapter.h.
-#include "runtime/omp_entries.h"
+#include "runtime/openmp/omp_entries.h"
 
 namespace dwell {
 

@@ -4,7 +4,7 @@
 // The thread that forked it comes back from the runtime after all have come to the last barrier;
 // the others stay in the runtime, and that they left the region is made up for when they come to
 // the next one or end (omp_leave_region).
-#include "runtime/gomp.h"
+#include "runtime/openmp/gomp.h"
 
 #include <dlfcn.h>
 #include <errno.h>

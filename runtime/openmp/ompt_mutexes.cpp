@@ -1,12 +1,12 @@
 // See ompt_mutexes.h.
-#include "runtime/ompt_mutexes.h"
+#include "runtime/openmp/ompt_mutexes.h"
 
 #include <unistd.h>
 
 #include <atomic>
 
-#include "runtime/omp_adapter.h"
-#include "runtime/ompt_places.h"
+#include "runtime/openmp/omp_adapter.h"
+#include "runtime/openmp/ompt_places.h"
 
 namespace dwell {
 namespace {

@@ -1,10 +1,10 @@
-#include "runtime/omp_entries.h"
+#include "runtime/openmp/omp_entries.h"
 
 #include <errno.h>
 
 #include "runtime/calls/callpath.h"
 #include "runtime/measure/metrics.h"
-#include "runtime/omp_calibration.h"
+#include "runtime/openmp/omp_calibration.h"
 
 namespace dwell {
 

@@ -12,7 +12,7 @@
 
 #include <atomic>
 
-#include "runtime/omp_adapter.h"
+#include "runtime/openmp/omp_adapter.h"
 
 namespace dwell {
 

@@ -1,4 +1,4 @@
-#include "runtime/omp_team.h"
+#include "runtime/openmp/omp_team.h"
 
 namespace dwell {
 
