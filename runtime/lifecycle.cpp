@@ -21,7 +21,7 @@
 #include "runtime/mpi_semantics.h"
 #include "runtime/openmp/omp_adapter.h"
 #include "runtime/openmp/ompt.h"
-#include "runtime/order.h"
+#include "runtime/order/order.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"

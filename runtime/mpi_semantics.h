@@ -4,9 +4,9 @@
 #define DWELL_RUNTIME_MPI_SEMANTICS_H_
 
 #include "runtime/calls/records.h"
-#include "runtime/held_receives.h"
 #include "runtime/mpi/ranks.h"
 #include "runtime/mpi/requests.h"
+#include "runtime/order/held_receives.h"
 #include "runtime/waitstates/meetings.h"
 #include "runtime/waitstates/waits.h"
 

@@ -8,8 +8,8 @@
 
 #include "runtime/calls/polls.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/order.h"
-#include "runtime/order_requests.h"
+#include "runtime/order/order.h"
+#include "runtime/order/order_requests.h"
 #include "runtime/several_requests.h"
 
 namespace dwell {

@@ -8,7 +8,7 @@
 #include "runtime/calls/polls.h"
 #include "runtime/calls/records.h"
 #include "runtime/mpi/requests.h"
-#include "runtime/order_requests.h"
+#include "runtime/order/order_requests.h"
 
 namespace dwell {
 

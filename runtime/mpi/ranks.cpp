@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/held_receives.h"
 #include "runtime/mpi/comm_names.h"
 #include "runtime/mpi/mpi_handles.h"
+#include "runtime/order/held_receives.h"
 #include "runtime/waitstates/waits.h"
 
 namespace dwell {

@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 
 #include "runtime/exchange/boards.h"
-#include "runtime/held_receives.h"
 #include "runtime/mpi/ranks.h"
+#include "runtime/order/held_receives.h"
 #include "runtime/waitstates/meetings.h"
 
 namespace dwell {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/order.h"
+#include "runtime/order/order.h"
 
 namespace dwell {
 

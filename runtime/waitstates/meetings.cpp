@@ -4,7 +4,7 @@
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/observed.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/order.h"
+#include "runtime/order/order.h"
 #include "runtime/process/free_list.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/latest.h"

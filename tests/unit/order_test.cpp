@@ -1,5 +1,5 @@
 // The order rule's question: who can still send before a time (DESIGN 4, "Order rule").
-#include "runtime/order.h"
+#include "runtime/order/order.h"
 
 #include <gtest/gtest.h>
 

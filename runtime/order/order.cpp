@@ -1,4 +1,4 @@
-#include "runtime/order.h"
+#include "runtime/order/order.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 
 #include "runtime/mpi/requests.h"
 #include "runtime/mpi_semantics.h"
-#include "runtime/order_choice.h"
+#include "runtime/order/order_choice.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/waits.h"
 

@@ -7,7 +7,7 @@
 
 #include "runtime/exchange/channels.h"
 #include "runtime/mpi/comm_names.h"
-#include "runtime/order.h"
+#include "runtime/order/order.h"
 
 namespace dwell {
 

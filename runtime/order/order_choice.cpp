@@ -1,5 +1,5 @@
 // Which of several senders a receive or probe of any source gets its message from.
-#include "runtime/order_choice.h"
+#include "runtime/order/order_choice.h"
 
 #include <sys/mman.h>
 

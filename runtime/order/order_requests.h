@@ -8,8 +8,8 @@
 #ifndef DWELL_RUNTIME_ORDER_REQUESTS_H_
 #define DWELL_RUNTIME_ORDER_REQUESTS_H_
 
-#include "runtime/held_receives.h"
 #include "runtime/mpi/requests.h"
+#include "runtime/order/held_receives.h"
 
 namespace dwell {
 
