@@ -19,7 +19,6 @@
 #include "runtime/lifecycle.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/usage.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
@@ -27,6 +26,7 @@
 #include "runtime/record_directory.h"
 #include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampling.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

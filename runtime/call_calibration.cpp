@@ -6,11 +6,11 @@
 #include "runtime/calls/polls.h"
 #include "runtime/io/io_records.h"
 #include "runtime/lifecycle.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/openmp/omp_calibration.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/sampling/sampling.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

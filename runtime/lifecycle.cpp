@@ -18,7 +18,6 @@
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/mpi/observed.h"
 #include "runtime/mpi/user_code.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/openmp/omp_adapter.h"
 #include "runtime/openmp/ompt.h"
 #include "runtime/order/order.h"
@@ -29,6 +28,7 @@
 #include "runtime/waitstates/far_end.h"
 #include "runtime/waitstates/timeline.h"
 #include "runtime/waitstates/waits.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "runtime/lifecycle.h"
-#include "runtime/mpi_semantics.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "runtime/mpi_semantics.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -1,6 +1,6 @@
 // What dwell knows of each MPI function. The rows are generated from
-// runtime/contract/mpi_calls.table by runtime/generate_mpi.py, as are the wrappers; nothing here is
-// kept by hand.
+// runtime/contract/mpi_calls.table by runtime/wrappers/generate_mpi.py, as are the wrappers;
+// nothing here is kept by hand.
 #ifndef DWELL_RUNTIME_MPI_CALLS_H_
 #define DWELL_RUNTIME_MPI_CALLS_H_
 

@@ -1,9 +1,9 @@
 #include "runtime/order/held_receives.h"
 
 #include "runtime/mpi/eager_limits.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/order/order.h"
 #include "runtime/order/order_choice.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

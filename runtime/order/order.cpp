@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "runtime/mpi/requests.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/order/order_choice.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/waits.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -1,7 +1,7 @@
 #include "runtime/order/order_requests.h"
 
-#include "runtime/mpi_semantics.h"
 #include "runtime/order/order_choice.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

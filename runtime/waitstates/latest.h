@@ -4,9 +4,9 @@
 #define DWELL_RUNTIME_LATEST_H_
 
 #include "runtime/exchange/boards.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/waitstates/far_meetings.h"
 #include "runtime/waitstates/waits.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -3,12 +3,12 @@
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/observed.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/order/order.h"
 #include "runtime/process/free_list.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/latest.h"
 #include "runtime/waitstates/timeline.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

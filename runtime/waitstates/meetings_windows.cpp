@@ -1,8 +1,8 @@
 // The wait analysis of a window's synchronisation: epochs of some of its members, and locks.
 #include "runtime/mpi/mpi_handles.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/waitstates/latest.h"
 #include "runtime/waitstates/meetings.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

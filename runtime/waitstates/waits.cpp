@@ -2,12 +2,12 @@
 
 #include "runtime/hosts/far_letters.h"
 #include "runtime/measure/processor_time.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/waitstates/far_meetings.h"
 #include "runtime/waitstates/timeline.h"
 #include "runtime/waitstates/wait_records.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

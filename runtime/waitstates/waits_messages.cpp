@@ -1,10 +1,10 @@
 // The wait analysis of messages between two ranks: what wrappers and requests say and hear.
 #include "runtime/mpi/eager_limits.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/order/order.h"
 #include "runtime/waitstates/far_messages.h"
 #include "runtime/waitstates/late_receivers.h"
 #include "runtime/waitstates/waits.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -12,11 +12,11 @@ EXPORTED = re.compile(r"^(P?MPIX?_[A-Z]\w+|dwell_[a-z]\w*|dlclose|dlsym|kokkosp_
 # Interposed besides MPI: what a process may do to its end, or to itself, that records must survive;
 # where an OpenMP runtime asks for tools, and how programs find the library whatever linked them.
 OTHER = {"fork", "vfork", "_exit", "_Exit", "ompt_start_tool", "gnu_get_libc_release"}
-# Those of Fortran's calls that do not reach C's (runtime/mpi_fortran.py); MPI_WAITALL is above.
+# Those of Fortran's calls that do not reach C's (runtime/wrappers/mpi_fortran.py); MPI_WAITALL is above.
 DIRECT = r"((wait|test)(all|any|some)|((comm|type|win)_create_)?keyval(_create)?|" \
          r"(comm|win|file)_create_errhandler|errhandler_create)"
 FORTRAN = re.compile(rf"^(p?mpi_{DIRECT}_{{0,2}}|ompi_{DIRECT}_f)$")
-# What reads and writes files (runtime/generate_mpi.py).
+# What reads and writes files (runtime/wrappers/generate_mpi.py).
 IO = re.compile(r"^(__)?(open|openat|creat|close|dup[23]|p?(read|write)v?(64)?(v2|2)?|f(data)?sync"
                 r"|f(open|dopen|reopen|close|read|gets|write|puts|printf|flush|seeko?)|v?[fd]?printf"
                 r"|(__)?get(line|delim)|puts|pclose|closedir|close_?(range|from))"

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../runtime"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../runtime/wrappers"))
 from mpi_table import read_table  # pylint: disable=wrong-import-position
 
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "runtime" / "contract" / "mpi_calls.table"

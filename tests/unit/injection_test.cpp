@@ -2,8 +2,8 @@
 #include "runtime/process/injection.h"
 
 #include "runtime/calls/polls.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/probes/blocks.h"
+#include "runtime/wrappers/mpi_semantics.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {

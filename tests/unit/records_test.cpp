@@ -15,7 +15,7 @@
 #include "runtime/io/io_records.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/mpi/requests.h"
-#include "runtime/mpi_semantics.h"
+#include "runtime/wrappers/mpi_semantics.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {

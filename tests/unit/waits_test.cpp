@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "runtime/mpi/eager_limits.h"
-#include "runtime/several_requests.h"
 #include "runtime/waitstates/timeline.h"
+#include "runtime/wrappers/several_requests.h"
 #include "tests/unit/recording.h"
 
 namespace dwell {

@@ -8,7 +8,7 @@
 #define DWELL_RUNTIME_FORTRAN_ENTRIES_H_
 
 #include "runtime/mpi/user_code.h"
-#include "runtime/mpi_semantics.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

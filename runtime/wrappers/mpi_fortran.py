@@ -58,7 +58,7 @@ def giving_entry(function, symbol):
 
 def fortran_entries(functions):
     lines = ["// Made by generate_mpi.py from mpi_calls.table.",
-             '#include "runtime/fortran_entries.h"', "", "using namespace dwell;", ""]
+             '#include "runtime/wrappers/fortran_entries.h"', "", "using namespace dwell;", ""]
     for function in completions(functions):
         for symbol in symbols(function):
             lines += entry(function, symbol)

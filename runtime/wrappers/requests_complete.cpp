@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "runtime/calls/polls.h"
-#include "runtime/mpi_semantics.h"
 #include "runtime/order/order.h"
 #include "runtime/order/order_requests.h"
-#include "runtime/several_requests.h"
+#include "runtime/wrappers/mpi_semantics.h"
+#include "runtime/wrappers/several_requests.h"
 
 namespace dwell {
 

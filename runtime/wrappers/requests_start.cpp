@@ -1,6 +1,6 @@
 // Starting requests (MPI-3.1 3.7.2, 3.9): what the wrappers of Isend, Recv_init, Start and their
 // kin note, and what matched probes do for their messages.
-#include "runtime/mpi_semantics.h"
+#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -564,7 +564,7 @@ def body(function):
 
 def wrappers(functions, part):
     lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/probes/grids.h"',
-             '#include "runtime/mpi_semantics.h"', '#include "runtime/order/order.h"',
+             '#include "runtime/wrappers/mpi_semantics.h"', '#include "runtime/order/order.h"',
              '#include "runtime/calls/polls.h"', '#include "runtime/mpi/user_code.h"', "",
              "using namespace dwell;", ""]
     for function in functions:
