@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "runtime/contract/version.h"
-#include "runtime/lifecycle.h"
+#include "runtime/lifecycle/lifecycle.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/grids.h"
 #include "runtime/probes/probe_control.h"

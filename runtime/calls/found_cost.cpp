@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "runtime/lifecycle.h"
+#include "runtime/lifecycle/lifecycle.h"
 #include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {

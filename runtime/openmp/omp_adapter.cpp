@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "runtime/calls/records.h"
-#include "runtime/lifecycle.h"
+#include "runtime/lifecycle/lifecycle.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/openmp/omp_calibration.h"
 #include "runtime/openmp/omp_entries.h"

@@ -163,7 +163,7 @@ def under_valgrind():
     dwell does on purpose is no error by dwell's list."""
     skip_unless(shutil.which("valgrind"), "no valgrind")
     suppressions = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime",
-                                "valgrind.supp")
+                                "lifecycle", "valgrind.supp")
     argv = ["valgrind", "-q", "--suppressions=" + suppressions, program("ring")]
     plain = run_plain(argv, 2)
     out = scratch("out")

@@ -5,7 +5,7 @@
 
 #include "runtime/calls/polls.h"
 #include "runtime/io/io_records.h"
-#include "runtime/lifecycle.h"
+#include "runtime/lifecycle/lifecycle.h"
 #include "runtime/openmp/omp_calibration.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/shared_words.h"

@@ -1,4 +1,4 @@
-#include "runtime/init_meeting.h"
+#include "runtime/lifecycle/init_meeting.h"
 
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/hosts/far_clocks.h"

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "runtime/contract/job_name.h"
-#include "runtime/launcher.h"
-#include "runtime/lifecycle.h"
+#include "runtime/lifecycle/launcher.h"
+#include "runtime/lifecycle/lifecycle.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/mpi/observed.h"
 #include "runtime/process/file_limit.h"

@@ -1,4 +1,4 @@
-#include "runtime/end_attribute.h"
+#include "runtime/lifecycle/end_attribute.h"
 
 #include "runtime/mpi/mpi_api.h"
 

@@ -1,7 +1,7 @@
 // How a process comes to be observed: the options are read, a record file is made, the calling
 // thread is attached and the costs are calibrated (DESIGN 3, 4; rule 2 of DESIGN 5: what is missing
 // is said in one line, and the program runs on).
-#include "runtime/attach.h"
+#include "runtime/lifecycle/attach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,14 +16,14 @@
 #include "runtime/contract/out_directory.h"
 #include "runtime/contract/variables.h"
 #include "runtime/io/io_wrappers.h"
-#include "runtime/lifecycle.h"
+#include "runtime/lifecycle/lifecycle.h"
+#include "runtime/lifecycle/record_directory.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/usage.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/process/injection.h"
-#include "runtime/record_directory.h"
 #include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampling.h"
 #include "runtime/wrappers/mpi_semantics.h"

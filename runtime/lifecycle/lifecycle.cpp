@@ -1,17 +1,17 @@
 // MPI_Init, MPI_Finalize, MPI_Abort, MPI_Pcontrol, and the end of a process without them: what is
 // observed begins, pauses and ends here (how a process is attached: attach.cpp).
-#include "runtime/lifecycle.h"
+#include "runtime/lifecycle/lifecycle.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-#include "runtime/attach.h"
 #include "runtime/calls/polls.h"
-#include "runtime/end_attribute.h"
 #include "runtime/given_name.h"
 #include "runtime/hosts/far_clocks.h"
 #include "runtime/hosts/far_letters.h"
-#include "runtime/init_meeting.h"
+#include "runtime/lifecycle/attach.h"
+#include "runtime/lifecycle/end_attribute.h"
+#include "runtime/lifecycle/init_meeting.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/usage.h"
 #include "runtime/mpi/eager_limits.h"

@@ -19,7 +19,7 @@
 
 #include <new>
 
-#include "runtime/lifecycle.h"
+#include "runtime/lifecycle/lifecycle.h"
 #include "runtime/mpi/observed.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/process/file_limit.h"

@@ -1,4 +1,4 @@
-#include "runtime/record_directory.h"
+#include "runtime/lifecycle/record_directory.h"
 
 #include <errno.h>
 #include <stdio.h>

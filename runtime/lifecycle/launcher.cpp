@@ -1,4 +1,4 @@
-#include "runtime/launcher.h"
+#include "runtime/lifecycle/launcher.h"
 
 #include <dlfcn.h>
 #include <pmix.h>
