@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "runtime/api/given_name.h"
 #include "runtime/calls/polls.h"
-#include "runtime/given_name.h"
 #include "runtime/hosts/far_clocks.h"
 #include "runtime/hosts/far_letters.h"
 #include "runtime/lifecycle/attach.h"

@@ -9,7 +9,7 @@
 #include "runtime/process/state.h"
 
 #define DWELL_OFF  // the declarations alone
-#include "runtime/dwell.h"
+#include "runtime/api/dwell.h"
 
 using namespace dwell;
 

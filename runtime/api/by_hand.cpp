@@ -8,7 +8,7 @@
 #include "runtime/probes/probe_control.h"
 
 #define DWELL_OFF  // the declarations alone
-#include "runtime/dwell.h"
+#include "runtime/api/dwell.h"
 
 namespace dwell {
 
