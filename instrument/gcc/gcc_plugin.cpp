@@ -4,7 +4,7 @@
 //
 // Arguments (-fplugin-arg-dwell_gcc-KEY[=VALUE]): all: probes at every procedure and loop; verbose:
 // say what was done; enable=FILE: the enabling profile.
-#include "instrument/gcc_probes.h"
+#include "instrument/gcc/gcc_probes.h"
 #ifdef DWELL_ENABLING_PROFILE
 #include "instrument/profile_wishes.h"
 #endif

@@ -1,7 +1,7 @@
 // Where a procedure is left. A call that the compiler turns into a jump must be the last thing
 // done, so the probe comes before it; where that is not sure the call stays a call: then the tree
 // is right in any case.
-#include "instrument/gcc_probes.h"
+#include "instrument/gcc/gcc_probes.h"
 
 namespace dwell {
 

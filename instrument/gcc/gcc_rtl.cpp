@@ -1,7 +1,7 @@
 // What is done to probes when GIMPLE has become RTL: they get the address of their frame, and when
 // registers are given and the frame is laid out, what they do if their site is on moves to the end
 // of the procedure. There it costs no taken branch where the site is off.
-#include "instrument/gcc_probes.h"
+#include "instrument/gcc/gcc_probes.h"
 
 namespace dwell {
 

@@ -1,4 +1,4 @@
-#include "instrument/gcc_loop_shape.h"
+#include "instrument/gcc/gcc_loop_shape.h"
 
 #include "instrument/source_text.h"
 

@@ -1,8 +1,8 @@
 // Builds the probes' asm statements and inserts them. They are volatile, so they stay in order
 // and are never dropped, but touch no memory, so that loads, stores and vectorisation pass by.
-#include "instrument/gcc_probes.h"
+#include "instrument/gcc/gcc_probes.h"
 
-#include "instrument/gcc_loop_shape.h"
+#include "instrument/gcc/gcc_loop_shape.h"
 
 namespace dwell {
 

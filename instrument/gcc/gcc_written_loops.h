@@ -4,7 +4,7 @@
 #ifndef DWELL_INSTRUMENT_GCC_WRITTEN_LOOPS_H_
 #define DWELL_INSTRUMENT_GCC_WRITTEN_LOOPS_H_
 
-#include "instrument/gcc_headers.h"
+#include "instrument/gcc/gcc_headers.h"
 
 namespace dwell {
 

@@ -2,8 +2,8 @@
 #ifndef DWELL_INSTRUMENT_GCC_PROBES_H_
 #define DWELL_INSTRUMENT_GCC_PROBES_H_
 
-#include "instrument/gcc_headers.h"
-#include "instrument/gcc_sites.h"
+#include "instrument/gcc/gcc_headers.h"
+#include "instrument/gcc/gcc_sites.h"
 
 namespace dwell {
 

@@ -3,7 +3,7 @@
 #ifndef DWELL_INSTRUMENT_GCC_FACTS_H_
 #define DWELL_INSTRUMENT_GCC_FACTS_H_
 
-#include "instrument/gcc_headers.h"
+#include "instrument/gcc/gcc_headers.h"
 #include "instrument/selection.h"
 
 namespace dwell {

@@ -1,4 +1,4 @@
-#include "instrument/gcc_written_loops.h"
+#include "instrument/gcc/gcc_written_loops.h"
 
 namespace dwell {
 

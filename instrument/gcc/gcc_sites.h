@@ -3,8 +3,8 @@
 #ifndef DWELL_INSTRUMENT_GCC_SITES_H_
 #define DWELL_INSTRUMENT_GCC_SITES_H_
 
-#include "instrument/gcc_facts.h"
-#include "instrument/gcc_headers.h"
+#include "instrument/gcc/gcc_facts.h"
+#include "instrument/gcc/gcc_headers.h"
 #include "instrument/probe_text.h"
 #include "instrument/selection.h"
 

@@ -1,8 +1,8 @@
 // Finds sites in GIMPLE, after inlining and before the loop optimisers.
-#include "instrument/gcc_sites.h"
+#include "instrument/gcc/gcc_sites.h"
 
-#include "instrument/gcc_loop_shape.h"
-#include "instrument/gcc_written_loops.h"
+#include "instrument/gcc/gcc_loop_shape.h"
+#include "instrument/gcc/gcc_written_loops.h"
 
 namespace dwell {
 

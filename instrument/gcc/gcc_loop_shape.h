@@ -2,7 +2,7 @@
 #ifndef DWELL_INSTRUMENT_GCC_LOOP_SHAPE_H_
 #define DWELL_INSTRUMENT_GCC_LOOP_SHAPE_H_
 
-#include "instrument/gcc_headers.h"
+#include "instrument/gcc/gcc_headers.h"
 
 namespace dwell {
 

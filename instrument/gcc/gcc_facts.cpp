@@ -1,5 +1,5 @@
 // Walks GCC's call graph and the bodies of its procedures for selection's facts.
-#include "instrument/gcc_facts.h"
+#include "instrument/gcc/gcc_facts.h"
 
 namespace dwell {
 
