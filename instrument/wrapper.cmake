@@ -38,7 +38,7 @@ if(DWELL_CLANG)
     endif()
 endif()
 dwell_line_of("${answer}" "clang version " DWELL_PLUGIN_CLANG_VERSION WHOLE)
-configure_file(plugin_compilers.h.in ${PROJECT_BINARY_DIR}/instrument/plugin_compilers.h @ONLY)
+configure_file(llvm/plugin_compilers.h.in ${PROJECT_BINARY_DIR}/instrument/llvm/plugin_compilers.h @ONLY)
 
 # Everything of the wrapper but main(), so that tests can link it.
 add_library(dwell_wrapper STATIC compile_command.cpp compiler_check.cpp)

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "instrument/compiler_check.h"
-#include "instrument/plugin_compilers.h"
+#include "instrument/llvm/plugin_compilers.h"
 
 namespace dwell {
 namespace {

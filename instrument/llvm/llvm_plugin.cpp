@@ -9,8 +9,8 @@
 // What a link would still inline must not have procedure probes, so these stay out of its reach.
 #include <memory>
 
-#include "instrument/llvm_options.h"
-#include "instrument/llvm_probes.h"
+#include "instrument/llvm/llvm_options.h"
+#include "instrument/llvm/llvm_probes.h"
 #include "llvm/ADT/Triple.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/Passes/PassBuilder.h"

@@ -1,9 +1,9 @@
-#include "instrument/llvm_probes.h"
+#include "instrument/llvm/llvm_probes.h"
 
 #include <string>
 
-#include "instrument/llvm_loop_shape.h"
-#include "instrument/llvm_tail_calls.h"
+#include "instrument/llvm/llvm_loop_shape.h"
+#include "instrument/llvm/llvm_tail_calls.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetTransformInfo.h"

@@ -3,7 +3,7 @@
 #ifndef DWELL_INSTRUMENT_LLVM_TABLES_H_
 #define DWELL_INSTRUMENT_LLVM_TABLES_H_
 
-#include "instrument/llvm_sites.h"
+#include "instrument/llvm/llvm_sites.h"
 #include "runtime/contract/site_table.h"
 
 namespace dwell {

@@ -1,4 +1,4 @@
-#include "instrument/llvm_as_written.h"
+#include "instrument/llvm/llvm_as_written.h"
 
 #include <string>
 

@@ -3,13 +3,13 @@
 find_package(LLVM 14 CONFIG QUIET)
 if(LLVM_FOUND)
     add_library(dwell_llvm MODULE
-        llvm_plugin.cpp
-        llvm_probes.cpp
-        llvm_as_written.cpp
-        llvm_loop_shape.cpp
-        llvm_sites.cpp
-        llvm_tables.cpp
-        llvm_tail_calls.cpp
+        llvm/llvm_plugin.cpp
+        llvm/llvm_probes.cpp
+        llvm/llvm_as_written.cpp
+        llvm/llvm_loop_shape.cpp
+        llvm/llvm_sites.cpp
+        llvm/llvm_tables.cpp
+        llvm/llvm_tail_calls.cpp
         profile_wishes.cpp)
     set_target_properties(dwell_llvm PROPERTIES PREFIX "" SUFFIX ".so")
     target_include_directories(dwell_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})

@@ -1,4 +1,4 @@
-#include "instrument/llvm_loop_shape.h"
+#include "instrument/llvm/llvm_loop_shape.h"
 
 #include <map>
 #include <string>

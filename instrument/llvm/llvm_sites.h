@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "instrument/llvm_as_written.h"
+#include "instrument/llvm/llvm_as_written.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/IR/InstrTypes.h"

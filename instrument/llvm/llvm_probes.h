@@ -2,7 +2,7 @@
 #ifndef DWELL_INSTRUMENT_LLVM_PROBES_H_
 #define DWELL_INSTRUMENT_LLVM_PROBES_H_
 
-#include "instrument/llvm_tables.h"
+#include "instrument/llvm/llvm_tables.h"
 #include "llvm/IR/PassManager.h"
 
 namespace dwell {

@@ -1,9 +1,9 @@
-#include "instrument/llvm_sites.h"
+#include "instrument/llvm/llvm_sites.h"
 
 #include <algorithm>
 
-#include "instrument/llvm_loop_shape.h"
-#include "instrument/llvm_options.h"
+#include "instrument/llvm/llvm_loop_shape.h"
+#include "instrument/llvm/llvm_options.h"
 #include "instrument/selection.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"

@@ -1,4 +1,4 @@
-#include "instrument/llvm_tail_calls.h"
+#include "instrument/llvm/llvm_tail_calls.h"
 
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Constants.h"

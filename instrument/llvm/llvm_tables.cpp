@@ -1,4 +1,4 @@
-#include "instrument/llvm_tables.h"
+#include "instrument/llvm/llvm_tables.h"
 
 #include <algorithm>
 #include <map>
