@@ -4,7 +4,7 @@
 #define DWELL_INSTRUMENT_GCC_FACTS_H_
 
 #include "instrument/gcc/gcc_headers.h"
-#include "instrument/selection.h"
+#include "instrument/selection/selection.h"
 
 namespace dwell {
 

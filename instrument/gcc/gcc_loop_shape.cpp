@@ -1,6 +1,6 @@
 #include "instrument/gcc/gcc_loop_shape.h"
 
-#include "instrument/source_text.h"
+#include "instrument/selection/source_text.h"
 
 namespace dwell {
 

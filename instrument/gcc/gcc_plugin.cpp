@@ -6,7 +6,7 @@
 // say what was done; enable=FILE: the enabling profile.
 #include "instrument/gcc/gcc_probes.h"
 #ifdef DWELL_ENABLING_PROFILE
-#include "instrument/profile_wishes.h"
+#include "instrument/selection/profile_wishes.h"
 #endif
 
 // GCC looks for these two names.

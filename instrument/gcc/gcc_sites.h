@@ -5,8 +5,8 @@
 
 #include "instrument/gcc/gcc_facts.h"
 #include "instrument/gcc/gcc_headers.h"
-#include "instrument/probe_text.h"
-#include "instrument/selection.h"
+#include "instrument/selection/probe_text.h"
+#include "instrument/selection/selection.h"
 
 namespace dwell {
 

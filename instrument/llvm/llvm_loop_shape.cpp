@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "instrument/source_text.h"
+#include "instrument/selection/source_text.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"

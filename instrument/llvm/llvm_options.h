@@ -3,7 +3,7 @@
 #ifndef DWELL_INSTRUMENT_LLVM_OPTIONS_H_
 #define DWELL_INSTRUMENT_LLVM_OPTIONS_H_
 
-#include "instrument/profile_wishes.h"
+#include "instrument/selection/profile_wishes.h"
 
 namespace dwell {
 

@@ -10,7 +10,7 @@ if(LLVM_FOUND)
         llvm/llvm_sites.cpp
         llvm/llvm_tables.cpp
         llvm/llvm_tail_calls.cpp
-        profile_wishes.cpp)
+        selection/profile_wishes.cpp)
     set_target_properties(dwell_llvm PROPERTIES PREFIX "" SUFFIX ".so")
     target_include_directories(dwell_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
     target_compile_options(dwell_llvm PRIVATE -fvisibility=hidden -fno-exceptions -fno-rtti)

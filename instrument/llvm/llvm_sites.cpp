@@ -4,7 +4,7 @@
 
 #include "instrument/llvm/llvm_loop_shape.h"
 #include "instrument/llvm/llvm_options.h"
-#include "instrument/selection.h"
+#include "instrument/selection/selection.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"

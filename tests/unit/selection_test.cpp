@@ -1,12 +1,12 @@
 // Which procedures and loops get probes: the rules, by hand-made facts.
-#include "instrument/selection.h"
+#include "instrument/selection/selection.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <string>
 
-#include "instrument/probe_text.h"
+#include "instrument/selection/probe_text.h"
 
 namespace dwell {
 namespace {

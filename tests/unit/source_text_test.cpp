@@ -1,5 +1,5 @@
 // In whose parentheses a place of the source stands.
-#include "instrument/source_text.h"
+#include "instrument/selection/source_text.h"
 
 #include <gtest/gtest.h>
 

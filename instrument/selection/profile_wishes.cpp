@@ -1,5 +1,5 @@
 // Asks the enabling profile on behalf of a plugin.
-#include "instrument/profile_wishes.h"
+#include "instrument/selection/profile_wishes.h"
 
 #include <cxxabi.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef DWELL_INSTRUMENT_PROFILE_WISHES_H_
 #define DWELL_INSTRUMENT_PROFILE_WISHES_H_
 
-#include "instrument/selection.h"
+#include "instrument/selection/selection.h"
 #include "runtime/contract/enabling_profile.h"
 
 namespace dwell {

@@ -1,5 +1,5 @@
 // The rules of selection.h.
-#include "instrument/selection.h"
+#include "instrument/selection/selection.h"
 
 namespace dwell {
 

@@ -1,5 +1,5 @@
 // Writes what probe_text.h describes.
-#include "instrument/probe_text.h"
+#include "instrument/selection/probe_text.h"
 
 #include <map>
 #include <string_view>

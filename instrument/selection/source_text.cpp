@@ -1,4 +1,4 @@
-#include "instrument/source_text.h"
+#include "instrument/selection/source_text.h"
 
 #include <ctype.h>
 
