@@ -1,5 +1,5 @@
 // What dwell-cc makes of compilers' options and answers (GCC's and clang's manuals).
-#include "instrument/compile_command.h"
+#include "instrument/wrapper/compile_command.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <initializer_list>
 #include <string>
 
-#include "instrument/compiler_check.h"
 #include "instrument/llvm/plugin_compilers.h"
+#include "instrument/wrapper/compiler_check.h"
 
 namespace dwell {
 namespace {

@@ -2,7 +2,7 @@
 // LLVM's interface changes with each version. A mismatch must not cost the user the object file, so
 // the compiler is asked first: 0.5 ms for gcc. clang takes 15 ms to say its version, so the file of
 // the clang that was there at build time is known by size and time.
-#include "instrument/compiler_check.h"
+#include "instrument/wrapper/compiler_check.h"
 
 #include <fcntl.h>
 #include <spawn.h>

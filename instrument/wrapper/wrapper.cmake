@@ -41,11 +41,11 @@ dwell_line_of("${answer}" "clang version " DWELL_PLUGIN_CLANG_VERSION WHOLE)
 configure_file(llvm/plugin_compilers.h.in ${PROJECT_BINARY_DIR}/instrument/llvm/plugin_compilers.h @ONLY)
 
 # Everything of the wrapper but main(), so that tests can link it.
-add_library(dwell_wrapper STATIC compile_command.cpp compiler_check.cpp)
+add_library(dwell_wrapper STATIC wrapper/compile_command.cpp wrapper/compiler_check.cpp)
 target_link_libraries(dwell_wrapper PUBLIC dwell_options dwell_enabling_profile PRIVATE dwell_sanitize)
 
 # Linked so that it starts fast: it runs before every compilation.
-add_executable(dwell-cc wrapper.cpp)
+add_executable(dwell-cc wrapper/wrapper.cpp)
 file(RELATIVE_PATH DWELL_LIBDIR_FROM_BINDIR ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 target_compile_definitions(dwell-cc PRIVATE DWELL_LIBDIR_FROM_BINDIR="${DWELL_LIBDIR_FROM_BINDIR}")
 target_link_libraries(dwell-cc PRIVATE dwell_wrapper dwell_sanitize)

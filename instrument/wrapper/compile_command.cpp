@@ -1,5 +1,5 @@
 // Options of GCC and clang that decide whether code is made, of what, and for which machine.
-#include "instrument/compile_command.h"
+#include "instrument/wrapper/compile_command.h"
 
 #include <algorithm>
 #include <fstream>

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "instrument/compile_command.h"
-#include "instrument/compiler_check.h"
+#include "instrument/wrapper/compile_command.h"
+#include "instrument/wrapper/compiler_check.h"
 #include "runtime/contract/enabling_profile.h"
 #include "runtime/contract/visible_text.h"
 
