@@ -210,7 +210,7 @@ def _compiler_flags(build):
     except (OSError, ValueError):
         return []
     for entry in commands:
-        if entry["file"].endswith("report/main.cpp"):
+        if entry["file"].endswith("report/command/main.cpp"):
             return [word for word in entry["command"].split() if re.match(r"-(O.|g\w*|DNDEBUG)$", word)]
     return []
 

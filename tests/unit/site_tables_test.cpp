@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "report/sites.h"
+#include "report/command/sites.h"
 #include "summarize/write_sites.h"
 #include "tests/unit/example_program.h"
 

@@ -1,5 +1,5 @@
 // See sites.h.
-#include "report/sites.h"
+#include "report/command/sites.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

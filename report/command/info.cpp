@@ -1,6 +1,6 @@
 // Tries each thing that a profile depends on, the way the runtime does (dlopen, no link-time
 // dependency), and prints one line for each, with the remedy where it failed.
-#include "report/info.h"
+#include "report/command/info.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

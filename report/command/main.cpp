@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "report/cli.h"
+#include "report/command/info.h"
+#include "report/command/sites.h"
 #include "report/finish.h"
-#include "report/info.h"
 #include "report/job_lines.h"
 #include "report/launch.h"
 #include "report/output.h"
 #include "report/process.h"
 #include "report/run.h"
 #include "report/show.h"
-#include "report/sites.h"
 #include "report/unfinished.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/standard_files.h"
