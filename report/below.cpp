@@ -8,8 +8,8 @@
 #include <sstream>
 #include <vector>
 
+#include "report/console/output.h"
 #include "report/launch.h"
-#include "report/output.h"
 #include "report/rescue.h"
 
 namespace dwell {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "report/cli.h"
-#include "report/output.h"
+#include "report/console/cli.h"
+#include "report/console/output.h"
 #include "summarize/merged.h"
 
 namespace dwell {

@@ -15,7 +15,7 @@
 #include <set>
 #include <sstream>
 
-#include "report/output.h"
+#include "report/console/output.h"
 #include "runtime/contract/job_name.h"
 
 namespace dwell {

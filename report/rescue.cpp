@@ -20,7 +20,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "report/output.h"
+#include "report/console/output.h"
 #include "report/process.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/record_layout.h"

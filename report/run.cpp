@@ -17,11 +17,11 @@
 #include <optional>
 
 #include "report/below.h"
+#include "report/console/metric_names.h"
+#include "report/console/output.h"
 #include "report/job_lines.h"
 #include "report/launch.h"
-#include "report/metric_names.h"
 #include "report/omp_exchange.h"
-#include "report/output.h"
 #include "report/process.h"
 #include "report/rescue.h"
 #include "report/sample_drain.h"

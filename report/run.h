@@ -3,7 +3,7 @@
 #ifndef DWELL_REPORT_RUN_H_
 #define DWELL_REPORT_RUN_H_
 
-#include "report/cli.h"
+#include "report/console/cli.h"
 
 namespace dwell {
 

@@ -15,10 +15,10 @@
 #include <fstream>
 #include <tuple>
 
+#include "report/console/output.h"
 #include "report/elf_file.h"
 #include "report/finish.h"
 #include "report/launch.h"
-#include "report/output.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/sampling/sample_spill.h"
 #include "runtime/sampling/sampled_path.h"

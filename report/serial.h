@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/cli.h"
+#include "report/console/cli.h"
 #include "report/mapped_code.h"
 #include "summarize/merged.h"
 

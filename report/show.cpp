@@ -14,8 +14,8 @@
 #include <optional>
 #include <string>
 
-#include "report/output.h"
-#include "report/pager.h"
+#include "report/console/output.h"
+#include "report/console/pager.h"
 #include "report/rescue.h"
 #include "report/site_query.h"
 #include "report/text_report.h"

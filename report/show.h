@@ -2,7 +2,7 @@
 #ifndef DWELL_REPORT_SHOW_H_
 #define DWELL_REPORT_SHOW_H_
 
-#include "report/cli.h"
+#include "report/console/cli.h"
 
 namespace dwell {
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "report/output.h"
+#include "report/console/output.h"
 #include "report/rescue.h"
 #include "runtime/contract/record_layout.h"
 

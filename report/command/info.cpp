@@ -20,8 +20,8 @@
 #include <x86intrin.h>
 #endif
 
+#include "report/console/output.h"
 #include "report/launch.h"
-#include "report/output.h"
 #include "report/serial.h"
 #include "runtime/contract/kernel_events.h"
 #include "runtime/contract/papi.h"

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "report/cli.h"
 #include "report/command/info.h"
 #include "report/command/sites.h"
+#include "report/console/cli.h"
+#include "report/console/output.h"
 #include "report/finish.h"
 #include "report/job_lines.h"
 #include "report/launch.h"
-#include "report/output.h"
 #include "report/process.h"
 #include "report/run.h"
 #include "report/show.h"

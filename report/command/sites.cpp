@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "report/console/output.h"
 #include "report/names.h"
-#include "report/output.h"
 #include "report/show.h"
 #include "report/text_style.h"
 #include "summarize/lines.h"

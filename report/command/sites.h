@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "report/cli.h"
+#include "report/console/cli.h"
 #include "summarize/write_sites.h"
 
 namespace dwell {

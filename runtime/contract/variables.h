@@ -1,7 +1,8 @@
 // The variables that set dwell's options, and those that seem to be meant as one of them but are
 // spelt otherwise. Other names that begin with DWELL_ are left alone: sites have DWELL_ROOT and its
-// like in their modules. No dependency beyond libc; no allocation. report/metric_names.h has a
-// wider notion of likeness, for names that are asked for: here what is none of dwell's must pass.
+// like in their modules. No dependency beyond libc; no allocation. report/console/metric_names.h
+// has a wider notion of likeness, for names that are asked for: here what is none of dwell's must
+// pass.
 //
 // Signal safety: none is needed, all run at a start. Thread safety: as that of environ.
 #ifndef DWELL_RUNTIME_VARIABLES_H_

@@ -1,4 +1,4 @@
-#include "report/cli.h"
+#include "report/console/cli.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/metric_names.h"
+#include "report/console/metric_names.h"
 #include "report/text_report.h"
 #include "report/text_style.h"
 #include "summarize/metric_counts.h"

@@ -1,4 +1,4 @@
-#include "report/output.h"
+#include "report/console/output.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

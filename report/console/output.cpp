@@ -1,5 +1,5 @@
 // Checked writing. Rule: no failed write goes unnoticed, and none destroys what was there before.
-#include "report/output.h"
+#include "report/console/output.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // Parsing by CLI11; values of settings are checked here, whether they come from an option or from
 // its variable, so that both give the same line.
-#include "report/cli.h"
+#include "report/console/cli.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "report/metric_names.h"
+#include "report/console/metric_names.h"
 #include "report/text_report.h"
 #include "runtime/contract/enabling_profile.h"
 #include "runtime/contract/variables.h"

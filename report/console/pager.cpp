@@ -1,5 +1,5 @@
 // See pager.h.
-#include "report/pager.h"
+#include "report/console/pager.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "report/output.h"
+#include "report/console/output.h"
 
 namespace dwell {
 namespace {

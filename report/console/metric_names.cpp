@@ -1,5 +1,5 @@
 // See metric_names.h.
-#include "report/metric_names.h"
+#include "report/console/metric_names.h"
 
 #include <algorithm>
 #include <array>
