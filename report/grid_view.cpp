@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "report/grid_trend.h"
+#include "report/figures/grid_trend.h"
 #include "report/views.h"
 #include "summarize/note_writer.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "report/stalls.h"
+#include "report/figures/stalls.h"
 #include "report/views.h"
 #include "summarize/profile_walk.h"
 

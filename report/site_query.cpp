@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "report/stalls.h"
+#include "report/figures/stalls.h"
 #include "report/views.h"
 #include "summarize/profile_walk.h"
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <ctime>
 
-#include "report/job_facts.h"
-#include "report/stalls.h"
+#include "report/figures/job_facts.h"
+#include "report/figures/stalls.h"
+#include "report/figures/wait_figures.h"
 #include "report/views.h"
-#include "report/wait_figures.h"
 #include "runtime/contract/mpi_calls.h"
 #include "summarize/profile_walk.h"
 #include "summarize/sampled_shares.h"

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <functional>
 
-#include "report/job_facts.h"
-#include "report/losses.h"
-#include "report/stalls.h"
+#include "report/figures/job_facts.h"
+#include "report/figures/losses.h"
+#include "report/figures/stalls.h"
+#include "report/figures/wait_figures.h"
 #include "report/views.h"
-#include "report/wait_figures.h"
 #include "summarize/profile_walk.h"
 #include "summarize/script_name.h"
 

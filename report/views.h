@@ -2,10 +2,10 @@
 #ifndef DWELL_REPORT_VIEWS_H_
 #define DWELL_REPORT_VIEWS_H_
 
-#include "report/figures.h"
-#include "report/names.h"
+#include "report/figures/figures.h"
+#include "report/figures/names.h"
+#include "report/figures/text_style.h"
 #include "report/text_report.h"
-#include "report/text_style.h"
 #include "summarize/grid_places.h"
 
 namespace dwell {

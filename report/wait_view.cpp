@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "report/losses.h"
+#include "report/figures/losses.h"
+#include "report/figures/wait_figures.h"
 #include "report/views.h"
-#include "report/wait_figures.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "report/console/output.h"
-#include "report/names.h"
+#include "report/figures/names.h"
+#include "report/figures/text_style.h"
 #include "report/show.h"
-#include "report/text_style.h"
 #include "summarize/lines.h"
 #include "summarize/profile_walk.h"
 

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "report/grid_trend.h"
+#include "report/figures/grid_trend.h"
 #include "summarize/grid_places.h"
 #include "summarize/write_json.h"
 #include "tests/unit/merged_builder.h"

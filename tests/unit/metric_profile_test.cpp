@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "report/console/metric_names.h"
+#include "report/figures/text_style.h"
 #include "report/text_report.h"
-#include "report/text_style.h"
 #include "summarize/metric_counts.h"
 #include "summarize/profile_walk.h"
 #include "summarize/read_json.h"

@@ -4,7 +4,7 @@
 #include <regex>
 #include <string>
 
-#include "report/figures.h"
+#include "report/figures/figures.h"
 #include "report/site_query.h"
 #include "report/text_report.h"
 #include "summarize/read_json.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "report/text_style.h"
+#include "report/figures/text_style.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {

@@ -1,11 +1,11 @@
 // Whether a rank was late for something else than computing (docs/waiting.md, "Causes that are no
 // computation").
-#include "report/stalls.h"
+#include "report/figures/stalls.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "report/figures.h"
+#include "report/figures/figures.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {

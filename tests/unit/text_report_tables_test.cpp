@@ -5,7 +5,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "report/figures.h"
+#include "report/figures/figures.h"
 #include "report/text_report.h"
 #include "tests/unit/sample_profiles.h"
 

@@ -10,9 +10,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "report/figures.h"
-#include "report/names.h"
-#include "report/text_style.h"
+#include "report/figures/figures.h"
+#include "report/figures/names.h"
+#include "report/figures/text_style.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {

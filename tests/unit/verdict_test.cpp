@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "report/losses.h"
+#include "report/figures/losses.h"
+#include "report/figures/text_style.h"
 #include "report/text_report.h"
-#include "report/text_style.h"
 #include "tests/unit/sample_profiles.h"
 #include "tests/unit/verdict_words.h"
 

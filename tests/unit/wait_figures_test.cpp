@@ -1,5 +1,5 @@
 // What the report derives from records of waiting: answers by addition.
-#include "report/wait_figures.h"
+#include "report/figures/wait_figures.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "report/figures.h"
-#include "report/text_style.h"
+#include "report/figures/figures.h"
+#include "report/figures/text_style.h"
 #include "runtime/contract/mpi_calls.h"
 #include "summarize/merged_tables.h"
 

@@ -1,4 +1,4 @@
-#include "report/grid_trend.h"
+#include "report/figures/grid_trend.h"
 
 #include <numeric>
 #include <random>

@@ -1,5 +1,5 @@
 // See losses.h.
-#include "report/losses.h"
+#include "report/figures/losses.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 #include <string_view>
 
+#include "report/figures/wait_figures.h"
 #include "report/views.h"
-#include "report/wait_figures.h"
 #include "summarize/profile_walk.h"
 #include "summarize/sampled_shares.h"
 

@@ -1,5 +1,5 @@
 // Widths, units and colours of the text report.
-#include "report/text_style.h"
+#include "report/figures/text_style.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Sums that the text report shows.
-#include "report/figures.h"
+#include "report/figures/figures.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <map>
 #include <tuple>
 
-#include "report/names.h"
-#include "report/text_style.h"
-#include "report/wait_figures.h"
+#include "report/figures/names.h"
+#include "report/figures/text_style.h"
+#include "report/figures/wait_figures.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
 #include "summarize/merged_tables.h"

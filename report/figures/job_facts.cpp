@@ -1,13 +1,13 @@
 // See job_facts.h.
-#include "report/job_facts.h"
+#include "report/figures/job_facts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "report/figures.h"
-#include "report/stalls.h"
-#include "report/text_style.h"
+#include "report/figures/figures.h"
+#include "report/figures/stalls.h"
+#include "report/figures/text_style.h"
 #include "summarize/profile_walk.h"
 #include "summarize/saturating.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "report/figures.h"
-#include "report/stalls.h"
+#include "report/figures/figures.h"
+#include "report/figures/stalls.h"
 #include "summarize/profile.h"
 
 namespace dwell {

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <map>
 
-#include "report/figures.h"
-#include "report/text_style.h"
-#include "report/wait_figures.h"
+#include "report/figures/figures.h"
+#include "report/figures/text_style.h"
+#include "report/figures/wait_figures.h"
 #include "runtime/contract/mpi_calls.h"
 #include "summarize/profile_walk.h"
 

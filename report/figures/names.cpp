@@ -1,11 +1,11 @@
 // See names.h.
-#include "report/names.h"
+#include "report/figures/names.h"
 
 #include <algorithm>
 #include <cctype>
 #include <numeric>
 
-#include "report/text_style.h"
+#include "report/figures/text_style.h"
 
 namespace dwell {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "report/figures.h"
+#include "report/figures/figures.h"
 #include "summarize/profile.h"
 
 namespace dwell {

@@ -1,5 +1,5 @@
 // Sums about waiting that the text report shows.
-#include "report/wait_figures.h"
+#include "report/figures/wait_figures.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // See stalls.h.
-#include "report/stalls.h"
+#include "report/figures/stalls.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "report/figures.h"
+#include "report/figures/figures.h"
 #include "report/views.h"
 #include "summarize/profile_walk.h"
 
