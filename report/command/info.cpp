@@ -21,8 +21,8 @@
 #endif
 
 #include "report/console/output.h"
-#include "report/launch.h"
-#include "report/serial.h"
+#include "report/launch/launch.h"
+#include "report/launch/serial.h"
 #include "runtime/contract/kernel_events.h"
 #include "runtime/contract/papi.h"
 #include "runtime/contract/version.h"

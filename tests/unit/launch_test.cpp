@@ -1,4 +1,4 @@
-#include "report/launch.h"
+#include "report/launch/launch.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The loader itself is asked, which relocates the program without starting it and tells every
 // binding (ld.so(8): LD_TRACE_LOADED_OBJECTS, LD_WARN, LD_DEBUG=bindings): with libomp in front,
 // nothing of OpenMP may be left that is bound to libgomp.
-#include "report/omp_exchange.h"
+#include "report/launch/omp_exchange.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include <memory>
 #include <string_view>
 
-#include "report/launch.h"
+#include "report/launch/launch.h"
 #include "report/rescue.h"
 #include "runtime/contract/ompt_setting.h"
 

@@ -1,6 +1,6 @@
 // Looks at the program before it runs. Everything here is advice to the user: when in doubt the
 // program is called observable, and the sign of life decides (runtime/contract/status_page.h).
-#include "report/launch.h"
+#include "report/launch/launch.h"
 
 #include <elf.h>
 #include <sys/stat.h>

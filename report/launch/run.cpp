@@ -2,7 +2,7 @@
 // then from the page and the record files tell which of four ends it was: profile written by the
 // library, records to keep, a program without MPI (serial profile), or a program that could not be
 // observed.
-#include "report/run.h"
+#include "report/launch/run.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,16 +16,16 @@
 #include <memory>
 #include <optional>
 
-#include "report/below.h"
 #include "report/console/metric_names.h"
 #include "report/console/output.h"
-#include "report/job_lines.h"
-#include "report/launch.h"
-#include "report/omp_exchange.h"
-#include "report/process.h"
+#include "report/launch/below.h"
+#include "report/launch/job_lines.h"
+#include "report/launch/launch.h"
+#include "report/launch/omp_exchange.h"
+#include "report/launch/process.h"
+#include "report/launch/serial.h"
 #include "report/rescue.h"
 #include "report/sample_drain.h"
-#include "report/serial.h"
 #include "report/show.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/out_directory.h"

@@ -1,6 +1,6 @@
 // Each process holds a shared lock on the file as long as it runs, which the kernel takes back from
 // one that is killed: who gets it alone is the last.
-#include "report/job_lines.h"
+#include "report/launch/job_lines.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "report/below.h"
+#include "report/launch/below.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "report/console/output.h"
-#include "report/launch.h"
+#include "report/launch/launch.h"
 #include "report/rescue.h"
 
 namespace dwell {

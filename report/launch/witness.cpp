@@ -1,4 +1,4 @@
-#include "report/witness.h"
+#include "report/launch/witness.h"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/process.h"
+#include "report/launch/process.h"
 
 namespace dwell {
 

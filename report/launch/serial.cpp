@@ -1,6 +1,6 @@
 // Samples with perf_event_open: cpu-clock, user mode only, enabled by exec, no signal. Records come
 // from several rings out of order, so addresses are turned into places only at the end.
-#include "report/serial.h"
+#include "report/launch/serial.h"
 
 #include <linux/perf_event.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@
 #include "report/console/output.h"
 #include "report/elf_file.h"
 #include "report/finish.h"
-#include "report/launch.h"
+#include "report/launch/launch.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/sampling/sample_spill.h"
 #include "runtime/sampling/sampled_path.h"
