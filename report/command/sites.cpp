@@ -7,7 +7,7 @@
 #include "report/console/output.h"
 #include "report/figures/names.h"
 #include "report/figures/text_style.h"
-#include "report/show.h"
+#include "report/results/show.h"
 #include "summarize/lines.h"
 #include "summarize/profile_walk.h"
 

@@ -1,4 +1,4 @@
-#include "report/rescue.h"
+#include "report/results/rescue.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <vector>
 
-#include "report/unfinished.h"
+#include "report/results/unfinished.h"
 #include "runtime/contract/record_layout.h"
 
 namespace dwell {

@@ -1,6 +1,6 @@
 // Finds the profile that is meant, reads it back from profile.json, and hands it to the writer of
 // the format that was asked for.
-#include "report/show.h"
+#include "report/results/show.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -16,7 +16,7 @@
 
 #include "report/console/output.h"
 #include "report/console/pager.h"
-#include "report/rescue.h"
+#include "report/results/rescue.h"
 #include "report/site_query.h"
 #include "report/text_report.h"
 #include "summarize/read_json.h"

@@ -1,6 +1,6 @@
 // The last step of a run, in a process of its own: nothing here may lose records. They are removed
 // only when every file of the profile stands, and named when one does not.
-#include "report/finish.h"
+#include "report/results/finish.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,8 +14,8 @@
 #include <set>
 #include <vector>
 
-#include "report/rescue.h"
-#include "report/show.h"
+#include "report/results/rescue.h"
+#include "report/results/show.h"
 #include "report/text_report.h"
 #include "runtime/contract/job_name.h"
 #include "summarize/blocked_estimate.h"

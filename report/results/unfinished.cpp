@@ -1,4 +1,4 @@
-#include "report/unfinished.h"
+#include "report/results/unfinished.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "report/console/output.h"
-#include "report/rescue.h"
+#include "report/results/rescue.h"
 #include "runtime/contract/record_layout.h"
 
 namespace dwell {

@@ -2,7 +2,7 @@
 // temporary name, renamed, and only then removed at its origin, so doing it twice is harmless; the
 // marker, a link that points nowhere, is made before the first move by the one who speaks, and
 // holds the name of the run, which all use: each rank may be of another program.
-#include "report/rescue.h"
+#include "report/results/rescue.h"
 
 #include <fcntl.h>
 #include <signal.h>
