@@ -14,7 +14,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "report/elf_file.h"
+#include "report/sampling/elf_file.h"
 
 namespace dwell {
 namespace {

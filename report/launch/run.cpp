@@ -26,7 +26,7 @@
 #include "report/launch/serial.h"
 #include "report/results/rescue.h"
 #include "report/results/show.h"
-#include "report/sample_drain.h"
+#include "report/sampling/sample_drain.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/out_directory.h"
 #include "runtime/contract/status_page.h"

@@ -16,9 +16,9 @@
 #include <tuple>
 
 #include "report/console/output.h"
-#include "report/elf_file.h"
 #include "report/launch/launch.h"
 #include "report/results/finish.h"
+#include "report/sampling/elf_file.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/sampling/sample_spill.h"
 #include "runtime/sampling/sampled_path.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "report/console/cli.h"
-#include "report/mapped_code.h"
+#include "report/sampling/mapped_code.h"
 #include "summarize/merged.h"
 
 namespace dwell {

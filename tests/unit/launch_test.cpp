@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "report/elf_file.h"
+#include "report/sampling/elf_file.h"
 
 namespace dwell {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "report/elf_file.h"
+#include "report/sampling/elf_file.h"
 #include "runtime/sampling/sampled_path.h"
 
 namespace dwell {

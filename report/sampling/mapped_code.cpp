@@ -1,4 +1,4 @@
-#include "report/mapped_code.h"
+#include "report/sampling/mapped_code.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "report/sample_drain.h"
+#include "report/sampling/sample_drain.h"
 
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 #include <system_error>
 #include <vector>
 
-#include "report/python_stack.h"
+#include "report/sampling/python_stack.h"
 #include "runtime/process/state.h"
 #include "runtime/sampling/sample_spill.h"
 

@@ -1,4 +1,4 @@
-#include "report/python_stack.h"
+#include "report/sampling/python_stack.h"
 
 #include <sys/uio.h>
 

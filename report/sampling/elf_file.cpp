@@ -1,6 +1,6 @@
 // Reads ELF program headers with the structures of <elf.h>; every offset is checked by pread
 // itself.
-#include "report/elf_file.h"
+#include "report/sampling/elf_file.h"
 
 #include <elf.h>
 #include <fcntl.h>
