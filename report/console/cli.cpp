@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "report/console/metric_names.h"
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 #include "runtime/contract/enabling_profile.h"
 #include "runtime/contract/variables.h"
 

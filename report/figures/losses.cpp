@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "report/figures/wait_figures.h"
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 #include "summarize/sampled_shares.h"
 

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "report/figures/figures.h"
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

@@ -9,7 +9,7 @@
 #include <set>
 #include <tuple>
 
-#include "report/views.h"
+#include "report/text/views.h"
 #include "runtime/contract/mpi_calls.h"
 #include "summarize/profile_walk.h"
 #include "summarize/sampled_shares.h"

@@ -16,7 +16,7 @@
 
 #include "report/results/rescue.h"
 #include "report/results/show.h"
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 #include "runtime/contract/job_name.h"
 #include "summarize/blocked_estimate.h"
 #include "summarize/note_writer.h"

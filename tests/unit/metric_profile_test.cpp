@@ -6,7 +6,7 @@
 
 #include "report/console/metric_names.h"
 #include "report/figures/text_style.h"
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 #include "summarize/metric_counts.h"
 #include "summarize/profile_walk.h"
 #include "summarize/read_json.h"

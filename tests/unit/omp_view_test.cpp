@@ -5,8 +5,8 @@
 #include <string>
 
 #include "report/figures/figures.h"
-#include "report/site_query.h"
-#include "report/text_report.h"
+#include "report/text/site_query.h"
+#include "report/text/text_report.h"
 #include "summarize/read_json.h"
 #include "summarize/write_csv.h"
 #include "summarize/write_json.h"

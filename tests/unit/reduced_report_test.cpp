@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "report/site_query.h"
-#include "report/text_report.h"
+#include "report/text/site_query.h"
+#include "report/text/text_report.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {

@@ -1,6 +1,6 @@
 // dwell report --site and --left-out on the paper's example (probed_profile): every query of the
 // paper's section 6.4.1 has its answer, known from the numbers that the profile was made of.
-#include "report/site_query.h"
+#include "report/text/site_query.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "report/figures/figures.h"
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {

@@ -1,5 +1,5 @@
 // The text report: widths, character sets, colours, and figures that add up.
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 
 #include <gtest/gtest.h>
 

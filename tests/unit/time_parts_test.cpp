@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 #include "tests/unit/sample_profiles.h"
 #include "tests/unit/verdict_words.h"
 

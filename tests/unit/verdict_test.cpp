@@ -8,7 +8,7 @@
 
 #include "report/figures/losses.h"
 #include "report/figures/text_style.h"
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 #include "tests/unit/sample_profiles.h"
 #include "tests/unit/verdict_words.h"
 

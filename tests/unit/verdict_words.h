@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 
 namespace dwell {
 

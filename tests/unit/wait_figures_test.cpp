@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "report/text_report.h"
-#include "report/views.h"
+#include "report/text/text_report.h"
+#include "report/text/views.h"
 #include "summarize/wait_notes.h"
 #include "tests/unit/sample_profiles.h"
 

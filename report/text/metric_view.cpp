@@ -5,7 +5,7 @@
 #include <array>
 #include <map>
 
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/metric_counts.h"
 #include "summarize/profile_walk.h"
 #include "summarize/saturating.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

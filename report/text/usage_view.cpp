@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/views.h"
+#include "report/text/views.h"
 
 namespace dwell {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

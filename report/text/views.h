@@ -5,7 +5,7 @@
 #include "report/figures/figures.h"
 #include "report/figures/names.h"
 #include "report/figures/text_style.h"
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 #include "summarize/grid_places.h"
 
 namespace dwell {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "report/figures/grid_trend.h"
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/note_writer.h"
 
 namespace dwell {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "report/figures/stalls.h"
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/merged_tables.h"
 #include "summarize/profile_walk.h"
 #include "summarize/saturating.h"

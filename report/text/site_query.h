@@ -6,7 +6,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 
 namespace dwell {
 

@@ -7,7 +7,7 @@
 #include "report/figures/job_facts.h"
 #include "report/figures/stalls.h"
 #include "report/figures/wait_figures.h"
-#include "report/views.h"
+#include "report/text/views.h"
 #include "runtime/contract/mpi_calls.h"
 #include "summarize/profile_walk.h"
 #include "summarize/sampled_shares.h"

@@ -5,7 +5,7 @@
 
 #include "report/figures/losses.h"
 #include "report/figures/wait_figures.h"
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

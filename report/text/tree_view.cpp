@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 #include "summarize/sampled_shares.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "report/views.h"
+#include "report/text/views.h"
 #include "runtime/contract/omp_constructs.h"
 #include "summarize/merged_tables.h"
 #include "summarize/profile_walk.h"

@@ -1,9 +1,9 @@
 // Puts the parts of the text report together.
-#include "report/text_report.h"
+#include "report/text/text_report.h"
 
 #include <algorithm>
 
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

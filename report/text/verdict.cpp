@@ -9,7 +9,7 @@
 #include "report/figures/losses.h"
 #include "report/figures/stalls.h"
 #include "report/figures/wait_figures.h"
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 #include "summarize/script_name.h"
 

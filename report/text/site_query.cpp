@@ -1,5 +1,5 @@
 // See site_query.h. The queries are those of the paper, section 6.4.1.
-#include "report/site_query.h"
+#include "report/text/site_query.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "report/figures/stalls.h"
-#include "report/views.h"
+#include "report/text/views.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {
