@@ -11,24 +11,24 @@
 #include <tuple>
 #include <utility>
 
-#include "summarize/asleep.h"
+#include "summarize/attribution/asleep.h"
+#include "summarize/attribution/call_paths.h"
+#include "summarize/attribution/interval_owner.h"
+#include "summarize/attribution/measured_owner.h"
+#include "summarize/attribution/profile_tree.h"
+#include "summarize/attribution/rank_intervals.h"
+#include "summarize/attribution/rank_samples.h"
+#include "summarize/attribution/wait_paths.h"
 #include "summarize/bound_estimates.h"
-#include "summarize/call_paths.h"
-#include "summarize/interval_owner.h"
 #include "summarize/job_profile.h"
 #include "summarize/lines.h"
-#include "summarize/measured_owner.h"
 #include "summarize/metric_counts.h"
 #include "summarize/profile.h"
 #include "summarize/profile_notes.h"
-#include "summarize/profile_tree.h"
 #include "summarize/profile_walk.h"
 #include "summarize/rank_figures.h"
-#include "summarize/rank_intervals.h"
-#include "summarize/rank_samples.h"
 #include "summarize/script_name.h"
 #include "summarize/settle_times.h"
-#include "summarize/wait_paths.h"
 #include "summarize/write_sites.h"
 
 namespace dwell {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "summarize/attribution/profile_tree.h"
 #include "summarize/merged.h"
 #include "summarize/profile.h"
-#include "summarize/profile_tree.h"
 
 namespace dwell {
 

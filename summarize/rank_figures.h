@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "summarize/attribution/profile_tree.h"
+#include "summarize/attribution/rank_samples.h"
 #include "summarize/merged.h"
 #include "summarize/profile.h"
-#include "summarize/profile_tree.h"
-#include "summarize/rank_samples.h"
 #include "summarize/settle_times.h"
 
 namespace dwell {

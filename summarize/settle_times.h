@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "summarize/attribution/sampled_shares.h"
 #include "summarize/profile.h"
-#include "summarize/sampled_shares.h"
 
 namespace dwell {
 

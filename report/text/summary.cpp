@@ -9,8 +9,8 @@
 #include "report/figures/wait_figures.h"
 #include "report/text/views.h"
 #include "runtime/contract/mpi_calls.h"
+#include "summarize/attribution/sampled_shares.h"
 #include "summarize/profile_walk.h"
-#include "summarize/sampled_shares.h"
 
 namespace dwell {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "report/text/views.h"
+#include "summarize/attribution/sampled_shares.h"
 #include "summarize/profile_walk.h"
-#include "summarize/sampled_shares.h"
 
 namespace dwell {
 namespace {

@@ -1,6 +1,6 @@
 // From what ranks say that they were doing to the interval of the profile. The names are made here
 // from the parts of each path, root first, as runtime/contract/path_hash.h lays down.
-#include "summarize/wait_paths.h"
+#include "summarize/attribution/wait_paths.h"
 
 #include <gtest/gtest.h>
 

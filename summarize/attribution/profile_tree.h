@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "summarize/call_paths.h"
+#include "summarize/attribution/call_paths.h"
 #include "summarize/profile.h"
 
 namespace dwell {

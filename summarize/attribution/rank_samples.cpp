@@ -1,5 +1,5 @@
 // See rank_samples.h.
-#include "summarize/rank_samples.h"
+#include "summarize/attribution/rank_samples.h"
 
 #include <tuple>
 

@@ -1,5 +1,5 @@
 // See asleep.h.
-#include "summarize/asleep.h"
+#include "summarize/attribution/asleep.h"
 
 #include <algorithm>
 #include <cstdint>

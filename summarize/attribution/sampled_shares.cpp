@@ -1,4 +1,4 @@
-#include "summarize/sampled_shares.h"
+#include "summarize/attribution/sampled_shares.h"
 
 namespace dwell {
 

@@ -1,5 +1,5 @@
 // See measured_owner.h.
-#include "summarize/measured_owner.h"
+#include "summarize/attribution/measured_owner.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,5 +1,5 @@
 // See wait_paths.h. The other writer of these hashes is runtime/calltree/path_names.cpp.
-#include "summarize/wait_paths.h"
+#include "summarize/attribution/wait_paths.h"
 
 #include <cstring>
 #include <vector>

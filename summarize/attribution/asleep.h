@@ -5,10 +5,10 @@
 
 #include <vector>
 
+#include "summarize/attribution/rank_samples.h"
+#include "summarize/attribution/wait_paths.h"
 #include "summarize/merged.h"
 #include "summarize/profile.h"
-#include "summarize/rank_samples.h"
-#include "summarize/wait_paths.h"
 
 namespace dwell {
 

@@ -1,11 +1,11 @@
 // See rank_intervals.h.
-#include "summarize/rank_intervals.h"
+#include "summarize/attribution/rank_intervals.h"
 
 #include <algorithm>
 #include <set>
 
+#include "summarize/attribution/sampled_shares.h"
 #include "summarize/profile_walk.h"
-#include "summarize/sampled_shares.h"
 
 namespace dwell {
 namespace {

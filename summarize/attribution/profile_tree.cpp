@@ -1,5 +1,5 @@
 // See profile_tree.h. A parent's index is always smaller than its children's.
-#include "summarize/profile_tree.h"
+#include "summarize/attribution/profile_tree.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // See interval_owner.h.
-#include "summarize/interval_owner.h"
+#include "summarize/attribution/interval_owner.h"
 
 #include <algorithm>
 #include <set>

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/contract/omp_constructs.h"
-#include "summarize/call_paths.h"
+#include "summarize/attribution/call_paths.h"
 
 namespace dwell {
 

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "summarize/measured_owner.h"
+#include "summarize/attribution/measured_owner.h"
+#include "summarize/attribution/rank_samples.h"
+#include "summarize/attribution/wait_paths.h"
 #include "summarize/merged.h"
 #include "summarize/profile.h"
-#include "summarize/rank_samples.h"
-#include "summarize/wait_paths.h"
 
 namespace dwell {
 

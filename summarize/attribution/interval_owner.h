@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
+#include "summarize/attribution/profile_tree.h"
 #include "summarize/control_flow.h"
-#include "summarize/profile_tree.h"
 
 namespace dwell {
 

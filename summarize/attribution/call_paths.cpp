@@ -1,5 +1,5 @@
 // Call paths as people know them (DESIGN 3): see call_paths.h.
-#include "summarize/call_paths.h"
+#include "summarize/attribution/call_paths.h"
 
 #include <algorithm>
 #include <cinttypes>

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "summarize/attribution/sampled_shares.h"
 #include "summarize/merged.h"
 #include "summarize/profile.h"
-#include "summarize/sampled_shares.h"
 
 namespace dwell {
 
