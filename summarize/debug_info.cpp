@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "runtime/contract/clone_names.h"
+#include "summarize/code/symbol_names.h"
 #include "summarize/source_paths.h"
-#include "summarize/symbol_names.h"
 
 namespace dwell {
 namespace {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "summarize/debug_file.h"
+#include "summarize/code/debug_file.h"
 #include "summarize/lines.h"
 
 namespace dwell {

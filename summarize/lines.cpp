@@ -12,12 +12,12 @@
 #include <unordered_map>
 #include <utility>
 
-#include "summarize/code_ranges.h"
+#include "summarize/code/code_ranges.h"
+#include "summarize/code/symbol_names.h"
+#include "summarize/code/vdso.h"
 #include "summarize/debug_info.h"
 #include "summarize/source_paths.h"
-#include "summarize/symbol_names.h"
 #include "summarize/tail_calls.h"
-#include "summarize/vdso.h"
 
 namespace dwell {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "summarize/control_flow.h"
-#include "summarize/debug_file.h"
+#include "summarize/code/control_flow.h"
+#include "summarize/code/debug_file.h"
 #include "summarize/profile.h"
 
 namespace dwell {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "summarize/code/vdso.h"
 #include "summarize/source_paths.h"
-#include "summarize/vdso.h"
 
 namespace dwell {
 namespace {

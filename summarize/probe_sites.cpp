@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "summarize/code/symbol_names.h"
 #include "summarize/source_paths.h"
-#include "summarize/symbol_names.h"
 
 namespace dwell {
 namespace {

@@ -15,8 +15,8 @@
 #include <tuple>
 
 #include "runtime/contract/clone_names.h"
+#include "summarize/code/symbol_names.h"
 #include "summarize/source_paths.h"
-#include "summarize/symbol_names.h"
 
 namespace dwell {
 namespace {

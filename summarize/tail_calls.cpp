@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "summarize/symbol_names.h"
+#include "summarize/code/symbol_names.h"
 
 namespace dwell {
 namespace {

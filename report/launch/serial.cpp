@@ -22,8 +22,8 @@
 #include "runtime/contract/job_name.h"
 #include "runtime/sampling/sample_spill.h"
 #include "runtime/sampling/sampled_path.h"
+#include "summarize/code/vdso.h"
 #include "summarize/lines.h"
-#include "summarize/vdso.h"
 
 namespace dwell {
 namespace {

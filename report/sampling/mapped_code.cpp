@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "summarize/vdso.h"
+#include "summarize/code/vdso.h"
 
 namespace dwell {
 namespace {

@@ -10,10 +10,10 @@
 #include "runtime/contract/clone_names.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
+#include "summarize/code/symbol_names.h"
+#include "summarize/code/vdso.h"
 #include "summarize/source_paths.h"
 #include "summarize/statement_names.h"
-#include "summarize/symbol_names.h"
-#include "summarize/vdso.h"
 
 namespace dwell {
 namespace {

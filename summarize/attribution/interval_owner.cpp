@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "summarize/code/symbol_names.h"
 #include "summarize/profile_walk.h"
-#include "summarize/symbol_names.h"
 
 namespace dwell {
 namespace {

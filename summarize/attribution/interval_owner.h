@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "summarize/attribution/profile_tree.h"
-#include "summarize/control_flow.h"
+#include "summarize/code/control_flow.h"
 
 namespace dwell {
 

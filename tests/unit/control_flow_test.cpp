@@ -1,6 +1,6 @@
 // Ways in machine code that compilers make of fixtures/ways.cpp: what is possible by the source
 // must be found, and what is not must not.
-#include "summarize/control_flow.h"
+#include "summarize/code/control_flow.h"
 
 #include <gtest/gtest.h>
 

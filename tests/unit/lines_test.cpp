@@ -6,7 +6,7 @@
 #include <sys/auxv.h>
 
 #include "fixture_binary.h"
-#include "summarize/symbol_names.h"
+#include "summarize/code/symbol_names.h"
 
 namespace dwell {
 namespace {

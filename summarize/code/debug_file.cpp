@@ -1,6 +1,6 @@
 // Finds and opens what is known of a module: DESIGN 3, lines of unmodified binaries. Separate debug
 // files follow the conventions of gdb: by build-id under the debug root, then by .gnu_debuglink.
-#include "summarize/debug_file.h"
+#include "summarize/code/debug_file.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <array>
 #include <cstring>
 
-#include "summarize/vdso.h"
+#include "summarize/code/vdso.h"
 
 namespace dwell {
 namespace {

@@ -1,6 +1,6 @@
 // See code_ranges.h. Encodings of pointers: DW_EH_PE_* of the Linux Standard Base; the table of
 // call sites: "LSDA" of the Itanium C++ ABI for exceptions, as GCC and LLVM write it.
-#include "summarize/code_ranges.h"
+#include "summarize/code/code_ranges.h"
 
 #include <dwarf.h>
 

@@ -1,5 +1,5 @@
 // See vdso.h.
-#include "summarize/vdso.h"
+#include "summarize/code/vdso.h"
 
 #include <elf.h>
 #include <sys/auxv.h>

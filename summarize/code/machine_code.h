@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "summarize/debug_file.h"
+#include "summarize/code/debug_file.h"
 
 namespace dwell {
 

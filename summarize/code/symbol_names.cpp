@@ -1,5 +1,5 @@
 // Names of functions as people know them (DESIGN 3, lines of unmodified binaries).
-#include "summarize/symbol_names.h"
+#include "summarize/code/symbol_names.h"
 
 #include <cxxabi.h>
 

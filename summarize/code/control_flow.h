@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "summarize/debug_file.h"
+#include "summarize/code/debug_file.h"
 
 namespace dwell {
 

@@ -1,7 +1,7 @@
 // See machine_code.h. Forms of operands: Intel's manual, volume 2, "Instruction Format". Tables as
 // GCC and LLVM write them: 4-byte distances from the table's beginning, added to it before the
 // jump; 8-byte addresses where code is not position-independent.
-#include "summarize/machine_code.h"
+#include "summarize/code/machine_code.h"
 
 #include <Zydis/Zydis.h>
 

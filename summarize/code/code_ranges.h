@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "summarize/debug_file.h"
+#include "summarize/code/debug_file.h"
 
 namespace dwell {
 

@@ -1,7 +1,7 @@
 // See control_flow.h. Every way that the machine could take is in the graph, and more: calls that
 // do not return go on, and jumps through unknown tables go anywhere in the procedure. A real way is
 // thus never missed, and what has no way here has none.
-#include "summarize/control_flow.h"
+#include "summarize/code/control_flow.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "runtime/contract/clone_names.h"
-#include "summarize/code_ranges.h"
-#include "summarize/machine_code.h"
+#include "summarize/code/code_ranges.h"
+#include "summarize/code/machine_code.h"
 
 namespace dwell {
 namespace {
