@@ -20,6 +20,7 @@
 #include "summarize/attribution/rank_samples.h"
 #include "summarize/attribution/wait_paths.h"
 #include "summarize/bound_estimates.h"
+#include "summarize/formats/write_sites.h"
 #include "summarize/job_profile.h"
 #include "summarize/lines.h"
 #include "summarize/metric_counts.h"
@@ -29,7 +30,6 @@
 #include "summarize/rank_figures.h"
 #include "summarize/script_name.h"
 #include "summarize/settle_times.h"
-#include "summarize/write_sites.h"
 
 namespace dwell {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "report/console/cli.h"
-#include "summarize/write_sites.h"
+#include "summarize/formats/write_sites.h"
 
 namespace dwell {
 

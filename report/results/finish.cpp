@@ -19,10 +19,10 @@
 #include "report/text/text_report.h"
 #include "runtime/contract/job_name.h"
 #include "summarize/blocked_estimate.h"
+#include "summarize/formats/read_json.h"
+#include "summarize/formats/write_json.h"
+#include "summarize/formats/write_picl.h"
 #include "summarize/note_writer.h"
-#include "summarize/read_json.h"
-#include "summarize/write_json.h"
-#include "summarize/write_picl.h"
 
 namespace dwell {
 namespace {

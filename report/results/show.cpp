@@ -19,9 +19,9 @@
 #include "report/results/rescue.h"
 #include "report/text/site_query.h"
 #include "report/text/text_report.h"
-#include "summarize/read_json.h"
-#include "summarize/write_csv.h"
-#include "summarize/write_json.h"
+#include "summarize/formats/read_json.h"
+#include "summarize/formats/write_csv.h"
+#include "summarize/formats/write_json.h"
 
 namespace dwell {
 namespace {

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "report/figures/grid_trend.h"
+#include "summarize/formats/write_json.h"
 #include "summarize/grid_places.h"
-#include "summarize/write_json.h"
 #include "tests/unit/merged_builder.h"
 #include "tests/unit/merged_view.h"
 #include "tests/unit/synthetic_records.h"

@@ -7,10 +7,10 @@
 #include "report/figures/figures.h"
 #include "report/text/site_query.h"
 #include "report/text/text_report.h"
-#include "summarize/read_json.h"
-#include "summarize/write_csv.h"
-#include "summarize/write_json.h"
-#include "summarize/write_picl.h"
+#include "summarize/formats/read_json.h"
+#include "summarize/formats/write_csv.h"
+#include "summarize/formats/write_json.h"
+#include "summarize/formats/write_picl.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {

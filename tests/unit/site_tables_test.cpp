@@ -10,7 +10,7 @@
 #include <set>
 
 #include "report/command/sites.h"
-#include "summarize/write_sites.h"
+#include "summarize/formats/write_sites.h"
 #include "tests/unit/example_program.h"
 
 namespace dwell {

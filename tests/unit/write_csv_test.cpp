@@ -1,11 +1,11 @@
 // The CSV, read back with a small parser of RFC 4180, against plain sums.
-#include "summarize/write_csv.h"
+#include "summarize/formats/write_csv.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "summarize/csv_fields.h"
+#include "summarize/formats/csv_fields.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {

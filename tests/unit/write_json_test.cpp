@@ -1,5 +1,5 @@
 // profile.json: nothing is lost, the document keeps to its schema, bad input is an error value.
-#include "summarize/write_json.h"
+#include "summarize/formats/write_json.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "summarize/read_json.h"
+#include "summarize/formats/read_json.h"
 #include "tests/unit/sample_metrics.h"
 #include "tests/unit/sample_profiles.h"
 

@@ -1,5 +1,5 @@
 // stats.picl through a parser that was written from the report alone, against plain sums.
-#include "summarize/write_picl.h"
+#include "summarize/formats/write_picl.h"
 
 #include <gtest/gtest.h>
 

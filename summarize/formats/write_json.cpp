@@ -1,11 +1,11 @@
 // Writes profile.json. Nodes carry every figure; rows and peers, of which there can be hundreds of
 // thousands, leave out figures that are zero.
-#include "summarize/write_json.h"
+#include "summarize/formats/write_json.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "summarize/json_names.h"
+#include "summarize/formats/json_names.h"
 #include "summarize/metric_counts.h"
 
 namespace dwell {

@@ -1,15 +1,15 @@
 // Writes the CSV of DESIGN 6 with the quoting of RFC 4180. Seconds have nine decimals, so sums over
 // rows are exact to the nanosecond.
-#include "summarize/write_csv.h"
+#include "summarize/formats/write_csv.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
 
-#include "summarize/csv_fields.h"
+#include "summarize/formats/csv_fields.h"
+#include "summarize/formats/json_names.h"
 #include "summarize/grid_places.h"
-#include "summarize/json_names.h"
 #include "summarize/metric_counts.h"
 #include "summarize/profile_walk.h"
 

@@ -1,5 +1,5 @@
 // Writes PICL statistics. "Table" and "section" in the comments are those of ORNL/TM-12125.
-#include "summarize/write_picl.h"
+#include "summarize/formats/write_picl.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "runtime/contract/io_calls.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/version.h"
-#include "summarize/json_names.h"
+#include "summarize/formats/json_names.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "summarize/json_names.h"
+#include "summarize/formats/json_names.h"
 #include "summarize/profile.h"
 
 namespace dwell {

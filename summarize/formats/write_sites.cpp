@@ -1,5 +1,5 @@
 // See write_sites.h. Columns and keys: docs/sites.md.
-#include "summarize/write_sites.h"
+#include "summarize/formats/write_sites.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "summarize/csv_fields.h"
-#include "summarize/json_names.h"
+#include "summarize/formats/csv_fields.h"
+#include "summarize/formats/json_names.h"
 
 namespace dwell {
 namespace {

@@ -1,13 +1,13 @@
 // Reads profile.json with every value checked: the file may come from anywhere. Errors are values;
 // the library's exceptions end at the calls that parse.
-#include "summarize/read_json.h"
+#include "summarize/formats/read_json.h"
 
 #include <nlohmann/json.hpp>
 
-#include "summarize/json_names.h"
-#include "summarize/json_objects.h"
+#include "summarize/formats/json_names.h"
+#include "summarize/formats/json_objects.h"
+#include "summarize/formats/write_json.h"
 #include "summarize/statement_names.h"
-#include "summarize/write_json.h"
 
 namespace dwell {
 namespace {
