@@ -2,7 +2,7 @@
 #ifndef DWELL_SUMMARIZE_BLOCKED_ESTIMATE_H_
 #define DWELL_SUMMARIZE_BLOCKED_ESTIMATE_H_
 
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 

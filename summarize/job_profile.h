@@ -2,7 +2,7 @@
 #ifndef DWELL_SUMMARIZE_JOB_PROFILE_H_
 #define DWELL_SUMMARIZE_JOB_PROFILE_H_
 
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "summarize/profile.h"
 
 namespace dwell {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "summarize/attribution/profile_tree.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "summarize/profile.h"
 
 namespace dwell {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "summarize/lines.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "summarize/site_tables.h"
 
 namespace dwell {

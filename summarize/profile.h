@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/contract/record_layout.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 

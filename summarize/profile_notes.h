@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "summarize/lines.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "summarize/profile.h"
 #include "summarize/settle_times.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "summarize/merged_tables.h"
+#include "summarize/merge/merged_tables.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

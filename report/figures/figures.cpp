@@ -12,7 +12,7 @@
 #include "report/figures/wait_figures.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
-#include "summarize/merged_tables.h"
+#include "summarize/merge/merged_tables.h"
 #include "summarize/profile_walk.h"
 
 namespace dwell {

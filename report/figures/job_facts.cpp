@@ -8,8 +8,8 @@
 #include "report/figures/figures.h"
 #include "report/figures/stalls.h"
 #include "report/figures/text_style.h"
+#include "summarize/merge/saturating.h"
 #include "summarize/profile_walk.h"
-#include "summarize/saturating.h"
 
 namespace dwell {
 namespace {

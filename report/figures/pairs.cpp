@@ -7,7 +7,7 @@
 #include "report/figures/figures.h"
 #include "report/figures/text_style.h"
 #include "runtime/contract/mpi_calls.h"
-#include "summarize/merged_tables.h"
+#include "summarize/merge/merged_tables.h"
 
 namespace dwell {
 namespace {

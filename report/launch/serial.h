@@ -16,7 +16,7 @@
 
 #include "report/console/cli.h"
 #include "report/sampling/mapped_code.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 

@@ -6,7 +6,7 @@
 
 #include "report/console/cli.h"
 #include "report/console/output.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 

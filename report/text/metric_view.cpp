@@ -6,9 +6,9 @@
 #include <map>
 
 #include "report/text/views.h"
+#include "summarize/merge/saturating.h"
 #include "summarize/metric_counts.h"
 #include "summarize/profile_walk.h"
-#include "summarize/saturating.h"
 
 namespace dwell {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "report/text/views.h"
-#include "summarize/merged_tables.h"
+#include "summarize/merge/merged_tables.h"
+#include "summarize/merge/saturating.h"
 #include "summarize/profile_walk.h"
-#include "summarize/saturating.h"
 
 namespace dwell {
 namespace {

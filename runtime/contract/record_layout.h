@@ -21,7 +21,7 @@
 //
 // Times are ticks of the clock that the header describes; ticks become nanoseconds when the file is
 // read. Writer: runtime/process/arena.cpp, runtime/calls/records.cpp. Reader:
-// summarize/record_reader.cpp.
+// summarize/merge/record_reader.cpp.
 #ifndef DWELL_RUNTIME_RECORD_LAYOUT_H_
 #define DWELL_RUNTIME_RECORD_LAYOUT_H_
 

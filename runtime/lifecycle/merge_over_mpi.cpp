@@ -22,7 +22,7 @@
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/mpi/observed.h"
 #include "runtime/process/file_limit.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 

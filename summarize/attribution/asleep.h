@@ -7,7 +7,7 @@
 
 #include "summarize/attribution/rank_samples.h"
 #include "summarize/attribution/wait_paths.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "summarize/profile.h"
 
 namespace dwell {

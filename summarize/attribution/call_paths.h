@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "summarize/lines.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "summarize/module_kinds.h"
 #include "summarize/probe_sites.h"
 #include "summarize/profile.h"

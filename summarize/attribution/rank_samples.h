@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "summarize/attribution/sampled_shares.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "summarize/profile.h"
 
 namespace dwell {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "runtime/contract/record_layout.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "summarize/profile.h"
 
 namespace dwell {

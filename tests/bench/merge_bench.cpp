@@ -13,7 +13,7 @@
 #include <chrono>
 #include <vector>
 
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "tests/unit/synthetic_records.h"
 
 namespace dwell {

@@ -17,7 +17,7 @@ ALLOWED = {
     "summarize": {"runtime", "summarize"},
     "report": {"runtime", "summarize", "instrument", "report"},
 }
-MERGE_HEADERS = {"summarize/merged.h", "summarize/grow_array.h"}
+MERGE_HEADERS = {"summarize/merge/merged.h", "summarize/merge/grow_array.h"}
 MERGE_USERS = {"finish", "lifecycle", "merge_over_mpi"}
 
 

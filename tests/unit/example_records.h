@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "tests/unit/synthetic_records.h"
 
 namespace dwell {

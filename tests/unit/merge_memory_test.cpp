@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "tests/unit/merged_view.h"
 #include "tests/unit/two_ranks.h"
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "tests/unit/merged_view.h"
 #include "tests/unit/synthetic_records.h"
 #include "tests/unit/two_ranks.h"

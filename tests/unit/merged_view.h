@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 

@@ -1,6 +1,6 @@
 // What is kept of who was waited for when not all can be: nothing is lost from the sums, and what a
 // single one can miss is bounded.
-#include "summarize/merged_waits.h"
+#include "summarize/merge/merged_waits.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "runtime/calls/records.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "tests/unit/probe_harness.h"
 
 namespace dwell {

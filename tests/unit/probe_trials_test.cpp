@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 namespace {

@@ -1,6 +1,6 @@
 // The packed descriptions of ranks: every field comes back, lists join in any shape without being
 // read, names that ranks share are said once, and bytes from other processes are never trusted.
-#include "summarize/rank_list.h"
+#include "summarize/merge/rank_list.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/contract/omp_constructs.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "tests/unit/merged_view.h"
 #include "tests/unit/synthetic_records.h"
 

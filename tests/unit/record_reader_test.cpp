@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "runtime/contract/omp_constructs.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 #include "tests/unit/example_records.h"
 #include "tests/unit/merged_view.h"
 

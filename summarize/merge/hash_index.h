@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "summarize/grow_array.h"
+#include "summarize/merge/grow_array.h"
 
 namespace dwell {
 

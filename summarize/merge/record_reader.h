@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "runtime/contract/record_layout.h"
-#include "summarize/merged.h"
-#include "summarize/merged_tables.h"
-#include "summarize/merged_waits.h"
+#include "summarize/merge/merged.h"
+#include "summarize/merge/merged_tables.h"
+#include "summarize/merge/merged_waits.h"
 
 namespace dwell {
 

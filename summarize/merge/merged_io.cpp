@@ -4,7 +4,7 @@
 
 #include "runtime/contract/io_calls.h"
 #include "runtime/contract/mpi_calls.h"
-#include "summarize/merged.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "summarize/merged.h"
-#include "summarize/merged_counts.h"
-#include "summarize/merged_tables.h"
-#include "summarize/merged_waits.h"
+#include "summarize/merge/merged.h"
+#include "summarize/merge/merged_counts.h"
+#include "summarize/merge/merged_tables.h"
+#include "summarize/merge/merged_waits.h"
 
 namespace dwell {
 namespace {

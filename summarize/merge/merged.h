@@ -1,7 +1,8 @@
 // The merged records of one or many ranks: what the tree reduction in MPI_Finalize sends, what rank
 // 0 hands to the `dwell` command, and what `dwell recover` builds from record files (DESIGN 2, 3).
 // Plain arrays without pointers, so that the same bytes travel and are written. Built and joined by
-// summarize/merge.cpp without exceptions: an allocation that fails makes the call return false.
+// summarize/merge/merge.cpp without exceptions: an allocation that fails makes the call return
+// false.
 //
 // File and message layout: MergedHeader, then the arrays in the order of its counts, each aligned
 // to 8 bytes: nodes, histograms, modules, rows, sample rows, peers, distances, phases, grids,
@@ -15,8 +16,8 @@
 #include <stdint.h>
 
 #include "runtime/contract/record_layout.h"
-#include "summarize/grow_array.h"
-#include "summarize/rank_list.h"
+#include "summarize/merge/grow_array.h"
+#include "summarize/merge/rank_list.h"
 
 namespace dwell {
 

@@ -1,5 +1,5 @@
 // See merged_waits.h.
-#include "summarize/merged_waits.h"
+#include "summarize/merge/merged_waits.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 #ifndef DWELL_SUMMARIZE_MERGED_WAITS_H_
 #define DWELL_SUMMARIZE_MERGED_WAITS_H_
 
-#include "summarize/hash_index.h"
-#include "summarize/merged.h"
+#include "summarize/merge/hash_index.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 

@@ -6,8 +6,8 @@
 
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
-#include "summarize/merged_counts.h"
-#include "summarize/record_reader.h"
+#include "summarize/merge/merged_counts.h"
+#include "summarize/merge/record_reader.h"
 
 namespace dwell {
 namespace {

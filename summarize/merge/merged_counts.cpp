@@ -1,5 +1,5 @@
 // See merged_counts.h.
-#include "summarize/merged_counts.h"
+#include "summarize/merge/merged_counts.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // See merged_tables.h. DESIGN 2: the merge is plain code without exceptions.
-#include "summarize/merged_tables.h"
+#include "summarize/merge/merged_tables.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "runtime/contract/record_layout.h"
-#include "summarize/grow_array.h"
+#include "summarize/merge/grow_array.h"
 
 namespace dwell {
 

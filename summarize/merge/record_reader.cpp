@@ -1,5 +1,5 @@
 // The file, its threads and the trees of their nodes.
-#include "summarize/record_reader.h"
+#include "summarize/merge/record_reader.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
 #include "runtime/contract/path_hash.h"
-#include "summarize/saturating.h"
+#include "summarize/merge/saturating.h"
 
 namespace dwell {
 namespace {

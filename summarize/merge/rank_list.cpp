@@ -1,6 +1,6 @@
 // See rank_list.h. DESIGN 2: the merge is plain code without exceptions, and nothing that comes
 // from another process is trusted.
-#include "summarize/rank_list.h"
+#include "summarize/merge/rank_list.h"
 
 #include <stdlib.h>
 #include <string.h>

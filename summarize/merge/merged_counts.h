@@ -3,9 +3,9 @@
 #ifndef DWELL_SUMMARIZE_MERGED_COUNTS_H_
 #define DWELL_SUMMARIZE_MERGED_COUNTS_H_
 
-#include "summarize/hash_index.h"
-#include "summarize/merged.h"
-#include "summarize/merged_tables.h"
+#include "summarize/merge/hash_index.h"
+#include "summarize/merge/merged.h"
+#include "summarize/merge/merged_tables.h"
 
 namespace dwell {
 
