@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

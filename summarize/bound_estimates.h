@@ -4,7 +4,7 @@
 #ifndef DWELL_SUMMARIZE_BOUND_ESTIMATES_H_
 #define DWELL_SUMMARIZE_BOUND_ESTIMATES_H_
 
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

@@ -24,11 +24,11 @@
 #include "summarize/job_profile.h"
 #include "summarize/lines.h"
 #include "summarize/metric_counts.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
+#include "summarize/model/profile_walk.h"
+#include "summarize/model/script_name.h"
 #include "summarize/profile_notes.h"
-#include "summarize/profile_walk.h"
 #include "summarize/rank_figures.h"
-#include "summarize/script_name.h"
 #include "summarize/settle_times.h"
 
 namespace dwell {

@@ -3,7 +3,7 @@
 #define DWELL_SUMMARIZE_JOB_PROFILE_H_
 
 #include "summarize/merge/merged.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

@@ -16,7 +16,7 @@
 #include "summarize/code/symbol_names.h"
 #include "summarize/code/vdso.h"
 #include "summarize/debug_info.h"
-#include "summarize/source_paths.h"
+#include "summarize/model/source_paths.h"
 #include "summarize/tail_calls.h"
 
 namespace dwell {

@@ -12,7 +12,7 @@
 
 #include "summarize/code/control_flow.h"
 #include "summarize/code/debug_file.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "summarize/attribution/profile_tree.h"
 #include "summarize/merge/merged.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

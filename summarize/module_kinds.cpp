@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 #include "summarize/code/vdso.h"
-#include "summarize/source_paths.h"
+#include "summarize/model/source_paths.h"
 
 namespace dwell {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "summarize/code/symbol_names.h"
-#include "summarize/source_paths.h"
+#include "summarize/model/source_paths.h"
 
 namespace dwell {
 namespace {

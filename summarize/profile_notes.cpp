@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "runtime/contract/mpi_calls.h"
-#include "summarize/grid_places.h"
+#include "summarize/model/grid_places.h"
+#include "summarize/model/profile_walk.h"
 #include "summarize/note_writer.h"
-#include "summarize/profile_walk.h"
 #include "summarize/wait_notes.h"
 
 namespace dwell {

@@ -9,7 +9,7 @@
 
 #include "summarize/lines.h"
 #include "summarize/merge/merged.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 #include "summarize/settle_times.h"
 
 namespace dwell {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "summarize/merge/merged_tables.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

@@ -8,7 +8,7 @@
 #include "summarize/attribution/profile_tree.h"
 #include "summarize/attribution/rank_samples.h"
 #include "summarize/merge/merged.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 #include "summarize/settle_times.h"
 
 namespace dwell {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "summarize/attribution/sampled_shares.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

@@ -16,7 +16,7 @@
 
 #include "runtime/contract/clone_names.h"
 #include "summarize/code/symbol_names.h"
-#include "summarize/source_paths.h"
+#include "summarize/model/source_paths.h"
 
 namespace dwell {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "runtime/contract/mpi_calls.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

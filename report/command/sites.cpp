@@ -9,7 +9,7 @@
 #include "report/figures/text_style.h"
 #include "report/results/show.h"
 #include "summarize/lines.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

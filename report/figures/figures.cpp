@@ -13,7 +13,7 @@
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
 #include "summarize/merge/merged_tables.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

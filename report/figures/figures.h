@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

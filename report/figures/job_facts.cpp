@@ -9,7 +9,7 @@
 #include "report/figures/stalls.h"
 #include "report/figures/text_style.h"
 #include "summarize/merge/saturating.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

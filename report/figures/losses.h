@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "report/figures/figures.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

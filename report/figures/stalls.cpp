@@ -9,7 +9,7 @@
 
 #include "report/figures/figures.h"
 #include "report/text/views.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

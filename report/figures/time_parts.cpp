@@ -7,7 +7,7 @@
 #include "report/figures/text_style.h"
 #include "report/figures/wait_figures.h"
 #include "runtime/contract/mpi_calls.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

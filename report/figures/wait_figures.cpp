@@ -12,7 +12,7 @@
 #include "report/text/views.h"
 #include "runtime/contract/mpi_calls.h"
 #include "summarize/attribution/sampled_shares.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

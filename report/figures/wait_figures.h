@@ -10,7 +10,7 @@
 
 #include "report/figures/figures.h"
 #include "report/figures/stalls.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

@@ -8,7 +8,7 @@
 #include "report/text/views.h"
 #include "summarize/merge/saturating.h"
 #include "summarize/metric_counts.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

@@ -7,7 +7,7 @@
 #include "report/text/views.h"
 #include "summarize/merge/merged_tables.h"
 #include "summarize/merge/saturating.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "report/figures/stalls.h"
 #include "report/text/views.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

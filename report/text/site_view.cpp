@@ -6,7 +6,7 @@
 #include <map>
 
 #include "report/text/views.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "report/text/views.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

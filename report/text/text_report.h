@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

@@ -10,8 +10,8 @@
 #include "report/figures/stalls.h"
 #include "report/figures/wait_figures.h"
 #include "report/text/views.h"
-#include "summarize/profile_walk.h"
-#include "summarize/script_name.h"
+#include "summarize/model/profile_walk.h"
+#include "summarize/model/script_name.h"
 
 namespace dwell {
 namespace {

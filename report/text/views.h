@@ -6,7 +6,7 @@
 #include "report/figures/names.h"
 #include "report/figures/text_style.h"
 #include "report/text/text_report.h"
-#include "summarize/grid_places.h"
+#include "summarize/model/grid_places.h"
 
 namespace dwell {
 

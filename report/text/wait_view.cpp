@@ -6,7 +6,7 @@
 #include "report/figures/losses.h"
 #include "report/figures/wait_figures.h"
 #include "report/text/views.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

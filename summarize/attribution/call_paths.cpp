@@ -12,8 +12,8 @@
 #include "runtime/contract/omp_constructs.h"
 #include "summarize/code/symbol_names.h"
 #include "summarize/code/vdso.h"
-#include "summarize/source_paths.h"
-#include "summarize/statement_names.h"
+#include "summarize/model/source_paths.h"
+#include "summarize/model/statement_names.h"
 
 namespace dwell {
 namespace {

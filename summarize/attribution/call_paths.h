@@ -13,9 +13,9 @@
 
 #include "summarize/lines.h"
 #include "summarize/merge/merged.h"
+#include "summarize/model/profile.h"
 #include "summarize/module_kinds.h"
 #include "summarize/probe_sites.h"
-#include "summarize/profile.h"
 
 namespace dwell {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "summarize/code/symbol_names.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

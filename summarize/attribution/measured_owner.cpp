@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "runtime/contract/omp_constructs.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

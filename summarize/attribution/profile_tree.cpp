@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "summarize/statement_names.h"
+#include "summarize/model/statement_names.h"
 
 namespace dwell {
 size_t ProfileTree::KeyHash::operator()(const Key& key) const {

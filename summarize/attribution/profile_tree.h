@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "summarize/attribution/call_paths.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

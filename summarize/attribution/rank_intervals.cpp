@@ -5,7 +5,7 @@
 #include <set>
 
 #include "summarize/attribution/sampled_shares.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

@@ -14,7 +14,7 @@
 #include "summarize/attribution/rank_samples.h"
 #include "summarize/attribution/wait_paths.h"
 #include "summarize/merge/merged.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

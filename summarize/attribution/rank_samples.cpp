@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 

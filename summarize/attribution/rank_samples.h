@@ -10,7 +10,7 @@
 
 #include "summarize/attribution/sampled_shares.h"
 #include "summarize/merge/merged.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

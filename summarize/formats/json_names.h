@@ -9,7 +9,7 @@
 
 #include "runtime/contract/record_layout.h"
 #include "summarize/merge/merged.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

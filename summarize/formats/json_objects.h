@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "summarize/formats/json_names.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

@@ -7,7 +7,7 @@
 #include "summarize/formats/json_names.h"
 #include "summarize/formats/json_objects.h"
 #include "summarize/formats/write_json.h"
-#include "summarize/statement_names.h"
+#include "summarize/model/statement_names.h"
 
 namespace dwell {
 namespace {

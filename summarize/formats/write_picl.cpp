@@ -13,7 +13,7 @@
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/version.h"
 #include "summarize/formats/json_names.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {

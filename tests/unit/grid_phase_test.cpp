@@ -7,7 +7,7 @@
 
 #include "report/figures/grid_trend.h"
 #include "summarize/formats/write_json.h"
-#include "summarize/grid_places.h"
+#include "summarize/model/grid_places.h"
 #include "tests/unit/merged_builder.h"
 #include "tests/unit/merged_view.h"
 #include "tests/unit/synthetic_records.h"

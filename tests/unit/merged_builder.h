@@ -14,7 +14,7 @@
 
 #include "runtime/contract/io_calls.h"
 #include "runtime/contract/mpi_calls.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

@@ -12,7 +12,7 @@
 #include "summarize/formats/write_json.h"
 #include "summarize/formats/write_picl.h"
 #include "summarize/metric_counts.h"
-#include "summarize/profile_walk.h"
+#include "summarize/model/profile_walk.h"
 #include "tests/unit/merged_view.h"
 #include "tests/unit/sample_metrics.h"
 #include "tests/unit/synthetic_records.h"

@@ -14,7 +14,7 @@
 #include "runtime/contract/io_calls.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 #include "tests/unit/call_numbers.h"
 
 namespace dwell::samples {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "summarize/script_name.h"
+#include "summarize/model/script_name.h"
 
 namespace dwell {
 namespace {

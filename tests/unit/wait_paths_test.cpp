@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/contract/path_hash.h"
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 #include "tests/unit/merged_builder.h"
 
 namespace dwell {

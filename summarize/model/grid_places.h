@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "summarize/profile.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 

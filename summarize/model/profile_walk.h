@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "summarize/profile.h"
-#include "summarize/source_paths.h"
+#include "summarize/model/profile.h"
+#include "summarize/model/source_paths.h"
 
 namespace dwell {
 

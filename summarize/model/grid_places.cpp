@@ -1,4 +1,4 @@
-#include "summarize/grid_places.h"
+#include "summarize/model/grid_places.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "summarize/source_paths.h"
+#include "summarize/model/source_paths.h"
 
 namespace dwell {
 
