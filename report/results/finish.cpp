@@ -18,11 +18,11 @@
 #include "report/results/show.h"
 #include "report/text/text_report.h"
 #include "runtime/contract/job_name.h"
-#include "summarize/blocked_estimate.h"
 #include "summarize/formats/read_json.h"
 #include "summarize/formats/write_json.h"
 #include "summarize/formats/write_picl.h"
-#include "summarize/note_writer.h"
+#include "summarize/profile/blocked_estimate.h"
+#include "summarize/profile/note_writer.h"
 
 namespace dwell {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "report/figures/grid_trend.h"
 #include "report/text/views.h"
-#include "summarize/note_writer.h"
+#include "summarize/profile/note_writer.h"
 
 namespace dwell {
 namespace {

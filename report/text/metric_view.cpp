@@ -7,8 +7,8 @@
 
 #include "report/text/views.h"
 #include "summarize/merge/saturating.h"
-#include "summarize/metric_counts.h"
 #include "summarize/model/profile_walk.h"
+#include "summarize/profile/metric_counts.h"
 
 namespace dwell {
 namespace {

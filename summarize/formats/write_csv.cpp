@@ -9,9 +9,9 @@
 
 #include "summarize/formats/csv_fields.h"
 #include "summarize/formats/json_names.h"
-#include "summarize/metric_counts.h"
 #include "summarize/model/grid_places.h"
 #include "summarize/model/profile_walk.h"
+#include "summarize/profile/metric_counts.h"
 
 namespace dwell {
 namespace {

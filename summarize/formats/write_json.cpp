@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "summarize/formats/json_names.h"
-#include "summarize/metric_counts.h"
+#include "summarize/profile/metric_counts.h"
 
 namespace dwell {
 namespace {

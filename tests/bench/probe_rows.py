@@ -29,7 +29,7 @@ def vectorised(bench):
         raise NotMeasured("the plugin for gcc was not built")
     sources = [("gcc", os.path.join(here, "kernels.c")),
                ("gfortran", os.path.join(here, "kernels.f90"))]
-    own = sorted(glob.glob(os.path.join(here, "..", "..", "summarize", "*.cpp")))
+    own = sorted(glob.glob(os.path.join(here, "..", "..", "summarize", "*", "*.cpp")))
     own = own[:1] if bench.quick else own
     flags = [f"-I{os.path.join(here, '..', '..')}", f"-I{bench.build}", "-std=c++20"]
     rows = []

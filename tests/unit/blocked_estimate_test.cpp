@@ -1,5 +1,5 @@
 // Waiting estimated from the shortest call of any rank, by hand-computed cases.
-#include "summarize/blocked_estimate.h"
+#include "summarize/profile/blocked_estimate.h"
 
 #include <gtest/gtest.h>
 #include <string.h>

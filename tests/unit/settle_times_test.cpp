@@ -1,6 +1,6 @@
 // What was measured stands; what is left of an interval around it, and what is a measured node's
 // own, is divided as samples are.
-#include "summarize/settle_times.h"
+#include "summarize/profile/settle_times.h"
 
 #include <gtest/gtest.h>
 

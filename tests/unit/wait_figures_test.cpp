@@ -9,7 +9,7 @@
 
 #include "report/text/text_report.h"
 #include "report/text/views.h"
-#include "summarize/wait_notes.h"
+#include "summarize/profile/wait_notes.h"
 #include "tests/unit/sample_profiles.h"
 
 namespace dwell {

@@ -19,17 +19,17 @@
 #include "summarize/attribution/rank_intervals.h"
 #include "summarize/attribution/rank_samples.h"
 #include "summarize/attribution/wait_paths.h"
-#include "summarize/bound_estimates.h"
 #include "summarize/formats/write_sites.h"
-#include "summarize/job_profile.h"
 #include "summarize/lines.h"
-#include "summarize/metric_counts.h"
 #include "summarize/model/profile.h"
 #include "summarize/model/profile_walk.h"
 #include "summarize/model/script_name.h"
-#include "summarize/profile_notes.h"
-#include "summarize/rank_figures.h"
-#include "summarize/settle_times.h"
+#include "summarize/profile/bound_estimates.h"
+#include "summarize/profile/job_profile.h"
+#include "summarize/profile/metric_counts.h"
+#include "summarize/profile/profile_notes.h"
+#include "summarize/profile/rank_figures.h"
+#include "summarize/profile/settle_times.h"
 
 namespace dwell {
 namespace {

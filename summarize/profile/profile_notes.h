@@ -10,7 +10,7 @@
 #include "summarize/lines.h"
 #include "summarize/merge/merged.h"
 #include "summarize/model/profile.h"
-#include "summarize/settle_times.h"
+#include "summarize/profile/settle_times.h"
 
 namespace dwell {
 

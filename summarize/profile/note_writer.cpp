@@ -1,5 +1,5 @@
 // See note_writer.h.
-#include "summarize/note_writer.h"
+#include "summarize/profile/note_writer.h"
 
 #include <fmt/format.h>
 

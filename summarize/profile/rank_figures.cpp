@@ -1,6 +1,6 @@
 // See rank_figures.h. Works through one thread of one rank after the other, touching only the nodes
 // it has, so the time is linear in the rows and the depth of the tree.
-#include "summarize/rank_figures.h"
+#include "summarize/profile/rank_figures.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
 // See job_profile.h.
-#include "summarize/job_profile.h"
+#include "summarize/profile/job_profile.h"
 
 #include <algorithm>
 #include <cstring>

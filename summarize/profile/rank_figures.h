@@ -9,7 +9,7 @@
 #include "summarize/attribution/rank_samples.h"
 #include "summarize/merge/merged.h"
 #include "summarize/model/profile.h"
-#include "summarize/settle_times.h"
+#include "summarize/profile/settle_times.h"
 
 namespace dwell {
 

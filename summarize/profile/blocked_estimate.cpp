@@ -1,4 +1,4 @@
-#include "summarize/blocked_estimate.h"
+#include "summarize/profile/blocked_estimate.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // See metric_counts.h.
-#include "summarize/metric_counts.h"
+#include "summarize/profile/metric_counts.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // See settle_times.h.
-#include "summarize/settle_times.h"
+#include "summarize/profile/settle_times.h"
 
 #include <algorithm>
 

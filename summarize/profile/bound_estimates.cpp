@@ -1,5 +1,5 @@
 // See bound_estimates.h.
-#include "summarize/bound_estimates.h"
+#include "summarize/profile/bound_estimates.h"
 
 #include <map>
 #include <string_view>

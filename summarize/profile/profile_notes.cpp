@@ -1,5 +1,5 @@
 // Whatever was dropped, folded, guessed or not found, with its number (DESIGN 5.7).
-#include "summarize/profile_notes.h"
+#include "summarize/profile/profile_notes.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@
 #include "runtime/contract/mpi_calls.h"
 #include "summarize/model/grid_places.h"
 #include "summarize/model/profile_walk.h"
-#include "summarize/note_writer.h"
-#include "summarize/wait_notes.h"
+#include "summarize/profile/note_writer.h"
+#include "summarize/profile/wait_notes.h"
 
 namespace dwell {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef DWELL_SUMMARIZE_WAIT_NOTES_H_
 #define DWELL_SUMMARIZE_WAIT_NOTES_H_
 
-#include "summarize/note_writer.h"
+#include "summarize/profile/note_writer.h"
 
 namespace dwell {
 

@@ -1,5 +1,5 @@
 // See wait_notes.h.
-#include "summarize/wait_notes.h"
+#include "summarize/profile/wait_notes.h"
 
 #include <fmt/format.h>
 
