@@ -8,8 +8,8 @@
 #include "report/figures/names.h"
 #include "report/figures/text_style.h"
 #include "report/results/show.h"
-#include "summarize/lines.h"
 #include "summarize/model/profile_walk.h"
+#include "summarize/symbols/lines.h"
 
 namespace dwell {
 namespace {

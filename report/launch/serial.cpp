@@ -23,7 +23,7 @@
 #include "runtime/sampling/sample_spill.h"
 #include "runtime/sampling/sampled_path.h"
 #include "summarize/code/vdso.h"
-#include "summarize/lines.h"
+#include "summarize/symbols/lines.h"
 
 namespace dwell {
 namespace {

@@ -1,6 +1,6 @@
 // The static table and the probes: the contract between what a compiler plugin puts into a program
 // (instrument/), the library that runs beside it (runtime/probes/probes.cpp) and what reads the
-// tables of a file (summarize/site_tables.cpp). DESIGN 1 (site), 3.
+// tables of a file (summarize/symbols/site_tables.cpp). DESIGN 1 (site), 3.
 //
 // Every translation unit adds, with no relocation that the loader would have to process:
 //

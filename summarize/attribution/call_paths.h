@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "summarize/lines.h"
 #include "summarize/merge/merged.h"
 #include "summarize/model/profile.h"
-#include "summarize/module_kinds.h"
-#include "summarize/probe_sites.h"
+#include "summarize/symbols/lines.h"
+#include "summarize/symbols/module_kinds.h"
+#include "summarize/symbols/probe_sites.h"
 
 namespace dwell {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "summarize/site_tables.h"
+#include "summarize/symbols/site_tables.h"
 
 namespace dwell {
 

@@ -20,7 +20,6 @@
 #include "summarize/attribution/rank_samples.h"
 #include "summarize/attribution/wait_paths.h"
 #include "summarize/formats/write_sites.h"
-#include "summarize/lines.h"
 #include "summarize/model/profile.h"
 #include "summarize/model/profile_walk.h"
 #include "summarize/model/script_name.h"
@@ -30,6 +29,7 @@
 #include "summarize/profile/profile_notes.h"
 #include "summarize/profile/rank_figures.h"
 #include "summarize/profile/settle_times.h"
+#include "summarize/symbols/lines.h"
 
 namespace dwell {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "summarize/lines.h"
 #include "summarize/merge/merged.h"
 #include "summarize/model/profile.h"
 #include "summarize/profile/settle_times.h"
+#include "summarize/symbols/lines.h"
 
 namespace dwell {
 

@@ -1,5 +1,5 @@
 // Addresses in freshly compiled fixtures must give the lines that their sources are marked with.
-#include "summarize/lines.h"
+#include "summarize/symbols/lines.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

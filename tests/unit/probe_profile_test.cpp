@@ -3,7 +3,7 @@
 // fixtures/example.c; every time is arithmetic on the numbers below.
 #include <gtest/gtest.h>
 
-#include "summarize/site_tables.h"
+#include "summarize/symbols/site_tables.h"
 #include "tests/unit/example_program.h"
 #include "tests/unit/merged_builder.h"
 

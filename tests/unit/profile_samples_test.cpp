@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/contract/path_hash.h"
-#include "summarize/module_kinds.h"
+#include "summarize/symbols/module_kinds.h"
 #include "tests/unit/phases_records.h"
 
 namespace dwell {

@@ -1,6 +1,6 @@
 // Static tables in real files: programs, stripped ones, objects, damaged ones; what dwell sites
 // shows of them. The tables are assembler text (site_assembly.h), so every answer is known from it.
-#include "summarize/site_tables.h"
+#include "summarize/symbols/site_tables.h"
 
 #include <gtest/gtest.h>
 

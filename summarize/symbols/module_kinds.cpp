@@ -1,4 +1,4 @@
-#include "summarize/module_kinds.h"
+#include "summarize/symbols/module_kinds.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "summarize/lines.h"
 #include "summarize/merge/merged.h"
-#include "summarize/site_tables.h"
+#include "summarize/symbols/lines.h"
+#include "summarize/symbols/site_tables.h"
 
 namespace dwell {
 

@@ -1,7 +1,7 @@
 // See site_tables.h. Texts are found by address, in any section that is loaded; in an object file,
 // which has no addresses yet, its sections are laid out one after the other and the table's
 // relocations carried out.
-#include "summarize/site_tables.h"
+#include "summarize/symbols/site_tables.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>

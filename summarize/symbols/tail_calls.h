@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "summarize/debug_info.h"
+#include "summarize/symbols/debug_info.h"
 
 namespace dwell {
 

@@ -1,5 +1,5 @@
 // Look-ups in DWARF: DESIGN 3, lines of unmodified binaries.
-#include "summarize/debug_info.h"
+#include "summarize/symbols/debug_info.h"
 
 #include <dwarf.h>
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "summarize/code/debug_file.h"
-#include "summarize/lines.h"
+#include "summarize/symbols/lines.h"
 
 namespace dwell {
 

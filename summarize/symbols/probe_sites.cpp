@@ -1,5 +1,5 @@
 // See probe_sites.h.
-#include "summarize/probe_sites.h"
+#include "summarize/symbols/probe_sites.h"
 
 #include <cinttypes>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // Lines of unmodified binaries (DESIGN 3): modules opened on first use, every address looked up
 // once.
-#include "summarize/lines.h"
+#include "summarize/symbols/lines.h"
 
 #include <sys/stat.h>
 
@@ -15,9 +15,9 @@
 #include "summarize/code/code_ranges.h"
 #include "summarize/code/symbol_names.h"
 #include "summarize/code/vdso.h"
-#include "summarize/debug_info.h"
 #include "summarize/model/source_paths.h"
-#include "summarize/tail_calls.h"
+#include "summarize/symbols/debug_info.h"
+#include "summarize/symbols/tail_calls.h"
 
 namespace dwell {
 namespace {

@@ -3,7 +3,7 @@
 //   gcc, DWARF 5        DW_AT_call_return_pc, also for jumps: the address after the instruction
 //   gcc, clang, DWARF 4 DW_AT_low_pc: the same
 //   clang, DWARF 5      DW_AT_call_return_pc for calls, DW_AT_call_pc for jumps: the jump itself
-#include "summarize/tail_calls.h"
+#include "summarize/symbols/tail_calls.h"
 
 #include <dwarf.h>
 
