@@ -1,7 +1,7 @@
 // What the GCC plugin knows of the whole unit before any procedure gets probes: selection needs
 // facts about callees that are compiled later.
-#ifndef DWELL_INSTRUMENT_GCC_FACTS_H_
-#define DWELL_INSTRUMENT_GCC_FACTS_H_
+#ifndef DWELL_INSTRUMENT_GCC_GCC_FACTS_H_
+#define DWELL_INSTRUMENT_GCC_GCC_FACTS_H_
 
 #include "instrument/gcc/gcc_headers.h"
 #include "instrument/selection/selection.h"
@@ -46,4 +46,4 @@ class UnitFacts {
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_GCC_FACTS_H_
+#endif  // DWELL_INSTRUMENT_GCC_GCC_FACTS_H_

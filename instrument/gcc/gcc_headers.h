@@ -1,7 +1,7 @@
 // GCC's own headers in an order that works; they forbid names that the standard library's headers
 // use, so those come first.
-#ifndef DWELL_INSTRUMENT_GCC_HEADERS_H_
-#define DWELL_INSTRUMENT_GCC_HEADERS_H_
+#ifndef DWELL_INSTRUMENT_GCC_GCC_HEADERS_H_
+#define DWELL_INSTRUMENT_GCC_GCC_HEADERS_H_
 
 #include <algorithm>
 #include <map>
@@ -62,4 +62,4 @@ extern vec<bitmap_head> compute_live_vars(function*, live_vars_map*);
 extern bitmap live_vars_at_stmt(vec<bitmap_head>&, live_vars_map*, gimple*);
 extern void destroy_live_vars(vec<bitmap_head>&);
 
-#endif  // DWELL_INSTRUMENT_GCC_HEADERS_H_
+#endif  // DWELL_INSTRUMENT_GCC_GCC_HEADERS_H_

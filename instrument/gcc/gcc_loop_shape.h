@@ -1,6 +1,6 @@
 // What of a loop is the test before its body, and which of GCC's loops are one in the source.
-#ifndef DWELL_INSTRUMENT_GCC_LOOP_SHAPE_H_
-#define DWELL_INSTRUMENT_GCC_LOOP_SHAPE_H_
+#ifndef DWELL_INSTRUMENT_GCC_GCC_LOOP_SHAPE_H_
+#define DWELL_INSTRUMENT_GCC_GCC_LOOP_SHAPE_H_
 
 #include "instrument/gcc/gcc_headers.h"
 
@@ -23,4 +23,4 @@ bool is_test_guessed(class loop* loop);
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_GCC_LOOP_SHAPE_H_
+#endif  // DWELL_INSTRUMENT_GCC_GCC_LOOP_SHAPE_H_

@@ -5,9 +5,7 @@
 // Arguments (-fplugin-arg-dwell_gcc-KEY[=VALUE]): all: probes at every procedure and loop; verbose:
 // say what was done; enable=FILE: the enabling profile.
 #include "instrument/gcc/gcc_probes.h"
-#ifdef DWELL_ENABLING_PROFILE
 #include "instrument/selection/profile_wishes.h"
-#endif
 
 // GCC looks for these two names.
 __attribute__((visibility("default"))) int plugin_is_GPL_compatible;
@@ -162,7 +160,6 @@ bool is_target_supported() {
 }
 
 bool read_profile(const char* path) {
-#ifdef DWELL_ENABLING_PROFILE
     static ProfileWishes wishes;  // until the compiler ends
     unit.options.wishes = &wishes;
     if (!wishes.read(path)) {
@@ -170,10 +167,6 @@ bool read_profile(const char* path) {
         return false;
     }
     return true;
-#else
-    error("dwell: built without enabling profiles, cannot read %qs", path);
-    return false;
-#endif
 }
 
 bool take_arguments(const plugin_name_args* arguments) {

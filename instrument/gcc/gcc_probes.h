@@ -1,6 +1,6 @@
 // Puts probes into the procedure that GCC is compiling.
-#ifndef DWELL_INSTRUMENT_GCC_PROBES_H_
-#define DWELL_INSTRUMENT_GCC_PROBES_H_
+#ifndef DWELL_INSTRUMENT_GCC_GCC_PROBES_H_
+#define DWELL_INSTRUMENT_GCC_GCC_PROBES_H_
 
 #include "instrument/gcc/gcc_headers.h"
 #include "instrument/gcc/gcc_sites.h"
@@ -29,4 +29,4 @@ void move_bodies_away();
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_GCC_PROBES_H_
+#endif  // DWELL_INSTRUMENT_GCC_GCC_PROBES_H_

@@ -1,7 +1,7 @@
 // The sites of the procedure that GCC is compiling: the rows of its table, and which loops and
 // calls they stand for.
-#ifndef DWELL_INSTRUMENT_GCC_SITES_H_
-#define DWELL_INSTRUMENT_GCC_SITES_H_
+#ifndef DWELL_INSTRUMENT_GCC_GCC_SITES_H_
+#define DWELL_INSTRUMENT_GCC_GCC_SITES_H_
 
 #include "instrument/gcc/gcc_facts.h"
 #include "instrument/gcc/gcc_headers.h"
@@ -42,4 +42,4 @@ ProcedureSites find_sites(function* procedure, const UnitFacts& facts,
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_GCC_SITES_H_
+#endif  // DWELL_INSTRUMENT_GCC_GCC_SITES_H_

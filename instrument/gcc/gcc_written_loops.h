@@ -1,8 +1,8 @@
 // Loops as they were written, in procedures where GCC's own view of them is blurred: after a call
 // that returns twice (setjmp) every call that may jump has an edge to all places that it may jump
 // to. By those edges a loop reaches into others, and what was no loop becomes one.
-#ifndef DWELL_INSTRUMENT_GCC_WRITTEN_LOOPS_H_
-#define DWELL_INSTRUMENT_GCC_WRITTEN_LOOPS_H_
+#ifndef DWELL_INSTRUMENT_GCC_GCC_WRITTEN_LOOPS_H_
+#define DWELL_INSTRUMENT_GCC_GCC_WRITTEN_LOOPS_H_
 
 #include "instrument/gcc/gcc_headers.h"
 
@@ -27,4 +27,4 @@ class WrittenLoops {
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_GCC_WRITTEN_LOOPS_H_
+#endif  // DWELL_INSTRUMENT_GCC_GCC_WRITTEN_LOOPS_H_

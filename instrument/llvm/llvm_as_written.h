@@ -1,7 +1,7 @@
 // What can be told of a module only before the optimiser worked on it, or with the front end's
 // help: which of its loops were written as loops, and which procedures want no instrumentation.
-#ifndef DWELL_INSTRUMENT_LLVM_AS_WRITTEN_H_
-#define DWELL_INSTRUMENT_LLVM_AS_WRITTEN_H_
+#ifndef DWELL_INSTRUMENT_LLVM_LLVM_AS_WRITTEN_H_
+#define DWELL_INSTRUMENT_LLVM_LLVM_AS_WRITTEN_H_
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -29,4 +29,4 @@ class AsWritten {
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_LLVM_AS_WRITTEN_H_
+#endif  // DWELL_INSTRUMENT_LLVM_LLVM_AS_WRITTEN_H_

@@ -1,6 +1,6 @@
 // What of a loop is the test before its body, and which of LLVM's loops are one in the source.
-#ifndef DWELL_INSTRUMENT_LLVM_LOOP_SHAPE_H_
-#define DWELL_INSTRUMENT_LLVM_LOOP_SHAPE_H_
+#ifndef DWELL_INSTRUMENT_LLVM_LLVM_LOOP_SHAPE_H_
+#define DWELL_INSTRUMENT_LLVM_LLVM_LOOP_SHAPE_H_
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -26,4 +26,4 @@ bool is_test_guessed(const llvm::Loop& loop);
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_LLVM_LOOP_SHAPE_H_
+#endif  // DWELL_INSTRUMENT_LLVM_LLVM_LOOP_SHAPE_H_

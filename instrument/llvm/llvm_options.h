@@ -1,7 +1,7 @@
 // What the caller asked of the plugin. clang reads plugins after its own options, so these come in
 // environment variables; dwell-clang sets them.
-#ifndef DWELL_INSTRUMENT_LLVM_OPTIONS_H_
-#define DWELL_INSTRUMENT_LLVM_OPTIONS_H_
+#ifndef DWELL_INSTRUMENT_LLVM_LLVM_OPTIONS_H_
+#define DWELL_INSTRUMENT_LLVM_LLVM_OPTIONS_H_
 
 #include "instrument/selection/profile_wishes.h"
 
@@ -21,4 +21,4 @@ struct LlvmOptions {
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_LLVM_OPTIONS_H_
+#endif  // DWELL_INSTRUMENT_LLVM_LLVM_OPTIONS_H_

@@ -1,6 +1,6 @@
 // Puts the probes of one procedure and its loops into it (runtime/contract/site_table.h).
-#ifndef DWELL_INSTRUMENT_LLVM_PROBES_H_
-#define DWELL_INSTRUMENT_LLVM_PROBES_H_
+#ifndef DWELL_INSTRUMENT_LLVM_LLVM_PROBES_H_
+#define DWELL_INSTRUMENT_LLVM_LLVM_PROBES_H_
 
 #include "instrument/llvm/llvm_tables.h"
 #include "llvm/IR/PassManager.h"
@@ -21,4 +21,4 @@ void bring_slots_home(llvm::Module& module);
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_LLVM_PROBES_H_
+#endif  // DWELL_INSTRUMENT_LLVM_LLVM_PROBES_H_

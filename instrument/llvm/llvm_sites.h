@@ -1,8 +1,8 @@
 // The sites of one module as LLVM sees it, after inlining and before vectorisation: what becomes a
 // row of the static table, and which rows get probes. DESIGN 1 (site),
 // runtime/contract/site_table.h.
-#ifndef DWELL_INSTRUMENT_LLVM_SITES_H_
-#define DWELL_INSTRUMENT_LLVM_SITES_H_
+#ifndef DWELL_INSTRUMENT_LLVM_LLVM_SITES_H_
+#define DWELL_INSTRUMENT_LLVM_LLVM_SITES_H_
 
 #include <cstdint>
 #include <string>
@@ -55,4 +55,4 @@ llvm::StringRef called_name(const llvm::CallBase& call);
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_LLVM_SITES_H_
+#endif  // DWELL_INSTRUMENT_LLVM_LLVM_SITES_H_

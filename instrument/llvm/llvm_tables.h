@@ -1,7 +1,7 @@
 // Puts the static table of a module into it as data: rows, level bytes, texts, and the constructor
 // that hands them over (runtime/contract/site_table.h).
-#ifndef DWELL_INSTRUMENT_LLVM_TABLES_H_
-#define DWELL_INSTRUMENT_LLVM_TABLES_H_
+#ifndef DWELL_INSTRUMENT_LLVM_LLVM_TABLES_H_
+#define DWELL_INSTRUMENT_LLVM_LLVM_TABLES_H_
 
 #include "instrument/llvm/llvm_sites.h"
 #include "runtime/contract/site_table.h"
@@ -26,4 +26,4 @@ llvm::Constant* link_address(const LlvmTables& tables, EntryPoint entry);
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_LLVM_TABLES_H_
+#endif  // DWELL_INSTRUMENT_LLVM_LLVM_TABLES_H_

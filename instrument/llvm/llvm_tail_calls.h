@@ -1,7 +1,7 @@
 // Calls in tail position: the probe that leaves a procedure comes before them, or they would stop
 // being jumps.
-#ifndef DWELL_INSTRUMENT_LLVM_TAIL_CALLS_H_
-#define DWELL_INSTRUMENT_LLVM_TAIL_CALLS_H_
+#ifndef DWELL_INSTRUMENT_LLVM_LLVM_TAIL_CALLS_H_
+#define DWELL_INSTRUMENT_LLVM_LLVM_TAIL_CALLS_H_
 
 #include "llvm/IR/Instructions.h"
 
@@ -16,4 +16,4 @@ llvm::CallInst* tail_call_before(llvm::ReturnInst& end);
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_LLVM_TAIL_CALLS_H_
+#endif  // DWELL_INSTRUMENT_LLVM_LLVM_TAIL_CALLS_H_

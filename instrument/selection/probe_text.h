@@ -1,7 +1,7 @@
 // The text of probes and of the static table: assembler that both compilers' plugins put into a
 // program, after the contract in runtime/contract/site_table.h.
-#ifndef DWELL_INSTRUMENT_PROBE_TEXT_H_
-#define DWELL_INSTRUMENT_PROBE_TEXT_H_
+#ifndef DWELL_INSTRUMENT_SELECTION_PROBE_TEXT_H_
+#define DWELL_INSTRUMENT_SELECTION_PROBE_TEXT_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -103,4 +103,4 @@ constexpr const char* kProbeMark = ".Ldwell_rows.";
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_PROBE_TEXT_H_
+#endif  // DWELL_INSTRUMENT_SELECTION_PROBE_TEXT_H_

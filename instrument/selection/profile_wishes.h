@@ -1,7 +1,7 @@
 // What the enabling profile (runtime/contract/enabling_profile.h) says of the sites that a plugin
 // finds.
-#ifndef DWELL_INSTRUMENT_PROFILE_WISHES_H_
-#define DWELL_INSTRUMENT_PROFILE_WISHES_H_
+#ifndef DWELL_INSTRUMENT_SELECTION_PROFILE_WISHES_H_
+#define DWELL_INSTRUMENT_SELECTION_PROFILE_WISHES_H_
 
 #include "instrument/selection/selection.h"
 #include "runtime/contract/enabling_profile.h"
@@ -21,4 +21,4 @@ class ProfileWishes : public Wishes {
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_PROFILE_WISHES_H_
+#endif  // DWELL_INSTRUMENT_SELECTION_PROFILE_WISHES_H_

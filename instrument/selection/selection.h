@@ -1,7 +1,7 @@
 // Which sites get probes: the rules, told apart from any compiler. A plugin describes what it sees
 // of procedures and loops and asks; the enabling profile may overrule the default choice.
-#ifndef DWELL_INSTRUMENT_SELECTION_H_
-#define DWELL_INSTRUMENT_SELECTION_H_
+#ifndef DWELL_INSTRUMENT_SELECTION_SELECTION_H_
+#define DWELL_INSTRUMENT_SELECTION_SELECTION_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,4 +75,4 @@ bool is_of_dwell_header(std::string_view linkage_name, std::string_view file);
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_SELECTION_H_
+#endif  // DWELL_INSTRUMENT_SELECTION_SELECTION_H_

@@ -1,7 +1,7 @@
 // What the text of a program says where compilers do not tell: both know a while loop left by the
 // second part of its condition, and one left by the first statement of its body, as the same graph.
-#ifndef DWELL_INSTRUMENT_SOURCE_TEXT_H_
-#define DWELL_INSTRUMENT_SOURCE_TEXT_H_
+#ifndef DWELL_INSTRUMENT_SELECTION_SOURCE_TEXT_H_
+#define DWELL_INSTRUMENT_SELECTION_SOURCE_TEXT_H_
 
 #include <stdint.h>
 
@@ -46,4 +46,4 @@ Around statement_or_place(const SourcePlace& place, LineReader reader);
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_SOURCE_TEXT_H_
+#endif  // DWELL_INSTRUMENT_SELECTION_SOURCE_TEXT_H_

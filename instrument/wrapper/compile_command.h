@@ -1,7 +1,7 @@
 // What a compiler's command line asks for, as far as dwell-cc must know it. Options are never
 // changed: what is not known here passes through and does no harm.
-#ifndef DWELL_INSTRUMENT_COMPILE_COMMAND_H_
-#define DWELL_INSTRUMENT_COMPILE_COMMAND_H_
+#ifndef DWELL_INSTRUMENT_WRAPPER_COMPILE_COMMAND_H_
+#define DWELL_INSTRUMENT_WRAPPER_COMPILE_COMMAND_H_
 
 #include <string>
 #include <vector>
@@ -23,4 +23,4 @@ CompileCommand read_compile_command(const std::vector<std::string>& words);
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_COMPILE_COMMAND_H_
+#endif  // DWELL_INSTRUMENT_WRAPPER_COMPILE_COMMAND_H_

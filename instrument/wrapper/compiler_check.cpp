@@ -18,7 +18,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "instrument/llvm/plugin_compilers.h"
+#include "instrument/wrapper/plugin_compilers.h"
 
 namespace dwell {
 namespace {

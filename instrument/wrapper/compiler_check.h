@@ -1,6 +1,6 @@
 // Which compiler a command runs, and whether a plugin that was built here can be loaded into it.
-#ifndef DWELL_INSTRUMENT_COMPILER_CHECK_H_
-#define DWELL_INSTRUMENT_COMPILER_CHECK_H_
+#ifndef DWELL_INSTRUMENT_WRAPPER_COMPILER_CHECK_H_
+#define DWELL_INSTRUMENT_WRAPPER_COMPILER_CHECK_H_
 
 #include <optional>
 #include <string>
@@ -33,4 +33,4 @@ std::optional<std::string> output_of(const std::vector<std::string>& words,
 
 }  // namespace dwell
 
-#endif  // DWELL_INSTRUMENT_COMPILER_CHECK_H_
+#endif  // DWELL_INSTRUMENT_WRAPPER_COMPILER_CHECK_H_

@@ -1,6 +1,6 @@
 // `dwell info`: what works on this machine, what does not, and what to do about it.
-#ifndef DWELL_REPORT_INFO_H_
-#define DWELL_REPORT_INFO_H_
+#ifndef DWELL_REPORT_COMMAND_INFO_H_
+#define DWELL_REPORT_COMMAND_INFO_H_
 
 namespace dwell {
 
@@ -9,4 +9,4 @@ int info_command();
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_INFO_H_
+#endif  // DWELL_REPORT_COMMAND_INFO_H_

@@ -12,7 +12,7 @@
 #include "report/console/output.h"
 #include "report/launch/job_lines.h"
 #include "report/launch/launch.h"
-#include "report/launch/process.h"
+#include "report/console/process.h"
 #include "report/launch/run.h"
 #include "report/results/finish.h"
 #include "report/results/show.h"

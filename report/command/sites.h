@@ -1,6 +1,6 @@
 // `dwell sites`: the static tables of programs, libraries and object files.
-#ifndef DWELL_REPORT_SITES_H_
-#define DWELL_REPORT_SITES_H_
+#ifndef DWELL_REPORT_COMMAND_SITES_H_
+#define DWELL_REPORT_COMMAND_SITES_H_
 
 #include <string>
 
@@ -21,4 +21,4 @@ std::string relations_text(const SitesFile& file, bool utf8);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_SITES_H_
+#endif  // DWELL_REPORT_COMMAND_SITES_H_

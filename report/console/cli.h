@@ -1,6 +1,6 @@
 // The command line of `dwell`: words become options structures, or one clear line and exit code 2.
-#ifndef DWELL_REPORT_CLI_H_
-#define DWELL_REPORT_CLI_H_
+#ifndef DWELL_REPORT_CONSOLE_CLI_H_
+#define DWELL_REPORT_CONSOLE_CLI_H_
 
 #include <string>
 #include <tl/expected.hpp>
@@ -85,4 +85,4 @@ std::string setting_error(const std::string& variable, const std::string& value)
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_CLI_H_
+#endif  // DWELL_REPORT_CONSOLE_CLI_H_

@@ -1,6 +1,6 @@
 // Whether the metrics that `dwell run --metrics` asks for have names that PAPI knows.
-#ifndef DWELL_REPORT_METRIC_NAMES_H_
-#define DWELL_REPORT_METRIC_NAMES_H_
+#ifndef DWELL_REPORT_CONSOLE_METRIC_NAMES_H_
+#define DWELL_REPORT_CONSOLE_METRIC_NAMES_H_
 
 #include <string>
 #include <string_view>
@@ -21,4 +21,4 @@ std::vector<std::string> near_names(const std::string& wanted,
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_METRIC_NAMES_H_
+#endif  // DWELL_REPORT_CONSOLE_METRIC_NAMES_H_

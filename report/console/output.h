@@ -3,8 +3,8 @@
 //
 // Test knob: DWELL_TEST_FAIL_WRITE=N makes the N-th checked write of the process fail as a full
 // device would.
-#ifndef DWELL_REPORT_OUTPUT_H_
-#define DWELL_REPORT_OUTPUT_H_
+#ifndef DWELL_REPORT_CONSOLE_OUTPUT_H_
+#define DWELL_REPORT_CONSOLE_OUTPUT_H_
 
 #include <string>
 #include <string_view>
@@ -41,4 +41,4 @@ void say(const std::string& text);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_OUTPUT_H_
+#endif  // DWELL_REPORT_CONSOLE_OUTPUT_H_

@@ -1,6 +1,6 @@
 // Long text on a terminal goes through a pager, by the rules that git has.
-#ifndef DWELL_REPORT_PAGER_H_
-#define DWELL_REPORT_PAGER_H_
+#ifndef DWELL_REPORT_CONSOLE_PAGER_H_
+#define DWELL_REPORT_CONSOLE_PAGER_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ bool show_in_pager(const std::string& text);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_PAGER_H_
+#endif  // DWELL_REPORT_CONSOLE_PAGER_H_

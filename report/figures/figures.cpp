@@ -541,4 +541,21 @@ std::string per_rank_text(const Profile& profile, uint64_t ns, bool utf8) {
            (profile.ranks.size() > 1 ? " a rank" : "");
 }
 
+std::string io_file_text(const ProfileNode& node, bool utf8) {
+    if (node.io_file.empty()) return "";
+    const std::string name = printable(base_name(node.io_file), utf8);
+    return (node.labels & kLabelMoreFiles) != 0 ? name + " and others" : name;
+}
+
+std::string io_files_text(const Profile& profile, const CommLine& line, bool utf8) {
+    ProfileNode named = profile.nodes[line.node];
+    for (const uint32_t node : line.nodes) {
+        const ProfileNode& other = profile.nodes[node];
+        if (named.io_file.empty()) named.io_file = other.io_file;
+        const bool another = !other.io_file.empty() && other.io_file != named.io_file;
+        if (another || (other.labels & kLabelMoreFiles) != 0) named.labels |= kLabelMoreFiles;
+    }
+    return io_file_text(named, utf8);
+}
+
 }  // namespace dwell

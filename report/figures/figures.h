@@ -1,7 +1,7 @@
 // What the text report derives from a profile before it draws: sums per rank, communication lines
 // over all paths, intervals over all paths.
-#ifndef DWELL_REPORT_FIGURES_H_
-#define DWELL_REPORT_FIGURES_H_
+#ifndef DWELL_REPORT_FIGURES_FIGURES_H_
+#define DWELL_REPORT_FIGURES_FIGURES_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -229,6 +229,18 @@ std::string per_rank_text(const Profile& profile, uint64_t ns, bool utf8);
 // without any are no imbalance.
 bool is_telling_mean(const Profile& profile, double mean_ns);
 
+// "out.dat", "out.dat and others"; empty where no file is known.
+std::string io_file_text(const ProfileNode& node, bool utf8);
+// Of all nodes of a line the file of the one that took most time, and whether there are others.
+std::string io_files_text(const Profile& profile, const CommLine& line, bool utf8);
+
+// A ratio of the largest to the mean from here on is worth a colour.
+constexpr double kNotableImbalance = 1.5;
+// Below this one the ranks are alike, and which of them had most is chance.
+constexpr double kLeastImbalance = 1.05;
+// What a rank has above the mean is worth a sentence from this part of the mean total on.
+constexpr double kNotableExtra = 0.01;
+
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_FIGURES_H_
+#endif  // DWELL_REPORT_FIGURES_FIGURES_H_

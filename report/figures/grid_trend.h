@@ -1,6 +1,6 @@
 // Whether a figure of the ranks follows a dimension of the grid that they form.
-#ifndef DWELL_REPORT_GRID_TREND_H_
-#define DWELL_REPORT_GRID_TREND_H_
+#ifndef DWELL_REPORT_FIGURES_GRID_TREND_H_
+#define DWELL_REPORT_FIGURES_GRID_TREND_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -30,4 +30,4 @@ std::optional<GridTrend> grid_trend(const ProfileGrid& grid, const std::vector<d
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_GRID_TREND_H_
+#endif  // DWELL_REPORT_FIGURES_GRID_TREND_H_

@@ -1,7 +1,7 @@
 // What the head of the report and the verdict say of a job as a whole: sums over its ranks, and
 // what limits the trust in its figures.
-#ifndef DWELL_REPORT_JOB_FACTS_H_
-#define DWELL_REPORT_JOB_FACTS_H_
+#ifndef DWELL_REPORT_FIGURES_JOB_FACTS_H_
+#define DWELL_REPORT_FIGURES_JOB_FACTS_H_
 
 #include <cstdint>
 #include <set>
@@ -46,4 +46,4 @@ bool counts_are_exact(const Profile& profile, const Job& job);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_JOB_FACTS_H_
+#endif  // DWELL_REPORT_FIGURES_JOB_FACTS_H_

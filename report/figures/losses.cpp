@@ -9,8 +9,11 @@
 #include <set>
 #include <string_view>
 
+#include "report/figures/figures.h"
+#include "report/figures/names.h"
+#include "report/figures/omp_figures.h"
+#include "report/figures/text_style.h"
 #include "report/figures/wait_figures.h"
-#include "report/text/views.h"
 #include "summarize/attribution/sampled_shares.h"
 #include "summarize/model/profile_walk.h"
 

@@ -1,7 +1,7 @@
 // What a run lost of its time, and the one sentence for each kind of loss that names who or what
 // caused most of it: a rank, a procedure and a line. Functions of a profile.
-#ifndef DWELL_REPORT_LOSSES_H_
-#define DWELL_REPORT_LOSSES_H_
+#ifndef DWELL_REPORT_FIGURES_LOSSES_H_
+#define DWELL_REPORT_FIGURES_LOSSES_H_
 
 #include <cstdint>
 #include <string>
@@ -47,4 +47,4 @@ std::string setup_wait_text(const Profile& profile, bool utf8);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_LOSSES_H_
+#endif  // DWELL_REPORT_FIGURES_LOSSES_H_

@@ -1,13 +1,15 @@
 // Names as the text report shows them: of procedures, without what only compilers need, and cut
 // where they are too long for their place.
-#ifndef DWELL_REPORT_NAMES_H_
-#define DWELL_REPORT_NAMES_H_
+#ifndef DWELL_REPORT_FIGURES_NAMES_H_
+#define DWELL_REPORT_FIGURES_NAMES_H_
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace dwell {
+
+constexpr int kAllOfIt = 1 << 20;  // columns of a text that is not cut
 
 // A C++ name without return type and parameters; others unchanged. Template arguments are cut one
 // by one where they are long: instances of a template stay apart.
@@ -33,4 +35,4 @@ std::vector<int> share_room(const std::vector<int>& wanted, int room);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_NAMES_H_
+#endif  // DWELL_REPORT_FIGURES_NAMES_H_

@@ -8,7 +8,8 @@
 #include <map>
 
 #include "report/figures/figures.h"
-#include "report/text/views.h"
+#include "report/figures/names.h"
+#include "report/figures/text_style.h"
 #include "summarize/model/profile_walk.h"
 
 namespace dwell {

@@ -1,7 +1,7 @@
 // Causes that are no computation: what the rank that made others wait did instead, and what ranks
 // lost because they waited for a processor (docs/waiting.md). Functions of a profile.
-#ifndef DWELL_REPORT_STALLS_H_
-#define DWELL_REPORT_STALLS_H_
+#ifndef DWELL_REPORT_FIGURES_STALLS_H_
+#define DWELL_REPORT_FIGURES_STALLS_H_
 
 #include <cstdint>
 #include <map>
@@ -78,4 +78,4 @@ Holders holders_of_processors(const Profile& profile);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_STALLS_H_
+#endif  // DWELL_REPORT_FIGURES_STALLS_H_

@@ -1,7 +1,7 @@
 // What text looks like on a terminal: widths, cutting, units, colours, and a canvas that never lets
 // a line grow beyond its width.
-#ifndef DWELL_REPORT_TEXT_STYLE_H_
-#define DWELL_REPORT_TEXT_STYLE_H_
+#ifndef DWELL_REPORT_FIGURES_TEXT_STYLE_H_
+#define DWELL_REPORT_FIGURES_TEXT_STYLE_H_
 
 #include <cstdint>
 #include <string>
@@ -85,4 +85,4 @@ class Canvas {
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_TEXT_STYLE_H_
+#endif  // DWELL_REPORT_FIGURES_TEXT_STYLE_H_

@@ -9,7 +9,9 @@
 #include <set>
 #include <tuple>
 
-#include "report/text/views.h"
+#include "report/figures/figures.h"
+#include "report/figures/names.h"
+#include "report/figures/text_style.h"
 #include "runtime/contract/mpi_calls.h"
 #include "summarize/attribution/sampled_shares.h"
 #include "summarize/model/profile_walk.h"

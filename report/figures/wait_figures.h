@@ -1,7 +1,7 @@
 // What the text report derives from a profile about waiting: of what kind it was, who was waited
 // for and what that rank was doing, and which computation made others wait in the end.
-#ifndef DWELL_REPORT_WAIT_FIGURES_H_
-#define DWELL_REPORT_WAIT_FIGURES_H_
+#ifndef DWELL_REPORT_FIGURES_WAIT_FIGURES_H_
+#define DWELL_REPORT_FIGURES_WAIT_FIGURES_H_
 
 #include <cstdint>
 #include <optional>
@@ -97,4 +97,4 @@ std::string rank_text(uint32_t peer);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_WAIT_FIGURES_H_
+#endif  // DWELL_REPORT_FIGURES_WAIT_FIGURES_H_

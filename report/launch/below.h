@@ -1,7 +1,7 @@
 // Looks now and then at the processes below a program while none of them is observed, to tell
 // afterwards why: which of them dwell's library did not reach, and what stood in its way.
-#ifndef DWELL_REPORT_BELOW_H_
-#define DWELL_REPORT_BELOW_H_
+#ifndef DWELL_REPORT_LAUNCH_BELOW_H_
+#define DWELL_REPORT_LAUNCH_BELOW_H_
 
 #include <sys/types.h>
 
@@ -38,4 +38,4 @@ class Below {
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_BELOW_H_
+#endif  // DWELL_REPORT_LAUNCH_BELOW_H_

@@ -2,8 +2,8 @@
 // each rank has a `dwell run` of its own. Those of one host leave their lines in a file, and the
 // last one to end prints each line with how many ranks left it and which. A launcher ends the whole
 // job when one rank fails: then there is no time to wait for the last one.
-#ifndef DWELL_REPORT_JOB_LINES_H_
-#define DWELL_REPORT_JOB_LINES_H_
+#ifndef DWELL_REPORT_LAUNCH_JOB_LINES_H_
+#define DWELL_REPORT_LAUNCH_JOB_LINES_H_
 
 #include <string>
 #include <vector>
@@ -42,4 +42,4 @@ std::string ranks_text(std::vector<int> ranks, size_t count);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_JOB_LINES_H_
+#endif  // DWELL_REPORT_LAUNCH_JOB_LINES_H_

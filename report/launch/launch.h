@@ -1,7 +1,7 @@
 // What `dwell run` finds out before it starts a program: where the program and libdwell.so are,
 // whether the library can be loaded into it, and the environment that does it.
-#ifndef DWELL_REPORT_LAUNCH_H_
-#define DWELL_REPORT_LAUNCH_H_
+#ifndef DWELL_REPORT_LAUNCH_LAUNCH_H_
+#define DWELL_REPORT_LAUNCH_LAUNCH_H_
 
 #include <optional>
 #include <string>
@@ -34,4 +34,4 @@ std::string preload_value(const std::string& library, const std::string& preload
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_LAUNCH_H_
+#endif  // DWELL_REPORT_LAUNCH_LAUNCH_H_

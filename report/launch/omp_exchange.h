@@ -1,7 +1,7 @@
 // `dwell run --omp ompt`: libomp in the place of libgomp, whose entry points it offers, so that a
 // program of gcc is seen through OMPT.
-#ifndef DWELL_REPORT_OMP_EXCHANGE_H_
-#define DWELL_REPORT_OMP_EXCHANGE_H_
+#ifndef DWELL_REPORT_LAUNCH_OMP_EXCHANGE_H_
+#define DWELL_REPORT_LAUNCH_OMP_EXCHANGE_H_
 
 #include <string>
 
@@ -19,4 +19,4 @@ OmpExchange plan_omp_exchange(const std::string& program);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_OMP_EXCHANGE_H_
+#endif  // DWELL_REPORT_LAUNCH_OMP_EXCHANGE_H_

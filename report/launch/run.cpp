@@ -22,7 +22,7 @@
 #include "report/launch/job_lines.h"
 #include "report/launch/launch.h"
 #include "report/launch/omp_exchange.h"
-#include "report/launch/process.h"
+#include "report/console/process.h"
 #include "report/launch/serial.h"
 #include "report/results/rescue.h"
 #include "report/results/show.h"

@@ -1,7 +1,7 @@
 // `dwell run`: starts a program with libdwell.so in it, stays its parent, ends as it did, and says
 // what was not observed and why.
-#ifndef DWELL_REPORT_RUN_H_
-#define DWELL_REPORT_RUN_H_
+#ifndef DWELL_REPORT_LAUNCH_RUN_H_
+#define DWELL_REPORT_LAUNCH_RUN_H_
 
 #include "report/console/cli.h"
 
@@ -12,4 +12,4 @@ int run_command(const RunOptions& options);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_RUN_H_
+#endif  // DWELL_REPORT_LAUNCH_RUN_H_

@@ -1,8 +1,8 @@
 // Computation by line of a program without MPI: `dwell run` samples the program from outside, since
 // libdwell.so leaves processes that never call MPI_Init untouched (DESIGN 5, rule 4). Samples come
 // with a piece of the stack, and are turned into call paths as they are read.
-#ifndef DWELL_REPORT_SERIAL_H_
-#define DWELL_REPORT_SERIAL_H_
+#ifndef DWELL_REPORT_LAUNCH_SERIAL_H_
+#define DWELL_REPORT_LAUNCH_SERIAL_H_
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -108,4 +108,4 @@ std::string sampling_obstacle();
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_SERIAL_H_
+#endif  // DWELL_REPORT_LAUNCH_SERIAL_H_

@@ -1,6 +1,6 @@
 // From merged records, or record files, to the three files of a profile.
-#ifndef DWELL_REPORT_FINISH_H_
-#define DWELL_REPORT_FINISH_H_
+#ifndef DWELL_REPORT_RESULTS_FINISH_H_
+#define DWELL_REPORT_RESULTS_FINISH_H_
 
 #include <string>
 
@@ -21,4 +21,4 @@ int recover_command(const FinishOptions& options);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_FINISH_H_
+#endif  // DWELL_REPORT_RESULTS_FINISH_H_

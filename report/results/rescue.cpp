@@ -21,7 +21,7 @@
 #include <tuple>
 
 #include "report/console/output.h"
-#include "report/launch/process.h"
+#include "report/console/process.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/record_layout.h"
 

@@ -1,7 +1,7 @@
 // Keeps the record files of a job that ended without its merge: moves them from /dev/shm to a place
 // that outlives a reboot, and says once for the job what to type.
-#ifndef DWELL_REPORT_RESCUE_H_
-#define DWELL_REPORT_RESCUE_H_
+#ifndef DWELL_REPORT_RESULTS_RESCUE_H_
+#define DWELL_REPORT_RESULTS_RESCUE_H_
 
 #include <sys/types.h>
 
@@ -61,4 +61,4 @@ std::string choose_record_shelter(const std::string& out_directory, const std::s
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_RESCUE_H_
+#endif  // DWELL_REPORT_RESULTS_RESCUE_H_

@@ -1,6 +1,6 @@
 // `dwell report`: shows a profile that was written before.
-#ifndef DWELL_REPORT_SHOW_H_
-#define DWELL_REPORT_SHOW_H_
+#ifndef DWELL_REPORT_RESULTS_SHOW_H_
+#define DWELL_REPORT_RESULTS_SHOW_H_
 
 #include "report/console/cli.h"
 
@@ -17,4 +17,4 @@ bool locale_is_utf8();
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_SHOW_H_
+#endif  // DWELL_REPORT_RESULTS_SHOW_H_

@@ -1,7 +1,7 @@
 // Runs that nobody has spoken of: a program that was watched by LD_PRELOAD alone and was killed, or
 // ended by _exit(), left its records where they were.
-#ifndef DWELL_REPORT_UNFINISHED_H_
-#define DWELL_REPORT_UNFINISHED_H_
+#ifndef DWELL_REPORT_RESULTS_UNFINISHED_H_
+#define DWELL_REPORT_RESULTS_UNFINISHED_H_
 
 #include <string>
 #include <vector>
@@ -15,4 +15,4 @@ void name_unfinished_runs(const std::vector<std::string>& words);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_UNFINISHED_H_
+#endif  // DWELL_REPORT_RESULTS_UNFINISHED_H_

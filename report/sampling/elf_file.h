@@ -1,7 +1,7 @@
 // The little that `dwell run` must know of an ELF file: whether a library can be preloaded into it,
 // and what names its addresses (build-id, loaded segments).
-#ifndef DWELL_REPORT_ELF_FILE_H_
-#define DWELL_REPORT_ELF_FILE_H_
+#ifndef DWELL_REPORT_SAMPLING_ELF_FILE_H_
+#define DWELL_REPORT_SAMPLING_ELF_FILE_H_
 
 #include <cstdint>
 #include <optional>
@@ -39,4 +39,4 @@ std::optional<uint64_t> address_of_file_offset(const ElfFile& elf, uint64_t file
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_ELF_FILE_H_
+#endif  // DWELL_REPORT_SAMPLING_ELF_FILE_H_

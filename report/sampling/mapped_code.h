@@ -1,7 +1,7 @@
 // Code that another process has mapped: where an address lies in its file, and the unwinding tables
 // there.
-#ifndef DWELL_REPORT_MAPPED_CODE_H_
-#define DWELL_REPORT_MAPPED_CODE_H_
+#ifndef DWELL_REPORT_SAMPLING_MAPPED_CODE_H_
+#define DWELL_REPORT_SAMPLING_MAPPED_CODE_H_
 
 #include <cstdint>
 #include <map>
@@ -45,4 +45,4 @@ class MappedFiles {
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_MAPPED_CODE_H_
+#endif  // DWELL_REPORT_SAMPLING_MAPPED_CODE_H_

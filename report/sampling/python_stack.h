@@ -1,8 +1,8 @@
 // The Python functions that a thread of another process runs, read from outside by offset while it
 // goes on (runtime/sampling/python_layout.h). What changes meanwhile is told by its types and is
 // not taken.
-#ifndef DWELL_REPORT_PYTHON_STACK_H_
-#define DWELL_REPORT_PYTHON_STACK_H_
+#ifndef DWELL_REPORT_SAMPLING_PYTHON_STACK_H_
+#define DWELL_REPORT_SAMPLING_PYTHON_STACK_H_
 
 #include <sys/types.h>
 
@@ -49,4 +49,4 @@ class PythonStack {
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_PYTHON_STACK_H_
+#endif  // DWELL_REPORT_SAMPLING_PYTHON_STACK_H_

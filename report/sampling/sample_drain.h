@@ -1,8 +1,8 @@
 // Keeps the samples of ranks that compute for long without an MPI call, whose rings would fill: see
 // runtime/sampling/sample_spill.h. A thread of `dwell run`'s does it, woken by the kernel when a
 // ring is half full.
-#ifndef DWELL_REPORT_SAMPLE_DRAIN_H_
-#define DWELL_REPORT_SAMPLE_DRAIN_H_
+#ifndef DWELL_REPORT_SAMPLING_SAMPLE_DRAIN_H_
+#define DWELL_REPORT_SAMPLING_SAMPLE_DRAIN_H_
 
 #include <string>
 #include <thread>
@@ -29,4 +29,4 @@ class SampleDrain {
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_SAMPLE_DRAIN_H_
+#endif  // DWELL_REPORT_SAMPLING_SAMPLE_DRAIN_H_

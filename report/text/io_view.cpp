@@ -15,23 +15,6 @@ std::string bytes_or_nothing(uint64_t bytes) {
 
 }  // namespace
 
-std::string io_file_text(const ProfileNode& node, bool utf8) {
-    if (node.io_file.empty()) return "";
-    const std::string name = printable(base_name(node.io_file), utf8);
-    return (node.labels & kLabelMoreFiles) != 0 ? name + " and others" : name;
-}
-
-std::string io_files_text(const Profile& profile, const CommLine& line, bool utf8) {
-    ProfileNode named = profile.nodes[line.node];
-    for (const uint32_t node : line.nodes) {
-        const ProfileNode& other = profile.nodes[node];
-        if (named.io_file.empty()) named.io_file = other.io_file;
-        const bool another = !other.io_file.empty() && other.io_file != named.io_file;
-        if (another || (other.labels & kLabelMoreFiles) != 0) named.labels |= kLabelMoreFiles;
-    }
-    return io_file_text(named, utf8);
-}
-
 void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* canvas) {
     const std::vector<CommLine> lines = io_lines(profile);
     if (lines.empty()) return;

@@ -1,7 +1,7 @@
 // `dwell report --site`: everything that a profile says of one procedure, loop, block or statement,
 // over all call paths: its time and count, by the statements that lead to it, and what lies in it.
-#ifndef DWELL_REPORT_SITE_QUERY_H_
-#define DWELL_REPORT_SITE_QUERY_H_
+#ifndef DWELL_REPORT_TEXT_SITE_QUERY_H_
+#define DWELL_REPORT_TEXT_SITE_QUERY_H_
 
 #include <string>
 #include <tl/expected.hpp>
@@ -18,4 +18,4 @@ tl::expected<std::string, std::string> write_site_report(const Profile& profile,
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_SITE_QUERY_H_
+#endif  // DWELL_REPORT_TEXT_SITE_QUERY_H_

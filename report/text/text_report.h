@@ -1,7 +1,7 @@
 // The text report: what a person reads first (DESIGN 6). Functions of a profile and of nothing
 // else.
-#ifndef DWELL_REPORT_TEXT_REPORT_H_
-#define DWELL_REPORT_TEXT_REPORT_H_
+#ifndef DWELL_REPORT_TEXT_TEXT_REPORT_H_
+#define DWELL_REPORT_TEXT_TEXT_REPORT_H_
 
 #include <string>
 
@@ -37,4 +37,4 @@ std::string write_verdict(const Profile& profile, const TextOptions& options,
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_TEXT_REPORT_H_
+#endif  // DWELL_REPORT_TEXT_TEXT_REPORT_H_

@@ -1,6 +1,6 @@
 // The parts of the text report. Each draws on a canvas; text_report.cpp puts them together.
-#ifndef DWELL_REPORT_VIEWS_H_
-#define DWELL_REPORT_VIEWS_H_
+#ifndef DWELL_REPORT_TEXT_VIEWS_H_
+#define DWELL_REPORT_TEXT_VIEWS_H_
 
 #include "report/figures/figures.h"
 #include "report/figures/names.h"
@@ -33,25 +33,6 @@ void draw_left_out(const Profile& profile, Canvas* canvas);
 // omp_view.cpp
 // What there is to say of OpenMP before all else; nothing without it.
 void draw_omp_headline(const Profile& profile, Canvas* canvas);
-// "the region at a.c:20 in relax: thread 1 works 1.42 times the mean", of the one whose threads
-// wait longest for each other; empty where none do.
-std::string omp_wait_text(const Profile& profile, int room, bool utf8);
-// What computes longest outside of regions, and how long all that does. Of a procedure that regions
-// execute as well its caller, and where that calls it.
-struct SerialCode {
-    uint32_t node = kNoNode;
-    uint32_t call = kNoNode;
-    uint64_t all_ns = 0;
-};
-SerialCode serial_code(const Profile& profile);
-// What threads do outside of regions, while others are idle; sums over ranks, without set-up.
-struct SerialTime {
-    uint64_t computed_ns = 0;
-    uint64_t blocked_ns = 0;
-    uint64_t transfer_ns = 0;
-    uint64_t io_ns = 0;
-};
-SerialTime serial_time(const Profile& profile);
 void draw_omp(const Profile& profile, const TextOptions& options, Canvas* canvas);
 
 // thread_view.cpp
@@ -66,10 +47,6 @@ void draw_sampled_code(const Profile& profile, const TextOptions& options, Canva
 void draw_ranks(const Profile& profile, Canvas* canvas);
 
 // io_view.cpp: what reads and writes files
-// "out.dat", "out.dat and others"; empty where no file is known.
-std::string io_file_text(const ProfileNode& node, bool utf8);
-// Of all nodes of a line the file of the one that took most time, and whether there are others.
-std::string io_files_text(const Profile& profile, const CommLine& line, bool utf8);
 void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* canvas);
 
 // usage_view.cpp: what the operating system says of the ranks
@@ -108,16 +85,8 @@ std::string worst_text(const GridPlaces& places, const std::optional<Peak>& wors
 void put_with_worst(Line* identity, const std::string& text, const std::optional<Peak>& worst,
                     double mean_ns, Canvas* canvas);
 
-constexpr int kAllOfIt = 1 << 20;  // columns of a text that is not cut
-constexpr int kNumberWidth = 4;    // of the running number of a list
-
-// A ratio of the largest to the mean from here on is worth a colour.
-constexpr double kNotableImbalance = 1.5;
-// Below this one the ranks are alike, and which of them had most is chance.
-constexpr double kLeastImbalance = 1.05;
-// What a rank has above the mean is worth a sentence from this part of the mean total on.
-constexpr double kNotableExtra = 0.01;
+constexpr int kNumberWidth = 4;  // of the running number of a list
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_VIEWS_H_
+#endif  // DWELL_REPORT_TEXT_VIEWS_H_

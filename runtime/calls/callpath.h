@@ -5,8 +5,8 @@
 // and, for every frame whose CFA is computed from the frame pointer, the saved frame pointers are
 // the same. The second compares the return addresses that libunwind's fast trace finds (about 100
 // ns for a few frames, 600 for fifty). Only a path that was never seen costs more: it makes nodes.
-#ifndef DWELL_RUNTIME_CALLPATH_H_
-#define DWELL_RUNTIME_CALLPATH_H_
+#ifndef DWELL_RUNTIME_CALLS_CALLPATH_H_
+#define DWELL_RUNTIME_CALLS_CALLPATH_H_
 
 #include <stddef.h>
 
@@ -115,4 +115,4 @@ CellIndex meeting_node(CellIndex a, CellIndex b);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_CALLPATH_H_
+#endif  // DWELL_RUNTIME_CALLS_CALLPATH_H_

@@ -12,8 +12,8 @@
 // kUntimedPolls + 2 polls two in a row are timed, so that a poll and the interval before it are
 // known. Polls that come more seldom than every kPollSpacing_ns are all timed. One that succeeds
 // gets its end stamped.
-#ifndef DWELL_RUNTIME_POLLS_H_
-#define DWELL_RUNTIME_POLLS_H_
+#ifndef DWELL_RUNTIME_CALLS_POLLS_H_
+#define DWELL_RUNTIME_CALLS_POLLS_H_
 
 #include <string.h>
 
@@ -157,4 +157,4 @@ void calibrate_polls(const Frame* frame);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_POLLS_H_
+#endif  // DWELL_RUNTIME_CALLS_POLLS_H_

@@ -3,8 +3,8 @@
 // A call has two time stamps. Between the second of one call and the first of the next lies
 // computation, less the calibrated cost of the bookkeeping and the measured time of slow work, both
 // intrusion. All bookkeeping of a call is done after its second stamp.
-#ifndef DWELL_RUNTIME_RECORDS_H_
-#define DWELL_RUNTIME_RECORDS_H_
+#ifndef DWELL_RUNTIME_CALLS_RECORDS_H_
+#define DWELL_RUNTIME_CALLS_RECORDS_H_
 
 #include "runtime/calls/callpath.h"
 #include "runtime/contract/virtual_clock.h"
@@ -167,4 +167,4 @@ void calibrate_openmp();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_RECORDS_H_
+#endif  // DWELL_RUNTIME_CALLS_RECORDS_H_

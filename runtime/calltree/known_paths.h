@@ -1,6 +1,6 @@
 // The memory of a thread's call paths, which grows with them (callpath.h). Slow: system calls.
-#ifndef DWELL_RUNTIME_KNOWN_PATHS_H_
-#define DWELL_RUNTIME_KNOWN_PATHS_H_
+#ifndef DWELL_RUNTIME_CALLTREE_KNOWN_PATHS_H_
+#define DWELL_RUNTIME_CALLTREE_KNOWN_PATHS_H_
 
 #include "runtime/process/state.h"
 
@@ -18,4 +18,4 @@ bool put_slots(Thread* thread, PathEntry* entry, const PathSlot* slot, int slots
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_KNOWN_PATHS_H_
+#endif  // DWELL_RUNTIME_CALLTREE_KNOWN_PATHS_H_

@@ -1,7 +1,7 @@
 // The loaded modules that sites lie in: a raw address becomes (module, offset), which means the
 // same for every rank and run (DESIGN 2).
-#ifndef DWELL_RUNTIME_MODULES_H_
-#define DWELL_RUNTIME_MODULES_H_
+#ifndef DWELL_RUNTIME_CALLTREE_MODULES_H_
+#define DWELL_RUNTIME_CALLTREE_MODULES_H_
 
 #include <link.h>
 #include <string.h>
@@ -47,4 +47,4 @@ ModulePlace place_of_address(Thread* thread, uintptr_t address, bool checked = f
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_MODULES_H_
+#endif  // DWELL_RUNTIME_CALLTREE_MODULES_H_

@@ -1,7 +1,7 @@
 // Walks along the calling thread's stack with libunwind: what takes microseconds, where a path is
 // not known yet (callpath.h).
-#ifndef DWELL_RUNTIME_STACK_WALKS_H_
-#define DWELL_RUNTIME_STACK_WALKS_H_
+#ifndef DWELL_RUNTIME_CALLTREE_STACK_WALKS_H_
+#define DWELL_RUNTIME_CALLTREE_STACK_WALKS_H_
 
 #include "runtime/process/state.h"
 
@@ -56,4 +56,4 @@ bool take_slots(PathProof* proof, const Frame* frame, int frames);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_STACK_WALKS_H_
+#endif  // DWELL_RUNTIME_CALLTREE_STACK_WALKS_H_

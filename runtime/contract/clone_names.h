@@ -1,6 +1,6 @@
 // What compilers append to the names of copies that they make of a function.
-#ifndef DWELL_RUNTIME_CLONE_NAMES_H_
-#define DWELL_RUNTIME_CLONE_NAMES_H_
+#ifndef DWELL_RUNTIME_CONTRACT_CLONE_NAMES_H_
+#define DWELL_RUNTIME_CONTRACT_CLONE_NAMES_H_
 
 #include <string_view>
 
@@ -27,4 +27,4 @@ inline std::string_view without_clone(std::string_view symbol) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_CLONE_NAMES_H_
+#endif  // DWELL_RUNTIME_CONTRACT_CLONE_NAMES_H_

@@ -2,8 +2,8 @@
 // which of them are on when it runs (DESIGN 8, AIMS). docs/enabling-profile.md describes the
 // format. Used by the compiler plugins, the compiler wrapper and libdwell.so: needs nothing beyond
 // libc.
-#ifndef DWELL_RUNTIME_ENABLING_PROFILE_H_
-#define DWELL_RUNTIME_ENABLING_PROFILE_H_
+#ifndef DWELL_RUNTIME_CONTRACT_ENABLING_PROFILE_H_
+#define DWELL_RUNTIME_CONTRACT_ENABLING_PROFILE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -67,4 +67,4 @@ class EnablingProfile {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_ENABLING_PROFILE_H_
+#endif  // DWELL_RUNTIME_CONTRACT_ENABLING_PROFILE_H_

@@ -1,7 +1,7 @@
 // What dwell knows of each function of the C library that reads or writes files (DESIGN 1, nodes of
 // kind io). For every room; the wrappers are in io_wrappers.cpp and io_streams.cpp.
-#ifndef DWELL_RUNTIME_IO_CALLS_H_
-#define DWELL_RUNTIME_IO_CALLS_H_
+#ifndef DWELL_RUNTIME_CONTRACT_IO_CALLS_H_
+#define DWELL_RUNTIME_CONTRACT_IO_CALLS_H_
 
 #include <stdint.h>
 
@@ -67,4 +67,4 @@ constexpr IoEventName kIoEventNames[] = {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_IO_CALLS_H_
+#endif  // DWELL_RUNTIME_CONTRACT_IO_CALLS_H_

@@ -1,8 +1,8 @@
 // Where the record files of a job lie. libdwell.so, which makes them, and the `dwell` command,
 // which keeps them after a crash, must come to the same answer, so both use these functions and
 // nothing else. No dependency beyond libc; no allocation.
-#ifndef DWELL_RUNTIME_JOB_NAME_H_
-#define DWELL_RUNTIME_JOB_NAME_H_
+#ifndef DWELL_RUNTIME_CONTRACT_JOB_NAME_H_
+#define DWELL_RUNTIME_CONTRACT_JOB_NAME_H_
 
 #include <stddef.h>
 #include <stdio.h>
@@ -154,4 +154,4 @@ inline bool launcher_spans_hosts() {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_JOB_NAME_H_
+#endif  // DWELL_RUNTIME_CONTRACT_JOB_NAME_H_

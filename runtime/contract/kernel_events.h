@@ -1,8 +1,8 @@
 // Events that the kernel counts itself, by the names that PAPI has for them. Where PAPI counts
 // nothing they are counted without it: where it is not installed, and on a processor that it does
 // not know, of which it does not even pass on what the kernel counts.
-#ifndef DWELL_RUNTIME_KERNEL_EVENTS_H_
-#define DWELL_RUNTIME_KERNEL_EVENTS_H_
+#ifndef DWELL_RUNTIME_CONTRACT_KERNEL_EVENTS_H_
+#define DWELL_RUNTIME_CONTRACT_KERNEL_EVENTS_H_
 
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -97,4 +97,4 @@ inline bool try_kernel_event(const KernelEvent& event, bool* in_kernel) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_KERNEL_EVENTS_H_
+#endif  // DWELL_RUNTIME_CONTRACT_KERNEL_EVENTS_H_

@@ -1,8 +1,8 @@
 // What dwell knows of each MPI function. The rows are generated from
 // runtime/contract/mpi_calls.table by runtime/wrappers/generate_mpi.py, as are the wrappers;
 // nothing here is kept by hand.
-#ifndef DWELL_RUNTIME_MPI_CALLS_H_
-#define DWELL_RUNTIME_MPI_CALLS_H_
+#ifndef DWELL_RUNTIME_CONTRACT_MPI_CALLS_H_
+#define DWELL_RUNTIME_CONTRACT_MPI_CALLS_H_
 
 #include <stdint.h>
 
@@ -53,4 +53,4 @@ extern const int kEventNameCount;
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_MPI_CALLS_H_
+#endif  // DWELL_RUNTIME_CONTRACT_MPI_CALLS_H_

@@ -1,7 +1,7 @@
 // The constructs of OpenMP that nodes stand for (Site::call of kind kOpenMp), and what they are
 // called. The numbers are part of the file format.
-#ifndef DWELL_RUNTIME_OMP_CONSTRUCTS_H_
-#define DWELL_RUNTIME_OMP_CONSTRUCTS_H_
+#ifndef DWELL_RUNTIME_CONTRACT_OMP_CONSTRUCTS_H_
+#define DWELL_RUNTIME_CONTRACT_OMP_CONSTRUCTS_H_
 
 #include <stdint.h>
 
@@ -148,4 +148,4 @@ inline bool is_omp_target(uint16_t number) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OMP_CONSTRUCTS_H_
+#endif  // DWELL_RUNTIME_CONTRACT_OMP_CONSTRUCTS_H_

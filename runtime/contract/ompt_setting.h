@@ -1,6 +1,6 @@
 // The variable that switches OMPT off in every OpenMP runtime (OpenMP 5.2, 21.3.1).
-#ifndef DWELL_RUNTIME_OMPT_SETTING_H_
-#define DWELL_RUNTIME_OMPT_SETTING_H_
+#ifndef DWELL_RUNTIME_CONTRACT_OMPT_SETTING_H_
+#define DWELL_RUNTIME_CONTRACT_OMPT_SETTING_H_
 
 #include <stdlib.h>
 #include <strings.h>
@@ -19,4 +19,4 @@ inline const char* ompt_switched_off() {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OMPT_SETTING_H_
+#endif  // DWELL_RUNTIME_CONTRACT_OMPT_SETTING_H_

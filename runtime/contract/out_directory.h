@@ -1,8 +1,8 @@
 // Whether a directory can be made and written, asked before there is anything to write. Both
 // `dwell run`, which then starts nothing, and libdwell.so under plain LD_PRELOAD, which warns, ask
 // the same question. No dependency beyond libc; nothing is made.
-#ifndef DWELL_RUNTIME_OUT_DIRECTORY_H_
-#define DWELL_RUNTIME_OUT_DIRECTORY_H_
+#ifndef DWELL_RUNTIME_CONTRACT_OUT_DIRECTORY_H_
+#define DWELL_RUNTIME_CONTRACT_OUT_DIRECTORY_H_
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,4 +46,4 @@ inline int standing_directory_obstacle(const char* path) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OUT_DIRECTORY_H_
+#endif  // DWELL_RUNTIME_CONTRACT_OUT_DIRECTORY_H_

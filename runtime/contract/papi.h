@@ -1,7 +1,7 @@
 // The few functions of PAPI that dwell needs, found in libpapi when it is there: by dlopen, because
 // neither a program nor the command shall depend on it. Names and numbers are those of papi.h 7.
-#ifndef DWELL_RUNTIME_PAPI_H_
-#define DWELL_RUNTIME_PAPI_H_
+#ifndef DWELL_RUNTIME_CONTRACT_PAPI_H_
+#define DWELL_RUNTIME_CONTRACT_PAPI_H_
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -113,4 +113,4 @@ struct Papi {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_PAPI_H_
+#endif  // DWELL_RUNTIME_CONTRACT_PAPI_H_

@@ -1,8 +1,8 @@
 // Names for paths that mean the same on every rank, whatever addresses its modules were loaded at:
 // what a partner was doing is told to other ranks by such a name, and found in the merged profile
 // (DESIGN 4). A path's hash is made from its root outwards, so that a tree is named in one pass.
-#ifndef DWELL_RUNTIME_PATH_HASH_H_
-#define DWELL_RUNTIME_PATH_HASH_H_
+#ifndef DWELL_RUNTIME_CONTRACT_PATH_HASH_H_
+#define DWELL_RUNTIME_CONTRACT_PATH_HASH_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,4 +47,4 @@ inline uint32_t hash_interval(uint64_t from, uint64_t to) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_PATH_HASH_H_
+#endif  // DWELL_RUNTIME_CONTRACT_PATH_HASH_H_

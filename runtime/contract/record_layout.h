@@ -22,8 +22,8 @@
 // Times are ticks of the clock that the header describes; ticks become nanoseconds when the file is
 // read. Writer: runtime/process/arena.cpp, runtime/calls/records.cpp. Reader:
 // summarize/merge/record_reader.cpp.
-#ifndef DWELL_RUNTIME_RECORD_LAYOUT_H_
-#define DWELL_RUNTIME_RECORD_LAYOUT_H_
+#ifndef DWELL_RUNTIME_CONTRACT_RECORD_LAYOUT_H_
+#define DWELL_RUNTIME_CONTRACT_RECORD_LAYOUT_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -613,4 +613,4 @@ static_assert(sizeof(FileHeader) == kHeaderCells * kCellBytes);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_RECORD_LAYOUT_H_
+#endif  // DWELL_RUNTIME_CONTRACT_RECORD_LAYOUT_H_

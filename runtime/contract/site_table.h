@@ -48,8 +48,8 @@
 //
 // Units of version 1 have no links: they name the entry points and dwell_register_sites as weak
 // symbols. They go on working, also beside others in one module, where the linker lets them.
-#ifndef DWELL_RUNTIME_SITE_TABLE_H_
-#define DWELL_RUNTIME_SITE_TABLE_H_
+#ifndef DWELL_RUNTIME_CONTRACT_SITE_TABLE_H_
+#define DWELL_RUNTIME_CONTRACT_SITE_TABLE_H_
 
 #include <stdint.h>
 
@@ -167,4 +167,4 @@ void dwell_landed();
 void dwell_vforked();
 }
 
-#endif  // DWELL_RUNTIME_SITE_TABLE_H_
+#endif  // DWELL_RUNTIME_CONTRACT_SITE_TABLE_H_

@@ -3,8 +3,8 @@
 //
 // Signal safety: async-signal-safe. Thread safety: what another thread opens meanwhile gets a
 // number above them, too.
-#ifndef DWELL_RUNTIME_STANDARD_FILES_H_
-#define DWELL_RUNTIME_STANDARD_FILES_H_
+#ifndef DWELL_RUNTIME_CONTRACT_STANDARD_FILES_H_
+#define DWELL_RUNTIME_CONTRACT_STANDARD_FILES_H_
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,4 +45,4 @@ class StandardFilesHeld {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_STANDARD_FILES_H_
+#endif  // DWELL_RUNTIME_CONTRACT_STANDARD_FILES_H_

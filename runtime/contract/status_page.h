@@ -6,8 +6,8 @@
 // All writes are atomic and none blocks, so any thread may make them, also one that is about to
 // die. No dependency beyond libc. A process that finds no page (other node, plain LD_PRELOAD) goes
 // on without: every function here takes a null page and does nothing.
-#ifndef DWELL_RUNTIME_STATUS_PAGE_H_
-#define DWELL_RUNTIME_STATUS_PAGE_H_
+#ifndef DWELL_RUNTIME_CONTRACT_STATUS_PAGE_H_
+#define DWELL_RUNTIME_CONTRACT_STATUS_PAGE_H_
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -206,4 +206,4 @@ inline void status_omp_unseen(StatusPage* page, uint32_t obstacle) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_STATUS_PAGE_H_
+#endif  // DWELL_RUNTIME_CONTRACT_STATUS_PAGE_H_

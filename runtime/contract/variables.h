@@ -5,8 +5,8 @@
 // pass.
 //
 // Signal safety: none is needed, all run at a start. Thread safety: as that of environ.
-#ifndef DWELL_RUNTIME_VARIABLES_H_
-#define DWELL_RUNTIME_VARIABLES_H_
+#ifndef DWELL_RUNTIME_CONTRACT_VARIABLES_H_
+#define DWELL_RUNTIME_CONTRACT_VARIABLES_H_
 
 #include <stddef.h>
 #include <string.h>
@@ -90,4 +90,4 @@ void for_each_misspelt(const char* const* entries, Use use) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_VARIABLES_H_
+#endif  // DWELL_RUNTIME_CONTRACT_VARIABLES_H_

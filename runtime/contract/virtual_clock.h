@@ -5,8 +5,8 @@
 // by dwell's own cost. Where the thread waits for another one, it takes over what that one lost,
 // and what it lost itself while it would have waited anyway is not lost: so i may also shrink. It
 // is never negative, because a call's virtual end is never later than its real one.
-#ifndef DWELL_RUNTIME_VIRTUAL_CLOCK_H_
-#define DWELL_RUNTIME_VIRTUAL_CLOCK_H_
+#ifndef DWELL_RUNTIME_CONTRACT_VIRTUAL_CLOCK_H_
+#define DWELL_RUNTIME_CONTRACT_VIRTUAL_CLOCK_H_
 
 #include <stdint.h>
 
@@ -65,4 +65,4 @@ inline Ending meeting_ending(const Instant& entered, uint64_t left, const Instan
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_VIRTUAL_CLOCK_H_
+#endif  // DWELL_RUNTIME_CONTRACT_VIRTUAL_CLOCK_H_

@@ -1,7 +1,7 @@
 // Names of programs and files may hold what a terminal obeys: lines on stderr show such bytes as
 // escapes. No dependency beyond libc; no allocation.
-#ifndef DWELL_RUNTIME_VISIBLE_TEXT_H_
-#define DWELL_RUNTIME_VISIBLE_TEXT_H_
+#ifndef DWELL_RUNTIME_CONTRACT_VISIBLE_TEXT_H_
+#define DWELL_RUNTIME_CONTRACT_VISIBLE_TEXT_H_
 
 #include <stddef.h>
 
@@ -37,4 +37,4 @@ inline void copy_visible(char* out, size_t size, const char* from) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_VISIBLE_TEXT_H_
+#endif  // DWELL_RUNTIME_CONTRACT_VISIBLE_TEXT_H_

@@ -15,8 +15,8 @@
 //
 // One writes and others read at any time; a line that is being written says nothing. Of several
 // threads one writes. Not signal-safe.
-#ifndef DWELL_RUNTIME_ARRIVALS_H_
-#define DWELL_RUNTIME_ARRIVALS_H_
+#ifndef DWELL_RUNTIME_EXCHANGE_ARRIVALS_H_
+#define DWELL_RUNTIME_EXCHANGE_ARRIVALS_H_
 
 #include <stddef.h>
 
@@ -99,4 +99,4 @@ bool arrival_before(const ArrivalLine* line, uint64_t until, Moment* came);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_ARRIVALS_H_
+#endif  // DWELL_RUNTIME_EXCHANGE_ARRIVALS_H_

@@ -10,8 +10,8 @@
 // one lock guards: it is held while a board is looked for or given back, for some dozen
 // instructions. A board is given back by the last member that leaves, and only members look at it,
 // so none reads one that has become another's.
-#ifndef DWELL_RUNTIME_BOARDS_H_
-#define DWELL_RUNTIME_BOARDS_H_
+#ifndef DWELL_RUNTIME_EXCHANGE_BOARDS_H_
+#define DWELL_RUNTIME_EXCHANGE_BOARDS_H_
 
 #include "runtime/exchange/exchange.h"
 #include "runtime/mpi/comm_names.h"
@@ -124,4 +124,4 @@ inline uint32_t places_of(const Board* board) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_BOARDS_H_
+#endif  // DWELL_RUNTIME_EXCHANGE_BOARDS_H_

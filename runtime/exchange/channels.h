@@ -32,8 +32,8 @@
 //
 // Threads: a channel is locked by its two processes each for itself, and only where MPI allows
 // several threads at a time. Not signal-safe.
-#ifndef DWELL_RUNTIME_CHANNELS_H_
-#define DWELL_RUNTIME_CHANNELS_H_
+#ifndef DWELL_RUNTIME_EXCHANGE_CHANNELS_H_
+#define DWELL_RUNTIME_EXCHANGE_CHANNELS_H_
 
 #include <stddef.h>
 
@@ -281,4 +281,4 @@ inline bool is_guessing(const Channel* channel) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_CHANNELS_H_
+#endif  // DWELL_RUNTIME_EXCHANGE_CHANNELS_H_

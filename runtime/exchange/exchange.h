@@ -6,8 +6,8 @@
 // arrivals (arrivals.h), when they are first needed. Keys are 64-bit hashes that all who share a
 // page derive alike. Each page is reserved before its first use (a store into an unreserved page of
 // a full /dev/shm ends the program).
-#ifndef DWELL_RUNTIME_EXCHANGE_H_
-#define DWELL_RUNTIME_EXCHANGE_H_
+#ifndef DWELL_RUNTIME_EXCHANGE_EXCHANGE_H_
+#define DWELL_RUNTIME_EXCHANGE_EXCHANGE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,4 +82,4 @@ bool is_neighbour(uint32_t world_rank);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_EXCHANGE_H_
+#endif  // DWELL_RUNTIME_EXCHANGE_EXCHANGE_H_

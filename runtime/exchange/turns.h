@@ -5,8 +5,8 @@
 //
 // With the channel locked, by any thread of the process. No system calls, and nothing fails: what
 // cannot be known is counted as unknown when a receive asks for its entry. Not signal-safe.
-#ifndef DWELL_RUNTIME_TURNS_H_
-#define DWELL_RUNTIME_TURNS_H_
+#ifndef DWELL_RUNTIME_EXCHANGE_TURNS_H_
+#define DWELL_RUNTIME_EXCHANGE_TURNS_H_
 
 #include "runtime/exchange/channels.h"
 
@@ -49,4 +49,4 @@ DWELL_COLD void forget_served(Channel* channel, uint32_t before, uint32_t comm, 
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_TURNS_H_
+#endif  // DWELL_RUNTIME_EXCHANGE_TURNS_H_

@@ -4,8 +4,8 @@
 // Of a two-way exchange the asker knows when it asked and when the answer came; the answer says
 // what the other clock showed between. Whatever the ways took, the two moments lie no further apart
 // than half the round trip: so the quickest of many exchanges tells most.
-#ifndef DWELL_RUNTIME_CLOCK_RELATION_H_
-#define DWELL_RUNTIME_CLOCK_RELATION_H_
+#ifndef DWELL_RUNTIME_HOSTS_CLOCK_RELATION_H_
+#define DWELL_RUNTIME_HOSTS_CLOCK_RELATION_H_
 
 #include <stdint.h>
 
@@ -94,4 +94,4 @@ inline ClockReview review(const ClockRelation& relation, const ClockPair& start,
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_CLOCK_RELATION_H_
+#endif  // DWELL_RUNTIME_HOSTS_CLOCK_RELATION_H_

@@ -10,8 +10,8 @@
 // silent towards that partner: what is not counted by both is not known.
 //
 // The caller keeps two threads from using the same one. Not signal-safe.
-#ifndef DWELL_RUNTIME_FAR_CHANNELS_H_
-#define DWELL_RUNTIME_FAR_CHANNELS_H_
+#ifndef DWELL_RUNTIME_HOSTS_FAR_CHANNELS_H_
+#define DWELL_RUNTIME_HOSTS_FAR_CHANNELS_H_
 
 #include "runtime/exchange/channels.h"
 
@@ -135,4 +135,4 @@ bool lost_by_partner(const FarChannel& far, uint64_t at, uint64_t* ticks);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FAR_CHANNELS_H_
+#endif  // DWELL_RUNTIME_HOSTS_FAR_CHANNELS_H_

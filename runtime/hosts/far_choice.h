@@ -6,8 +6,8 @@
 // and a reduction gives it no way to ask. So each chooses a part of 1 / 2^shift of them, by bits
 // mixed from their numbers: what one chooses with a shift, all with a smaller one choose as well,
 // and what comes every second or third time in a loop is chosen as often as anything else.
-#ifndef DWELL_RUNTIME_FAR_CHOICE_H_
-#define DWELL_RUNTIME_FAR_CHOICE_H_
+#ifndef DWELL_RUNTIME_HOSTS_FAR_CHOICE_H_
+#define DWELL_RUNTIME_HOSTS_FAR_CHOICE_H_
 
 #include <stdint.h>
 
@@ -60,4 +60,4 @@ inline void count_chosen(FarChoice* choice, uint32_t number, uint64_t now, uint6
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FAR_CHOICE_H_
+#endif  // DWELL_RUNTIME_HOSTS_FAR_CHOICE_H_

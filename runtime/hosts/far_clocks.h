@@ -1,7 +1,7 @@
 // The clock of this host and that of the first observed rank's, which times between hosts are told
 // in (DESIGN 4).
-#ifndef DWELL_RUNTIME_FAR_CLOCKS_H_
-#define DWELL_RUNTIME_FAR_CLOCKS_H_
+#ifndef DWELL_RUNTIME_HOSTS_FAR_CLOCKS_H_
+#define DWELL_RUNTIME_HOSTS_FAR_CLOCKS_H_
 
 #include "runtime/hosts/clock_relation.h"
 
@@ -22,4 +22,4 @@ void review_clocks();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FAR_CLOCKS_H_
+#endif  // DWELL_RUNTIME_HOSTS_FAR_CLOCKS_H_

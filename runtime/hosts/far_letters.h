@@ -8,8 +8,8 @@
 // receives nothing stops its letters after kCredit of them. Nobody waits for a letter.
 //
 // Everything happens inside calls of the program that MPI lets the calling thread make.
-#ifndef DWELL_RUNTIME_FAR_LETTERS_H_
-#define DWELL_RUNTIME_FAR_LETTERS_H_
+#ifndef DWELL_RUNTIME_HOSTS_FAR_LETTERS_H_
+#define DWELL_RUNTIME_HOSTS_FAR_LETTERS_H_
 
 #include "runtime/hosts/far_channels.h"
 
@@ -65,4 +65,4 @@ void drain_letters();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FAR_LETTERS_H_
+#endif  // DWELL_RUNTIME_HOSTS_FAR_LETTERS_H_

@@ -1,6 +1,6 @@
 // Names of the files that I/O statements were at: each is a TextRecord, once in a process.
-#ifndef DWELL_RUNTIME_FILE_NAMES_H_
-#define DWELL_RUNTIME_FILE_NAMES_H_
+#ifndef DWELL_RUNTIME_IO_FILE_NAMES_H_
+#define DWELL_RUNTIME_IO_FILE_NAMES_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,4 +23,4 @@ CellIndex record_of_name(Thread* thread, const char* name, size_t bytes);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FILE_NAMES_H_
+#endif  // DWELL_RUNTIME_IO_FILE_NAMES_H_

@@ -4,8 +4,8 @@
 //
 // All of this may run in a signal handler, keeps errno where the call set it, and costs a load and
 // a test while no I/O is recorded.
-#ifndef DWELL_RUNTIME_IO_FORWARD_H_
-#define DWELL_RUNTIME_IO_FORWARD_H_
+#ifndef DWELL_RUNTIME_IO_IO_FORWARD_H_
+#define DWELL_RUNTIME_IO_IO_FORWARD_H_
 
 #include <stdio.h>
 
@@ -82,4 +82,4 @@ DWELL_BODY auto on_file(IoCall call, const Frame* frame, Function next, int file
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_IO_FORWARD_H_
+#endif  // DWELL_RUNTIME_IO_IO_FORWARD_H_

@@ -5,8 +5,8 @@
 // inside what a probe watches; it is taken from that computation when the next call is booked
 // (Thread::booked_ticks). Everything here may run in a signal handler: what it would interrupt of
 // dwell's own makes it pass the call on, unrecorded.
-#ifndef DWELL_RUNTIME_IO_RECORDS_H_
-#define DWELL_RUNTIME_IO_RECORDS_H_
+#ifndef DWELL_RUNTIME_IO_IO_RECORDS_H_
+#define DWELL_RUNTIME_IO_IO_RECORDS_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -77,4 +77,4 @@ void calibrate_io(Thread* thread, PathEntry* entry, const Frame* frame);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_IO_RECORDS_H_
+#endif  // DWELL_RUNTIME_IO_IO_RECORDS_H_

@@ -1,6 +1,6 @@
 // What is interposed of the C library; see io_wrappers.cpp.
-#ifndef DWELL_RUNTIME_IO_WRAPPERS_H_
-#define DWELL_RUNTIME_IO_WRAPPERS_H_
+#ifndef DWELL_RUNTIME_IO_IO_WRAPPERS_H_
+#define DWELL_RUNTIME_IO_IO_WRAPPERS_H_
 
 namespace dwell {
 
@@ -10,4 +10,4 @@ void find_io_functions();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_IO_WRAPPERS_H_
+#endif  // DWELL_RUNTIME_IO_IO_WRAPPERS_H_

@@ -1,7 +1,7 @@
 // How a process comes to be observed, by MPI_Init or by its first probe, and what the rest of its
 // life needs of that (lifecycle.cpp).
-#ifndef DWELL_RUNTIME_ATTACH_H_
-#define DWELL_RUNTIME_ATTACH_H_
+#ifndef DWELL_RUNTIME_LIFECYCLE_ATTACH_H_
+#define DWELL_RUNTIME_LIFECYCLE_ATTACH_H_
 
 #include "runtime/contract/status_page.h"
 
@@ -31,4 +31,4 @@ void refresh_ticket();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_ATTACH_H_
+#endif  // DWELL_RUNTIME_LIFECYCLE_ATTACH_H_

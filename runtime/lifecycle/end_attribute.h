@@ -4,8 +4,8 @@
 //
 // The program sees nothing of it: its key is given back at once, and has a number that the program
 // would not be given before it has hundreds of its own.
-#ifndef DWELL_RUNTIME_END_ATTRIBUTE_H_
-#define DWELL_RUNTIME_END_ATTRIBUTE_H_
+#ifndef DWELL_RUNTIME_LIFECYCLE_END_ATTRIBUTE_H_
+#define DWELL_RUNTIME_LIFECYCLE_END_ATTRIBUTE_H_
 
 #include <stdint.h>
 
@@ -21,4 +21,4 @@ void note_failed_deletion(uintptr_t comm);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_END_ATTRIBUTE_H_
+#endif  // DWELL_RUNTIME_LIFECYCLE_END_ATTRIBUTE_H_

@@ -1,8 +1,8 @@
 // MPI_Init and MPI_Init_thread as a meeting of all ranks (DESIGN 4, collective rule). What dwell
 // cost each of them until then would else make their virtual clocks differ, and the first message
 // between two of them tell of waiting that there was not.
-#ifndef DWELL_RUNTIME_INIT_MEETING_H_
-#define DWELL_RUNTIME_INIT_MEETING_H_
+#ifndef DWELL_RUNTIME_LIFECYCLE_INIT_MEETING_H_
+#define DWELL_RUNTIME_LIFECYCLE_INIT_MEETING_H_
 
 #include "runtime/calls/records.h"
 
@@ -14,4 +14,4 @@ void settle_init(Call* call);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_INIT_MEETING_H_
+#endif  // DWELL_RUNTIME_LIFECYCLE_INIT_MEETING_H_

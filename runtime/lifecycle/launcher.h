@@ -1,6 +1,6 @@
 // What the launcher knows of a job over several hosts: which ranks are observed on all of them.
-#ifndef DWELL_RUNTIME_LAUNCHER_H_
-#define DWELL_RUNTIME_LAUNCHER_H_
+#ifndef DWELL_RUNTIME_LIFECYCLE_LAUNCHER_H_
+#define DWELL_RUNTIME_LIFECYCLE_LAUNCHER_H_
 
 namespace dwell {
 
@@ -13,4 +13,4 @@ int ranks_marked_observed(int* ranks, int world_size);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_LAUNCHER_H_
+#endif  // DWELL_RUNTIME_LIFECYCLE_LAUNCHER_H_

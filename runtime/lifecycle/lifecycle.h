@@ -1,6 +1,6 @@
 // The beginning and the end of observation in one process.
-#ifndef DWELL_RUNTIME_LIFECYCLE_H_
-#define DWELL_RUNTIME_LIFECYCLE_H_
+#ifndef DWELL_RUNTIME_LIFECYCLE_LIFECYCLE_H_
+#define DWELL_RUNTIME_LIFECYCLE_LIFECYCLE_H_
 
 #include "runtime/mpi/mpi_api.h"
 
@@ -40,4 +40,4 @@ void keep_record_file();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_LIFECYCLE_H_
+#endif  // DWELL_RUNTIME_LIFECYCLE_LIFECYCLE_H_

@@ -1,6 +1,6 @@
 // The directory that the record files of this process's job lie in.
-#ifndef DWELL_RUNTIME_RECORD_DIRECTORY_H_
-#define DWELL_RUNTIME_RECORD_DIRECTORY_H_
+#ifndef DWELL_RUNTIME_LIFECYCLE_RECORD_DIRECTORY_H_
+#define DWELL_RUNTIME_LIFECYCLE_RECORD_DIRECTORY_H_
 
 #include <stddef.h>
 
@@ -12,4 +12,4 @@ bool make_record_directory(char* path, size_t path_size, char* why, size_t why_s
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_RECORD_DIRECTORY_H_
+#endif  // DWELL_RUNTIME_LIFECYCLE_RECORD_DIRECTORY_H_

@@ -4,8 +4,8 @@
 // tells a counter by an id that no other has; other files have none.
 //
 // Between asking and using another thread may still close it: no call of the kernel does both.
-#ifndef DWELL_RUNTIME_COUNTER_FILES_H_
-#define DWELL_RUNTIME_COUNTER_FILES_H_
+#ifndef DWELL_RUNTIME_MEASURE_COUNTER_FILES_H_
+#define DWELL_RUNTIME_MEASURE_COUNTER_FILES_H_
 
 #include <stdint.h>
 
@@ -35,4 +35,4 @@ int find_counters_after(uint64_t id, CounterFile* found, int most);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_COUNTER_FILES_H_
+#endif  // DWELL_RUNTIME_MEASURE_COUNTER_FILES_H_

@@ -1,6 +1,6 @@
 // The kernel as the source of counts (metrics.h), without PAPI: see kernel_events.h.
-#ifndef DWELL_RUNTIME_KERNEL_COUNTERS_H_
-#define DWELL_RUNTIME_KERNEL_COUNTERS_H_
+#ifndef DWELL_RUNTIME_MEASURE_KERNEL_COUNTERS_H_
+#define DWELL_RUNTIME_MEASURE_KERNEL_COUNTERS_H_
 
 #include "runtime/measure/metrics.h"
 
@@ -15,4 +15,4 @@ CounterSource kernel_source();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_KERNEL_COUNTERS_H_
+#endif  // DWELL_RUNTIME_MEASURE_KERNEL_COUNTERS_H_

@@ -10,8 +10,8 @@
 //
 // Where readings hang: probes of such nodes do not come the fast way (ProbeWay::kChecked,
 // kEntryRead); MPI calls look for samples in any case (Thread::ring_head).
-#ifndef DWELL_RUNTIME_METRICS_H_
-#define DWELL_RUNTIME_METRICS_H_
+#ifndef DWELL_RUNTIME_MEASURE_METRICS_H_
+#define DWELL_RUNTIME_MEASURE_METRICS_H_
 
 #include "runtime/calls/records.h"
 #include "runtime/process/state.h"
@@ -93,4 +93,4 @@ class OwnCounts {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_METRICS_H_
+#endif  // DWELL_RUNTIME_MEASURE_METRICS_H_

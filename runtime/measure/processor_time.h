@@ -6,8 +6,8 @@
 // more (DESIGN 5.3: a slow path). What of the time since the last reading lies outside of that part
 // counts as not spent on a processor, so that a part is never said to be less of a computation than
 // it was.
-#ifndef DWELL_RUNTIME_PROCESSOR_TIME_H_
-#define DWELL_RUNTIME_PROCESSOR_TIME_H_
+#ifndef DWELL_RUNTIME_MEASURE_PROCESSOR_TIME_H_
+#define DWELL_RUNTIME_MEASURE_PROCESSOR_TIME_H_
 
 #include <stdint.h>
 
@@ -59,4 +59,4 @@ inline void note_io(Thread* thread, CellIndex node, uint64_t ticks) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_PROCESSOR_TIME_H_
+#endif  // DWELL_RUNTIME_MEASURE_PROCESSOR_TIME_H_

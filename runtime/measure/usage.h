@@ -1,8 +1,8 @@
 // What the operating system says of this process: processor time, memory, page faults, context
 // switches, bytes (FileHeader::usage). All calls keep errno and neither allocate nor block; they
 // are slow (usage.cpp), so none belongs on the path of a probe.
-#ifndef DWELL_RUNTIME_USAGE_H_
-#define DWELL_RUNTIME_USAGE_H_
+#ifndef DWELL_RUNTIME_MEASURE_USAGE_H_
+#define DWELL_RUNTIME_MEASURE_USAGE_H_
 
 #include <stdint.h>
 
@@ -54,4 +54,4 @@ class OwnWork {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_USAGE_H_
+#endif  // DWELL_RUNTIME_MEASURE_USAGE_H_

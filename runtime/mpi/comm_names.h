@@ -7,8 +7,8 @@
 //
 // What reaches ranks of other worlds (spawn, connect, the parent) has no name, nor has what is made
 // from that.
-#ifndef DWELL_RUNTIME_COMM_NAMES_H_
-#define DWELL_RUNTIME_COMM_NAMES_H_
+#ifndef DWELL_RUNTIME_MPI_COMM_NAMES_H_
+#define DWELL_RUNTIME_MPI_COMM_NAMES_H_
 
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/process/state.h"
@@ -74,4 +74,4 @@ void forget_name(uintptr_t handle);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_COMM_NAMES_H_
+#endif  // DWELL_RUNTIME_MPI_COMM_NAMES_H_

@@ -1,6 +1,6 @@
 // From which size on MPI sends wait for their receivers.
-#ifndef DWELL_RUNTIME_EAGER_LIMITS_H_
-#define DWELL_RUNTIME_EAGER_LIMITS_H_
+#ifndef DWELL_RUNTIME_MPI_EAGER_LIMITS_H_
+#define DWELL_RUNTIME_MPI_EAGER_LIMITS_H_
 
 #include <stdint.h>
 
@@ -21,4 +21,4 @@ void read_eager_limits();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_EAGER_LIMITS_H_
+#endif  // DWELL_RUNTIME_MPI_EAGER_LIMITS_H_

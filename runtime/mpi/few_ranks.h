@@ -1,7 +1,7 @@
 // Ranks of a communicator or window where they are few: neighbours in a topology, partners of a
 // window's epoch.
-#ifndef DWELL_RUNTIME_FEW_RANKS_H_
-#define DWELL_RUNTIME_FEW_RANKS_H_
+#ifndef DWELL_RUNTIME_MPI_FEW_RANKS_H_
+#define DWELL_RUNTIME_MPI_FEW_RANKS_H_
 
 #include "runtime/mpi/mpi_api.h"
 
@@ -28,4 +28,4 @@ void read_neighbours(MPI_Comm comm, int rank, FewRanks* sources, FewRanks* targe
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FEW_RANKS_H_
+#endif  // DWELL_RUNTIME_MPI_FEW_RANKS_H_

@@ -1,6 +1,6 @@
 // Which of its partners a collective makes a rank wait for: what `meets=` in mpi_calls.table says.
-#ifndef DWELL_RUNTIME_MEETS_H_
-#define DWELL_RUNTIME_MEETS_H_
+#ifndef DWELL_RUNTIME_MPI_MEETS_H_
+#define DWELL_RUNTIME_MPI_MEETS_H_
 
 #include <stdint.h>
 
@@ -27,4 +27,4 @@ enum class Epoch : uint8_t { kPost, kStart, kComplete, kWait };
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_MEETS_H_
+#endif  // DWELL_RUNTIME_MPI_MEETS_H_

@@ -1,11 +1,11 @@
 // The MPI library of the process, reached at run time: libdwell.so does not link it (DESIGN 2).
 // `g_mpi` holds the functions and handles that dwell itself uses; filled once by load_mpi().
-#ifndef DWELL_RUNTIME_MPI_API_H_
-#define DWELL_RUNTIME_MPI_API_H_
+#ifndef DWELL_RUNTIME_MPI_MPI_API_H_
+#define DWELL_RUNTIME_MPI_MPI_API_H_
 
 #include <mpi.h>
 
-#include "runtime/mpi_call_numbers.h"
+#include "runtime/contract/mpi_call_numbers.h"
 #include "runtime/process/state.h"
 
 static_assert(OMPI_MAJOR_VERSION >= 4, "built against Open MPI's ABI of libmpi.so.40");
@@ -85,4 +85,4 @@ void* foreign_definition(uintptr_t return_address, EntryForm form, uint16_t numb
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_MPI_API_H_
+#endif  // DWELL_RUNTIME_MPI_MPI_API_H_

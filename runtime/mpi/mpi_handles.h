@@ -5,8 +5,8 @@
 // Other handles are valid: they are asked about after a call with them succeeded, or have a name
 // (comm_names.h), and lose it before MPI may give them to something else. Any thread; not
 // signal-safe.
-#ifndef DWELL_RUNTIME_MPI_HANDLES_H_
-#define DWELL_RUNTIME_MPI_HANDLES_H_
+#ifndef DWELL_RUNTIME_MPI_MPI_HANDLES_H_
+#define DWELL_RUNTIME_MPI_MPI_HANDLES_H_
 
 #include <mpi.h>
 #include <stdint.h>
@@ -64,4 +64,4 @@ class ReturnedErrors {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_MPI_HANDLES_H_
+#endif  // DWELL_RUNTIME_MPI_MPI_HANDLES_H_

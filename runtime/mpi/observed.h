@@ -1,7 +1,7 @@
 // The observed ranks of the job, and private traffic among them that never waits for ever.
 // merge_over_mpi.cpp makes the communicator; far_clocks.cpp and far_letters.cpp use it, too.
-#ifndef DWELL_RUNTIME_OBSERVED_H_
-#define DWELL_RUNTIME_OBSERVED_H_
+#ifndef DWELL_RUNTIME_MPI_OBSERVED_H_
+#define DWELL_RUNTIME_MPI_OBSERVED_H_
 
 #include "runtime/mpi/mpi_api.h"
 
@@ -49,4 +49,4 @@ bool receive_bytes(char* bytes, uint64_t size, int from, int tag, uint64_t until
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OBSERVED_H_
+#endif  // DWELL_RUNTIME_MPI_OBSERVED_H_

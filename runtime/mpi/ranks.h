@@ -1,6 +1,6 @@
 // Partners by their rank in MPI_COMM_WORLD, whatever communicator they were named in.
-#ifndef DWELL_RUNTIME_RANKS_H_
-#define DWELL_RUNTIME_RANKS_H_
+#ifndef DWELL_RUNTIME_MPI_RANKS_H_
+#define DWELL_RUNTIME_MPI_RANKS_H_
 
 #include "runtime/mpi/mpi_api.h"
 
@@ -61,4 +61,4 @@ void note_spawn(MPI_Comm children, MPI_Comm comm, int root, char* const* command
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_RANKS_H_
+#endif  // DWELL_RUNTIME_MPI_RANKS_H_

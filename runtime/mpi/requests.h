@@ -1,8 +1,8 @@
 // Requests from the call that starts them to the call that completes them, by their handle. Any
 // thread may complete what another started, so the table is shared; MPI's own rules keep two
 // threads from working on one request at a time.
-#ifndef DWELL_RUNTIME_REQUESTS_H_
-#define DWELL_RUNTIME_REQUESTS_H_
+#ifndef DWELL_RUNTIME_MPI_REQUESTS_H_
+#define DWELL_RUNTIME_MPI_REQUESTS_H_
 
 #include <stdint.h>
 
@@ -136,4 +136,4 @@ void forget_request(uintptr_t handle);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_REQUESTS_H_
+#endif  // DWELL_RUNTIME_MPI_REQUESTS_H_

@@ -5,8 +5,8 @@
 // that one, which serves these entry points as well, it tells of itself (ompt.cpp) and nothing is
 // told here but what it does not know (GompRequest); the calls are passed on as tail calls, as it
 // tells of where it was called from.
-#ifndef DWELL_RUNTIME_GOMP_H_
-#define DWELL_RUNTIME_GOMP_H_
+#ifndef DWELL_RUNTIME_OPENMP_GOMP_H_
+#define DWELL_RUNTIME_OPENMP_GOMP_H_
 
 #include <stddef.h>
 
@@ -205,4 +205,4 @@ void forget_gomp_callers();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_GOMP_H_
+#endif  // DWELL_RUNTIME_OPENMP_GOMP_H_

@@ -10,8 +10,8 @@
 // All may be called by any thread at any time, also while nothing is recorded. Ends of what was not
 // begun are ignored. Addresses are return addresses of the program's calls into the OpenMP runtime,
 // 0 where they are not known.
-#ifndef DWELL_RUNTIME_OMP_ADAPTER_H_
-#define DWELL_RUNTIME_OMP_ADAPTER_H_
+#ifndef DWELL_RUNTIME_OPENMP_OMP_ADAPTER_H_
+#define DWELL_RUNTIME_OPENMP_OMP_ADAPTER_H_
 
 #include "runtime/calls/callpath.h"
 #include "runtime/contract/omp_constructs.h"
@@ -126,4 +126,4 @@ void end_omp_of(Thread* thread, uint64_t now);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OMP_ADAPTER_H_
+#endif  // DWELL_RUNTIME_OPENMP_OMP_ADAPTER_H_

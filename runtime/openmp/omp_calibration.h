@@ -1,6 +1,6 @@
 // What the parts of the calibration of OpenMP share, and what they work on: records of no one.
-#ifndef DWELL_RUNTIME_OMP_CALIBRATION_H_
-#define DWELL_RUNTIME_OMP_CALIBRATION_H_
+#ifndef DWELL_RUNTIME_OPENMP_OMP_CALIBRATION_H_
+#define DWELL_RUNTIME_OPENMP_OMP_CALIBRATION_H_
 
 #include "runtime/openmp/omp_entries.h"
 #include "runtime/process/calibration.h"
@@ -36,4 +36,4 @@ __attribute__((weak)) void calibrate_gomp_tasks(Thread* thread, Node* node);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OMP_CALIBRATION_H_
+#endif  // DWELL_RUNTIME_OPENMP_OMP_CALIBRATION_H_

@@ -1,7 +1,7 @@
 // Entries of OpenMP's constructs on the stack of open nodes, for omp_adapter.cpp and omp_tasks.cpp:
 // a step of the adapter prepares the thread, works on its entries and ends (DESIGN 5.3).
-#ifndef DWELL_RUNTIME_OMP_ENTRIES_H_
-#define DWELL_RUNTIME_OMP_ENTRIES_H_
+#ifndef DWELL_RUNTIME_OPENMP_OMP_ENTRIES_H_
+#define DWELL_RUNTIME_OPENMP_OMP_ENTRIES_H_
 
 #include "runtime/measure/metrics.h"
 #include "runtime/openmp/omp_adapter.h"
@@ -257,4 +257,4 @@ inline void begin_worksharing(OmpStep* step, uint64_t address) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OMP_ENTRIES_H_
+#endif  // DWELL_RUNTIME_OPENMP_OMP_ENTRIES_H_

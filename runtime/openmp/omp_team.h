@@ -4,8 +4,8 @@
 // Nothing here is locked or allocated. Times at a barrier are kept as maxima, which only grow: two
 // places for a region's barriers in turn are enough, because who comes to the next but one has seen
 // all others come to the one in between, so all have read what they want to know of the first.
-#ifndef DWELL_RUNTIME_OMP_TEAM_H_
-#define DWELL_RUNTIME_OMP_TEAM_H_
+#ifndef DWELL_RUNTIME_OPENMP_OMP_TEAM_H_
+#define DWELL_RUNTIME_OPENMP_OMP_TEAM_H_
 
 #include <atomic>
 
@@ -93,4 +93,4 @@ void fetch_other_team(const OmpTeam* team);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OMP_TEAM_H_
+#endif  // DWELL_RUNTIME_OPENMP_OMP_TEAM_H_

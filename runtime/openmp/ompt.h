@@ -1,6 +1,6 @@
 // Whether libomp tells dwell of OpenMP (ompt.cpp).
-#ifndef DWELL_RUNTIME_OMPT_H_
-#define DWELL_RUNTIME_OMPT_H_
+#ifndef DWELL_RUNTIME_OPENMP_OMPT_H_
+#define DWELL_RUNTIME_OPENMP_OMPT_H_
 
 #include <stdint.h>
 
@@ -13,4 +13,4 @@ __attribute__((weak)) uint32_t ompt_obstacle();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OMPT_H_
+#endif  // DWELL_RUNTIME_OPENMP_OMPT_H_

@@ -1,7 +1,7 @@
 // What libomp tells of locks, critical and ordered sections and atomic operations (ompt.cpp). Each
 // is waited for, got and left on one thread.
-#ifndef DWELL_RUNTIME_OMPT_MUTEXES_H_
-#define DWELL_RUNTIME_OMPT_MUTEXES_H_
+#ifndef DWELL_RUNTIME_OPENMP_OMPT_MUTEXES_H_
+#define DWELL_RUNTIME_OPENMP_OMPT_MUTEXES_H_
 
 #include <omp-tools.h>
 
@@ -15,4 +15,4 @@ void end_mutexes_of_thread(ompt_set_callback_t set);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OMPT_MUTEXES_H_
+#endif  // DWELL_RUNTIME_OPENMP_OMPT_MUTEXES_H_

@@ -2,8 +2,8 @@
 // gives is the address to which its function returns. That lies in the runtime's own code where the
 // program called the function in place of a return (compilers do so where it is the last thing that
 // the code of a region or task does), as for constructs of the runtime's own.
-#ifndef DWELL_RUNTIME_OMPT_PLACES_H_
-#define DWELL_RUNTIME_OMPT_PLACES_H_
+#ifndef DWELL_RUNTIME_OPENMP_OMPT_PLACES_H_
+#define DWELL_RUNTIME_OPENMP_OMPT_PLACES_H_
 
 #include <omp-tools.h>
 #include <stdint.h>
@@ -54,4 +54,4 @@ uint64_t code_in_c_library(uint64_t at, const Frame* caller);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OMPT_PLACES_H_
+#endif  // DWELL_RUNTIME_OPENMP_OMPT_PLACES_H_

@@ -11,8 +11,8 @@
 // arguments; posting is starting it.
 //
 // Of the thread that calls MPI, where there is only one. Not signal-safe.
-#ifndef DWELL_RUNTIME_HELD_RECEIVES_H_
-#define DWELL_RUNTIME_HELD_RECEIVES_H_
+#ifndef DWELL_RUNTIME_ORDER_HELD_RECEIVES_H_
+#define DWELL_RUNTIME_ORDER_HELD_RECEIVES_H_
 
 #include "runtime/calls/records.h"
 #include "runtime/waitstates/waits.h"
@@ -90,4 +90,4 @@ DWELL_COLD void loosen_held(const uintptr_t* comm);  // freed; null: some type w
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_HELD_RECEIVES_H_
+#endif  // DWELL_RUNTIME_ORDER_HELD_RECEIVES_H_

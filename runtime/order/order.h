@@ -9,8 +9,8 @@
 // it does not reach waits for the receiver in the end. So there is always a process that may go on.
 //
 // Without the option no line exists, and a call costs nothing more. Not signal-safe.
-#ifndef DWELL_RUNTIME_ORDER_H_
-#define DWELL_RUNTIME_ORDER_H_
+#ifndef DWELL_RUNTIME_ORDER_ORDER_H_
+#define DWELL_RUNTIME_ORDER_ORDER_H_
 
 #include "runtime/calls/records.h"
 #include "runtime/mpi/meets.h"
@@ -127,4 +127,4 @@ class TriedOut {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_ORDER_H_
+#endif  // DWELL_RUNTIME_ORDER_ORDER_H_

@@ -2,8 +2,8 @@
 // may still do before a virtual time, and what the senders have said.
 //
 // For the thread that calls MPI, where there is only one. Not signal-safe.
-#ifndef DWELL_RUNTIME_ORDER_CHOICE_H_
-#define DWELL_RUNTIME_ORDER_CHOICE_H_
+#ifndef DWELL_RUNTIME_ORDER_ORDER_CHOICE_H_
+#define DWELL_RUNTIME_ORDER_ORDER_CHOICE_H_
 
 #include "runtime/exchange/channels.h"
 #include "runtime/mpi/comm_names.h"
@@ -70,4 +70,4 @@ bool is_there(int source, int tag, MPI_Comm comm, bool* there);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_ORDER_CHOICE_H_
+#endif  // DWELL_RUNTIME_ORDER_ORDER_CHOICE_H_

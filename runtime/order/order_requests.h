@@ -5,8 +5,8 @@
 // first of the array, MPI_Waitsome and MPI_Testsome all; if nothing is, the first that completes.
 // The same is done here on the virtual clock, once no partner can come earlier. A test says that
 // nothing is complete only when that is true: what is decided is which, not whether.
-#ifndef DWELL_RUNTIME_ORDER_REQUESTS_H_
-#define DWELL_RUNTIME_ORDER_REQUESTS_H_
+#ifndef DWELL_RUNTIME_ORDER_ORDER_REQUESTS_H_
+#define DWELL_RUNTIME_ORDER_ORDER_REQUESTS_H_
 
 #include "runtime/mpi/requests.h"
 #include "runtime/order/held_receives.h"
@@ -46,4 +46,4 @@ DWELL_COLD int give_status(MPI_Request handle, int result, MPI_Status* status);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_ORDER_REQUESTS_H_
+#endif  // DWELL_RUNTIME_ORDER_ORDER_REQUESTS_H_

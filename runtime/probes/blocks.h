@@ -5,8 +5,8 @@
 //
 // What a block is called is written once to the record file, as a TextRecord. In this process a
 // BlockName stands for it; it never moves or ends.
-#ifndef DWELL_RUNTIME_BLOCKS_H_
-#define DWELL_RUNTIME_BLOCKS_H_
+#ifndef DWELL_RUNTIME_PROBES_BLOCKS_H_
+#define DWELL_RUNTIME_PROBES_BLOCKS_H_
 
 #include <stddef.h>
 
@@ -89,4 +89,4 @@ void calibrate_blocks(Thread* thread, CellIndex node);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_BLOCKS_H_
+#endif  // DWELL_RUNTIME_PROBES_BLOCKS_H_

@@ -1,6 +1,6 @@
 // Grids of processes, as the program describes them (dwell.h) or MPI_Cart_create makes them.
-#ifndef DWELL_RUNTIME_GRIDS_H_
-#define DWELL_RUNTIME_GRIDS_H_
+#ifndef DWELL_RUNTIME_PROBES_GRIDS_H_
+#define DWELL_RUNTIME_PROBES_GRIDS_H_
 
 #include <mpi.h>
 
@@ -20,4 +20,4 @@ void meet_grid(MPI_Comm comm);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_GRIDS_H_
+#endif  // DWELL_RUNTIME_PROBES_GRIDS_H_

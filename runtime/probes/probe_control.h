@@ -9,8 +9,8 @@
 // with those of its loops that were entered.
 // Entries of it that are open end then. With three quarters of the most again it is timed, after a
 // rest that is longer each time.
-#ifndef DWELL_RUNTIME_PROBE_CONTROL_H_
-#define DWELL_RUNTIME_PROBE_CONTROL_H_
+#ifndef DWELL_RUNTIME_PROBES_PROBE_CONTROL_H_
+#define DWELL_RUNTIME_PROBES_PROBE_CONTROL_H_
 
 #include <algorithm>
 
@@ -71,4 +71,4 @@ int registered_modules();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_PROBE_CONTROL_H_
+#endif  // DWELL_RUNTIME_PROBES_PROBE_CONTROL_H_

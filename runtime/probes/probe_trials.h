@@ -6,8 +6,8 @@
 // site one, chosen by chance when the first of them begins. No entry of what is off ends a gap or
 // has a part in the choice, so each is seen with the probability 1 / share, whatever the program
 // does, and counted `share` times the number that is expected is the true one.
-#ifndef DWELL_RUNTIME_PROBE_TRIALS_H_
-#define DWELL_RUNTIME_PROBE_TRIALS_H_
+#ifndef DWELL_RUNTIME_PROBES_PROBE_TRIALS_H_
+#define DWELL_RUNTIME_PROBES_PROBE_TRIALS_H_
 
 #include <stdint.h>
 
@@ -82,4 +82,4 @@ class Trials {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_PROBE_TRIALS_H_
+#endif  // DWELL_RUNTIME_PROBES_PROBE_TRIALS_H_

@@ -12,8 +12,8 @@
 //
 // Intrusion: what a pair of probes costs is calibrated, in two parts. The part between its two time
 // stamps is taken from the duration, all of it from what lies around.
-#ifndef DWELL_RUNTIME_PROBES_H_
-#define DWELL_RUNTIME_PROBES_H_
+#ifndef DWELL_RUNTIME_PROBES_PROBES_H_
+#define DWELL_RUNTIME_PROBES_PROBES_H_
 
 #include <errno.h>
 #include <stddef.h>
@@ -387,4 +387,4 @@ extern uint32_t dwell_vector_mask __attribute__((visibility("hidden")));
 extern uint32_t dwell_vector_bytes __attribute__((visibility("hidden")));
 }
 
-#endif  // DWELL_RUNTIME_PROBES_H_
+#endif  // DWELL_RUNTIME_PROBES_PROBES_H_

@@ -1,7 +1,7 @@
 // The sites that cost too much even where they are only counted: they are off but for trials
 // (probe_trials.h). Control (probe_control.h) says which these are and when a gap ends.
-#ifndef DWELL_RUNTIME_SAMPLED_SITES_H_
-#define DWELL_RUNTIME_SAMPLED_SITES_H_
+#ifndef DWELL_RUNTIME_PROBES_SAMPLED_SITES_H_
+#define DWELL_RUNTIME_PROBES_SAMPLED_SITES_H_
 
 #include "runtime/contract/site_table.h"
 #include "runtime/process/state.h"
@@ -52,4 +52,4 @@ inline void set_level(const SiteRow* row, uint8_t level) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SAMPLED_SITES_H_
+#endif  // DWELL_RUNTIME_PROBES_SAMPLED_SITES_H_

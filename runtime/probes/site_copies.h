@@ -1,8 +1,8 @@
 // Copies that compilers make of a procedure for special arguments (.constprop, .isra, .part) have
 // rows of their own in the static table, and are the same procedure to a person: recursion folds
 // over them, and their loops are one (DESIGN 3).
-#ifndef DWELL_RUNTIME_SITE_COPIES_H_
-#define DWELL_RUNTIME_SITE_COPIES_H_
+#ifndef DWELL_RUNTIME_PROBES_SITE_COPIES_H_
+#define DWELL_RUNTIME_PROBES_SITE_COPIES_H_
 
 #include "runtime/contract/site_table.h"
 #include "runtime/process/state.h"
@@ -19,4 +19,4 @@ bool is_part_of(const SiteRow* row, const SiteRow* around);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SITE_COPIES_H_
+#endif  // DWELL_RUNTIME_PROBES_SITE_COPIES_H_

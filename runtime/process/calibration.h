@@ -1,6 +1,6 @@
 // How the cost of dwell's own steps is measured, before the first one (DESIGN 4, local rule).
-#ifndef DWELL_RUNTIME_CALIBRATION_H_
-#define DWELL_RUNTIME_CALIBRATION_H_
+#ifndef DWELL_RUNTIME_PROCESS_CALIBRATION_H_
+#define DWELL_RUNTIME_PROCESS_CALIBRATION_H_
 
 #include "runtime/process/clock.h"
 #include "runtime/process/state.h"
@@ -32,4 +32,4 @@ StepTicks least_ticks(Thread* thread, Node* node, Step step) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_CALIBRATION_H_
+#endif  // DWELL_RUNTIME_PROCESS_CALIBRATION_H_

@@ -1,7 +1,7 @@
 // Real ticks: the invariant time stamp counter where the machine has one, else CLOCK_MONOTONIC in
 // nanoseconds (DESIGN 4). A pair of reads costs about 20 ns either way that it is inlined.
-#ifndef DWELL_RUNTIME_CLOCK_H_
-#define DWELL_RUNTIME_CLOCK_H_
+#ifndef DWELL_RUNTIME_PROCESS_CLOCK_H_
+#define DWELL_RUNTIME_PROCESS_CLOCK_H_
 
 #include <stdint.h>
 #include <time.h>
@@ -40,4 +40,4 @@ inline void finish_loads() {}
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_CLOCK_H_
+#endif  // DWELL_RUNTIME_PROCESS_CLOCK_H_

@@ -5,8 +5,8 @@
 // what is mapped without a file.
 //
 // Signal safety: async-signal-safe. Thread safety: it is about the calling thread alone.
-#ifndef DWELL_RUNTIME_FILE_LIMIT_H_
-#define DWELL_RUNTIME_FILE_LIMIT_H_
+#ifndef DWELL_RUNTIME_PROCESS_FILE_LIMIT_H_
+#define DWELL_RUNTIME_PROCESS_FILE_LIMIT_H_
 
 #include <errno.h>
 #include <signal.h>
@@ -58,4 +58,4 @@ inline bool files_are_few() {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FILE_LIMIT_H_
+#endif  // DWELL_RUNTIME_PROCESS_FILE_LIMIT_H_

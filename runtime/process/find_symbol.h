@@ -1,6 +1,6 @@
 // Functions of libraries that are opened at run time.
-#ifndef DWELL_RUNTIME_FIND_SYMBOL_H_
-#define DWELL_RUNTIME_FIND_SYMBOL_H_
+#ifndef DWELL_RUNTIME_PROCESS_FIND_SYMBOL_H_
+#define DWELL_RUNTIME_PROCESS_FIND_SYMBOL_H_
 
 #include <dlfcn.h>
 
@@ -15,4 +15,4 @@ bool find_symbol(void* library, const char* name, Function* function) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FIND_SYMBOL_H_
+#endif  // DWELL_RUNTIME_PROCESS_FIND_SYMBOL_H_

@@ -1,7 +1,7 @@
 // Small things that are taken and given back often, and never returned to the system: another
 // thread may still look at one. For types with a member `next`; with SlowLock held.
-#ifndef DWELL_RUNTIME_FREE_LIST_H_
-#define DWELL_RUNTIME_FREE_LIST_H_
+#ifndef DWELL_RUNTIME_PROCESS_FREE_LIST_H_
+#define DWELL_RUNTIME_PROCESS_FREE_LIST_H_
 
 #include <stddef.h>
 #include <sys/mman.h>
@@ -39,4 +39,4 @@ void give_back_to(T** free, T* taken) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FREE_LIST_H_
+#endif  // DWELL_RUNTIME_PROCESS_FREE_LIST_H_

@@ -1,8 +1,8 @@
 // DWELL_INJECT_NS: a delay that tests add to every probe, to see that intrusion is removed (DESIGN
 // 4). It is measured, not assumed, and booked as intrusion like any slow work. Probes and wrappers
 // do not look for it on their fast way: while it is on, none of them may go that way.
-#ifndef DWELL_RUNTIME_INJECTION_H_
-#define DWELL_RUNTIME_INJECTION_H_
+#ifndef DWELL_RUNTIME_PROCESS_INJECTION_H_
+#define DWELL_RUNTIME_PROCESS_INJECTION_H_
 
 #include "runtime/process/state.h"
 
@@ -25,4 +25,4 @@ DWELL_COLD uint64_t inject(Thread* thread);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_INJECTION_H_
+#endif  // DWELL_RUNTIME_PROCESS_INJECTION_H_

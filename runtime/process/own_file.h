@@ -6,8 +6,8 @@
 //
 // Signal safety: all are async-signal-safe. Thread safety: those who call is_ours(),
 // reserve() and close() keep apart; both users hold SlowLock or run while one thread does.
-#ifndef DWELL_RUNTIME_OWN_FILE_H_
-#define DWELL_RUNTIME_OWN_FILE_H_
+#ifndef DWELL_RUNTIME_PROCESS_OWN_FILE_H_
+#define DWELL_RUNTIME_PROCESS_OWN_FILE_H_
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -77,4 +77,4 @@ class OwnFile {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_OWN_FILE_H_
+#endif  // DWELL_RUNTIME_PROCESS_OWN_FILE_H_

@@ -2,8 +2,8 @@
 // them whether they got them whole. Each word is stored after all that was written before it, and
 // loaded before all that is read after it: plain moves on x86-64, and no fence, which the thread
 // sanitizer does not know.
-#ifndef DWELL_RUNTIME_SHARED_WORDS_H_
-#define DWELL_RUNTIME_SHARED_WORDS_H_
+#ifndef DWELL_RUNTIME_PROCESS_SHARED_WORDS_H_
+#define DWELL_RUNTIME_PROCESS_SHARED_WORDS_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,4 +54,4 @@ inline void full_fence() {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SHARED_WORDS_H_
+#endif  // DWELL_RUNTIME_PROCESS_SHARED_WORDS_H_

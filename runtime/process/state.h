@@ -9,8 +9,8 @@
 // Thread state is trivially destructible and lives in memory of its own; only its pointer is in
 // thread-local storage. When a thread ends, a pthread key gives its state and its records to the
 // next new thread; calls after that (destructors of other keys) attach once more.
-#ifndef DWELL_RUNTIME_STATE_H_
-#define DWELL_RUNTIME_STATE_H_
+#ifndef DWELL_RUNTIME_PROCESS_STATE_H_
+#define DWELL_RUNTIME_PROCESS_STATE_H_
 
 #include <pthread.h>
 #include <stddef.h>
@@ -635,4 +635,4 @@ extern StatusPage* g_status_page __attribute__((visibility("hidden")));
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_STATE_H_
+#endif  // DWELL_RUNTIME_PROCESS_STATE_H_

@@ -1,7 +1,7 @@
 // What of CPython 3.11 dwell reads, by offset: Include/cpython/pystate.h, code.h, unicodeobject.h,
 // Include/internal/pycore_frame.h of that version, on machines with pointers of 64 bits.
-#ifndef DWELL_RUNTIME_PYTHON_LAYOUT_H_
-#define DWELL_RUNTIME_PYTHON_LAYOUT_H_
+#ifndef DWELL_RUNTIME_SAMPLING_PYTHON_LAYOUT_H_
+#define DWELL_RUNTIME_SAMPLING_PYTHON_LAYOUT_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -152,4 +152,4 @@ inline int python_line(const uint8_t* table, int64_t size, int32_t first_line, i
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_PYTHON_LAYOUT_H_
+#endif  // DWELL_RUNTIME_SAMPLING_PYTHON_LAYOUT_H_

@@ -1,7 +1,7 @@
 // What samples say, as records: below the interval that they were taken in, the call paths that
 // they were taken along, each with their number.
-#ifndef DWELL_RUNTIME_SAMPLE_RECORDS_H_
-#define DWELL_RUNTIME_SAMPLE_RECORDS_H_
+#ifndef DWELL_RUNTIME_SAMPLING_SAMPLE_RECORDS_H_
+#define DWELL_RUNTIME_SAMPLING_SAMPLE_RECORDS_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,4 +25,4 @@ void book_sample(Thread* thread, CellIndex interval, const char* sample, size_t 
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SAMPLE_RECORDS_H_
+#endif  // DWELL_RUNTIME_SAMPLING_SAMPLE_RECORDS_H_

@@ -1,8 +1,8 @@
 // Where the samples of a thread go while it makes no MPI call for so long that its ring would fill:
 // `dwell run` then takes samples of it in the thread's place, and writes them into memory that the
 // thread gave it. The thread reads them at its next call. Shared by both processes.
-#ifndef DWELL_RUNTIME_SAMPLE_SPILL_H_
-#define DWELL_RUNTIME_SAMPLE_SPILL_H_
+#ifndef DWELL_RUNTIME_SAMPLING_SAMPLE_SPILL_H_
+#define DWELL_RUNTIME_SAMPLING_SAMPLE_SPILL_H_
 
 #include <linux/perf_event.h>
 #include <stddef.h>
@@ -141,4 +141,4 @@ inline void spill_ring(const char* data, uint64_t ring_bytes, uint64_t tail, uin
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SAMPLE_SPILL_H_
+#endif  // DWELL_RUNTIME_SAMPLING_SAMPLE_SPILL_H_

@@ -1,8 +1,8 @@
 // The call path of a sample, from the registers and the piece of stack that the kernel took with
 // it. The work is done when the sample is read, by libunwind's form for other address spaces, which
 // never looks at what the stack has become meanwhile.
-#ifndef DWELL_RUNTIME_SAMPLED_PATH_H_
-#define DWELL_RUNTIME_SAMPLED_PATH_H_
+#ifndef DWELL_RUNTIME_SAMPLING_SAMPLED_PATH_H_
+#define DWELL_RUNTIME_SAMPLING_SAMPLED_PATH_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -69,4 +69,4 @@ void forget_sampled_paths();
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SAMPLED_PATH_H_
+#endif  // DWELL_RUNTIME_SAMPLING_SAMPLED_PATH_H_

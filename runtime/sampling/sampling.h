@@ -2,8 +2,8 @@
 // ring that dwell maps (cpu-clock, user mode only, no signal). The ring is emptied when a
 // communication statement finds something in it, and each sample becomes a record under the
 // interval that just ended.
-#ifndef DWELL_RUNTIME_SAMPLING_H_
-#define DWELL_RUNTIME_SAMPLING_H_
+#ifndef DWELL_RUNTIME_SAMPLING_SAMPLING_H_
+#define DWELL_RUNTIME_SAMPLING_SAMPLING_H_
 
 #include "runtime/process/state.h"
 
@@ -53,4 +53,4 @@ DWELL_COLD void drain_samples(Thread* thread, CellIndex interval);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SAMPLING_H_
+#endif  // DWELL_RUNTIME_SAMPLING_SAMPLING_H_

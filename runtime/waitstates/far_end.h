@@ -1,6 +1,6 @@
 // MPI_Finalize of a job on several hosts: who came last, and when (DESIGN 4, collective rule).
-#ifndef DWELL_RUNTIME_FAR_END_H_
-#define DWELL_RUNTIME_FAR_END_H_
+#ifndef DWELL_RUNTIME_WAITSTATES_FAR_END_H_
+#define DWELL_RUNTIME_WAITSTATES_FAR_END_H_
 
 #include "runtime/waitstates/waits.h"
 
@@ -20,4 +20,4 @@ void settle_end(Call* call, const FarEnd& end);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FAR_END_H_
+#endif  // DWELL_RUNTIME_WAITSTATES_FAR_END_H_

@@ -16,8 +16,8 @@
 // connection of its own.
 //
 // Only by the thread that is in the collective, but for put_note(). Not signal-safe.
-#ifndef DWELL_RUNTIME_FAR_MEETINGS_H_
-#define DWELL_RUNTIME_FAR_MEETINGS_H_
+#ifndef DWELL_RUNTIME_WAITSTATES_FAR_MEETINGS_H_
+#define DWELL_RUNTIME_WAITSTATES_FAR_MEETINGS_H_
 
 #include "runtime/calls/records.h"
 #include "runtime/exchange/boards.h"
@@ -124,4 +124,4 @@ Moment estimate_far(const FarUsual& usual, uint64_t left, uint64_t lost);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FAR_MEETINGS_H_
+#endif  // DWELL_RUNTIME_WAITSTATES_FAR_MEETINGS_H_

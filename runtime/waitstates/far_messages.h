@@ -3,8 +3,8 @@
 // (`far` is set) in all of these.
 //
 // All of this is the calling thread's own, but for the channels, which are locked. Not signal-safe.
-#ifndef DWELL_RUNTIME_FAR_MESSAGES_H_
-#define DWELL_RUNTIME_FAR_MESSAGES_H_
+#ifndef DWELL_RUNTIME_WAITSTATES_FAR_MESSAGES_H_
+#define DWELL_RUNTIME_WAITSTATES_FAR_MESSAGES_H_
 
 #include "runtime/hosts/far_letters.h"
 #include "runtime/waitstates/waits.h"
@@ -32,4 +32,4 @@ void answer_far(Call* call, const Way& way, int tag, uint32_t ticket);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FAR_MESSAGES_H_
+#endif  // DWELL_RUNTIME_WAITSTATES_FAR_MESSAGES_H_

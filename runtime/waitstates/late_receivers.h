@@ -8,8 +8,8 @@
 //
 // The calling thread's own, but for what channels.h and arrivals.h share. No locks, and system
 // calls in open_late_receivers() alone. Not signal-safe.
-#ifndef DWELL_RUNTIME_LATE_RECEIVERS_H_
-#define DWELL_RUNTIME_LATE_RECEIVERS_H_
+#ifndef DWELL_RUNTIME_WAITSTATES_LATE_RECEIVERS_H_
+#define DWELL_RUNTIME_WAITSTATES_LATE_RECEIVERS_H_
 
 #include "runtime/waitstates/waits.h"
 
@@ -59,4 +59,4 @@ void note_look(Channel* channel, const Call* call);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_LATE_RECEIVERS_H_
+#endif  // DWELL_RUNTIME_WAITSTATES_LATE_RECEIVERS_H_

@@ -1,7 +1,7 @@
 // Which of those that a collective or a window's synchronisation depends on came last: what
 // meetings.cpp and meetings_windows.cpp have in common.
-#ifndef DWELL_RUNTIME_LATEST_H_
-#define DWELL_RUNTIME_LATEST_H_
+#ifndef DWELL_RUNTIME_WAITSTATES_LATEST_H_
+#define DWELL_RUNTIME_WAITSTATES_LATEST_H_
 
 #include "runtime/exchange/boards.h"
 #include "runtime/waitstates/far_meetings.h"
@@ -109,4 +109,4 @@ inline bool world_is_here() {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_LATEST_H_
+#endif  // DWELL_RUNTIME_WAITSTATES_LATEST_H_

@@ -4,8 +4,8 @@
 //
 // Like waits.h: the calling thread's own; what is asked of a communicator before MPI has checked it
 // is asked by its handle alone. Not signal-safe.
-#ifndef DWELL_RUNTIME_MEETINGS_H_
-#define DWELL_RUNTIME_MEETINGS_H_
+#ifndef DWELL_RUNTIME_WAITSTATES_MEETINGS_H_
+#define DWELL_RUNTIME_WAITSTATES_MEETINGS_H_
 
 #include "runtime/exchange/boards.h"
 #include "runtime/mpi/meets.h"
@@ -130,4 +130,4 @@ void settle_lock(Call* call, const LockCall& lock);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_MEETINGS_H_
+#endif  // DWELL_RUNTIME_WAITSTATES_MEETINGS_H_

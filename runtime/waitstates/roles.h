@@ -5,8 +5,8 @@
 // A giver is a member whose data others need, a taker one who needs them; in most collectives a
 // member is both. A giver that needs nobody's may have to wait until its takers come
 // (WaitKind::kLateTaker).
-#ifndef DWELL_RUNTIME_ROLES_H_
-#define DWELL_RUNTIME_ROLES_H_
+#ifndef DWELL_RUNTIME_WAITSTATES_ROLES_H_
+#define DWELL_RUNTIME_WAITSTATES_ROLES_H_
 
 #include "runtime/mpi/few_ranks.h"
 #include "runtime/mpi/meets.h"
@@ -95,4 +95,4 @@ inline bool is_awaited_by(const Role& role, uint32_t place) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_ROLES_H_
+#endif  // DWELL_RUNTIME_WAITSTATES_ROLES_H_

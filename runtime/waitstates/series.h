@@ -15,8 +15,8 @@
 // where the processors share a cache, and 160 where they do not, which no calibration can know.
 //
 // The calling thread's own; not where several threads may be in MPI at a time. Not signal-safe.
-#ifndef DWELL_RUNTIME_SERIES_H_
-#define DWELL_RUNTIME_SERIES_H_
+#ifndef DWELL_RUNTIME_WAITSTATES_SERIES_H_
+#define DWELL_RUNTIME_WAITSTATES_SERIES_H_
 
 #include "runtime/calls/records.h"
 #include "runtime/exchange/channels.h"
@@ -126,4 +126,4 @@ class Series {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SERIES_H_
+#endif  // DWELL_RUNTIME_WAITSTATES_SERIES_H_

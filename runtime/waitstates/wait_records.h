@@ -13,8 +13,8 @@
 //
 // The calling thread's own; a reader of the file may come at any time: a record's time is taken
 // back before it changes its name. Times in ticks. Not signal-safe.
-#ifndef DWELL_RUNTIME_WAIT_RECORDS_H_
-#define DWELL_RUNTIME_WAIT_RECORDS_H_
+#ifndef DWELL_RUNTIME_WAITSTATES_WAIT_RECORDS_H_
+#define DWELL_RUNTIME_WAITSTATES_WAIT_RECORDS_H_
 
 #include "runtime/calls/records.h"
 
@@ -34,4 +34,4 @@ void book_unknown_cause(Thread* thread, uint64_t ticks);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_WAIT_RECORDS_H_
+#endif  // DWELL_RUNTIME_WAITSTATES_WAIT_RECORDS_H_

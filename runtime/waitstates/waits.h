@@ -6,8 +6,8 @@
 // its own computations, and the largest cause of its waits, since it told them last.
 //
 // All of this is the calling thread's own, but for what channels.h shares. Not signal-safe.
-#ifndef DWELL_RUNTIME_WAITS_H_
-#define DWELL_RUNTIME_WAITS_H_
+#ifndef DWELL_RUNTIME_WAITSTATES_WAITS_H_
+#define DWELL_RUNTIME_WAITSTATES_WAITS_H_
 
 #include "runtime/calls/records.h"
 #include "runtime/exchange/channels.h"
@@ -252,4 +252,4 @@ void free_request(Call* call, const MPI_Request* request);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_WAITS_H_
+#endif  // DWELL_RUNTIME_WAITSTATES_WAITS_H_

@@ -4,8 +4,8 @@
 // to 5.0), and those that give MPI procedures for attributes and errors have no function of C
 // below them. So entries that mpi_fortran.py makes stand before these: of the first what has
 // requests is passed on, what has none is recorded. Threads and signals: as the wrappers.
-#ifndef DWELL_RUNTIME_FORTRAN_ENTRIES_H_
-#define DWELL_RUNTIME_FORTRAN_ENTRIES_H_
+#ifndef DWELL_RUNTIME_WRAPPERS_FORTRAN_ENTRIES_H_
+#define DWELL_RUNTIME_WRAPPERS_FORTRAN_ENTRIES_H_
 
 #include "runtime/mpi/user_code.h"
 #include "runtime/wrappers/mpi_semantics.h"
@@ -56,4 +56,4 @@ DWELL_COLD void give_procedures(const Frame* frame, MpiCall number, const MPI_Fi
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_FORTRAN_ENTRIES_H_
+#endif  // DWELL_RUNTIME_WRAPPERS_FORTRAN_ENTRIES_H_

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Generates dwell's MPI tables and wrappers from mpi_calls.table.
 
-usage: generate_mpi.py TABLE OUT_DIR
+usage: generate_mpi.py contract|wrappers TABLE OUT_DIR
 
-Writes mpi_call_numbers.h (enum MpiCall), mpi_calls.cpp (kMpiCalls, kEventNames),
-mpi_wrappers_<k>.cpp (the MPI_ and PMPI_ entry points), mpi_fortran.cpp (some of Fortran's) and
-mpi_exports.map (version script).
+Writes, for the one room, mpi_call_numbers.h (enum MpiCall) and mpi_calls.cpp (kMpiCalls,
+kEventNames), for the other mpi_wrappers_<k>.cpp (the MPI_ and PMPI_ entry points), mpi_fortran.cpp
+(some of Fortran's) and mpi_exports.map (version script).
 """
 import sys
 from pathlib import Path
@@ -17,14 +17,14 @@ from mpi_wrappers import SPLIT, wrappers
 
 def numbers_header(functions):
     lines = ["// Made by generate_mpi.py from mpi_calls.table.",
-             "#ifndef DWELL_MPI_CALL_NUMBERS_H_", "#define DWELL_MPI_CALL_NUMBERS_H_",
+             "#ifndef DWELL_RUNTIME_CONTRACT_MPI_CALL_NUMBERS_H_", "#define DWELL_MPI_CALL_NUMBERS_H_",
              "#include <stdint.h>", "namespace dwell {",
              "// NOLINTBEGIN(readability-identifier-naming): named like the MPI functions",
              "enum class MpiCall : uint16_t {", "    kNone = 0,"]
     lines += [f"    k{f.name} = {f.number}," for f in functions]
     lines += ["};", "// NOLINTEND(readability-identifier-naming)",
               f"constexpr int kMpiCallNumbers = {len(functions) + 1};",
-              "}  // namespace dwell", "#endif  // DWELL_MPI_CALL_NUMBERS_H_", ""]
+              "}  // namespace dwell", "#endif  // DWELL_RUNTIME_CONTRACT_MPI_CALL_NUMBERS_H_", ""]
     return "\n".join(lines)
 
 
@@ -94,18 +94,23 @@ def exports_map(functions):
                               "  local: *;", "};", ""])
 
 
-def main():
-    if len(sys.argv) != 3:
-        fail("usage: generate_mpi.py TABLE OUT_DIR")
-    functions = read_table(Path(sys.argv[1]))
-    out = Path(sys.argv[2])
-    files = {"mpi_call_numbers.h": numbers_header(functions),
-             "mpi_calls.cpp": calls_source(functions),
-             "mpi_fortran.cpp": fortran_entries(functions),
-             "mpi_exports.map": exports_map(functions)}
+def contract_files(functions):
+    return {"mpi_call_numbers.h": numbers_header(functions), "mpi_calls.cpp": calls_source(functions)}
+
+
+def wrapper_files(functions):
+    files = {"mpi_fortran.cpp": fortran_entries(functions), "mpi_exports.map": exports_map(functions)}
     for part in range(SPLIT):
         files[f"mpi_wrappers_{part}.cpp"] = wrappers(functions, part)
-    for name, text in files.items():
+    return files
+
+
+def main():
+    rooms = {"contract": contract_files, "wrappers": wrapper_files}
+    if len(sys.argv) != 4 or sys.argv[1] not in rooms:
+        fail("usage: generate_mpi.py contract|wrappers TABLE OUT_DIR")
+    out = Path(sys.argv[3])
+    for name, text in rooms[sys.argv[1]](read_table(Path(sys.argv[2]))).items():
         path = out / name
         if not path.exists() or path.read_text() != text:
             path.write_text(text)

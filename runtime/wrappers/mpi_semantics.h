@@ -1,7 +1,7 @@
 // What the wrappers book, function by function: the vocabulary of mpi_calls.table in C++. Included
 // only by the generated wrappers and requests_complete.cpp.
-#ifndef DWELL_RUNTIME_MPI_SEMANTICS_H_
-#define DWELL_RUNTIME_MPI_SEMANTICS_H_
+#ifndef DWELL_RUNTIME_WRAPPERS_MPI_SEMANTICS_H_
+#define DWELL_RUNTIME_WRAPPERS_MPI_SEMANTICS_H_
 
 #include "runtime/calls/records.h"
 #include "runtime/mpi/ranks.h"
@@ -282,4 +282,4 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_MPI_SEMANTICS_H_
+#endif  // DWELL_RUNTIME_WRAPPERS_MPI_SEMANTICS_H_

@@ -1,7 +1,7 @@
 // The requests of a call that completes several, as they were before it (requests_complete.cpp). On
 // the wrapper's stack, the calling thread's own. Not signal-safe.
-#ifndef DWELL_RUNTIME_SEVERAL_REQUESTS_H_
-#define DWELL_RUNTIME_SEVERAL_REQUESTS_H_
+#ifndef DWELL_RUNTIME_WRAPPERS_SEVERAL_REQUESTS_H_
+#define DWELL_RUNTIME_WRAPPERS_SEVERAL_REQUESTS_H_
 
 #include <string.h>
 
@@ -170,4 +170,4 @@ class Several {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SEVERAL_REQUESTS_H_
+#endif  // DWELL_RUNTIME_WRAPPERS_SEVERAL_REQUESTS_H_

@@ -1,7 +1,7 @@
 // Who sleeps, or is in the kernel, is not sampled. That time counts as if it had been, at what
 // lived through the interval: what was computed before or after does not tell where the thread was.
-#ifndef DWELL_SUMMARIZE_ASLEEP_H_
-#define DWELL_SUMMARIZE_ASLEEP_H_
+#ifndef DWELL_SUMMARIZE_ATTRIBUTION_ASLEEP_H_
+#define DWELL_SUMMARIZE_ATTRIBUTION_ASLEEP_H_
 
 #include <vector>
 
@@ -18,4 +18,4 @@ std::vector<RankSample> asleep_samples(const Merged& merged, const WaitPaths& pa
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_ASLEEP_H_
+#endif  // DWELL_SUMMARIZE_ATTRIBUTION_ASLEEP_H_

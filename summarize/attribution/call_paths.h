@@ -1,8 +1,8 @@
 // From the chain of addresses and probed sites that leads to a node to procedures, loops and
 // statements as a person knows them: inlined calls unfolded, frames above main and inside MPI left
 // out.
-#ifndef DWELL_SUMMARIZE_CALL_PATHS_H_
-#define DWELL_SUMMARIZE_CALL_PATHS_H_
+#ifndef DWELL_SUMMARIZE_ATTRIBUTION_CALL_PATHS_H_
+#define DWELL_SUMMARIZE_ATTRIBUTION_CALL_PATHS_H_
 
 #include <array>
 #include <cstdint>
@@ -175,4 +175,4 @@ class CallPaths {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_CALL_PATHS_H_
+#endif  // DWELL_SUMMARIZE_ATTRIBUTION_CALL_PATHS_H_

@@ -1,7 +1,7 @@
 // Whose the computation between two communication statements is (docs/attribution.md): the
 // innermost procedure whose activation lived through all of it.
-#ifndef DWELL_SUMMARIZE_INTERVAL_OWNER_H_
-#define DWELL_SUMMARIZE_INTERVAL_OWNER_H_
+#ifndef DWELL_SUMMARIZE_ATTRIBUTION_INTERVAL_OWNER_H_
+#define DWELL_SUMMARIZE_ATTRIBUTION_INTERVAL_OWNER_H_
 
 #include <cstdint>
 #include <map>
@@ -106,4 +106,4 @@ class IntervalOwners {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_INTERVAL_OWNER_H_
+#endif  // DWELL_SUMMARIZE_ATTRIBUTION_INTERVAL_OWNER_H_

@@ -1,6 +1,6 @@
 // Where probes, and regions of OpenMP, say that an interval of computation went.
-#ifndef DWELL_SUMMARIZE_MEASURED_OWNER_H_
-#define DWELL_SUMMARIZE_MEASURED_OWNER_H_
+#ifndef DWELL_SUMMARIZE_ATTRIBUTION_MEASURED_OWNER_H_
+#define DWELL_SUMMARIZE_ATTRIBUTION_MEASURED_OWNER_H_
 
 #include <cstdint>
 #include <vector>
@@ -32,4 +32,4 @@ std::vector<uint64_t> computation_below(const Profile& profile, std::vector<uint
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_MEASURED_OWNER_H_
+#endif  // DWELL_SUMMARIZE_ATTRIBUTION_MEASURED_OWNER_H_

@@ -1,8 +1,8 @@
 // The tree of a profile while it is built: procedures, loops, call statements and communication
 // statements, each once under its parent, and the place in it of every merged communication node
 // and of those that probes made.
-#ifndef DWELL_SUMMARIZE_PROFILE_TREE_H_
-#define DWELL_SUMMARIZE_PROFILE_TREE_H_
+#ifndef DWELL_SUMMARIZE_ATTRIBUTION_PROFILE_TREE_H_
+#define DWELL_SUMMARIZE_ATTRIBUTION_PROFILE_TREE_H_
 
 #include <array>
 #include <cstdint>
@@ -79,4 +79,4 @@ class ProfileTree {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_PROFILE_TREE_H_
+#endif  // DWELL_SUMMARIZE_ATTRIBUTION_PROFILE_TREE_H_

@@ -2,8 +2,8 @@
 // else in an interval than most ranks did: what is theirs is an interval of its own then, named by
 // the procedure that made the rank late. That is the one with most of what the rank computed beyond
 // the mean of the others, where that explains the waiting; else the one that took most of it there.
-#ifndef DWELL_SUMMARIZE_RANK_INTERVALS_H_
-#define DWELL_SUMMARIZE_RANK_INTERVALS_H_
+#ifndef DWELL_SUMMARIZE_ATTRIBUTION_RANK_INTERVALS_H_
+#define DWELL_SUMMARIZE_ATTRIBUTION_RANK_INTERVALS_H_
 
 #include <cstdint>
 #include <map>
@@ -38,4 +38,4 @@ class RankIntervals {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_RANK_INTERVALS_H_
+#endif  // DWELL_SUMMARIZE_ATTRIBUTION_RANK_INTERVALS_H_

@@ -1,7 +1,7 @@
 // Which samples fell on which rank and thread: what it computed in an interval may differ from what
 // the others did.
-#ifndef DWELL_SUMMARIZE_RANK_SAMPLES_H_
-#define DWELL_SUMMARIZE_RANK_SAMPLES_H_
+#ifndef DWELL_SUMMARIZE_ATTRIBUTION_RANK_SAMPLES_H_
+#define DWELL_SUMMARIZE_ATTRIBUTION_RANK_SAMPLES_H_
 
 #include <cstdint>
 #include <map>
@@ -60,4 +60,4 @@ class ThreadDivision {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_RANK_SAMPLES_H_
+#endif  // DWELL_SUMMARIZE_ATTRIBUTION_RANK_SAMPLES_H_

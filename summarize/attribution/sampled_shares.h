@@ -1,6 +1,6 @@
 // How the computation of an interval is divided among procedures: as its samples were.
-#ifndef DWELL_SUMMARIZE_SAMPLED_SHARES_H_
-#define DWELL_SUMMARIZE_SAMPLED_SHARES_H_
+#ifndef DWELL_SUMMARIZE_ATTRIBUTION_SAMPLED_SHARES_H_
+#define DWELL_SUMMARIZE_ATTRIBUTION_SAMPLED_SHARES_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -69,4 +69,4 @@ class SampledShares {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_SAMPLED_SHARES_H_
+#endif  // DWELL_SUMMARIZE_ATTRIBUTION_SAMPLED_SHARES_H_

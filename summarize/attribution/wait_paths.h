@@ -1,7 +1,7 @@
 // What a partner was doing, from the hash by which ranks name it to each other
 // (runtime/contract/path_hash.h) to the interval of the merged records.
-#ifndef DWELL_SUMMARIZE_WAIT_PATHS_H_
-#define DWELL_SUMMARIZE_WAIT_PATHS_H_
+#ifndef DWELL_SUMMARIZE_ATTRIBUTION_WAIT_PATHS_H_
+#define DWELL_SUMMARIZE_ATTRIBUTION_WAIT_PATHS_H_
 
 #include <cstdint>
 #include <unordered_map>
@@ -30,4 +30,4 @@ class WaitPaths {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_WAIT_PATHS_H_
+#endif  // DWELL_SUMMARIZE_ATTRIBUTION_WAIT_PATHS_H_

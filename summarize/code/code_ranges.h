@@ -1,8 +1,8 @@
 // Where functions begin and end, and where exceptions land in them, from the unwind information
 // that stripped files keep too: .eh_frame (Linux Standard Base, "Exception Frames") and the tables
 // of call sites that it points to.
-#ifndef DWELL_SUMMARIZE_CODE_RANGES_H_
-#define DWELL_SUMMARIZE_CODE_RANGES_H_
+#ifndef DWELL_SUMMARIZE_CODE_CODE_RANGES_H_
+#define DWELL_SUMMARIZE_CODE_CODE_RANGES_H_
 
 #include <cstdint>
 #include <optional>
@@ -34,4 +34,4 @@ bool read_landings(DebugFile* file, const CodeRange& range, std::vector<Landing>
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_CODE_RANGES_H_
+#endif  // DWELL_SUMMARIZE_CODE_CODE_RANGES_H_

@@ -1,8 +1,8 @@
 // Where control can go in a procedure, by its machine code, so that an interval of computation can
 // be given to an activation that lived through it (docs/attribution.md). What cannot be told from
 // the code counts as possible. Only for x86-64; elsewhere nothing is known.
-#ifndef DWELL_SUMMARIZE_CONTROL_FLOW_H_
-#define DWELL_SUMMARIZE_CONTROL_FLOW_H_
+#ifndef DWELL_SUMMARIZE_CODE_CONTROL_FLOW_H_
+#define DWELL_SUMMARIZE_CODE_CONTROL_FLOW_H_
 
 #include <cstdint>
 #include <functional>
@@ -82,4 +82,4 @@ class ControlFlow {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_CONTROL_FLOW_H_
+#endif  // DWELL_SUMMARIZE_CODE_CONTROL_FLOW_H_

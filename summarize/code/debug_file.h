@@ -1,7 +1,7 @@
 // A binary or library as it lies on disk now: its ELF image, the debug information that belongs to
 // it (in the file itself or beside it), its symbols. Nothing is fetched over the network.
-#ifndef DWELL_SUMMARIZE_DEBUG_FILE_H_
-#define DWELL_SUMMARIZE_DEBUG_FILE_H_
+#ifndef DWELL_SUMMARIZE_CODE_DEBUG_FILE_H_
+#define DWELL_SUMMARIZE_CODE_DEBUG_FILE_H_
 
 #include <elfutils/libdw.h>
 #include <gelf.h>
@@ -99,4 +99,4 @@ class DebugFile {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_DEBUG_FILE_H_
+#endif  // DWELL_SUMMARIZE_CODE_DEBUG_FILE_H_

@@ -1,7 +1,7 @@
 // Instructions as far as they tell where control goes, and the tables that `switch` jumps through.
 // Decoded by Zydis; x86-64 only.
-#ifndef DWELL_SUMMARIZE_MACHINE_CODE_H_
-#define DWELL_SUMMARIZE_MACHINE_CODE_H_
+#ifndef DWELL_SUMMARIZE_CODE_MACHINE_CODE_H_
+#define DWELL_SUMMARIZE_CODE_MACHINE_CODE_H_
 
 #include <cstdint>
 #include <unordered_map>
@@ -49,4 +49,4 @@ std::vector<uint64_t> jump_table(DebugFile* file,
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_MACHINE_CODE_H_
+#endif  // DWELL_SUMMARIZE_CODE_MACHINE_CODE_H_

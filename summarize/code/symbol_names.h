@@ -1,7 +1,7 @@
 // How dwell shows the names that compilers give to functions, and how it recognises
 // MPI's and OpenMP's.
-#ifndef DWELL_SUMMARIZE_SYMBOL_NAMES_H_
-#define DWELL_SUMMARIZE_SYMBOL_NAMES_H_
+#ifndef DWELL_SUMMARIZE_CODE_SYMBOL_NAMES_H_
+#define DWELL_SUMMARIZE_CODE_SYMBOL_NAMES_H_
 
 #include <string>
 #include <string_view>
@@ -31,4 +31,4 @@ bool is_outlined_name(std::string_view symbol);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_SYMBOL_NAMES_H_
+#endif  // DWELL_SUMMARIZE_CODE_SYMBOL_NAMES_H_

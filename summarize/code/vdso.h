@@ -1,7 +1,7 @@
 // The code that the kernel puts into every process (vdso: clock_gettime and its kin). It is no
 // file: `dwell` reads its own copy, which is that of every process on the same kernel.
-#ifndef DWELL_SUMMARIZE_VDSO_H_
-#define DWELL_SUMMARIZE_VDSO_H_
+#ifndef DWELL_SUMMARIZE_CODE_VDSO_H_
+#define DWELL_SUMMARIZE_CODE_VDSO_H_
 
 #include <string>
 #include <string_view>
@@ -21,4 +21,4 @@ std::string vdso_function(std::string_view symbol);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_VDSO_H_
+#endif  // DWELL_SUMMARIZE_CODE_VDSO_H_

@@ -1,7 +1,7 @@
 // Text cells of every CSV that dwell writes: quoted after RFC 4180, without control characters for
 // a terminal, and no formulas for a spreadsheet.
-#ifndef DWELL_SUMMARIZE_CSV_FIELDS_H_
-#define DWELL_SUMMARIZE_CSV_FIELDS_H_
+#ifndef DWELL_SUMMARIZE_FORMATS_CSV_FIELDS_H_
+#define DWELL_SUMMARIZE_FORMATS_CSV_FIELDS_H_
 
 #include <string>
 #include <string_view>
@@ -35,4 +35,4 @@ inline std::string csv_field(std::string_view field) {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_CSV_FIELDS_H_
+#endif  // DWELL_SUMMARIZE_FORMATS_CSV_FIELDS_H_

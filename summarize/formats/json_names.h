@@ -1,7 +1,7 @@
 // The words that profile.json and the CSV use for kinds, states and flags: shared by the writers
 // and the reader, so that they cannot disagree.
-#ifndef DWELL_SUMMARIZE_JSON_NAMES_H_
-#define DWELL_SUMMARIZE_JSON_NAMES_H_
+#ifndef DWELL_SUMMARIZE_FORMATS_JSON_NAMES_H_
+#define DWELL_SUMMARIZE_FORMATS_JSON_NAMES_H_
 
 #include <array>
 #include <cstdint>
@@ -107,4 +107,4 @@ static_assert(sizeof(ProcessUsage) == kUsageNames.size() * sizeof(uint64_t),
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_JSON_NAMES_H_
+#endif  // DWELL_SUMMARIZE_FORMATS_JSON_NAMES_H_

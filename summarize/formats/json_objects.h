@@ -1,6 +1,6 @@
 // Values out of an object of a JSON document, each checked: what is wrong is kept as a text.
-#ifndef DWELL_SUMMARIZE_JSON_OBJECTS_H_
-#define DWELL_SUMMARIZE_JSON_OBJECTS_H_
+#ifndef DWELL_SUMMARIZE_FORMATS_JSON_OBJECTS_H_
+#define DWELL_SUMMARIZE_FORMATS_JSON_OBJECTS_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -180,4 +180,4 @@ class ObjectReader {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_JSON_OBJECTS_H_
+#endif  // DWELL_SUMMARIZE_FORMATS_JSON_OBJECTS_H_

@@ -1,6 +1,6 @@
 // The reverse of write_json.h.
-#ifndef DWELL_SUMMARIZE_READ_JSON_H_
-#define DWELL_SUMMARIZE_READ_JSON_H_
+#ifndef DWELL_SUMMARIZE_FORMATS_READ_JSON_H_
+#define DWELL_SUMMARIZE_FORMATS_READ_JSON_H_
 
 #include <string>
 #include <string_view>
@@ -17,4 +17,4 @@ tl::expected<Profile, std::string> read_profile_json(std::string_view text);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_READ_JSON_H_
+#endif  // DWELL_SUMMARIZE_FORMATS_READ_JSON_H_

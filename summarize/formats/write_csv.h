@@ -1,7 +1,7 @@
 // One CSV row for each node (DESIGN 6), so that scripts and spreadsheets need no knowledge of the
 // JSON. Columns are documented in docs/csv.md.
-#ifndef DWELL_SUMMARIZE_WRITE_CSV_H_
-#define DWELL_SUMMARIZE_WRITE_CSV_H_
+#ifndef DWELL_SUMMARIZE_FORMATS_WRITE_CSV_H_
+#define DWELL_SUMMARIZE_FORMATS_WRITE_CSV_H_
 
 #include <string>
 #include <tl/expected.hpp>
@@ -19,4 +19,4 @@ tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_WRITE_CSV_H_
+#endif  // DWELL_SUMMARIZE_FORMATS_WRITE_CSV_H_

@@ -1,7 +1,7 @@
 // profile.json: the profile without loss, for other tools and for `dwell report` (DESIGN 6). The
 // format is documented in docs/profile-schema.md and docs/profile.schema.json.
-#ifndef DWELL_SUMMARIZE_WRITE_JSON_H_
-#define DWELL_SUMMARIZE_WRITE_JSON_H_
+#ifndef DWELL_SUMMARIZE_FORMATS_WRITE_JSON_H_
+#define DWELL_SUMMARIZE_FORMATS_WRITE_JSON_H_
 
 #include <string>
 
@@ -17,4 +17,4 @@ std::string write_profile_json(const Profile& profile);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_WRITE_JSON_H_
+#endif  // DWELL_SUMMARIZE_FORMATS_WRITE_JSON_H_

@@ -1,7 +1,7 @@
 // stats.picl: the statistics records of ORNL/TM-12125 (DESIGN 7). What dwell decides where the
 // report leaves a choice is documented in docs/picl.md.
-#ifndef DWELL_SUMMARIZE_WRITE_PICL_H_
-#define DWELL_SUMMARIZE_WRITE_PICL_H_
+#ifndef DWELL_SUMMARIZE_FORMATS_WRITE_PICL_H_
+#define DWELL_SUMMARIZE_FORMATS_WRITE_PICL_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ std::string write_picl(const Profile& profile);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_WRITE_PICL_H_
+#endif  // DWELL_SUMMARIZE_FORMATS_WRITE_PICL_H_

@@ -78,12 +78,6 @@ std::vector<SiteRelation> site_relations(const SiteTable& table) {
     return relations;
 }
 
-std::string_view left_out_reason(const StaticSite& site) {
-    if ((site.flags & kRowSmall) != 0) return "too small";
-    if ((site.flags & kRowUnselected) != 0) return "not selected";
-    return {};
-}
-
 std::string write_sites_csv(const std::vector<SitesFile>& files) {
     std::string out =
         "module,number,kind,name,symbol,file,line,column,end_line,enclosing,probes,flags\r\n";

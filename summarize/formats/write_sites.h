@@ -1,7 +1,7 @@
 // Static tables as files for programs: CSV and JSON (docs/sites.md), and the relations between
 // sites that both they and the text are made of.
-#ifndef DWELL_SUMMARIZE_WRITE_SITES_H_
-#define DWELL_SUMMARIZE_WRITE_SITES_H_
+#ifndef DWELL_SUMMARIZE_FORMATS_WRITE_SITES_H_
+#define DWELL_SUMMARIZE_FORMATS_WRITE_SITES_H_
 
 #include <string>
 #include <string_view>
@@ -27,13 +27,10 @@ struct SiteRelation {
 // Relation by relation, in the order of the lines.
 std::vector<SiteRelation> site_relations(const SiteTable& table);
 
-// "too small", "not selected", or empty.
-std::string_view left_out_reason(const StaticSite& site);
-
 std::string write_sites_csv(const std::vector<SitesFile>& files);
 std::string write_relations_csv(const std::vector<SitesFile>& files);
 std::string write_sites_json(const std::vector<SitesFile>& files);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_WRITE_SITES_H_
+#endif  // DWELL_SUMMARIZE_FORMATS_WRITE_SITES_H_

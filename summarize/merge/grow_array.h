@@ -1,7 +1,7 @@
 // A growable array of plain structs for code that must not throw (it also runs inside the observed
 // process): every call that needs memory says whether it got it. Not thread-safe.
-#ifndef DWELL_SUMMARIZE_GROW_ARRAY_H_
-#define DWELL_SUMMARIZE_GROW_ARRAY_H_
+#ifndef DWELL_SUMMARIZE_MERGE_GROW_ARRAY_H_
+#define DWELL_SUMMARIZE_MERGE_GROW_ARRAY_H_
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -90,4 +90,4 @@ class GrowArray {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_GROW_ARRAY_H_
+#endif  // DWELL_SUMMARIZE_MERGE_GROW_ARRAY_H_

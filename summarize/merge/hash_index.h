@@ -1,7 +1,7 @@
 // Open addressing from a hash to an index into somebody else's array, for code that must not throw:
 // only reserve() needs memory and says whether it got it. Entries are never removed.
-#ifndef DWELL_SUMMARIZE_HASH_INDEX_H_
-#define DWELL_SUMMARIZE_HASH_INDEX_H_
+#ifndef DWELL_SUMMARIZE_MERGE_HASH_INDEX_H_
+#define DWELL_SUMMARIZE_MERGE_HASH_INDEX_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -69,4 +69,4 @@ class HashIndex {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_HASH_INDEX_H_
+#endif  // DWELL_SUMMARIZE_MERGE_HASH_INDEX_H_

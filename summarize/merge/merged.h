@@ -9,8 +9,8 @@
 // places, partners, causes, stalls, metrics, counts, count rows, text, the last entry of the ranks.
 // Up to here it is the head; behind it the entries of all ranks, see rank_list.h. All times are
 // nanoseconds.
-#ifndef DWELL_SUMMARIZE_MERGED_H_
-#define DWELL_SUMMARIZE_MERGED_H_
+#ifndef DWELL_SUMMARIZE_MERGE_MERGED_H_
+#define DWELL_SUMMARIZE_MERGE_MERGED_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -424,4 +424,4 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_MERGED_H_
+#endif  // DWELL_SUMMARIZE_MERGE_MERGED_H_

@@ -1,7 +1,7 @@
 // Metrics while records are merged: the names that were counted, and the counts of nodes, summed
 // over all ranks and, as long as there are rows, for each thread of each rank.
-#ifndef DWELL_SUMMARIZE_MERGED_COUNTS_H_
-#define DWELL_SUMMARIZE_MERGED_COUNTS_H_
+#ifndef DWELL_SUMMARIZE_MERGE_MERGED_COUNTS_H_
+#define DWELL_SUMMARIZE_MERGE_MERGED_COUNTS_H_
 
 #include "summarize/merge/hash_index.h"
 #include "summarize/merge/merged.h"
@@ -44,4 +44,4 @@ MergedCounts mapped_counts(const MergedCounts& counts, const MetricMap& map);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_MERGED_COUNTS_H_
+#endif  // DWELL_SUMMARIZE_MERGE_MERGED_COUNTS_H_

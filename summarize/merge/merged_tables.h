@@ -1,8 +1,8 @@
 // Look-ups into the arrays of a Merged while something is added to it: text, modules, nodes and
 // distances, each found by what identifies it. A table indexes what is already there when it is
 // loaded and keeps up with what is added through it.
-#ifndef DWELL_SUMMARIZE_MERGED_TABLES_H_
-#define DWELL_SUMMARIZE_MERGED_TABLES_H_
+#ifndef DWELL_SUMMARIZE_MERGE_MERGED_TABLES_H_
+#define DWELL_SUMMARIZE_MERGE_MERGED_TABLES_H_
 
 #include "summarize/merge/hash_index.h"
 #include "summarize/merge/merged.h"
@@ -110,4 +110,4 @@ void keep_heaviest_distances(Merged* merged);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_MERGED_TABLES_H_
+#endif  // DWELL_SUMMARIZE_MERGE_MERGED_TABLES_H_

@@ -1,8 +1,8 @@
 // Waiting by who it was due to, while records are merged: bounded, whatever the number of ranks. Of
 // each communication node the partners, and of each computation the ranks, that made others wait
 // longest are kept, the others as one sum with a bound of what any one of them can miss (DESIGN 4).
-#ifndef DWELL_SUMMARIZE_MERGED_WAITS_H_
-#define DWELL_SUMMARIZE_MERGED_WAITS_H_
+#ifndef DWELL_SUMMARIZE_MERGE_MERGED_WAITS_H_
+#define DWELL_SUMMARIZE_MERGE_MERGED_WAITS_H_
 
 #include "summarize/merge/hash_index.h"
 #include "summarize/merge/merged.h"
@@ -33,4 +33,4 @@ void keep_heaviest_stalls(GrowArray<MergedStall>* list, size_t limit);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_MERGED_WAITS_H_
+#endif  // DWELL_SUMMARIZE_MERGE_MERGED_WAITS_H_

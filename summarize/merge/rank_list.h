@@ -8,8 +8,8 @@
 // first: from zeros and empty names); of each such field its difference, modulo 2^64 with the sign
 // in the lowest bit; of a name its length and its bytes with a zero behind them. Numbers
 // are in groups of seven bits, the lowest first, the eighth bit set in all but the last byte.
-#ifndef DWELL_SUMMARIZE_RANK_LIST_H_
-#define DWELL_SUMMARIZE_RANK_LIST_H_
+#ifndef DWELL_SUMMARIZE_MERGE_RANK_LIST_H_
+#define DWELL_SUMMARIZE_MERGE_RANK_LIST_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -149,4 +149,4 @@ class RankReader {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_RANK_LIST_H_
+#endif  // DWELL_SUMMARIZE_MERGE_RANK_LIST_H_

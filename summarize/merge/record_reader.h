@@ -2,8 +2,8 @@
 // or damaged: it is copied cell by cell, every index is checked, and no cell is taken twice, so
 // that neither a wild link nor a circle does more than end a list. Layout:
 // runtime/contract/record_layout.h.
-#ifndef DWELL_SUMMARIZE_RECORD_READER_H_
-#define DWELL_SUMMARIZE_RECORD_READER_H_
+#ifndef DWELL_SUMMARIZE_MERGE_RECORD_READER_H_
+#define DWELL_SUMMARIZE_MERGE_RECORD_READER_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -172,4 +172,4 @@ class RecordReader {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_RECORD_READER_H_
+#endif  // DWELL_SUMMARIZE_MERGE_RECORD_READER_H_

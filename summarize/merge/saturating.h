@@ -1,7 +1,7 @@
 // Conversions of figures that may come from damaged files: what does not fit is the nearest number
 // that does.
-#ifndef DWELL_SUMMARIZE_SATURATING_H_
-#define DWELL_SUMMARIZE_SATURATING_H_
+#ifndef DWELL_SUMMARIZE_MERGE_SATURATING_H_
+#define DWELL_SUMMARIZE_MERGE_SATURATING_H_
 
 #include <cstdint>
 
@@ -20,4 +20,4 @@ inline int64_t later_by(int64_t start_ns, uint64_t ns) {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_SATURATING_H_
+#endif  // DWELL_SUMMARIZE_MERGE_SATURATING_H_

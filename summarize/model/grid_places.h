@@ -1,6 +1,6 @@
 // Which of the grids that a program described tells where its ranks are, and where one is.
-#ifndef DWELL_SUMMARIZE_GRID_PLACES_H_
-#define DWELL_SUMMARIZE_GRID_PLACES_H_
+#ifndef DWELL_SUMMARIZE_MODEL_GRID_PLACES_H_
+#define DWELL_SUMMARIZE_MODEL_GRID_PLACES_H_
 
 #include <cstdint>
 #include <string>
@@ -43,4 +43,4 @@ std::pair<uint32_t, uint32_t> ranks_at_one_place(const ProfileGrid& grid);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_GRID_PLACES_H_
+#endif  // DWELL_SUMMARIZE_MODEL_GRID_PLACES_H_

@@ -2,8 +2,8 @@
 // (DESIGN 1, 2). Every writer (text, JSON, CSV, PICL) is a function of it and of nothing else.
 // Built by build_profile; read back from profile.json by read_profile_json. All times are
 // nanoseconds.
-#ifndef DWELL_SUMMARIZE_PROFILE_H_
-#define DWELL_SUMMARIZE_PROFILE_H_
+#ifndef DWELL_SUMMARIZE_MODEL_PROFILE_H_
+#define DWELL_SUMMARIZE_MODEL_PROFILE_H_
 
 #include <cstdint>
 #include <string>
@@ -336,4 +336,4 @@ Profile build_profile(const Merged& merged);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_PROFILE_H_
+#endif  // DWELL_SUMMARIZE_MODEL_PROFILE_H_

@@ -1,6 +1,6 @@
 // Ways through a profile that several writers share: nodes from the root down, rows by thread.
-#ifndef DWELL_SUMMARIZE_PROFILE_WALK_H_
-#define DWELL_SUMMARIZE_PROFILE_WALK_H_
+#ifndef DWELL_SUMMARIZE_MODEL_PROFILE_WALK_H_
+#define DWELL_SUMMARIZE_MODEL_PROFILE_WALK_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -140,4 +140,4 @@ inline bool has_source_probes(const Profile& profile) {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_PROFILE_WALK_H_
+#endif  // DWELL_SUMMARIZE_MODEL_PROFILE_WALK_H_

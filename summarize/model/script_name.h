@@ -1,6 +1,6 @@
 // What a program is called whose executable is only an interpreter: by its script.
-#ifndef DWELL_SUMMARIZE_SCRIPT_NAME_H_
-#define DWELL_SUMMARIZE_SCRIPT_NAME_H_
+#ifndef DWELL_SUMMARIZE_MODEL_SCRIPT_NAME_H_
+#define DWELL_SUMMARIZE_MODEL_SCRIPT_NAME_H_
 
 #include <sstream>
 #include <string>
@@ -40,4 +40,4 @@ inline std::string shown_program(std::string_view program, const std::string& co
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_SCRIPT_NAME_H_
+#endif  // DWELL_SUMMARIZE_MODEL_SCRIPT_NAME_H_

@@ -1,6 +1,6 @@
 // Paths of source files as people read them.
-#ifndef DWELL_SUMMARIZE_SOURCE_PATHS_H_
-#define DWELL_SUMMARIZE_SOURCE_PATHS_H_
+#ifndef DWELL_SUMMARIZE_MODEL_SOURCE_PATHS_H_
+#define DWELL_SUMMARIZE_MODEL_SOURCE_PATHS_H_
 
 #include <string>
 #include <string_view>
@@ -33,4 +33,4 @@ inline std::string tidy_path(std::string_view path, std::string_view folder) {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_SOURCE_PATHS_H_
+#endif  // DWELL_SUMMARIZE_MODEL_SOURCE_PATHS_H_

@@ -1,6 +1,6 @@
 // What a communication or I/O statement calls.
-#ifndef DWELL_SUMMARIZE_STATEMENT_NAMES_H_
-#define DWELL_SUMMARIZE_STATEMENT_NAMES_H_
+#ifndef DWELL_SUMMARIZE_MODEL_STATEMENT_NAMES_H_
+#define DWELL_SUMMARIZE_MODEL_STATEMENT_NAMES_H_
 
 #include <cstdint>
 
@@ -23,4 +23,4 @@ inline const char* statement_name(SiteKind kind, uint16_t call) {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_STATEMENT_NAMES_H_
+#endif  // DWELL_SUMMARIZE_MODEL_STATEMENT_NAMES_H_

@@ -1,6 +1,6 @@
 // How long calls waited for other ranks where their records do not say so, or not well enough.
-#ifndef DWELL_SUMMARIZE_BLOCKED_ESTIMATE_H_
-#define DWELL_SUMMARIZE_BLOCKED_ESTIMATE_H_
+#ifndef DWELL_SUMMARIZE_PROFILE_BLOCKED_ESTIMATE_H_
+#define DWELL_SUMMARIZE_PROFILE_BLOCKED_ESTIMATE_H_
 
 #include "summarize/merge/merged.h"
 
@@ -27,4 +27,4 @@ void estimate_blocked(Merged* merged);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_BLOCKED_ESTIMATE_H_
+#endif  // DWELL_SUMMARIZE_PROFILE_BLOCKED_ESTIMATE_H_

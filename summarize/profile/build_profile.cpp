@@ -19,7 +19,6 @@
 #include "summarize/attribution/rank_intervals.h"
 #include "summarize/attribution/rank_samples.h"
 #include "summarize/attribution/wait_paths.h"
-#include "summarize/formats/write_sites.h"
 #include "summarize/model/profile.h"
 #include "summarize/model/profile_walk.h"
 #include "summarize/model/script_name.h"

@@ -1,6 +1,6 @@
 // What the profile says of the job itself: its ranks, threads and grids of processes.
-#ifndef DWELL_SUMMARIZE_JOB_PROFILE_H_
-#define DWELL_SUMMARIZE_JOB_PROFILE_H_
+#ifndef DWELL_SUMMARIZE_PROFILE_JOB_PROFILE_H_
+#define DWELL_SUMMARIZE_PROFILE_JOB_PROFILE_H_
 
 #include "summarize/merge/merged.h"
 #include "summarize/model/profile.h"
@@ -11,4 +11,4 @@ void add_job(const Merged& merged, Profile* profile);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_JOB_PROFILE_H_
+#endif  // DWELL_SUMMARIZE_PROFILE_JOB_PROFILE_H_

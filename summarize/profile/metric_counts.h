@@ -1,6 +1,6 @@
 // Metrics at every node of a profile: exclusive and inclusive counts.
-#ifndef DWELL_SUMMARIZE_METRIC_COUNTS_H_
-#define DWELL_SUMMARIZE_METRIC_COUNTS_H_
+#ifndef DWELL_SUMMARIZE_PROFILE_METRIC_COUNTS_H_
+#define DWELL_SUMMARIZE_PROFILE_METRIC_COUNTS_H_
 
 #include <cstdint>
 #include <string>
@@ -30,4 +30,4 @@ std::string counted_entries(const Profile& profile, uint32_t node);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_METRIC_COUNTS_H_
+#endif  // DWELL_SUMMARIZE_PROFILE_METRIC_COUNTS_H_

@@ -1,6 +1,6 @@
 // Sentences about one profile, and the words that they share.
-#ifndef DWELL_SUMMARIZE_NOTE_WRITER_H_
-#define DWELL_SUMMARIZE_NOTE_WRITER_H_
+#ifndef DWELL_SUMMARIZE_PROFILE_NOTE_WRITER_H_
+#define DWELL_SUMMARIZE_PROFILE_NOTE_WRITER_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,4 +47,4 @@ class NoteWriter {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_NOTE_WRITER_H_
+#endif  // DWELL_SUMMARIZE_PROFILE_NOTE_WRITER_H_

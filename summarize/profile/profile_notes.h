@@ -1,6 +1,6 @@
 // The sentences that tell how far a profile can be trusted (DESIGN 5.7).
-#ifndef DWELL_SUMMARIZE_PROFILE_NOTES_H_
-#define DWELL_SUMMARIZE_PROFILE_NOTES_H_
+#ifndef DWELL_SUMMARIZE_PROFILE_PROFILE_NOTES_H_
+#define DWELL_SUMMARIZE_PROFILE_PROFILE_NOTES_H_
 
 #include <cstdint>
 #include <set>
@@ -21,4 +21,4 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_PROFILE_NOTES_H_
+#endif  // DWELL_SUMMARIZE_PROFILE_PROFILE_NOTES_H_

@@ -1,6 +1,6 @@
 // Figures of single ranks and threads at every node of a profile.
-#ifndef DWELL_SUMMARIZE_RANK_FIGURES_H_
-#define DWELL_SUMMARIZE_RANK_FIGURES_H_
+#ifndef DWELL_SUMMARIZE_PROFILE_RANK_FIGURES_H_
+#define DWELL_SUMMARIZE_PROFILE_RANK_FIGURES_H_
 
 #include <cstdint>
 #include <vector>
@@ -30,4 +30,4 @@ void add_rank_figures(const Merged& merged, const ProfileTree& tree, Division* d
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_RANK_FIGURES_H_
+#endif  // DWELL_SUMMARIZE_PROFILE_RANK_FIGURES_H_

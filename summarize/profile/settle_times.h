@@ -5,8 +5,8 @@
 // of them that probes below it measured; what probes measured outside of their intervals comes from
 // it, too. Never less than nothing: what a node cannot give, the node above it gives. What is then
 // a node's own is divided among the nodes below it as the samples in it were.
-#ifndef DWELL_SUMMARIZE_SETTLE_TIMES_H_
-#define DWELL_SUMMARIZE_SETTLE_TIMES_H_
+#ifndef DWELL_SUMMARIZE_PROFILE_SETTLE_TIMES_H_
+#define DWELL_SUMMARIZE_PROFILE_SETTLE_TIMES_H_
 
 #include <cstdint>
 #include <vector>
@@ -62,4 +62,4 @@ class TimeSettler {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_SETTLE_TIMES_H_
+#endif  // DWELL_SUMMARIZE_PROFILE_SETTLE_TIMES_H_

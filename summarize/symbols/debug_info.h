@@ -1,8 +1,8 @@
 // Look-ups in the debug information of one module: from an address to the function, the line and
 // the inlined calls around it; from a function to its call-site entries. Reads DWARF 2 to 5 through
 // libdw, with or without .debug_aranges, split and shared (dwz) forms included.
-#ifndef DWELL_SUMMARIZE_DEBUG_INFO_H_
-#define DWELL_SUMMARIZE_DEBUG_INFO_H_
+#ifndef DWELL_SUMMARIZE_SYMBOLS_DEBUG_INFO_H_
+#define DWELL_SUMMARIZE_SYMBOLS_DEBUG_INFO_H_
 
 #include <elfutils/libdw.h>
 
@@ -84,4 +84,4 @@ class DebugInfo {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_DEBUG_INFO_H_
+#endif  // DWELL_SUMMARIZE_SYMBOLS_DEBUG_INFO_H_

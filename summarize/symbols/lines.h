@@ -1,8 +1,8 @@
 // From addresses to source lines, once for each module and each address (DESIGN 3). Only the
 // `dwell` command uses it. Never fails: what is not known keeps its symbol or offset and is
 // labelled. Not thread-safe.
-#ifndef DWELL_SUMMARIZE_LINES_H_
-#define DWELL_SUMMARIZE_LINES_H_
+#ifndef DWELL_SUMMARIZE_SYMBOLS_LINES_H_
+#define DWELL_SUMMARIZE_SYMBOLS_LINES_H_
 
 #include <cstdint>
 #include <memory>
@@ -98,4 +98,4 @@ class LineResolver {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_LINES_H_
+#endif  // DWELL_SUMMARIZE_SYMBOLS_LINES_H_

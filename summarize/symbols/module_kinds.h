@@ -1,7 +1,7 @@
 // What a module is, by its path: the program's own code, or that of MPI, OpenMP, the C library, the
 // system or dwell.
-#ifndef DWELL_SUMMARIZE_MODULE_KINDS_H_
-#define DWELL_SUMMARIZE_MODULE_KINDS_H_
+#ifndef DWELL_SUMMARIZE_SYMBOLS_MODULE_KINDS_H_
+#define DWELL_SUMMARIZE_SYMBOLS_MODULE_KINDS_H_
 
 #include <cstdint>
 #include <string_view>
@@ -17,4 +17,4 @@ bool is_system_library(std::string_view path);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_MODULE_KINDS_H_
+#endif  // DWELL_SUMMARIZE_SYMBOLS_MODULE_KINDS_H_

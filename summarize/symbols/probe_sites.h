@@ -1,7 +1,7 @@
 // What the nodes that probes made stand for: procedures, loops, blocks and markers, out of the
 // static tables of their modules (or by the address of their code).
-#ifndef DWELL_SUMMARIZE_PROBE_SITES_H_
-#define DWELL_SUMMARIZE_PROBE_SITES_H_
+#ifndef DWELL_SUMMARIZE_SYMBOLS_PROBE_SITES_H_
+#define DWELL_SUMMARIZE_SYMBOLS_PROBE_SITES_H_
 
 #include <array>
 #include <cstdint>
@@ -57,4 +57,4 @@ class ProbeSites {
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_PROBE_SITES_H_
+#endif  // DWELL_SUMMARIZE_SYMBOLS_PROBE_SITES_H_

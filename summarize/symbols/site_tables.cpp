@@ -328,6 +328,12 @@ SiteTable without_duplicates(const SiteTable& table) {
     return result;
 }
 
+std::string_view left_out_reason(const StaticSite& site) {
+    if ((site.flags & kRowSmall) != 0) return "too small";
+    if ((site.flags & kRowUnselected) != 0) return "not selected";
+    return {};
+}
+
 std::vector<std::vector<uint32_t>> enclosed_sites(const SiteTable& table) {
     std::vector<std::vector<uint32_t>> enclosed(table.sites.size() + 1);
     for (uint32_t i = 0; i < table.sites.size(); ++i) {

@@ -1,7 +1,7 @@
 // The static tables that compiler plugins put into programs and libraries, read out of the files
 // (DESIGN 1: site). Layout: runtime/contract/site_table.h. Nothing in a file is trusted.
-#ifndef DWELL_SUMMARIZE_SITE_TABLES_H_
-#define DWELL_SUMMARIZE_SITE_TABLES_H_
+#ifndef DWELL_SUMMARIZE_SYMBOLS_SITE_TABLES_H_
+#define DWELL_SUMMARIZE_SYMBOLS_SITE_TABLES_H_
 
 #include <cstdint>
 #include <string>
@@ -73,6 +73,9 @@ struct SiteTable {
     }
 };
 
+// "too small", "not selected", or empty.
+std::string_view left_out_reason(const StaticSite& site);
+
 // Reads the table of the program, library or object file `path`. `build_id` as recorded during the
 // run; empty: the file is believed as it is.
 SiteTable read_site_table(const std::string& path, std::string_view build_id);
@@ -87,4 +90,4 @@ std::vector<std::vector<uint32_t>> enclosed_sites(const SiteTable& table);
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_SITE_TABLES_H_
+#endif  // DWELL_SUMMARIZE_SYMBOLS_SITE_TABLES_H_

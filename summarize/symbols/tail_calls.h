@@ -1,7 +1,7 @@
 // Communication statements that the compiler turned into jumps: `return MPI_Send(...)` leaves no
 // return address of its own. The call-site entries of the debug information tell where it was.
-#ifndef DWELL_SUMMARIZE_TAIL_CALLS_H_
-#define DWELL_SUMMARIZE_TAIL_CALLS_H_
+#ifndef DWELL_SUMMARIZE_SYMBOLS_TAIL_CALLS_H_
+#define DWELL_SUMMARIZE_SYMBOLS_TAIL_CALLS_H_
 
 #include <cstdint>
 #include <string_view>
@@ -29,4 +29,4 @@ TailCall find_tail_call(DebugInfo* info, uint64_t return_offset, std::string_vie
 
 }  // namespace dwell
 
-#endif  // DWELL_SUMMARIZE_TAIL_CALLS_H_
+#endif  // DWELL_SUMMARIZE_SYMBOLS_TAIL_CALLS_H_

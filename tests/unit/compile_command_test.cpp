@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "instrument/llvm/plugin_compilers.h"
+#include "instrument/wrapper/plugin_compilers.h"
 #include "instrument/wrapper/compiler_check.h"
 
 namespace dwell {

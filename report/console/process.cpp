@@ -1,7 +1,7 @@
 // The child stays in our process group, so that terminals and launchers, which signal groups, treat
 // it as without dwell. A signal to the group then reaches it directly and must not be passed on;
 // one to our process alone must (witness.h tells them apart).
-#include "report/launch/process.h"
+#include "report/console/process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "report/launch/witness.h"
+#include "report/console/witness.h"
 
 namespace dwell {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/launch/witness.h"
+#include "report/console/witness.h"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/launch/process.h"
+#include "report/console/process.h"
 
 namespace dwell {
 

@@ -1,8 +1,8 @@
 // Tells a signal that was meant for our whole process group from one meant for us alone, which the
 // kernel does not say: a second child, the witness, waits in the group with all signals blocked.
 // What it receives too was meant for the group.
-#ifndef DWELL_REPORT_WITNESS_H_
-#define DWELL_REPORT_WITNESS_H_
+#ifndef DWELL_REPORT_CONSOLE_WITNESS_H_
+#define DWELL_REPORT_CONSOLE_WITNESS_H_
 
 #include <signal.h>
 #include <stdint.h>
@@ -41,4 +41,4 @@ class Witness {
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_WITNESS_H_
+#endif  // DWELL_REPORT_CONSOLE_WITNESS_H_

@@ -1,7 +1,7 @@
 // Runs one program as a shell would, with `dwell run` staying behind as its parent: signals pass
 // through once, the terminal works, and the parent can end just as the program did.
-#ifndef DWELL_REPORT_PROCESS_H_
-#define DWELL_REPORT_PROCESS_H_
+#ifndef DWELL_REPORT_CONSOLE_PROCESS_H_
+#define DWELL_REPORT_CONSOLE_PROCESS_H_
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -46,4 +46,4 @@ std::string describe_end(int wait_status);
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_PROCESS_H_
+#endif  // DWELL_REPORT_CONSOLE_PROCESS_H_

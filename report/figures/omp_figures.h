@@ -1,0 +1,56 @@
+// Constructs of OpenMP over all call paths, and what computes while threads are idle.
+#ifndef DWELL_REPORT_FIGURES_OMP_FIGURES_H_
+#define DWELL_REPORT_FIGURES_OMP_FIGURES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "summarize/model/profile.h"
+
+namespace dwell {
+
+// A construct over all call paths that reach it.
+struct OmpLine {
+    uint32_t node = kNoNode;  // the one with most time
+    Totals totals{};
+    size_t threads = 0;    // that took part
+    uint64_t work_ns = 0;  // time less waiting, of all threads
+    uint64_t most_ns = 0;  // of one thread
+    uint32_t most_rank = 0;
+    uint32_t most_thread = 0;
+};
+
+// Longest first, regions among them.
+std::vector<OmpLine> omp_lines(const Profile& profile);
+bool is_region(const ProfileNode& node);
+// Of the threads that took part.
+double mean_work_ns(const OmpLine& line);
+// "thread 1 of rank 2", which worked longest.
+std::string thread_name(const Profile& profile, const OmpLine& line);
+// ": thread 1 works 1.42 times the mean"; empty where threads are alike.
+std::string uneven_text(const Profile& profile, const OmpLine& line);
+
+// "the region at a.c:20 in relax: thread 1 works 1.42 times the mean", of the one whose threads
+// wait longest for each other; empty where none do.
+std::string omp_wait_text(const Profile& profile, int room, bool utf8);
+// What computes longest outside of regions, and how long all that does. Of a procedure that regions
+// execute as well its caller, and where that calls it.
+struct SerialCode {
+    uint32_t node = kNoNode;
+    uint32_t call = kNoNode;
+    uint64_t all_ns = 0;
+};
+SerialCode serial_code(const Profile& profile);
+// What threads do outside of regions, while others are idle; sums over ranks, without set-up.
+struct SerialTime {
+    uint64_t computed_ns = 0;
+    uint64_t blocked_ns = 0;
+    uint64_t transfer_ns = 0;
+    uint64_t io_ns = 0;
+};
+SerialTime serial_time(const Profile& profile);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_FIGURES_OMP_FIGURES_H_
