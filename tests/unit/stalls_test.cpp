@@ -1,4 +1,4 @@
-// Whether a rank was late for something else than computing (docs/waiting.md, "Causes that are no
+// Whether a rank was late for something else than computing (docs/causes.md, "Causes that are no
 // computation").
 #include "report/figures/stalls.h"
 
