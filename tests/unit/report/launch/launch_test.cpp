@@ -38,6 +38,10 @@ class LaunchTest : public testing::Test {
         Elf64_Ehdr header{};
         memcpy(header.e_ident, ELFMAG, SELFMAG);
         header.e_ident[EI_CLASS] = elf_class;
+        header.e_ident[EI_DATA] = ELFDATA2LSB;
+        header.e_ident[EI_VERSION] = EV_CURRENT;
+        header.e_version = EV_CURRENT;
+        header.e_ehsize = sizeof(Elf64_Ehdr);
         header.e_type = ET_DYN;
         header.e_machine = machine;
         if (machine == 0) header.e_machine = uint16_t(read_elf_file("/proc/self/exe")->machine);
