@@ -5,12 +5,12 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "runtime/api/given_name.h"
 #include "runtime/calls/polls.h"
 #include "runtime/hosts/far_clocks.h"
 #include "runtime/hosts/far_letters.h"
 #include "runtime/lifecycle/attach.h"
 #include "runtime/lifecycle/end_attribute.h"
+#include "runtime/lifecycle/given_name.h"
 #include "runtime/lifecycle/init_meeting.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/usage.h"
