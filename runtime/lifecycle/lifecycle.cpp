@@ -5,12 +5,12 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "runtime/api/given_name.h"
 #include "runtime/calls/polls.h"
 #include "runtime/hosts/far_clocks.h"
 #include "runtime/hosts/far_letters.h"
 #include "runtime/lifecycle/attach.h"
 #include "runtime/lifecycle/end_attribute.h"
+#include "runtime/lifecycle/given_name.h"
 #include "runtime/lifecycle/init_meeting.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/usage.h"
@@ -25,6 +25,7 @@
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
+#include "runtime/sampling/sampling.h"
 #include "runtime/waitstates/far_end.h"
 #include "runtime/waitstates/timeline.h"
 #include "runtime/waitstates/waits.h"
@@ -119,6 +120,7 @@ void detach_process(FileState state, uint64_t end = 0) {
     if (t_thread != nullptr && t_thread->untimed_polls != 0) book_untimed(t_thread, now);
     set_tick_rate(kRateBase_ns);
     g_process.header->state = state;
+    stop_all_sampling();
     detach_threads(now, state == FileState::kFinalized);
 }
 

@@ -10,6 +10,7 @@
 
 #include "runtime/mpi/requests.h"
 #include "runtime/order/order_choice.h"
+#include "runtime/process/injection.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/waits.h"
 #include "runtime/wrappers/mpi_semantics.h"
@@ -301,6 +302,7 @@ void open_order() {
         return;
     }
     g_process.preserve_order = true;
+    g_on_delay = say_delay;
     g_process.header->flags |= kFileOrder;
     g_live->epoch += 1;  // no call goes the fast way from here on
     if (t_thread != nullptr) say_running(t_thread);
@@ -373,18 +375,11 @@ void say_request(Call* call, const Request& request) {
     }
 }
 
-void say_standing() {
-    if (!g_process.preserve_order || g_own->state.doing != Doing::kRuns) return;
+void say_delay(bool begins) {
+    const Doing before = begins ? Doing::kRuns : Doing::kStands;
+    if (!g_process.preserve_order || g_own->state.doing != before) return;
     ProcessState state = g_own->state;
-    state.doing = Doing::kStands;
-    state.ticks = beyond(now_ticks(), state.ticks);
-    publish(state);
-}
-
-void say_running_again() {
-    if (!g_process.preserve_order || g_own->state.doing != Doing::kStands) return;
-    ProcessState state = g_own->state;
-    state.doing = Doing::kRuns;
+    state.doing = begins ? Doing::kStands : Doing::kRuns;
     state.ticks = beyond(now_ticks(), state.ticks);
     publish(state);
 }

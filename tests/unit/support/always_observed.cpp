@@ -1,7 +1,12 @@
 // What attach.cpp says in the whole library: here every process is observed.
-#include "runtime/probes/probe_control.h"
+#include "runtime/lifecycle/services.h"
+#include "runtime/process/hooks.h"
 
 namespace dwell {
+
+namespace {
+__attribute__((constructor)) void begin() { list_services(); }
+}  // namespace
 
 bool probes_wanted() { return true; }
 Thread* attach_for_probe() { return attach_thread(); }

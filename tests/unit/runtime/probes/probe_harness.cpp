@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/lifecycle/services.h"
+
 namespace dwell {
 
 SiteTable g_table;
@@ -88,6 +90,7 @@ void Probes::start_observation(uint32_t memory_mib) {
     live_->ticket = 1;
     g_live = live_;
     find_vector_registers();
+    list_services();
     t_thread = nullptr;
     g_table.fill();
     g_wanted = true;

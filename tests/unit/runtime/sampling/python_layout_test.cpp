@@ -1,4 +1,4 @@
-#include "runtime/sampling/python_layout.h"
+#include "runtime/contract/python_layout.h"
 
 #include <gtest/gtest.h>
 

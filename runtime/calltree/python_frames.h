@@ -2,11 +2,11 @@
 // reached along, in place of the interpreter's own frames. They are read from the calling thread's
 // state by offset, which takes no lock and calls nothing that allocates or counts references: MPI
 // is called without the interpreter's lock.
-#ifndef DWELL_RUNTIME_SAMPLING_PYTHON_FRAMES_H_
-#define DWELL_RUNTIME_SAMPLING_PYTHON_FRAMES_H_
+#ifndef DWELL_RUNTIME_CALLTREE_PYTHON_FRAMES_H_
+#define DWELL_RUNTIME_CALLTREE_PYTHON_FRAMES_H_
 
+#include "runtime/contract/python_layout.h"
 #include "runtime/process/state.h"
-#include "runtime/sampling/sample_spill.h"
 
 namespace dwell {
 
@@ -52,4 +52,4 @@ bool is_between_python(const char* path, uint64_t start, uint64_t end);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SAMPLING_PYTHON_FRAMES_H_
+#endif  // DWELL_RUNTIME_CALLTREE_PYTHON_FRAMES_H_

@@ -1,7 +1,7 @@
 // What of CPython 3.11 dwell reads, by offset: Include/cpython/pystate.h, code.h, unicodeobject.h,
 // Include/internal/pycore_frame.h of that version, on machines with pointers of 64 bits.
-#ifndef DWELL_RUNTIME_SAMPLING_PYTHON_LAYOUT_H_
-#define DWELL_RUNTIME_SAMPLING_PYTHON_LAYOUT_H_
+#ifndef DWELL_RUNTIME_CONTRACT_PYTHON_LAYOUT_H_
+#define DWELL_RUNTIME_CONTRACT_PYTHON_LAYOUT_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +10,15 @@
 #include <initializer_list>
 
 namespace dwell {
+
+// Where a thread keeps its Python frames, and types that tell them from anything else: addresses in
+// its process.
+struct PythonPlaces {
+    uint64_t state;  // 0: it runs no Python
+    uint64_t code_type;
+    uint64_t text_type;
+    uint64_t bytes_type;
+};
 
 constexpr uint32_t kPythonVersion = 0x030b;  // the upper half of Py_Version
 
@@ -152,4 +161,4 @@ inline int python_line(const uint8_t* table, int64_t size, int32_t first_line, i
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_SAMPLING_PYTHON_LAYOUT_H_
+#endif  // DWELL_RUNTIME_CONTRACT_PYTHON_LAYOUT_H_

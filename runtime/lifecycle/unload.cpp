@@ -3,18 +3,8 @@
 #include <dlfcn.h>
 
 #include "runtime/openmp/gomp.h"
+#include "runtime/process/find_symbol.h"
 #include "runtime/process/state.h"
-
-namespace dwell {
-
-int close_handle(void* handle) {
-    using Dlclose = int (*)(void*);
-    static Dlclose next = nullptr;
-    if (next == nullptr) next = reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
-    return next(handle);
-}
-
-}  // namespace dwell
 
 using namespace dwell;
 

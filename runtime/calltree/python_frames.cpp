@@ -1,4 +1,4 @@
-#include "runtime/sampling/python_frames.h"
+#include "runtime/calltree/python_frames.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,12 +10,12 @@
 
 #include <atomic>
 
-#include "runtime/calls/callpath.h"
 #include "runtime/calltree/known_paths.h"
 #include "runtime/calltree/modules.h"
-#include "runtime/probes/blocks.h"
+#include "runtime/calltree/nodes.h"
+#include "runtime/calltree/texts.h"
+#include "runtime/contract/python_layout.h"
 #include "runtime/process/find_symbol.h"
-#include "runtime/sampling/python_layout.h"
 
 namespace dwell {
 
