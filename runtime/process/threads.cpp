@@ -13,6 +13,7 @@
 
 #include <type_traits>
 
+#include "runtime/contract/raw_io.h"
 #include "runtime/contract/thread_names.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/process/hooks.h"
@@ -74,11 +75,11 @@ void note_own_name(ThreadRecord* record) {
 void note_name_of(ThreadRecord* record) {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/task/%d/comm", record->tid);
-    const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
+    const int file = raw_open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
     char name[kThreadNameBytes] = {};
-    const auto bytes = static_cast<ssize_t>(syscall(SYS_read, file, name, sizeof(name)));
-    syscall(SYS_close, file);
+    const ssize_t bytes = raw_read(file, name, sizeof(name));
+    raw_close(file);
     if (bytes <= 0 || name[bytes - 1] != '\n') return;
     name[bytes - 1] = '\0';
     note_name(record, name);
