@@ -1,5 +1,5 @@
 // What a long computation was besides computation: the thread read or wrote files, slept, was in
-// the kernel, or waited for a processor that others had (docs/waiting.md, "Causes that are no
+// the kernel, or waited for a processor that others had (docs/causes.md, "Causes that are no
 // computation").
 //
 // The thread's processor time is read where a part of its timeline ended that took a millisecond or
