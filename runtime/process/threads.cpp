@@ -1,4 +1,6 @@
-// Threads come and go here: each has its own state and its own record (DESIGN 3).
+// The life of a thread: it is attached at its first call or probe, and when it ends its state and
+// record go to the next new thread (DESIGN 3). Rooms that keep something for a thread are told of
+// its beginning and end (hooks.h).
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
