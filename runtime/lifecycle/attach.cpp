@@ -379,6 +379,23 @@ bool observe_mpi() {
     return observed;
 }
 
+namespace {
+
+void (*g_hear)() = nullptr;
+std::atomic<bool> g_tried{false};
+
+}  // namespace
+
+void tell_observed() {
+    g_tried.store(true);
+    if (g_hear != nullptr) g_hear();
+}
+
+void hear_of_observation(void (*hear)()) {
+    g_hear = hear;
+    if (g_tried.load()) hear();
+}
+
 bool probes_wanted() {
     note_start();
     if (g_attached) return g_live->on != 0;

@@ -6,8 +6,10 @@
 
 namespace dwell {
 
-// by_hand.cpp: an attempt to observe the process was made; whether with success, g_live tells.
+// An attempt to observe the process was made; whether with success, g_live tells.
 void tell_observed();
+// Calls `hear` then; at once where one was made already.
+void hear_of_observation(void (*hear)());
 
 // MPI_Pcontrol(0) and (1), for any thread.
 void pause_recording();
