@@ -4,17 +4,16 @@
 #include <sys/mman.h>
 
 #include "runtime/calls/polls.h"
+#include "runtime/calls/user_code.h"
 #include "runtime/contract/path_hash.h"
-#include "runtime/io/io_records.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/processor_time.h"
-#include "runtime/mpi/user_code.h"
 #include "runtime/order/held_receives.h"
 #include "runtime/order/order.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
 #include "runtime/sampling/sampling.h"
-#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 

@@ -10,7 +10,6 @@
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/process/state.h"
-#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 

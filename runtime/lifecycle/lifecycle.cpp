@@ -5,19 +5,21 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "runtime/api/given_name.h"
+#include "runtime/calls/found_cost.h"
 #include "runtime/calls/polls.h"
+#include "runtime/calls/user_code.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/hosts/far_clocks.h"
 #include "runtime/hosts/far_letters.h"
 #include "runtime/lifecycle/attach.h"
 #include "runtime/lifecycle/end_attribute.h"
+#include "runtime/lifecycle/given_name.h"
 #include "runtime/lifecycle/init_meeting.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/usage.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/mpi/observed.h"
-#include "runtime/mpi/user_code.h"
 #include "runtime/openmp/omp_adapter.h"
 #include "runtime/openmp/ompt.h"
 #include "runtime/order/order.h"
@@ -26,7 +28,6 @@
 #include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
 #include "runtime/waitstates/far_end.h"
-#include "runtime/waitstates/timeline.h"
 #include "runtime/waitstates/waits.h"
 #include "runtime/wrappers/mpi_semantics.h"
 

@@ -13,9 +13,6 @@ void tell_observed();
 void pause_recording();
 void resume_recording();
 
-// found_cost.cpp: after MPI_Init.
-void calibrate_found_cost();
-
 // merge_over_mpi.cpp. Which ranks are observed is learnt from the record files of the node and, for
 // other nodes, from the launcher; nothing is asked of ranks that are not.
 // Before MPI_Init: tells the launcher that this rank is observed.

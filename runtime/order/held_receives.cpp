@@ -1,9 +1,9 @@
 #include "runtime/order/held_receives.h"
 
+#include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/order/order.h"
 #include "runtime/order/order_choice.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 
@@ -85,7 +85,7 @@ void fill(const Call* call, HeldReceive* place, MPI_Request handle, void* buffer
     place->comm = comm;
     place->count = count;
     place->tag = tag;
-    place->bytes = as_count(count) * type_bytes(call, type);
+    place->bytes = as_count(count) * type_bytes(call->thread, type);
 }
 
 void count_posted() { t_thread->record->order_posted += 1; }

@@ -12,7 +12,6 @@
 #include "runtime/order/order_choice.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/waits.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -1,7 +1,6 @@
 #include "runtime/order/order_requests.h"
 
 #include "runtime/order/order_choice.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

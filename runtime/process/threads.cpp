@@ -16,12 +16,12 @@
 #include "runtime/calls/records.h"
 #include "runtime/contract/thread_names.h"
 #include "runtime/contract/virtual_clock.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/openmp/omp_adapter.h"
 #include "runtime/probes/probes.h"
 #include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampling.h"
-#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 

@@ -1,14 +1,13 @@
 #include "runtime/waitstates/meetings.h"
 
 #include "runtime/contract/mpi_calls.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/observed.h"
 #include "runtime/order/order.h"
 #include "runtime/process/free_list.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/latest.h"
-#include "runtime/waitstates/timeline.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

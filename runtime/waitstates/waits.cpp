@@ -1,13 +1,13 @@
 #include "runtime/waitstates/waits.h"
 
+#include "runtime/calls/found_cost.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/hosts/far_letters.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/waitstates/far_meetings.h"
-#include "runtime/waitstates/timeline.h"
 #include "runtime/waitstates/wait_records.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -1,10 +1,13 @@
 // The wait analysis of messages between two ranks: what wrappers and requests say and hear.
+#include "runtime/calls/found_cost.h"
+#include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/eager_limits.h"
+#include "runtime/mpi/ranks.h"
 #include "runtime/order/order.h"
 #include "runtime/waitstates/far_messages.h"
 #include "runtime/waitstates/late_receivers.h"
+#include "runtime/waitstates/meetings.h"
 #include "runtime/waitstates/waits.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -13,7 +13,7 @@ def bytes_expression(function, text):
     comm = function.named("MPI_Comm")
     match = re.match(r"^(sum|sum_in|sum_out)\((\w+),(\w+)\)$", text)
     if match:
-        return f"sum_w(call, {span(match[1], comm)}, {match[2]}, {match[3]})"
+        return f"sum_w(call->thread, {span(match[1], comm)}, {match[2]}, {match[3]})"
     factors = text.split("*")
     match = re.match(r"^(sum|sum_local|sum_in|sum_out|own)\((\w+)\)$", factors[0])
     if match and match[1] == "own":
@@ -22,7 +22,7 @@ def bytes_expression(function, text):
         count = f"sum_counts({span(match[1], comm)}, {match[2]})"
     else:
         count = f"as_count({factors[0]})"
-    result = f"{count} * type_bytes(call, {factors[1]})"
+    result = f"{count} * type_bytes(call->thread, {factors[1]})"
     for factor in factors[2:]:
         result += " * " + {"size": f"comm_span({comm})", "local": f"comm_size({comm})",
                            "in": f"neighbors_in({comm})", "out": f"neighbors_out({comm})"}[factor]
@@ -565,7 +565,7 @@ def body(function):
 def wrappers(functions, part):
     lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/probes/grids.h"',
              '#include "runtime/wrappers/mpi_semantics.h"', '#include "runtime/order/order.h"',
-             '#include "runtime/calls/polls.h"', '#include "runtime/mpi/user_code.h"', "",
+             '#include "runtime/calls/polls.h"', '#include "runtime/calls/user_code.h"', "",
              "using namespace dwell;", ""]
     for function in functions:
         if function.get("special") or function.number % SPLIT != part:

@@ -1,4 +1,4 @@
-#include "runtime/api/given_name.h"
+#include "runtime/lifecycle/given_name.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // Whether a call of a variadic function, MPI_Pcontrol(1, ...), was given a name, which C does not
 // tell: the register of the second argument holds something in any case. It was when the code in
 // front of the call puts something there, after the call before it, and that is a readable name.
-#ifndef DWELL_RUNTIME_API_GIVEN_NAME_H_
-#define DWELL_RUNTIME_API_GIVEN_NAME_H_
+#ifndef DWELL_RUNTIME_LIFECYCLE_GIVEN_NAME_H_
+#define DWELL_RUNTIME_LIFECYCLE_GIVEN_NAME_H_
 
 #include <stdint.h>
 
@@ -16,4 +16,4 @@ const char* given_name(uint64_t second, uint64_t return_address);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_API_GIVEN_NAME_H_
+#endif  // DWELL_RUNTIME_LIFECYCLE_GIVEN_NAME_H_
