@@ -9,9 +9,8 @@
 #include "runtime/exchange/timeline.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/processor_time.h"
-#include "runtime/order/held_receives.h"
-#include "runtime/order/order.h"
 #include "runtime/probes/probes.h"
+#include "runtime/process/call_order.h"
 #include "runtime/process/injection.h"
 #include "runtime/sampling/sampling.h"
 
@@ -155,12 +154,20 @@ void book_abandoned(Thread* thread) {
 
 namespace {
 
+// The call is not recorded: what is held back must not miss its message.
+inline void post_held() {
+    if (g_process.preserve_order) [[unlikely]]
+        g_call_order->post_held();
+}
+
 // Everything but the common case of enter(): true when the thread may record.
 DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
     Thread* thread = t_thread;
     if (thread == nullptr) thread = attach_thread();
-    if (thread == nullptr && holds_receives()) post_held();
-    if (thread == nullptr) return nullptr;
+    if (thread == nullptr) {
+        post_held();
+        return nullptr;
+    }
     if (thread->in_dwell && !goes_on_after_jump(thread, reinterpret_cast<uint64_t>(frame)))
         return nullptr;
     thread->calls += 1;
@@ -169,7 +176,7 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
         if (is_nested(thread, frame)) return nullptr;
         book_abandoned(thread);
     }
-    end_holding(number);
+    if (g_process.preserve_order) g_call_order->end_holding(number);
     if (thread->epoch != g_live->epoch) take_notice(thread);
     if (g_process.inject_ticks != 0) thread->slow_ticks += inject(thread);
     return thread;
@@ -257,7 +264,7 @@ DWELL_COLD void attend_after(Call* call) {
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->next_definition = nullptr;
     if (g_live->on == 0 || g_live->paused != 0) {
-        if (holds_receives()) post_held();
+        post_held();
         return false;
     }
     Thread* thread = calling_thread();
@@ -284,7 +291,7 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
         }
         index = found.node;
         if (index == 0) {
-            if (holds_receives()) post_held();
+            post_held();
             return false;
         }
     }
@@ -349,7 +356,7 @@ void leave(Call* call) {
     record->open_depth = 0;
     close_call(call);
     if (g_process.preserve_order) [[unlikely]]
-        say_running(thread);
+        g_call_order->say_running(thread);
     if (has_samples(thread)) [[unlikely]]
         attend_after(call);
 }

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "runtime/mpi/requests.h"
+#include "runtime/order/held_receives.h"
 #include "runtime/order/order_choice.h"
+#include "runtime/process/call_order.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/waits.h"
 
@@ -299,6 +301,10 @@ void open_order() {
         publish(ProcessState{});
         return;
     }
+    static constexpr CallOrder kOrder{post_held,    end_holding,       say_running,
+                                      say_standing, say_running_again, say_receiving,
+                                      say_waiting,  say_meeting,       wake};
+    g_call_order = &kOrder;
     g_process.preserve_order = true;
     g_process.header->flags |= kFileOrder;
     g_live->epoch += 1;  // no call goes the fast way from here on
@@ -373,7 +379,7 @@ void say_request(Call* call, const Request& request) {
 }
 
 void say_standing() {
-    if (!g_process.preserve_order || g_own->state.doing != Doing::kRuns) return;
+    if (g_own->state.doing != Doing::kRuns) return;
     ProcessState state = g_own->state;
     state.doing = Doing::kStands;
     state.ticks = beyond(now_ticks(), state.ticks);
@@ -381,7 +387,7 @@ void say_standing() {
 }
 
 void say_running_again() {
-    if (!g_process.preserve_order || g_own->state.doing != Doing::kStands) return;
+    if (g_own->state.doing != Doing::kStands) return;
     ProcessState state = g_own->state;
     state.doing = Doing::kRuns;
     state.ticks = beyond(now_ticks(), state.ticks);

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/order/order.h"
+#include "runtime/process/call_order.h"
 
 namespace dwell {
 
@@ -65,12 +65,12 @@ bool set_injection(int rank) {
 }
 
 uint64_t inject(Thread* thread) {
-    say_standing();
+    if (g_process.preserve_order) g_call_order->say_standing();
     const uint64_t start = now_ticks();
     uint64_t spent = 0;
     while (spent < g_process.inject_ticks) spent = now_ticks() - start;
     thread->record->injected_ticks += spent;
-    say_running_again();
+    if (g_process.preserve_order) g_call_order->say_running_again();
     return spent;
 }
 

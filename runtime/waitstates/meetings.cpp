@@ -4,7 +4,7 @@
 #include "runtime/exchange/timeline.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/observed.h"
-#include "runtime/order/order.h"
+#include "runtime/process/call_order.h"
 #include "runtime/process/free_list.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/latest.h"
@@ -209,8 +209,8 @@ Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int 
     if (call->thread->slow_ticks != slow_ticks) start(call);
     say_late_arrival(call);
     if (g_process.preserve_order) [[unlikely]] {
-        say_meeting(call, *name, meeting.number, rule, root,
-                    kMpiCalls[static_cast<int>(number)].waits);
+        g_call_order->say_meeting(call, *name, meeting.number, rule, root,
+                                  kMpiCalls[static_cast<int>(number)].waits);
     }
     if (name->far_state == FarState::kKnown && is_told(number, rule)) [[unlikely]] {
         const Role role{

@@ -3,7 +3,7 @@
 #include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/ranks.h"
-#include "runtime/order/order.h"
+#include "runtime/process/call_order.h"
 #include "runtime/waitstates/far_messages.h"
 #include "runtime/waitstates/late_receivers.h"
 #include "runtime/waitstates/meetings.h"
@@ -64,7 +64,7 @@ Announced say(Call* call, const Way& way, int tag, SendMode mode, uint64_t bytes
     const Announced announced = announce(way.channel, said, way.comm, tag, asks);
     begin_work(call, time_of_writing(way.channel));
     if (g_process.preserve_order) [[unlikely]]
-        wake(call, way.peer, way.comm, tag);
+        g_call_order->wake(call, way.peer, way.comm, tag);
     return announced;
 }
 
@@ -163,7 +163,7 @@ void meet(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
     }
     if (source < 0) {
         if (g_process.preserve_order) {
-            say_waiting(call);
+            g_call_order->say_waiting(call);
             begin_work(call, now_ticks());
         }
         const CommName* name = name_of_comm(call->thread, comm);
@@ -173,7 +173,7 @@ void meet(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
     const Way way = look_up(call, comm, source);
     if (way.channel == nullptr) return;
     if (g_process.preserve_order) {
-        say_receiving(call, way.peer, way.comm, tag, 0);
+        g_call_order->say_receiving(call, way.peer, way.comm, tag, 0);
         begin_work(call, now_ticks());
     }
     if (way.channel->far == nullptr && !g_series.is_on(way.channel)) {
@@ -442,7 +442,7 @@ void meet_matched(Call* call, const Matched& matched, bool waits) {
         stay_away(call);
     }
     if (g_process.preserve_order) {
-        say_waiting(call);
+        g_call_order->say_waiting(call);
         begin_work(call, now_ticks());
     }
     answer_posted(call, matched.receive);
