@@ -50,13 +50,6 @@ inline void forget_descriptors(unsigned first, unsigned last) {
 // Of statements that have no descriptor yet; the program may well give -1.
 constexpr int kNoDescriptor = INT32_MIN;
 
-// Call numbers of I/O functions among those of MPI, where paths are looked up.
-constexpr uint16_t kIoNumbers = 0x2000;
-inline MpiCall path_number(IoCall call) {
-    return static_cast<MpiCall>(kIoNumbers + static_cast<uint16_t>(call));
-}
-inline bool is_io_number(MpiCall call) { return (static_cast<uint16_t>(call) & kIoNumbers) != 0; }
-
 // True when the call is to be recorded: its end follows. False: pass it on. Keeps errno.
 bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, int file);
 DWELL_BODY bool begin_io(IoStatement* statement, IoCall call, const Frame* frame, int file) {

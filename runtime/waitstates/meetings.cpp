@@ -246,6 +246,11 @@ void MembersMeeting::settle(Call* call) const {
     settle_meeting(call, meeting_, {Meets::kEverybody, 0, nullptr});
 }
 
+void MembersMeeting::hand_over(MPI_Comm from, const MPI_Comm* made, int tag) {
+    Board* board = take_board();
+    if (!name_made_by_members(from, made, tag, board)) release_board(board);
+}
+
 Board* MembersMeeting::take_board() {
     Board* board = meeting_.board;
     meeting_.board = nullptr;
@@ -469,7 +474,12 @@ Standing* make_standing(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall num
     return made;
 }
 
-void release_standing(Standing* standing) {
+void release_collective(const Request& content) {
+    if (!content.persistent) {
+        release_board(content.board);
+        return;
+    }
+    Standing* standing = content.standing;
     if (standing == nullptr) return;
     end_standing(standing);
     forget_name(standing->handle);
@@ -483,6 +493,13 @@ void tell_standing(Call* call, Standing* standing) {
         enter_meeting(call, standing->call, standing->handle, standing->rule, standing->root);
     remember_meeting(call, standing->meeting, depends, &standing->started);
     if (standing->started.meets == standing->rule) standing->started.givers = standing->givers;
+}
+
+void forget_name(uintptr_t handle) {
+    CommName gone;
+    if (!waits_are_open() || handle == 0 || !take_name(handle, &gone)) return;
+    forget_far_members(gone.far);
+    release_board(gone.board);
 }
 
 void untell_standing(Standing* standing) {

@@ -332,7 +332,7 @@ void post_request(Call* call, Request* content, MPI_Comm comm, int source, int t
     content->tag = tag;
     if (name == nullptr || source < 0 || content->persistent) return;
     Channel* channel = channel_with(call->thread, content->peer);
-    if (channel != nullptr) content->ticket = post(channel, content->comm, tag);
+    if (channel != nullptr) content->ticket = post_to(channel, content->comm, tag);
 }
 
 namespace {
@@ -365,7 +365,7 @@ void tell_start(Call* call, int count, const MPI_Request* requests) {
                                             request.tag, request.mode, request.bytes);
             set_message(found, announced.entry, announced.number);
         } else if (request.kind == kReceiveRequest) {
-            const uint32_t ticket = post(channel, request.comm, request.tag);
+            const uint32_t ticket = post_to(channel, request.comm, request.tag);
             set_message(found, nullptr, ticket);
             answer_waiting(call, {channel, request.peer, request.comm}, request.tag, ticket);
         }
@@ -384,7 +384,7 @@ void untell_start(Call* call, int count, const MPI_Request* requests) {
         }
         Channel* channel = channel_to_start(call->thread, found);
         if (channel != nullptr && request.kind == kSendRequest) {
-            withdraw(channel, {request.entry, request.number});
+            withdraw_from(channel, {request.entry, request.number});
         } else if (found.entry != nullptr && request.persistent) {
             give_up_request(request);
             // MPI does not say which of several it has started.

@@ -14,10 +14,31 @@
 
 namespace dwell {
 
+// MPI freed the handle, which may come back as another one.
+inline void end_comm(uintptr_t handle) {
+    if (g_process.preserve_order) loosen_held(&handle);
+    forget_name(handle);
+    forget_comm(handle);
+}
+inline void end_window(uintptr_t handle) {
+    forget_name(handle);
+    forget_windows();
+}
+inline void end_request(uintptr_t handle) {
+    if (g_process.preserve_order) forget_held(handle);
+    forget_request(handle);
+    // A persistent collective was named also where it was not recorded.
+    if (waits_are_open() && find_name(handle) != nullptr) forget_name(handle);
+}
 inline void forget_types() {
     g_process.type_epoch.fetch_add(1, std::memory_order_relaxed);
     if (g_process.preserve_order) [[unlikely]]
         loosen_held(nullptr);
+}
+
+// MPI made a communicator that may reach another world: who is alone waits for that, unobserved.
+inline void note_world(MPI_Comm comm) {
+    if (meet_world(comm) && !waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
 }
 
 inline void book_plain(Call* call, int slot) { book_event(call, slot); }
