@@ -36,6 +36,9 @@ bool g_attached = false;  // a record file was made
 pid_t g_own_pid = 0;
 enum class Asked { kNot, kGood, kBad } g_options_read = Asked::kNot;
 
+const uint32_t** g_watched = nullptr;
+bool g_is_told = false;
+
 __attribute__((constructor)) void note_start() {
     if (g_own_pid != 0) return;  // an instrumented library's constructor came first
     g_own_pid = getpid();
@@ -375,6 +378,17 @@ bool observe_mpi() {
     const bool observed = g_attached ? add_mpi() : attach_process(true);
     end_attaching();
     return observed;
+}
+
+void tell_observed() {
+    g_is_told = true;
+    if (g_watched != nullptr) __atomic_store_n(g_watched, &g_live->on, __ATOMIC_RELEASE);
+}
+
+// An instrumented library's constructor may have told before.
+void watch_observed(const uint32_t** word) {
+    g_watched = word;
+    if (g_is_told) tell_observed();
 }
 
 bool probes_wanted() {

@@ -6,8 +6,10 @@
 
 namespace dwell {
 
-// by_hand.cpp: an attempt to observe the process was made; whether with success, g_live tells.
+// An attempt to observe the process was made; whether with success, g_live tells. `*word` points to
+// that from then on.
 void tell_observed();
+void watch_observed(const uint32_t** word);
 
 // MPI_Pcontrol(0) and (1), for any thread.
 void pause_recording();
