@@ -212,8 +212,6 @@ int place_of(uint32_t peer) {
 
 }  // namespace
 
-bool letters_are_open() { return g_letters.open; }
-
 bool open_letters(NoteTaker take_note) {
     if (!g_clocks_related) return false;
     const auto count = static_cast<size_t>(g_observed.count);

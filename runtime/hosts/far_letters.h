@@ -18,7 +18,6 @@ namespace dwell {
 constexpr uint32_t kSpacing = 128;  // 2 sides, both ways: 4 / 128
 constexpr uint32_t kCredit = 16;
 
-bool letters_are_open();
 // The state of a channel to that world rank; null: it is not observed, or there is no memory. Slow.
 FarChannel* make_far_channel(uint32_t peer);
 

@@ -75,7 +75,7 @@ int rank_of(MPI_Comm comm, int* rank) {
     return MPI_SUCCESS;
 }
 
-void forget(MPI_Comm comm) {
+void end_name(MPI_Comm comm) {
     CommName gone;
     take_name(reinterpret_cast<uintptr_t>(comm), &gone);
 }
@@ -117,7 +117,7 @@ class RankModel {
         return made;
     }
     void free_comm(MPI_Comm comm) {
-        forget(comm);
+        end_name(comm);
         delete &members_of(comm);
     }
     void call_it(const std::string& what, MPI_Comm comm) {
@@ -317,7 +317,7 @@ TEST_F(CommNames, HandlesComeBack) {
     for (int i = 0; i < kTimes; ++i) {
         name_made(process.world(), &comm);
         ids.insert(name_of_comm(nullptr, comm)->id);
-        forget(comm);
+        end_name(comm);
         ASSERT_EQ(name_of_comm(nullptr, comm), nullptr);
     }
     EXPECT_EQ(ids.size(), size_t{kTimes});
@@ -325,7 +325,7 @@ TEST_F(CommNames, HandlesComeBack) {
     name_made(process.world(), &comm);
     name_made(process.world(), &comm);
     const uint64_t newest = name_of_comm(nullptr, comm)->id;
-    forget(comm);
+    end_name(comm);
     ASSERT_NE(name_of_comm(nullptr, comm), nullptr);
     EXPECT_EQ(name_of_comm(nullptr, comm)->id, newest);
 }
