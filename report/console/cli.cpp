@@ -18,53 +18,8 @@
 namespace dwell {
 namespace {
 
-// A setting of `dwell run`. `word` is a value besides numbers that is allowed, or with `most` below
-// `least` all values that are, with bars between.
-struct Setting {
-    const char* option;
-    const char* variable;
-    std::string RunOptions::*member;
-    const char* value_name;
-    int64_t least;
-    int64_t most;
-    const char* word;
-    const char* help;
-};
-
-constexpr Setting kSettings[] = {
-    {"--callpath", "DWELL_CALLPATH", &RunOptions::callpath, "N", 1, 1000, "all",
-     "Frames kept of a call path, or all (default)"},
-    {"--sample", "DWELL_SAMPLE", &RunOptions::sample, "HZ", 1, 10'000, "off",
-     "Samples in a second of each thread (100), or off"},
-    {"--peers", "DWELL_PEERS", &RunOptions::peers, "N", 1, 1'000'000, nullptr,
-     "Partners told apart at each MPI statement (256)"},
-    {"--memory", "DWELL_MEMORY_MIB", &RunOptions::memory_mib, "MIB", 1, 4096, nullptr,
-     "Largest record file of one process (64)"},
-    {"--per-rank-limit", "DWELL_ROW_LIMIT", &RunOptions::row_limit, "ROWS", 1, 1'000'000'000,
-     nullptr, "Rows of figures by rank, at most (200000); above it only sums"},
-    {"--probe-limit", "DWELL_PROBE_LIMIT", &RunOptions::probe_limit, "TENTHS", 1, 1000, "off",
-     "Cost of source probes, at most, in tenths of a percent (10), or off"},
-    {"--end-timeout", "DWELL_END_TIMEOUT", &RunOptions::end_timeout, "SECONDS", 1, 86'400, nullptr,
-     "Longest time for the profile when the program is done (60)"},
-    {"--wait", "DWELL_WAIT", &RunOptions::wait, "HOW", 0, -1, "full|node|off",
-     "Who waited for whom: full, node (on one host, default), or off"},
-    {"--omp", "DWELL_OMP", &RunOptions::omp, "HOW", 0, -1, "on|ompt|off",
-     "OpenMP's constructs: on (default), ompt (through libomp), or off"},
-    {"--io", "DWELL_IO", &RunOptions::io, "HOW", 0, -1, "on|off",
-     "Statements that read and write files: on, or off (default)"},
-    {"--metrics", "DWELL_METRICS", &RunOptions::metrics, "LIST", 0, -1, nullptr,
-     "Events of PAPI, joined by commas, default, or off (if not given)"},
-    {"--width", "DWELL_WIDTH", &RunOptions::width, "COLUMNS", kLeastWidth, kMostWidth, nullptr,
-     "Columns of what is said at the end (the terminal's, else 80)"},
-};
-
 // For CLI11: what is wrong with a value, or nothing.
 std::string not_empty(const std::string& value) { return value.empty() ? "is empty" : ""; }
-
-bool is_one_of(const std::string& words, const std::string& value) {
-    return !value.empty() && value.find('|') == std::string::npos &&
-           ("|" + words + "|").find("|" + value + "|") != std::string::npos;
-}
 
 // "full, node or off".
 std::string list_of(std::string words) {
@@ -151,8 +106,9 @@ std::string environment(const char* variable) {
 
 // Fills in variables where no option was given and checks every value.
 std::optional<CliEnd> settle(RunOptions* options) {
-    for (const Setting& setting : kSettings) {
-        std::string& value = options->*setting.member;
+    for (size_t i = 0; i < std::size(kSettings); ++i) {
+        const Setting& setting = kSettings[i];
+        std::string& value = options->*kSettingTexts[i];
         const bool from_variable = value.empty();
         if (from_variable) value = environment(setting.variable);
         if (value.empty()) continue;
@@ -167,14 +123,12 @@ std::optional<CliEnd> settle(RunOptions* options) {
         EnablingProfile profile;
         if (!profile.read(options->enable.c_str())) return CliEnd{2, profile.error()};
     }
-    for (const auto& [variable, flag] :
-         {std::pair{"DWELL_QUIET", &options->quiet}, std::pair{"DWELL_REPORT", &options->report},
-          std::pair{"DWELL_PRESERVE_ORDER", &options->preserve_order}}) {
-        const std::string value = environment(variable);
+    for (const RunFlag& flag : kRunFlags) {
+        const std::string value = environment(flag.variable);
         if (!value.empty() && value != "0" && value != "1") {
-            return CliEnd{2, std::string(variable) + ": '" + value + "' should be 0 or 1"};
+            return CliEnd{2, std::string(flag.variable) + ": '" + value + "' should be 0 or 1"};
         }
-        if (value == "1") *flag = true;
+        if (value == "1") options->*flag.flag = true;
     }
     return std::nullopt;
 }
@@ -205,24 +159,21 @@ tl::expected<FinishOptions, CliEnd> parse_job_directory(const char* name, const 
 }  // namespace
 
 std::string setting_error(const std::string& variable, const std::string& value) {
-    for (const Setting& setting : kSettings) {
-        if (variable != setting.variable) continue;
-        if (setting.word != nullptr && is_one_of(setting.word, value)) return {};
-        if (variable == "DWELL_METRICS") return metrics_form_error(value);
-        if (setting.most < setting.least) return list_of(setting.word);
-        int64_t number = 0;
-        const char* end = value.data() + value.size();
-        const auto parsed = std::from_chars(value.data(), end, number);
-        if (parsed.ec == std::errc() && parsed.ptr == end && number >= setting.least &&
-            number <= setting.most) {
-            return {};
-        }
-        std::string range = "a whole number from " + std::to_string(setting.least) + " to " +
-                            std::to_string(setting.most);
-        if (setting.word != nullptr) range += std::string(", or ") + setting.word;
-        return range;
+    const Setting* const setting = find_setting(variable.c_str());
+    if (setting == nullptr || is_word_of(*setting, value.c_str())) return {};
+    if (variable == "DWELL_METRICS") return metrics_form_error(value);
+    if (setting->most == 0) return list_of(setting->words);
+    uint32_t number = 0;
+    const char* end = value.data() + value.size();
+    const auto parsed = std::from_chars(value.data(), end, number);
+    if (parsed.ec == std::errc() && parsed.ptr == end && number >= setting->least &&
+        number <= setting->most) {
+        return {};
     }
-    return {};
+    std::string range = "a whole number from " + std::to_string(setting->least) + " to " +
+                        std::to_string(setting->most);
+    if (setting->words != nullptr) range += std::string(", or ") + setting->words;
+    return range;
 }
 
 tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words) {
@@ -235,14 +186,13 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
     app.add_option("-o,--out", options.out, "Directory for the profile (dwell-PROGRAM-JOB)")
         ->check(not_empty)
         ->type_name("DIR");
-    for (const Setting& setting : kSettings) {
-        app.add_option(setting.option, options.*setting.member, setting.help)
-            ->type_name(setting.value_name);
+    for (size_t i = 0; i < std::size(kSettings); ++i) {
+        app.add_option(kSettings[i].option, options.*kSettingTexts[i], kSettings[i].help)
+            ->type_name(kSettings[i].value_name);
     }
-    app.add_flag("--preserve-order", options.preserve_order,
-                 "Choices between messages fall as in the run without dwell");
-    app.add_flag("--report", options.report, "Prints the whole report at the end, too");
-    app.add_flag("-q,--quiet", options.quiet, "Says nothing of the profile at the end");
+    for (const RunFlag& flag : kRunFlags) {
+        app.add_flag(flag.option, options.*flag.flag, flag.help);
+    }
     const size_t command = find_command(words);
     const auto split = words.begin() + static_cast<ptrdiff_t>(std::min(command, words.size()));
     if (auto end = parse_words(app, {words.begin(), split})) return tl::make_unexpected(*end);
@@ -250,9 +200,10 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
     if (!options.command.empty() && options.command.front() == "--") {
         options.command.erase(options.command.begin());
     }
-    for (const Setting& setting : kSettings) {
-        if (app.count(setting.option) == 0 || !(options.*setting.member).empty()) continue;
-        return tl::make_unexpected(CliEnd{2, std::string(setting.option) + ": the value is empty"});
+    for (size_t i = 0; i < std::size(kSettings); ++i) {
+        const char* const option = kSettings[i].option;
+        if (app.count(option) == 0 || !(options.*kSettingTexts[i]).empty()) continue;
+        return tl::make_unexpected(CliEnd{2, std::string(option) + ": the value is empty"});
     }
     if (auto end = settle(&options)) return tl::make_unexpected(*end);
     if (options.command.empty() || options.command.front().empty()) {

@@ -2,33 +2,55 @@
 #ifndef DWELL_REPORT_CONSOLE_CLI_H_
 #define DWELL_REPORT_CONSOLE_CLI_H_
 
+#include <iterator>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
+
+#include "runtime/contract/settings.h"
 
 namespace dwell {
 
 // `dwell run`. Each setting is the text that goes into its variable; empty: the library's default.
 struct RunOptions {
-    std::string out;          // DWELL_OUT
-    std::string callpath;     // DWELL_CALLPATH
-    std::string sample;       // DWELL_SAMPLE
-    std::string peers;        // DWELL_PEERS
-    std::string memory_mib;   // DWELL_MEMORY_MIB
-    std::string row_limit;    // DWELL_ROW_LIMIT
-    std::string probe_limit;  // DWELL_PROBE_LIMIT
-    std::string end_timeout;  // DWELL_END_TIMEOUT
-    std::string wait;         // DWELL_WAIT
-    std::string omp;          // DWELL_OMP
-    std::string io;           // DWELL_IO
-    std::string metrics;      // DWELL_METRICS
-    std::string width;        // DWELL_WIDTH
-    std::string enable;       // DWELL_ENABLE: an enabling profile
-    bool quiet = false;       // DWELL_QUIET
-    bool report = false;      // DWELL_REPORT
+    std::string callpath;
+    std::string sample;
+    std::string peers;
+    std::string memory_mib;
+    std::string row_limit;
+    std::string probe_limit;
+    std::string end_timeout;
+    std::string wait;
+    std::string omp;
+    std::string io;
+    std::string metrics;
+    std::string width;
+    std::string out;
+    std::string enable;  // an enabling profile
+    bool quiet = false;
+    bool report = false;
     bool preserve_order = false;
     std::vector<std::string> command;
 };
+// By the place in kSettings.
+constexpr std::string RunOptions::*kSettingTexts[] = {
+    &RunOptions::callpath,    &RunOptions::sample,    &RunOptions::peers,
+    &RunOptions::memory_mib,  &RunOptions::row_limit, &RunOptions::probe_limit,
+    &RunOptions::end_timeout, &RunOptions::wait,      &RunOptions::omp,
+    &RunOptions::io,          &RunOptions::metrics,   &RunOptions::width};
+static_assert(std::size(kSettingTexts) == std::size(kSettings));
+
+struct RunFlag {
+    const char* variable;
+    const char* option;
+    bool RunOptions::*flag;
+    const char* help;
+};
+constexpr RunFlag kRunFlags[] = {
+    {"DWELL_PRESERVE_ORDER", "--preserve-order", &RunOptions::preserve_order,
+     "Choices between messages fall as in the run without dwell"},
+    {"DWELL_REPORT", "--report", &RunOptions::report, "Prints the whole report at the end, too"},
+    {"DWELL_QUIET", "-q,--quiet", &RunOptions::quiet, "Says nothing of the profile at the end"}};
 
 // Where a profile goes, and what is said at the end of its run.
 struct EndOptions {

@@ -1,5 +1,5 @@
 // Causes that are no computation: what the rank that made others wait did instead, and what ranks
-// lost because they waited for a processor (docs/waiting.md). Functions of a profile.
+// lost because they waited for a processor (docs/causes.md). Functions of a profile.
 #ifndef DWELL_REPORT_FIGURES_STALLS_H_
 #define DWELL_REPORT_FIGURES_STALLS_H_
 

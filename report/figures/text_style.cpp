@@ -2,6 +2,8 @@
 #include "report/figures/text_style.h"
 
 #include <fmt/format.h>
+#include <unistr.h>
+#include <uniwidth.h>
 
 #include <algorithm>
 #include <array>
@@ -14,57 +16,22 @@ namespace {
 constexpr Glyphs kUtf8Glyphs = {"…", "├ ", "└ ", "│ ", "→", "↔", " · ", " › ", "µs", "─"};
 constexpr Glyphs kAsciiGlyphs = {"..", "|- ", "`- ", "|  ", "->", "<->", ", ", " > ", "us", "-"};
 
+struct Character {
+    uint32_t code = 0;  // kBroken: bytes that are no UTF-8
+    size_t end = 0;
+    int width() const {
+        const int columns = uc_width(code, "UTF-8");
+        return columns < 0 ? 1 : columns;  // it controls a terminal
+    }
+};
 constexpr uint32_t kBroken = 0xfffd;
 
-// The character at `*position`, which moves on behind it; kBroken for bytes that are no UTF-8.
-uint32_t next_character(std::string_view text, size_t* position) {
-    const auto lead = static_cast<unsigned char>(text[(*position)++]);
-    if (lead < 0x80) return lead;
-    const int more = lead >= 0xf0 && lead < 0xf5 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc2 ? 1 : 0;
-    if (more == 0 || lead >= 0xf5 || *position + static_cast<size_t>(more) > text.size()) {
-        return kBroken;
-    }
-    uint32_t character = lead & (0x3fu >> more);
-    for (int i = 0; i < more; ++i) {
-        const auto byte = static_cast<unsigned char>(text[*position + static_cast<size_t>(i)]);
-        if ((byte & 0xc0) != 0x80) return kBroken;
-        character = character << 6 | (byte & 0x3fu);
-    }
-    constexpr std::array<uint32_t, 4> kSmallest = {0, 0x80, 0x800, 0x10000};
-    if (character < kSmallest[static_cast<size_t>(more)] || character > 0x10ffff ||
-        (character >= 0xd800 && character < 0xe000)) {
-        return kBroken;
-    }
-    *position += static_cast<size_t>(more);
+Character character_at(std::string_view text, size_t position) {
+    Character character;
+    const auto* const at = reinterpret_cast<const uint8_t*>(text.data()) + position;
+    const int bytes = u8_mbtouc(&character.code, at, text.size() - position);
+    character.end = position + static_cast<size_t>(bytes);
     return character;
-}
-
-struct Range {
-    uint32_t first, last;
-};
-// Unicode's wide and combining blocks, as far as names in source code go.
-constexpr std::array<Range, 9> kWide = {{{0x1100, 0x115f},
-                                         {0x2e80, 0x303e},
-                                         {0x3041, 0xa4cf},
-                                         {0xac00, 0xd7a3},
-                                         {0xf900, 0xfaff},
-                                         {0xfe30, 0xfe6f},
-                                         {0xff00, 0xff60},
-                                         {0x1f300, 0x1faff},
-                                         {0x20000, 0x3fffd}}};
-constexpr std::array<Range, 5> kZeroWidth = {
-    {{0x0300, 0x036f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0x202a, 0x202e}}};
-
-template <size_t kCount>
-bool in_ranges(uint32_t character, const std::array<Range, kCount>& ranges) {
-    return std::any_of(ranges.begin(), ranges.end(), [character](const Range& range) {
-        return character >= range.first && character <= range.last;
-    });
-}
-
-int character_width(uint32_t character) {
-    if (in_ranges(character, kZeroWidth)) return 0;
-    return in_ranges(character, kWide) ? 2 : 1;
 }
 
 // The longest start of `text` that takes at most `width` columns, in bytes.
@@ -72,10 +39,10 @@ size_t bytes_in(std::string_view text, int width) {
     size_t position = 0;
     int used = 0;
     while (position < text.size()) {
-        size_t next = position;
-        used += character_width(next_character(text, &next));
+        const Character next = character_at(text, position);
+        used += next.width();
         if (used > width) break;
-        position = next;
+        position = next.end;
     }
     return position;
 }
@@ -85,7 +52,9 @@ std::string_view tail(std::string_view text, int width) {
     int rest = display_width(text);
     size_t position = 0;
     while (rest > width && position < text.size()) {
-        rest -= character_width(next_character(text, &position));
+        const Character next = character_at(text, position);
+        rest -= next.width();
+        position = next.end;
     }
     return text.substr(position);
 }
@@ -157,7 +126,9 @@ const Glyphs& glyphs(bool utf8) { return utf8 ? kUtf8Glyphs : kAsciiGlyphs; }
 int display_width(std::string_view text) {
     int width = 0;
     for (size_t position = 0; position < text.size();) {
-        width += character_width(next_character(text, &position));
+        const Character next = character_at(text, position);
+        width += next.width();
+        position = next.end;
     }
     return width;
 }
@@ -165,15 +136,16 @@ int display_width(std::string_view text) {
 std::string printable(std::string_view text, bool utf8) {
     std::string out;
     for (size_t position = 0; position < text.size();) {
-        const size_t start = position;
-        const uint32_t character = next_character(text, &position);
-        const bool direction_mark = character >= 0x202a && character <= 0x202e;
-        const bool control = character < 0x20 || (character >= 0x7f && character < 0xa0);
-        if (control || direction_mark || character == kBroken || (!utf8 && character > 0x7e)) {
+        const Character next = character_at(text, position);
+        const uint32_t code = next.code;
+        const bool direction_mark = code >= 0x202a && code <= 0x202e;
+        const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+        if (control || direction_mark || code == kBroken || (!utf8 && code > 0x7e)) {
             out += '?';
         } else {
-            out += text.substr(start, position - start);
+            out += text.substr(position, next.end - position);
         }
+        position = next.end;
     }
     return out;
 }

@@ -18,11 +18,11 @@
 
 #include "report/console/metric_names.h"
 #include "report/console/output.h"
+#include "report/console/process.h"
 #include "report/launch/below.h"
 #include "report/launch/job_lines.h"
 #include "report/launch/launch.h"
 #include "report/launch/omp_exchange.h"
-#include "report/console/process.h"
 #include "report/launch/serial.h"
 #include "report/results/rescue.h"
 #include "report/results/show.h"
@@ -81,23 +81,14 @@ void set_or_clear(const char* variable, const std::string& value) {
 }
 
 void set_environment(const RunOptions& options, const OwnStatusPage& status) {
+    for (size_t i = 0; i < std::size(kSettings); ++i) {
+        set_or_clear(kSettings[i].variable, options.*kSettingTexts[i]);
+    }
+    for (const RunFlag& flag : kRunFlags) {
+        set_or_clear(flag.variable, options.*flag.flag ? "1" : "");
+    }
     set_or_clear("DWELL_OUT", options.out);
-    set_or_clear("DWELL_CALLPATH", options.callpath);
-    set_or_clear("DWELL_SAMPLE", options.sample);
-    set_or_clear("DWELL_PEERS", options.peers);
-    set_or_clear("DWELL_MEMORY_MIB", options.memory_mib);
-    set_or_clear("DWELL_ROW_LIMIT", options.row_limit);
-    set_or_clear("DWELL_PROBE_LIMIT", options.probe_limit);
-    set_or_clear("DWELL_END_TIMEOUT", options.end_timeout);
-    set_or_clear("DWELL_WAIT", options.wait);
-    set_or_clear("DWELL_OMP", options.omp);
-    set_or_clear("DWELL_IO", options.io);
-    set_or_clear("DWELL_METRICS", options.metrics);
     set_or_clear("DWELL_ENABLE", options.enable);
-    set_or_clear("DWELL_WIDTH", options.width);
-    set_or_clear("DWELL_QUIET", options.quiet ? "1" : "");
-    set_or_clear("DWELL_REPORT", options.report ? "1" : "");
-    set_or_clear("DWELL_PRESERVE_ORDER", options.preserve_order ? "1" : "");
     set_or_clear("DWELL_COMMAND", own_path());
     set_or_clear("DWELL_RUN_PID", std::to_string(getpid()));
     set_or_clear("DWELL_STATUS", status.page() == nullptr ? "" : status.path());

@@ -1,10 +1,8 @@
-// Reads ELF program headers with the structures of <elf.h>; every offset is checked by pread
-// itself.
 #include "report/sampling/elf_file.h"
 
-#include <elf.h>
+#include <elfutils/libdwelf.h>
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <gelf.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -12,115 +10,97 @@
 namespace dwell {
 namespace {
 
-constexpr uint64_t kLargestNote = 1 << 16;
 constexpr uint64_t kLongestInterpreter = 4096;
-constexpr uint64_t kLargestDynamicSection = 1 << 16;
-constexpr uint64_t kLongestLibraryName = 256;
 
-bool read_at(int file, void* to, size_t bytes, uint64_t offset) {
-    return pread(file, to, bytes, off_t(offset)) == ssize_t(bytes);
+// What stands at this place of the file; empty where it ends before.
+std::string bytes_at(Elf* elf, uint64_t offset, uint64_t bytes) {
+    size_t size = 0;
+    const char* const file = elf_rawfile(elf, &size);
+    if (file == nullptr || offset > size || bytes > size - offset) return "";
+    return {file + offset, bytes};
 }
 
-std::vector<uint8_t> build_id_in_notes(const std::string& notes) {
-    size_t at = 0;
-    while (at + sizeof(Elf64_Nhdr) <= notes.size()) {
-        Elf64_Nhdr note;
-        memcpy(&note, notes.data() + at, sizeof note);
-        const size_t name = at + sizeof note;
-        const size_t body = name + ((size_t(note.n_namesz) + 3) & ~size_t{3});
-        const size_t end = body + size_t(note.n_descsz);
-        if (end > notes.size()) break;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-            memcmp(notes.data() + name, "GNU", 4) == 0) {
-            return {notes.begin() + ptrdiff_t(body), notes.begin() + ptrdiff_t(end)};
-        }
-        at = body + ((size_t(note.n_descsz) + 3) & ~size_t{3});
-    }
-    return {};
-}
-
-void take_segment(int file, const Elf64_Phdr& header, ElfFile* elf) {
+void take_segment(Elf* elf, const GElf_Phdr& header, ElfFile* file) {
     if (header.p_type == PT_LOAD) {
-        elf->segments.push_back({header.p_offset, header.p_filesz, header.p_vaddr});
+        file->segments.push_back({header.p_offset, header.p_filesz, header.p_vaddr});
     } else if (header.p_type == PT_GNU_EH_FRAME) {
-        elf->frame_header = header.p_vaddr;
+        file->frame_header = header.p_vaddr;
     } else if (header.p_type == PT_INTERP && header.p_filesz <= kLongestInterpreter) {
-        std::string name(header.p_filesz, '\0');
-        if (read_at(file, name.data(), name.size(), header.p_offset)) {
-            elf->interpreter = name.c_str();
-        }
-    } else if (header.p_type == PT_NOTE && header.p_filesz <= kLargestNote &&
-               elf->build_id.empty()) {
-        std::string notes(header.p_filesz, '\0');
-        if (read_at(file, notes.data(), notes.size(), header.p_offset)) {
-            elf->build_id = build_id_in_notes(notes);
-        }
+        file->interpreter = bytes_at(elf, header.p_offset, header.p_filesz).c_str();
     }
 }
 
-std::string read_name(int file, uint64_t offset) {
-    std::string name(kLongestLibraryName, '\0');
-    const ssize_t bytes = pread(file, name.data(), name.size() - 1, off_t(offset));
-    return bytes > 0 ? name.c_str() : "";
-}
-
-void take_dynamic_section(int file, const Elf64_Phdr& header, ElfFile* elf) {
-    if (header.p_filesz > kLargestDynamicSection) return;
-    std::vector<Elf64_Dyn> entries(header.p_filesz / sizeof(Elf64_Dyn));
-    if (!read_at(file, entries.data(), entries.size() * sizeof(Elf64_Dyn), header.p_offset)) return;
+void take_needed(Elf* elf, const GElf_Phdr& dynamic, ElfFile* file) {
+    Elf_Data* const data = elf_getdata_rawchunk(elf, static_cast<int64_t>(dynamic.p_offset),
+                                                dynamic.p_filesz, ELF_T_DYN);
+    if (data == nullptr) return;
+    std::vector<GElf_Dyn> entries;
     uint64_t names = 0;  // their address
-    for (const Elf64_Dyn& entry : entries) {
+    GElf_Dyn entry;
+    while (gelf_getdyn(data, static_cast<int>(entries.size()), &entry) != nullptr &&
+           entry.d_tag != DT_NULL) {
         if (entry.d_tag == DT_STRTAB) names = entry.d_un.d_ptr;
+        entries.push_back(entry);
     }
-    for (const ElfSegment& segment : elf->segments) {
-        if (names - segment.address >= segment.file_bytes) continue;
-        const uint64_t start = names - segment.address + segment.file_offset;
-        for (const Elf64_Dyn& entry : entries) {
-            if (entry.d_tag == DT_NULL) return;
-            if (entry.d_tag != DT_NEEDED) continue;
-            elf->needed.push_back(read_name(file, start + entry.d_un.d_val));
+    size_t size = 0;
+    const char* const bytes = elf_rawfile(elf, &size);
+    for (const ElfSegment& segment : file->segments) {
+        if (bytes == nullptr || names - segment.address >= segment.file_bytes) continue;
+        for (const GElf_Dyn& needed : entries) {
+            const uint64_t at = names - segment.address + segment.file_offset + needed.d_un.d_val;
+            if (needed.d_tag != DT_NEEDED || at >= size) continue;
+            file->needed.emplace_back(bytes + at, strnlen(bytes + at, size - at));
         }
         return;
     }
 }
 
-std::optional<ElfFile> read_headers(int file) {
-    Elf64_Ehdr header;
-    if (!read_at(file, &header, sizeof header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-        return std::nullopt;
-    }
-    ElfFile elf;
-    elf.is_64_bit = header.e_ident[EI_CLASS] == ELFCLASS64;
-    elf.machine = header.e_machine;  // at the same place in both classes
-    if (!elf.is_64_bit || header.e_phentsize != sizeof(Elf64_Phdr)) return elf;
-    Elf64_Phdr dynamic{};
-    for (uint64_t i = 0; i < header.e_phnum; ++i) {
-        Elf64_Phdr segment;
-        if (!read_at(file, &segment, sizeof segment, header.e_phoff + i * sizeof segment)) break;
-        take_segment(file, segment, &elf);
+std::optional<ElfFile> read_headers(Elf* elf) {
+    GElf_Ehdr header;
+    if (elf_kind(elf) != ELF_K_ELF || gelf_getehdr(elf, &header) == nullptr) return std::nullopt;
+    ElfFile file;
+    file.is_64_bit = header.e_ident[EI_CLASS] == ELFCLASS64;
+    file.machine = header.e_machine;
+    if (!file.is_64_bit) return file;
+    size_t count = 0;
+    if (elf_getphdrnum(elf, &count) != 0) return file;
+    GElf_Phdr dynamic{};
+    for (size_t i = 0; i < count; ++i) {
+        GElf_Phdr segment;
+        if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) break;
+        take_segment(elf, segment, &file);
         if (segment.p_type == PT_DYNAMIC) dynamic = segment;
     }
-    take_dynamic_section(file, dynamic, &elf);
-    return elf;
+    if (dynamic.p_filesz != 0) take_needed(elf, dynamic, &file);
+    const void* id = nullptr;
+    const ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
+    const auto* const at = static_cast<const uint8_t*>(id);
+    if (bytes > 0) file.build_id.assign(at, at + bytes);
+    return file;
+}
+
+// Takes it over.
+std::optional<ElfFile> read_and_end(Elf* elf) {
+    if (elf == nullptr) return std::nullopt;
+    std::optional<ElfFile> file = read_headers(elf);
+    elf_end(elf);
+    return file;
 }
 
 }  // namespace
 
 std::optional<ElfFile> read_elf_file(const std::string& path) {
+    elf_version(EV_CURRENT);
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return std::nullopt;
-    std::optional<ElfFile> elf = read_headers(file);
+    std::optional<ElfFile> elf = read_and_end(elf_begin(file, ELF_C_READ_MMAP_PRIVATE, nullptr));
     close(file);
     return elf;
 }
 
-std::optional<ElfFile> read_elf_image(const std::string& bytes) {
-    const int file = memfd_create("dwell-image", MFD_CLOEXEC);
-    if (file < 0) return std::nullopt;
-    const bool written = write(file, bytes.data(), bytes.size()) == ssize_t(bytes.size());
-    std::optional<ElfFile> elf = written ? read_headers(file) : std::nullopt;
-    close(file);
-    return elf;
+std::optional<ElfFile> read_elf_image(std::string bytes) {
+    elf_version(EV_CURRENT);
+    return read_and_end(elf_memory(bytes.data(), bytes.size()));
 }
 
 std::optional<uint64_t> address_of_file_offset(const ElfFile& elf, uint64_t file_offset) {

@@ -31,7 +31,7 @@ struct ElfFile {
 std::optional<ElfFile> read_elf_file(const std::string& path);
 
 // The same of the bytes of a file.
-std::optional<ElfFile> read_elf_image(const std::string& bytes);
+std::optional<ElfFile> read_elf_image(std::string bytes);
 
 // The address, relative to the load bias, of the byte at `file_offset`; nothing when it is in no
 // loaded segment.

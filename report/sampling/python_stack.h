@@ -1,5 +1,5 @@
 // The Python functions that a thread of another process runs, read from outside by offset while it
-// goes on (runtime/sampling/python_layout.h). What changes meanwhile is told by its types and is
+// goes on (runtime/contract/python_layout.h). What changes meanwhile is told by its types and is
 // not taken.
 #ifndef DWELL_REPORT_SAMPLING_PYTHON_STACK_H_
 #define DWELL_REPORT_SAMPLING_PYTHON_STACK_H_
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/sampling/python_layout.h"
+#include "runtime/contract/python_layout.h"
 #include "runtime/sampling/sample_spill.h"
 
 namespace dwell {

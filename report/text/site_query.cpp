@@ -10,6 +10,7 @@
 
 #include "report/figures/stalls.h"
 #include "report/text/views.h"
+#include "summarize/merge/merged_tables.h"
 #include "summarize/model/profile_walk.h"
 
 namespace dwell {
@@ -89,34 +90,14 @@ struct Sum {
         own_ns += from.computation_ns - waits;
         own_wait_ns += waits;
         labels |= from.labels;
-        if (!lies_in_another) {
-            totals.time_ns += from.totals.time_ns;
-            totals.entered_ns += from.totals.entered_ns;
-        }
-        totals.count += from.totals.count;
-        totals.min_ns = std::min(totals.min_ns, from.totals.min_ns);
-        totals.max_ns = std::max(totals.max_ns, from.totals.max_ns);
-        totals.blocked_ns += from.totals.blocked_ns;
-        totals.bytes_sent += from.totals.bytes_sent;
-        totals.bytes_received += from.totals.bytes_received;
-        totals.iterations += from.totals.iterations;
-        totals.untimed += from.totals.untimed;
-        totals.abandoned += from.totals.abandoned;
-        totals.off_entries += from.totals.off_entries;
-        totals.off_uncertain += from.totals.off_uncertain;
-        totals.off_error += from.totals.off_error;
-        totals.estimated_ns += from.totals.estimated_ns;
+        Totals part = from.totals;
+        if (lies_in_another) part.time_ns = part.entered_ns = part.omp_wait_ns = 0;
+        add_totals(&totals, part);
         if (from.kind == SiteKind::kCall) {
             for (const uint32_t called : from.children) {
                 totals.estimated_ns += profile.nodes[called].totals.estimated_ns;
             }
         }
-        totals.volume += from.totals.volume;
-        if (!lies_in_another) totals.omp_wait_ns += from.totals.omp_wait_ns;
-        totals.omp_start_ns += from.totals.omp_start_ns;
-        totals.omp_overhead_ns += from.totals.omp_overhead_ns;
-        totals.created += from.totals.created;
-        totals.chunks += from.totals.chunks;
     }
 };
 

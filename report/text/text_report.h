@@ -5,14 +5,15 @@
 
 #include <string>
 
+#include "runtime/contract/settings.h"
 #include "summarize/model/profile.h"
 
 namespace dwell {
 
 // Columns of the report.
 constexpr int kDefaultWidth = 100;
-constexpr int kLeastWidth = 60;
-constexpr int kMostWidth = 1000;
+constexpr int kLeastWidth = kLeastColumns;
+constexpr int kMostWidth = kMostColumns;
 
 struct TextOptions {
     int width = kDefaultWidth;  // less than kLeastWidth counts as that

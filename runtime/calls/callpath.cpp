@@ -7,24 +7,16 @@
 
 #include "runtime/calltree/known_paths.h"
 #include "runtime/calltree/modules.h"
+#include "runtime/calltree/python_frames.h"
 #include "runtime/calltree/stack_walks.h"
 #include "runtime/contract/io_calls.h"
 #include "runtime/contract/mpi_calls.h"
-#include "runtime/measure/metrics.h"
-#include "runtime/openmp/omp_adapter.h"
+#include "runtime/probes/outlined_code.h"
 #include "runtime/probes/probes.h"
-#include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampled_path.h"
 #include "runtime/sampling/sampling.h"
 
 namespace dwell {
-
-namespace {
-
-// Above this share of the record file new paths fold: room is left for one flat node a call site.
-constexpr uint32_t kFoldShare8 = 7;
-
-}  // namespace
 
 void forget_paths(Thread* thread) {
     forget_sampled_paths();
@@ -34,54 +26,6 @@ void forget_paths(Thread* thread) {
     }
     forget_known(thread);
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
-}
-
-CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
-    Node* above = cell_at<Node>(parent);
-    for (CellIndex at = above->first_child; at != 0;) {
-        const Node* node = cell_at<Node>(at);
-        if (node->site.offset == site.offset && node->site.module == site.module &&
-            node->site.call == site.call && node->site.kind == site.kind) {
-            return at;
-        }
-        at = node->next_sibling;
-    }
-    const bool communicates = site.kind == SiteKind::kCommunication;
-    const bool with_part = site.kind == SiteKind::kOpenMp || site.kind == SiteKind::kIo;
-    const uint32_t cells = communicates ? kHistogramOffsetCells + kHistogramCells
-                           : with_part  ? kPartCells + 1
-                                        : 1;
-    const CellIndex made = take_cells(thread, cells);
-    if (made == 0) return 0;
-    Node* node = cell_at<Node>(made);
-    node->site = site;
-    if (site.kind == SiteKind::kOpenMp && metrics_on()) node->site.flags |= kNodeRead;
-    node->parent = parent;
-    node->min_ticks = UINT64_MAX;
-    if (communicates || with_part) node->part = made + kPartCells;
-    if (communicates) {
-        cell_at<CommPart>(node->part)->histogram = made + kHistogramOffsetCells;
-    }
-    node->next_sibling = above->first_child;
-    __atomic_store_n(&above->first_child, made, __ATOMIC_RELEASE);
-    return made;
-}
-
-CellIndex meeting_node(CellIndex a, CellIndex b) {
-    auto depth = [](CellIndex node) {
-        int n = 0;
-        for (; node != 0; node = cell_at<Node>(node)->parent) ++n;
-        return n;
-    };
-    int depth_a = depth(a);
-    int depth_b = depth(b);
-    for (; depth_a > depth_b; --depth_a) a = cell_at<Node>(a)->parent;
-    for (; depth_b > depth_a; --depth_b) b = cell_at<Node>(b)->parent;
-    while (a != b) {
-        a = cell_at<Node>(a)->parent;
-        b = cell_at<Node>(b)->parent;
-    }
-    return a;
 }
 
 const PathEntry* path_further_on(const Thread* thread, const Frame* frame, MpiCall call,
@@ -168,48 +112,6 @@ uint64_t hash_of(const Path& path, MpiCall call, CellIndex anchor) {
     return hash == 0 ? 1 : hash;
 }
 
-Site site_at(Thread* thread, void* return_address, SiteKind kind, MpiCall call,
-             bool checked = false) {
-    const auto address = reinterpret_cast<uintptr_t>(return_address);
-    const ModulePlace place = place_of_address(thread, address - 1, checked);
-    Site site{};
-    site.module = place.module;
-    site.offset = place.module != 0 ? place.offset + 1 : address;
-    site.kind = kind;
-    site.call = static_cast<uint16_t>(call);
-    if (place.module == 0) site.flags = kNodeForeign;
-    return site;
-}
-
-}  // namespace
-
-bool should_fold() {
-    const uint64_t limit = static_cast<uint64_t>(g_process.options.memory_mib) * 1024 * 1024;
-    const FileHeader* header = g_process.header;
-    const uint64_t used =
-        uint64_t{__atomic_load_n(&header->cells_reserved, __ATOMIC_RELAXED)} * kCellBytes;
-    return (__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & kFileFull) != 0 ||
-           used > limit / 8 * kFoldShare8;
-}
-
-CellIndex node_on_path(CellIndex from, const Site& site) {
-    for (CellIndex at = from; at != 0; at = cell_at<Node>(at)->parent) {
-        const Site& on_path = cell_at<Node>(at)->site;
-        if (on_path.offset == site.offset && on_path.module == site.module &&
-            on_path.kind == site.kind && on_path.call == site.call) {
-            return at;
-        }
-    }
-    return 0;
-}
-
-Site site_of_call(Thread* thread, uint64_t return_address) {
-    return site_at(thread, reinterpret_cast<void*>(return_address), SiteKind::kCall,
-                   MpiCall::kNone);
-}
-
-namespace {
-
 bool is_omp_call(MpiCall call) { return static_cast<uint16_t>(call) >= kOmpCall; }
 
 // Whether code at `address` reaches another MPI library with this call. The loader's answer takes
@@ -236,7 +138,7 @@ bool calls_foreign(Thread* thread, uintptr_t address, MpiCall call, EntryForm fo
 // were checked. Recursion folds: an address that is
 // on the path already stands for itself.
 CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
-    const Site site = site_at(thread, return_address, SiteKind::kCall, MpiCall::kNone, true);
+    const Site site = site_at(thread, return_address, SiteKind::kCall, 0, true);
     const CellIndex around = node_on_path(above, site);
     return around != 0 ? around : child_of(thread, above, site);
 }
@@ -256,7 +158,7 @@ CellIndex make_nodes(Thread* thread, Path path, MpiCall call, CellIndex anchor) 
     const SiteKind kind = openmp ? SiteKind::kOpenMp
                           : io   ? SiteKind::kIo
                                  : SiteKind::kCommunication;
-    Site site = site_at(thread, path.frame[path.glue], kind, call);
+    Site site = site_at(thread, path.frame[path.glue], kind, static_cast<uint16_t>(call));
     if (openmp) site.call -= kOmpCall;
     if (io) site.call -= kIoNumbers;
     if (of_python) {

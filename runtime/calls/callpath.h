@@ -10,7 +10,9 @@
 
 #include <stddef.h>
 
+#include "runtime/calltree/nodes.h"
 #include "runtime/calltree/stack_walks.h"
+#include "runtime/contract/io_calls.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/process/state.h"
 
@@ -18,11 +20,6 @@ namespace dwell {
 
 // Where probes watch the thread, a path begins at the innermost node that they opened, the anchor;
 // the frames outside it are theirs to tell.
-
-// A communication node, its second line and its histogram lie side by side in this process (readers
-// follow the links).
-constexpr uint32_t kPartCells = 1;
-constexpr uint32_t kHistogramOffsetCells = 2;
 
 // The first entry of the set that holds this path, if any does: paths that differ only further out
 // share a set.
@@ -82,6 +79,13 @@ constexpr uint16_t kOmpCall = 1 << 14;
 // The call itself is what is looked for: the construct is to be put under it.
 constexpr uint16_t kOmpPath = kOmpCall;
 
+// And so are I/O functions: their numbers come after those of MPI.
+constexpr uint16_t kIoNumbers = 0x2000;
+inline MpiCall path_number(IoCall call) {
+    return static_cast<MpiCall>(kIoNumbers + static_cast<uint16_t>(call));
+}
+inline bool is_io_number(MpiCall call) { return (static_cast<uint16_t>(call) & kIoNumbers) != 0; }
+
 // The slow way. `node` is 0 when nothing could be recorded; `foreign` is set when the call is meant
 // for another MPI library. Adds the time it took to thread->slow_ticks. Not signal-safe.
 struct FoundPath {
@@ -91,27 +95,8 @@ struct FoundPath {
 DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex anchor,
                                EntryForm form);
 
-// The place that a call returns to.
-Site site_of_call(Thread* thread, uint64_t return_address);
-
-// The record file is so full that new paths are booked on flat nodes.
-bool should_fold();
-
 // After a module was unloaded its addresses may be another one's: nothing is remembered any more.
 void forget_paths(Thread* thread);
-
-// Makes a child of `parent` for `site`, or finds it; 0 when there is no room. The kinds
-// communication, interval and OpenMP get their second line. Slow only when the node is new.
-CellIndex child_of(Thread* thread, CellIndex parent, const Site& site);
-// The node for `site` that `from` is, or lies under; 0: none.
-CellIndex node_on_path(CellIndex from, const Site& site);
-
-// The name of the interval between two communication nodes (0: the start of the thread) for other
-// ranks: see path_hash.h. Slow.
-uint32_t path_of_interval(CellIndex from, CellIndex to);
-
-// The deepest node that both nodes lie under.
-CellIndex meeting_node(CellIndex a, CellIndex b);
 
 }  // namespace dwell
 

@@ -206,6 +206,13 @@ void forget_untimed(Thread* thread) {
     thread->untimed_polls = 0;
 }
 
+void end_polls(Thread* thread, uint64_t now) {
+    if (thread->untimed_polls != 0) book_untimed(thread, now);
+    thread->untimed_left = 0;
+}
+
+void reset_polls(Thread* thread, uint64_t) { forget_untimed(thread); }
+
 void stop_poll(Call* call) {
     call->end_ticks = now_ticks();
     call->slow_ticks = call->thread->slow_ticks;

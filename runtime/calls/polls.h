@@ -151,6 +151,9 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
 
 // Drops what has no time yet.
 void forget_untimed(Thread* thread);
+// The thread ends; its counts are reset.
+void end_polls(Thread* thread, uint64_t now);
+void reset_polls(Thread* thread, uint64_t since);
 
 // Measures what untimed polls cost, on the records of calibrate(), where MPI_Send stands for them.
 void calibrate_polls(const Frame* frame);

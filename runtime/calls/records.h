@@ -9,6 +9,7 @@
 #include "runtime/calls/callpath.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/mpi/mpi_api.h"
+#include "runtime/process/reset.h"
 #include "runtime/process/state.h"
 
 namespace dwell {
@@ -38,15 +39,6 @@ struct Call {
     bool after_untimed;  // untimed polls lie between its start and the time stamp before
 };
 
-// What happened to the process since the thread was here last.
-DWELL_COLD void take_notice(Thread* thread);
-// Of the pauses that the thread has not noticed yet what lies after `since`: what was under way
-// when another thread paused the process may have gone on in the pause, or beyond it. Of several
-// pauses of which one ended before `since` it is known only that they were no longer than that.
-inline uint64_t paused_since(const Thread* thread, uint64_t since) {
-    const uint64_t paused = g_live->paused_ticks - thread->paused_ticks;
-    return earlier(paused, beyond(g_live->resumed_ticks, since));
-}
 constexpr uintptr_t kProof = 0x6477656c6c21c0deull;
 inline uintptr_t proof_of(const Call* call) { return reinterpret_cast<uintptr_t>(call) ^ kProof; }
 
@@ -129,10 +121,6 @@ CellIndex interval_before(Thread* thread, CellIndex node);
 // Books the call and the computation before it, and ends it.
 void leave(Call* call);
 
-// The thread's open call was left by a throw or a longjmp, as an error handler may do: it counts,
-// without a time, among the failed ones.
-void book_abandoned(Thread* thread);
-
 // The next definition to use for a call that was not entered.
 template <typename Function>
 Function passed_on(const Call* call, Function next) {
@@ -161,8 +149,6 @@ void book_peer_wait(Call* call, uint32_t peer, uint64_t ticks);
 // recorded; and again once MPI and what it tells of ranks and types can be asked, as in a send.
 void calibrate();
 void calibrate_messages();
-// The same of OpenMP's events (omp_calibration.h).
-void calibrate_openmp();
 
 }  // namespace dwell
 

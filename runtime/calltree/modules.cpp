@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/sampling/python_frames.h"
+#include "runtime/calltree/python_frames.h"
 
 namespace dwell {
 

@@ -1,7 +1,7 @@
 // The paths of this process by the names that all ranks know them by (path_hash.h).
 #include <string.h>
 
-#include "runtime/calls/callpath.h"
+#include "runtime/calltree/nodes.h"
 #include "runtime/contract/path_hash.h"
 
 namespace dwell {

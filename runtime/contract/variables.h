@@ -12,36 +12,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/contract/settings.h"
+
 namespace dwell {
 
 constexpr char kVariablePrefix[] = "DWELL_";
 constexpr size_t kVariablePrefixLength = sizeof(kVariablePrefix) - 1;
 
-// Read by libdwell.so, `dwell run` or both; the compiler wrappers have their own.
-constexpr const char* kVariables[] = {
-    "DWELL_CALLPATH",
-    "DWELL_CLOCK_SHIFT_NS",
-    "DWELL_COMMAND",
-    "DWELL_ENABLE",
-    "DWELL_END_TIMEOUT",
-    "DWELL_INJECT_NS",
-    "DWELL_IO",
-    "DWELL_MEMORY_MIB",
-    "DWELL_METRICS",
-    "DWELL_OMP",
-    "DWELL_OUT",
-    "DWELL_PEERS",
-    "DWELL_PRESERVE_ORDER",
-    "DWELL_PROBE_LIMIT",
-    "DWELL_QUIET",
-    "DWELL_RECORD_DIR",
-    "DWELL_REPORT",
-    "DWELL_ROW_LIMIT",
-    "DWELL_RUN_PID",
-    "DWELL_SAMPLE",
+// Besides those of kSettings, read by libdwell.so, `dwell run` or both; the compiler wrappers have
+// their own.
+constexpr const char* kOtherVariables[] = {
+    "DWELL_CLOCK_SHIFT_NS", "DWELL_COMMAND", "DWELL_ENABLE",     "DWELL_INJECT_NS", "DWELL_OUT",
+    "DWELL_PRESERVE_ORDER", "DWELL_QUIET",   "DWELL_RECORD_DIR", "DWELL_REPORT",    "DWELL_RUN_PID",
     "DWELL_STATUS",
-    "DWELL_WAIT",
-    "DWELL_WIDTH",
 };
 
 // Whether one letter more, less or other, two that changed places, or a last word left out is all
@@ -71,11 +54,14 @@ inline const char* meant_variable(const char* entry) {
     const char* equals = strchr(entry, '=');
     const size_t length = equals == nullptr ? strlen(entry) : static_cast<size_t>(equals - entry);
     const char* meant = nullptr;
-    for (const char* known : kVariables) {
-        if (strlen(known) == length && strncmp(entry, known, length) == 0) return nullptr;
+    bool is_one = false;
+    const auto compare = [&](const char* known) {
+        is_one = is_one || (strlen(known) == length && strncmp(entry, known, length) == 0);
         if (is_nearly(entry, length, known)) meant = known;
-    }
-    return meant;
+    };
+    for (const Setting& setting : kSettings) compare(setting.variable);
+    for (const char* known : kOtherVariables) compare(known);
+    return is_one ? nullptr : meant;
 }
 
 // Calls `use(entry, length of its name, meant_variable(entry))` for each that is misspelt.

@@ -1,5 +1,5 @@
 // What made a rank late: the last stretches of its time, in memory that all ranks of its host read
-// (docs/waiting.md, "Causes of waiting").
+// (docs/causes.md).
 //
 // A part is a computation between two calls, or a wait together with what caused that, or the end
 // of a collective that all members of a communicator leave together. A rank that had to wait lays

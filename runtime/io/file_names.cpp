@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "runtime/calls/callpath.h"
-#include "runtime/probes/blocks.h"
+#include "runtime/calltree/texts.h"
 
 namespace dwell {
 

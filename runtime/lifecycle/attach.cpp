@@ -13,18 +13,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/calltree/python_frames.h"
 #include "runtime/contract/out_directory.h"
 #include "runtime/contract/variables.h"
 #include "runtime/io/io_wrappers.h"
 #include "runtime/lifecycle/lifecycle.h"
 #include "runtime/lifecycle/record_directory.h"
+#include "runtime/lifecycle/services.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/usage.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/process/injection.h"
-#include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sampling.h"
 #include "runtime/wrappers/mpi_semantics.h"
 
@@ -42,6 +43,7 @@ bool g_is_told = false;
 __attribute__((constructor)) void note_start() {
     if (g_own_pid != 0) return;  // an instrumented library's constructor came first
     g_own_pid = getpid();
+    list_services();
     g_process.use_tsc = has_invariant_tsc();
     g_process.start_ticks = now_ticks();
     g_process.start_mono_ns = monotonic_ns();

@@ -1,77 +1,15 @@
 // What recording a call costs outside of its measured parts (DESIGN 4, local rule): the same steps
 // as in a wrapper, on records of no one, with nothing in MPI's place.
-#include <string.h>
-#include <sys/mman.h>
-
 #include "runtime/calls/polls.h"
+#include "runtime/calls/scratch_thread.h"
 #include "runtime/io/io_records.h"
-#include "runtime/lifecycle/lifecycle.h"
-#include "runtime/openmp/omp_calibration.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/shared_words.h"
-#include "runtime/sampling/sampling.h"
 #include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 
 namespace {
-
-// In place of the calling thread's: records that nothing refers to, in some of its cells, with one
-// node whose path from `frame` is remembered. Other threads may be recording, but no signal handler
-// of this one: what it records there would be gone with the records, and what it makes for all, as
-// the name of a module, written over.
-class RecordsOfNoOne {
-  public:
-    explicit RecordsOfNoOne(const Frame* frame) : real_thread_(t_thread) {
-        constinit static thread_local CellIndex cells = 0;
-        if (real_thread_ == nullptr) return;
-        if (cells == 0) cells = take_cells(real_thread_, kCells);
-        if (cells == 0) return;
-        memory_ = mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory_ == MAP_FAILED) return;
-        memset(cell_at<void>(cells), 0, kCells * kCellBytes);
-        auto* thread = static_cast<Thread*>(memory_);
-        stop_sampling(thread);
-        thread->epoch = g_live->epoch;
-        thread->record = cell_at<ThreadRecord>(cells);
-        const CellIndex root = cells + kThreadCells;
-        thread->record->root = root;
-        start_probes(thread);
-        const CellIndex comm = root + 1;
-        thread->chunk_next = comm + 2 + kHistogramCells;
-        thread->chunk_end = cells + kCells;
-        Node* node = cell_at<Node>(comm);
-        node->site.kind = SiteKind::kCommunication;
-        node->parent = root;
-        node->part = comm + 1;
-        cell_at<CommPart>(node->part)->histogram = comm + 2;
-        path_ = &thread->paths[path_set(frame->return_address, frame->stack_pointer(), root)];
-        path_->return_address = frame->return_address;
-        path_->stack_pointer = frame->stack_pointer();
-        path_->slot = path_->few;
-        path_->call = static_cast<uint16_t>(MpiCall::kSend);
-        path_->node = comm;
-        path_->anchor = root;
-        t_thread = thread;
-    }
-    ~RecordsOfNoOne() {
-        if (!are_there()) return;
-        t_thread = real_thread_;
-        munmap(memory_, sizeof(Thread));
-    }
-    RecordsOfNoOne(const RecordsOfNoOne&) = delete;
-    RecordsOfNoOne& operator=(const RecordsOfNoOne&) = delete;
-    bool are_there() const { return memory_ != MAP_FAILED; }
-    PathEntry* path() { return path_; }
-
-  private:
-    static constexpr uint32_t kCells = 64;
-    SignalsHeld held_;
-    Thread* real_thread_;
-    void* memory_ = MAP_FAILED;
-    PathEntry* path_ = nullptr;
-};
 
 // Sets the costs of a call whose end is booked by `book`. Calls do not overlap, nor do their two
 // halves: MPI ends with what it waited for, and the program's next call is what the partner waits
@@ -120,7 +58,7 @@ void measure_calls(const Frame* frame, Book book) {
 void calibrate() {
     const Busy busy;
     const Frame* frame = DWELL_FRAME();
-    RecordsOfNoOne records(frame);
+    ScratchThread records(frame);
     if (!records.are_there()) return;
     measure_calls(frame, [](Call* call) {
         book_event(call, kSendReady);
@@ -131,16 +69,10 @@ void calibrate() {
     calibrate_probes(t_thread);
 }
 
-void calibrate_openmp() {
-    const Busy busy;
-    const RecordsOfNoOne records(DWELL_FRAME());
-    if (records.are_there()) calibrate_omp_on(t_thread);
-}
-
 void calibrate_messages() {
     const Busy busy;
     const Frame* frame = DWELL_FRAME();
-    const RecordsOfNoOne records(frame);
+    const ScratchThread records(frame);
     if (!records.are_there()) return;
     const int rank = g_process.header->rank;
     measure_calls(frame, [rank](Call* call) {

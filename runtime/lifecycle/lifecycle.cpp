@@ -27,6 +27,7 @@
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
+#include "runtime/sampling/sampling.h"
 #include "runtime/waitstates/far_end.h"
 #include "runtime/waitstates/waits.h"
 #include "runtime/wrappers/mpi_semantics.h"
@@ -120,6 +121,7 @@ void detach_process(FileState state, uint64_t end = 0) {
     if (t_thread != nullptr && t_thread->untimed_polls != 0) book_untimed(t_thread, now);
     set_tick_rate(kRateBase_ns);
     g_process.header->state = state;
+    stop_all_sampling();
     detach_threads(now, state == FileState::kFinalized);
 }
 

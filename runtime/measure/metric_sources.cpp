@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/calltree/texts.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/kernel_events.h"
 #include "runtime/contract/papi.h"
@@ -15,7 +16,6 @@
 #include "runtime/measure/counter_files.h"
 #include "runtime/measure/kernel_counters.h"
 #include "runtime/measure/metrics.h"
-#include "runtime/probes/blocks.h"
 
 namespace dwell {
 

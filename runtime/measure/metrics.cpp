@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/calltree/texts.h"
+#include "runtime/contract/mpi_call_numbers.h"
 #include "runtime/contract/standard_files.h"
-#include "runtime/probes/blocks.h"
-#include "runtime/sampling/sampling.h"
 
 namespace dwell {
 
@@ -39,6 +39,8 @@ uint64_t g_read_counts[kMetricLimit];  // what a reading itself counts
 // Beside the reading: the way of a probe that is not the fast one, there and back.
 constexpr uint64_t kSlowWays_ns = 1000;
 constexpr uint32_t kFirstSlots = 4096;
+// In the place of a ring's head: no ring comes so far, so it always differs from what was seen.
+const uint64_t kWatched = UINT64_MAX;
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 // Threads for which no price is asked; more when their start took less than 1 % of the time.
 constexpr uint32_t kFreeThreads = 64;
@@ -343,6 +345,8 @@ void forget_counters() {
     g_process.metric_least_ticks = UINT64_MAX;
 }
 
+void watch_calls(Thread* thread) { thread->ring_head = &kWatched; }
+
 void start_metrics(Thread* thread, bool may_allocate) {
     if (g_source == nullptr || !metrics_on()) return;
     const uint64_t start = now_ticks();
@@ -436,11 +440,10 @@ bool read_at_rest(Thread* thread, uint64_t virt) {
     return true;
 }
 
-void read_before_call(Call* call, CellIndex interval) {
-    Thread* thread = call->thread;
+void read_before_call(Thread* thread, CellIndex call, CellIndex interval) {
     if (!may_read(thread)) return;
     ThreadMetrics* metrics = thread->metrics;
-    const Node* node = call->node;
+    const Node* node = cell_at<Node>(call);
     uint64_t lasts = node->count != 0 ? node->ticks / node->count : 0;
     if (interval != 0) {
         const Node* before = cell_at<Node>(interval);
@@ -462,21 +465,20 @@ void read_before_call(Call* call, CellIndex interval) {
         charge(thread, by_interval ? interval : where(metrics, top), counted);
     }
     metrics->at = top;
-    metrics->call = call->index;
+    metrics->call = call;
     metrics->after_call = false;
     thread->slow_ticks += now_ticks() - start;
 }
 
-void read_after_call(Call* call) {
-    Thread* thread = call->thread;
-    if (!may_read(thread) || thread->metrics->call != call->index) return;
+void read_after_call(Thread* thread, CellIndex call, uint64_t ticks) {
+    if (!may_read(thread) || thread->metrics->call != call) return;
     const uint64_t start = now_ticks();
     settle_at(thread, thread->on.top->node);
     thread->metrics->after_call = true;
-    MetricPart* part = part_of(thread, call->index);
+    MetricPart* part = part_of(thread, call);
     if (part != nullptr) {
         part->entries += 1;
-        part->ticks += call->ticks;
+        part->ticks += ticks;
     }
     thread->slow_ticks += now_ticks() - start;
 }

@@ -13,7 +13,7 @@
 #ifndef DWELL_RUNTIME_MEASURE_METRICS_H_
 #define DWELL_RUNTIME_MEASURE_METRICS_H_
 
-#include "runtime/calls/records.h"
+#include "runtime/calltree/nodes.h"
 #include "runtime/process/state.h"
 
 namespace dwell {
@@ -51,8 +51,6 @@ void pause_metrics(Thread* thread);
 void resume_metrics(Thread* thread);
 void reset_metrics(Thread* thread);
 
-inline bool metrics_on() { return g_process.metric_least_ticks != UINT64_MAX; }
-
 // The node is to be read when it is entered next, if the thread's readings leave time for it.
 inline bool is_due(const Node* node) {
     return node->count < kFirstReads || node->ticks >= node->count * g_process.metric_least_ticks;
@@ -74,9 +72,13 @@ void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool 
 // caller's to book.
 bool read_at_rest(Thread* thread, uint64_t virt);
 
-// Before and after a communication statement; the time is booked as slow. `interval` comes before.
-void read_before_call(Call* call, CellIndex interval);
-void read_after_call(Call* call);
+// Before and after the communication statement of the node `call`, which took `ticks`; the time is
+// booked as slow. `interval` comes before.
+void read_before_call(Thread* thread, CellIndex call, CellIndex interval);
+void read_after_call(Thread* thread, CellIndex call, uint64_t ticks);
+
+// From now on statements find something to do (Thread::ring_head).
+void watch_calls(Thread* thread);
 
 // What is counted while it lives is dwell's own. For long work only.
 class OwnCounts {

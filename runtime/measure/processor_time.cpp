@@ -11,7 +11,6 @@
 
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/measure/usage.h"
-#include "runtime/openmp/omp_team.h"
 
 namespace dwell {
 
@@ -83,6 +82,45 @@ OmpStalls since_then(OmpStalls now, const OmpStalls& then) {
     now.asleep_ticks = beyond(now.asleep_ticks, then.asleep_ticks);
     now.kernel_ticks = beyond(now.kernel_ticks, then.kernel_ticks);
     return now;
+}
+
+// False where another thread's is longer.
+bool add_part(LongestParts* parts, uint64_t fork, uint64_t ticks) {
+    constexpr int kBits = 40;
+    constexpr uint64_t kMost = (uint64_t{1} << kBits) - 1;  // minutes
+    const uint64_t region = fork << kBits;
+    const uint64_t own = earlier(ticks, kMost);
+    uint64_t seen = parts->last.load(std::memory_order_relaxed);
+    uint64_t longest = 0;
+    do {
+        longest = (seen & ~kMost) == region ? seen & kMost : 0;
+        if (own <= longest) return false;
+    } while (!parts->last.compare_exchange_weak(seen, region | own, std::memory_order_relaxed));
+    parts->sum.fetch_add(own - longest, std::memory_order_relaxed);
+    return true;
+}
+
+void add_stalls(TeamStalls* team, uint64_t fork, const OmpStalls& stalls) {
+    if (add_part(&team->io, fork, stalls.io_ticks)) {
+        team->io_node.store(stalls.io_node, std::memory_order_relaxed);
+    }
+    add_part(&team->asleep, fork, stalls.asleep_ticks);
+    add_part(&team->kernel, fork, stalls.kernel_ticks);
+}
+
+// Of all regions that the thread forked.
+OmpStalls stalls_in_teams(const Thread* thread) {
+    OmpStalls sums{};
+    uint64_t most_io = 0;
+    for (const TeamStalls& stalls : thread->team_stalls) {
+        const uint64_t io = stalls.io.sum.load(std::memory_order_relaxed);
+        sums.io_ticks += io;
+        sums.asleep_ticks += stalls.asleep.sum.load(std::memory_order_relaxed);
+        sums.kernel_ticks += stalls.kernel.sum.load(std::memory_order_relaxed);
+        if (io > most_io) sums.io_node = stalls.io_node.load(std::memory_order_relaxed);
+        most_io = later(most_io, io);
+    }
+    return sums;
 }
 
 // Who asks for its processor time may lose its processor then, as the kernel looks whose turn it
@@ -240,7 +278,8 @@ void begin_processor_time(Thread* thread) {
     if (g_long_part_ticks != UINT64_MAX && thread->processor.ticks == 0) read_since(thread);
 }
 
-uint64_t note_long_region(Thread* thread, const OmpTeam* team, uint64_t ticks, uint64_t late) {
+uint64_t note_long_region(Thread* thread, TeamStalls* team, uint64_t fork, uint64_t ticks,
+                          uint64_t late) {
     Reading reading(thread);
     const Since since = read_since(thread);
     const uint64_t work_ns = beyond(ns_of(ticks), since.waited + since.io);
@@ -250,7 +289,7 @@ uint64_t note_long_region(Thread* thread, const OmpTeam* team, uint64_t ticks, u
     stalls.io_ticks += ticks_of(since.io);
     stalls.asleep_ticks += ticks_of(off.asleep);
     stalls.kernel_ticks += ticks_of(kernel_in(since, work_ns, off));
-    tell_stalls(team, within(late, stalls));
+    add_stalls(team, fork, within(late, stalls));
     thread->record->queued_ticks += ticks_of(off.queued);
     return reading.cost();
 }

@@ -1,5 +1,5 @@
 // What a long computation was besides computation: the thread read or wrote files, slept, was in
-// the kernel, or waited for a processor that others had (docs/waiting.md, "Causes that are no
+// the kernel, or waited for a processor that others had (docs/causes.md, "Causes that are no
 // computation").
 //
 // The thread's processor time is read where a part of its timeline ended that took a millisecond or
@@ -35,9 +35,10 @@ void begin_processor_time(Thread* thread);
 // not on a processor all the time.
 DWELL_COLD void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks);
 // Such a thread has come to the end of a region that took so long, and the others no later than
-// `late` ticks before it. Returns what this cost.
-DWELL_COLD uint64_t note_long_region(Thread* thread, const OmpTeam* team, uint64_t ticks,
-                                     uint64_t late);
+// `late` ticks before it. The region is the one that `team` forked at the real time `fork`; of what
+// its threads do at the same time the longest counts. Returns what this cost.
+DWELL_COLD uint64_t note_long_region(Thread* thread, TeamStalls* team, uint64_t fork,
+                                     uint64_t ticks, uint64_t late);
 // A call of that length has just ended, and has waited for partners so long. What it took beyond
 // that is transfer, but for what of it the thread waited for a processor. Returns how long it had
 // none meanwhile.

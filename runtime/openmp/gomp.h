@@ -198,8 +198,6 @@ DWELL_BODY auto at_gomp_barrier(OmpConstruct construct, uint64_t address, Next n
     }
 }
 
-// dlclose() of a handle of dwell's own.
-int close_handle(void* handle);
 // Modules are unloaded: addresses of callers may be others' from now on.
 void forget_gomp_callers();
 

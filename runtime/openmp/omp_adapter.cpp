@@ -12,7 +12,6 @@
 #include <errno.h>
 
 #include "runtime/calls/records.h"
-#include "runtime/lifecycle/lifecycle.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/openmp/omp_calibration.h"
 #include "runtime/openmp/omp_entries.h"
@@ -21,8 +20,6 @@
 
 namespace dwell {
 
-uint64_t (*g_omp_code_frame)() = nullptr;
-uint64_t (*g_gomp_code_frame)() = nullptr;
 bool g_omp_tells_chunks = false;
 
 namespace {
@@ -236,9 +233,6 @@ bool is_target_row(uint64_t row) {
     return (row & kRowOmp) != 0 && is_omp_target(construct_of_row(row));
 }
 
-// Its code is one that the OpenMP runtime calls.
-bool is_code_row(uint64_t row) { return is_region_row(row) || is_row_of(row, OmpConstruct::kTask); }
-
 }  // namespace
 
 bool may_observe_omp() { return probes_wanted() && g_process.options.omp != OmpMode::kOff; }
@@ -351,14 +345,6 @@ bool omp_in_region() {
 uint64_t omp_region_call() {
     const OmpLevel* const level = t_thread != nullptr ? omp_level(t_thread) : nullptr;
     return level != nullptr && level->team != nullptr ? level->team->call : 0;
-}
-
-uint64_t omp_code_address() {
-    const Thread* const thread = t_thread;
-    if (thread == nullptr || thread->omp.depth == 0) return 0;
-    const ProbeEntry* entry = thread->on.top;
-    while (entry != thread->on.base && !is_code_row(entry->row)) --entry;
-    return entry != thread->on.base ? entry->row & kRowAddress : 0;
 }
 
 uint64_t omp_worksharing_address() {
@@ -491,7 +477,8 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
             const uint64_t late = level->passed != 0 ? took
                                   : is_first         ? 0
                                                      : beyond(level->came_real, before);
-            const uint64_t cost = note_long_region(thread, team, took, late);
+            const uint64_t cost =
+                note_long_region(thread, team->stalls, team->fork.real, took, late);
             if (!step.slow) thread->slow_ticks += cost;
         }
     }
@@ -585,26 +572,6 @@ void omp_got(OmpConstruct construct, bool held) {
 
 namespace {
 
-uint64_t inner_code_frame() {
-    const uint64_t one = g_omp_code_frame != nullptr ? g_omp_code_frame() : 0;
-    const uint64_t other = g_gomp_code_frame != nullptr ? g_gomp_code_frame() : 0;
-    return one == 0 || other == 0 ? later(one, other) : earlier(one, other);
-}
-
-}  // namespace
-
-uint64_t omp_code_frame(const Thread* thread) {
-    if (thread->omp.depth == 0) return 0;
-    const uint64_t frame = thread->on.top->frame;
-    for (const ProbeEntry* at = thread->on.top; at != thread->on.base; --at) {
-        if (at->frame != frame) return 0;
-        if (is_code_row(at->row)) return inner_code_frame();
-    }
-    return 0;
-}
-
-namespace {
-
 // Closes what the thread has open if it is parked: false where it is not.
 bool close_parked(Thread* thread) {
     if (thread->omp.parked.exchange(0, std::memory_order_acquire) == 0) return false;
@@ -618,6 +585,18 @@ bool close_parked(Thread* thread) {
 
 void end_omp_of(Thread* thread, uint64_t now) {
     if (close_parked(thread)) end_idle(thread, virtual_ticks(thread, now));
+}
+
+void start_omp_of(Thread* thread) {
+    OmpThread* const omp = &thread->omp;
+    omp->depth = omp->unopened = 0;
+    omp->has_parked = omp->is_leaving = false;
+    omp->wanted_row = 0;
+}
+
+void reset_omp_of(Thread* thread, uint64_t since) {
+    thread->omp.idle_since = since;
+    thread->omp.wanted_row = 0;
 }
 
 void end_omp(uint64_t now) {

@@ -15,15 +15,10 @@
 
 #include "runtime/calls/callpath.h"
 #include "runtime/contract/omp_constructs.h"
+#include "runtime/probes/outlined_code.h"
 #include "runtime/process/state.h"
 
 namespace dwell {
-
-// Where the innermost code begins that the OpenMP runtime called on this thread: an address between
-// its frames and the runtime's; 0 when not known. Null until someone reports.
-extern uint64_t (*g_omp_code_frame)() __attribute__((visibility("hidden")));
-// The same of libgomp, which may be in the same process.
-extern uint64_t (*g_gomp_code_frame)() __attribute__((visibility("hidden")));
 
 // What chunks of loops are told: then iterations are those of each thread.
 extern bool g_omp_tells_chunks __attribute__((visibility("hidden")));
@@ -57,9 +52,6 @@ void omp_thread_end();
 uint64_t omp_region_address();
 bool omp_in_region();        // the innermost is a region that is recorded, and no league of teams
 uint64_t omp_region_call();  // where the runtime says that it was forked
-// Of the innermost code that the OpenMP runtime called on this thread, a task's or a region's: as
-// it was created or forked; 0: of none.
-uint64_t omp_code_address();
 // Of the last worksharing construct that this thread came to in its region, if no barrier was
 // since; else 0. It passes one, whose work others do.
 uint64_t omp_worksharing_address();
@@ -116,13 +108,13 @@ uint64_t omp_task_created(uint64_t address, uint64_t* splitter = nullptr);
 void omp_task_switch(uint64_t* prior, bool finished, uint64_t* next,
                      const OmpCosts& more = kNoOmpCosts);
 
-// For callpath.cpp: what g_omp_code_frame tells, where that is what the innermost entry stands for.
-uint64_t omp_code_frame(const Thread* thread);
-
 // The observation ends now: threads that have nothing to do will not come here again. Or this
 // thread does.
 void end_omp(uint64_t now);
 void end_omp_of(Thread* thread, uint64_t now);
+// The thread begins; its counts are reset.
+void start_omp_of(Thread* thread);
+void reset_omp_of(Thread* thread, uint64_t since);
 
 }  // namespace dwell
 

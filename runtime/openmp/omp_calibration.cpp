@@ -3,7 +3,8 @@
 // wait for none of that, and it is small beside the waking of a thread.
 #include "runtime/openmp/omp_calibration.h"
 
-#include "runtime/calls/records.h"
+#include "runtime/calls/scratch_thread.h"
+#include "runtime/probes/scratch_entries.h"
 #include "runtime/sampling/sampling.h"
 
 namespace dwell {
@@ -69,6 +70,16 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
     g_process.gomp_more = OmpCosts{};
     if (calibrate_gomp_loops != nullptr) calibrate_gomp_loops(thread, node);
     if (calibrate_gomp_tasks != nullptr) calibrate_gomp_tasks(thread, node);
+}
+
+void calibrate_openmp() {
+#if defined(__x86_64__)
+    const Busy busy;
+    const ScratchThread scratch(DWELL_FRAME());
+    if (!scratch.are_there()) return;
+    const ScratchEntries entries(t_thread);
+    if (entries.are_there()) calibrate_omp(t_thread, entries.node(), entries.other());
+#endif
 }
 
 void begin_omp_calibration() {

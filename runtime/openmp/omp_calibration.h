@@ -19,8 +19,8 @@ inline void know_calibrated(Thread* thread, uint64_t row, const Node* node) {
 // Measures g_process.omp and gomp_more, on the calling thread, which has records of no one: `node`
 // and `other` have their second line.
 void calibrate_omp(Thread* thread, Node* node, Node* other);
-// The same, once `thread` has entries of no one, too.
-void calibrate_omp_on(Thread* thread);
+// The same on a scratch thread, in the place of the calling one.
+void calibrate_openmp();
 
 // OpenMP is observed from now on, and its events are calibrated, which takes some milliseconds that
 // programs without OpenMP are spared: now, or as the first events come where the calling thread has

@@ -10,21 +10,6 @@
 
 namespace dwell {
 
-constexpr uint64_t omp_row(OmpConstruct construct, uint64_t address) {
-    return kRowOmp | uint64_t{static_cast<uint16_t>(construct)} << kRowCallShift |
-           (address & kRowAddress);
-}
-inline bool is_row_of(uint64_t row, OmpConstruct construct) {
-    return (row & ~kRowUnbooked & ~kRowAddress) == omp_row(construct, 0);
-}
-
-inline uint16_t construct_of_row(uint64_t row) {
-    return static_cast<uint16_t>((row & (kRowMoved - 1)) >> kRowCallShift);
-}
-inline bool is_region_row(uint64_t row) {
-    return (row & kRowOmp) != 0 && is_omp_region(construct_of_row(row));
-}
-
 inline OmpPart* omp_part(CellIndex node) { return cell_at<OmpPart>(cell_at<Node>(node)->part); }
 // The thread waited in a region, with the work that it has there.
 inline void add_omp_wait(Thread* thread, CellIndex node, uint64_t ticks) {

@@ -7,6 +7,8 @@
 #ifndef DWELL_RUNTIME_OPENMP_OMP_TEAM_H_
 #define DWELL_RUNTIME_OPENMP_OMP_TEAM_H_
 
+#include <stddef.h>
+
 #include <atomic>
 
 #include "runtime/contract/omp_constructs.h"
@@ -60,6 +62,7 @@ struct alignas(64) OmpTeam {
     OmpConstruct construct;  // a region's, or a league's of teams
     bool in_use;             // until it is joined
     std::atomic<bool> has_tasks;
+    TeamStalls* stalls;  // of the thread that forks
     OmpArrivals arrivals[3];
 
     void leave() { arrivals[kLastBarrier].left.fetch_add(1, std::memory_order_release); }
@@ -78,15 +81,12 @@ struct alignas(64) OmpTeam {
     }
 };
 
+static_assert(offsetof(OmpTeam, arrivals) == 64);
+
 // A team for a region that `thread` forks now; null when too many are in use.
 OmpTeam* take_team(Thread* thread);
 // That of the region at `node` that `thread` forked and did not join; null: none.
 OmpTeam* forked_team(const Thread* thread, CellIndex node);
-// A thread of the team did this in the region, for which others may have waited: of what threads do
-// at the same time the longest counts.
-void tell_stalls(const OmpTeam* team, const OmpStalls& stalls);
-// Of all regions that the thread forked.
-OmpStalls stalls_in_teams(const Thread* thread);
 // Its next region will come soon; or that of the thread that forked the last one of `team`.
 void fetch_next_team(const Thread* thread);
 void fetch_other_team(const OmpTeam* team);

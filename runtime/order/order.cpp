@@ -8,10 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/calls/call_order.h"
 #include "runtime/mpi/requests.h"
 #include "runtime/order/held_receives.h"
 #include "runtime/order/order_choice.h"
-#include "runtime/process/call_order.h"
+#include "runtime/process/injection.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/waits.h"
 
@@ -301,11 +302,11 @@ void open_order() {
         publish(ProcessState{});
         return;
     }
-    static constexpr CallOrder kOrder{post_held,    end_holding,       say_running,
-                                      say_standing, say_running_again, say_receiving,
-                                      say_waiting,  say_meeting,       wake};
+    static constexpr CallOrder kOrder{post_held,   end_holding, say_running, say_receiving,
+                                      say_waiting, say_meeting, wake};
     g_call_order = &kOrder;
     g_process.preserve_order = true;
+    g_on_delay = say_delay;
     g_process.header->flags |= kFileOrder;
     g_live->epoch += 1;  // no call goes the fast way from here on
     if (t_thread != nullptr) say_running(t_thread);
@@ -378,18 +379,11 @@ void say_request(Call* call, const Request& request) {
     }
 }
 
-void say_standing() {
-    if (g_own->state.doing != Doing::kRuns) return;
+void say_delay(bool begins) {
+    const Doing before = begins ? Doing::kRuns : Doing::kStands;
+    if (!g_process.preserve_order || g_own->state.doing != before) return;
     ProcessState state = g_own->state;
-    state.doing = Doing::kStands;
-    state.ticks = beyond(now_ticks(), state.ticks);
-    publish(state);
-}
-
-void say_running_again() {
-    if (g_own->state.doing != Doing::kStands) return;
-    ProcessState state = g_own->state;
-    state.doing = Doing::kRuns;
+    state.doing = begins ? Doing::kStands : Doing::kRuns;
     state.ticks = beyond(now_ticks(), state.ticks);
     publish(state);
 }

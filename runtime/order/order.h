@@ -78,9 +78,8 @@ DWELL_COLD void say_waiting(Call* call);
 DWELL_COLD void say_meeting(Call* call, const CommName& name, uint32_t number, Meets rule, int root,
                             bool blocks);
 DWELL_COLD void say_request(Call* call, const Request& request);
-// Before and after a delay in dwell.
-DWELL_COLD void say_standing();
-DWELL_COLD void say_running_again();
+// A delay in dwell begins or ends (injection.h).
+DWELL_COLD void say_delay(bool begins);
 // A message to `peer` was announced.
 DWELL_COLD void wake(Call* call, uint32_t peer, uint32_t comm, int tag);
 

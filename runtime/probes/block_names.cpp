@@ -1,5 +1,4 @@
 // The names of blocks and markers. Looked up without a lock; a new one takes one.
-#include <sched.h>
 #include <string.h>
 
 #include <atomic>
@@ -13,13 +12,11 @@ namespace dwell {
 namespace {
 
 constexpr uint32_t kNameSlots = 2 * kBlockNameLimit;
-constexpr size_t kLongestName_bytes = 1000;
 constexpr size_t kLongestFile_bytes = 1000;
 
 BlockName g_names[kBlockNameLimit];
 uint32_t g_name_count = 0;
 std::atomic<BlockName*> g_slots[kNameSlots];
-std::atomic<uint32_t> g_names_busy{0};
 
 uint64_t hash_of(SiteKind kind, uint8_t node_flags, const char* text, size_t bytes) {
     uint64_t hash = 0x9e3779b97f4a7c15ull * (static_cast<uint64_t>(kind) + 256u * node_flags + 1);
@@ -52,28 +49,6 @@ BlockName* find(uint64_t hash, SiteKind kind, uint8_t node_flags, const char* te
     }
     return nullptr;
 }
-
-}  // namespace
-
-CellIndex write_text(Thread* thread, const char* text, size_t bytes) {
-    const size_t whole = offsetof(TextRecord, text) + bytes + 1;
-    const CellIndex cell =
-        take_cells(thread, static_cast<uint32_t>((whole + kCellBytes - 1) / kCellBytes));
-    if (cell == 0) return 0;
-    auto* record = cell_at<TextRecord>(cell);
-    record->bytes = static_cast<uint32_t>(bytes);
-    char* const start = reinterpret_cast<char*>(record) + offsetof(TextRecord, text);
-    memcpy(start, text, bytes);
-    start[bytes] = '\0';
-    CellIndex* const first = &g_process.header->first_text;
-    record->next = __atomic_load_n(first, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(first, &record->next, cell, true, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED)) {
-    }
-    return cell;
-}
-
-namespace {
 
 // `text` is the whole text, of which the name takes name_bytes.
 BlockName* add(Thread* thread, const BlockName& wanted, const char* file, uint32_t line) {
@@ -116,20 +91,6 @@ char* put_line(char* end, uint32_t line) {
 }
 
 }  // namespace
-
-GivenName clean_name(GivenName name) {
-    constexpr GivenName kNoName = {"(no name)", 9};
-    if (name.text == nullptr) return kNoName;
-    if (name.bytes > kLongestName_bytes) name.bytes = kLongestName_bytes;
-    const void* end = memchr(name.text, '\n', name.bytes);
-    if (end != nullptr) name.bytes = static_cast<size_t>(static_cast<const char*>(end) - name.text);
-    return name.bytes != 0 ? name : kNoName;
-}
-
-NamesLock::NamesLock() {
-    while (g_names_busy.exchange(1, std::memory_order_acquire) != 0) sched_yield();
-}
-NamesLock::~NamesLock() { g_names_busy.store(0, std::memory_order_release); }
 
 BlockName* block_name(SiteKind kind, uint8_t node_flags, GivenName given, const char* file,
                       uint32_t line) {

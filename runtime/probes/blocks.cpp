@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "runtime/calls/records.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/process/calibration.h"
 #include "runtime/process/injection.h"
+#include "runtime/process/reset.h"
 
 namespace dwell {
 

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+#include "runtime/calltree/texts.h"
 #include "runtime/probes/probes.h"
 
 namespace dwell {
@@ -25,28 +26,6 @@ struct BlockName {
     uint8_t node_flags;  // NodeFlags
     uint8_t level;       // SiteLevel
 };
-
-// A name as the program gives it: not terminated, and anything.
-struct GivenName {
-    const char* text;
-    size_t bytes;
-};
-
-// Held while texts and what refers to them are added to the record file, by a thread whose probes
-// are off meanwhile, so that no signal handler waits for it.
-class NamesLock {
-  public:
-    NamesLock();
-    ~NamesLock();
-    NamesLock(const NamesLock&) = delete;
-    NamesLock& operator=(const NamesLock&) = delete;
-};
-
-// As it is kept: one line, not too long, and never empty.
-GivenName clean_name(GivenName name);
-
-// Writes a text to the record file; 0 when there is no room. Any threads may at a time.
-CellIndex write_text(Thread* thread, const char* text, size_t bytes);
 
 // The BlockName for a block or marker; null when there is no room for another name, or the process
 // is not observed. `file` may be null.

@@ -7,7 +7,8 @@
 //
 // Code may have dwell's own probes as well (dwell-gcc -finstrument-functions): they come first, and
 // a procedure that they told of is not told again.
-#include "runtime/calls/callpath.h"
+#include "runtime/calltree/nodes.h"
+#include "runtime/calltree/stack_walks.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"

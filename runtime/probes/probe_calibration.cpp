@@ -1,8 +1,8 @@
 // What a pair of probes costs, measured before the first one (DESIGN 4, local rule).
-#include "runtime/openmp/omp_calibration.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"
+#include "runtime/probes/scratch_entries.h"
 #include "runtime/process/calibration.h"
 
 namespace dwell {
@@ -29,32 +29,10 @@ inline void call_probe(void (*probe)(), const SiteRow* row, const uint64_t* slot
         : "r10", "r11", "cc", "memory");
 }
 
-// A stack of entries and two nodes for `thread`, which has records of no one.
-class EntriesOfNoOne {
-  public:
-    explicit EntriesOfNoOne(Thread* thread) : first_(take_cells(thread, 4)) {
-        if (first_ == 0) return;
-        node()->part = first_ + 1;
-        other()->part = first_ + 3;
-        entries_[0] = {UINT64_MAX, 0, 0, thread->record->root, 0};
-        thread->on = {entries_, entries_, entries_ + 3, 0, UINT64_MAX, &thread->depth_elsewhere, 0};
-        thread->probe_ticket = g_live->ticket;
-        thread->probe_countdown = thread->count_countdown = UINT32_MAX;
-    }
-    bool are_there() const { return first_ != 0; }
-    CellIndex index() const { return first_; }
-    Node* node() const { return cell_at<Node>(first_); }
-    Node* other() const { return cell_at<Node>(first_ + 2); }
-
-  private:
-    CellIndex first_;
-    ProbeEntry entries_[4] = {};
-};
-
 }  // namespace
 
 void calibrate_probes(Thread* thread) {
-    const EntriesOfNoOne entries(thread);
+    const ScratchEntries entries(thread);
     if (!entries.are_there()) return;
     const CellIndex child = entries.index();
     Node* const node = entries.node();
@@ -80,15 +58,9 @@ void calibrate_probes(Thread* thread) {
     calibrate_blocks(thread, child);
 }
 
-void calibrate_omp_on(Thread* thread) {
-    const EntriesOfNoOne entries(thread);
-    if (entries.are_there()) calibrate_omp(thread, entries.node(), entries.other());
-}
-
 #else
 
 void calibrate_probes(Thread*) {}
-void calibrate_omp_on(Thread*) {}
 
 #endif
 

@@ -16,18 +16,12 @@
 
 #include "runtime/contract/enabling_profile.h"
 #include "runtime/contract/site_table.h"
+#include "runtime/process/hooks.h"
 #include "runtime/process/state.h"
 
 namespace dwell {
 
 constexpr uint32_t kControlCountdown = 1024;
-
-// The thread of a process that has instrumented modules and meets its first probe; null when it is
-// not to be observed.
-Thread* attach_for_probe();
-
-// True when modules that register are to be watched: the process is observed or may come to be.
-bool probes_wanted();
 
 // Reads the profile of DWELL_ENABLE, "" for none. False after a line on stderr.
 bool read_enabling_profile(const char* path);

@@ -3,10 +3,9 @@
 // them begin and end (DESIGN 3, the stack of open nodes).
 #include <pthread.h>
 
-#include "runtime/calls/records.h"
+#include "runtime/calltree/python_frames.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"
-#include "runtime/sampling/python_frames.h"
 
 namespace dwell {
 

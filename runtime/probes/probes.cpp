@@ -9,13 +9,12 @@
 #include <cpuid.h>
 #endif
 
-#include "runtime/calls/callpath.h"
-#include "runtime/calls/records.h"
 #include "runtime/calltree/modules.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/site_copies.h"
 #include "runtime/process/injection.h"
+#include "runtime/process/reset.h"
 
 uint32_t dwell_vector_mask = 0;
 uint32_t dwell_vector_bytes = 0;

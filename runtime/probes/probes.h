@@ -19,9 +19,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "runtime/calls/callpath.h"
+#include "runtime/calltree/nodes.h"
+#include "runtime/calltree/stack_walks.h"
 #include "runtime/contract/site_table.h"
 #include "runtime/probes/probe_control.h"
+#include "runtime/process/hooks.h"
 #include "runtime/process/state.h"
 
 namespace dwell {
@@ -60,12 +62,6 @@ inline Node* counting_node(const ProbeStack& stack, const ProbeEntry* entry) {
     return cell_at<Node>(moved ? moved_entry(stack, entry)->origin : entry->node);
 }
 
-// Virtual ticks at the real time `now`.
-inline uint64_t virtual_ticks(const Thread* thread, uint64_t now) {
-    const ThreadRecord* record = thread->record;
-    return now - record->intrusion_ticks - record->paused_ticks - thread->slow_ticks;
-}
-
 inline uint32_t known_child_slot(uint64_t row, uint64_t return_address, CellIndex parent) {
     const uint64_t mixed =
         (row ^ return_address ^ (uint64_t{parent} * 0x6a09e667)) * 0x9e3779b97f4a7c15ull;
@@ -101,8 +97,6 @@ inline bool is_left_loop(const ProbeEntry& entry, const SiteRow* row) {
     if (loop->kind != SiteKind::kLoop || encloses(loop, row)) return false;
     return encloses(procedure_of(loop), row);
 }
-
-inline uint64_t live_ticket() { return __atomic_load_n(&g_live->ticket, __ATOMIC_RELAXED); }
 
 // An entry of a site that only counts; its node has its second line. While the node is open that is
 // recursion: the entry is without time of its own, as at every level, and none is missing.

@@ -13,6 +13,13 @@ bool find_symbol(void* library, const char* name, Function* function) {
     return *function != nullptr;
 }
 
+// The C library's dlclose: dwell's own counts the modules that the program unloads (unload.cpp).
+inline int close_handle(void* handle) {
+    static int (*next)(void*) = nullptr;
+    if (next == nullptr) find_symbol(RTLD_NEXT, "dlclose", &next);
+    return next(handle);
+}
+
 }  // namespace dwell
 
 #endif  // DWELL_RUNTIME_PROCESS_FIND_SYMBOL_H_

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/process/call_order.h"
-
 namespace dwell {
+
+void (*g_on_delay)(bool begins) = nullptr;
 
 namespace {
 
@@ -65,12 +65,12 @@ bool set_injection(int rank) {
 }
 
 uint64_t inject(Thread* thread) {
-    if (g_process.preserve_order) g_call_order->say_standing();
+    if (g_on_delay != nullptr) g_on_delay(true);
     const uint64_t start = now_ticks();
     uint64_t spent = 0;
     while (spent < g_process.inject_ticks) spent = now_ticks() - start;
     thread->record->injected_ticks += spent;
-    if (g_process.preserve_order) g_call_order->say_running_again();
+    if (g_on_delay != nullptr) g_on_delay(false);
     return spent;
 }
 

@@ -20,6 +20,10 @@ int highest_injected(const char* text);
 // needed.
 bool set_injection(int rank);
 
+// Called where a delay begins and ends: meanwhile the thread does nothing that others wait for in
+// order (order.h). Null: no order is kept.
+extern void (*g_on_delay)(bool begins) __attribute__((visibility("hidden")));
+
 // Delays the thread and returns by how much, for the caller to book.
 DWELL_COLD uint64_t inject(Thread* thread);
 

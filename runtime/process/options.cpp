@@ -1,6 +1,5 @@
 // Reads the DWELL_ variables, the twins of `dwell run`'s options (DESIGN 6).
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "runtime/contract/settings.h"
 #include "runtime/contract/visible_text.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/process/injection.h"
@@ -43,26 +43,28 @@ void put_line(const char* text) {
     static_cast<void>(written);
 }
 
-// Sets `value` from variable `name`, a whole number in [least, most] or the word that stands for 0.
-// Unset or empty leaves it as it is. False, after a line on stderr, for anything else.
-bool read_number(const char* name, uint32_t least, uint32_t most, uint32_t* value,
-                 const char* word = nullptr) {
-    const char* text = getenv(name);
-    if (text == nullptr || *text == '\0') return true;
-    if (word != nullptr && strcmp(text, word) == 0) {
+// Sets `value` from the variable of a setting, 0 for its word. Unset or empty leaves it as it is.
+// False, after a line on stderr, for what it may not be.
+bool read_number(const char* name, uint32_t* value) {
+    const Setting* const setting = find_setting(name);
+    const char* const text = getenv(name);
+    if (setting == nullptr || text == nullptr || *text == '\0') return true;
+    if (is_word_of(*setting, text)) {
         *value = 0;
         return true;
     }
     errno = 0;
     char* end = nullptr;
     const unsigned long number = strtoul(text, &end, 10);
-    if (errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9' && number >= least &&
-        number <= most) {
+    if (errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9' &&
+        number >= setting->least && number <= setting->most) {
         *value = static_cast<uint32_t>(number);
         return true;
     }
+    const char* const word = setting->words;
     warn_of_job("%s=%s is not a number from %u to %u%s%s: the program runs unobserved", name, text,
-                least, most, word != nullptr ? " or " : "", word != nullptr ? word : "");
+                setting->least, setting->most, word != nullptr ? " or " : "",
+                word != nullptr ? word : "");
     return false;
 }
 
@@ -175,17 +177,16 @@ bool read_options(Options* options) {
     // Used by the command alone, which finds them in its environment.
     bool report = false;
     uint32_t width = 0;
-    const bool good = read_number("DWELL_CALLPATH", 1, 1000, &options->callpath_depth, "all") &&
-                      read_number("DWELL_SAMPLE", 1, 10000, &options->sample_hz, "off") &&
-                      read_number("DWELL_PEERS", 1, 1u << 20, &options->peer_limit) &&
-                      read_number("DWELL_MEMORY_MIB", 1, 1u << 12, &options->memory_mib) &&
-                      read_number("DWELL_ROW_LIMIT", 0, UINT_MAX, &options->row_limit) &&
-                      read_number("DWELL_END_TIMEOUT", 1, 86400, &options->end_timeout_s) &&
-                      read_number("DWELL_PROBE_LIMIT", 1, 1000, &options->probe_limit, "off") &&
+    const bool good = read_number("DWELL_CALLPATH", &options->callpath_depth) &&
+                      read_number("DWELL_SAMPLE", &options->sample_hz) &&
+                      read_number("DWELL_PEERS", &options->peer_limit) &&
+                      read_number("DWELL_MEMORY_MIB", &options->memory_mib) &&
+                      read_number("DWELL_ROW_LIMIT", &options->row_limit) &&
+                      read_number("DWELL_END_TIMEOUT", &options->end_timeout_s) &&
+                      read_number("DWELL_PROBE_LIMIT", &options->probe_limit) &&
                       read_wait(&options->wait) && read_omp(&options->omp) &&
                       read_io(&options->io) && read_flag("DWELL_QUIET", &options->quiet) &&
-                      read_flag("DWELL_REPORT", &report) &&
-                      read_number("DWELL_WIDTH", 60, 1000, &width) &&
+                      read_flag("DWELL_REPORT", &report) && read_number("DWELL_WIDTH", &width) &&
                       read_flag("DWELL_PRESERVE_ORDER", &options->preserve_order) &&
                       read_metrics(options->metrics, sizeof(options->metrics)) &&
                       read_inject(options->inject, sizeof(options->inject));

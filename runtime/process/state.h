@@ -208,6 +208,19 @@ struct OmpStalls {
     uint64_t kernel_ticks;
     CellIndex io_node;
 };
+// A part of a region's time: the longest of those in the last region that has one, and the sum of
+// these.
+struct LongestParts {
+    std::atomic<uint64_t> last;  // in one word: which region, by its fork, and how long
+    std::atomic<uint64_t> sum;
+};
+// Of the regions of one team; written by its threads, seldom.
+struct alignas(64) TeamStalls {
+    LongestParts io;
+    LongestParts asleep;
+    LongestParts kernel;
+    std::atomic<CellIndex> io_node;
+};
 // Of the thread, when it was read last (processor_time.h).
 struct ProcessorTime {
     uint64_t ticks;  // 0: never
@@ -432,6 +445,7 @@ struct alignas(64) Thread {
     FrameHint frame_hints[kFrameHints];
     CauseSlot causes[kCauseSets][kCauseWays];
     ProcessorTime processor;
+    TeamStalls team_stalls[kOmpTeams];  // of omp.teams
 };
 
 // What dwell's part of OpenMP's events takes (omp_calibration.cpp). Of libgomp's programs it is
@@ -506,6 +520,7 @@ struct alignas(64) Process {
 extern Process g_process __attribute__((visibility("hidden")));
 // In MPI_COMM_WORLD.
 inline uint32_t own_rank() { return static_cast<uint32_t>(g_process.header->rank); }
+inline bool metrics_on() { return g_process.metric_least_ticks != UINT64_MAX; }
 extern LivePage* g_live __attribute__((visibility("hidden")));  // never null
 extern constinit thread_local Thread* t_thread __attribute__((tls_model("initial-exec")));
 // Not 0 while the thread does what a probe in a signal handler must not begin as well.
@@ -551,6 +566,14 @@ inline Thread* calling_thread() {
 // The epoch that a thread has seen once it has taken notice.
 inline uint64_t seen_epoch() {
     return g_process.inject_ticks == 0 && !g_process.preserve_order ? g_live->epoch : kNoEpoch;
+}
+
+inline uint64_t live_ticket() { return __atomic_load_n(&g_live->ticket, __ATOMIC_RELAXED); }
+
+// Virtual ticks at the real time `now`.
+inline uint64_t virtual_ticks(const Thread* thread, uint64_t now) {
+    const ThreadRecord* record = thread->record;
+    return now - record->intrusion_ticks - record->paused_ticks - thread->slow_ticks;
 }
 
 inline uint64_t now_ticks() { return g_process.use_tsc ? read_tsc() : monotonic_ns(); }
@@ -613,6 +636,8 @@ Thread* attach_thread();  // the calling thread's state, made when needed; null:
 Thread* attach_for_io();
 // The thread of `born` is one that the program made: its whole life is observed.
 void begin_life(Thread* thread);
+// Of the calling thread. A life that goes on while nothing is recorded ended when that began.
+void end_life(Thread* thread, uint64_t now);
 // The observation ended `now`. With `books` what other threads have open ends with it: they may run
 // on, and are only looked at.
 void detach_threads(uint64_t now, bool books);

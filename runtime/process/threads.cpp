@@ -13,19 +13,15 @@
 
 #include <type_traits>
 
-#include "runtime/calls/records.h"
 #include "runtime/contract/thread_names.h"
 #include "runtime/contract/virtual_clock.h"
-#include "runtime/exchange/timeline.h"
-#include "runtime/measure/metrics.h"
-#include "runtime/openmp/omp_adapter.h"
-#include "runtime/probes/probes.h"
-#include "runtime/sampling/python_frames.h"
-#include "runtime/sampling/sampling.h"
+#include "runtime/process/hooks.h"
+#include "runtime/process/reset.h"
 
 namespace dwell {
 
 DWELL_CALL_DATA Process g_process;
+constinit std::span<const ThreadService> g_thread_services;
 namespace {
 LivePage g_not_live{};
 pthread_key_t g_thread_key;
@@ -107,37 +103,14 @@ uint64_t birth_of_own(const Thread* thread, uint64_t now) {
     return virtual_ticks(thread, later(beyond(now, ticks), first));
 }
 
-// Of the calling thread. A life that goes on while nothing is recorded ended when that began.
-void end_life(Thread* thread, uint64_t now) {
-    ThreadRecord* const record = thread->record;
-    if (record->life_start == 0) return;
-    // Without MPI that of the first thread is the process's.
-    if (!g_process.with_mpi && is_main(record)) {
-        record->life_start = 0;
-        return;
-    }
-    if (thread->epoch != g_live->epoch) take_notice(thread);  // of pauses that are over
-    const uint64_t end = g_live->paused != 0 ? earlier(now, g_live->pause_start) : now;
-    record->lived_ticks += beyond(virtual_ticks(thread, end), record->life_start);
-    record->life_start = 0;
-}
-
 // Runs as a pthread key's destructor: the state goes to the next new thread.
 void thread_ended(void* state) {
     auto* thread = static_cast<Thread*>(state);
     t_ending = true;
     if (g_live->on == 0) return;  // also in a forked child
-    omp_make_up();
+    tell_services(&ThreadService::ending, thread);
     const Busy busy;
-    stop_sampling(thread);
-    const uint64_t now = now_ticks();
-    if (thread->untimed_polls != 0) book_untimed(thread, now);
-    thread->untimed_left = 0;
-    end_omp_of(thread, now);
-    end_probes(thread, now, true);
-    end_life(thread, now);
-    end_metrics(thread);
-    leave_timeline(thread);
+    tell_services(&ThreadService::end, thread, now_ticks());
     thread->record->state = ThreadState::kEnded;
     note_own_name(thread->record);
     thread->open = nullptr;
@@ -211,21 +184,17 @@ Thread* attach(bool may_allocate) {
     thread->io = nullptr;
     thread->processor = ProcessorTime{};
     thread->in_dwell.end();
-    thread->omp.depth = 0;
-    thread->omp.unopened = 0;
-    thread->omp.has_parked = false;
-    thread->omp.is_leaving = false;
-    thread->omp.wanted_row = 0;
     thread->last = 0;
     thread->slow_ticks = thread->booked_ticks = 0;
     thread->epoch = seen_epoch();
     thread->resets = g_live->resets;
-    if (!fresh && thread->unloads != g_live->unloads) forget_paths(thread);
+    if (!fresh && thread->unloads != g_live->unloads) {
+        tell_services(&ThreadService::forget_modules, thread);
+    }
     thread->unloads = g_live->unloads;
     thread->paused_ticks = g_live->paused_ticks;
     record->last_ticks = now;
-    start_probes(thread);
-    look_for_python(thread);
+    tell_services(&ThreadService::start, thread);
     t_thread = thread;
     if (record->number == 0) g_process.usual_thread = thread;
     if (g_have_key) pthread_setspecific(g_thread_key, thread);
@@ -233,14 +202,7 @@ Thread* attach(bool may_allocate) {
     record->life_start = 0;
     thread->born = birth_of_own(thread, now);
     if (!g_process.with_mpi && is_main(record)) g_process.header->process_thread = record->number;
-    if (!g_process.with_mpi) {
-        stop_sampling(thread);
-    } else if (record->number == 0) {
-        start_sampling(thread);
-    } else {
-        start_sampling_later(thread);
-    }
-    start_metrics(thread, may_allocate);
+    tell_services(&ThreadService::started, thread, may_allocate);
     // The thread's life begins here, with slow work; while recording is off no time is anyone's.
     thread->last_ticks = now;
     thread->slow_ticks = now_ticks() - now;
@@ -256,6 +218,20 @@ Thread* attach(bool may_allocate) {
 void begin_life(Thread* thread) {
     thread->record->life_start = thread->born;
     thread->born = 0;
+}
+
+void end_life(Thread* thread, uint64_t now) {
+    ThreadRecord* const record = thread->record;
+    if (record->life_start == 0) return;
+    // Without MPI that of the first thread is the process's.
+    if (!g_process.with_mpi && is_main(record)) {
+        record->life_start = 0;
+        return;
+    }
+    if (thread->epoch != g_live->epoch) take_notice(thread);  // of pauses that are over
+    const uint64_t end = g_live->paused != 0 ? earlier(now, g_live->pause_start) : now;
+    record->lived_ticks += beyond(virtual_ticks(thread, end), record->life_start);
+    record->life_start = 0;
 }
 
 Thread* attach_thread() { return attach(true); }
@@ -309,7 +285,6 @@ void* scratch_of(Thread* thread, size_t bytes) {
 
 void detach_threads(uint64_t now, bool books) {
     for (Thread* thread = g_process.threads.load(); thread != nullptr; thread = thread->next) {
-        stop_sampling(thread);
         if (thread == t_thread) {
             note_own_name(thread->record);
             if (books) end_life(thread, now);

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 
-#include "runtime/calls/callpath.h"
 #include "runtime/calltree/modules.h"
-#include "runtime/sampling/python_frames.h"
+#include "runtime/calltree/nodes.h"
+#include "runtime/calltree/python_frames.h"
+#include "runtime/calltree/stack_walks.h"
 #include "runtime/sampling/sample_spill.h"
 #include "runtime/sampling/sampled_path.h"
 

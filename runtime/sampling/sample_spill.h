@@ -9,19 +9,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "runtime/contract/python_layout.h"
+
 namespace dwell {
 
 // The variable with the name of `dwell run`'s socket, in the abstract namespace.
 constexpr const char* kDrainVariable = "DWELL_DRAIN";
-
-// Where a thread keeps its Python frames, and types that tell them from anything else
-// (python_layout.h): addresses in its process.
-struct PythonPlaces {
-    uint64_t state;  // 0: it runs no Python
-    uint64_t code_type;
-    uint64_t text_type;
-    uint64_t bytes_type;
-};
 
 // A message to it, which carries two descriptors: the thread's event and the spill.
 struct DrainRequest {

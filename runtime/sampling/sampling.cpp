@@ -16,12 +16,13 @@
 #include <algorithm>
 #include <atomic>
 
-#include "runtime/calls/callpath.h"
+#include "runtime/calltree/nodes.h"
+#include "runtime/calltree/python_frames.h"
 #include "runtime/contract/standard_files.h"
+#include "runtime/measure/metrics.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/measure/usage.h"
 #include "runtime/process/file_limit.h"
-#include "runtime/sampling/python_frames.h"
 #include "runtime/sampling/sample_records.h"
 #include "runtime/sampling/sample_spill.h"
 #include "runtime/sampling/sampled_path.h"
@@ -46,8 +47,6 @@ char g_drain_name[sizeof(sockaddr_un::sun_path)];
 // Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
 // with 1 sampling is still to begin.
 const uint64_t kNoRing = 0;
-// Of one whose metrics are read; no ring comes so far.
-const uint64_t kWatched = UINT64_MAX;
 
 perf_event_mmap_page* page_of(SampleRing* ring) {
     return reinterpret_cast<perf_event_mmap_page*>(ring);
@@ -191,12 +190,11 @@ SampleSpill* share_event(int event, const DrainRequest& request) {
 }
 
 void set_head(Thread* thread, const uint64_t* head) {
-    thread->ring_head = thread->metrics != nullptr ? &kWatched : head;
+    thread->ring_head = head;
+    if (thread->metrics != nullptr) watch_calls(thread);
 }
 
 }  // namespace
-
-void watch_calls(Thread* thread) { thread->ring_head = &kWatched; }
 
 // Of Open MPI's launcher: how many ranks it started on this node.
 bool ranks_share_processors() {
@@ -379,6 +377,27 @@ void stop_sampling(Thread* thread) {
     __atomic_store_n(&thread->spill->ended, 1u, __ATOMIC_RELEASE);
     munmap(thread->spill, kSpillBytes);
     thread->spill = nullptr;
+}
+
+void begin_sampling(Thread* thread) {
+    if (!g_process.with_mpi) {
+        stop_sampling(thread);
+    } else if (thread->record->number == 0) {
+        start_sampling(thread);
+    } else {
+        start_sampling_later(thread);
+    }
+}
+
+void end_sampling(Thread* thread) {
+    const Busy busy;
+    stop_sampling(thread);
+}
+
+void stop_all_sampling() {
+    for (Thread* thread = g_process.threads.load(); thread != nullptr; thread = thread->next) {
+        stop_sampling(thread);
+    }
 }
 
 uint64_t samples_end(const Thread* thread) {

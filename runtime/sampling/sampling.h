@@ -23,9 +23,11 @@ void start_sampling_later(Thread* thread);
 // From the first region on; the samples are read when the thread stops.
 void start_serial_sampling(Thread* thread);
 void stop_sampling(Thread* thread);
-
-// From now on statements find something to do, so that metrics can be read (metrics.h).
-void watch_calls(Thread* thread);
+// A new thread: as the process is, now or later or not at all.
+void begin_sampling(Thread* thread);
+void end_sampling(Thread* thread);
+// The observation ends.
+void stop_all_sampling();
 
 inline bool has_samples(const Thread* thread) {
     return __atomic_load_n(thread->ring_head, __ATOMIC_ACQUIRE) != thread->ring_seen;

@@ -1,10 +1,10 @@
 #include "runtime/waitstates/meetings.h"
 
+#include "runtime/calls/call_order.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/exchange/timeline.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/observed.h"
-#include "runtime/process/call_order.h"
 #include "runtime/process/free_list.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/latest.h"

@@ -1,9 +1,9 @@
 // The wait analysis of messages between two ranks: what wrappers and requests say and hear.
+#include "runtime/calls/call_order.h"
 #include "runtime/calls/found_cost.h"
 #include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/ranks.h"
-#include "runtime/process/call_order.h"
 #include "runtime/waitstates/far_messages.h"
 #include "runtime/waitstates/late_receivers.h"
 #include "runtime/waitstates/meetings.h"

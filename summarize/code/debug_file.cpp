@@ -5,6 +5,7 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -32,21 +33,11 @@ std::string hex(std::string_view bytes) {
     return text;
 }
 
-// The checksum of .gnu_debuglink: CRC-32 of ISO 3309, reflected, polynomial 0xedb88320.
+// The checksum of .gnu_debuglink.
 uint32_t file_crc(Elf* elf) {
-    std::array<uint32_t, 256> table{};
-    for (uint32_t i = 0; i < 256; ++i) {
-        uint32_t value = i;
-        for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) ? 0xedb88320u : 0u);
-        table[i] = value;
-    }
-    uint32_t crc = 0xffffffffu;
     size_t size = 0;
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(elf_rawfile(elf, &size));
-    for (size_t i = 0; bytes != nullptr && i < size; ++i) {
-        crc = (crc >> 8) ^ table[(crc ^ bytes[i]) & 255];
-    }
-    return ~crc;
+    const auto* const bytes = reinterpret_cast<const Bytef*>(elf_rawfile(elf, &size));
+    return bytes == nullptr ? 0 : static_cast<uint32_t>(crc32_z(0, bytes, size));
 }
 
 // Lower is better when several symbols start at one address: a C++ or Fortran programmer's own name

@@ -4,98 +4,64 @@
 
 #include <nlohmann/json.hpp>
 
-#include "summarize/formats/json_names.h"
+#include "summarize/formats/json_fields.h"
 #include "summarize/formats/json_objects.h"
 #include "summarize/formats/write_json.h"
+#include "summarize/merge/figures.h"
 #include "summarize/model/statement_names.h"
 
 namespace dwell {
 namespace {
 
+template <typename Item, typename Value>
+void take(ObjectReader* reader, const Field<Item, Value>& field, Item* item) {
+    Value* const value = &(item->*field.value);
+    if constexpr (std::is_same_v<Value, double>) {
+        reader->take_double(field.name, value);
+    } else if constexpr (std::is_same_v<Value, std::string>) {
+        if (field.presence == kNeeded || reader->find(field.name)) reader->need(field.name, value);
+    } else if constexpr (std::is_integral_v<Value>) {
+        if constexpr (std::is_same_v<Value, uint32_t>) {
+            if (field.presence == Presence::kNull) return reader->take_node(field.name, value);
+        }
+        if constexpr (std::is_same_v<Value, uint64_t>) {
+            if (field.presence == Presence::kUnlessNone) *value = UINT64_MAX;
+        }
+        if constexpr (!std::is_same_v<Value, bool>) {
+            if (field.presence == kNeeded) return reader->need(field.name, value);
+        }
+        reader->take(field.name, value);
+    } else {
+        reader->take_list(field.name, value);
+    }
+}
+
+template <typename Item, typename Names>
+void take(ObjectReader* reader, const Bits<Item, Names>& bits, Item* item) {
+    reader->take_bits(bits.name, *bits.names, &(item->*bits.value));
+}
+
+template <typename Item, typename Value, typename Words>
+void take(ObjectReader* reader, const Word<Item, Value, Words>& word, Item* item) {
+    reader->take_word(word.name, *word.words, &(item->*word.value));
+}
+
+template <typename Item, typename Fields>
+void take_fields(ObjectReader* reader, const Fields& fields, Item* item) {
+    std::apply([&](const auto&... field) { (take(reader, field, item), ...); }, fields);
+}
+
 void read_totals(ObjectReader* reader, Totals* totals) {
-    totals->min_ns = UINT64_MAX;
-    reader->take("count", &totals->count);
-    reader->take("time_ns", &totals->time_ns);
-    reader->take("min_ns", &totals->min_ns);
-    reader->take("max_ns", &totals->max_ns);
-    reader->take("sync_ns", &totals->sync_ns);
-    reader->take("blocked_ns", &totals->blocked_ns);
-    reader->take("late_sender_ns", &totals->late_sender_ns);
-    reader->take("late_receiver_ns", &totals->late_receiver_ns);
-    reader->take("passed_on_ns", &totals->passed_on_ns);
-    reader->take("unknown_waits", &totals->unknown_waits);
-    reader->take("guessed_waits", &totals->guessed_waits);
-    reader->take("estimated_waits", &totals->estimated_waits);
-    reader->take("bytes_sent", &totals->bytes_sent);
-    reader->take("bytes_received", &totals->bytes_received);
-    reader->take("failed", &totals->failed);
-    reader->take("folded_peers", &totals->folded_peers);
-    reader->take("untimed", &totals->untimed);
+    for (const Figure& figure : kFigures) {
+        if (figure.combine == Combine::kLeast) totals->*figure.value = UINT64_MAX;
+        reader->take(figure.name, &(totals->*figure.value));
+    }
     reader->take_slots("event_count", totals->event_count);
     reader->take_slots("event_ns", totals->event_ns);
-    reader->take("iterations", &totals->iterations);
-    reader->take("abandoned", &totals->abandoned);
-    reader->take("off_entries", &totals->off_entries);
-    reader->take("off_uncertain", &totals->off_uncertain);
-    reader->take("off_error", &totals->off_error);
-    reader->take("estimated_ns", &totals->estimated_ns);
-    reader->take("volume", &totals->volume);
-    reader->take("entered_ns", &totals->entered_ns);
-    reader->take("omp_wait_ns", &totals->omp_wait_ns);
-    reader->take("omp_idle_ns", &totals->omp_idle_ns);
-    reader->take("omp_start_ns", &totals->omp_start_ns);
-    reader->take("omp_overhead_ns", &totals->omp_overhead_ns);
-    reader->take("created", &totals->created);
-    reader->take("chunks", &totals->chunks);
 }
 
 void read_item(ObjectReader* reader, ProfileRank* rank) {
-    reader->need("rank", &rank->rank);
-    reader->take("pid", &rank->pid);
-    reader->need("host", &rank->host);
-    reader->need("program", &rank->program);
-    reader->need("command", &rank->command);
-    reader->take_word("state", kStateNames, &rank->state);
-    reader->take_bits("flags", kFileFlagNames, &rank->flags);
-    reader->take("exit_code", &rank->exit_code);
-    reader->take("threads", &rank->threads);
-    reader->take("sample_hz", &rank->sample_hz);
-    reader->take("callpath_depth", &rank->callpath_depth);
-    reader->take("processors", &rank->processors);
-    reader->take("first_processor", &rank->first_processor);
-    reader->take("start_unix_ns", &rank->start_unix_ns);
-    reader->need("real_ns", &rank->real_ns);
-    reader->take("intrusion_ns", &rank->intrusion_ns);
-    reader->take("own_ns", &rank->own_ns);
-    reader->take("injected_ns", &rank->injected_ns);
-    reader->take("paused_ns", &rank->paused_ns);
-    reader->take_double("call_cost_ns", &rank->call_cost_ns);
-    reader->take("record_bytes", &rank->record_bytes);
-    reader->take("samples", &rank->samples);
-    reader->take("samples_in_calls", &rank->samples_in_calls);
-    reader->take("samples_lost", &rank->samples_lost);
-    reader->take("folded_paths", &rank->folded_paths);
-    reader->take("files_unnamed", &rank->files_unnamed);
-    reader->take("io_unobserved", &rank->io_unobserved);
-    reader->take("dropped", &rank->dropped);
-    reader->take("guessed", &rank->guessed);
-    reader->take("clock_errors", &rank->clock_errors);
-    reader->take("clock_offset_ns", &rank->clock_offset_ns);
-    reader->take("clock_drift_ns", &rank->clock_drift_ns);
-    reader->take("clock_bound_ns", &rank->clock_bound_ns);
-    reader->take("order_kept", &rank->order_kept);
-    reader->take("order_far", &rank->order_far);
-    reader->take("order_posted", &rank->order_posted);
-    reader->take("order_unknown", &rank->order_unknown);
-    reader->take("queued_ns", &rank->queued_ns);
-    reader->take("queued_call_ns", &rank->queued_call_ns);
-    reader->take("stalls_dropped", &rank->stalls_dropped);
-    reader->take("threads_served", &rank->threads_served);
-    reader->take("probes", &rank->probes);
-    reader->take("probes_missed", &rank->probes_missed);
-    reader->take("probes_dropped", &rank->probes_dropped);
-    reader->take("threads_cut", &rank->threads_cut);
-    reader->take("usage_ns", &rank->usage_ns);
+    take_fields(reader, kRankFields, rank);
     for (const UsageName& known : kUsageNames) {
         reader->take(known.name, &(rank->usage.*known.figure));
     }
@@ -118,46 +84,22 @@ uint16_t call_number(uint16_t stored, const ProfileNode& node) {
 }
 
 void read_item(ObjectReader* reader, ProfileNode* node) {
-    reader->take_word("kind", kKindNames, &node->kind);
-    reader->need("name", &node->name);
-    reader->take_bits("labels", kLabelNames, &node->labels);
-    reader->need("file", &node->file);
-    reader->need("line", &node->line);
-    if (reader->find("module")) reader->need("module", &node->module);
-    uint16_t call = 0;
-    reader->take("call", &call);
-    reader->take_node("parent", &node->parent);
-    reader->take_list("children", &node->children);
+    take_fields(reader, kNodeHeadFields, node);
     read_totals(reader, &node->totals);
-    reader->need("computation_ns", &node->computation_ns);
-    reader->take("samples", &node->samples);
-    reader->take("ranks", &node->ranks);
-    reader->take("rank_min_ns", &node->rank_min_ns);
-    reader->take("rank_min", &node->rank_min);
-    reader->take("rank_max_ns", &node->rank_max_ns);
-    reader->take("rank_max", &node->rank_max);
-    reader->take_list("messages", &node->messages);
+    take_fields(reader, kNodeFields, node);
     if (!node->messages.empty() && node->messages.size() != kSizeBuckets) {
         reader->fail("messages", "has not " + std::to_string(kSizeBuckets) + " elements");
     }
-    if (reader->good()) node->call = call_number(call, *node);
-    if (reader->find("io_file")) reader->need("io_file", &node->io_file);
+    if (reader->good()) node->call = call_number(node->call, *node);
     if (const Json* phase = reader->find("phase")) {
         ObjectReader inner = reader->inside("phase", *phase);
         node->phase.known = true;
-        inner.need("first", &node->phase.first);
-        inner.need("last", &node->phase.last);
-        inner.need("last_behind", &node->phase.last_behind);
-        inner.need("rank_behind", &node->phase.rank_behind);
+        take_fields(&inner, kPhaseFields, &node->phase);
     }
 }
 
 void read_item(ObjectReader* reader, ProfileGrid* grid) {
-    reader->need("name", &grid->name);
-    reader->take_word("by", kGridSources, &grid->by_mpi);
-    reader->take_list("sizes", &grid->sizes);
-    reader->take_list("periodic", &grid->periodic);
-    reader->need("described_by", &grid->ranks);
+    take_fields(reader, kGridFields, grid);
     std::vector<uint32_t> ranks;
     reader->take_list("ranks", &ranks);
     const Json* coordinates = reader->array("coordinates");
@@ -183,46 +125,25 @@ void read_item(ObjectReader* reader, ProfileGrid* grid) {
 }
 
 void read_item(ObjectReader* reader, ProfileRow* row) {
-    reader->need("node", &row->node);
-    reader->need("rank", &row->rank);
-    reader->need("thread", &row->thread);
+    take_fields(reader, kRowFields, row);
     read_totals(reader, &row->totals);
-    reader->take("computation_ns", &row->computation_ns);
 }
 
 void read_item(ObjectReader* reader, ProfileThread* thread) {
-    reader->need("rank", &thread->rank);
-    reader->need("thread", &thread->thread);
-    reader->need("served", &thread->served);
-    reader->need("name", &thread->name);
+    take_fields(reader, kThreadFields, thread);
 }
 
 void read_item(ObjectReader* reader, ProfileCounts* counts) {
-    reader->need("node", &counts->node);
-    reader->take("rank", &counts->rank);
+    take_fields(reader, kCountsFields, counts);
+    reader->take("rank", &counts->rank);  // of rows
     reader->take("thread", &counts->thread);
-    reader->need("entries", &counts->entries);
-    reader->need("time_ns", &counts->time_ns);
-    reader->take_list("own", &counts->own);
-    reader->take_list("inclusive", &counts->inclusive);
 }
 
 void read_item(ObjectReader* reader, LeftOutSite* site) {
-    reader->take_word("kind", kKindNames, &site->kind);
-    reader->need("name", &site->name);
-    reader->need("file", &site->file);
-    reader->need("line", &site->line);
-    reader->need("reason", &site->reason);
+    take_fields(reader, kLeftOutFields, site);
 }
 
-void read_item(ObjectReader* reader, SampledLine* line) {
-    reader->need("function", &line->function);
-    reader->need("file", &line->file);
-    reader->need("line", &line->line);
-    reader->need("samples", &line->samples);
-    reader->need("node", &line->node);
-    reader->take("system", &line->system);
-}
+void read_item(ObjectReader* reader, SampledLine* line) { take_fields(reader, kLineFields, line); }
 
 template <typename Item>
 void read_list(ObjectReader* parent, const char* key, const std::string& place, std::string* error,
@@ -230,100 +151,54 @@ void read_list(ObjectReader* parent, const char* key, const std::string& place, 
 
 void read_item(ObjectReader* reader, ProfileInterval* interval, const std::string& place,
                std::string* error) {
-    interval->min_ns = UINT64_MAX;
-    reader->take_node("from", &interval->from);
-    reader->take_node("to", &interval->to);
-    reader->take_node("booked_on", &interval->booked_on);
-    reader->take("in_or_after", &interval->or_after);
-    reader->take("count", &interval->count);
-    reader->take("time_ns", &interval->time_ns);
-    reader->take("min_ns", &interval->min_ns);
-    reader->take("max_ns", &interval->max_ns);
+    take_fields(reader, kIntervalFields, interval);
     read_list(reader, "lines", place + ".lines", error, &interval->lines);
 }
 
-uint32_t peer_in_world(ObjectReader* reader, uint32_t world, uint32_t rank) {
-    if (world >> (32 - kPeerRankBits)) reader->fail("peer_world", "is too large");
-    if (rank >> kPeerRankBits) reader->fail("peer_rank", "is too large");
-    return world << kPeerRankBits | rank;
-}
-
-void read_item(ObjectReader* reader, ProfilePeer* peer) {
-    uint32_t world = 0;
-    uint32_t rank = 0;
-    peer->min_ns = UINT64_MAX;
-    reader->need("node", &peer->node);
-    reader->need("rank", &peer->rank);
-    reader->need("peer_world", &world);
-    reader->need("peer_rank", &rank);
-    peer->peer = peer_in_world(reader, world, rank);
-    reader->take("count", &peer->count);
-    reader->take("time_ns", &peer->time_ns);
-    reader->take("sync_ns", &peer->sync_ns);
-    reader->take("bytes_sent", &peer->bytes_sent);
-    reader->take("bytes_received", &peer->bytes_received);
-    reader->take("min_ns", &peer->min_ns);
-    reader->take("max_ns", &peer->max_ns);
-}
-
-// The partner that `reader` names; kNoPeer when it is null.
-void read_peer(ObjectReader* reader, uint32_t* peer) {
+// A rank of one of the worlds. With `or_none` it may be null, kNoPeer.
+void read_peer(ObjectReader* reader, uint32_t* peer, bool or_none) {
     uint32_t world = 0;
     uint32_t rank = 0;
     reader->take_node("peer_world", &world);
     reader->take_node("peer_rank", &rank);
     if ((world == kNoNode) != (rank == kNoNode)) reader->fail("peer_rank", "has no world");
-    if (rank == kNoNode) {
+    if (or_none && rank == kNoNode) {
         *peer = kNoPeer;
         return;
     }
-    *peer = peer_in_world(reader, world, rank);
+    if (world >> (32 - kPeerRankBits)) reader->fail("peer_world", "is too large");
+    if (rank >> kPeerRankBits) reader->fail("peer_rank", "is too large");
+    *peer = world << kPeerRankBits | rank;
 }
 
-template <typename Blame>
-void read_blame(ObjectReader* reader, Blame* blame) {
-    read_peer(reader, &blame->peer);
-    reader->take_node("interval", &blame->interval);
-    reader->take("count", &blame->count);
-    reader->take("time_ns", &blame->time_ns);
-    reader->take("passed_on_ns", &blame->passed_on_ns);
-    reader->take("lost_ns", &blame->lost_ns);
+void read_item(ObjectReader* reader, ProfilePeer* peer) {
+    take_fields(reader, kPeerFields, peer);
+    read_peer(reader, &peer->peer, false);
 }
 
 void read_item(ObjectReader* reader, ProfilePartner* partner) {
-    reader->need("node", &partner->node);
-    read_blame(reader, partner);
-    reader->take("max_ns", &partner->max_ns);
+    take_fields(reader, kPartnerFields, partner);
+    read_peer(reader, &partner->peer, true);
+    take_fields(reader, kWaitingFields<ProfilePartner>, partner);
+}
+
+void read_item(ObjectReader* reader, ProfileCause* cause) {
+    read_peer(reader, &cause->peer, true);
+    take_fields(reader, kWaitingFields<ProfileCause>, cause);
 }
 
 void read_item(ObjectReader* reader, ProfileStall* stall) {
-    reader->need("interval", &stall->interval);
-    reader->need("rank", &stall->rank);
-    reader->take("io_node", &stall->io_node);
-    reader->take("count", &stall->count);
-    reader->take("time_ns", &stall->time_ns);
-    reader->take("io_ns", &stall->io_ns);
-    reader->take("asleep_ns", &stall->asleep_ns);
-    reader->take("queued_ns", &stall->queued_ns);
-    reader->take("kernel_ns", &stall->kernel_ns);
+    take_fields(reader, kStallFields, stall);
 }
 
-void read_item(ObjectReader* reader, ProfileCause* cause) { read_blame(reader, cause); }
-
 void read_item(ObjectReader* reader, MergedDistance* distance) {
-    reader->need("node", &distance->node);
+    take_fields(reader, kDistanceFields, distance);
     const Json* of = reader->find("distance");
     if (of != nullptr && of->is_string() && *of == "other") {
         distance->distance = kOtherDistances;
     } else {
         reader->take_node("distance", &distance->distance);
     }
-    reader->take("pairs", &distance->pairs);
-    reader->take("count", &distance->count);
-    reader->take("time_ns", &distance->time_ns);
-    reader->take("sync_ns", &distance->sync_ns);
-    reader->take("bytes_sent", &distance->bytes_sent);
-    reader->take("bytes_received", &distance->bytes_received);
 }
 
 template <typename Item>
@@ -410,10 +285,7 @@ void check_indices(const Profile& profile, std::string* error) {
 void read_sites(ObjectReader* reader, std::string* error, ProfileSites* sites) {
     if (const Json* counts = reader->find("sites")) {
         ObjectReader inner(*counts, "sites", error);
-        inner.take("procedures", &sites->procedures);
-        inner.take("procedures_probed", &sites->procedures_probed);
-        inner.take("loops", &sites->loops);
-        inner.take("loops_probed", &sites->loops_probed);
+        take_fields(&inner, kSitesFields, sites);
     }
     if (reader->find("left_out") == nullptr) return;
     read_list(reader, "left_out", "left_out", error, &sites->left_out);
@@ -433,14 +305,7 @@ void read_metrics(ObjectReader* reader, std::string* error, ProfileMetrics* metr
     std::vector<MetricName> names;
     read_list(&inner, "counted", "metrics.counted", error, &names);
     for (MetricName& metric : names) metrics->names.push_back(std::move(metric.name));
-    inner.take_list("missing", &metrics->missing);
-    inner.take("unwatched_threads", &metrics->unwatched_threads);
-    inner.take("no_room_threads", &metrics->no_room_threads);
-    inner.take("lost_threads", &metrics->lost_threads);
-    inner.take("lost_ns", &metrics->lost_ns);
-    inner.take("left_out", &metrics->left_out);
-    inner.take("read_ns", &metrics->read_ns);
-    inner.take("least_ns", &metrics->least_ns);
+    take_fields(&inner, kMetricsFields, metrics);
     read_list(reader, "metric_counts", "metric_counts", error, &metrics->nodes);
     read_list(reader, "metric_rows", "metric_rows", error, &metrics->rows);
     for (const auto* list : {&metrics->nodes, &metrics->rows}) {
@@ -475,19 +340,7 @@ Profile read_document(const Json& document, std::string* error) {
                              ? ""
                              : "; written by dwell " + writer->get<std::string>()));
     }
-    reader.need("version", &profile.version);
-    reader.need("job", &profile.job);
-    reader.need("world_size", &profile.world_size);
-    reader.take_bits("flags", kMergedFlagNames, &profile.merged_flags);
-    reader.need("total_ns", &profile.total_ns);
-    reader.need("computation_ns", &profile.computation_ns);
-    reader.need("transfer_ns", &profile.transfer_ns);
-    reader.need("blocked_ns", &profile.blocked_ns);
-    reader.take("sync_ns", &profile.sync_ns);
-    reader.take("omp_wait_ns", &profile.omp_wait_ns);
-    reader.take("omp_idle_ns", &profile.omp_idle_ns);
-    reader.take("io_ns", &profile.io_ns);
-    reader.need("paused_ns", &profile.paused_ns);
+    take_fields(&reader, kProfileFields, &profile);
     reader.take_list("notes", &profile.notes);
     read_list(&reader, "ranks", "ranks", error, &profile.ranks);
     read_list(&reader, "nodes", "nodes", error, &profile.nodes);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "summarize/merge/figures.h"
+
 namespace dwell {
 namespace {
 
@@ -62,40 +64,11 @@ Totals empty_totals() {
 }
 
 void add_totals(Totals* into, const Totals& from) {
-    into->count += from.count;
-    into->time_ns += from.time_ns;
-    into->min_ns = std::min(into->min_ns, from.min_ns);
-    into->max_ns = std::max(into->max_ns, from.max_ns);
-    into->sync_ns += from.sync_ns;
-    into->blocked_ns += from.blocked_ns;
-    into->late_sender_ns += from.late_sender_ns;
-    into->late_receiver_ns += from.late_receiver_ns;
-    into->passed_on_ns += from.passed_on_ns;
-    into->unknown_waits += from.unknown_waits;
-    into->guessed_waits += from.guessed_waits;
-    into->estimated_waits += from.estimated_waits;
-    into->bytes_sent += from.bytes_sent;
-    into->bytes_received += from.bytes_received;
-    into->failed += from.failed;
-    into->folded_peers += from.folded_peers;
-    into->untimed += from.untimed;
+    for (const Figure& figure : kFigures) add_figure(figure, from, into);
     for (int slot = 0; slot < kEventSlots; slot++) {
         into->event_count[slot] += from.event_count[slot];
         into->event_ns[slot] += from.event_ns[slot];
     }
-    into->iterations += from.iterations;
-    into->abandoned += from.abandoned;
-    into->off_entries += from.off_entries;
-    into->off_uncertain += from.off_uncertain;
-    into->estimated_ns += from.estimated_ns;
-    into->volume += from.volume;
-    into->entered_ns += from.entered_ns;
-    into->omp_wait_ns += from.omp_wait_ns;
-    into->omp_idle_ns += from.omp_idle_ns;
-    into->omp_start_ns += from.omp_start_ns;
-    into->omp_overhead_ns += from.omp_overhead_ns;
-    into->created += from.created;
-    into->chunks += from.chunks;
 }
 
 bool TextTable::load() {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "summarize/merge/figures.h"
 #include "summarize/merge/merged_tables.h"
 #include "summarize/model/profile_walk.h"
 
@@ -206,15 +207,9 @@ void add_statement(const Totals& from, Totals* to) {
 }
 
 void add_traffic(const Totals& node, Totals* parent) {
-    parent->sync_ns += node.sync_ns;
-    parent->blocked_ns += node.blocked_ns;
-    parent->late_sender_ns += node.late_sender_ns;
-    parent->late_receiver_ns += node.late_receiver_ns;
-    parent->passed_on_ns += node.passed_on_ns;
-    parent->bytes_sent += node.bytes_sent;
-    parent->bytes_received += node.bytes_received;
-    parent->omp_wait_ns += node.omp_wait_ns;
-    parent->omp_idle_ns += node.omp_idle_ns;
+    for (const Figure& figure : kFigures) {
+        if (figure.of_parents) add_figure(figure, node, parent);
+    }
 }
 
 void add_rank_figures(const Merged& merged, const ProfileTree& tree, Division* division,

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "summarize/merge/merged.h"
-#include "tests/unit/synthetic_records.h"
+#include "tests/unit/support/synthetic_records.h"
 
 namespace dwell {
 namespace {

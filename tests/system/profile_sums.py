@@ -157,7 +157,7 @@ def _has_whole_intervals(profile):
 
 
 def _causes(profile, kinds, sums):
-    """No rank waits longer for a computation than that took (docs/waiting.md)."""
+    """No rank waits longer for a computation than that took (docs/causes.md)."""
     if not _has_whole_intervals(profile):
         return
     due = {}

@@ -14,7 +14,7 @@ from harness import (DWELL, LIBRARY, case, check, check_equal, execute, main, mp
                      scratch, skip_unless, source)
 from record_file import CODE, NAMED, PHASE, records_of
 
-INCLUDE = os.path.join(source(""), "..", "..", "runtime")
+INCLUDE = os.path.join(source(""), "..", "..", "runtime", "api")
 COMPILERS = {"gcc": "g++", "clang": "clang++"}
 
 

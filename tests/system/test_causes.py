@@ -1,4 +1,4 @@
-"""Which computation made others wait, in ten patterns of known answer (docs/waiting.md): by rank, line
+"""Which computation made others wait, in ten patterns of known answer (docs/causes.md): by rank, line
 and size, and never longer than what it computed.
 
 The computations end at deadlines. What they overran is printed by the program and allowed three times,

@@ -14,7 +14,7 @@ UNKNOWN_SHARE = 0.1  # of the calls: on a busy machine a partner may be many col
 
 
 def call_names():
-    table = os.path.join(SOURCES, "..", "..", "runtime", "mpi_calls.table")
+    table = os.path.join(SOURCES, "..", "..", "runtime", "contract", "mpi_calls.table")
     names = re.findall(r"^(MPIX?_\w+)\(", open(table).read(), re.MULTILINE)
     return dict(enumerate(names, 1))
 

@@ -1,4 +1,4 @@
-"""Causes of waiting that are no computation (docs/waiting.md): files, sleep, and processors that ranks
+"""Causes of waiting that are no computation (docs/causes.md): files, sleep, and processors that ranks
 share, by rank, procedure, line, file and size, from what the program's own clocks say."""
 
 import os

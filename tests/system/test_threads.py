@@ -86,7 +86,7 @@ int main(void) {
 def check_first_together(name, step, compiler, count, *options):
     """Four threads whose first steps are the first that dwell hears of: all of them count."""
     target = built(name, FIRST_TOGETHER.replace("STEP", step), compiler, "-g", "-O1", "-pthread",
-                   "-I", os.path.join(SOURCES, "..", "..", "runtime"), *options)
+                   "-I", os.path.join(SOURCES, "..", "..", "runtime", "api"), *options)
     for _ in range(10):
         profile = same([target], options=("--probe-limit", "off"))
         check_equal(profile.run.stdout, "done\n", "output" + profile.run.describe())

@@ -1,0 +1,130 @@
+#include "runtime/process/reset.h"
+
+#include "runtime/process/hooks.h"
+
+namespace dwell {
+
+namespace {
+
+void reset_nodes(CellIndex index);
+
+void reset_node(Node* node) {
+    node->count = node->ticks = node->max_ticks = 0;
+    node->min_ticks = UINT64_MAX;
+    if (node->site.kind == SiteKind::kIo) {
+        auto* part = cell_at<IoPart>(node->part);
+        part->bytes_read = part->bytes_written = part->failed = part->elsewhere = 0;
+        for (CellIndex at = part->first_file; at != 0;) {
+            auto* use = cell_at<FileUse>(at);
+            at = use->next;
+            *use = FileUse{use->name, use->next, 0, 0, 0, {}};
+        }
+        return;
+    }
+    if (node->site.kind != SiteKind::kCommunication) {
+        if (node->site.kind != SiteKind::kInterval && node->part != 0) {
+            auto* part = cell_at<ProbePart>(node->part);
+            ProbePart cleared{};
+            // A phase that is open counts as begun now, with the number that it has.
+            const bool begun = (node->site.flags & kNodePhase) != 0 && node->site.open != 0;
+            if (begun) cleared.first_iteration = cleared.iteration = part->iteration;
+            *part = cleared;
+        }
+        return;
+    }
+    auto* part = cell_at<CommPart>(node->part);
+    *cell_at<SizeHistogram>(part->histogram) = SizeHistogram{};
+    for (CellIndex at = part->first_peer; at != 0;) {
+        auto* peer = cell_at<PeerRecord>(at);
+        at = peer->next;
+        *peer = PeerRecord{peer->peer, peer->next, 0, 0, 0, 0, 0, UINT64_MAX, 0};
+    }
+    part->sync_ticks = part->bytes_sent = part->bytes_received = 0;
+    part->blocked_ticks = part->failed = part->folded_peers = 0;
+    if (part->wait == 0) return;
+    auto* wait = cell_at<WaitPart>(part->wait);
+    for (CellIndex at = wait->first_partner; at != 0;) {
+        auto* partner = cell_at<PartnerRecord>(at);
+        at = partner->next;
+        *partner = PartnerRecord{partner->peer, partner->path, partner->next, 0, 0, 0, 0, 0, 0, 0};
+    }
+    *wait = WaitPart{0, 0, 0, 0, 0, 0, 0, 0, wait->first_partner, 0, wait->partner_count};
+}
+
+// `index` and all that lies under it or follows it.
+void reset_nodes(CellIndex index) {
+    for (CellIndex at = index; at != 0; at = cell_at<Node>(at)->next_sibling) {
+        reset_node(cell_at<Node>(at));
+        reset_nodes(cell_at<Node>(at)->first_child);
+    }
+}
+
+// MPI_Pcontrol(2): what was counted before is forgotten; the nodes stay.
+// What the thread did `since` counts, also before it came here.
+void reset_thread(Thread* thread, uint64_t since) {
+    const uint64_t begun = now_ticks();
+    reset_nodes(thread->record->root);
+    ThreadRecord* record = thread->record;
+    record->start_ticks = record->last_ticks = since;
+    record->lived_ticks = 0;
+    if (thread->born != 0) thread->born = since;
+    if (record->life_start != 0) record->life_start = since;
+    record->intrusion_ticks = record->own_ticks = record->paused_ticks = 0;
+    record->rest_cause_ticks = record->rest_cause_count = record->injected_ticks = 0;
+    for (CellIndex at = record->first_cause; at != 0;) {
+        auto* cause = cell_at<CauseRecord>(at);
+        at = cause->next;
+        *cause = CauseRecord{cause->peer, cause->path, cause->next, 0, 0, 0, 0, 0, 0, 0};
+    }
+    for (CellIndex at = record->first_stall; at != 0;) {
+        auto* stall = cell_at<StallRecord>(at);
+        at = stall->next;
+        *stall = StallRecord{stall->interval, stall->next, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}};
+    }
+    record->queued_ticks = record->queued_call_ticks = 0;
+    record->stalls_dropped = 0;
+    thread->blame = Blame{};
+    record->samples = record->samples_in_calls = record->samples_lost = 0;
+    record->folded_paths = record->dropped = record->guessed = record->clock_errors = 0;
+    record->order_kept = record->order_far = record->order_posted = record->order_unknown = 0;
+    record->probes = record->probes_missed = record->probes_dropped = 0;
+    thread->last = 0;
+    thread->last_ticks = since;
+    thread->slow_ticks = thread->booked_ticks = 0;
+    tell_services(&ThreadService::reset, thread, since);
+    thread->slow_ticks = now_ticks() - begun;
+}
+
+}  // namespace
+
+void take_notice(Thread* thread) {
+    thread->epoch = thread->user_depth == 0 ? seen_epoch() : kNoEpoch;
+    // A call that was under way counts to its end.
+    const uint64_t paused = paused_since(thread, thread->last_ticks);
+    const uint64_t since = later(thread->last_ticks, g_process.header->reset_ticks);
+    const uint64_t paused_there = paused_since(thread, since);
+    thread->paused_ticks = g_live->paused_ticks;
+    thread->record->paused_ticks += paused;
+    thread->last_ticks += paused;  // neither computation nor anything else
+    if (thread->unloads != g_live->unloads) {
+        thread->unloads = g_live->unloads;
+        tell_services(&ThreadService::forget_modules, thread);
+    }
+    if (thread->resets != g_live->resets) {
+        thread->resets = g_live->resets;
+        reset_thread(thread, since);
+        thread->record->paused_ticks = paused_there;
+        thread->last_ticks += paused_there;
+    }
+}
+
+void book_abandoned(Thread* thread) {
+    Node* node = cell_at<Node>(thread->record->open[0].node);
+    node->count += 1;
+    cell_at<CommPart>(node->part)->failed += 1;
+    thread->record->open_depth = 0;
+    thread->open = nullptr;
+    thread->user_ticks = 0;
+}
+
+}  // namespace dwell

@@ -1,0 +1,696 @@
+// The verdict at the end of a run: profiles of which the right answer is known by arithmetic.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "report/figures/losses.h"
+#include "report/figures/text_style.h"
+#include "report/text/text_report.h"
+#include "tests/unit/report/text/verdict_words.h"
+#include "tests/unit/support/sample_profiles.h"
+
+namespace dwell {
+namespace {
+
+using samples::Builder;
+using samples::kMs;
+using samples::known_wait;
+
+void expect_small(const Profile& profile, int width, bool utf8) {
+    TextOptions options;
+    options.width = width;
+    options.utf8 = utf8;
+    const std::string text = write_verdict(profile, options, "out");
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kVerdictLines) << text;
+    EXPECT_TRUE(text.starts_with("dwell verdict: ")) << text;
+    const bool more = text.find("\nNext: dwell run --") != std::string::npos;
+    EXPECT_TRUE(
+        text.ends_with(more ? "\nReport: dwell report out\n" : "\nNext: dwell report out\n"))
+        << text;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(display_width(line), width) << line;
+        EXPECT_FALSE(line.empty() || line.back() == ' ') << text;
+        if (utf8) continue;
+        EXPECT_TRUE(std::all_of(line.begin(), line.end(), [](char c) {
+            return c >= 0x20 && c < 0x7f;
+        })) << line;
+    }
+}
+
+struct Halo {
+    std::string program = "heat";
+    std::string file = "/home/ada/heat.c";
+    std::string compute = "relax";
+    std::string exchange = "exchange_halo";
+    uint64_t sampled = 100;
+    std::string setup = "MPI_Finalize";
+    uint64_t setup_wait_ms = 0;
+};
+
+// Two ranks compute 1.5 and 1.0 s in `compute`, booked on main; rank 1 waits 500 ms for rank 0 at
+// line 69; set-up takes 100 ms and, on rank 1, `setup_wait_ms` more, in which it waits for rank 0.
+Profile late_rank(const Halo& halo = {}) {
+    Builder b(2, halo.program);
+    const uint32_t main = b.proc("main", halo.file, 90, 0);
+    const uint32_t exchange = b.call(halo.exchange, halo.file, 95, main, 60);
+    const uint32_t wait = b.comm("MPI_Waitall", halo.file, 69, exchange);
+    const uint32_t finalize = b.comm(halo.setup, halo.file, 99, main);
+    b.compute(main, 0, 1500 * kMs);
+    b.compute(main, 1, 1000 * kMs);
+    b.calls(wait, 0, known_wait(10, 0, 0));
+    b.calls(wait, 1, known_wait(10, 500 * kMs, 500 * kMs));
+    b.calls(finalize, 0, known_wait(1, 100 * kMs, 0));
+    const uint64_t late_ns = halo.setup_wait_ms * kMs;
+    b.calls(finalize, 1, known_wait(1, 100 * kMs + late_ns, late_ns));
+    Profile& p = b.profile();
+    std::vector<SampledLine> samples;
+    if (halo.sampled != 0) {
+        samples = {{halo.compute, halo.file, 78, halo.sampled}, {"main", halo.file, 96, 3}};
+    }
+    p.intervals.push_back({wait, wait, main, 20, 2500 * kMs, kMs, 150 * kMs, samples});
+    p.partners = {{wait, 0, 0, 10, 500 * kMs, 60 * kMs, 0, 0}};
+    p.causes = {{0, 0, 10, 500 * kMs + late_ns, 0, 0}};
+    if (late_ns != 0) p.partners.push_back({finalize, 0, 0, 1, late_ns, late_ns, 0, 0});
+    return b.finish();
+}
+
+TEST(Verdict, NamesTheLateRankAndWhereItComputes) {
+    const Profile profile = late_rank();
+    // 500 ms of 3 s; 1.25 s of 1.5 s.
+    expect_words(profile,
+                 {"dwell verdict: heat loses 16.7 % of its time to waiting for late ranks, 250 ms "
+                  "a rank. Main cause: rank 0 computes in relax (heat.c:78), and others wait 250 "
+                  "ms a rank, mostly at heat.c:69 MPI_Waitall in exchange_halo. Load balance: 83 "
+                  "%, rank 0 computes 1.50 s, the mean is 1.25 s. Time per rank: 1.50 s, "
+                  "computation 83.3 %, waiting 16.7 %. Set-up of MPI (not in the shares): 100 ms "
+                  "a rank. Trust: counts are exact, computation by procedure is estimated. Next: "
+                  "dwell report dwell-heat-4711 "});
+}
+
+// What the program calls in libraries of the system counts for it, called from several lines, too;
+// so it does where the samples have no call path.
+TEST(Verdict, NamesTheProgramForWhatTheSystemComputes) {
+    for (const bool with_paths : {true, false}) {
+        Halo halo;
+        halo.sampled = 0;
+        Profile profile = late_rank(halo);
+        const auto add = [&profile](SiteKind kind, const std::string& name, int line,
+                                    uint32_t parent, uint32_t labels) {
+            ProfileNode node;
+            node.kind = kind;
+            node.name = name;
+            node.file = (labels & kLabelSystem) != 0 ? "" : "/home/ada/heat.c";
+            node.line = line;
+            node.parent = parent;
+            node.labels = labels;
+            profile.nodes.push_back(node);
+            return static_cast<uint32_t>(profile.nodes.size() - 1);
+        };
+        ProfileInterval& interval = profile.intervals[0];
+        const uint32_t main = interval.booked_on;
+        const uint32_t relax =
+            add(SiteKind::kProcedure, "relax", 70, add(SiteKind::kCall, "relax", 96, main, 0), 0);
+        interval.booked_on = relax;
+        std::vector<SampledLine>& lines = interval.lines;
+        lines = {{"relax", "/home/ada/heat.c", 71, 10, relax, false}};
+        for (const int line : {78, 78, 79}) {
+            const uint32_t call = add(SiteKind::kCall, "exp", line, relax, 0);
+            const uint32_t wrapper = add(SiteKind::kProcedure, "exp", 0, call, kLabelSystem);
+            const uint32_t inner = add(SiteKind::kCall, "exp_fma", 0, wrapper, kLabelSystem);
+            const uint32_t leaf = add(SiteKind::kProcedure, "exp_fma", 0, inner, kLabelSystem);
+            lines.push_back({"exp_fma", "exp_fma+0x10", 0, 30, with_paths ? leaf : relax, true});
+        }
+        const std::string where = with_paths ? "relax (heat.c:78)" : "relax (heat.c:70)";
+        expect_words(profile, {"Main cause: rank 0 computes in " + where + ", and others wait"});
+        TextOptions options;
+        options.width = 100;
+        const std::string words = words_of(write_text_report(profile, options));
+        const std::string place = with_paths ? "at heat.c:78 " : "";
+        const std::string called = with_paths ? "in exp)" : "in exp_fma)";
+        EXPECT_NE(words.find("rank 0 in relax (mostly " + place + called), std::string::npos)
+            << words;
+        EXPECT_NE(words.find(with_paths ? "Computation, sampled: relax heat.c:78 60 %, :79 30 %"
+                                        : "Computation, sampled: relax 90 %"),
+                  std::string::npos)
+            << words;
+    }
+}
+
+TEST(Verdict, WithLittleRoomNamesAFileOnce) {
+    Halo halo;
+    halo.file = "/home/ada/exchange_of_halo_cells.c";
+    halo.exchange = "exchange_neighbours";
+    const std::string words = words_of(verdict(late_rank(halo), 80));
+    EXPECT_NE(words.find("rank 0 computes in relax (exchange_of_halo_cells.c:78), and others "
+                         "wait 250 ms a rank, mostly at :69 MPI_Waitall in "
+                         "exchange_neighbours."),
+              std::string::npos)
+        << words;
+}
+
+// A line without a file is one of the file that was named last.
+TEST(Verdict, NamesTheFileOfALineIfNoneWasNamed) {
+    Halo halo;
+    halo.exchange = "exchange_of_halo_cells_with_all_neighbours";
+    for (const uint64_t sampled : {0, 200}) {
+        halo.sampled = sampled;
+        Profile profile = late_rank(halo);
+        // Nothing is known of where the procedure stands.
+        if (sampled != 0) {
+            for (SampledLine& line : profile.intervals[0].lines) line.file.clear(), line.line = 0;
+        }
+        for (int width = 60; width <= 120; ++width) {
+            const std::string words = words_of(verdict(profile, width));
+            const size_t at = words.find(" at :");
+            const std::string before = words.substr(0, at == std::string::npos ? 0 : at);
+            EXPECT_TRUE(at == std::string::npos || before.find(".c:") != std::string::npos)
+                << words;
+        }
+    }
+}
+
+TEST(Verdict, WithoutSamplesNamesTheLinesBetween) {
+    Halo halo;
+    halo.sampled = 0;
+    // The line of a call is none of those between two calls: the procedure is named.
+    Profile profile = late_rank(halo);
+    expect_words(profile, {"rank 0 computes in main (between calls of exchange_halo), and others",
+                           "Next: dwell run --sample 100 ... (names the procedure). Report: dwell "
+                           "report dwell-heat-4711 "});
+    profile.intervals[0].or_after = true;
+    expect_words(profile, {"rank 0 computes in or after main (between", "run --sample 100 ..."});
+    profile.ranks[0].flags |= kFileNoSampling;
+    expect_words(profile, {". Next: dwell report dwell-heat-4711 "});
+}
+
+// Rank 1 waits 2 s in MPI_Finalize, too: the table has that in set-up, and so has the sentence.
+TEST(Verdict, WaitingInSetUpIsNoneOfTheCauses) {
+    Halo halo;
+    halo.setup = "MPI_Init";
+    halo.setup_wait_ms = 2000;
+    const Profile profile = late_rank(halo);
+    expect_words(profile, {"heat loses 16.7 % of its time", "others wait 250 ms a rank",
+                           "(not in the shares): 1.10 s a rank, 1.00 s waiting for rank 0."});
+    TextOptions options;
+    options.width = 200;
+    const std::string report = words_of(write_text_report(profile, options));
+    EXPECT_NE(report.find("computes in relax (heat.c:78), and others wait 250 ms a rank."),
+              std::string::npos)
+        << report;
+}
+
+TEST(Verdict, AShortRunTellsLittle) {
+    Builder b(1, "short");
+    const uint32_t main = b.proc("main", "short.c", 1, 0);
+    b.compute(main, 0, 90 * kMs);
+    b.calls(b.comm("MPI_Init", "short.c", 3, main), 0, known_wait(1, 100 * kMs, 0));
+    expect_words(b.finish(),
+                 {"Set-up of MPI (not in the shares): 100 ms; a longer run tells more."});
+}
+
+// Four ranks wait 300 ms at an allreduce that takes 400; of whom is not known.
+// Rank 1 computed two things meanwhile, of which neither is most of it; or there are several.
+TEST(Verdict, SaysForWhomRanksWaitWhenNoCauseIsMost) {
+    for (const bool one : {true, false}) {
+        Builder b(4, "heat");
+        const uint32_t main = b.proc("main", "heat.c", 1, 0);
+        const uint32_t reduce = b.comm("MPI_Allreduce", "heat.c", 20, main);
+        for (uint32_t rank = 0; rank < 4; ++rank) {
+            b.compute(main, rank, 600 * kMs);
+            b.calls(reduce, rank, known_wait(10, 400 * kMs, 300 * kMs));
+        }
+        b.profile().intervals.push_back({reduce, reduce, main, 40, kMs, kMs, kMs, {}});
+        for (uint32_t i = 0; i < 3; ++i) {
+            const uint32_t interval = i == 0 ? 0 : kNoNode;
+            b.profile().partners.push_back(
+                {reduce, one ? 1 : i, interval, 10, 400 * kMs, kMs, 0, 0});
+        }
+        expect_words(b.finish(),
+                     {std::string("Main loss: ranks wait 300 ms a rank at heat.c:20 MPI_Allreduce "
+                                  "in main, ") +
+                      (one ? "mostly for rank 1." : "for several ranks.")});
+    }
+}
+
+// Four ranks compute alike, and wait in one line for ranks that are not known.
+Profile late_for_nobody(uint64_t compute_ms, uint64_t call_ms, uint64_t waited_ms) {
+    Builder b(4, "heat");
+    const uint32_t main = b.proc("main", "heat.c", 1, 0);
+    const uint32_t reduce = b.comm("MPI_Allreduce", "heat.c", 20, main);
+    for (uint32_t rank = 0; rank < 4; ++rank) {
+        b.compute(main, rank, compute_ms * kMs);
+        b.calls(reduce, rank, {10, call_ms * kMs, waited_ms * kMs, 0, 0, kMs, 0, 0, 0, 0, 0, 0});
+    }
+    return b.finish();
+}
+
+TEST(Verdict, SaysWhereRanksWaitWhenTheCauseIsNotKnown) {
+    expect_words(
+        late_for_nobody(600, 400, 300),
+        {"heat loses an estimated 30.0 % of its time to waiting for late ranks, 300 ms a "
+         "rank. Another 10.0 % of the time is MPI transfer. Main loss: ranks wait 300 ms a "
+         "rank at heat.c:20 MPI_Allreduce in main; the late rank is not known.",
+         "Load balance: 100 %, all ranks compute alike.",
+         "Trust: counts are exact, part of the waiting is estimated."});
+}
+
+TEST(Verdict, NamesTheLineThatTransfersMost) {
+    Builder b(2, "fft");
+    const uint32_t main = b.proc("main", "fft.c", 1, 0);
+    const uint32_t transpose = b.call("transpose", "fft.c", 8, main);
+    const uint32_t all = b.comm("MPI_Alltoall", "fft.c", 30, transpose);
+    const uint32_t reduce = b.comm("MPI_Allreduce", "fft.c", 9, main);
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        b.compute(main, rank, 500 * kMs);
+        b.calls(all, rank, {64, 450 * kMs, 0, 64 << 20, 64 << 20, kMs, 0, 0, 0, 0, 0, 0});
+        b.calls(reduce, rank, {64, 50 * kMs, 0, 0, 0, kMs, 0, 0, 0, 0, 0, 0});
+    }
+    expect_words(b.finish(),
+                 {"fft loses 50.0 % of its time to MPI transfer, 500 ms a rank. Main cause: "
+                  "fft.c:30 MPI_Alltoall in transpose takes 450 ms a rank, in 128 calls of 2.00 "
+                  "MiB on average."});
+}
+
+TEST(Verdict, NamesTheFileThatARankWrites) {
+    Builder b(2, "ck");
+    const uint32_t main = b.proc("main", "ck.c", 1, 0);
+    const uint32_t write = b.add(SiteKind::kIo, "fwrite", "ck.c", 30, main);
+    b.profile().nodes[write].io_file = "ck.dat";
+    const uint32_t barrier = b.comm("MPI_Barrier", "ck.c", 31, main);
+    b.calls(write, 0, {1, 800 * kMs, 0, 1 << 20, 0, 800 * kMs, 0, 0, 0, 0, 0, 0});
+    b.compute(main, 0, 1200 * kMs);
+    b.compute(main, 1, 2000 * kMs);
+    b.calls(barrier, 0, known_wait(1, kMs, 0));
+    // 800 ms of 4.001 s.
+    expect_words(b.finish(), {"ck loses 20.0 % of its time to reading and writing files, 400 ms a "
+                              "rank. Main cause: ck.c:30 fwrite in main takes 400 ms a rank for "
+                              "file ck.dat, most on rank 0: 800 ms."});
+}
+
+// 160 ms of 716 are waiting in the region, 100 are idle.
+TEST(Verdict, NamesTheUnevenRegion) {
+    expect_words(samples::openmp_profile(),
+                 {"triangle loses 22.3 % of its time to OpenMP threads that wait for each other, "
+                  "160 ms. Another 14.0 % of the time is OpenMP idle. Main cause: the region at "
+                  "triangle.c:20 in main: thread 1 works 1.42 times the mean."});
+}
+
+// Two threads: 700 ms in `sort` outside of regions, then both 100 ms in one.
+TEST(Verdict, NamesTheSerialProcedureBehindIdleThreads) {
+    Builder b(1, "particles");
+    b.profile().ranks[0].flags |= kFileSerial;
+    const uint32_t main = b.proc("main", "p.c", 10, 0);
+    const uint32_t sort = b.call("sort", "p.c", 12, main, 50);
+    const uint32_t region = b.openmp(OmpConstruct::kParallel, "p.c", 20, main);
+    const uint32_t idle = b.openmp(OmpConstruct::kIdle, "", 0, 0);
+    b.compute(main, 0, 50 * kMs);
+    b.compute(sort, 0, 650 * kMs);
+    b.spent(region, 0, 0, 1, 100 * kMs, 0).created = 1;
+    b.spent(region, 0, 1, 1, 100 * kMs, 0);
+    b.spent(idle, 0, 1, 1, 700 * kMs, 700 * kMs, true);
+    // 700 ms of 1.6 s.
+    expect_words(b.finish(), {"particles loses 43.8 % of its time to OpenMP threads idle outside "
+                              "of regions, 700 ms. Main cause: 700 ms of computation outside of "
+                              "OpenMP regions, most in sort (p.c:50)."});
+}
+
+// `rate` is called by `sort` outside of regions and by a region: what is serial is `sort`.
+TEST(Verdict, NamesTheCallerOfWhatRegionsExecuteAsWell) {
+    Builder b(1, "particles");
+    b.profile().ranks[0].flags |= kFileSerial;
+    const uint32_t main = b.proc("main", "p.c", 10, 0);
+    const uint32_t sort = b.call("sort", "p.c", 12, main, 50);
+    const uint32_t serial = b.call("rate", "p.c", 55, sort, 5);
+    const uint32_t region = b.openmp(OmpConstruct::kParallel, "p.c", 20, main);
+    const uint32_t parallel = b.call("rate", "p.c", 22, region, 5);
+    const uint32_t idle = b.openmp(OmpConstruct::kIdle, "", 0, 0);
+    b.compute(sort, 0, 50 * kMs);
+    b.compute(serial, 0, 650 * kMs);
+    b.spent(region, 0, 0, 1, 100 * kMs, 0).created = 1;
+    b.spent(region, 0, 1, 1, 100 * kMs, 0);
+    b.compute(parallel, 0, 100 * kMs);
+    b.spent(idle, 0, 1, 1, 700 * kMs, 700 * kMs, true);
+    expect_words(b.finish(),
+                 {"Main cause: 700 ms of computation outside of OpenMP regions, most in "
+                  "sort (p.c:55)."});
+}
+
+// Two ranks of two threads: 600 and 100 ms in a region, and rank 1 waits 500 ms for rank 0, while
+// its other thread is idle.
+Profile late_region() {
+    Builder b(2, "pic");
+    const uint32_t main = b.proc("main", "p.c", 10, 0);
+    const uint32_t wait = b.comm("MPI_Waitall", "p.c", 30, main);
+    const uint32_t region = b.openmp(OmpConstruct::kParallel, "p.c", 20, main);
+    const uint32_t idle = b.openmp(OmpConstruct::kIdle, "", 0, 0);
+    for (uint32_t thread = 0; thread < 2; ++thread) {
+        const uint64_t waited_ns = thread == 0 ? 400 * kMs : 0;
+        b.spent(region, 0, thread, 1, 600 * kMs, waited_ns).created = 1 - thread;
+        b.spent(region, 1, thread, 1, 100 * kMs, 0).created = 1 - thread;
+    }
+    b.calls(wait, 0, known_wait(10, 0, 0));
+    b.calls(wait, 1, known_wait(10, 500 * kMs, 500 * kMs));
+    b.spent(idle, 1, 1, 1, 500 * kMs, 500 * kMs, true);
+    Profile& p = b.profile();
+    p.intervals.push_back({wait, wait, region, 20, 700 * kMs, kMs, 60 * kMs, {}});
+    p.partners = {{wait, 0, 0, 10, 500 * kMs, 60 * kMs, 0, 0}};
+    p.causes = {{0, 0, 10, 500 * kMs, 0, 0}};
+    return b.finish();
+}
+
+TEST(Verdict, NamesTheLateRankBehindIdleThreads) {
+    Profile profile = late_region();
+    for (ProfileRank& rank : profile.ranks) rank.threads = 2;
+    // Waiting and idle 500 ms each, of 2.4 s.
+    expect_words(
+        profile,
+        {"pic loses 41.7 % of its time to waiting for late ranks, 500 ms a rank, idle "
+         "threads included. Another 16.7 % of the time is OpenMP wait. Main cause: rank 0 "
+         "computes in main (p.c:20), and others wait 250 ms a rank, mostly at p.c:30 MPI_Waitall "
+         "in main."});
+    // For 500 ms of one thread the other one is not idle for longer.
+    profile.omp_idle_ns += 1000 * kMs;
+    expect_words(profile, {"waiting for late ranks, 500 ms a rank, idle threads included."});
+}
+
+// The rank that is late does not compute: 500 ms of its 1.5 s explain the waiting.
+ProfileStall half_a_second(uint64_t ProfileStall::*part) {
+    ProfileStall stall{0, 0, kNoNode, 10, 1500 * kMs, 0, 0, 0, 0};
+    stall.*part = 600 * kMs;
+    return stall;
+}
+
+// Adds the statement of I/O that took most of the first stall.
+void write_checkpoint(Profile* profile) {
+    ProfileNode write;
+    write.kind = SiteKind::kIo;
+    write.name = "write";
+    write.file = "/home/ada/heat.c";
+    write.line = 33;
+    write.io_file = "/scratch/ck.dat";
+    write.parent = 1;
+    write.totals.bytes_sent = 4096;
+    profile->nodes.push_back(write);
+    profile->stalls[0].io_node = static_cast<uint32_t>(profile->nodes.size() - 1);
+}
+
+TEST(Verdict, NamesTheFileThatALateRankWrites) {
+    Profile profile = late_rank();
+    profile.stalls = {half_a_second(&ProfileStall::io_ns)};
+    write_checkpoint(&profile);
+    expect_words(profile,
+                 {"Main cause: rank 0 writes ck.dat in main (heat.c:33 write): 600 ms, and "
+                  "others wait 250 ms a rank, mostly at heat.c:69 MPI_Waitall in "
+                  "exchange_halo."});
+}
+
+TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
+    Profile profile = late_rank();
+    profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
+    // Where it sleeps no sample tells: those of relax are of the rest.
+    expect_words(
+        profile,
+        {"Main cause: rank 0 does I/O or sleeps between calls of MPI_Waitall "
+         "(heat.c:69; on a processor 60.0 % of the time), and others wait 250 ms "
+         "a rank. Load balance: 83 %, rank 0: 1.50 s with I/O or sleep, the mean is 1.25 s.",
+         "Next: dwell run --io on ... (names the files, if any). Report: dwell "});
+    profile.stalls = {half_a_second(&ProfileStall::kernel_ns)};
+    expect_words(profile,
+                 {"rank 0 does I/O or gets memory between calls of MPI_Waitall (heat.c:69; "
+                  "in the kernel 40.0 % of the time), and others"});
+    profile.stalls = {half_a_second(&ProfileStall::queued_ns)};
+    expect_words(profile, {"rank 0 has no processor in relax (heat.c:78; on a processor 60.0 % of "
+                           "the time), and others",
+                           "Next: dwell report"});
+    // The machine code tells of all the time, and so do probes.
+    Halo halo;
+    halo.sampled = 0;
+    profile = late_rank(halo);
+    profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
+    expect_words(profile,
+                 {"rank 0 does I/O or sleeps in main (between calls of exchange_halo; on a "
+                  "processor 60.0 % of the time), and others",
+                  "Next: dwell run --io on"});
+}
+
+// Without MPI: of 1.5 s.
+TEST(Verdict, SaysThatAProgramWithoutMpiIsRarelyOnAProcessor) {
+    Profile profile = samples::serial_profile();
+    ProfileRank& rank = profile.ranks[0];
+    rank.real_ns = rank.usage_ns = 1500 * kMs;
+    rank.usage.user_ns = 100 * kMs;
+    rank.usage.system_ns = 50 * kMs;
+    expect_words(profile,
+                 {"serial was on a processor 10.0 % of its time: else it sleeps, does I/O or "
+                  "has no processor.",
+                  "Time: 1.50 s, off processor 90.0 %, computation 10.0 %."});
+    TextOptions options;
+    options.width = 100;
+    const std::string report = words_of(write_text_report(profile, options));
+    EXPECT_NE(report.find("computation 150 ms 10.0 %"), std::string::npos) << report;
+    EXPECT_NE(report.find("off processor 1.35 s 90.0 %"), std::string::npos) << report;
+    // Probes time what it slept through, too.
+    Profile probed = samples::probed_profile();
+    EXPECT_TRUE(computation_text(probed, 40, true).starts_with("Most computation: "));
+    for (ProfileRank& of_it : probed.ranks) {
+        of_it.flags = kFileSerial;
+        of_it.real_ns = of_it.usage_ns = 1;
+    }
+    EXPECT_TRUE(computation_text(probed, 40, true).starts_with("Most time: "));
+    // Of all threads, of which there may be several.
+    rank.usage.user_ns = 1500 * kMs;
+    expect_words(profile, {"serial takes 1.55 s of processor time in 1.50 s."});
+    rank.usage_ns = 0;
+    rank.usage.user_ns = 0;
+    expect_words(profile, {"serial computes 100.0 % of its time."});
+}
+
+// Verdict and report say the same of the cause.
+TEST(Verdict, SaysOfTheCauseWhatTheReportSays) {
+    for (const auto part : {&ProfileStall::time_ns, &ProfileStall::io_ns, &ProfileStall::asleep_ns,
+                            &ProfileStall::kernel_ns, &ProfileStall::queued_ns}) {
+        Profile profile = late_rank();
+        profile.stalls = {half_a_second(part)};
+        if (part == &ProfileStall::io_ns) write_checkpoint(&profile);
+        TextOptions options;
+        options.width = 200;
+        const std::string said = words_of(write_verdict(profile, options, ""));
+        const std::string report = words_of(write_text_report(profile, options));
+        const size_t start = said.find("Main cause: ") + 12;
+        const size_t end = said.find(", and others wait 250 ms a rank");
+        ASSERT_NE(end, std::string::npos) << said;
+        const std::string cause = said.substr(start, end - start);
+        EXPECT_NE(
+            report.find("Main cause of waiting: " + cause + ", and others wait 250 ms a rank."),
+            std::string::npos)
+            << cause << "\n\n"
+            << report;
+        // Who is innocent of it is not named as late.
+        const bool sampled = part == &ProfileStall::time_ns || part == &ProfileStall::queued_ns;
+        EXPECT_EQ(report.find("rank 0 in main (mostly in relax") != std::string::npos, sampled)
+            << report;
+        EXPECT_EQ(report.find("surplus in main") != std::string::npos, sampled) << report;
+    }
+}
+
+// 1.2 of 3 s without a processor; 1.3 of 2.5 s with one, 0.6 of 1.5 on rank 0.
+Profile without_processors(uint32_t processors) {
+    Profile profile = late_rank();
+    for (ProfileRank& rank : profile.ranks) {
+        rank.host = "node01";
+        rank.processors = processors;
+    }
+    profile.ranks[0].queued_ns = 900 * kMs;
+    profile.ranks[1].queued_ns = 300 * kMs;
+    return profile;
+}
+
+TEST(Verdict, NamesRanksThatShareProcessorsFirst) {
+    expect_words(without_processors(1),
+                 {"heat loses 40.0 % of its time because ranks have no processor, 600 ms a rank. "
+                  "Another 16.7 % of the time is waiting for late ranks. Main cause: 2 ranks share "
+                  "1 processor: ranks have one in 52.0 % of the time needed, rank 0 in "
+                  "40.0 %. Run fewer ranks or use more processors. Load balance: 93 %, rank "
+                  "1 computes 700 ms, the mean is 650 ms. Time per rank: 1.50 s, computation 43.3 "
+                  "%, no processor 40.0 %"});
+}
+
+// Then the program's own loss is named, too.
+TEST(Verdict, NamesOtherProgramsThatHoldTheProcessors) {
+    const Profile profile = without_processors(2);
+    expect_words(profile,
+                 {"Main cause: other programs hold the processors: ranks have one in 52.0 % of the "
+                  "time needed, rank 0 in 40.0 %. Besides: rank 0 computes in relax "
+                  "(heat.c:78), and others wait 250 ms a rank, mostly at heat.c:69 MPI_Waitall in "
+                  "exchange_halo. Load balance"});
+    for (const int width : {60, 80}) expect_small(profile, width, true);
+    // Less than the imbalance is not the main cause.
+    Profile less = without_processors(2);
+    less.ranks[0].queued_ns = 100 * kMs;
+    expect_words(less, {"waiting for late ranks, 250 ms a rank. Another 13.3 % of the time passes "
+                        "without a processor. Main cause: rank 0 computes in relax"});
+}
+
+// One rank: of 1 s that counts as computation it was on a processor for 150 ms.
+TEST(Verdict, SaysThatARankAloneIsRarelyOnAProcessor) {
+    Builder b(1, "heat");
+    const uint32_t main = b.proc("main", "heat.c", 1, 0);
+    b.compute(main, 0, 1000 * kMs);
+    Profile profile = b.finish();
+    ProfileRank& rank = profile.ranks[0];
+    rank.real_ns = rank.usage_ns = 1000 * kMs;
+    rank.usage.user_ns = 150 * kMs;
+    expect_words(profile, {"heat computes 15.0 % of its time, and sleeps, does I/O or has no "
+                           "processor in 85.0 %.",
+                           "Time: 1.00 s, off processor 85.0 %, computation 15.0 %."});
+    // Less is a matter of trust.
+    rank.usage.user_ns = 900 * kMs;
+    expect_words(profile, {"heat computes 100.0 % of its time.",
+                           "at least 10.0 % of the computation is off processor."});
+    rank.usage.user_ns = 960 * kMs;
+    EXPECT_EQ(words_of(verdict(profile)).find("off processor"), std::string::npos);
+}
+
+// 2.5 s count as computation; the processor time of both ranks is 2 s.
+TEST(Verdict, TrustsNoComputationBeyondTheProcessorTime) {
+    Profile profile = late_rank();
+    for (ProfileRank& rank : profile.ranks) {
+        rank.usage_ns = rank.real_ns;
+        rank.usage.user_ns = 1000 * kMs;
+    }
+    const char* const words = "at least 20.0 % of the computation is off processor";
+    expect_words(profile, {words});
+    for (const int width : {60, 80}) expect_small(profile, width, true);
+    // That ranks waited for one says it.
+    for (ProfileRank& rank : profile.ranks) rank.queued_ns = 250 * kMs;
+    EXPECT_EQ(words_of(verdict(profile)).find(words), std::string::npos);
+}
+
+// As long as they wait they have no processor in their calls.
+TEST(Verdict, SaysThatRanksWithoutAProcessorWait) {
+    Profile profile = late_for_nobody(100, 900, 500);
+    for (ProfileRank& rank : profile.ranks) {
+        rank.host = "node01";
+        rank.processors = 2;
+        rank.queued_call_ns = 400 * kMs;
+    }
+    expect_words(profile, {"Main loss: ranks wait 500 ms a rank at heat.c:20 MPI_Allreduce in "
+                           "main, as ranks share processors."});
+    for (ProfileRank& rank : profile.ranks) rank.processors = 4;
+    expect_words(profile, {"in main, as other programs hold the processors."});
+    for (ProfileRank& rank : profile.ranks) rank.queued_call_ns = 200 * kMs;
+    expect_words(profile, {"in main; the late rank is not known."});
+}
+
+TEST(Verdict, SetUpHasItsLineWhereItIsTheLargestPart) {
+    for (const uint64_t setup_wait_ms : {0, 5000}) {
+        Halo halo;
+        halo.setup = "MPI_Init";
+        halo.setup_wait_ms = setup_wait_ms;
+        Profile profile = late_rank(halo);
+        for (ProfileRank& rank : profile.ranks) {
+            rank.host = "node01";
+            rank.processors = 2;
+            rank.queued_ns = 600 * kMs;
+        }
+        const char* const balance = "Load balance: 72 %, rank 0 computes 900 ms";
+        const char* const setup =
+            "Set-up of MPI (not in the shares): 2.60 s a rank, 2.50 s waiting for rank 0. Trust";
+        expect_words(profile, {"Besides: rank 0 computes in relax (heat.c:78), and others wait 250",
+                               setup_wait_ms == 0 ? balance : setup});
+        for (const int width : {60, 80}) expect_small(profile, width, true);
+        // Then what to type next takes two lines.
+        profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
+        expect_words(profile, {"Besides: rank 0 does I/O", "Next: dwell run --io on"});
+        for (const int width : {60, 80}) expect_small(profile, width, true);
+    }
+}
+
+TEST(Verdict, SaysWhenNothingIsWrong) {
+    Builder b(2, "heat");
+    const uint32_t main = b.proc("main", "heat.c", 1, 0);
+    const uint32_t reduce = b.comm("MPI_Allreduce", "heat.c", 20, main);
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        b.compute(main, rank, 970 * kMs);
+        b.calls(reduce, rank, known_wait(10, 30 * kMs, 20 * kMs));
+    }
+    b.profile().intervals.push_back({reduce,
+                                     reduce,
+                                     main,
+                                     20,
+                                     1940 * kMs,
+                                     kMs,
+                                     99 * kMs,
+                                     {{"relax", "heat.c", 7, 150}, {"main", "heat.c", 9, 50}}});
+    expect_words(b.finish(),
+                 {"dwell verdict: heat computes 97.0 % of its time; no rank waits "
+                  "long. Most computation, by samples: relax heat.c:7 75 %, main heat.c:9 "
+                  "25 %."});
+}
+
+TEST(Verdict, SaysFirstThatRanksDidNotEnd) {
+    Profile profile = late_rank();
+    profile.ranks[1].state = FileState::kRunning;
+    expect_words(profile,
+                 {"dwell verdict: heat broke off: rank 1 did not finish MPI_Finalize. Until "
+                  "then 16.7 % of the time was lost to waiting for late ranks",
+                  "Main cause: rank 0 computes in relax",
+                  "Trust: counts end where the program broke off. Next"});
+    profile.ranks[0].state = FileState::kRunning;
+    expect_words(profile, {"ranks 0 and 1 did not finish MPI_Finalize."});
+    profile.ranks[1].state = FileState::kAborted;
+    expect_words(profile, {"heat broke off: rank 1 called MPI_Abort."});
+    EXPECT_TRUE(verdict(Profile{}).starts_with("dwell verdict: nothing of the program was "));
+}
+
+TEST(Verdict, TrustsTwoThingsAtMost) {
+    Profile profile = late_rank();
+    profile.world_size = 4;
+    profile.ranks[0].dropped = 7;
+    profile.ranks[0].guessed = 3;
+    profile.notes = {"one", "two"};
+    expect_words(profile, {"Trust: 2 of 4 ranks observed, 7 calls not counted. Next:"});
+}
+
+TEST(Verdict, IsNeverLongerThanTenLinesNorTooWide) {
+    std::string deep;
+    for (int i = 0; i < 40; ++i) deep += "an_outer_namespace_of_some_length::";
+    Halo long_names;
+    long_names.program = std::string(300, 'p');
+    long_names.file = "/home/" + std::string(200, 'f') + ".cpp";
+    long_names.compute = deep + "relax<std::vector<std::vector<double>>>(int)";
+    long_names.exchange = deep + "exchange(" + std::string(200, 'x') + ")";
+    long_names.setup_wait_ms = 900;
+    Profile worst = late_rank(long_names);
+    worst.world_size = 1 << 20;
+    worst.ranks[0].state = worst.ranks[1].state = FileState::kRunning;
+    worst.ranks[1].dropped = uint64_t{1} << 40;
+    Halo without_samples = long_names;
+    without_samples.sampled = 0;
+    for (const Profile& profile :
+         {worst, late_rank(without_samples), late_rank(), samples::halo_profile(),
+          samples::hostile_profile(), samples::large_profile(), samples::serial_profile(),
+          samples::probed_profile(), samples::grid_profile(), samples::chain_profile(),
+          samples::with_usage(samples::halo_profile()), samples::openmp_profile(),
+          samples::io_profile(), Profile{}}) {
+        for (const int width : {60, 80, 100, 200}) {
+            for (const bool utf8 : {false, true}) expect_small(profile, width, utf8);
+        }
+    }
+}
+
+TEST(Verdict, NeverCutsTheDirectory) {
+    TextOptions options;
+    options.width = 60;
+    const std::string directory(200, 'd');
+    EXPECT_TRUE(write_verdict(late_rank(), options, directory)
+                    .ends_with("\nNext: dwell report " + directory + "\n"));
+    EXPECT_EQ(write_verdict(late_rank(), options, "").find("Next"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dwell

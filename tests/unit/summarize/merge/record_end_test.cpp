@@ -1,0 +1,203 @@
+// What the records of threads say that were running when another one ended the program.
+#include <gtest/gtest.h>
+
+#include "runtime/contract/omp_constructs.h"
+#include "summarize/merge/merged.h"
+#include "tests/unit/support/merged_view.h"
+#include "tests/unit/support/synthetic_records.h"
+
+namespace dwell {
+namespace {
+
+// The second thread ended the program at tick 1000. The first one had entered a region at its
+// virtual tick 300 and a barrier in it at 650. One tick is a nanosecond.
+struct Ended {
+    RecordFile file{0, 1};
+
+    Ended(uint64_t end_virtual, uint64_t late_ticks) {
+        file.header().end_ticks = 1000;
+        file.add_module(1, "/bin/app", "id");
+        const CellIndex root = file.add_thread(0, {});
+        const CellIndex region = add(root, 64, OmpConstruct::kParallel);
+        const CellIndex barrier = add(region, 80, OmpConstruct::kBarrier);
+        file.open_probe(region, 300);
+        file.open_probe(barrier, 650);
+        file.last_thread().intrusion_ticks = 20;
+        file.last_thread().own_ticks = 10;
+        file.last_thread().end_virtual = end_virtual;
+        file.last_thread().late_ticks = late_ticks;
+        file.add_thread(1, {});
+    }
+    CellIndex add(CellIndex parent, uint64_t offset, OmpConstruct construct) {
+        const CellIndex node =
+            file.add_probe(parent, SiteKind::kOpenMp, 1, offset, {1, 0, UINT64_MAX, 0});
+        file.at<Node>(node).site.call = static_cast<uint16_t>(construct);
+        return node;
+    }
+    Merged merged() const {
+        Merged merged;
+        EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+        EXPECT_TRUE(is_well_formed(merged));
+        return merged;
+    }
+};
+
+const Totals& of(const Merged& merged, OmpConstruct construct) {
+    for (const MergedNode& node : merged.nodes) {
+        if (is_openmp(node.kind) && node.call == static_cast<uint16_t>(construct)) {
+            return node.totals;
+        }
+    }
+    return merged.nodes[0].totals;
+}
+
+TEST(RecordEnd, WhatWasOpenEndsWithTheObservation) {
+    const Ended ended(900, 80);
+    const Merged merged = ended.merged();
+    EXPECT_EQ(of(merged, OmpConstruct::kParallel).time_ns, 900u - 300);
+    EXPECT_EQ(of(merged, OmpConstruct::kBarrier).time_ns, 900u - 650);
+    EXPECT_EQ(of(merged, OmpConstruct::kBarrier).omp_wait_ns, 900u - 650);
+    EXPECT_EQ(of(merged, OmpConstruct::kParallel).omp_wait_ns, 0u);
+    MergedRank rank{};
+    ASSERT_TRUE(RankReader(merged.ranks).next(&rank));
+    EXPECT_EQ(rank.intrusion_ns, 100u);
+    EXPECT_EQ(rank.own_ns, 90u);
+    EXPECT_EQ(rank.threads_cut, 0u);
+}
+
+TEST(RecordEnd, WhoWasInTheMiddleOfAProbeIsCounted) {
+    const Ended ended(kNotReadable, 0);
+    const Merged merged = ended.merged();
+    EXPECT_EQ(of(merged, OmpConstruct::kParallel).time_ns, 650u - 300);
+    MergedRank rank{};
+    ASSERT_TRUE(RankReader(merged.ranks).next(&rank));
+    EXPECT_EQ(rank.intrusion_ns, 20u);
+    EXPECT_EQ(rank.threads_cut, 1u);
+}
+
+// Of a job whose ranks call no MPI: main was entered at tick 100, its loop at 150, and in that a
+// procedure 4 times, for 600 ticks in all. Of these 200 lay in the loop's earlier entries, which
+// took 250.
+struct Unfinished {
+    RecordFile file{0, 2};
+
+    explicit Unfinished(FileState state) {
+        file.header().state = state;
+        file.header().start_ticks = 40;
+        file.add_module(1, "/bin/app", "id");
+        const CellIndex root = file.add_thread(0, {});
+        const CellIndex main = file.add_probe(root, SiteKind::kProcedure, 1, 64, {});
+        const CellIndex loop = file.add_probe(main, SiteKind::kLoop, 1, 80, {2, 250, 100, 150});
+        const CellIndex call = file.add_call(loop, 1, 88, {});
+        file.add_probe(call, SiteKind::kProcedure, 1, 96, {4, 600, 100, 200});
+        file.open_probe(main, 100);
+        file.open_probe(loop, 150);
+        file.last_thread().probes = 7;
+    }
+    MergedRank rank(Merged* merged) const {
+        EXPECT_TRUE(add_record_file(merged, file.data(), file.bytes()));
+        MergedRank rank{};
+        EXPECT_TRUE(RankReader(merged->ranks).next(&rank));
+        return rank;
+    }
+};
+
+TEST(RecordEnd, WhatIsOpenTookNoLessThanWhatLiesInIt) {
+    const Unfinished killed(FileState::kRunning);
+    Merged merged;
+    EXPECT_EQ(killed.rank(&merged).real_ns, 150u + (600 - 250) - 40);
+    EXPECT_EQ(merged.nodes[1].totals.time_ns, 500u - 100);
+    EXPECT_EQ(merged.nodes[2].totals.time_ns, 250u + 500 - 150);
+}
+
+TEST(RecordEnd, ProbesGoOnToTheEndOfTheProcess) {
+    Unfinished exited(FileState::kExited);
+    exited.file.header().end_ticks = 900;
+    exited.file.last_thread().probe_depth = 0;
+    exited.file.last_thread().intrusion_ticks = 70;
+    Merged merged;
+    const MergedRank rank = exited.rank(&merged);
+    EXPECT_EQ(rank.real_ns, 900u - 40);
+    EXPECT_EQ(rank.intrusion_ns, 70u);
+}
+
+// Two threads of the program's used the second record, for 700 ticks one after the other, and a
+// third one lives since its virtual tick 500. They were in calls for 200 and on the way to these
+// for 150.
+uint64_t rest_of_lives(uint64_t end_virtual, uint64_t lived) {
+    RecordFile file{0, 1};
+    file.add_module(1, "/bin/app", "id");
+    file.add_thread(0, {});
+    const CellIndex root = file.add_thread(1, {});
+    const CellIndex send = file.add_communication(root, 1, 0x20, "MPI_Send", {4, 200, 10, 40});
+    file.add_interval(send, 0, root, {4, 150, 10, 60});
+    file.last_thread().lived_ticks = lived;
+    file.last_thread().life_start = 500;
+    file.last_thread().end_virtual = end_virtual;
+    Merged merged;
+    EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+    EXPECT_TRUE(is_well_formed(merged));
+    const auto nodes = nodes_by_path(merged);
+    const auto found = nodes.find("program/10 <-> ^program");
+    if (found == nodes.end()) return 0;
+    for (const MergedRow& row : merged.rows) {
+        if (row.node != found->second) continue;
+        EXPECT_EQ(row.thread, 1u);
+        EXPECT_EQ(row.totals.time_ns, merged.nodes[row.node].totals.time_ns);
+        return row.totals.time_ns;
+    }
+    return 0;
+}
+
+TEST(RecordEnd, LivesAreComputationWhereNothingElseIsKnown) {
+    EXPECT_EQ(rest_of_lives(600, 700), 700u + 100 - 200 - 150);
+    EXPECT_EQ(rest_of_lives(0, 700),
+              700u - 200 - 150);  // how long the third one lived is not known
+    EXPECT_EQ(rest_of_lives(0, 350), 0u);
+    EXPECT_EQ(rest_of_lives(0, 300), 0u);
+}
+
+// A program without MPI ran 5000 ns, of which its first thread lost 300 to dwell; 200 of that one's
+// are I/O. Another thread lived for 700. The first one may have come to dwell after the other one,
+// or not at all; then the other one's times are the rank's.
+TEST(RecordEnd, WithoutMpiTheProcessIsTheFirstThreadsLife) {
+    for (const int place : {0, 1, 2}) {
+        SCOPED_TRACE(place);
+        RecordFile file{0, 1};
+        file.header().flags |= kFileSerial;
+        file.header().state = FileState::kFinalized;
+        file.header().pid = 77;
+        file.header().process_thread = place == 2 ? 0 : static_cast<uint32_t>(place);
+        file.header().start_ticks = 1000;
+        file.header().end_ticks = 6000;
+        file.add_module(1, "/bin/app", "id");
+        for (uint32_t number = 0; number < 2; ++number) {
+            const CellIndex root = file.add_thread(number, {});
+            ThreadRecord& thread = file.last_thread();
+            const bool is_main = number == static_cast<uint32_t>(place);
+            thread.tid = is_main ? 77 : 78 + static_cast<int32_t>(number);
+            if (is_main || (place == 2 && number == 0)) {
+                thread.intrusion_ticks = 300;
+                file.add_probe(root, SiteKind::kIo, 1, 0x40, {1, 200, 200, 200});
+            }
+            if (!is_main) thread.lived_ticks = 700;
+        }
+        Merged merged;
+        ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
+        EXPECT_TRUE(is_well_formed(merged));
+        const uint32_t life = nodes_by_path(merged).at("program/10 <-> ^program");
+        std::map<uint32_t, uint64_t> lived;
+        for (const MergedRow& row : merged.rows) {
+            if (row.node == life) lived[row.thread] = row.totals.time_ns;
+        }
+        const auto process = static_cast<uint32_t>(file.header().process_thread);
+        EXPECT_EQ(lived, (std::map<uint32_t, uint64_t>{{process, 4500}, {1 - process, 700}}));
+        MergedRank rank{};
+        ASSERT_TRUE(RankReader(merged.ranks).next(&rank));
+        EXPECT_EQ(rank.intrusion_ns, 300u);
+        EXPECT_EQ(rank.real_ns, 5000u);
+    }
+}
+
+}  // namespace
+}  // namespace dwell
