@@ -9,7 +9,6 @@
 #include "runtime/calltree/modules.h"
 #include "runtime/calltree/python_frames.h"
 #include "runtime/calltree/stack_walks.h"
-#include "runtime/contract/io_calls.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/probes/outlined_code.h"
 #include "runtime/probes/probes.h"

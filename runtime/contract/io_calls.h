@@ -51,14 +51,6 @@ enum class IoCall : uint16_t {
 };
 constexpr int kIoCallCount = static_cast<int>(IoCall::kCount);
 
-enum class MpiCall : uint16_t;
-// Call numbers of I/O functions among those of MPI, where paths are looked up.
-constexpr uint16_t kIoNumbers = 0x2000;
-inline MpiCall path_number(IoCall call) {
-    return static_cast<MpiCall>(kIoNumbers + static_cast<uint16_t>(call));
-}
-inline bool is_io_number(MpiCall call) { return (static_cast<uint16_t>(call) & kIoNumbers) != 0; }
-
 struct IoCallInfo {
     const char* name;
     int16_t event;  // PICL event type (TM-12125, Table 4); -391 on: of dwell, in the same category
