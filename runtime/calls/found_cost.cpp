@@ -1,14 +1,12 @@
-// Was the message waiting? A receive is told apart by its duration from one that blocked, against
-// what a receive costs here that finds its message (DESIGN 7). An MPI_Iprobe before every receive
+// What a receive costs here that finds its message (DESIGN 7). An MPI_Iprobe before every receive
 // would tell as much and cost 60 ns.
 //
-// That cost is estimated without a message: MPI allocates memory for its first ones, and where that
-// lies decides whether the C library returns what the program frees to the kernel, page by page.
+// The cost is estimated without a message: MPI allocates memory for its first messages, and where
+// that memory lies decides whether the C library returns what the program frees to the kernel.
+#include "runtime/calls/found_cost.h"
+
 #include <string.h>
 #include <sys/mman.h>
-
-#include "runtime/lifecycle/lifecycle.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

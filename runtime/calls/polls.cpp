@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "runtime/wrappers/mpi_semantics.h"
+#include "runtime/calls/found_cost.h"
 
 namespace dwell {
 

@@ -3,18 +3,16 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "runtime/calls/call_order.h"
 #include "runtime/calls/polls.h"
+#include "runtime/calls/user_code.h"
 #include "runtime/contract/path_hash.h"
-#include "runtime/io/io_records.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/processor_time.h"
-#include "runtime/mpi/user_code.h"
-#include "runtime/order/held_receives.h"
-#include "runtime/order/order.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
 #include "runtime/sampling/sampling.h"
-#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 
@@ -29,12 +27,20 @@ bool is_nested(const Thread* thread, const Frame* frame) {
            open->proof == proof_of(open);
 }
 
+// The call is not recorded: what is held back must not miss its message.
+inline void post_held() {
+    if (g_process.preserve_order) [[unlikely]]
+        g_call_order->post_held();
+}
+
 // Everything but the common case of enter(): true when the thread may record.
 DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
     Thread* thread = t_thread;
     if (thread == nullptr) thread = attach_thread();
-    if (thread == nullptr && holds_receives()) post_held();
-    if (thread == nullptr) return nullptr;
+    if (thread == nullptr) {
+        post_held();
+        return nullptr;
+    }
     if (thread->in_dwell && !goes_on_after_jump(thread, reinterpret_cast<uint64_t>(frame)))
         return nullptr;
     thread->calls += 1;
@@ -43,7 +49,7 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
         if (is_nested(thread, frame)) return nullptr;
         book_abandoned(thread);
     }
-    end_holding(number);
+    if (g_process.preserve_order) g_call_order->end_holding(number);
     if (thread->epoch != g_live->epoch) take_notice(thread);
     if (g_process.inject_ticks != 0) thread->slow_ticks += inject(thread);
     return thread;
@@ -131,7 +137,7 @@ DWELL_COLD void attend_after(Call* call) {
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->next_definition = nullptr;
     if (g_live->on == 0 || g_live->paused != 0) {
-        if (holds_receives()) post_held();
+        post_held();
         return false;
     }
     Thread* thread = calling_thread();
@@ -158,7 +164,7 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
         }
         index = found.node;
         if (index == 0) {
-            if (holds_receives()) post_held();
+            post_held();
             return false;
         }
     }
@@ -223,7 +229,7 @@ void leave(Call* call) {
     record->open_depth = 0;
     close_call(call);
     if (g_process.preserve_order) [[unlikely]]
-        say_running(thread);
+        g_call_order->say_running(thread);
     if (has_samples(thread)) [[unlikely]]
         attend_after(call);
 }

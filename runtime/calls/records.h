@@ -11,7 +11,6 @@
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/process/reset.h"
 #include "runtime/process/state.h"
-#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 

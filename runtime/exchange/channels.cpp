@@ -1,12 +1,10 @@
 #include "runtime/exchange/channels.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "runtime/contract/path_hash.h"
 #include "runtime/exchange/turns.h"
-#include "runtime/hosts/far_letters.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/process/shared_words.h"
 
@@ -419,10 +417,7 @@ bool open_channels(uint32_t world_size) {
     return true;
 }
 
-namespace {
-
-// They lie side by side: each alone would take a page. Zeros; null when there is no memory. With
-// the SlowLock held.
+// They lie side by side: each alone would take a page.
 Channel* new_channel() {
     constexpr size_t kTogether = 64;
     static Channel* next = nullptr;
@@ -438,58 +433,31 @@ Channel* new_channel() {
     return next++;
 }
 
-}  // namespace
-
-Channel* find_channel(Thread* thread, uint32_t peer) {
-    const uint64_t start = now_ticks();
-    const int saved_errno = errno;
-    Channel* made = &g_no_channel;
-    {
-        const SlowLock lock;
-        if (g_channels[peer] != nullptr) {
-            made = g_channels[peer];
-        } else if (is_neighbour(peer)) {
-            const uint32_t own = own_rank();
-            const uint32_t low = own < peer ? own : peer;
-            const uint32_t high = own < peer ? peer : own;
-            const uint64_t key = mix_path(mix_path(kPairKey, low), high);
-            void* page = find_or_make_pair(key);
-            if (page == nullptr) {
-                __atomic_fetch_or(&g_process.header->flags, uint32_t{kFilePairsFull},
-                                  __ATOMIC_RELAXED);
-            }
-            Channel* channel = page != nullptr ? new_channel() : nullptr;
-            if (channel != nullptr) {
-                made = channel;
-                auto* rings = static_cast<Ring*>(page);
-                made->out = &rings[own < peer ? 0 : 1];
-                // To itself: what it says is what it hears.
-                made->in = &rings[own < peer || own == peer ? 1 : 0];
-                if (own == peer) made->in = made->out;
-                made->in_step = true;  // if nothing was paused until now
-                made->arrivals = find_arrivals(peer);
-                made->next = g_first_channel;
-                __atomic_store_n(&g_first_channel, made, __ATOMIC_RELEASE);
-            }
-        } else {
-            FarChannel* far = make_far_channel(peer);
-            Channel* channel = far != nullptr ? new_channel() : nullptr;
-            if (channel != nullptr) {
-                made = channel;
-                made->far = far;
-            }
-        }
-        __atomic_store_n(&g_channels[peer], made, __ATOMIC_RELEASE);
+Channel* make_channel(uint32_t peer) {
+    const uint32_t own = own_rank();
+    const uint32_t low = own < peer ? own : peer;
+    const uint32_t high = own < peer ? peer : own;
+    void* page = find_or_make_pair(mix_path(mix_path(kPairKey, low), high));
+    if (page == nullptr) {
+        __atomic_fetch_or(&g_process.header->flags, uint32_t{kFilePairsFull}, __ATOMIC_RELAXED);
     }
-    errno = saved_errno;
-    thread->slow_ticks += now_ticks() - start;
-    return made != &g_no_channel ? made : nullptr;
+    Channel* made = page != nullptr ? new_channel() : nullptr;
+    if (made == nullptr) return nullptr;
+    auto* rings = static_cast<Ring*>(page);
+    made->out = &rings[own < peer ? 0 : 1];
+    // To itself: what it says is what it hears.
+    made->in = &rings[own < peer || own == peer ? 1 : 0];
+    if (own == peer) made->in = made->out;
+    made->in_step = true;  // if nothing was paused until now
+    made->arrivals = find_arrivals(peer);
+    made->next = g_first_channel;
+    __atomic_store_n(&g_first_channel, made, __ATOMIC_RELEASE);
+    return made;
 }
 
 uint32_t post(Channel* channel, uint32_t comm, int tag) {
     const ChannelLock lock(channel);
     if (!lock.held()) return 0;
-    if (channel->far != nullptr) return post_far(channel->far, comm, tag);
     get_ready(channel);
     const uint32_t ticket = ticket_after(channel->last_ticket);
     channel->last_ticket = ticket;

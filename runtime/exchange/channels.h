@@ -150,9 +150,6 @@ struct Channel {
     Channel* next;                    // all channels
 };
 
-// The channel with a world rank, or null: not observed, no room, or on another node while times are
-// told on each node only. The first look at a rank is slow, and counted as such.
-DWELL_COLD Channel* find_channel(Thread* thread, uint32_t peer);
 extern Channel** g_channels
     __attribute__((visibility("hidden")));  // by world rank; null: no exchange
 extern Channel* g_first_channel __attribute__((visibility("hidden")));
@@ -161,14 +158,10 @@ extern Channel g_no_channel __attribute__((visibility("hidden")));
 
 // In MPI_Init: the table of channels. False when there is no memory.
 bool open_channels(uint32_t world_size);
-
-inline Channel* channel_with(Thread* thread, uint32_t peer) {
-    if (g_channels == nullptr || peer >= g_channel_count) return nullptr;
-    Channel* channel = __atomic_load_n(&g_channels[peer], __ATOMIC_ACQUIRE);
-    if (channel == nullptr) [[unlikely]]
-        return find_channel(thread, peer);
-    return channel != &g_no_channel ? channel : nullptr;
-}
+// With SlowLock held: one with a rank of this host, or one without rings, zeroed. Null when there
+// is no room for it.
+Channel* make_channel(uint32_t peer);
+Channel* new_channel();
 
 // Only where several threads may be in MPI at a time. A thread that waits too long goes on without:
 // what it would have said is lost, and counted where it is missed.
@@ -208,7 +201,7 @@ Announced announce(Channel* channel, const Moment& said, uint32_t comm, int tag,
 // one message in kFenceEvery has one, and tells what the others wait.
 uint64_t time_of_writing(Channel* channel);
 constexpr uint64_t kFenceEvery = 16;
-// The send failed or was cancelled.
+// The send failed or was cancelled. To a rank of the node.
 void withdraw(Channel* channel, const Announced& announced);
 
 // The receiver has answered.
@@ -219,7 +212,8 @@ bool answer_of(const Channel* channel, const Announced& announced, Moment* answe
 // When its send began; a real time of 0 when its entry has become another's.
 Instant sent_at(const Announced& announced);
 
-// A receive is posted; the ticket of its turn, 0 when another thread has the channel.
+// A receive from a rank of the node is posted; the ticket of its turn, 0 when another thread has
+// the channel.
 uint32_t post(Channel* channel, uint32_t comm, int tag);
 // It was cancelled; from a rank of the node.
 void unpost(Channel* channel, uint32_t ticket);

@@ -1,6 +1,5 @@
 // The sender's side of channels.h: entries, gaps for those that found no room, answers.
 #include "runtime/exchange/channels.h"
-#include "runtime/hosts/far_letters.h"
 #include "runtime/process/shared_words.h"
 
 namespace dwell {
@@ -105,10 +104,6 @@ uint64_t time_of_writing(Channel* channel) {
 
 void withdraw(Channel* channel, const Announced& announced) {
     const ChannelLock lock(channel);
-    if (channel->far != nullptr) {
-        channel->far->silent = true;
-        return;
-    }
     channel->row.count = 0;
     if (announced.entry == nullptr || announced.entry->number != announced.number) return;
     __atomic_store_n(&announced.entry->comm, kDeadEntry, __ATOMIC_RELAXED);

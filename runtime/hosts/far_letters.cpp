@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "runtime/hosts/far_clocks.h"
+#include "runtime/hosts/partners.h"
 #include "runtime/mpi/observed.h"
-#include "runtime/waitstates/far_meetings.h"
 
 namespace dwell {
 
@@ -70,6 +70,7 @@ struct Outgoing {
 struct Letters {
     std::atomic<uint32_t> lock{0};
     bool open = false;
+    NoteTaker take_note = nullptr;
     Outgoing* outbox = nullptr;
     uint32_t next_out = 0;
     int* sent_to = nullptr;  // by place
@@ -145,7 +146,7 @@ void open_letter(FarChannel* far, uint32_t peer, ChannelEntry* letter) {
     if (letter->comm == kNoteLetter) {
         const FarNote note = note_in(*letter);
         if (note.call != kRejected) note_heard(far, note);
-        put_note(peer, note);
+        g_letters.take_note(peer, note);
     } else {
         far->next_told = g_clock.to_own(next_of(*letter));
         far->fruitless = 0;
@@ -211,14 +212,13 @@ int place_of(uint32_t peer) {
 
 }  // namespace
 
-bool letters_are_open() { return g_letters.open; }
-
-bool open_letters() {
+bool open_letters(NoteTaker take_note) {
     if (!g_clocks_related) return false;
     const auto count = static_cast<size_t>(g_observed.count);
     void* memory = nullptr;
     if (posix_memalign(&memory, alignof(Outgoing), kOutbox * sizeof(Outgoing)) != 0)
         memory = nullptr;
+    g_letters.take_note = take_note;
     g_letters.sent_to = static_cast<int*>(calloc(count, sizeof(int)));
     g_letters.outbox = static_cast<Outgoing*>(memory);
     const bool wanted = g_process.options.wait == WaitMode::kFull && memory != nullptr &&

@@ -18,9 +18,6 @@ namespace dwell {
 constexpr uint32_t kSpacing = 128;  // 2 sides, both ways: 4 / 128
 constexpr uint32_t kCredit = 16;
 
-// In MPI_Init, by every observed rank. False: times are told on each node only.
-bool open_letters();
-bool letters_are_open();
 // The state of a channel to that world rank; null: it is not observed, or there is no memory. Slow.
 FarChannel* make_far_channel(uint32_t peer);
 
@@ -48,8 +45,13 @@ struct FarNote {
     uint8_t loss;      // what its sender loses to being observed but for telling, of 256 parts
     uint32_t telling;  // ticks that its sender expected to tell for: then it came
 };
+using NoteTaker = void (*)(uint32_t peer, const FarNote& note);
 constexpr uint16_t kRejected = UINT16_MAX;  // as call: taken back; nothing else is said
 inline uint64_t came_at(const FarNote& note) { return note.said.at.real + note.telling; }
+
+// In MPI_Init, by every observed rank: `take_note` gets the notes that arrive. False: times are
+// told on each node only.
+bool open_letters(NoteTaker take_note);
 
 // Says so to one rank; not, when that one has not taken the last kCredit letters, or another thread
 // is at it. The ticks that it took; none for the first letter to a rank, which connects to it.

@@ -76,8 +76,8 @@ void calibrate_messages() {
     if (!records.are_there()) return;
     const int rank = g_process.header->rank;
     measure_calls(frame, [rank](Call* call) {
-        book_send(call, rank, g_mpi.comm_world, as_count(8) * type_bytes(call, g_mpi.byte), true,
-                  Told{});
+        book_send(call, rank, g_mpi.comm_world, as_count(8) * type_bytes(call->thread, g_mpi.byte),
+                  true, Told{});
     });
 }
 

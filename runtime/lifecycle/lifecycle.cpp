@@ -5,7 +5,10 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "runtime/calls/found_cost.h"
 #include "runtime/calls/polls.h"
+#include "runtime/calls/user_code.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/hosts/far_clocks.h"
 #include "runtime/hosts/far_letters.h"
 #include "runtime/lifecycle/attach.h"
@@ -17,7 +20,6 @@
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/mpi/observed.h"
-#include "runtime/mpi/user_code.h"
 #include "runtime/openmp/omp_adapter.h"
 #include "runtime/openmp/ompt.h"
 #include "runtime/order/order.h"
@@ -27,7 +29,6 @@
 #include "runtime/process/injection.h"
 #include "runtime/sampling/sampling.h"
 #include "runtime/waitstates/far_end.h"
-#include "runtime/waitstates/timeline.h"
 #include "runtime/waitstates/waits.h"
 #include "runtime/wrappers/mpi_semantics.h"
 

@@ -3,12 +3,12 @@
 #include "runtime/calls/callpath.h"
 #include "runtime/calls/polls.h"
 #include "runtime/calltree/python_frames.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/openmp/omp_adapter.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/hooks.h"
 #include "runtime/sampling/sampling.h"
-#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 

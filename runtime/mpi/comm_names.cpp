@@ -4,12 +4,8 @@
 #include <sys/mman.h>
 
 #include "runtime/contract/path_hash.h"
-#include "runtime/exchange/boards.h"
-#include "runtime/hosts/far_letters.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/process/free_list.h"
-#include "runtime/waitstates/far_meetings.h"
-#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 
@@ -28,7 +24,9 @@ constexpr uint64_t kMembers = 0x6d656d62;
 constexpr size_t kBuckets = 4096;  // MPI has at most some ten thousand communicators at a time
 CommName* g_buckets[kBuckets];
 CommName* g_free_names = nullptr;  // with SlowLock held
-uint32_t g_forgotten = 0;          // names so far: a look-up may have lost its way meanwhile
+bool g_are_kept = false;
+bool g_look_for_far = false;
+uint32_t g_forgotten = 0;  // names so far: a look-up may have lost its way meanwhile
 
 CommName** bucket_of(uintptr_t handle) {
     return &g_buckets[(handle >> 4) * 0x9e3779b97f4a7c15ull >> 52];
@@ -54,7 +52,7 @@ uint32_t short_name(uint64_t id) {
 }
 
 // The newest of a handle comes first: MPI may hand a handle out again before the thread that freed
-// it has got to forget_name(), which takes the oldest.
+// it has got to take_name(), which takes the oldest.
 void add_name(const CommName& content) {
     const SlowLock lock;
     CommName* name = take_from(&g_free_names);
@@ -117,7 +115,7 @@ bool describe(MPI_Comm comm, const Groups& groups, bool inter, CommName* name) {
     name->inter = inter;
     name->side = first < remote_first ? 0 : 1;
     name->is_world = !inter && size == g_process.header->world_size;
-    if (letters_are_open()) name->far_state = FarState::kOfComm;
+    if (g_look_for_far) name->far_state = FarState::kOfComm;
     const int low = first < remote_first ? first : remote_first;
     const int high = first < remote_first ? remote_first : first;
     name->id = mix_path(mix_path(kFirst, static_cast<uint64_t>(low)), static_cast<uint64_t>(high));
@@ -216,25 +214,7 @@ class NamingWork {
     AtWork was_in_dwell_;
 };
 
-// Its board, which the caller releases.
-Board* take_out(uintptr_t handle) {
-    const SlowLock lock;
-    CommName** oldest = nullptr;
-    for (CommName** at = bucket_of(handle); *at != nullptr; at = &(*at)->next) {
-        if ((*at)->handle == handle) oldest = at;
-    }
-    if (oldest == nullptr) return nullptr;
-    CommName* name = *oldest;
-    __atomic_store_n(oldest, name->next, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&g_forgotten, 1, __ATOMIC_ACQ_REL);
-    Board* board = name->board;
-    forget_far_members(name->far);
-    name->handle = 0;
-    give_back_to(&g_free_names, name);
-    return board;
-}
-
-bool wants_names() { return waits_are_open() && g_live->on != 0; }
+bool wants_names() { return g_are_kept && g_live->on != 0; }
 
 }  // namespace
 
@@ -253,6 +233,11 @@ void name_first_comms(int world_size) {
     self.size = 1;
     self.members = 1;
     add_name(self);
+}
+
+void keep_names(bool far) {
+    g_are_kept = true;
+    g_look_for_far = far;
 }
 
 CommName* find_name(uintptr_t handle) {
@@ -292,21 +277,17 @@ uint64_t with_tag(uint64_t members, int tag, bool inter) {
     return members != 0 ? members : 1;
 }
 
-void name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Board* board) {
+bool name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Board* board) {
     if (!wants_names() || !is_comm(made) ||
         // A handle that dwell knows nothing of may be another MPI library's.
         find_name(reinterpret_cast<uintptr_t>(from)) == nullptr) {
-        release_board(board);
-        return;
+        return false;
     }
     const NamingWork work;
     const bool inter = is_inter(*made);
     const Groups groups(*made, inter);
     CommName name{};
-    if (!describe(*made, groups, inter, &name)) {
-        release_board(board);
-        return;
-    }
+    if (!describe(*made, groups, inter, &name)) return false;
     const auto local = static_cast<int>(name.members) - (inter ? name.size : 0);
     uint64_t members = hash_of_members(groups.local(), local);
     if (inter) {
@@ -316,14 +297,12 @@ void name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Board* b
     members = with_tag(members, tag, inter);
     bool known = false;
     const uint64_t number = occurrences_before(members, true, &known);
-    if (!known) {
-        release_board(board);
-        return;
-    }
+    if (!known) return false;
     name.id = id_of_made(members, number, name.id);
     name.board = board;
     name.collectives = 1;  // that made it
     add_name(name);
+    return true;
 }
 
 bool name_before_made(MPI_Comm from, MPI_Group group, int tag, CommName* name) {
@@ -404,9 +383,20 @@ void name_made(MPI_Comm from, const MPI_Request* made) {
     name_made_of_all(from, handle_at(made), {kStanding, &CommName::made, FarState::kNone});
 }
 
-void forget_name(uintptr_t handle) {
-    if (!waits_are_open() || handle == 0) return;
-    release_board(take_out(handle));
+bool take_name(uintptr_t handle, CommName* gone) {
+    const SlowLock lock;
+    CommName** oldest = nullptr;
+    for (CommName** at = bucket_of(handle); *at != nullptr; at = &(*at)->next) {
+        if ((*at)->handle == handle) oldest = at;
+    }
+    if (oldest == nullptr) return false;
+    CommName* name = *oldest;
+    __atomic_store_n(oldest, name->next, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&g_forgotten, 1, __ATOMIC_ACQ_REL);
+    *gone = *name;
+    name->handle = 0;
+    give_back_to(&g_free_names, name);
+    return true;
 }
 
 }  // namespace dwell

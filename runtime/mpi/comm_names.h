@@ -1,9 +1,9 @@
-// Communicators, windows, files and persistent collectives, by names that mean the same to all
-// their members, whatever their handles are. No name is ever negotiated: one that is made from a
-// named communicator is called after that, after how many were made from it before (all its members
-// take part in that, in one order), and after its first rank, which tells the parts of a split from
-// each other. Where only members of the new one take part it is called after the group and how many
-// such were made before.
+// Names of communicators, windows, files and persistent collectives, which mean the same to all
+// their members, whatever their handles are. No name is negotiated: one that is made from a named
+// communicator is called after that, after how many were made from it before (all its members take
+// part in that, in one order), and after its first rank, which tells the parts of a split apart.
+// Where only members of the new one take part it is called after the group and how many such were
+// made before.
 //
 // What reaches ranks of other worlds (spawn, connect, the parent) has no name, nor has what is made
 // from that.
@@ -45,6 +45,8 @@ struct alignas(64) CommName {
 
 // In MPI_Init.
 void name_first_comms(int world_size);
+// From now on what is made gets a name; `far`: its members on other hosts are to be looked for.
+void keep_names(bool far);
 
 // What is known of the communicator, by its handle alone: nothing of it is read, so it need not be
 // valid. Null when it has no name. Lock-free; the second form is for windows as well, and for what
@@ -62,15 +64,17 @@ void name_made(MPI_Comm from, const MPI_File* made);
 void name_made(MPI_Comm from, const MPI_Request* made);
 // A copy of `from`: MPI is not asked about it, as it may not be complete yet.
 void name_copied(MPI_Comm from, const MPI_Comm* made);
-// `board`: where its members met to make it, or null.
-void name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Board* board = nullptr);
+// `board`: where its members met to make it, or null. False: it got no name, and the board is the
+// caller's still.
+bool name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Board* board = nullptr);
 
 // What the members of the group would make next in that way from `from`: its name, without handle,
 // before it is made. False when that is not known, or the caller no member.
 bool name_before_made(MPI_Comm from, MPI_Group group, int tag, CommName* name);
 
-// The handle may come back as another one. After MPI freed it.
-void forget_name(uintptr_t handle);
+// MPI freed the handle, which may come back as another one: what it was, with its board and far
+// members, which are the caller's now. False: it had no name.
+bool take_name(uintptr_t handle, CommName* gone);
 
 }  // namespace dwell
 

@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/mpi/comm_names.h"
 #include "runtime/mpi/mpi_handles.h"
-#include "runtime/order/held_receives.h"
-#include "runtime/waitstates/waits.h"
 
 namespace dwell {
 
@@ -157,8 +154,6 @@ void release_ranks(CommRanks* ranks) {
 }
 
 void forget_comm(uintptr_t handle) {
-    if (g_process.preserve_order) loosen_held(&handle);
-    forget_name(handle);
     const SlowLock lock;
     g_process.comm_epoch.fetch_add(1, std::memory_order_relaxed);
     for (CommRanks** at = &g_comms; *at != nullptr; at = &(*at)->next) {
@@ -171,23 +166,20 @@ void forget_comm(uintptr_t handle) {
     }
 }
 
-void forget_window(uintptr_t handle) {
-    forget_name(handle);
-    g_process.window_epoch.fetch_add(1, std::memory_order_relaxed);
-}
+void forget_windows() { g_process.window_epoch.fetch_add(1, std::memory_order_relaxed); }
 
-void meet_world(MPI_Comm comm) {
-    if (!g_mpi.usable || !is_inter(comm)) return;
+bool meet_world(MPI_Comm comm) {
+    if (!g_mpi.usable || !is_inter(comm)) return false;
     MPI_Group remote = remote_group_of(comm);
-    if (remote == nullptr) return;
+    if (remote == nullptr) return false;
     const SlowLock lock;
     if (peer_in_group(remote, 0) != kNoPeer || g_world_count == kMaxWorlds) {
         free_group(&remote);
-        return;
+        return false;
     }
     g_worlds[g_world_count++] = remote;
-    if (!waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
     g_process.comm_epoch.fetch_add(1, std::memory_order_relaxed);
+    return true;
 }
 
 namespace {

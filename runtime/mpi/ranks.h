@@ -48,10 +48,11 @@ void release_ranks(CommRanks* ranks);
 
 // A communicator was freed: its handle may come back as another one. Called after MPI freed it.
 void forget_comm(uintptr_t handle);
-void forget_window(uintptr_t handle);
+void forget_windows();
 
 // `comm` may reach ranks of another world (spawn, connect, the parent): they get a world number.
-void meet_world(MPI_Comm comm);
+// False: they have one, or there is none left.
+bool meet_world(MPI_Comm comm);
 void meet_parent();  // after MPI_Init
 
 // The root of `comm` had processes started, the first of which runs `command`: the launcher starts

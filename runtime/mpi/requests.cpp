@@ -3,10 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "runtime/exchange/boards.h"
 #include "runtime/mpi/ranks.h"
-#include "runtime/order/held_receives.h"
-#include "runtime/waitstates/meetings.h"
 
 namespace dwell {
 
@@ -302,10 +299,8 @@ void drop_request(const FoundRequest& found) {
 }
 
 void release(const Request& content) {
-    if (content.kind == kCollectiveRequest && content.persistent) {
-        release_standing(content.standing);
-    } else if (content.kind == kCollectiveRequest) {
-        release_board(content.board);
+    if (content.kind == kCollectiveRequest) {
+        if (g_release_collective != nullptr) g_release_collective(content);
     } else if (content.kind != kSendRequest) {
         release_ranks(content.ranks);
     }
@@ -332,11 +327,8 @@ void forget_request(uintptr_t handle) {
         take_complete_receive();
         return;
     }
-    if (g_process.preserve_order) forget_held(handle);
     const FoundRequest found = find_request(handle);
     if (found.entry != nullptr) drop_request(found);
-    // A persistent collective was named also where it was not recorded.
-    if (waits_are_open() && find_name(handle) != nullptr) forget_name(handle);
 }
 
 }  // namespace dwell

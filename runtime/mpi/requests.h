@@ -112,8 +112,11 @@ struct Before {
 // handle is overwritten. False when there is no memory.
 bool add_request(uintptr_t handle, const Request& content);
 
-// Gives up what an entry of this content would hold until its end.
+// Gives up what an entry of this content would hold until its end. What collectives hold is known
+// to the wait analysis alone, which sets the second.
 void release(const Request& content);
+inline void (*g_release_collective)(const Request& content)
+    __attribute__((visibility("hidden"))) = nullptr;
 
 // Ends the entry, unless its handle stands for another request by now.
 void drop_request(const FoundRequest& found);

@@ -1,9 +1,9 @@
 #include "runtime/order/held_receives.h"
 
+#include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/order/order.h"
 #include "runtime/order/order_choice.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 
@@ -85,13 +85,12 @@ void fill(const Call* call, HeldReceive* place, MPI_Request handle, void* buffer
     place->comm = comm;
     place->count = count;
     place->tag = tag;
-    place->bytes = as_count(count) * type_bytes(call, type);
+    place->bytes = as_count(count) * type_bytes(call->thread, type);
 }
 
 void count_posted() { t_thread->record->order_posted += 1; }
 
-}  // namespace
-
+// Calls that see to it themselves.
 bool may_go_on_holding(MpiCall number) {
     switch (number) {
         case MpiCall::kIrecv:
@@ -109,7 +108,14 @@ bool may_go_on_holding(MpiCall number) {
     }
 }
 
+}  // namespace
+
+void end_holding(MpiCall number) {
+    if (g_held != 0 && !may_go_on_holding(number)) post_held();
+}
+
 void post_held() {
+    if (g_held == 0) return;
     for (HeldReceive* first = first_held(); first != nullptr; first = first_held()) {
         first->state = HeldReceive::kWithMpi;
         g_mpi.Start(&first->handle);
@@ -122,13 +128,13 @@ int post_receive(Call* call, decltype(&PMPI_Irecv) next, void* buffer, int count
                  int source, int tag, MPI_Comm comm, MPI_Request* request) {
     HeldReceive* place = nullptr;
     if (source != MPI_ANY_SOURCE) {
-        if (g_held != 0) post_held();
+        post_held();
     } else if (may_hold(call, count, tag, comm)) {
         place = free_place();
     }
     if (place == nullptr) {
         if (source == MPI_ANY_SOURCE) {
-            if (g_held != 0) post_held();
+            post_held();
             count_posted();
         }
         return next(buffer, count, type, source, tag, comm, request);
@@ -163,7 +169,7 @@ int start_request(Call* call, decltype(&PMPI_Start) next, MPI_Request* request) 
         hold(receive);
         return MPI_SUCCESS;
     }
-    if (g_held != 0) post_held();
+    post_held();
     return next(request);
 }
 

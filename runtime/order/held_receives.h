@@ -44,10 +44,7 @@ struct HeldReceive {
 };
 
 extern uint32_t g_held __attribute__((visibility("hidden")));  // how many are held
-// Without the option no more is looked at than what every call looks at.
 inline bool holds_receives() { return g_process.preserve_order && g_held != 0; }
-// Calls that see to it themselves.
-bool may_go_on_holding(MpiCall number);
 
 // MPI_Irecv: one of any source is held back, if that is possible; another ends the holding.
 DWELL_COLD int post_receive(Call* call, decltype(&PMPI_Irecv) next, void* buffer, int count,
@@ -64,10 +61,8 @@ DWELL_COLD void note_started(MPI_Request handle);
 
 // Posts all that are held: MPI chooses.
 DWELL_COLD void post_held();
-// Before any call, recorded or not.
-inline void end_holding(MpiCall number) {
-    if (holds_receives() && !may_go_on_holding(number)) post_held();
-}
+// Before any call, recorded or not: those that see to it themselves go on holding.
+DWELL_COLD void end_holding(MpiCall number);
 
 // The one that is next to get a message if it is `handle`, else null.
 HeldReceive* next_held(MPI_Request handle);

@@ -8,12 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/calls/call_order.h"
 #include "runtime/mpi/requests.h"
+#include "runtime/order/held_receives.h"
 #include "runtime/order/order_choice.h"
 #include "runtime/process/injection.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/waits.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 
@@ -301,6 +302,9 @@ void open_order() {
         publish(ProcessState{});
         return;
     }
+    static constexpr CallOrder kOrder{post_held,   end_holding, say_running, say_receiving,
+                                      say_waiting, say_meeting, wake};
+    g_call_order = &kOrder;
     g_process.preserve_order = true;
     g_on_delay = say_delay;
     g_process.header->flags |= kFileOrder;

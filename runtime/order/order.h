@@ -71,7 +71,7 @@ struct NodeView {
 };
 void find_earlier(const NodeView& view, uint32_t own, uint64_t limit, uint64_t now, bool* reached);
 
-// What the calling process does. Each has no effect without the option.
+// What the calling process does, with the option (call_order.h).
 DWELL_COLD void say_running(Thread* thread);
 DWELL_COLD void say_receiving(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t ticket);
 DWELL_COLD void say_waiting(Call* call);

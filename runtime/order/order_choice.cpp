@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "runtime/wrappers/mpi_semantics.h"
+#include "runtime/mpi/ranks.h"
 
 namespace dwell {
 

@@ -5,7 +5,7 @@
 #ifndef DWELL_RUNTIME_ORDER_ORDER_CHOICE_H_
 #define DWELL_RUNTIME_ORDER_ORDER_CHOICE_H_
 
-#include "runtime/exchange/channels.h"
+#include "runtime/hosts/partners.h"
 #include "runtime/mpi/comm_names.h"
 #include "runtime/order/order.h"
 

@@ -1,7 +1,6 @@
 #include "runtime/order/order_requests.h"
 
 #include "runtime/order/order_choice.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 
@@ -103,7 +102,7 @@ Fill RequestChoice::fill_one(int which) {
 
 Fill RequestChoice::fill() {
     for (int i = 0; i < count_ && held_ == nullptr; ++i) held_ = next_held(before_[i].handle);
-    if (held_ == nullptr && g_held != 0) post_held();
+    if (held_ == nullptr) post_held();
     int ones = 0;
     for (int i = 0; i < count_; ++i) {
         const Fill fill = fill_one(i);
@@ -213,7 +212,7 @@ bool RequestChoice::may_take() {
 }
 
 Picked RequestChoice::give_up(uint64_t ThreadRecord::*counter) {
-    if (g_held != 0) post_held();
+    post_held();
     Picked picked;
     picked.left_to_mpi = counter;
     return picked;
@@ -305,7 +304,7 @@ Picked RequestChoice::choose() {
 Picked pick_requests(Call* call, const Before* before, int count, Pick pick, bool waits,
                      void* room) {
     if (g_process.concurrent || room == nullptr) {
-        if (g_held != 0) post_held();
+        post_held();
         Picked picked;
         picked.left_to_mpi = &ThreadRecord::order_unknown;
         return picked;
@@ -355,7 +354,7 @@ Delivery deliver_to(Call* call, MPI_Request handle, bool waits) {
         }
         call->thread->record->order_kept -= source >= 0 ? 1 : 0;
     }
-    if (g_held != 0) post_held();
+    post_held();
     return Delivery::kNone;
 }
 
@@ -365,7 +364,7 @@ void deliver_all(Call* call, const Before* before, int count) {
         if (is_next && deliver_to(call, before[i].handle, true) == Delivery::kNone) return;
         i = is_next ? 0 : i + 1;
     }
-    if (g_held != 0) post_held();
+    post_held();
 }
 
 }  // namespace dwell

@@ -278,6 +278,7 @@ FarMembers* far_members_with(uint32_t ticket) {
 
 void forget_far_members(FarMembers* far) {
     if (far == nullptr) return;
+    const SlowLock lock;
     FarMembers** at = bucket_of(far->id);
     while (*at != nullptr && *at != far) at = &(*at)->next;
     if (*at == nullptr) return;

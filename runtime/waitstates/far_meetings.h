@@ -76,7 +76,7 @@ void open_far_meetings();
 void find_far_members(Thread* thread, CommName* name);
 // For requests, which may outlive the communicator; null: it is freed.
 FarMembers* far_members_with(uint32_t ticket);
-// The communicator is freed. With SlowLock held.
+// The communicator is freed.
 void forget_far_members(FarMembers* far);
 
 // The rank is about to enter it: tells those who depend on it, when it is one of the chosen. False:
@@ -85,7 +85,7 @@ bool tell_far(Call* call, CommName* name, const FarCall& enters);
 // MPI rejected the call that was told of: the next one has its number.
 void untell_far(const FarMembers* far, uint32_t number);
 
-// A note has come from `peer`.
+// A note has come from `peer`. For open_letters().
 void put_note(uint32_t peer, const FarNote& note);
 
 // What is known, when the call was left at `left`, of those on other hosts that it depended on.

@@ -1,7 +1,7 @@
 #include "runtime/waitstates/late_receivers.h"
 
+#include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/eager_limits.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

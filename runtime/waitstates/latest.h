@@ -3,10 +3,10 @@
 #ifndef DWELL_RUNTIME_WAITSTATES_LATEST_H_
 #define DWELL_RUNTIME_WAITSTATES_LATEST_H_
 
+#include "runtime/calls/found_cost.h"
 #include "runtime/exchange/boards.h"
 #include "runtime/waitstates/far_meetings.h"
 #include "runtime/waitstates/waits.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

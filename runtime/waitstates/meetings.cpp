@@ -1,14 +1,13 @@
 #include "runtime/waitstates/meetings.h"
 
+#include "runtime/calls/call_order.h"
 #include "runtime/contract/mpi_calls.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/observed.h"
-#include "runtime/order/order.h"
 #include "runtime/process/free_list.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/waitstates/latest.h"
-#include "runtime/waitstates/timeline.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 
@@ -210,8 +209,8 @@ Meeting enter_board(Call* call, CommName* name, MpiCall number, Meets rule, int 
     if (call->thread->slow_ticks != slow_ticks) start(call);
     say_late_arrival(call);
     if (g_process.preserve_order) [[unlikely]] {
-        say_meeting(call, *name, meeting.number, rule, root,
-                    kMpiCalls[static_cast<int>(number)].waits);
+        g_call_order->say_meeting(call, *name, meeting.number, rule, root,
+                                  kMpiCalls[static_cast<int>(number)].waits);
     }
     if (name->far_state == FarState::kKnown && is_told(number, rule)) [[unlikely]] {
         const Role role{
@@ -245,6 +244,11 @@ MembersMeeting::MembersMeeting(Call* call, MPI_Comm comm, MPI_Group group, int t
 
 void MembersMeeting::settle(Call* call) const {
     settle_meeting(call, meeting_, {Meets::kEverybody, 0, nullptr});
+}
+
+void MembersMeeting::hand_over(MPI_Comm from, const MPI_Comm* made, int tag) {
+    Board* board = take_board();
+    if (!name_made_by_members(from, made, tag, board)) release_board(board);
 }
 
 Board* MembersMeeting::take_board() {
@@ -470,7 +474,12 @@ Standing* make_standing(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall num
     return made;
 }
 
-void release_standing(Standing* standing) {
+void release_collective(const Request& content) {
+    if (!content.persistent) {
+        release_board(content.board);
+        return;
+    }
+    Standing* standing = content.standing;
     if (standing == nullptr) return;
     end_standing(standing);
     forget_name(standing->handle);
@@ -484,6 +493,13 @@ void tell_standing(Call* call, Standing* standing) {
         enter_meeting(call, standing->call, standing->handle, standing->rule, standing->root);
     remember_meeting(call, standing->meeting, depends, &standing->started);
     if (standing->started.meets == standing->rule) standing->started.givers = standing->givers;
+}
+
+void forget_name(uintptr_t handle) {
+    CommName gone;
+    if (!waits_are_open() || handle == 0 || !take_name(handle, &gone)) return;
+    forget_far_members(gone.far);
+    release_board(gone.board);
 }
 
 void untell_standing(Standing* standing) {

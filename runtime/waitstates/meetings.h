@@ -58,14 +58,15 @@ inline uint64_t for_each_member(const Meeting& meeting, uint64_t bytes) {
 }
 
 // The making of a communicator by the members of a group alone: they meet on the board of what they
-// make, which take_board() hands over to that.
+// make, which hand_over() gives to that.
 class MembersMeeting {
   public:
     MembersMeeting(Call* call, MPI_Comm comm, MPI_Group group, int tag);
     MembersMeeting(const MembersMeeting&) = delete;
     MembersMeeting& operator=(const MembersMeeting&) = delete;
     void settle(Call* call) const;
-    Board* take_board();
+    Board* take_board();  // which the caller releases
+    void hand_over(MPI_Comm from, const MPI_Comm* made, int tag);
 
   private:
     CommName name_{};
@@ -85,10 +86,15 @@ struct Standing {
     Request started;  // and what its completion must know
     Standing* next;   // of the free ones
 };
+// MPI freed the communicator, window, file or persistent collective: its name ends, and with it
+// what members of its kind share.
+void forget_name(uintptr_t handle);
+
 // Null when there is no memory. Slow, as is its end.
 Standing* make_standing(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
                         const Depends& depends);
-void release_standing(Standing* standing);
+// What the request of a collective held, persistent or not.
+void release_collective(const Request& content);
 // It is about to start; the start failed; it is complete.
 void tell_standing(Call* call, Standing* standing);
 void untell_standing(Standing* standing);

@@ -2,7 +2,6 @@
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/waitstates/latest.h"
 #include "runtime/waitstates/meetings.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 

@@ -1,13 +1,14 @@
 #include "runtime/waitstates/waits.h"
 
+#include "runtime/calls/found_cost.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/hosts/far_letters.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/waitstates/far_meetings.h"
-#include "runtime/waitstates/timeline.h"
+#include "runtime/waitstates/meetings.h"
 #include "runtime/waitstates/wait_records.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 
@@ -142,7 +143,8 @@ void note_computation(Call* call) {
 }  // namespace
 
 void open_waits(int world_size) {
-    // Alone it waits for nobody, unless it meets another world (ranks.cpp).
+    g_release_collective = release_collective;
+    // Alone it waits for nobody, unless it meets another world (note_world).
     if (world_size < 2 && (g_process.header->flags & kFileSpawned) == 0) {
         g_process.header->flags |= kFileWaits;
     }
@@ -155,11 +157,12 @@ void finish_opening_waits() {
     const uint64_t frequency = g_process.header->ticks_per_second;
     g_least_round_ticks = kLeastRound_ns * frequency / 1'000'000'000u;
     g_least_compared_ticks = kLeastCompared_ns * frequency / 1'000'000'000u;
-    const bool far = open_letters();
+    const bool far = open_letters(put_note);
     if (!exchange_is_open() && !far) return;
     if (exchange_is_open()) unlink_exchange();
     if (open_channels(static_cast<uint32_t>(g_process.header->world_size))) {
         g_process.header->flags |= kFileWaits;
+        keep_names(far);
         open_timelines(static_cast<uint32_t>(g_process.header->world_size));
         open_processor_time(t_thread);
     }

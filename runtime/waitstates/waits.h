@@ -10,7 +10,7 @@
 #define DWELL_RUNTIME_WAITSTATES_WAITS_H_
 
 #include "runtime/calls/records.h"
-#include "runtime/exchange/channels.h"
+#include "runtime/hosts/partners.h"
 #include "runtime/mpi/comm_names.h"
 #include "runtime/mpi/requests.h"
 #include "runtime/waitstates/series.h"
@@ -169,7 +169,7 @@ inline Told tell_send(Call* call, int dest, int tag, MPI_Comm comm, MPI_Datatype
 }
 // It failed.
 inline void untell(const Told& told) {
-    if (told.channel != nullptr) withdraw(told.channel, told.announced);
+    if (told.channel != nullptr) withdraw_from(told.channel, told.announced);
 }
 
 // A receive is about to wait, or is only started: senders that wait for it learn when it came.

@@ -1,10 +1,13 @@
 // The wait analysis of messages between two ranks: what wrappers and requests say and hear.
+#include "runtime/calls/call_order.h"
+#include "runtime/calls/found_cost.h"
+#include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/eager_limits.h"
-#include "runtime/order/order.h"
+#include "runtime/mpi/ranks.h"
 #include "runtime/waitstates/far_messages.h"
 #include "runtime/waitstates/late_receivers.h"
+#include "runtime/waitstates/meetings.h"
 #include "runtime/waitstates/waits.h"
-#include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
 
@@ -61,7 +64,7 @@ Announced say(Call* call, const Way& way, int tag, SendMode mode, uint64_t bytes
     const Announced announced = announce(way.channel, said, way.comm, tag, asks);
     begin_work(call, time_of_writing(way.channel));
     if (g_process.preserve_order) [[unlikely]]
-        wake(call, way.peer, way.comm, tag);
+        g_call_order->wake(call, way.peer, way.comm, tag);
     return announced;
 }
 
@@ -160,7 +163,7 @@ void meet(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
     }
     if (source < 0) {
         if (g_process.preserve_order) {
-            say_waiting(call);
+            g_call_order->say_waiting(call);
             begin_work(call, now_ticks());
         }
         const CommName* name = name_of_comm(call->thread, comm);
@@ -170,7 +173,7 @@ void meet(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
     const Way way = look_up(call, comm, source);
     if (way.channel == nullptr) return;
     if (g_process.preserve_order) {
-        say_receiving(call, way.peer, way.comm, tag, 0);
+        g_call_order->say_receiving(call, way.peer, way.comm, tag, 0);
         begin_work(call, now_ticks());
     }
     if (way.channel->far == nullptr && !g_series.is_on(way.channel)) {
@@ -329,7 +332,7 @@ void post_request(Call* call, Request* content, MPI_Comm comm, int source, int t
     content->tag = tag;
     if (name == nullptr || source < 0 || content->persistent) return;
     Channel* channel = channel_with(call->thread, content->peer);
-    if (channel != nullptr) content->ticket = post(channel, content->comm, tag);
+    if (channel != nullptr) content->ticket = post_to(channel, content->comm, tag);
 }
 
 namespace {
@@ -362,7 +365,7 @@ void tell_start(Call* call, int count, const MPI_Request* requests) {
                                             request.tag, request.mode, request.bytes);
             set_message(found, announced.entry, announced.number);
         } else if (request.kind == kReceiveRequest) {
-            const uint32_t ticket = post(channel, request.comm, request.tag);
+            const uint32_t ticket = post_to(channel, request.comm, request.tag);
             set_message(found, nullptr, ticket);
             answer_waiting(call, {channel, request.peer, request.comm}, request.tag, ticket);
         }
@@ -381,7 +384,7 @@ void untell_start(Call* call, int count, const MPI_Request* requests) {
         }
         Channel* channel = channel_to_start(call->thread, found);
         if (channel != nullptr && request.kind == kSendRequest) {
-            withdraw(channel, {request.entry, request.number});
+            withdraw_from(channel, {request.entry, request.number});
         } else if (found.entry != nullptr && request.persistent) {
             give_up_request(request);
             // MPI does not say which of several it has started.
@@ -439,7 +442,7 @@ void meet_matched(Call* call, const Matched& matched, bool waits) {
         stay_away(call);
     }
     if (g_process.preserve_order) {
-        say_waiting(call);
+        g_call_order->say_waiting(call);
         begin_work(call, now_ticks());
     }
     answer_posted(call, matched.receive);

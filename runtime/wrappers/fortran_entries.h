@@ -7,7 +7,7 @@
 #ifndef DWELL_RUNTIME_WRAPPERS_FORTRAN_ENTRIES_H_
 #define DWELL_RUNTIME_WRAPPERS_FORTRAN_ENTRIES_H_
 
-#include "runtime/mpi/user_code.h"
+#include "runtime/calls/user_code.h"
 #include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {

@@ -1,9 +1,11 @@
-// What the wrappers book, function by function: the vocabulary of mpi_calls.table in C++. Included
-// only by the generated wrappers and requests_complete.cpp.
+// What the wrappers record of a call once MPI has returned: the vocabulary of mpi_calls.table in
+// C++. Each kind of call has a function here, which asks the wait analysis for the call's times.
 #ifndef DWELL_RUNTIME_WRAPPERS_MPI_SEMANTICS_H_
 #define DWELL_RUNTIME_WRAPPERS_MPI_SEMANTICS_H_
 
+#include "runtime/calls/found_cost.h"
 #include "runtime/calls/records.h"
+#include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/ranks.h"
 #include "runtime/mpi/requests.h"
 #include "runtime/order/held_receives.h"
@@ -12,77 +14,35 @@
 
 namespace dwell {
 
-inline uint64_t as_count(int count) { return count > 0 ? static_cast<uint64_t>(count) : 0; }
-
-DWELL_COLD uint64_t find_type_bytes(Thread* thread, MPI_Datatype type);
-
-inline uint64_t type_bytes(const Call* call, MPI_Datatype type) {
-    Thread* thread = call->thread;
-    const auto handle = reinterpret_cast<uintptr_t>(type);
-    const TypeEntry& entry = thread->types[place_in(kTypeBits, handle)];
-    if (entry.type == handle && entry.epoch == g_process.type_epoch.load(std::memory_order_relaxed))
-        [[likely]] {
-        return entry.bytes;
-    }
-    return find_type_bytes(thread, type);
+// MPI freed the handle, which may come back as another one.
+inline void end_comm(uintptr_t handle) {
+    if (g_process.preserve_order) loosen_held(&handle);
+    forget_name(handle);
+    forget_comm(handle);
 }
-
+inline void end_window(uintptr_t handle) {
+    forget_name(handle);
+    forget_windows();
+}
+inline void end_request(uintptr_t handle) {
+    if (g_process.preserve_order) forget_held(handle);
+    forget_request(handle);
+    // A persistent collective was named also where it was not recorded.
+    if (waits_are_open() && find_name(handle) != nullptr) forget_name(handle);
+}
 inline void forget_types() {
     g_process.type_epoch.fetch_add(1, std::memory_order_relaxed);
     if (g_process.preserve_order) [[unlikely]]
         loosen_held(nullptr);
 }
 
-template <typename Handle>
-uintptr_t handle_in(const Handle* place) {
-    return place != nullptr ? reinterpret_cast<uintptr_t>(*place) : 0;
+// MPI made a communicator that may reach another world: who is alone waits for that, unobserved.
+inline void note_world(MPI_Comm comm) {
+    if (meet_world(comm) && !waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
 }
-
-// Ranks that a collective's counts speak of: of the communicator, or the remote ones.
-int comm_span(MPI_Comm comm);
-int comm_size(MPI_Comm comm);  // of the caller's own group
-int neighbors_in(MPI_Comm comm);
-int neighbors_out(MPI_Comm comm);
-uint64_t own_count(MPI_Comm comm, const int* counts);
-inline uint64_t sum_counts(int entries, const int* counts) {
-    uint64_t sum = 0;
-    for (int i = 0; i < entries; ++i) sum += as_count(counts[i]);
-    return sum;
-}
-inline uint64_t sum_w(const Call* call, int entries, const int* counts, const MPI_Datatype* types) {
-    uint64_t sum = 0;
-    for (int i = 0; i < entries; ++i) {
-        if (counts[i] > 0) sum += as_count(counts[i]) * type_bytes(call, types[i]);
-    }
-    return sum;
-}
-
-// The caller's part in a rooted collective. In an inter-communicator the root exchanges with the
-// remote group only, and the other ranks of its group have no part.
-enum class Place { kRoot, kOther, kRemoteRoot, kNone };
-Place place_of(MPI_Comm comm, int root);
-inline bool is_root(Place place) { return place == Place::kRoot || place == Place::kRemoteRoot; }
-inline bool is_other(Place place) { return place == Place::kOther; }
-inline bool contributes(Place place) { return place == Place::kRoot || place == Place::kOther; }
 
 inline void book_plain(Call* call, int slot) { book_event(call, slot); }
 inline void book_failed(Call* call) { call->part->failed += 1; }
-
-// Ticks that a receive of `bytes` takes when its message is waiting. See found_cost.cpp.
-uint64_t found_cost_ticks(uint64_t bytes);
-// Before leave(): the computation before the call tells how cold the caches are.
-uint64_t most_found_ticks(const Call* call, uint64_t messages, uint64_t bytes);
-inline bool took_found_messages(const Call* call, uint64_t messages, uint64_t bytes) {
-    return call->ticks <= most_found_ticks(call, messages, bytes);
-}
-inline bool took_found_message(const Call* call, uint64_t bytes) {
-    return took_found_messages(call, 1, bytes);
-}
-
-inline void add_blocked(Call* call, uint64_t bytes) {
-    const uint64_t found = found_cost_ticks(bytes);
-    call->part->blocked_ticks += call->ticks > found ? call->ticks - found : 0;
-}
 
 // A send that took much longer than moving its bytes waited for the receiver (synchronous or
 // rendezvous), or for room. PICL has one event type for both.
@@ -97,8 +57,6 @@ inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, bool 
     if (dest == MPI_PROC_NULL) return;
     book_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);
 }
-
-inline uint64_t bytes_of(const MPI_Status* status) { return status->_ucount; }
 
 // `settle(status, &blocked)` as settle_receive.
 template <typename Settle>
@@ -237,11 +195,6 @@ void remember_message(Call* call, MPI_Message message, MPI_Comm comm, const MPI_
 Matched take_message(const MPI_Message* message);
 void follow_message(Call* call, MPI_Request request, const Matched& matched);
 
-// What MPI says of a request that the call completed: the status has it when others failed
-// (MPI-3.1 3.7.5).
-inline int error_in(const MPI_Status& status, int result) {
-    return result == MPI_ERR_IN_STATUS ? status.MPI_ERROR : result;
-}
 // Of a call that failed: whether it completed requests nevertheless, and says which.
 inline bool says_completed(int result) {
     return result == MPI_ERR_IN_STATUS || after_error(result) == AfterError::kTaken;

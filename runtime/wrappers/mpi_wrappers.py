@@ -13,7 +13,7 @@ def bytes_expression(function, text):
     comm = function.named("MPI_Comm")
     match = re.match(r"^(sum|sum_in|sum_out)\((\w+),(\w+)\)$", text)
     if match:
-        return f"sum_w(call, {span(match[1], comm)}, {match[2]}, {match[3]})"
+        return f"sum_w(call->thread, {span(match[1], comm)}, {match[2]}, {match[3]})"
     factors = text.split("*")
     match = re.match(r"^(sum|sum_local|sum_in|sum_out|own)\((\w+)\)$", factors[0])
     if match and match[1] == "own":
@@ -22,7 +22,7 @@ def bytes_expression(function, text):
         count = f"sum_counts({span(match[1], comm)}, {match[2]})"
     else:
         count = f"as_count({factors[0]})"
-    result = f"{count} * type_bytes(call, {factors[1]})"
+    result = f"{count} * type_bytes(call->thread, {factors[1]})"
     for factor in factors[2:]:
         result += " * " + {"size": f"comm_span({comm})", "local": f"comm_size({comm})",
                            "in": f"neighbors_in({comm})", "out": f"neighbors_out({comm})"}[factor]
@@ -137,13 +137,13 @@ def success_lines(function):
     else:
         lines.append(f"book_plain(call, {function.first_event_slot()});")
     # A persistent collective is known by its name.
-    named = naming_lines(function, ", meeting.take_board()" if get("meets") == "members" else "")
+    named = naming_lines(function, get("meets") == "members")
     lines += named + request_lines(function) if get("persistent") else request_lines(function)
     if get("ends"):
         lines.append(FORGETS.get(get("ends")) or {"type": "forget_types();"}[get("ends")])
     lines += [] if get("persistent") else named
     if get("world"):
-        lines.append(f"meet_world(*{get('world')});")
+        lines.append(f"note_world(*{get('world')});")
     if function.name.startswith("Comm_spawn"):
         commands = "array_of_commands" if function.name.endswith("multiple") else "command"
         lines.append(f"note_spawn(*intercomm, comm, root, {commands});")
@@ -211,12 +211,13 @@ def meeting_lines(function):
     return []
 
 
-def naming_lines(function, board=""):
+def naming_lines(function, meeting=False):
     made, comm = function.get("makes"), function.named("MPI_Comm")
     if not made:
         return []
     if function.get("made_by") == "members":
-        return [f"name_made_by_members({comm}, {made}, tag{board});"]
+        name = "meeting.hand_over" if meeting else "name_made_by_members"
+        return [f"{name}({comm}, {made}, tag);"]
     if function.get("made_by") == "copy":
         return [f"name_copied({comm}, {made});"]
     return [f"name_made({comm}, {made});"]
@@ -320,8 +321,8 @@ def telling_lines(function):
 
 # Handles whose end is noticed also when the call itself is not recorded, as are collectives and
 # what they make.
-FORGETS = {"comm": "forget_comm(ended);", "request": "forget_request(ended);",
-           "win": "forget_window(ended);", "file": "forget_name(ended);"}
+FORGETS = {"comm": "end_comm(ended);", "request": "end_request(ended);",
+           "win": "end_window(ended);", "file": "forget_name(ended);"}
 
 
 def user_code(function, how="in_user_code"):
@@ -565,7 +566,7 @@ def body(function):
 def wrappers(functions, part):
     lines = ['// Made by generate_mpi.py from mpi_calls.table.', '#include "runtime/probes/grids.h"',
              '#include "runtime/wrappers/mpi_semantics.h"', '#include "runtime/order/order.h"',
-             '#include "runtime/calls/polls.h"', '#include "runtime/mpi/user_code.h"', "",
+             '#include "runtime/calls/polls.h"', '#include "runtime/calls/user_code.h"', "",
              "using namespace dwell;", ""]
     for function in functions:
         if function.get("special") or function.number % SPLIT != part:

@@ -10,7 +10,6 @@
 #include <set>
 #include <vector>
 
-#include "runtime/exchange/channels.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "tests/unit/support/recording.h"
 
@@ -76,6 +75,11 @@ int rank_of(MPI_Comm comm, int* rank) {
     return MPI_SUCCESS;
 }
 
+void end_name(MPI_Comm comm) {
+    CommName gone;
+    take_name(reinterpret_cast<uintptr_t>(comm), &gone);
+}
+
 // One rank's communicators by what the test calls them.
 class RankModel {
   public:
@@ -113,7 +117,7 @@ class RankModel {
         return made;
     }
     void free_comm(MPI_Comm comm) {
-        forget_name(reinterpret_cast<uintptr_t>(comm));
+        end_name(comm);
         delete &members_of(comm);
     }
     void call_it(const std::string& what, MPI_Comm comm) {
@@ -145,7 +149,7 @@ class CommNames : public Records {
 
     void SetUp() override {
         Records::SetUp();
-        open_channels(kRanks);
+        keep_names(false);
     }
 
     // Runs the program on every rank; the names by what they are called, then by rank.
@@ -313,7 +317,7 @@ TEST_F(CommNames, HandlesComeBack) {
     for (int i = 0; i < kTimes; ++i) {
         name_made(process.world(), &comm);
         ids.insert(name_of_comm(nullptr, comm)->id);
-        forget_name(reinterpret_cast<uintptr_t>(comm));
+        end_name(comm);
         ASSERT_EQ(name_of_comm(nullptr, comm), nullptr);
     }
     EXPECT_EQ(ids.size(), size_t{kTimes});
@@ -321,7 +325,7 @@ TEST_F(CommNames, HandlesComeBack) {
     name_made(process.world(), &comm);
     name_made(process.world(), &comm);
     const uint64_t newest = name_of_comm(nullptr, comm)->id;
-    forget_name(reinterpret_cast<uintptr_t>(comm));
+    end_name(comm);
     ASSERT_NE(name_of_comm(nullptr, comm), nullptr);
     EXPECT_EQ(name_of_comm(nullptr, comm)->id, newest);
 }

@@ -1,5 +1,5 @@
 // Whose computation a wait is due to, by the parts of both ranks' time: answers by arithmetic.
-#include "runtime/waitstates/timeline.h"
+#include "runtime/exchange/timeline.h"
 
 #include <gtest/gtest.h>
 

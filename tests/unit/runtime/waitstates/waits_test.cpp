@@ -6,8 +6,8 @@
 
 #include <memory>
 
+#include "runtime/exchange/timeline.h"
 #include "runtime/mpi/eager_limits.h"
-#include "runtime/waitstates/timeline.h"
 #include "runtime/wrappers/several_requests.h"
 #include "tests/unit/support/recording.h"
 

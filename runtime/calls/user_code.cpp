@@ -1,4 +1,4 @@
-#include "runtime/mpi/user_code.h"
+#include "runtime/calls/user_code.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "runtime/calls/records.h"
+#include "runtime/exchange/timeline.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/probes/probes.h"
 #include "runtime/sampling/sampling.h"
-#include "runtime/waitstates/timeline.h"
 
 namespace dwell {
 

@@ -5,8 +5,8 @@
 // They are the program's: what they call of MPI and what probes stand in them counts like anywhere
 // else, their time is computation, and none of it the surrounding call's (user_code.cpp). To see
 // when one runs, MPI gets another function in its place, one for each function of the program.
-#ifndef DWELL_RUNTIME_MPI_USER_CODE_H_
-#define DWELL_RUNTIME_MPI_USER_CODE_H_
+#ifndef DWELL_RUNTIME_CALLS_USER_CODE_H_
+#define DWELL_RUNTIME_CALLS_USER_CODE_H_
 
 #include "runtime/process/state.h"
 
@@ -38,4 +38,4 @@ DWELL_COLD void drop_left_user_code(Thread* thread, uint64_t frame);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_MPI_USER_CODE_H_
+#endif  // DWELL_RUNTIME_CALLS_USER_CODE_H_

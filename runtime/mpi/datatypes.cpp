@@ -1,4 +1,4 @@
-#include "runtime/wrappers/mpi_semantics.h"
+#include "runtime/mpi/datatypes.h"
 
 #include "runtime/mpi/mpi_handles.h"
 

@@ -8,8 +8,8 @@
 //
 // One thread writes a timeline, anybody on the host reads it at any time. The rank writes a part
 // before it tells anybody of a time after it. Times in virtual ticks. Not signal-safe.
-#ifndef DWELL_RUNTIME_WAITSTATES_TIMELINE_H_
-#define DWELL_RUNTIME_WAITSTATES_TIMELINE_H_
+#ifndef DWELL_RUNTIME_EXCHANGE_TIMELINE_H_
+#define DWELL_RUNTIME_EXCHANGE_TIMELINE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -126,4 +126,4 @@ const Timeline* timeline_of(uint32_t world_rank);
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_WAITSTATES_TIMELINE_H_
+#endif  // DWELL_RUNTIME_EXCHANGE_TIMELINE_H_

@@ -1,4 +1,4 @@
-#include "runtime/waitstates/timeline.h"
+#include "runtime/exchange/timeline.h"
 
 #include <sys/mman.h>
 

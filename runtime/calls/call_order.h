@@ -1,0 +1,36 @@
+// What calls tell execution control (runtime/order) while it keeps the order of receives. Rooms
+// below that one know this table alone: they look at it only where g_process.preserve_order is set.
+#ifndef DWELL_RUNTIME_CALLS_CALL_ORDER_H_
+#define DWELL_RUNTIME_CALLS_CALL_ORDER_H_
+
+#include <stdint.h>
+
+namespace dwell {
+
+struct Call;
+struct CommName;
+struct Thread;
+enum class Meets : uint8_t;
+enum class MpiCall : uint16_t;
+
+struct CallOrder {
+    // Posts the receives that are held back: all of them, or if this call does not see to it
+    // itself.
+    void (*post_held)();
+    void (*end_holding)(MpiCall number);
+    // A call has ended, or waits for something.
+    void (*say_running)(Thread* thread);
+    void (*say_receiving)(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t ticket);
+    void (*say_waiting)(Call* call);
+    void (*say_meeting)(Call* call, const CommName& name, uint32_t number, Meets rule, int root,
+                        bool blocks);
+    // A message to `peer` was announced.
+    void (*wake)(Call* call, uint32_t peer, uint32_t comm, int tag);
+};
+
+// Set before g_process.preserve_order is.
+inline const CallOrder* g_call_order __attribute__((visibility("hidden"))) = nullptr;
+
+}  // namespace dwell
+
+#endif  // DWELL_RUNTIME_CALLS_CALL_ORDER_H_
