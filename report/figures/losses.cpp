@@ -127,6 +127,7 @@ std::string doing_text(const Profile& profile, const Computation& doing, int roo
     }
     const bool probed = is_probed(profile.nodes[interval.booked_on]);
     if (place.empty() && !probed) place = between_text(profile, interval, room, utf8);
+    if (place.empty()) place = cut_place(printable(doing.own_place, utf8), room, utf8);
     if (!place.empty() && profile.nodes[interval.booked_on].kind == SiteKind::kProcedure) {
         return in_words(interval.or_after) + " " +
                with_place(owner_text(profile, interval.booked_on, room, utf8), place);

@@ -140,6 +140,29 @@ TEST(Verdict, NamesTheProgramForWhatTheSystemComputes) {
     }
 }
 
+// Too few samples to say where most was computed show a line that was executed all the same.
+TEST(Verdict, NamesTheSampledLineOfWhatIsNamed) {
+    Profile profile = late_rank();
+    ProfileInterval& interval = profile.intervals[0];
+    const uint32_t main = interval.booked_on;
+    for (const SiteKind kind : {SiteKind::kCall, SiteKind::kProcedure}) {
+        ProfileNode node;
+        node.kind = kind;
+        node.name = "relax";
+        node.file = "/home/ada/heat.c";
+        node.line = kind == SiteKind::kCall ? 96 : 70;
+        node.parent = kind == SiteKind::kCall ? main : interval.booked_on;
+        interval.booked_on = static_cast<uint32_t>(profile.nodes.size());
+        profile.nodes.push_back(node);
+    }
+    const uint32_t relax = interval.booked_on;
+    interval.lines = {{"relax", "/home/ada/heat.c", 72, 4, relax, false},
+                      {"relax", "/home/ada/heat.c", 71, 5, relax, false}};
+    expect_words(profile, {"Main cause: rank 0 computes in relax (heat.c:71), and others wait"});
+    interval.lines.clear();
+    expect_words(profile, {"Main cause: rank 0 computes in relax (heat.c:70), and others wait"});
+}
+
 TEST(Verdict, WithLittleRoomNamesAFileOnce) {
     Halo halo;
     halo.file = "/home/ada/exchange_of_halo_cells.c";
