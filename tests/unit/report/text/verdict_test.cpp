@@ -431,6 +431,45 @@ TEST(Verdict, NamesTheFileThatALateRankWrites) {
                   "exchange_halo."});
 }
 
+// Of 600 ms in I/O the statement took 300 ms: the amount is that of all. 500 ms are almost all.
+TEST(Verdict, SaysThatTheAmountIsOfOtherStatementsToo) {
+    for (const uint64_t ms : {300, 500}) {
+        Profile profile = late_rank();
+        profile.stalls = {half_a_second(&ProfileStall::io_ns)};
+        write_checkpoint(&profile);
+        ProfileRow row;
+        row.node = profile.stalls[0].io_node;
+        row.totals.time_ns = ms * kMs;
+        profile.rows.push_back(row);
+        const std::string others = ms == 300 ? " and others" : "";
+        expect_words(profile, {"rank 0 writes ck.dat in main (heat.c:33 write" + others +
+                               "): 600 ms, and others wait 250 ms a rank"});
+    }
+}
+
+// In two lines the names would be cut, and there is room for ten. In 60 columns there is none for
+// where the others wait: no word of what remains is cut.
+TEST(Verdict, TakesAThirdLineForNames) {
+    Halo halo;
+    halo.file = "/home/ada/the_electric_potential.cpp";
+    halo.compute = "relax_the_electric_potential";
+    halo.exchange = "exchange_halo_with_neighbours";
+    std::string text = verdict(late_rank(halo), 80);
+    EXPECT_NE(words_of(text).find(
+                  "Main cause: rank 0 computes in relax_the_electric_potential "
+                  "(the_electric_potential.cpp:78), and others wait 250 ms a rank, mostly at "
+                  "the_electric_potential.cpp:69 MPI_Waitall in exchange_halo_with_neighbours."),
+              std::string::npos)
+        << text;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kVerdictLines) << text;
+    text = verdict(late_rank(), 60);
+    EXPECT_NE(words_of(text).find("Main cause: rank 0 computes in relax (heat.c:78), and others "
+                                  "wait 250 ms a rank. Load"),
+              std::string::npos)
+        << text;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kVerdictLines) << text;
+}
+
 TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
     Profile profile = late_rank();
     profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};

@@ -193,10 +193,10 @@ TEST(BuildProfile, HeadersOfTheSystemCountForTheirCaller) {
             }
             const uint32_t own = own_code(profile, line.node);
             EXPECT_EQ(profile.nodes[own].name, "final_sort");
-            uint32_t call = line.node;
-            while (profile.nodes[call].parent != own) call = profile.nodes[call].parent;
-            EXPECT_EQ(profile.nodes[call].file, "/home/ada/sort.c");
-            EXPECT_EQ(profile.nodes[call].line, line.function == "sort_all" ? 6 : 7);
+            uint32_t at = line.node;
+            while (profile.nodes[at].parent != own) at = profile.nodes[at].parent;
+            EXPECT_EQ(profile.nodes[at].file, "/home/ada/sort.c");
+            EXPECT_EQ(profile.nodes[at].line, line.function == "sort_all" ? 6 : 7);
         }
     }
 }
