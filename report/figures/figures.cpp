@@ -438,22 +438,28 @@ uint32_t extra_computation(const Profile& profile, uint32_t rank) {
     std::vector<double> extra(profile.nodes.size(), 0);
     for (const ProfileRow& row : profile.rows) {
         if (row.rank != rank) continue;
-        extra[own_code(profile, row.node)] +=
-            worked_ns(profile.nodes[row.node], row.computation_ns, row.totals);
+        extra[row.node] += worked_ns(profile.nodes[row.node], row.computation_ns, row.totals);
     }
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
         const ProfileNode& node = profile.nodes[i];
-        extra[own_code(profile, i)] -=
-            worked_ns(node, node.computation_ns, node.totals) / rank_count(profile);
+        extra[i] -= worked_ns(node, node.computation_ns, node.totals) / rank_count(profile);
     }
-    uint32_t most = kNoNode;
-    double most_ns = 0;
-    for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
-        if (extra[i] <= most_ns) continue;
-        most = i;
-        most_ns = extra[i];
+    sum_into_parents(profile, nodes_from_root(profile), &extra);
+    // Some may be less than the mean, so several siblings may have more than half.
+    uint32_t found = kNoNode;
+    for (uint32_t at = 0, next = 0; next != kNoNode; at = next) {
+        const ProfileNode& node = profile.nodes[at];
+        const bool own = node.kind != SiteKind::kCall && (node.labels & kLabelSystem) == 0;
+        if (at != 0 && own) found = at;
+        next = kNoNode;
+        double most_ns = extra[0] / 2;
+        for (const uint32_t child : node.children) {
+            if (extra[child] <= most_ns) continue;
+            most_ns = extra[child];
+            next = child;
+        }
     }
-    return most;
+    return found;
 }
 
 std::string shown_name(const ProfileNode& node, bool utf8) {

@@ -185,8 +185,8 @@ std::string places_text(const SampledPlaces& places, size_t limit, int width, bo
 // Of each node's own computation: the rank that has most. Empty without rows.
 std::vector<std::optional<Peak>> computation_peaks(const Profile& profile);
 
-// Where rank `rank` computes longer than the mean by most, waiting of OpenMP's threads left out:
-// node, or kNoNode.
+// The innermost node that holds more than half of what rank `rank` computes beyond the mean,
+// waiting of OpenMP's threads left out; kNoNode: only the program does.
 uint32_t extra_computation(const Profile& profile, uint32_t rank);
 
 // "file.c:88", or the module where there is no line; empty when nothing is known.

@@ -20,6 +20,7 @@
 namespace dwell {
 namespace {
 
+constexpr int kLeastRoom = 12;              // columns of names
 constexpr double kMostly = 0.5;             // of a line's waiting: for one rank
 constexpr double kNotableCause = 0.2;       // of the waiting: worth being the main cause
 constexpr double kNotableSetupWait = 0.05;  // of set-up
@@ -127,6 +128,7 @@ std::string doing_text(const Profile& profile, const Computation& doing, int roo
     }
     const bool probed = is_probed(profile.nodes[interval.booked_on]);
     if (place.empty() && !probed) place = between_text(profile, interval, room, utf8);
+    if (place.empty()) place = cut_place(printable(doing.own_place, utf8), room, utf8);
     if (!place.empty() && profile.nodes[interval.booked_on].kind == SiteKind::kProcedure) {
         return in_words(interval.or_after) + " " +
                with_place(owner_text(profile, interval.booked_on, room, utf8), place);
@@ -226,7 +228,7 @@ std::string waiting_cause_text(const Profile& profile, const std::vector<CommLin
         fmt::format("Main cause: {}, and others wait {}", cause_words(profile, first, room, utf8),
                     per_rank_text(profile, first.time_ns, utf8));
     // Where they wait is left out where the sentence is long, and the cause not in that line.
-    const bool is_long = !stall_words(profile, first.stall).verb.empty();
+    const bool is_long = !stall_words(profile, first.stall).verb.empty() || room <= kLeastRoom;
     const CommLine* const line = line_waiting_for(profile, lines, first);
     if (line != nullptr && !is_long) {
         text += ", mostly at " + statement_text(profile, *line, room, utf8, text);

@@ -16,6 +16,7 @@ namespace dwell {
 namespace {
 
 constexpr double kLeastOff = 0.25;  // of what would else be computation
+constexpr double kAlmostAll = 0.8;  // of the time in I/O: that of one statement
 
 struct Part {
     StallKind kind;
@@ -33,7 +34,11 @@ bool is_flagged(const Profile& profile, FileFlags flag) {
 
 // Of the I/O statements of one procedure the one that took most time of the rank: in the records
 // the one that was longest at a time stands.
-uint32_t costliest_beside(const Profile& profile, uint32_t io_node, uint32_t rank) {
+struct Statement {
+    uint32_t node = kNoNode;
+    uint64_t time_ns = 0;  // of the rank; 0: not known
+};
+Statement costliest_beside(const Profile& profile, uint32_t io_node, uint32_t rank) {
     std::map<uint32_t, uint64_t> time_ns;
     const auto add = [&](uint32_t node, uint64_t ns) {
         const bool beside = is_io(profile.nodes[node]) &&
@@ -47,7 +52,7 @@ uint32_t costliest_beside(const Profile& profile, uint32_t io_node, uint32_t ran
     for (const auto& [node, ns] : time_ns) {
         if (ns > time_ns[most]) most = node;
     }
-    return most;
+    return {most, time_ns[most]};
 }
 
 std::string verb_of(const ProfileNode& node) {
@@ -153,16 +158,19 @@ Stall stall_of_cause(const LongParts& parts, size_t ranks, uint32_t rank, uint64
 
 std::string io_stall_text(const Profile& profile, const Stall& stall, int room, bool utf8) {
     if (stall.kind != StallKind::kIo || stall.times.io_node == kNoNode) return "";
-    const uint32_t index = costliest_beside(profile, stall.times.io_node, stall.times.rank);
-    const ProfileNode& node = profile.nodes[index];
+    const Statement most = costliest_beside(profile, stall.times.io_node, stall.times.rank);
+    const ProfileNode& node = profile.nodes[most.node];
+    const auto all_ns = static_cast<double>(stall.times.io_ns);
+    const bool others =
+        most.time_ns != 0 && static_cast<double>(most.time_ns) < kAlmostAll * all_ns;
     const std::string files = io_file_text(node, utf8);
     std::string text =
         verb_of(node) + " " + (files.empty() ? "files" : cut_middle(files, room, utf8));
-    const std::string procedure = procedure_of(profile, index, utf8);
+    const std::string procedure = procedure_of(profile, most.node, utf8);
     if (!procedure.empty()) text += " in " + cut_name(procedure, room, utf8);
     const std::string place = cut_place(place_text(node, utf8), room, utf8);
-    return text + fmt::format(" ({}{}{}): {}", place, place.empty() ? "" : " ", node.name,
-                              time_text(static_cast<double>(stall.times.io_ns), utf8));
+    return text + fmt::format(" ({}{}{}{}): {}", place, place.empty() ? "" : " ", node.name,
+                              others ? " and others" : "", time_text(all_ns, utf8));
 }
 
 StallWords stall_words(const Profile& profile, const Stall& stall) {

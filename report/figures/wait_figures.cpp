@@ -95,24 +95,26 @@ class Computations {
         Samples samples;
         Samples of_system;
         std::map<std::string, Samples> places;
+        Samples own_places;
         uint64_t all = 0;
         for (const uint32_t interval : intervals) {
             for (const SampledLine& line : profile_.intervals[interval].lines) {
                 const SampledLine own = own_line(profile_, line);
                 samples[own.function] += line.samples;
                 places[own.function][place_of(own)] += line.samples;
+                const bool is_own = own.function == computation.procedure && own.line != 0;
+                if (is_own) own_places[place_of(own)] += line.samples;
                 if (line.system) of_system[called(line)] += line.samples;
                 all += line.samples;
             }
         }
         const std::string most = more_than_half(samples, all);
-        if (most.empty()) return computation;
+        if (most.empty()) {
+            computation.own_place = largest(own_places);
+            return computation;
+        }
         if (most != computation.procedure) computation.sampled = most;
-        const Samples& of_it = places[most];
-        computation.sampled_place =
-            std::max_element(of_it.begin(), of_it.end(), [](const auto& a, const auto& b) {
-                return a.second < b.second;
-            })->first;
+        computation.sampled_place = largest(places[most]);
         computation.called = more_than_half(of_system, all);
         return computation;
     }
@@ -150,6 +152,14 @@ class Computations {
             }
         }
         return *name;
+    }
+
+    // Empty where there are none.
+    static std::string largest(const Samples& samples) {
+        const auto most =
+            std::max_element(samples.begin(), samples.end(),
+                             [](const auto& a, const auto& b) { return a.second < b.second; });
+        return most == samples.end() ? "" : most->first;
     }
 
     // Empty where there are few, or none with a name has as many.

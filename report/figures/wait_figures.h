@@ -35,6 +35,7 @@ struct Computation {
     std::string procedure;        // that it is booked on, or that holds the loop or block
     std::string sampled;          // where most of its samples fell; empty when there are few
     std::string sampled_place;    // "heat.c:14", the line with most of those; often empty
+    std::string own_place;        // where there is none: the line of `procedure` with most samples
     std::string called;           // what of the system these called most, such as exp()
     // For most of the time the thread was not where samples are taken: they do not tell the
     // procedure. Then neither do those above.

@@ -23,7 +23,9 @@ constexpr int kSentenceLines = 2;
 constexpr int kLongestProgram = 24;
 constexpr int kRoomForSecond = 32;  // of kRooms
 constexpr int kRoomForTime = 13;
-constexpr int kRooms[] = {kAllOfIt, 60, 44, 32, 24, 18, 13, 9};  // columns of names, ever shorter
+// Columns of names, ever shorter. What fits in the least is never cut.
+constexpr int kRooms[] = {kAllOfIt, 60, 44, 32, 24, 18, 12};
+constexpr int kLegibleRoom = 24;  // with less, a sentence rather takes one line more
 
 int line_count(const Canvas& like, const std::string& text, int indent) {
     Canvas trial(like.width(), like.utf8(), false);
@@ -32,16 +34,24 @@ int line_count(const Canvas& like, const std::string& text, int indent) {
     return static_cast<int>(std::count(lines.begin(), lines.end(), '\n'));
 }
 
-// A sentence in at most so many lines: names in it give way first, then its end.
-void put_sentence(const std::function<std::string(int room)>& sentence, int lines, Tone tone,
-                  Canvas* canvas) {
+// A sentence in at most so many lines, or where its names would be illegible in at most `most`:
+// names in it give way first, then its end.
+void put_sentence(const std::function<std::string(int room)>& sentence, int lines, int most,
+                  Tone tone, Canvas* canvas) {
     constexpr int kIndent = 2;
     std::string text;
-    for (const int room : kRooms) {
+    const auto fits = [&](int room) {
         text = sentence(room);
-        if (text.empty()) return;
-        if (line_count(*canvas, text, kIndent) <= lines) break;
+        return text.empty() || line_count(*canvas, text, kIndent) <= lines;
+    };
+    for (const int least : {kLegibleRoom, 0}) {
+        if (least == 0) lines = most;
+        const auto room = std::find_if(std::begin(kRooms), std::end(kRooms), [&](int columns) {
+            return columns < least || fits(columns);
+        });
+        if (room != std::end(kRooms) && *room >= least) break;
     }
+    if (text.empty()) return;
     for (int columns = canvas->width() * lines; line_count(*canvas, text, kIndent) > lines;) {
         text = cut_middle(text, --columns, canvas->utf8());
     }
@@ -257,10 +267,8 @@ std::string trust_text(const Profile& profile, const Job& job, bool both) {
     return begin + limits[0] + ".";
 }
 
-}  // namespace
-
-std::string write_verdict(const Profile& profile, const TextOptions& options,
-                          const std::string& directory) {
+std::string draw_verdict(const Profile& profile, const TextOptions& options,
+                         const std::string& directory, int cause_lines) {
     const int width = std::max(options.width, kLeastWidth);
     Canvas canvas(width, options.utf8, options.color);
     const bool utf8 = options.utf8;
@@ -268,7 +276,7 @@ std::string write_verdict(const Profile& profile, const TextOptions& options,
     if (profile.nodes.empty()) {
         put_sentence(always("dwell verdict: nothing of " +
                             program_name(profile, kLongestProgram, utf8) + " was recorded."),
-                     1, Tone::kHot, &canvas);
+                     1, 1, Tone::kHot, &canvas);
         if (directory.empty()) return canvas.take();
         return canvas.take() + "Next: dwell report " + directory + "\n";
     }
@@ -280,10 +288,10 @@ std::string write_verdict(const Profile& profile, const TextOptions& options,
         return cause_text(profile, lines, judgement.losses[which].kind, room, utf8);
     };
     put_sentence([&](int room) { return verdict_text(profile, job, judgement, room, utf8); },
-                 kSentenceLines, lost ? Tone::kHot : Tone::kName, &canvas);
+                 kSentenceLines, kSentenceLines, lost ? Tone::kHot : Tone::kName, &canvas);
     put_sentence(
         [&](int room) { return lost ? cause(0, room) : computation_text(profile, room, utf8); },
-        kSentenceLines, lost ? Tone::kWarm : Tone::kPlain, &canvas);
+        kSentenceLines, cause_lines, lost ? Tone::kWarm : Tone::kPlain, &canvas);
     // What other programs take is no fault of this one.
     const bool of_others = lost && judgement.losses[0].kind == LossKind::kQueued &&
                            holders_of_processors(profile).who != Holder::kRanks;
@@ -292,31 +300,42 @@ std::string write_verdict(const Profile& profile, const TextOptions& options,
     const bool late = lost && judgement.losses[second ? 1 : 0].kind == LossKind::kWaiting;
     const std::string more = late && !directory.empty() ? next_options(profile) : "";
     if (second) {
+        const int besides_lines = mostly_setup && !more.empty() ? 1 : kSentenceLines;
         put_sentence(
             [&](int room) {
                 const std::string text = second_cause(cause(1, room));
                 return text.empty() ? text : "Besides: " + text;
             },
-            mostly_setup && !more.empty() ? 1 : kSentenceLines, Tone::kWarm, &canvas);
+            besides_lines, besides_lines, Tone::kWarm, &canvas);
     }
     // Of what does not fit beside a second cause the balance is worth least: who has no processor
     // computes less. Set-up has a place there only where it is the largest part of the run.
     if (!second || (!mostly_setup && more.empty())) {
-        put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, Tone::kPlain,
+        put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, 1, Tone::kPlain,
                      &canvas);
     }
-    put_sentence(always(shares_text(profile, job, judgement, canvas)), 1, Tone::kPlain, &canvas);
+    put_sentence(always(shares_text(profile, job, judgement, canvas)), 1, 1, Tone::kPlain, &canvas);
     if (!second || mostly_setup) {
-        put_sentence(always(setup_text(profile, judgement, utf8)), 1, Tone::kPlain, &canvas);
+        put_sentence(always(setup_text(profile, judgement, utf8)), 1, 1, Tone::kPlain, &canvas);
     }
-    put_sentence([&](int room) { return trust_text(profile, job, room == kRooms[0]); },
-                 second || !more.empty() ? 1 : kSentenceLines, Tone::kDim, &canvas);
+    const int trust_lines = second || !more.empty() ? 1 : kSentenceLines;
+    put_sentence([&](int room) { return trust_text(profile, job, room == kRooms[0]); }, trust_lines,
+                 trust_lines, Tone::kDim, &canvas);
     if (directory.empty()) return canvas.take();
     if (more.empty()) return canvas.take() + "Next: dwell report " + directory + "\n";
     const char* const why = more == "--io on" ? "names the files, if any" : "names the procedure";
     // A path is never cut: it is there to be copied.
     return canvas.take() + fmt::format("Next: dwell run {} ... ({}).\nReport: dwell report {}\n",
                                        more, why, directory);
+}
+
+}  // namespace
+
+std::string write_verdict(const Profile& profile, const TextOptions& options,
+                          const std::string& directory) {
+    const std::string text = draw_verdict(profile, options, directory, kSentenceLines + 1);
+    if (std::count(text.begin(), text.end(), '\n') <= kVerdictLines) return text;
+    return draw_verdict(profile, options, directory, kSentenceLines);
 }
 
 }  // namespace dwell

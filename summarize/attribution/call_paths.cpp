@@ -259,7 +259,9 @@ uint32_t CallPaths::number_procedure(const Frame& frame) {
     } else if (frame.module != kNoNode && lines_->is_uncertain(frame.module)) {
         procedure.labels = kLabelLineUnknown;
     }
-    if (is_system(frame.module)) procedure.labels |= kLabelSystem;
+    if (is_system(frame.module) || is_system_header(procedure.file)) {
+        procedure.labels |= kLabelSystem;
+    }
     const auto [entry, is_first] =
         procedure_numbers_.try_emplace({{procedure.name, procedure.file, procedure.module},
                                         {static_cast<uint32_t>(procedure.line), procedure.labels}},

@@ -13,8 +13,34 @@ namespace {
 // By probes, or a region of OpenMP.
 bool is_measured(const ProfileNode& node) {
     if (is_openmp(node)) return is_omp_region(node.call);
-    return is_probed(node) && node.kind != SiteKind::kMarker;
+    const bool own = (node.labels & kLabelSystem) == 0;
+    return is_probed(node) && own && node.kind != SiteKind::kMarker;
 }
+
+// Of differences between ranks the parts may be more than the whole.
+uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+// Without what did not run.
+class PossibleTimes {
+  public:
+    PossibleTimes(const std::vector<ProfileNode>& nodes, const PossibleNodes& possible,
+                  const std::vector<uint64_t>& computation_ns)
+        : computation_ns_(computation_ns) {
+        for (const uint32_t other : possible.passed_by) {
+            for (uint32_t at = other; at != kNoNode; at = nodes[at].parent) {
+                passed_ns_[at] += computation_ns[other];
+            }
+        }
+    }
+    uint64_t of(uint32_t node) const {
+        const auto passed = passed_ns_.find(node);
+        return beyond(computation_ns_[node], passed == passed_ns_.end() ? 0 : passed->second);
+    }
+
+  private:
+    const std::vector<uint64_t>& computation_ns_;
+    std::unordered_map<uint32_t, uint64_t> passed_ns_;  // by what is around it
+};
 
 }  // namespace
 
@@ -32,21 +58,10 @@ std::vector<uint64_t> computation_below(const Profile& profile, std::vector<uint
 uint32_t measured_owner(const Profile& profile, const PossibleNodes& possible,
                         const std::vector<uint64_t>& computation_ns, uint64_t interval_ns) {
     const std::vector<ProfileNode>& nodes = profile.nodes;
-    std::unordered_map<uint32_t, uint64_t> passed_ns;  // of what did not run, by what is around it
-    for (const uint32_t other : possible.passed_by) {
-        for (uint32_t at = other; at != kNoNode; at = nodes[at].parent) {
-            passed_ns[at] += computation_ns[other];
-        }
-    }
-    // Of differences between ranks the parts may be more than the whole.
-    const auto beyond = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
-    const auto possible_ns = [&](uint32_t node) {
-        const auto passed = passed_ns.find(node);
-        return beyond(computation_ns[node], passed == passed_ns.end() ? 0 : passed->second);
-    };
-    const uint64_t all_ns = possible_ns(possible.outermost);
+    const PossibleTimes times(nodes, possible, computation_ns);
+    const uint64_t all_ns = times.of(possible.outermost);
     const auto holds_most = [&](uint32_t node) {
-        return 2 * beyond(all_ns, possible_ns(node)) < interval_ns;
+        return 2 * beyond(all_ns, times.of(node)) < interval_ns;
     };
     uint32_t owner = kNoNode;
     for (uint32_t at = possible.outermost; at != kNoNode && holds_most(at);) {
@@ -56,6 +71,11 @@ uint32_t measured_owner(const Profile& profile, const PossibleNodes& possible,
         at = next == parts.end() ? kNoNode : *next;
     }
     return owner;
+}
+
+uint64_t possible_computation(const Profile& profile, const PossibleNodes& possible,
+                              const std::vector<uint64_t>& computation_ns) {
+    return PossibleTimes(profile.nodes, possible, computation_ns).of(possible.outermost);
 }
 
 void name_measured_owners(const std::vector<PossibleNodes>& possible, Profile* profile) {

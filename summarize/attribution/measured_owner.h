@@ -25,6 +25,9 @@ void name_measured_owners(const std::vector<PossibleNodes>& possible, Profile* p
 // kNoNode: no node certainly took more than half.
 uint32_t measured_owner(const Profile& profile, const PossibleNodes& possible,
                         const std::vector<uint64_t>& computation_ns, uint64_t interval_ns);
+// What can have run in the interval, in the whole run.
+uint64_t possible_computation(const Profile& profile, const PossibleNodes& possible,
+                              const std::vector<uint64_t>& computation_ns);
 // Whether its own time is computation.
 bool computes(const ProfileNode& node);
 // Of each node what `of_node` says it computed itself, with all below.

@@ -27,11 +27,14 @@ class OwnersOnRanks {
           possible_(possible),
           profile_(profile),
           others_(profile.ranks.size() - 1),
-          of_all_(profile.intervals.size()) {}
+          of_all_(profile.intervals.size()),
+          ranks_with_(profile.intervals.size()) {}
 
     void add_causes(const WaitPaths& paths);
     void add_parts(const std::vector<RankSample>& samples);
     void add_computation();
+    // Once all is added.
+    void add_counterparts();
 
     const std::map<Key, Part>& parts() const { return parts_; }
     // kNoNode: nothing tells.
@@ -42,6 +45,9 @@ class OwnersOnRanks {
         const uint64_t mean = of_all > own ? (of_all - own) / others_ : 0;
         return own > mean ? own - mean : 0;
     }
+    bool is_had_by_all(uint32_t number) const { return ranks_with_[number] > others_; }
+    SampledShares elsewhere(const std::set<uint32_t>& had) const;
+    SampledShares with_counterparts(const Key& key, const Part& part) const;
     uint32_t owner_beyond(const Key& key, const Part& part) const;
     uint32_t owner_of_most(const Key& key, const Part& part) const;
 
@@ -54,6 +60,14 @@ class OwnersOnRanks {
     std::map<Key, uint64_t> waited_ns_;  // by all others
     std::map<Key, Part> parts_;          // of late ranks
     std::vector<Part> of_all_;           // by interval
+    std::vector<uint64_t> ranks_with_;   // by interval
+    // What other ranks computed in intervals that a late rank does not have: its counterpart in
+    // those of the late rank that not all have, which together have so many samples.
+    struct Counterparts {
+        SampledShares shares;
+        uint64_t own = 0;
+    };
+    std::map<uint32_t, Counterparts> counterparts_;  // by late rank
     // What each node computed on a late rank, with all below, and beyond the mean of the others.
     std::map<uint32_t, std::vector<uint64_t>> computed_;
     std::map<uint32_t, std::vector<uint64_t>> beyond_;
@@ -69,9 +83,12 @@ void OwnersOnRanks::add_causes(const WaitPaths& paths) {
 }
 
 void OwnersOnRanks::add_parts(const std::vector<RankSample>& samples) {
+    std::set<Key> had;
     for (const MergedRow& row : merged_.rows) {
         if (row.node >= numbers_.size() || numbers_[row.node] == kNoNode) continue;
         of_all_[numbers_[row.node]].time_ns += row.totals.time_ns;
+        const bool is_first = had.insert({row.rank, numbers_[row.node]}).second;
+        if (is_first) ++ranks_with_[numbers_[row.node]];
         if (late_.count(row.rank) == 0) continue;
         Part& part = parts_[{row.rank, numbers_[row.node]}];
         part.count += row.totals.count;
@@ -85,6 +102,39 @@ void OwnersOnRanks::add_parts(const std::vector<RankSample>& samples) {
         part->second.shares.add(sample.node, sample.count);
         if (sample.or_after) part->second.uncertain = sample.node;
     }
+}
+
+SampledShares OwnersOnRanks::elsewhere(const std::set<uint32_t>& had) const {
+    SampledShares shares;
+    for (uint32_t number = 0; number < of_all_.size(); ++number) {
+        if (had.count(number) == 0) shares.add(of_all_[number].shares);
+    }
+    return shares;
+}
+
+void OwnersOnRanks::add_counterparts() {
+    std::map<uint32_t, std::set<uint32_t>> had;
+    std::map<uint32_t, SampledShares> own;
+    for (const auto& [key, part] : parts_) {
+        had[key.first].insert(key.second);
+        if (!is_had_by_all(key.second)) own[key.first].add(part.shares);
+    }
+    std::map<std::set<uint32_t>, SampledShares> of_others;  // most ranks have the same intervals
+    for (const auto& [rank, of_rank] : own) {
+        const auto [others, is_new] = of_others.try_emplace(had[rank]);
+        if (is_new) others->second = elsewhere(had[rank]);
+        counterparts_[rank] = {others->second.within(of_rank, profile_.nodes), of_rank.count()};
+    }
+}
+
+// Ranks that do the same between other calls, as where one sends what the other receives, have
+// their samples in other intervals.
+SampledShares OwnersOnRanks::with_counterparts(const Key& key, const Part& part) const {
+    SampledShares all = of_all_[key.second].shares;
+    const auto known = counterparts_.find(key.first);
+    if (is_had_by_all(key.second) || known == counterparts_.end()) return all;
+    all.add(known->second.shares.scaled(part.shares.count(), known->second.own));
+    return all;
 }
 
 void OwnersOnRanks::add_computation() {
@@ -118,14 +168,26 @@ uint32_t OwnersOnRanks::owner_beyond(const Key& key, const Part& part) const {
     const auto [rank, number] = key;
     const auto waited = waited_ns_.find(key);
     if (waited == waited_ns_.end() || others_ == 0) return kNoNode;
+    const uint64_t least_ns = waited->second / others_ / 2;
     const uint64_t beyond_ns = beyond_mean(part.time_ns, of_all_[number].time_ns);
-    if (2 * beyond_ns < waited->second / others_) return kNoNode;
+    if (beyond_ns < least_ns) return kNoNode;
     uint32_t owner = kNoNode;
     if (const auto of_rank = beyond_.find(rank); of_rank != beyond_.end()) {
-        owner = measured_owner(profile_, possible_[number], of_rank->second, beyond_ns);
+        const uint64_t measured_ns =
+            possible_computation(profile_, possible_[number], of_rank->second);
+        const uint64_t most_ns = std::min(beyond_ns, measured_ns);
+        if (most_ns >= least_ns) {
+            owner = measured_owner(profile_, possible_[number], of_rank->second, most_ns);
+        }
     }
     if (owner != kNoNode) return owner;
-    return part.shares.hottest_beyond(of_all_[number].shares, others_, profile_.nodes);
+    const SampledShares all = with_counterparts(key, part);
+    const uint64_t own = part.shares.count();
+    if (!is_had_by_all(number) && own != 0) {
+        const uint64_t each_ns = part.time_ns / own;
+        if (each_ns * beyond_mean(own, all.count()) < least_ns) return kNoNode;
+    }
+    return part.shares.hottest_beyond(all, others_, profile_.nodes);
 }
 
 uint32_t OwnersOnRanks::owner_of_most(const Key& key, const Part& part) const {
@@ -152,6 +214,7 @@ void RankIntervals::divide(const Merged& merged, const WaitPaths& paths,
     owners.add_causes(paths);
     owners.add_parts(samples);
     owners.add_computation();
+    owners.add_counterparts();
     std::map<Key, uint32_t> of_owner;  // interval, owner
     for (const auto& [key, part] : owners.parts()) {
         const auto [rank, number] = key;

@@ -121,8 +121,17 @@ SampledLine CallPaths::sampled_line(uint32_t index) {
     SampledLine line;
     if (node.module < module_kinds_.size()) {
         const ResolvedAddress& address = lines_->resolve(node.module, node.offset);
-        line.system = is_system(node.module);
-        const SourceFrame& source = line.system ? address.frames.front() : address.frames.back();
+        const bool in_library = is_system(node.module);
+        const SourceFrame* innermost =
+            in_library ? &address.frames.front() : &address.frames.back();
+        // Where no call path tells the caller, the procedure that it was put into does.
+        const bool alone = callers_of(index) == SampledCallers::kNone;
+        while (alone && !in_library && innermost != &address.frames.front() &&
+               is_system_header(innermost->function_file)) {
+            --innermost;
+        }
+        const SourceFrame& source = *innermost;
+        line.system = in_library || is_system_header(source.function_file);
         line.function = source.function;
         line.line = source.line;
         line.file = source.line != 0 ? source.file : address.place;

@@ -10,6 +10,26 @@ std::map<uint32_t, uint64_t> SampledShares::inclusive(const std::vector<ProfileN
     return inclusive;
 }
 
+SampledShares SampledShares::within(const SampledShares& other,
+                                    const std::vector<ProfileNode>& nodes) const {
+    SampledShares shares;
+    const std::map<uint32_t, uint64_t> around = other.inclusive(nodes);
+    for (const auto& [node, samples] : samples_) {
+        if (around.count(node) != 0) shares.add(node, samples);
+    }
+    return shares;
+}
+
+SampledShares SampledShares::scaled(uint64_t part, uint64_t whole) const {
+    SampledShares shares;
+    if (whole == 0) return shares;
+    const double factor = static_cast<double>(part) / static_cast<double>(whole);
+    for (const auto& [node, samples] : samples_) {
+        shares.add(node, static_cast<uint64_t>(static_cast<double>(samples) * factor + 0.5));
+    }
+    return shares;
+}
+
 uint32_t SampledShares::hottest(const std::vector<ProfileNode>& nodes) const {
     const uint64_t all = count();
     // A child has a larger number than its parent, and no two siblings have more than half.

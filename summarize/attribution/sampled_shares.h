@@ -24,6 +24,10 @@ class SampledShares {
         all += std::min(samples, kMostSamples - all);
     }
 
+    void add(const SampledShares& other) {
+        for (const auto& [node, samples] : other.samples_) add(node, samples);
+    }
+
     uint64_t count() const {
         uint64_t all = 0;
         for (const auto& [node, samples] : samples_) all += samples;
@@ -52,6 +56,11 @@ class SampledShares {
     void for_each(Take take) const {
         for (const auto& [node, samples] : samples_) take(node, samples);
     }
+
+    // Those at nodes where, or below which, `other` has some too.
+    SampledShares within(const SampledShares& other, const std::vector<ProfileNode>& nodes) const;
+    // Times part / whole, rounded.
+    SampledShares scaled(uint64_t part, uint64_t whole) const;
 
     // The innermost procedure in which, or below which, more than half of the samples were taken.
     // One of the system, such as exp(), counts for the procedure that called it.

@@ -39,7 +39,7 @@ enum ProfileLabel : uint32_t {
     kLabelOrAfter = 131072,
     kLabelCallersUnknown = 262144,  // sampled; from where it was called is not known
     // Of a procedure: in a library of the system or of a compiler that neither calls MPI nor has
-    // probes. Where one procedure is named, it counts for its caller.
+    // probes, or of a header of theirs. Where one procedure is named, it counts for its caller.
     kLabelSystem = 524288,
 };
 

@@ -41,6 +41,10 @@ bool is_in_system_folder(std::string_view path) {
     return rest.empty() || rest == "32" || rest == "64" || rest == "x32";
 }
 
+bool holds(std::string_view path, std::string_view part) {
+    return path.find(part) != std::string_view::npos;
+}
+
 }  // namespace
 
 ModuleKind module_kind(std::string_view path) {
@@ -56,6 +60,12 @@ bool is_system_library(std::string_view path) {
     const std::string_view name = base_name(path);
     if (is_vdso(path) || is_language_library(name) || is_mpi_library(name)) return true;
     return name.find(".so") != name.npos && is_in_system_folder(path);
+}
+
+bool is_system_header(std::string_view path) {
+    if (path.starts_with("/usr/include/") || holds(path, "/include/c++/")) return true;
+    const bool of_compiler = holds(path, "/lib/gcc/") || holds(path, "/lib/clang/");
+    return (of_compiler || is_in_system_folder(path)) && holds(path, "/include/");
 }
 
 }  // namespace dwell

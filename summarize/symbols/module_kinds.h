@@ -14,6 +14,8 @@ ModuleKind module_kind(std::string_view path);
 
 // A library of the system or of a compiler, or inside of MPI (kLabelSystem).
 bool is_system_library(std::string_view path);
+// A header of the system or of a compiler: code in it, such as templates, is as that of a library.
+bool is_system_header(std::string_view path);
 
 }  // namespace dwell
 

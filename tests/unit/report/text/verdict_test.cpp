@@ -140,6 +140,29 @@ TEST(Verdict, NamesTheProgramForWhatTheSystemComputes) {
     }
 }
 
+// Too few samples to say where most was computed show a line that was executed all the same.
+TEST(Verdict, NamesTheSampledLineOfWhatIsNamed) {
+    Profile profile = late_rank();
+    ProfileInterval& interval = profile.intervals[0];
+    const uint32_t main = interval.booked_on;
+    for (const SiteKind kind : {SiteKind::kCall, SiteKind::kProcedure}) {
+        ProfileNode node;
+        node.kind = kind;
+        node.name = "relax";
+        node.file = "/home/ada/heat.c";
+        node.line = kind == SiteKind::kCall ? 96 : 70;
+        node.parent = kind == SiteKind::kCall ? main : interval.booked_on;
+        interval.booked_on = static_cast<uint32_t>(profile.nodes.size());
+        profile.nodes.push_back(node);
+    }
+    const uint32_t relax = interval.booked_on;
+    interval.lines = {{"relax", "/home/ada/heat.c", 72, 4, relax, false},
+                      {"relax", "/home/ada/heat.c", 71, 5, relax, false}};
+    expect_words(profile, {"Main cause: rank 0 computes in relax (heat.c:71), and others wait"});
+    interval.lines.clear();
+    expect_words(profile, {"Main cause: rank 0 computes in relax (heat.c:70), and others wait"});
+}
+
 TEST(Verdict, WithLittleRoomNamesAFileOnce) {
     Halo halo;
     halo.file = "/home/ada/exchange_of_halo_cells.c";
@@ -406,6 +429,45 @@ TEST(Verdict, NamesTheFileThatALateRankWrites) {
                  {"Main cause: rank 0 writes ck.dat in main (heat.c:33 write): 600 ms, and "
                   "others wait 250 ms a rank, mostly at heat.c:69 MPI_Waitall in "
                   "exchange_halo."});
+}
+
+// Of 600 ms in I/O the statement took 300 ms: the amount is that of all. 500 ms are almost all.
+TEST(Verdict, SaysThatTheAmountIsOfOtherStatementsToo) {
+    for (const uint64_t ms : {300, 500}) {
+        Profile profile = late_rank();
+        profile.stalls = {half_a_second(&ProfileStall::io_ns)};
+        write_checkpoint(&profile);
+        ProfileRow row;
+        row.node = profile.stalls[0].io_node;
+        row.totals.time_ns = ms * kMs;
+        profile.rows.push_back(row);
+        const std::string others = ms == 300 ? " and others" : "";
+        expect_words(profile, {"rank 0 writes ck.dat in main (heat.c:33 write" + others +
+                               "): 600 ms, and others wait 250 ms a rank"});
+    }
+}
+
+// In two lines the names would be cut, and there is room for ten. In 60 columns there is none for
+// where the others wait: no word of what remains is cut.
+TEST(Verdict, TakesAThirdLineForNames) {
+    Halo halo;
+    halo.file = "/home/ada/the_electric_potential.cpp";
+    halo.compute = "relax_the_electric_potential";
+    halo.exchange = "exchange_halo_with_neighbours";
+    std::string text = verdict(late_rank(halo), 80);
+    EXPECT_NE(words_of(text).find(
+                  "Main cause: rank 0 computes in relax_the_electric_potential "
+                  "(the_electric_potential.cpp:78), and others wait 250 ms a rank, mostly at "
+                  "the_electric_potential.cpp:69 MPI_Waitall in exchange_halo_with_neighbours."),
+              std::string::npos)
+        << text;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kVerdictLines) << text;
+    text = verdict(late_rank(), 60);
+    EXPECT_NE(words_of(text).find("Main cause: rank 0 computes in relax (heat.c:78), and others "
+                                  "wait 250 ms a rank. Load"),
+              std::string::npos)
+        << text;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kVerdictLines) << text;
 }
 
 TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {

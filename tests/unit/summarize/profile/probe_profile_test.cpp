@@ -3,6 +3,7 @@
 // fixtures/example.c; every time is arithmetic on the numbers below.
 #include <gtest/gtest.h>
 
+#include "runtime/contract/path_hash.h"
 #include "summarize/symbols/site_tables.h"
 #include "tests/unit/support/example_program.h"
 #include "tests/unit/support/merged_builder.h"
@@ -239,6 +240,46 @@ TEST_F(Probes, EstimatesGiveWayToWhatWasMeasured) {
         EXPECT_EQ(profile.nodes[profile.nodes[measured].parent].totals.count, 5u);
         EXPECT_FALSE(has_note(profile, "took longer"));
     }
+}
+
+// Both ranks compute 1000 in p1, rank 1 then 600 in p2 and 100 in main. Rank 0 receives behind that
+// and rank 1 sends, so only rank 1 has the interval before that. What made it late is p2.
+TEST_F(Probes, WhatARankComputesBeyondTheOthersIsNamed) {
+    const uint32_t main = procedure(start_, "main", 2720, 2);
+    const uint32_t p1 = procedure(call(main, "main", "p1"), "p1", 2000, 2);
+    const uint32_t p2 = procedure(call(main, "main", "p2"), "p2", 600);
+    const uint64_t place = example_.after("main", "p2");
+    const uint32_t receive =
+        records_.communication(main, app_, place + 1, "MPI_Recv", totals(1, 10));
+    const uint32_t send = records_.communication(main, app_, place + 2, "MPI_Send", totals(1, 10));
+    const uint32_t first = records_.interval(kNoNode, receive, 0, 1, 1000);
+    const uint32_t second = records_.interval(kNoNode, send, 0, 1, 1700);
+    for (uint32_t rank : {0u, 1u}) {
+        records_.rank(rank);
+        records_.row(main, rank, 0, totals(1, rank == 0 ? 1010 : 1710));
+        records_.row(p1, rank, 0, totals(1, 1000));
+    }
+    records_.row(receive, 0, 0, totals(1, 10));
+    records_.row(first, 0, 0, totals(1, 1000));
+    records_.row(p2, 1, 0, totals(1, 600));
+    records_.row(send, 1, 0, totals(1, 10));
+    records_.row(second, 1, 0, totals(1, 1700));
+    const std::string id = build_id_of(example_.file());
+    const uint64_t app = hash_module(reinterpret_cast<const uint8_t*>(id.data()), id.size(), "");
+    const std::string libc = "/nonexistent/libc.so.6";
+    uint64_t path = hash_site(kRootPath, static_cast<uint32_t>(SiteKind::kCall), 0,
+                              hash_path_bytes(libc.data(), libc.size()), 0x2724a);
+    path =
+        hash_site(path, static_cast<uint32_t>(SiteKind::kProcedure), 0, app, example_.row("main"));
+    path = hash_site(path, static_cast<uint32_t>(SiteKind::kCommunication), number_of("MPI_Send"),
+                     app, place + 2);
+    records_.merged.causes.push({hash_interval(0, path), 1, 0, 0, 1, 700, 0, 0, 0});
+    const Profile profile = build_profile(records_.merged);
+    expect_conservation(profile);
+    ASSERT_EQ(profile.causes.size(), 1u);
+    ASSERT_NE(profile.causes[0].interval, kNoNode);
+    const ProfileInterval& late = profile.intervals[profile.causes[0].interval];
+    EXPECT_EQ(profile.nodes[late.booked_on].name, "p2");
 }
 
 // main was not compiled with probes: what its intervals hold of p1 and p2 is theirs.

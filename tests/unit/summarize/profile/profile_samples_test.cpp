@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/contract/path_hash.h"
+#include "summarize/model/profile_walk.h"
 #include "summarize/symbols/module_kinds.h"
 #include "tests/unit/summarize/profile/phases_records.h"
 
@@ -111,6 +112,92 @@ TEST_F(Phases, LibrariesOfTheSystemCountForTheirCaller) {
         EXPECT_EQ(most.system, at.named == "phase_a") << at.path;
         EXPECT_EQ(profile.nodes[most.node].samples, 8u) << at.path;
         EXPECT_EQ((profile.nodes[most.node].labels & kLabelSystem) != 0, most.system) << at.path;
+    }
+}
+
+TEST(ModuleKinds, HeadersOfTheSystemAndOfCompilers) {
+    for (const char* const path :
+         {"/usr/include/c++/12/bits/stl_algo.h", "/usr/include/eigen3/Eigen/src/Core/Dot.h",
+          "/usr/lib/gcc/x86_64-linux-gnu/12/include/omp.h", "/opt/gcc-13/include/c++/13/istream",
+          "/opt/gcc-13/lib/gcc/x86_64-linux-gnu/13/include/immintrin.h",
+          "/usr/lib/llvm-14/lib/clang/14.0.6/include/immintrin.h"}) {
+        EXPECT_TRUE(is_system_header(path)) << path;
+    }
+    for (const char* const path :
+         {"/home/ada/include/grid.h", "/usr/local/include/grid.h", "/usr/src/heat/heat.c", "heat.c",
+          "", "/home/ada/usr/include/grid.h"}) {
+        EXPECT_FALSE(is_system_header(path)) << path;
+    }
+}
+
+// final_sort calls a procedure of a header of the system, and has another one put into it. Both
+// count for it, at the line that calls them.
+TEST(BuildProfile, HeadersOfTheSystemCountForTheirCaller) {
+    ScratchFolder folder;
+    const std::string source = folder / "sort.c";
+    const std::string file = folder / "sort.so";
+    std::ofstream(source) << "#line 10 \"/usr/include/sort.h\"\n"
+                             "void swap(void);\n"
+                             "void sort_all(void) { swap(); }\n"
+                             "__attribute__((always_inline)) static inline void merge(void) {\n"
+                             "swap();\n"
+                             "}\n"
+                             "#line 5 \"/home/ada/sort.c\"\n"
+                             "void final_sort(void) {\n"
+                             "sort_all();\n"
+                             "merge();\n"
+                             "}\n"
+                             "int MPI_Barrier(int);\n"
+                             "void step(void) {\n"
+                             "MPI_Barrier(1);\n"
+                             "final_sort();\n"
+                             "MPI_Barrier(2);\n"
+                             "}\n";
+    ASSERT_EQ(run("gcc -O0 -g -shared -fPIC -Wl,--build-id -o '" + file + "' '" + source + "'"),
+              "");
+    const Disassembly step(file, "step");
+    const Disassembly final_sort(file, "final_sort");
+    const uint64_t in_merge = final_sort.return_from("swap") - 1;
+    const uint64_t in_sort_all = Disassembly(file, "sort_all").start();
+    for (const bool with_paths : {true, false}) {
+        MergedBuilder records;
+        const uint32_t app = records.module(file, build_id_of(file));
+        const uint32_t from = records.communication(0, app, step.return_from("MPI_Barrier", 0),
+                                                    "MPI_Barrier", totals(1, 10));
+        const uint32_t to = records.communication(0, app, step.return_from("MPI_Barrier", 1),
+                                                  "MPI_Barrier", totals(1, 10));
+        const uint32_t interval = records.interval(from, to, 0, 1, 1000);
+        const std::pair<uint32_t, uint64_t> call{app, step.return_from("final_sort")};
+        if (with_paths) {
+            const uint64_t calling = final_sort.return_from("sort_all");
+            records.sample_below(interval, {call, {app, calling}, {app, in_sort_all}}, 7);
+            records.sample_below(interval, {call, {app, in_merge}}, 5);
+        } else {
+            records.sample(interval, app, in_merge, 12);
+        }
+        const Profile profile = build_profile(records.merged);
+        expect_conservation(profile);
+        ASSERT_EQ(profile.intervals.size(), 1u);
+        const ProfileInterval& between = profile.intervals[0];
+        if (with_paths) {
+            EXPECT_EQ(profile.nodes[between.booked_on].name, "final_sort");
+            ASSERT_EQ(between.lines.size(), 2u);
+        }
+        for (const SampledLine& line : between.lines) {
+            EXPECT_EQ(line.system, with_paths) << line.function;
+            EXPECT_EQ((profile.nodes[line.node].labels & kLabelSystem) != 0, with_paths);
+            if (!with_paths) {
+                EXPECT_EQ(line.function, "final_sort");
+                EXPECT_EQ(line.file + std::to_string(line.line), "/home/ada/sort.c7");
+                continue;
+            }
+            const uint32_t own = own_code(profile, line.node);
+            EXPECT_EQ(profile.nodes[own].name, "final_sort");
+            uint32_t at = line.node;
+            while (profile.nodes[at].parent != own) at = profile.nodes[at].parent;
+            EXPECT_EQ(profile.nodes[at].file, "/home/ada/sort.c");
+            EXPECT_EQ(profile.nodes[at].line, line.function == "sort_all" ? 6 : 7);
+        }
     }
 }
 
@@ -227,7 +314,7 @@ class RanksThatSample : public Phases {
             interval, {{app_, calls_a}, {app_, Disassembly(file_, "phase_a").start()}}, all.in_a);
         const uint32_t sample_b = records_.sample_below(
             interval, {{app_, calls_b}, {app_, Disassembly(file_, "phase_b").start()}}, all.in_b);
-        const uint32_t path = path_to_barrier(left, calls_b, reached);
+        const uint32_t path = path_to(left, calls_b, "MPI_Barrier", reached);
         for (uint32_t i = 0; i < ranks.size(); ++i) {
             records_.rank(i);
             records_.row(init, i, 0, totals(1, 10));
@@ -259,8 +346,7 @@ class RanksThatSample : public Phases {
     uint32_t a_ = kNoNode;
     uint32_t b_ = kNoNode;
 
-  private:
-    uint32_t path_to_barrier(uint64_t left, uint64_t calls_b, uint64_t reached) const {
+    uint32_t path_to(uint64_t left, uint64_t calls, const char* last, uint64_t reached) const {
         const std::string id = build_id_of(file_);
         const uint64_t app =
             hash_module(reinterpret_cast<const uint8_t*>(id.data()), id.size(), file_.c_str());
@@ -269,8 +355,8 @@ class RanksThatSample : public Phases {
                              call != nullptr ? number_of(call) : 0, app, place);
         };
         return hash_interval(site(kRootPath, SiteKind::kCommunication, "MPI_Init", left),
-                             site(site(kRootPath, SiteKind::kCall, nullptr, calls_b),
-                                  SiteKind::kCommunication, "MPI_Barrier", reached));
+                             site(site(kRootPath, SiteKind::kCall, nullptr, calls),
+                                  SiteKind::kCommunication, last, reached));
     }
 };
 
@@ -317,6 +403,48 @@ TEST_F(RanksThatSample, WhatARankComputesBeyondTheOthersMadeItLate) {
     EXPECT_EQ(named(profile, 2).time_ns, 1600u);
     ASSERT_EQ(named(profile, 2).lines.size(), 1u);
     EXPECT_EQ(named(profile, 2).lines[0].samples, 12u);
+}
+
+// Rank 0 computes 1000 in phase_a before its barrier; rank 1 computes as much there, and 600 in
+// phase_b, before it receives. The calls are others, what made rank 1 late is phase_b all the same.
+TEST_F(RanksThatSample, WhatOthersComputeBetweenOtherCallsMadeNobodyLate) {
+    const uint64_t left = after("main", "MPI_Init");
+    const uint64_t reached = after("phase_a", "MPI_Recv");
+    const uint64_t calls_a = after("main", "phase_a");
+    const uint64_t calls_b = after("main", "phase_b");
+    const uint32_t init = records_.communication(0, app_, left, "MPI_Init", totals(2, 20));
+    const uint32_t in_a = records_.call(0, app_, calls_a);
+    const uint32_t in_b = records_.call(0, app_, calls_b);
+    const uint32_t receive = records_.communication(in_a, app_, reached, "MPI_Recv", totals(1, 10));
+    const uint32_t barrier = records_.communication(in_b, app_, after("phase_b", "MPI_Barrier"),
+                                                    "MPI_Barrier", totals(1, 10));
+    const std::array<uint32_t, 2> ends = {barrier, receive};
+    const std::array<uint64_t, 2> time_ns = {1000, 1600};
+    const std::array<uint64_t, 2> beyond = {0, 12};
+    for (uint32_t rank : {0u, 1u}) {
+        records_.rank(rank);
+        const uint32_t interval = records_.interval(init, ends[rank], 0, 1, time_ns[rank]);
+        records_.row(init, rank, 0, totals(1, 10));
+        records_.row(ends[rank], rank, 0, totals(1, 10));
+        records_.row(interval, rank, 0, totals(1, time_ns[rank]));
+        const auto sample = [&](uint64_t call, const char* procedure, uint64_t count) {
+            const uint64_t code = Disassembly(file_, procedure).start();
+            const uint32_t node =
+                records_.sample_below(interval, {{app_, call}, {app_, code}}, count);
+            records_.merged.sample_rows.push({node, rank, 0, 0, count});
+        };
+        sample(calls_a, "phase_a", 20);
+        if (beyond[rank] != 0) sample(calls_b, "phase_b", beyond[rank]);
+    }
+    const uint32_t path = path_to(left, calls_a, "MPI_Recv", reached);
+    records_.merged.causes.push({path, 1, 0, 0, 1, 600, 0, 0, 0});
+    const Profile profile = build_profile(records_.merged);
+    expect_conservation(profile);
+    const ProfileInterval& late = named(profile, 1);
+    EXPECT_EQ(profile.nodes[late.booked_on].name, "phase_b");
+    EXPECT_EQ(late.time_ns, 1600u);
+    ASSERT_EQ(late.lines.size(), 1u);
+    EXPECT_EQ(late.lines[0].samples, 12u);
 }
 
 // It explains less than half of the waiting, as where ranks compute in turn.
