@@ -15,9 +15,6 @@ void hear_of_observation(void (*hear)());
 void pause_recording();
 void resume_recording();
 
-// found_cost.cpp: after MPI_Init.
-void calibrate_found_cost();
-
 // merge_over_mpi.cpp. Which ranks are observed is learnt from the record files of the node and, for
 // other nodes, from the launcher; nothing is asked of ranks that are not.
 // Before MPI_Init: tells the launcher that this rank is observed.
