@@ -375,9 +375,8 @@ std::string cause_words(const Profile& profile, const CauseLine& cause, int room
 std::string next_options(const Profile& profile) {
     const std::optional<CauseLine> cause = main_cause(profile);
     if (!cause) return "";
-    if (is_unsampled(cause->stall.kind)) {
-        return stall_words(profile, cause->stall).try_io ? "--io on" : "";
-    }
+    if (stall_words(profile, cause->stall).try_io) return "--io on";
+    if (is_unsampled(cause->stall.kind)) return "";
     const ProfileInterval& interval = profile.intervals[cause->computation.interval];
     const ProfileNode& owner = profile.nodes[interval.booked_on];
     const bool named = !cause->computation.sampled_place.empty() || !interval.lines.empty() ||

@@ -153,6 +153,7 @@ Stall stall_of_cause(const LongParts& parts, size_t ranks, uint32_t rank, uint64
     if (both_ns > most_ns && 2 * both_ns >= delay_ns) {
         cause = {asleep_ns >= kernel_ns ? StallKind::kAsleep : StallKind::kKernel, times};
     }
+    cause.maybe_io = cause.kind == StallKind::kQueued && 4 * both_ns >= delay_ns;
     return cause;
 }
 
@@ -190,7 +191,7 @@ StallWords stall_words(const Profile& profile, const Stall& stall) {
             return {with_io ? "sleeps or waits outside of MPI" : "does I/O or sleeps", on,
                     !with_io};
         case StallKind::kQueued:
-            return {"has no processor", on, false};
+            return {"has no processor", on, stall.maybe_io && !with_io};
         case StallKind::kKernel:
             return {"does I/O or gets memory", "in the kernel " + share(times.kernel_ns), !with_io};
         case StallKind::kIo:

@@ -22,6 +22,7 @@ inline bool is_unsampled(StallKind kind) {
 struct Stall {
     StallKind kind = StallKind::kNone;  // that made others wait; kNone: the computation did
     ProfileStall times{};               // of the rank, all of it
+    bool maybe_io = false;  // kQueued: much of it was sleep or in the kernel all the same
 };
 
 // One computation on all ranks: the sums of its long parts by rank, and how much time there is

@@ -488,6 +488,9 @@ TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
     expect_words(profile, {"rank 0 has no processor in relax (heat.c:78; on a processor 60.0 % of "
                            "the time), and others",
                            "Next: dwell report"});
+    // A quarter of the 500 ms that others wait was in the kernel: it may be I/O as well.
+    profile.stalls[0].kernel_ns = 125 * kMs;
+    expect_words(profile, {"rank 0 has no processor in relax", "Next: dwell run --io on"});
     // The machine code tells of all the time, and so do probes.
     Halo halo;
     halo.sampled = 0;
