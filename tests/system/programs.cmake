@@ -103,7 +103,9 @@ function(dwell_python_test label name script timeout)
     cmake_path(ABSOLUTE_PATH script BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     if(script MATCHES "/(test_)?(packages|wrappers|ccache|linkers|loop_shapes|gcc_probes|clang_probes|probe_languages|callpath).py" OR
        script MATCHES "/(test_)?(by_hand|probes|limits|hosts|launch|usage|crash|process|output|ends).py" OR
-       script MATCHES "/(test_)?(random|partial|exact).py")
+       script MATCHES "/(test_)?(random|partial|exact|arguments|exec|io|debian|modules|memory|inlined).py" OR
+       script MATCHES "/(test_)?(openmp_exchange|openmp_runtimes|include_graph_test|dynamic_section_test).py" OR
+       script MATCHES "/mpi_coverage_test.py")
         set(processors 1)
     endif()
     add_test(NAME ${label}.${name}
@@ -111,6 +113,14 @@ function(dwell_python_test label name script timeout)
     set_tests_properties(${label}.${name} PROPERTIES
         LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 PROCESSORS ${processors}
         ENVIRONMENT "PYTHONPATH=${DWELL_TEST_PYTHONPATH};SYSTEST_DWELL=$<TARGET_FILE:dwell>;SYSTEST_LIBRARY=$<TARGET_FILE:dwell_runtime>;SYSTEST_WRAPPERS=$<TARGET_FILE_DIR:dwell-cc>;SYSTEST_PROGRAMS=${DWELL_TEST_BIN}:${PROJECT_BINARY_DIR}/tests/system/bin:${PROJECT_BINARY_DIR}/tests/faults/bin")
+endfunction()
+
+# dwell_extended(<label>.<group> <names of cases...>): `./setup test extended` runs them, and `ctest`;
+# `./setup test` runs others that go the same way.
+function(dwell_extended group)
+    foreach(name ${ARGN})
+        set_property(TEST ${group}.${name} APPEND PROPERTY LABELS extended)
+    endforeach()
 endfunction()
 
 # dwell_exact_test(<program> <ranks> <source> [with_file])

@@ -6,7 +6,7 @@ import re
 import shutil
 
 from harness import (DWELL, Profile, case, check, check_equal, execute, main,
-                     marked_line, mpirun, repeated, scratch, skip_unless, source)
+                     marked_line, mpirun, repeated, scratch, skip_unless, source, thorough)
 from probed_program import WRAPPERS
 from test_python import python
 from test_timing import perf_works
@@ -23,7 +23,7 @@ SHAPES = {"halo": (C, "relax", "halo", "exchange_halo"),
           "threads": (THREADS, "deposit_charge", "threads", "exchange_particles"),
           "regions": (THREADS, "solve_fields", "regions", "exchange_particles"),
           "deposit": (PYTHON, "deposit", "main", "exchange")}
-LEVELS = ("-O0", "-O2", "-O3")
+LEVELS = thorough(("-O0", "-O2", "-O3"), ("-O2",))
 
 
 def of_program(name):

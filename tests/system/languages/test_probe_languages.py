@@ -4,11 +4,11 @@ stands under what called it, with exact counts and known times."""
 import os
 
 from harness import (DWELL, LIBRARY, case, check, check_equal, execute, kept_records, main, mpirun,
-                     scratch)
+                     scratch, thorough)
 from probed_program import Tree, build, line_of, observe
 from test_openmp import nodes_at
 
-LEVELS = ("-O0", "-O2", "-O3")
+LEVELS = thorough(("-O0", "-O2", "-O3"), ("-O0", "-O2"))
 # What is written stays where it is written: then counts do not depend on the level.
 AS_WRITTEN = ("-g", "-fno-inline", "-fno-ipa-cp",
               "-fno-optimize-sibling-calls")

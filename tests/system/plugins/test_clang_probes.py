@@ -7,13 +7,13 @@ import resource
 import subprocess
 
 import probing
-from harness import case, check, check_equal, main, scratch, skip_unless
+from harness import case, check, check_equal, main, scratch, skip_unless, thorough
 from probing import (Table, check_landings, check_rows, check_seen, plain_name, recorded, run,
                      write, write_library_and_user)
 
 PLUGIN = os.environ.get("SYSTEST_CLANG_PLUGIN", "")
 GCC_PLUGIN = os.environ.get("SYSTEST_GCC_PLUGIN", "")
-LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
+LEVELS = thorough(("-O0", "-O1", "-O2", "-O3", "-Os"), ("-O0", "-O2"))
 AS_WRITTEN = ("-fno-inline", "-fno-optimize-sibling-calls", "-fno-unroll-loops")
 MARKED = ("-Xclang", "-finstrument-functions-after-inlining")
 COMPILERS = {"c": ("clang", "probed.c", ("-w", "-lm")),

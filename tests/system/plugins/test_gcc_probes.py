@@ -7,11 +7,11 @@ import resource
 import subprocess
 
 import probing
-from harness import ROOT, Failure, case, check, check_equal, main, scratch, skip_unless
+from harness import ROOT, Failure, case, check, check_equal, main, scratch, skip_unless, thorough
 from probing import (Table, check_landings, check_rows, check_seen, compile_gcc, program, recorded,
                      run, write, write_library_and_user)
 
-LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
+LEVELS = thorough(("-O0", "-O1", "-O2", "-O3", "-Os"), ("-O0", "-O2"))
 # What is written stays where it is written: then answers do not depend on the level.
 AS_WRITTEN = ("-fno-inline", "-fno-partial-inlining", "-fno-ipa-cp", "-fno-ipa-sra", "-fno-ipa-icf",
               "-fno-inline-functions-called-once", "-fno-inline-small-functions",

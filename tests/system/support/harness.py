@@ -52,6 +52,11 @@ def skip_unless(condition, reason):
         raise Skip(reason)
 
 
+def thorough(everything, usual):
+    """What a case goes through: everything in `./setup test extended`, else what is usual."""
+    return everything if os.environ.get("SYSTEST_EXTENDED") else usual
+
+
 def check(condition, text):
     if not condition:
         raise Failure(text)

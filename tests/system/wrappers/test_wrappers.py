@@ -6,7 +6,7 @@ import re
 import shutil
 
 from harness import (case, check, check_equal, execute, main, mpirun, program, run_plain,
-                     same_result, scratch, skip_unless, source)
+                     same_result, scratch, skip_unless, source, thorough)
 from probing import Table
 from wrapping import (C, CXX, FORTRAN, PROBES, WRAPPERS, both, clear, has_probes, lines_about,
                       only_with_probes, probes_called, runs_alike, same, sources, symbols, usable,
@@ -506,7 +506,7 @@ def known_answers():
         usable((name,))
         arguments = [scratch("io")] if name == "mpifort" else []
         expected = run_plain([program(plain), *arguments], 2, cwd=scratch())
-        for level in ("-O0", "-O2", "-O3"):
+        for level in thorough(("-O0", "-O2", "-O3"), ("-O2",)):
             built = execute([wrapper(name), level, "-g", source(file), *options,
                              "-o", scratch("program")], cwd=scratch())
             check_equal((built.code, built.stderr), (0, ""), f"{file} {level}" + built.describe())
