@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from harness import LIBRARY, case, check, check_equal, main, skip_unless
+from harness import LIBRARY, ROOT, case, check, check_equal, main, skip_unless
 
 # From the lowest floor up. Rooms of one floor do not know each other.
 FLOORS = {
