@@ -36,6 +36,8 @@ struct Bits {
     uint32_t Item::*value;
     const Names* names;
 };
+template <typename Item, typename Names>
+Bits(const char*, uint32_t Item::*, const Names*) -> Bits<Item, Names>;
 // One word of a list, by its number.
 template <typename Item, typename Value, typename Words>
 struct Word {
@@ -43,6 +45,8 @@ struct Word {
     Value Item::*value;
     const Words* words;
 };
+template <typename Item, typename Value, typename Words>
+Word(const char*, Value Item::*, const Words*) -> Word<Item, Value, Words>;
 
 constexpr Presence kNeeded = Presence::kNeeded;
 constexpr Presence kOmitZero = Presence::kUnlessZero;

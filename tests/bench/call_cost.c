@@ -15,7 +15,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
-#include "../system/programs/library_own.h"
+#include "../system/requests/programs/library_own.h"
 
 enum { kCalls = 100, kMaxChunks = 100000, kPending = 16 };
 

@@ -1,10 +1,10 @@
-"""Rows of jobs over several hosts: two made on this machine, over TCP (tests/system/hosts.py)."""
+"""Rows of jobs over several hosts: two made on this machine, over TCP (tests/system/support/hosts.py)."""
 
 import os
 import shutil
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system", "support"))
 import harness  # noqa: E402
 from hosts import Hosts  # noqa: E402
 from measuring import NotMeasured, apart, number_after, ratios

@@ -7,7 +7,7 @@ import shutil
 import statistics
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system", "support"))
 import inputs  # noqa: E402
 from measuring import Interval, NotMeasured, apart, number_after, ratios  # noqa: E402
 

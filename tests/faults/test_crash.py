@@ -5,11 +5,9 @@ import os
 import random
 import re
 import shutil
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
-from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, kept_records, main,  # noqa: E402
+from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, kept_records, main,
                      mpirun, program, recover, run_observed, run_plain, scratch, skip_unless,
                      source, verify_expectations)
 
@@ -224,7 +222,7 @@ def same_numbers_again():
 
     def right(profile, ranks):
         profile.check_conservation()
-        verify_expectations(profile, source("programs/ring.c"), ranks)
+        verify_expectations(profile, source("ring.c"), ranks)
 
     alone = shutil.copy(LIBRARY, scratch("libdwell.so"))  # finds no command that makes a profile
     for launch, ranks in ([], 1), (mpirun(2), 2):

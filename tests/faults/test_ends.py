@@ -3,11 +3,9 @@ dwell, what was counted is there or named, and nothing is left behind."""
 
 import os
 import re
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
-from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, mpirun,  # noqa: E402
+from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, mpirun,
                      profiled, program, recover, run_observed, run_plain, same_result, scratch,
                      skip_unless, source, verify_expectations)
 

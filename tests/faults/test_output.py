@@ -3,10 +3,8 @@ files are kept and named, and `dwell recover` makes the profile from them."""
 
 import os
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
-from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, kept_records, main, mpirun,  # noqa: E402
+from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, kept_records, main, mpirun,
                      program, recover, run_observed, run_plain, same_result, scratch, skip_unless,
                      source, verify_expectations)
 
@@ -16,7 +14,7 @@ def ring_recovered(run, out, ranks=2):
     check(os.path.isdir(directory), f"{directory} does not exist" + run.describe())
     profile = recover(directory, out)
     profile.check_conservation()
-    verify_expectations(profile, source("programs/ring.c"), ranks)
+    verify_expectations(profile, source("ring.c"), ranks)
     shutil.rmtree(directory, ignore_errors=True)
 
 
@@ -203,7 +201,7 @@ def every_write_fails_once():
         if "dwell recover" not in run.stderr:
             profile = Profile(out, run)
             profile.check_conservation()
-            verify_expectations(profile, source("programs/ring.c"), 1)
+            verify_expectations(profile, source("ring.c"), 1)
             check(number > 3, f"only {number - 1} writes fail: the variable has no effect")
             return
         ring_recovered(run, scratch(f"again{number}"), 1)

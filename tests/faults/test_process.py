@@ -2,10 +2,8 @@
 
 import os
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
-from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, kept_records, main,  # noqa: E402
+from harness import (DWELL, LIBRARY, ROOT, Profile, case, check, check_equal, execute, kept_records, main,
                      mpirun, profiled, program, recover, run_observed, run_plain, same_result,
                      scratch, skip_unless, source, verify_expectations)
 
@@ -162,14 +160,13 @@ def under_valgrind():
     """valgrind's leak check reads all memory of a process: the run ends, with its profile, and what
     dwell does on purpose is no error by dwell's list."""
     skip_unless(shutil.which("valgrind"), "no valgrind")
-    suppressions = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime",
-                                "lifecycle", "valgrind.supp")
+    suppressions = os.path.join(ROOT, "runtime", "lifecycle", "valgrind.supp")
     argv = ["valgrind", "-q", "--suppressions=" + suppressions, program("ring")]
     plain = run_plain(argv, 2)
     out = scratch("out")
     run = run_observed(argv, 2, out)
     same_result(plain, run)
-    verify_expectations(Profile(out, run), source("programs/ring.c"), 2)
+    verify_expectations(Profile(out, run), source("ring.c"), 2)
     for name in ("callpath.cpp", "stack_walks.cpp", "libunwind"):
         check(name not in run.stderr, f"valgrind names {name}" + run.describe())
     # What is still in its buffers at MPI_Finalize is written once.
@@ -210,7 +207,7 @@ def report_takes_too_long():
     same_result(plain, run)
     check("--end-timeout" in run.stderr, "not said why" + run.describe())
     profile = recover(kept_records(run), scratch("recovered"))
-    verify_expectations(profile, source("programs/ring.c"), 2)
+    verify_expectations(profile, source("ring.c"), 2)
 
 
 @case

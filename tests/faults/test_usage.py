@@ -5,11 +5,9 @@ import errno
 import os
 import re
 import signal
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
-from harness import (DWELL, LIBRARY, Failure, Profile, case, check, check_equal, execute, main,  # noqa: E402
+from harness import (DWELL, LIBRARY, Failure, Profile, case, check, check_equal, execute, main,
                      mpirun, program, run_observed, run_plain, same_result, scratch, skip_unless)
 
 
