@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/contract/raw_io.h"
 #include "runtime/contract/standard_files.h"
 #include "runtime/process/own_file.h"
 #include "runtime/process/state.h"
@@ -106,7 +107,7 @@ bool open_exchange(uint32_t local_ranks) {
     char path[sizeof(g_process.record_dir) + 16];
     path_of_exchange(path, sizeof(path));
     const StandardFilesHeld held;
-    const int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int file = raw_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0) return false;
     g_file.adopt(file);
     struct stat status;

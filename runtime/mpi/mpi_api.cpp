@@ -8,6 +8,7 @@
 #include "runtime/calltree/modules.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/mpi/mpi_handles.h"
+#include "runtime/process/find_symbol.h"
 
 namespace dwell {
 
@@ -84,7 +85,7 @@ void* find_in_mpi(const char* symbol) {
     for (const char* beginning : {"libmpi.so", "libmpi_mpifh.so"}) {
         void* library = loaded_library(beginning);
         void* found = library != nullptr ? dlsym(library, symbol) : nullptr;
-        if (library != nullptr) dlclose(library);
+        if (library != nullptr) close_handle(library);
         if (found != nullptr) return found;
     }
     return nullptr;
@@ -179,10 +180,10 @@ void* foreign_definition(uintptr_t return_address, EntryForm form, uint16_t numb
                     self.dli_fbase != there.dli_fbase)
                     foreign = found;
             }
-            if (library != nullptr) dlclose(library);
+            if (library != nullptr) close_handle(library);
         }
     }
-    dlclose(object);
+    close_handle(object);
     return foreign;
 }
 
