@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -27,6 +28,17 @@ struct Taken {
     std::vector<uint64_t> callers;  // as backtrace() has them, without take() itself
 };
 
+// That many bytes from `address` on, or as many as the calling thread's stack has.
+size_t bytes_on_stack(uint64_t address, size_t bytes) {
+    pthread_attr_t attributes;
+    void* low = nullptr;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return bytes;
+    pthread_attr_getstack(&attributes, &low, &size);
+    pthread_attr_destroy(&attributes);
+    return std::min<size_t>(bytes, reinterpret_cast<uint64_t>(low) + size - address);
+}
+
 __attribute__((noinline)) void take(size_t bytes, Taken* taken) {
     ucontext_t context;
     getcontext(&context);
@@ -34,8 +46,8 @@ __attribute__((noinline)) void take(size_t bytes, Taken* taken) {
     const int order[kSampledRegisters] = {REG_RBX, REG_RBP, REG_RSP, REG_RIP, REG_R10,
                                           REG_R12, REG_R13, REG_R14, REG_R15};
     for (const int number : order) taken->registers.push_back(static_cast<uint64_t>(all[number]));
-    taken->stack.resize(bytes);
-    for (size_t at = 0; at + 8 <= bytes; at += 8) {
+    taken->stack.resize(bytes_on_stack(taken->registers[kSampledSp], bytes));
+    for (size_t at = 0; at + 8 <= taken->stack.size(); at += 8) {
         const uint64_t word = stack_word(taken->registers[kSampledSp] + at);
         memcpy(taken->stack.data() + at, &word, sizeof(word));
     }
