@@ -90,8 +90,12 @@ DWELL_EXPORT constinit struct dwell_entries dwell_entries = {
 
 namespace dwell {
 
-__attribute__((constructor(101))) static void watch_first() {
-    watch_observed(&dwell_entries.observed);
-}
+namespace {
+
+void note_observed() { __atomic_store_n(&dwell_entries.observed, &g_live->on, __ATOMIC_RELEASE); }
+
+__attribute__((constructor)) void follow() { hear_of_observation(note_observed); }
+
+}  // namespace
 
 }  // namespace dwell

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include <initializer_list>
 
+#include "runtime/contract/raw_io.h"
 #include "runtime/contract/site_table.h"
 
 namespace dwell {
@@ -349,20 +351,28 @@ void EnablingProfile::forget() {
 
 bool EnablingProfile::read(const char* path) {
     forget();
-    FILE* file = fopen(path, "re");
-    ssize_t got = -1;
-    if (file != nullptr) {
-        size_t room = 0;
-        got = getdelim(&text_, &room, '\0', file);  // to the end: a text holds no such character
+    const int file = raw_open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? 1 : -1;
+    for (size_t room = 0; got > 0;) {
+        if (bytes_ == room) {
+            room = room == 0 ? 4096 : 2 * room;
+            auto* const more = static_cast<char*>(realloc(text_, room));
+            if (more == nullptr) {
+                got = -1;
+                break;
+            }
+            text_ = more;
+        }
+        got = raw_read(file, text_ + bytes_, room - bytes_);
+        if (got > 0) bytes_ += static_cast<size_t>(got);
     }
-    if (file == nullptr || ferror(file) != 0) {
+    if (got < 0) {
         snprintf(error_, sizeof(error_), "%s: %s", path, strerror(errno));
-        if (file != nullptr) fclose(file);
+        if (file >= 0) raw_close(file);
         forget();
         return false;
     }
-    fclose(file);
-    bytes_ = got > 0 ? static_cast<size_t>(got) : 0;
+    raw_close(file);
     return parse_text(path);
 }
 

@@ -13,6 +13,8 @@
 
 #include <initializer_list>
 
+#include "runtime/contract/raw_io.h"
+
 namespace dwell {
 
 struct KernelEvent {
@@ -88,7 +90,7 @@ inline bool try_kernel_event(const KernelEvent& event, bool* in_kernel) {
         if (inside ? where == InKernel::kNo : where == InKernel::kOnly) continue;
         const int opened = open_kernel_event(event, inside, -1);
         if (opened < 0) continue;
-        close(opened);
+        raw_close(opened);
         *in_kernel = inside;
         return true;
     }

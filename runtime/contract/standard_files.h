@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "runtime/contract/raw_io.h"
+
 namespace dwell {
 
 // While it lives those that are closed stand for /dev/null, so that other files get other numbers.
@@ -20,11 +22,12 @@ class StandardFilesHeld {
         const int saved_errno = errno;
         for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
             if (fcntl(file, F_GETFD) >= 0) continue;
-            const int opened = open("/dev/null", O_RDWR | O_CLOEXEC);  // the lowest that is free
+            const int opened =
+                raw_open("/dev/null", O_RDWR | O_CLOEXEC);  // the lowest that is free
             if (opened == file) {
                 held_ |= 1u << file;
             } else if (opened >= 0) {
-                close(opened);
+                raw_close(opened);
             }
         }
         errno = saved_errno;
@@ -32,7 +35,7 @@ class StandardFilesHeld {
     ~StandardFilesHeld() {
         const int saved_errno = errno;
         for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
-            if ((held_ & 1u << file) != 0) close(file);
+            if ((held_ & 1u << file) != 0) raw_close(file);
         }
         errno = saved_errno;
     }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "runtime/contract/job_name.h"
+#include "runtime/contract/raw_io.h"
 #include "runtime/contract/standard_files.h"
 
 namespace dwell {
@@ -71,7 +72,7 @@ inline StatusPage* open_status_page() {
     const char* path = getenv("DWELL_STATUS");
     if (path == nullptr || *path == '\0') return nullptr;
     const StandardFilesHeld held;
-    const int file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int file = raw_open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0) return nullptr;
     struct stat about;
     void* bytes = MAP_FAILED;
@@ -79,7 +80,7 @@ inline StatusPage* open_status_page() {
         about.st_size >= static_cast<off_t>(sizeof(StatusPage))) {
         bytes = mmap(nullptr, sizeof(StatusPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     }
-    close(file);
+    raw_close(file);
     if (bytes == MAP_FAILED) return nullptr;
     StatusPage* page = static_cast<StatusPage*>(bytes);
     if (page->magic == kStatusMagic) return page;

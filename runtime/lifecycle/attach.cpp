@@ -37,9 +37,6 @@ bool g_attached = false;  // a record file was made
 pid_t g_own_pid = 0;
 enum class Asked { kNot, kGood, kBad } g_options_read = Asked::kNot;
 
-const uint32_t** g_watched = nullptr;
-bool g_is_told = false;
-
 __attribute__((constructor)) void note_start() {
     if (g_own_pid != 0) return;  // an instrumented library's constructor came first
     g_own_pid = getpid();
@@ -382,15 +379,21 @@ bool observe_mpi() {
     return observed;
 }
 
+namespace {
+
+void (*g_hear)() = nullptr;
+std::atomic<bool> g_tried{false};
+
+}  // namespace
+
 void tell_observed() {
-    g_is_told = true;
-    if (g_watched != nullptr) __atomic_store_n(g_watched, &g_live->on, __ATOMIC_RELEASE);
+    g_tried.store(true);
+    if (g_hear != nullptr) g_hear();
 }
 
-// An instrumented library's constructor may have told before.
-void watch_observed(const uint32_t** word) {
-    g_watched = word;
-    if (g_is_told) tell_observed();
+void hear_of_observation(void (*hear)()) {
+    g_hear = hear;
+    if (g_tried.load()) hear();
 }
 
 bool probes_wanted() {

@@ -6,10 +6,10 @@
 
 namespace dwell {
 
-// An attempt to observe the process was made; whether with success, g_live tells. `*word` points to
-// that from then on.
+// An attempt to observe the process was made; whether with success, g_live tells.
 void tell_observed();
-void watch_observed(const uint32_t** word);
+// Calls `hear` then; at once where one was made already.
+void hear_of_observation(void (*hear)());
 
 // MPI_Pcontrol(0) and (1), for any thread.
 void pause_recording();

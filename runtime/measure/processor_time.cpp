@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/contract/raw_io.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/measure/usage.h"
 
@@ -43,9 +44,9 @@ uint64_t queued_ns(uint64_t before) {
     const Busy busy;
     const int saved_errno = errno;
     char text[96] = {};
-    const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    const ssize_t bytes = file >= 0 ? read(file, text, sizeof(text) - 1) : -1;
-    if (file >= 0) close(file);
+    const int file = raw_open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    const ssize_t bytes = file >= 0 ? raw_read(file, text, sizeof(text) - 1) : -1;
+    if (file >= 0) raw_close(file);
     uint64_t numbers[3] = {};
     if (bytes > 0) {
         add_own_read(static_cast<uint64_t>(bytes));

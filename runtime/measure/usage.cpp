@@ -12,6 +12,7 @@
 
 #include <atomic>
 
+#include "runtime/contract/raw_io.h"
 #include "runtime/process/state.h"
 
 namespace dwell {
@@ -44,10 +45,10 @@ constexpr Line kStatusLines[] = {{"\nVmHWM:", &ProcessUsage::peak_memory_bytes, 
 
 // The file with a line break in front; its bytes, or -1.
 ssize_t read_file(const char* path, char (&text)[kFileBytes]) {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = raw_open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return -1;
-    const ssize_t bytes = read(file, text + 1, sizeof(text) - 2);
-    close(file);
+    const ssize_t bytes = raw_read(file, text + 1, sizeof(text) - 2);
+    raw_close(file);
     if (bytes <= 0) return -1;
     text[0] = '\n';
     text[1 + bytes] = '\0';

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/contract/raw_io.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/process/find_symbol.h"
 
@@ -69,7 +70,7 @@ void* next_in(void* scope, const char* name) {
     const int length = snprintf(line, sizeof(line), "dwell: no OpenMP runtime defines %s\n", name);
     if (!is_standard_error()) _exit(127);
     const NoSizeSignal held;
-    const ssize_t written = write(STDERR_FILENO, line, static_cast<size_t>(length));
+    const ssize_t written = raw_write(STDERR_FILENO, line, static_cast<size_t>(length));
     _exit(written != 0 ? 127 : 126);
 }
 

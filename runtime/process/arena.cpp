@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/contract/raw_io.h"
 #include "runtime/contract/standard_files.h"
 #include "runtime/process/own_file.h"
 #include "runtime/process/state.h"
@@ -75,7 +76,7 @@ bool create_record_file(const char* path, uint32_t memory_mib) {
     g_cell_limit = memory_mib * (1024u * 1024 / kCellBytes);
     const size_t bytes = static_cast<size_t>(g_cell_limit) * kCellBytes;
     const StandardFilesHeld held;
-    const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int file = raw_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0) return false;
     const off_t header_bytes = static_cast<off_t>(kHeaderCells) * kCellBytes;
     const NoSizeSignal held_back;
@@ -88,7 +89,7 @@ bool create_record_file(const char* path, uint32_t memory_mib) {
     }
     if (error != 0) {
         if (cells != MAP_FAILED) munmap(cells, bytes);
-        close(file);
+        raw_close(file);
         unlink(path);
         errno = error;
         return false;

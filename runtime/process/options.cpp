@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "runtime/contract/raw_io.h"
 #include "runtime/contract/settings.h"
 #include "runtime/contract/visible_text.h"
 #include "runtime/process/file_limit.h"
@@ -39,7 +40,7 @@ void put_line(const char* text) {
     copy_visible(line + 7, sizeof(line) - 8, text);
     strcat(line, "\n");
     const NoSizeSignal held;
-    const ssize_t written = write(STDERR_FILENO, line, strlen(line));
+    const ssize_t written = raw_write(STDERR_FILENO, line, strlen(line));
     static_cast<void>(written);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/contract/raw_io.h"
 #include "runtime/contract/standard_files.h"
 #include "runtime/process/file_limit.h"
 
@@ -31,18 +32,18 @@ class OwnFile {
     // The file of that name again, if it is the same: after the program closed it. False otherwise.
     bool open_again(const char* path) {
         const StandardFilesHeld held;
-        const int descriptor = ::open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+        const int descriptor = raw_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
         if (descriptor < 0) return false;
         if (is_same(descriptor)) {
             descriptor_ = descriptor;
             return true;
         }
-        ::close(descriptor);
+        raw_close(descriptor);
         return false;
     }
     // Leaves no descriptor in the program until open_again().
     void put_away() {
-        if (is_ours()) ::close(descriptor_);
+        if (is_ours()) raw_close(descriptor_);
         descriptor_ = kPutAway;
     }
     // From adopt() to close(), whatever the program did to the number.
@@ -56,7 +57,7 @@ class OwnFile {
                                             static_cast<off_t>(bytes)) == 0;
     }
     void close() {
-        if (is_ours()) ::close(descriptor_);
+        if (is_ours()) raw_close(descriptor_);
         descriptor_ = kClosed;
     }
 

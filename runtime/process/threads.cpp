@@ -1,4 +1,6 @@
-// Threads come and go here: each has its own state and its own record (DESIGN 3).
+// The life of a thread: it is attached at its first call or probe, and when it ends its state and
+// record go to the next new thread (DESIGN 3). Rooms that keep something for a thread are told of
+// its beginning and end (hooks.h).
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,6 +15,7 @@
 
 #include <type_traits>
 
+#include "runtime/contract/raw_io.h"
 #include "runtime/contract/thread_names.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/process/hooks.h"
@@ -74,11 +77,11 @@ void note_own_name(ThreadRecord* record) {
 void note_name_of(ThreadRecord* record) {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/task/%d/comm", record->tid);
-    const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
+    const int file = raw_open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
     char name[kThreadNameBytes] = {};
-    const auto bytes = static_cast<ssize_t>(syscall(SYS_read, file, name, sizeof(name)));
-    syscall(SYS_close, file);
+    const ssize_t bytes = raw_read(file, name, sizeof(name));
+    raw_close(file);
     if (bytes <= 0 || name[bytes - 1] != '\n') return;
     name[bytes - 1] = '\0';
     note_name(record, name);

@@ -18,6 +18,7 @@
 
 #include "runtime/calltree/nodes.h"
 #include "runtime/calltree/python_frames.h"
+#include "runtime/contract/raw_io.h"
 #include "runtime/contract/standard_files.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/processor_time.h"
@@ -184,8 +185,8 @@ SampleSpill* share_event(int event, const DrainRequest& request) {
         madvise(spill, kSpillBytes, MADV_DONTFORK);
     }
     if (spill != MAP_FAILED && !sent) munmap(spill, kSpillBytes);
-    if (memory >= 0) close(memory);
-    if (talk >= 0) close(talk);
+    if (memory >= 0) raw_close(memory);
+    if (talk >= 0) raw_close(talk);
     return sent ? static_cast<SampleSpill*>(spill) : nullptr;
 }
 
@@ -285,7 +286,7 @@ void start_sampling(Thread* thread) {
             opened = true;
             ring = mmap(nullptr, kPageBytes + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
             if (ring != MAP_FAILED) break;
-            close(file);
+            raw_close(file);
         }
         if (ring != MAP_FAILED || file < 0 || what != Sampled::kPaths) break;
     }
@@ -306,13 +307,13 @@ void start_sampling(Thread* thread) {
         }
         count_unsampled();
         munmap(ring, kPageBytes + bytes);
-        close(file);
+        raw_close(file);
         errno = saved_errno;
         return;
     }
     thread->drained_ns = thread_processor_ns();
     thread->lost_by_time = 0;
-    close(file);  // the mapping keeps the event alive; no descriptor is left in the program
+    raw_close(file);  // the mapping keeps the event alive; no descriptor is left in the program
     madvise(ring, kPageBytes + bytes, MADV_DONTFORK);
     thread->ring_bytes = bytes;
     thread->ring = static_cast<SampleRing*>(ring);

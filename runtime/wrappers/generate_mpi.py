@@ -18,7 +18,8 @@ from mpi_wrappers import SPLIT, wrappers
 def numbers_header(functions):
     lines = ["// Made by generate_mpi.py from mpi_calls.table.",
              "#ifndef DWELL_RUNTIME_CONTRACT_MPI_CALL_NUMBERS_H_",
-             "#define DWELL_RUNTIME_CONTRACT_MPI_CALL_NUMBERS_H_", "#include <stdint.h>", "namespace dwell {",
+             "#define DWELL_RUNTIME_CONTRACT_MPI_CALL_NUMBERS_H_",
+             "#include <stdint.h>", "namespace dwell {",
              "// NOLINTBEGIN(readability-identifier-naming): named like the MPI functions",
              "enum class MpiCall : uint16_t {", "    kNone = 0,"]
     lines += [f"    k{f.name} = {f.number}," for f in functions]

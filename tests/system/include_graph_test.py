@@ -1,9 +1,13 @@
-"""No room includes a header of its own floor or of a higher one (docs/architecture.md, "Floors")."""
+"""No room includes a header of its own floor or of a higher one, and no object of the runtime needs a symbol
+of one (docs/architecture.md, "Floors")."""
 
+import glob
 import os
 import re
+import shutil
+import subprocess
 
-from harness import case, check, check_equal, main
+from harness import LIBRARY, case, check, check_equal, main, skip_unless
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # From the lowest floor up. Rooms of one floor do not know each other.
@@ -24,6 +28,11 @@ BELOW = {
 }
 # The last step of the runtime, the merge in MPI_Finalize, links the merge of records.
 ALSO = {("runtime/lifecycle", "summarize/merge")}
+# What a room asks for that a higher one answers (runtime/process/hooks.h), and what passes the library's own
+# calls on (runtime/wrappers/looked_up.cpp).
+ANSWERED_ABOVE = {"dwell::probes_wanted()", "dwell::attach_for_probe()", "dlsym"}
+# The rooms whose objects need nothing from above.
+SETTLED = {"contract", "process", "calltree", "measure", "sampling", "probes", "openmp"}
 
 
 def floor_of(room):
@@ -80,6 +89,57 @@ def include_graph():
                 wrong += wrong_includes(path, stream.read())
     check(seen > 400, f"only {seen} sources found under {ROOT}")
     check(not wrong, "; ".join(wrong))
+
+
+def symbols_of(objects):
+    """Of each room's objects: which room defines a symbol, and what each room needs."""
+    defined, needed = {}, []
+    for room, path in objects:
+        table = subprocess.run(["nm", "-C", path], capture_output=True, text=True, check=True).stdout
+        for kind, name in re.findall(r"^[ 0-9a-f]{16} (\w) (.*)$", table, re.M):
+            if kind in "TDBR":
+                defined[name] = room
+            elif kind in "Uw":
+                needed.append((room, name))
+    return defined, needed
+
+
+def wrong_links(defined, needed):
+    for room, name in sorted(set(needed)):
+        other = defined.get(name, room)
+        if name not in ANSWERED_ABOVE and not may_include(room, other):
+            yield f"{room} needs {name} of {other}"
+
+
+@case
+def link_graph():
+    """What an object of a room needs is defined in that room or below it."""
+    skip_unless(shutil.which("nm"), "nm is not installed")
+    objects, built = [], os.path.dirname(LIBRARY)
+    for floor in FLOORS["runtime"]:
+        for name in floor:
+            for path in glob.glob(os.path.join(built, name, "CMakeFiles", "*", "*.o")):
+                # Those of sources that went to another room stay in the folder of a build.
+                file = os.path.join(name, os.path.basename(path)[:-len(".o")])
+                if any(os.path.exists(os.path.join(at, file)) for at in (built, os.path.join(ROOT, "runtime"))):
+                    objects.append((f"runtime/{name}", path))
+    check(len(objects) > 90, f"only {len(objects)} objects found beside {LIBRARY}")
+    defined, needed = symbols_of(objects)
+    wrong = list(wrong_links(defined, [(room, name) for room, name in needed
+                                       if room.split("/")[1] in SETTLED]))
+    check(not wrong, "; ".join(wrong))
+
+
+@case
+def planted_link():
+    """A symbol of a higher room or of the same floor is found, but for what is answered there."""
+    defined = {"dwell::enter(int)": "runtime/calls", "dwell::g_live": "runtime/process",
+               "dwell::probes_wanted()": "runtime/lifecycle"}
+    for room in ("runtime/process", "runtime/hosts"):
+        check_equal(list(wrong_links(defined, [(room, "dwell::enter(int)")])),
+                    [f"{room} needs dwell::enter(int) of runtime/calls"], "links")
+    for name in ("dwell::g_live", "dwell::probes_wanted()", "memcpy"):
+        check_equal(list(wrong_links(defined, [("runtime/probes", name)])), [], name)
 
 
 @case
