@@ -11,7 +11,7 @@
 
 namespace dwell {
 
-inline const std::string kBuildId = "abcdefghij0123456789";
+inline const std::string kExampleBuildId = "abcdefghij0123456789";
 
 // main calls solve; solve has a send (100 ns, 4 calls) and an allreduce (3 calls: 10, 20, 60 ns).
 struct Example {
@@ -19,7 +19,7 @@ struct Example {
     CellIndex root, call, send, allreduce, start, interval, sample;
 
     Example() {
-        file.add_module(1, "/bin/app", kBuildId, 0x5555'0000);
+        file.add_module(1, "/bin/app", kExampleBuildId, 0x5555'0000);
         root = file.add_thread(0, {1, 1000, 1000, 1000});
         call = file.add_call(root, 1, 0x10, {1, 190, 190, 190});
         send = file.add_communication(call, 1, 0x20, "MPI_Send", {4, 100, 10, 40});
@@ -51,7 +51,7 @@ struct Probed {
 
     Probed() {
         file.header().ticks_per_second = 2'000'000'000;
-        file.add_module(1, "/bin/app", kBuildId, 0x5555'0000);
+        file.add_module(1, "/bin/app", kExampleBuildId, 0x5555'0000);
         root = file.add_thread(0, {1, 0, 0, 0});
         const CellIndex start = file.add_call(root, 1, 0x10, {0, 0, 0, 0});
         main = file.add_probe(start, SiteKind::kProcedure, 1, 0x100, {1, 0, UINT64_MAX, 0});

@@ -129,7 +129,7 @@ TEST(RecordReader, IntervalsNameMergedNodes) {
 
 TEST(RecordReader, AnIntervalMayLeaveANodeThatStandsLater) {
     RecordFile file(0, 1);
-    file.add_module(1, "/bin/app", kBuildId);
+    file.add_module(1, "/bin/app", kExampleBuildId);
     const CellIndex root = file.add_thread(0, {});
     const CellIndex first = file.add_communication(root, 1, 1, "MPI_Send", {});
     const CellIndex second = file.add_communication(root, 1, 2, "MPI_Recv", {});
@@ -428,7 +428,7 @@ TEST(RecordReader, ASiteThatWasOffWithoutATrialIsUncertain) {
 // Ten entries of 40 ns by a thread that forked regions, where another one worked for 300 ns in all.
 TEST(RecordReader, EntriesTakeWhatThoseWhoEnteredTook) {
     RecordFile file(0, 2);
-    file.add_module(1, "/bin/app", kBuildId, 0x5555'0000);
+    file.add_module(1, "/bin/app", kExampleBuildId, 0x5555'0000);
     file.add_node(file.add_thread(0, {}), SiteKind::kProcedure, 1, 0x10, {10, 400, 30, 50});
     file.add_node(file.add_thread(1, {}), SiteKind::kProcedure, 1, 0x10, {0, 300, UINT64_MAX, 0});
     Merged merged;
