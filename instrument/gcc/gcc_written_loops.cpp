@@ -6,7 +6,7 @@ namespace {
 
 using Blocks = std::unordered_set<basic_block>;
 
-bool is_jump(const_edge way) { return (way->flags & EDGE_ABNORMAL) != 0; }
+bool is_abnormal(const_edge way) { return (way->flags & EDGE_ABNORMAL) != 0; }
 
 // The blocks that lead to `pending` without jumps and without coming through `found`; all of these
 // too.
@@ -16,7 +16,7 @@ Blocks leading_to(std::vector<basic_block> pending, Blocks found) {
         basic_block block = pending.back();
         pending.pop_back();
         for (const edge before : block->preds) {
-            if (!is_jump(before) && found.insert(before->src).second) {
+            if (!is_abnormal(before) && found.insert(before->src).second) {
                 pending.push_back(before->src);
             }
         }
@@ -49,7 +49,7 @@ std::vector<std::pair<basic_block, std::vector<basic_block>>> ways_back(function
             continue;
         }
         const edge on = EDGE_SUCC(block, way.back().next++);
-        if (is_jump(on)) continue;
+        if (is_abnormal(on)) continue;
         if (open.count(on->dest) != 0) {
             const auto same = std::find_if(found.begin(), found.end(), [on](const auto& loop) {
                 return loop.first == on->dest;
