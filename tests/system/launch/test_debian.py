@@ -104,6 +104,7 @@ def mpi4py():
     script = scratch("exchange.py")
     with open(script, "w") as stream:
         stream.write("""
+import sys
 from array import array
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
