@@ -18,8 +18,8 @@
 #include "report/results/show.h"
 #include "report/results/unfinished.h"
 #include "runtime/contract/job_name.h"
+#include "runtime/contract/settings.h"
 #include "runtime/contract/standard_files.h"
-#include "runtime/contract/variables.h"
 #include "runtime/contract/version.h"
 
 namespace dwell {

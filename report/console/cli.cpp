@@ -13,7 +13,7 @@
 #include "report/console/metric_names.h"
 #include "report/text/text_report.h"
 #include "runtime/contract/enabling_profile.h"
-#include "runtime/contract/variables.h"
+#include "runtime/contract/settings.h"
 
 namespace dwell {
 namespace {

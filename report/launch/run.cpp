@@ -29,8 +29,8 @@
 #include "report/sampling/sample_drain.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/out_directory.h"
+#include "runtime/contract/settings.h"
 #include "runtime/contract/status_page.h"
-#include "runtime/contract/variables.h"
 
 namespace dwell {
 namespace {

@@ -1,6 +1,11 @@
 // The settings of a run, each written down once: the option of `dwell run`, the variable that
 // carries it to the observed processes, and the values that it may have. The command and the
-// library check a value by the same row.
+// library check a value by the same row. Besides them, variables that seem to be meant as one of
+// dwell's but are spelt otherwise; other names that begin with DWELL_ are left alone, as sites have
+// DWELL_ROOT and its like in their modules. report/console/metric_names.h has a wider notion of
+// likeness, for names that are asked for: here what is none of dwell's must pass.
+//
+// No dependency beyond libc; no allocation. Needs no signal safety: all run at a start.
 #ifndef DWELL_RUNTIME_CONTRACT_SETTINGS_H_
 #define DWELL_RUNTIME_CONTRACT_SETTINGS_H_
 
@@ -68,6 +73,64 @@ inline bool is_word_of(const Setting& setting, const char* text) {
         word = word[length] == '|' ? word + length + 1 : nullptr;
     }
     return false;
+}
+
+constexpr char kVariablePrefix[] = "DWELL_";
+constexpr size_t kVariablePrefixLength = sizeof(kVariablePrefix) - 1;
+
+// Besides those of kSettings, read by libdwell.so, `dwell run` or both; the compiler wrappers have
+// their own.
+constexpr const char* kOtherVariables[] = {
+    "DWELL_CLOCK_SHIFT_NS", "DWELL_COMMAND", "DWELL_ENABLE",     "DWELL_INJECT_NS", "DWELL_OUT",
+    "DWELL_PRESERVE_ORDER", "DWELL_QUIET",   "DWELL_RECORD_DIR", "DWELL_REPORT",    "DWELL_RUN_PID",
+    "DWELL_STATUS",
+};
+
+// Whether one letter more, less or other, two that changed places, or a last word left out is all
+// that tells the first `length` characters of `name` from `known`.
+inline bool is_nearly(const char* name, size_t length, const char* known) {
+    const size_t whole = strlen(known);
+    size_t head = 0;
+    while (head < length && head < whole && name[head] == known[head]) ++head;
+    if (head == length && known[head] == '_') return true;
+    size_t tail = 0;
+    while (tail < length - head && tail < whole - head &&
+           name[length - 1 - tail] == known[whole - 1 - tail]) {
+        ++tail;
+    }
+    const size_t ours = length - head - tail;
+    const size_t theirs = whole - head - tail;
+    if (ours == 2 && theirs == 2) {
+        return name[head] == known[head + 1] && name[head + 1] == known[head];
+    }
+    return ours <= 1 && theirs <= 1;
+}
+
+// The variable that was meant by `entry`, NAME=VALUE as in environ; null where NAME is a variable
+// of dwell or like none.
+inline const char* meant_variable(const char* entry) {
+    if (strncmp(entry, kVariablePrefix, kVariablePrefixLength) != 0) return nullptr;
+    const char* equals = strchr(entry, '=');
+    const size_t length = equals == nullptr ? strlen(entry) : static_cast<size_t>(equals - entry);
+    const char* meant = nullptr;
+    bool is_one = false;
+    const auto compare = [&](const char* known) {
+        is_one = is_one || (strlen(known) == length && strncmp(entry, known, length) == 0);
+        if (is_nearly(entry, length, known)) meant = known;
+    };
+    for (const Setting& setting : kSettings) compare(setting.variable);
+    for (const char* known : kOtherVariables) compare(known);
+    return is_one ? nullptr : meant;
+}
+
+// Calls `use(entry, length of its name, meant_variable(entry))` for each that is misspelt.
+template <typename Use>
+void for_each_misspelt(const char* const* entries, Use use) {
+    if (entries == nullptr) return;
+    for (; *entries != nullptr; ++entries) {
+        const char* meant = meant_variable(*entries);
+        if (meant != nullptr) use(*entries, static_cast<int>(strcspn(*entries, "=")), meant);
+    }
 }
 
 }  // namespace dwell

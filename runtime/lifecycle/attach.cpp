@@ -15,7 +15,7 @@
 
 #include "runtime/calltree/python_frames.h"
 #include "runtime/contract/out_directory.h"
-#include "runtime/contract/variables.h"
+#include "runtime/contract/settings.h"
 #include "runtime/io/io_wrappers.h"
 #include "runtime/lifecycle/lifecycle.h"
 #include "runtime/lifecycle/record_directory.h"

@@ -18,6 +18,7 @@ FLOORS = {
     "summarize": [["merge"], ["model"], ["code"], ["symbols"], ["attribution"], ["profile"], ["formats"]],
     "report": [["figures"], ["text"], ["console"], ["results"], ["sampling"], ["launch"], ["command"]],
 }
+FILES_OF_A_ROOM = 25
 # What the rooms of a folder may use of other folders.
 BELOW = {
     "runtime": [],
@@ -73,7 +74,7 @@ def wrong_includes(path, text):
 
 @case
 def include_graph():
-    """Every #include goes downwards, and no source lies outside of the rooms."""
+    """Every #include goes downwards, no source lies outside of the rooms, and no room is too full."""
     seen, wrong = 0, []
     for folder in FLOORS:
         for path in sources(folder):
@@ -85,6 +86,11 @@ def include_graph():
             with open(os.path.join(ROOT, path), encoding="utf-8") as stream:
                 wrong += wrong_includes(path, stream.read())
     check(seen > 400, f"only {seen} sources found under {ROOT}")
+    for folder in FLOORS:
+        for place, _, names in os.walk(os.path.join(ROOT, folder)):
+            files = [name for name in names if name not in ("README.md", "CMakeLists.txt") and "__" not in place]
+            if len(files) > FILES_OF_A_ROOM:
+                wrong.append(f"{os.path.relpath(place, ROOT)} has {len(files)} files")
     check(not wrong, "; ".join(wrong))
 
 

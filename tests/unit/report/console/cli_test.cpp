@@ -5,7 +5,7 @@
 
 #include <regex>
 
-#include "runtime/contract/variables.h"
+#include "runtime/contract/settings.h"
 
 namespace dwell {
 namespace {
