@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "report/figures/text_style.h"
 #include "report/text/text_report.h"
 
 namespace dwell {
@@ -33,6 +35,29 @@ inline void expect_words(const Profile& profile, const std::vector<std::string>&
         for (const std::string& part : parts) {
             EXPECT_NE(words.find(part), std::string::npos) << part << "\nin\n" << words;
         }
+    }
+}
+
+// Within ten lines, none of them too wide, and with what to type next at its end.
+inline void expect_small(const Profile& profile, int width, bool utf8) {
+    TextOptions options;
+    options.width = width;
+    options.utf8 = utf8;
+    const std::string text = write_verdict(profile, options, "out");
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kVerdictLines) << text;
+    EXPECT_TRUE(text.starts_with("dwell verdict: ")) << text;
+    const bool more = text.find("\nNext: dwell run --") != std::string::npos;
+    EXPECT_TRUE(
+        text.ends_with(more ? "\nReport: dwell report out\n" : "\nNext: dwell report out\n"))
+        << text;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(display_width(line), width) << line;
+        EXPECT_FALSE(line.empty() || line.back() == ' ') << text;
+        if (utf8) continue;
+        EXPECT_TRUE(std::all_of(line.begin(), line.end(), [](char c) {
+            return c >= 0x20 && c < 0x7f;
+        })) << line;
     }
 }
 
