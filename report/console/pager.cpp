@@ -29,14 +29,14 @@ std::string pager_command() {
 constexpr int kHeld[] = {SIGPIPE, SIGINT, SIGQUIT};
 
 // Who leaves the pager early, or interrupts it, ends neither this process nor its words.
-class SignalsHeld {
+class SignalsBlocked {
   public:
-    SignalsHeld() {
+    SignalsBlocked() {
         for (size_t i = 0; i < std::size(kHeld); ++i) before_[i] = signal(kHeld[i], SIG_IGN);
     }
-    ~SignalsHeld() { restore(); }
-    SignalsHeld(const SignalsHeld&) = delete;
-    SignalsHeld& operator=(const SignalsHeld&) = delete;
+    ~SignalsBlocked() { restore(); }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
     void restore() const {
         for (size_t i = 0; i < std::size(kHeld); ++i) signal(kHeld[i], before_[i]);
     }
@@ -59,7 +59,7 @@ bool show_in_pager(const std::string& text) {
     if (isatty(STDOUT_FILENO) == 0 || command.empty() || command == "cat") return false;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
-    const SignalsHeld held;
+    const SignalsBlocked held;
     const pid_t pager = fork();
     if (pager == 0) {
         held.restore();

@@ -95,25 +95,25 @@ bool belong_together(std::string_view first, std::string_view second) {
     return (number || thousands) && isalpha(static_cast<unsigned char>(second.front())) != 0;
 }
 
-const char* escape(Tone tone) {
-    switch (tone) {
-        case Tone::kPlain:
+const char* escape(Style style) {
+    switch (style) {
+        case Style::kPlain:
             return "";
-        case Tone::kTitle:
+        case Style::kTitle:
             return "\033[1;4m";
-        case Tone::kName:
+        case Style::kName:
             return "\033[1m";
-        case Tone::kHot:
+        case Style::kHot:
             return "\033[1;31m";
-        case Tone::kWarm:
+        case Style::kWarm:
             return "\033[33m";
-        case Tone::kDim:
+        case Style::kDim:
             return "\033[2m";
-        case Tone::kComputation:
+        case Style::kComputation:
             return "\033[32m";
-        case Tone::kTransfer:
+        case Style::kTransfer:
             return "\033[36m";
-        case Tone::kBlocked:
+        case Style::kBlocked:
             return "\033[31m";
     }
     return "";
@@ -227,9 +227,9 @@ std::string bar_text(double share, int width, bool utf8) {
     return bar + std::string(kEighths[eighths % 8]);
 }
 
-Line& Line::add(std::string text, Tone tone) {
+Line& Line::add(std::string text, Style style) {
     width_ += display_width(text);
-    pieces_.push_back({std::move(text), tone});
+    pieces_.push_back({std::move(text), style});
     return *this;
 }
 
@@ -238,7 +238,7 @@ Line& Line::pad_to(int column) {
     return *this;
 }
 
-void Canvas::put(const Line& line) {
+void TextCanvas::put(const Line& line) {
     std::string text;
     int room = width_;
     size_t trimmed = 0;  // up to the last thing that is not a blank
@@ -255,32 +255,32 @@ void Canvas::put(const Line& line) {
             room = display_width(part);
         }
         room -= display_width(part);
-        const bool toned = color_ && piece.tone != Tone::kPlain && !part.empty();
-        if (toned) text += escape(piece.tone);
+        const bool styled = color_ && piece.style != Style::kPlain && !part.empty();
+        if (styled) text += escape(piece.style);
         text += part;
-        if (toned) text += "\033[0m";
+        if (styled) text += "\033[0m";
         if (part.find_first_not_of(' ') == std::string::npos) continue;
-        trimmed = toned ? text.size() : text.find_last_not_of(' ') + 1;
+        trimmed = styled ? text.size() : text.find_last_not_of(' ') + 1;
     }
     text.resize(trimmed);
     out_ += text + '\n';
 }
 
-void Canvas::title(const std::string& text, const std::string& explanation) {
+void TextCanvas::title(const std::string& text, const std::string& explanation) {
     blank();
     Line line;
-    line.add(text, Tone::kTitle);
+    line.add(text, Style::kTitle);
     const int gap = width_ - display_width(text) - display_width(explanation);
     if (!explanation.empty() && gap >= 2) {
-        line.pad_to(width_ - display_width(explanation)).add(explanation, Tone::kDim);
+        line.pad_to(width_ - display_width(explanation)).add(explanation, Style::kDim);
         put(line);
         return;
     }
     put(line);
-    if (!explanation.empty()) paragraph("  " + explanation, 2, Tone::kDim);
+    if (!explanation.empty()) paragraph("  " + explanation, 2, Style::kDim);
 }
 
-void Canvas::paragraph(const std::string& text, int indent, Tone tone) {
+void TextCanvas::paragraph(const std::string& text, int indent, Style style) {
     const std::string margin(static_cast<size_t>(indent), ' ');
     std::string current;
     size_t position = text.find_first_not_of(' ');
@@ -301,7 +301,7 @@ void Canvas::paragraph(const std::string& text, int indent, Tone tone) {
         const std::string word =
             cut_middle(text.substr(position, end - position), width_ - indent, utf8_);
         if (!fresh && display_width(current) + 1 + display_width(word) > width_) {
-            put(Line().add(current, tone));
+            put(Line().add(current, style));
             current = margin;
             fresh = true;
         }
@@ -310,10 +310,10 @@ void Canvas::paragraph(const std::string& text, int indent, Tone tone) {
         fresh = false;
         position = text.find_first_not_of(' ', end);
     }
-    put(Line().add(current, tone));
+    put(Line().add(current, style));
 }
 
-void Canvas::items(const std::vector<std::string>& items, int indent, Tone tone) {
+void TextCanvas::items(const std::vector<std::string>& items, int indent, Style style) {
     const std::string margin(static_cast<size_t>(indent), ' ');
     std::string current = margin;
     bool fresh = true;
@@ -321,14 +321,14 @@ void Canvas::items(const std::vector<std::string>& items, int indent, Tone tone)
         const std::string item = cut_middle(full, width_ - indent, utf8_);
         const std::string separator = fresh ? "" : std::string(signs().dot);
         if (!fresh && display_width(current + separator) + display_width(item) > width_) {
-            put(Line().add(current, tone));
+            put(Line().add(current, style));
             current = margin + item;
         } else {
             current += separator + item;
         }
         fresh = false;
     }
-    if (!fresh) put(Line().add(current, tone));
+    if (!fresh) put(Line().add(current, style));
 }
 
 }  // namespace dwell

@@ -10,7 +10,7 @@
 
 namespace dwell {
 
-enum class Tone { kPlain, kTitle, kName, kHot, kWarm, kDim, kComputation, kTransfer, kBlocked };
+enum class Style { kPlain, kTitle, kName, kHot, kWarm, kDim, kComputation, kTransfer, kBlocked };
 
 // The signs that differ between UTF-8 and ASCII.
 struct Glyphs {
@@ -44,23 +44,23 @@ std::string bar_text(double share, int width, bool utf8);
 // One line in the making. Pieces may have tones; widths count columns.
 class Line {
   public:
-    Line& add(std::string text, Tone tone = Tone::kPlain);
+    Line& add(std::string text, Style style = Style::kPlain);
     Line& pad_to(int column);
     int width() const { return width_; }
 
   private:
-    friend class Canvas;
+    friend class TextCanvas;
     struct Piece {
         std::string text;
-        Tone tone;
+        Style style;
     };
     std::vector<Piece> pieces_;
     int width_ = 0;
 };
 
-class Canvas {
+class TextCanvas {
   public:
-    Canvas(int width, bool utf8, bool color) : width_(width), utf8_(utf8), color_(color) {}
+    TextCanvas(int width, bool utf8, bool color) : width_(width), utf8_(utf8), color_(color) {}
 
     int width() const { return width_; }
     bool utf8() const { return utf8_; }
@@ -71,9 +71,9 @@ class Canvas {
     // A heading, with an explanation at the right as far as it fits, else on a line of its own.
     void title(const std::string& text, const std::string& explanation = "");
     // Words wrapped at the width; lines after the first start at column `indent`.
-    void paragraph(const std::string& text, int indent, Tone tone = Tone::kPlain);
+    void paragraph(const std::string& text, int indent, Style style = Style::kPlain);
     // Items joined by dots, wrapped between items.
-    void items(const std::vector<std::string>& items, int indent, Tone tone = Tone::kPlain);
+    void items(const std::vector<std::string>& items, int indent, Style style = Style::kPlain);
     std::string take() { return std::move(out_); }
 
   private:

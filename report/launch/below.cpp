@@ -10,7 +10,7 @@
 
 #include "report/console/output.h"
 #include "report/launch/launch.h"
-#include "report/results/rescue.h"
+#include "report/results/crash_recovery.h"
 
 namespace dwell {
 namespace {

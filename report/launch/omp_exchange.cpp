@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "report/launch/launch.h"
-#include "report/results/rescue.h"
+#include "report/results/crash_recovery.h"
 #include "runtime/contract/ompt_setting.h"
 
 namespace dwell {

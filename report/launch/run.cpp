@@ -24,7 +24,7 @@
 #include "report/launch/launch.h"
 #include "report/launch/omp_exchange.h"
 #include "report/launch/serial.h"
-#include "report/results/rescue.h"
+#include "report/results/crash_recovery.h"
 #include "report/results/show.h"
 #include "report/sampling/sample_drain.h"
 #include "runtime/contract/job_name.h"
@@ -129,8 +129,8 @@ void tell_outer_page(StatusPage* outer, const StatusPage* inner) {
 }
 
 // Every job that the page knows; true when records were kept.
-bool rescue_all(const StatusPage* page, const RunOptions& options, int wait_status) {
-    Rescue rescue;
+bool recover_all(const StatusPage* page, const RunOptions& options, int wait_status) {
+    Recovery rescue;
     rescue.own_rank = launcher_rank();
     rescue.out_directory = options.out;
     const std::string name = std::filesystem::path(options.command.front()).filename().string();
@@ -143,7 +143,7 @@ bool rescue_all(const StatusPage* page, const RunOptions& options, int wait_stat
     for (uint32_t i = 0; i < jobs; ++i) {
         if (status_read(&page->job[i].done) == 0) continue;
         rescue.job = page->job[i].name;
-        kept = rescue_records(rescue) || kept;
+        kept = recover_records(rescue) || kept;
     }
     return kept;
 }
@@ -407,7 +407,7 @@ int run_command(const RunOptions& given) {
     if (page != nullptr) {
         tell_outer_page(outer, page);
         say_notes(page, outer, lines.get());
-        const bool kept = rescue_all(page, options, end.wait_status);
+        const bool kept = recover_all(page, options, end.wait_status);
         if (!is_observed(page) && trouble.empty()) {
             const std::string why =
                 reason_of_silence(page, options, target, below, end.wait_status);

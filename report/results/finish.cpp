@@ -14,7 +14,7 @@
 #include <set>
 #include <vector>
 
-#include "report/results/rescue.h"
+#include "report/results/crash_recovery.h"
 #include "report/results/show.h"
 #include "report/text/text_report.h"
 #include "runtime/contract/job_name.h"

@@ -16,7 +16,7 @@
 
 #include "report/console/output.h"
 #include "report/console/pager.h"
-#include "report/results/rescue.h"
+#include "report/results/crash_recovery.h"
 #include "report/text/site_query.h"
 #include "report/text/text_report.h"
 #include "summarize/formats/read_json.h"

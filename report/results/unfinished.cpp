@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "report/console/output.h"
-#include "report/results/rescue.h"
+#include "report/results/crash_recovery.h"
 #include "runtime/contract/record_layout.h"
 
 namespace dwell {

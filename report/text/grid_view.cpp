@@ -75,7 +75,7 @@ std::vector<double> values_of(const ProfileGrid& grid, const std::vector<RankFig
 
 }  // namespace
 
-void draw_grids(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_grids(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     if (profile.grids.empty()) return;
     const bool utf8 = canvas->utf8();
     const GridPlaces places(profile);
@@ -91,12 +91,12 @@ void draw_grids(const Profile& profile, const TextOptions& options, Canvas* canv
             items.push_back(fmt::format("{} {}", place.rank, place_text(place.coordinates)));
         }
         items.front() = "    " + items.front();
-        canvas->items(items, 4, Tone::kDim);
+        canvas->items(items, 4, Style::kDim);
     }
 }
 
 void draw_grid_trend(const Profile& profile, const std::vector<RankFigures>& ranks,
-                     Canvas* canvas) {
+                     TextCanvas* canvas) {
     const GridPlaces places(profile);
     if (places.grid() == nullptr || ranks.empty()) return;
     const ProfileGrid& grid = *places.grid();
@@ -119,7 +119,7 @@ void draw_grid_trend(const Profile& profile, const std::vector<RankFigures>& ran
                 printable(grid.name, utf8), time_text(trend->most_mean, utf8),
                 slice_text(grid, trend->dimension, trend->most), time_text(trend->least_mean, utf8),
                 slice_text(grid, trend->dimension, trend->least)),
-            2, Tone::kWarm);
+            2, Style::kWarm);
         return;
     }
 }

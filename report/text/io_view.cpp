@@ -15,7 +15,7 @@ std::string bytes_or_nothing(uint64_t bytes) {
 
 }  // namespace
 
-void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_io_lines(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     const std::vector<CommLine> lines = io_lines(profile);
     if (lines.empty()) return;
     const bool several = profile.ranks.size() > 1;
@@ -42,16 +42,16 @@ void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* c
         const auto calls = static_cast<double>(std::max<uint64_t>(totals.count, 1));
 
         Line identity;
-        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
+        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Style::kDim);
         const std::string worst =
             several ? worst_text(places, line.worst, mean_ns, utf8) : std::string();
         const int room = canvas->width() - identity.width() - display_width(worst) - 2;
-        identity.add(identity_text(profile, line.node, line.place, room, utf8), Tone::kName);
+        identity.add(identity_text(profile, line.node, line.place, room, utf8), Style::kName);
         put_with_worst(&identity, worst, line.worst, mean_ns, canvas);
 
         Line figures;
         figures.pad_to(kNumberWidth);
-        figures.add(pad_left(share_text(time_ns, judged_ns), 7), Tone::kName);
+        figures.add(pad_left(share_text(time_ns, judged_ns), 7), Style::kName);
         figures.add(pad_left(time_text(mean_ns, utf8), 9));
         figures.add(pad_left(count_text(totals.count), 8));
         figures.add(pad_left(time_text(time_ns / calls, utf8), 9));
@@ -66,7 +66,7 @@ void draw_io_lines(const Profile& profile, const TextOptions& options, Canvas* c
                                 totals.failed == 1 ? "" : "s");
         }
         if (more.empty()) continue;
-        canvas->paragraph(std::string(kNumberWidth + 2, ' ') + more, kNumberWidth + 2, Tone::kDim);
+        canvas->paragraph(std::string(kNumberWidth + 2, ' ') + more, kNumberWidth + 2, Style::kDim);
     }
 }
 

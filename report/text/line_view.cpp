@@ -28,10 +28,10 @@ void add_identity(const Profile& profile, uint32_t node_index, int room, bool ut
     const std::string place = cut_place(place_text(node, utf8), place_room, utf8);
     int rest = room;
     if (!place.empty()) {
-        line->add(place + "  ", Tone::kHot);
+        line->add(place + "  ", Style::kHot);
         rest -= display_width(place) + 2;
     }
-    line->add(cut_middle(name, rest, utf8), Tone::kName);
+    line->add(cut_middle(name, rest, utf8), Style::kName);
     rest -= display_width(name) + 5;
     if (!procedure.empty() && rest >= 6) line->add("  in " + cut_name(procedure, rest, utf8));
 }
@@ -128,14 +128,14 @@ std::vector<Entry> notable(const std::vector<Entry>& entries, size_t limit, doub
 }
 
 // Says how many of `all` entries a list of at most `limit` left out as too short.
-void draw_left_out(size_t shown, size_t all, size_t limit, const char* whole, Canvas* canvas) {
+void draw_left_out(size_t shown, size_t all, size_t limit, const char* whole, TextCanvas* canvas) {
     if (shown == std::min(all, limit)) return;
     canvas->paragraph(fmt::format("  {} {} more, each below {:.2g} % of {}",
                                   canvas->signs().ellipsis, all - shown, 100 * kLeastShare, whole),
-                      2, Tone::kDim);
+                      2, Style::kDim);
 }
 
-void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
+void draw_sampled_lines(const IntervalLine& interval, TextCanvas* canvas) {
     constexpr size_t kLines = 3;
     const bool utf8 = canvas->utf8();
     const int counts_width = display_width(fmt::format("{0} of {0} samples", interval.samples)) + 2;
@@ -146,7 +146,7 @@ void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
         line.add(pad_left(share_text(static_cast<double>(sampled.samples),
                                      static_cast<double>(interval.samples)),
                           8),
-                 Tone::kComputation);
+                 Style::kComputation);
         line.add(pad_left(fmt::format("{} of {} samples", sampled.samples, interval.samples),
                           counts_width));
         line.add("  ");
@@ -157,7 +157,7 @@ void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
         const std::string name = short_name(sampled.function, utf8);
         const std::vector<int> rooms = share_room({display_width(where), display_width(name)},
                                                   canvas->width() - line.width() - 2);
-        if (!where.empty()) line.add(cut_place(where, rooms[0], utf8) + "  ", Tone::kComputation);
+        if (!where.empty()) line.add(cut_place(where, rooms[0], utf8) + "  ", Style::kComputation);
         line.add(cut_name(name, rooms[1], utf8));
         canvas->put(line);
     }
@@ -168,13 +168,13 @@ void draw_sampled_lines(const IntervalLine& interval, Canvas* canvas) {
     line.pad_to(kNumberWidth);
     line.add(
         pad_left(share_text(static_cast<double>(rest), static_cast<double>(interval.samples)), 8),
-        Tone::kDim);
+        Style::kDim);
     line.add(pad_left(fmt::format("{} of {} samples", rest, interval.samples), counts_width),
-             Tone::kDim);
+             Style::kDim);
     line.add(
         fmt::format("  {} {} more {}", canvas->signs().ellipsis, interval.lines.size() - kLines,
                     interval.lines.size() == kLines + 1 ? "line" : "lines"),
-        Tone::kDim);
+        Style::kDim);
     canvas->put(line);
 }
 
@@ -194,10 +194,10 @@ std::string identity_text(const Profile& profile, uint32_t node, uint32_t place,
     return cut_middle((where.empty() ? "" : where + " ") + name, room, utf8);
 }
 
-void put_heads(const std::vector<Column>& columns, int indent, Canvas* canvas) {
+void put_heads(const std::vector<Column>& columns, int indent, TextCanvas* canvas) {
     Line line;
     line.pad_to(indent);
-    for (const Column& column : columns) line.add(pad_left(column.name, column.width), Tone::kDim);
+    for (const Column& column : columns) line.add(pad_left(column.name, column.width), Style::kDim);
     canvas->put(line);
 }
 
@@ -210,15 +210,15 @@ std::string worst_text(const GridPlaces& places, const std::optional<Peak>& wors
 }
 
 void put_with_worst(Line* identity, const std::string& text, const std::optional<Peak>& worst,
-                    double mean_ns, Canvas* canvas) {
+                    double mean_ns, TextCanvas* canvas) {
     identity->pad_to(canvas->width() - display_width(text));
     const bool uneven = worst && worst->ns >= kNotableImbalance * mean_ns;
-    identity->add(text, uneven ? Tone::kHot : Tone::kPlain);
+    identity->add(text, uneven ? Style::kHot : Style::kPlain);
     canvas->put(*identity);
 }
 
 void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
-                     const TextOptions& options, Canvas* canvas) {
+                     const TextOptions& options, TextCanvas* canvas) {
     const bool several = profile.ranks.size() > 1;
     const bool utf8 = canvas->utf8();
     const double judged_ns = judged_time(profile);
@@ -245,7 +245,7 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
         const auto bytes = static_cast<double>(totals.bytes_sent + totals.bytes_received);
 
         Line identity;
-        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
+        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Style::kDim);
         const std::string worst =
             several ? worst_text(places, comm.worst, mean_ns, utf8) : std::string();
         add_identity(profile, comm.node,
@@ -258,9 +258,9 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
         figures.add(pad_left(run_share_text(static_cast<double>(without_setup_ns(comm)), judged_ns,
                                             comm.setup),
                              7),
-                    Tone::kName);
+                    Style::kName);
         figures.add(pad_left(time_text(mean_ns, utf8), 9));
-        figures.add(pad_left(sync_text(totals), 11), Tone::kBlocked);
+        figures.add(pad_left(sync_text(totals), 11), Style::kBlocked);
         figures.add(pad_left(count_text(totals.count), 8));
         figures.add(pad_left(time_text(time_ns / calls, utf8), 9));
         figures.add(pad_left(time_text(static_cast<double>(totals.max_ns), utf8), 9));
@@ -280,13 +280,13 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
         }
         if (!partners.empty()) {
             canvas->paragraph(std::string(kNumberWidth + 2, ' ') + partners, kNumberWidth + 2,
-                              Tone::kDim);
+                              Style::kDim);
         }
         draw_waits(profile, comm, canvas);
     }
 }
 
-void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_intervals(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     const std::vector<IntervalLine> all = interval_lines(profile);
     if (all.empty()) return;
     const bool utf8 = canvas->utf8();
@@ -306,7 +306,7 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
         const auto time_ns = static_cast<double>(interval.time_ns);
         const auto count = static_cast<double>(std::max<uint64_t>(interval.count, 1));
         Line identity;
-        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
+        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Style::kDim);
         const std::string arrow = " " + std::string(canvas->signs().arrow) + " ";
         const std::string in = fmt::format("  {} ", in_words(interval.or_after));
         const auto width = [](const std::string& text) { return display_width(text); };
@@ -316,15 +316,15 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
         const int room = canvas->width() - identity.width() - width(arrow);
         const bool fits = from + to + width(in + owner) <= room;
         const std::vector<int> rooms = share_room({from, to}, room);
-        identity.add(identity_text(profile, interval.from, rooms[0], utf8), Tone::kName);
+        identity.add(identity_text(profile, interval.from, rooms[0], utf8), Style::kName);
         identity.add(arrow);
-        identity.add(identity_text(profile, interval.to, rooms[1], utf8), Tone::kName);
+        identity.add(identity_text(profile, interval.to, rooms[1], utf8), Style::kName);
         if (fits) identity.add(in + owner);
         canvas->put(identity);
 
         Line figures;
         figures.pad_to(kNumberWidth);
-        figures.add(pad_left(share_text(time_ns, judged_ns), 7), Tone::kName);
+        figures.add(pad_left(share_text(time_ns, judged_ns), 7), Style::kName);
         figures.add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9));
         figures.add(pad_left(count_text(interval.count), 9));
         figures.add(pad_left(time_text(time_ns / count, utf8), 9));
@@ -338,7 +338,7 @@ void draw_intervals(const Profile& profile, const TextOptions& options, Canvas* 
                   canvas);
 }
 
-void draw_sampled_code(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_sampled_code(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     const SampledPlaces places = all_sampled_places(profile);
     if (places.samples == 0) return;
     const auto all = static_cast<double>(places.samples);
@@ -356,15 +356,15 @@ void draw_sampled_code(const Profile& profile, const TextOptions& options, Canva
     int number = 0;
     for (const SampledFunction& function : chosen) {
         Line line;
-        line.add(pad_left(fmt::format("{}", ++number), 2) + "  ", Tone::kDim);
-        line.add(pad_left(share_text(static_cast<double>(function.samples), all), 7), Tone::kName);
+        line.add(pad_left(fmt::format("{}", ++number), 2) + "  ", Style::kDim);
+        line.add(pad_left(share_text(static_cast<double>(function.samples), all), 7), Style::kName);
         line.add(pad_left(count_text(function.samples), 9)).add("  ");
         const std::string name = short_name(function.name, utf8);
         const int room = canvas->width() - line.width();
         const int least = std::min(display_width(name), kLeastFunction);
         const std::string lines = function_lines_text(function, room - least - 2, utf8);
         const int name_room = lines.empty() ? room : room - display_width(lines) - 2;
-        line.add(cut_name(name, name_room, utf8), Tone::kComputation);
+        line.add(cut_name(name, name_room, utf8), Style::kComputation);
         if (!lines.empty()) line.add("  " + lines);
         canvas->put(line);
     }
@@ -376,10 +376,10 @@ void draw_sampled_code(const Profile& profile, const TextOptions& options, Canva
                     "n/{} s, give or take the square root of n samples.",
                     places.samples, places.samples == 1 ? "" : "s", hz,
                     time_text(1e9 * all / hz, utf8), hz),
-        2, Tone::kDim);
+        2, Style::kDim);
 }
 
-void draw_ranks(const Profile& profile, Canvas* canvas) {
+void draw_ranks(const Profile& profile, TextCanvas* canvas) {
     const std::vector<RankFigures> figures = rank_figures(profile);
     canvas->title("Ranks");
     if (figures.empty()) {
@@ -403,27 +403,27 @@ void draw_ranks(const Profile& profile, Canvas* canvas) {
         const RankFigures& rank = figures[i];
         const auto time = [utf8](uint64_t ns) { return time_text(static_cast<double>(ns), utf8); };
         Line line;
-        line.add(pad_left(fmt::format("{}", rank.rank), 6), Tone::kName);
+        line.add(pad_left(fmt::format("{}", rank.rank), 6), Style::kName);
         line.add(
             pad_left(time(rank.computation_ns + rank.transfer_ns + rank.blocked_ns + rank.io_ns +
                           rank.setup_ns + rank.omp_wait_ns + rank.omp_idle_ns + rank.queued_ns),
                      9));
-        line.add(pad_left(time(rank.computation_ns), 13), Tone::kComputation);
-        if (queued) line.add(pad_left(time(rank.queued_ns), without.width), Tone::kHot);
-        line.add(pad_left(time(rank.transfer_ns), 10), Tone::kTransfer);
+        line.add(pad_left(time(rank.computation_ns), 13), Style::kComputation);
+        if (queued) line.add(pad_left(time(rank.queued_ns), without.width), Style::kHot);
+        line.add(pad_left(time(rank.transfer_ns), 10), Style::kTransfer);
         line.add(
             pad_left(
                 (rank.estimated_ns * 100 >= rank.blocked_ns && rank.estimated_ns != 0 ? "~" : "") +
                     time(rank.blocked_ns),
                 11),
-            Tone::kBlocked);
+            Style::kBlocked);
         if (io) line.add(pad_left(time(rank.io_ns), 9));
-        line.add(pad_left(time(rank.setup_ns), 9), Tone::kDim);
+        line.add(pad_left(time(rank.setup_ns), 9), Style::kDim);
         line.add(pad_left(bytes_text(static_cast<double>(rank.bytes_sent)), 10));
         line.add(pad_left(bytes_text(static_cast<double>(rank.bytes_received)), 10));
         line.add("  ");
         const std::string host = printable(profile.ranks[i].host, utf8);
-        line.add(cut_middle(host, canvas->width() - line.width(), utf8), Tone::kDim);
+        line.add(cut_middle(host, canvas->width() - line.width(), utf8), Style::kDim);
         canvas->put(line);
     }
 }

@@ -54,7 +54,7 @@ Spread spread_of(const Profile& profile, size_t metric) {
     return spread;
 }
 
-void draw_totals(const Profile& profile, Canvas* canvas) {
+void draw_totals(const Profile& profile, TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
     const GridPlaces places(profile);
     const bool per_rank = profile.ranks.size() > 1 && !profile.metrics.rows.empty();
@@ -64,7 +64,7 @@ void draw_totals(const Profile& profile, Canvas* canvas) {
         const Spread spread = spread_of(profile, i);
         Line line;
         line.add("  ").add(pad_left(value_text(name, spread.sum, utf8), 10));
-        line.add("  " + printable(name, utf8), Tone::kName);
+        line.add("  " + printable(name, utf8), Style::kName);
         if (per_rank && spread.ranks > 1 && spread.sum > 0) {
             const double mean = spread.sum / static_cast<double>(spread.ranks);
             const bool uneven = spread.most >= kLeastImbalance * mean;
@@ -73,7 +73,7 @@ void draw_totals(const Profile& profile, Canvas* canvas) {
                     fmt::format("  most on rank {}: {}, {} times the mean",
                                 places.name_of(spread.rank), value_text(name, spread.most, utf8),
                                 ratio_text(spread.most, mean)),
-                    spread.most >= kNotableImbalance * mean ? Tone::kWarm : Tone::kDim);
+                    spread.most >= kNotableImbalance * mean ? Style::kWarm : Style::kDim);
             }
         }
         canvas->put(line);
@@ -149,7 +149,7 @@ std::vector<const ProfileCounts*> heaviest(const Profile& profile) {
     return order;
 }
 
-void draw_places(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_places(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
     const std::vector<const ProfileCounts*> order = heaviest(profile);
     const size_t shown = std::min(order.size(), static_cast<size_t>(options.lines));
@@ -167,7 +167,7 @@ void draw_places(const Profile& profile, const TextOptions& options, Canvas* can
         const int more = std::clamp(display_width(head) + 1 - kCountWidth, 0, std::max(spare, 0));
         spare -= more;
         widths.push_back(kCountWidth + more);
-        heads.add(pad_left(cut_middle(head, widths[i] - 1, utf8), widths[i]), Tone::kDim);
+        heads.add(pad_left(cut_middle(head, widths[i] - 1, utf8), widths[i]), Style::kDim);
     }
     canvas->put(heads);
     for (size_t row = 0; row < shown; ++row) {
@@ -182,21 +182,21 @@ void draw_places(const Profile& profile, const TextOptions& options, Canvas* can
         int room = canvas->width() - line.width() - 2;
         const bool fits = room - display_width(note) >= kLeastName / 2;
         if (fits) room -= display_width(note);
-        line.add("  " + identity_text(profile, counts.node, room, utf8), Tone::kName);
-        if (fits) line.add(note, Tone::kDim);
+        line.add("  " + identity_text(profile, counts.node, room, utf8), Style::kName);
+        if (fits) line.add(note, Style::kDim);
         canvas->put(line);
-        if (!fits && !note.empty()) canvas->paragraph("    " + note.substr(2), 4, Tone::kDim);
+        if (!fits && !note.empty()) canvas->paragraph("    " + note.substr(2), 4, Style::kDim);
     }
     if (columns < names.size()) {
         canvas->paragraph(
             fmt::format("  {} more metrics: dwell report --format csv.", names.size() - columns), 2,
-            Tone::kDim);
+            Style::kDim);
     }
 }
 
 }  // namespace
 
-void draw_metrics(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_metrics(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     const ProfileMetrics& metrics = profile.metrics;
     if (metrics.names.empty()) return;
     const bool utf8 = canvas->utf8();

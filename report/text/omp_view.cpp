@@ -36,11 +36,11 @@ std::string balance_text(const Profile& profile, const OmpLine& line, bool utf8)
                        time_text(most_ns, utf8), ratio_text(most_ns, mean_ns));
 }
 
-void draw_line(const Profile& profile, const OmpLine& line, size_t number, Canvas* canvas) {
+void draw_line(const Profile& profile, const OmpLine& line, size_t number, TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
     const ProfileNode& node = profile.nodes[line.node];
     Line identity;
-    identity.add(pad_left(fmt::format("{}", number), 2) + "  ", Tone::kDim);
+    identity.add(pad_left(fmt::format("{}", number), 2) + "  ", Style::kDim);
     const std::string balance = balance_text(profile, line, utf8);
     const int room = canvas->width() - identity.width() - display_width(balance) - 2;
     const std::string place = place_text(node, utf8);
@@ -48,12 +48,12 @@ void draw_line(const Profile& profile, const OmpLine& line, size_t number, Canva
     const std::vector<int> rooms =
         share_room({display_width(place) + 2, display_width(name)}, room);
     if (!place.empty()) {
-        identity.add(cut_place(place, rooms[0] - 2, utf8) + "  ", Tone::kComputation);
+        identity.add(cut_place(place, rooms[0] - 2, utf8) + "  ", Style::kComputation);
     }
-    identity.add(cut_name(name, rooms[1], utf8), Tone::kName);
+    identity.add(cut_name(name, rooms[1], utf8), Style::kName);
     identity.pad_to(canvas->width() - display_width(balance));
     const bool uneven = static_cast<double>(line.most_ns) >= kNotableImbalance * mean_work_ns(line);
-    identity.add(balance, uneven && line.threads > 1 ? Tone::kHot : Tone::kPlain);
+    identity.add(balance, uneven && line.threads > 1 ? Style::kHot : Style::kPlain);
     canvas->put(identity);
 
     const double ranks = rank_count(profile);
@@ -63,12 +63,12 @@ void draw_line(const Profile& profile, const OmpLine& line, size_t number, Canva
     figures.pad_to(kNumberWidth);
     figures.add(
         pad_left(share_text(static_cast<double>(line.totals.time_ns), judged_time(profile)), 7),
-        Tone::kName);
+        Style::kName);
     figures.add(pad_left(time(line.totals.time_ns), 9));
     figures.add(pad_left(count_text(region ? line.totals.created : line.totals.count), 9));
     figures.add(pad_left(line.threads != 0 ? fmt::format("{}", line.threads) : "", 9));
     figures.add(pad_left(time(line.work_ns), 9));
-    figures.add(pad_left(time(line.totals.omp_wait_ns), 9), Tone::kBlocked);
+    figures.add(pad_left(time(line.totals.omp_wait_ns), 9), Style::kBlocked);
     ProfileNode sum;
     sum.kind = node.kind;
     sum.call = node.call;
@@ -77,13 +77,13 @@ void draw_line(const Profile& profile, const OmpLine& line, size_t number, Canva
     if (region) sum.totals.created = 0;
     const std::string more = probe_text(sum, ranks, utf8);
     const int left = canvas->width() - figures.width() - 2;
-    if (!more.empty() && display_width(more) <= left) figures.add("  " + more, Tone::kDim);
+    if (!more.empty() && display_width(more) <= left) figures.add("  " + more, Style::kDim);
     canvas->put(figures);
 }
 
 }  // namespace
 
-void draw_omp_headline(const Profile& profile, Canvas* canvas) {
+void draw_omp_headline(const Profile& profile, TextCanvas* canvas) {
     if (!has_openmp(profile)) return;
     const bool utf8 = canvas->utf8();
     uint64_t regions = 0;
@@ -108,10 +108,10 @@ void draw_omp_headline(const Profile& profile, Canvas* canvas) {
         break;
     }
     canvas->blank();
-    canvas->paragraph("  " + text + ".", 2, Tone::kWarm);
+    canvas->paragraph("  " + text + ".", 2, Style::kWarm);
 }
 
-void draw_omp(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_omp(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     std::vector<OmpLine> lines = omp_lines(profile);
     if (lines.empty()) return;
     const size_t all = lines.size();

@@ -133,16 +133,16 @@ std::string part_text(uint64_t part_ns, const PhaseLine& line) {
 }
 
 void put_identity(const Profile& profile, const PhaseLine& phase, size_t number,
-                  const GridPlaces& places, Canvas* canvas) {
+                  const GridPlaces& places, TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
     const double mean_ns = static_cast<double>(phase.totals.time_ns) / rank_count(profile);
     const std::string worst =
         profile.ranks.size() > 1 ? worst_text(places, phase.worst, mean_ns, utf8) : std::string();
     Line line;
-    line.add(pad_left(fmt::format("{}", number), 2) + "  ", Tone::kDim);
+    line.add(pad_left(fmt::format("{}", number), 2) + "  ", Style::kDim);
     int room = canvas->width() - line.width() - display_width(worst) - 2;
     const std::string name = cut_middle(printable(phase.name, utf8), room, utf8);
-    line.add(name, Tone::kName);
+    line.add(name, Style::kName);
     room -= display_width(name) + 2;
     std::string more = iterations_text(phase.numbers);
     if (phase.ranks < profile.ranks.size()) {
@@ -169,7 +169,7 @@ void add_figures(const Profile& profile, const PhaseLine& phase, bool with_mpi, 
     const auto time_ns = static_cast<double>(totals.time_ns);
     const double own_ns = time_ns - static_cast<double>(phase.setup_ns);
     const std::string share = run_share_text(own_ns, judged_time(profile), own_ns <= 0);
-    line->add(pad_left(share, 7), Tone::kName);
+    line->add(pad_left(share, 7), Style::kName);
     line->add(pad_left(time_text(time_ns / rank_count(profile), utf8), 9));
     line->add(pad_left(iteration_count(phase), 12));
     line->add(pad_left(mean_text(totals, utf8), 9));
@@ -179,13 +179,13 @@ void add_figures(const Profile& profile, const PhaseLine& phase, bool with_mpi, 
     };
     line->add(pad_left(text(totals.min_ns), 10)).add(pad_left(text(totals.max_ns), 9));
     if (!with_mpi) return;
-    line->add(pad_left(part_text(phase.mpi_ns, phase), 9), Tone::kTransfer);
-    line->add(pad_left(part_text(totals.blocked_ns, phase), 9), Tone::kBlocked);
+    line->add(pad_left(part_text(phase.mpi_ns, phase), 9), Style::kTransfer);
+    line->add(pad_left(part_text(totals.blocked_ns, phase), 9), Style::kBlocked);
 }
 
 }  // namespace
 
-void draw_phases(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_phases(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     const std::vector<PhaseLine> all = phase_lines(profile);
     if (all.empty()) return;
     const bool with_mpi = !is_serial(profile);
@@ -204,7 +204,7 @@ void draw_phases(const Profile& profile, const TextOptions& options, Canvas* can
     }
     if (shown == all.size()) return;
     canvas->paragraph(fmt::format("  {} {} more", canvas->signs().ellipsis, all.size() - shown), 2,
-                      Tone::kDim);
+                      Style::kDim);
 }
 
 }  // namespace dwell

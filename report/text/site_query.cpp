@@ -126,7 +126,7 @@ const char* word_of(SiteKind kind) {
 
 class SiteReport {
   public:
-    SiteReport(const Profile& profile, const TextOptions& options, Canvas* canvas)
+    SiteReport(const Profile& profile, const TextOptions& options, TextCanvas* canvas)
         : profile_(profile), options_(options), canvas_(canvas), utf8_(canvas->utf8()) {
         communication_ns_.resize(profile.nodes.size(), 0);
         setup_ns_.resize(profile.nodes.size(), 0);
@@ -160,7 +160,7 @@ class SiteReport {
         if (profile_.ranks.size() > 1) {
             text += fmt::format("; times: mean of {} ranks, counts: sums", profile_.ranks.size());
         }
-        canvas_->paragraph(text + ".", 2, Tone::kDim);
+        canvas_->paragraph(text + ".", 2, Style::kDim);
     }
 
     void draw_site(const std::vector<uint32_t>& nodes) {
@@ -358,8 +358,8 @@ class SiteReport {
             return weight_ns(a.second.totals) > weight_ns(b.second.totals);
         });
         Line head;
-        head.add(pad_left("time", 11), Tone::kDim).add(pad_left("share", 9), Tone::kDim);
-        head.add(pad_left("count", 9), Tone::kDim).add(std::string("  ") + name, Tone::kDim);
+        head.add(pad_left("time", 11), Style::kDim).add(pad_left("share", 9), Style::kDim);
+        head.add(pad_left("count", 9), Style::kDim).add(std::string("  ") + name, Style::kDim);
         canvas_->put(head);
         for (const auto& [text, sum] : entries) {
             Line line;
@@ -367,13 +367,13 @@ class SiteReport {
             line.add(pad_left(share_text(static_cast<double>(sum.totals.time_ns),
                                          static_cast<double>(whole_ns)),
                               9),
-                     Tone::kName);
+                     Style::kName);
             line.add(pad_left(sum.totals.count == 0 ? "" : entries_text(sum), 9));
             const std::string more =
                 sum.totals.estimated_ns == 0 ? "" : "  ~" + time(sum.totals.estimated_ns) + " more";
             const int room = canvas_->width() - line.width() - 2 - display_width(more);
-            line.add("  ").add(cut_middle(text, room, utf8_), Tone::kName);
-            line.add(more, Tone::kDim);
+            line.add("  ").add(cut_middle(text, room, utf8_), Style::kName);
+            line.add(more, Style::kDim);
             canvas_->put(line);
         }
     }
@@ -402,15 +402,15 @@ class SiteReport {
         const GridPlaces places(profile_);
         Line head;
         for (const char* name : {"rank", "thread", "time", "own", "count"}) {
-            head.add(pad_left(name, 9), Tone::kDim);
+            head.add(pad_left(name, 9), Style::kDim);
         }
         if (places.grid() != nullptr) {
-            head.add("  in grid " + printable(places.grid()->name, utf8_), Tone::kDim);
+            head.add("  in grid " + printable(places.grid()->name, utf8_), Style::kDim);
         }
         canvas_->put(head);
         for (const auto& [who, sum] : threads) {
             Line line;
-            line.add(pad_left(fmt::format("{}", who.first), 9), Tone::kName);
+            line.add(pad_left(fmt::format("{}", who.first), 9), Style::kName);
             line.add(pad_left(fmt::format("{}", who.second), 9));
             line.add(pad_left(time_text(static_cast<double>(sum.totals.time_ns), utf8_), 9));
             line.add(pad_left(time_text(static_cast<double>(sum.own_ns), utf8_), 9));
@@ -426,7 +426,7 @@ class SiteReport {
 
     const Profile& profile_;
     const TextOptions& options_;
-    Canvas* canvas_;
+    TextCanvas* canvas_;
     bool utf8_;
     std::vector<uint64_t> communication_ns_;  // by node, inclusive
     std::vector<uint64_t> setup_ns_;          // likewise
@@ -442,7 +442,7 @@ tl::expected<std::string, std::string> write_site_report(const Profile& profile,
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
         if (wanted.is(profile.nodes[i])) found[identity_of(profile.nodes[i])].push_back(i);
     }
-    Canvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
+    TextCanvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
     SiteReport report(profile, options, &canvas);
     report.draw_program();
     if (found.empty() && report.draw_sampled(wanted)) return canvas.take();

@@ -22,12 +22,12 @@ void add_site(const Profile& profile, uint32_t index, int room, bool utf8, Line*
     const std::string place = cut_place(all, place_room, utf8);
     int rest = room;
     if (!place.empty()) {
-        line->add(place + "  ", Tone::kComputation);
+        line->add(place + "  ", Style::kComputation);
         rest -= display_width(place) + 2;
     }
     const bool procedure = node.kind == SiteKind::kProcedure;
     const std::string name = cut_name(shown_name(node, utf8), rest, utf8);
-    line->add(name, Tone::kName);
+    line->add(name, Style::kName);
     rest -= display_width(name) + 5;
     if (procedure || rest < 6) return;
     const std::string around = procedure_of(profile, index, utf8);
@@ -46,7 +46,7 @@ std::vector<SiteLine> notable_sites(const Profile& profile, std::vector<SiteLine
     return lines;
 }
 
-void draw_markers(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_markers(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     std::vector<std::string> items;
     for (const uint32_t index : nodes_from_root(profile)) {
         const ProfileNode& node = profile.nodes[index];
@@ -89,7 +89,7 @@ std::string left_out_text(const Profile& profile) {
 
 void add_shares(const Profile& profile, const SiteLine& site, bool utf8, Line* line) {
     const auto own_ns = static_cast<double>(site.own_ns);
-    line->add(pad_left(share_text(own_ns, judged_time(profile)), 7), Tone::kName);
+    line->add(pad_left(share_text(own_ns, judged_time(profile)), 7), Style::kName);
     line->add(pad_left(time_text(own_ns / rank_count(profile), utf8), 9));
     const double mean_ns = static_cast<double>(site.totals.time_ns) / rank_count(profile);
     line->add(pad_left(time_text(mean_ns, utf8), 10));
@@ -98,7 +98,7 @@ void add_shares(const Profile& profile, const SiteLine& site, bool utf8, Line* l
 
 }  // namespace
 
-void draw_sites(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_sites(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     const std::vector<SiteLine> all = site_lines(profile);
     if (all.empty()) return;
     const bool several = profile.ranks.size() > 1;
@@ -120,7 +120,7 @@ void draw_sites(const Profile& profile, const TextOptions& options, Canvas* canv
         const SiteLine& site = sites[i];
         const double mean_ns = static_cast<double>(site.own_ns) / rank_count(profile);
         Line identity;
-        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Tone::kDim);
+        identity.add(pad_left(fmt::format("{}", i + 1), 2) + "  ", Style::kDim);
         const std::string worst =
             several ? worst_text(places, site.worst, mean_ns, utf8) : std::string();
         add_site(profile, site.node, canvas->width() - identity.width() - display_width(worst) - 2,
@@ -141,31 +141,31 @@ void draw_sites(const Profile& profile, const TextOptions& options, Canvas* canv
         const std::string more = probe_text(sum, rank_count(profile), utf8);
         const int room = canvas->width() - figures.width() - 2;
         if (display_width(more) <= room) {
-            if (!more.empty()) figures.add("  " + more, Tone::kDim);
+            if (!more.empty()) figures.add("  " + more, Style::kDim);
             canvas->put(figures);
             continue;
         }
         canvas->put(figures);
-        canvas->paragraph(std::string(kNumberWidth + 2, ' ') + more, kNumberWidth + 2, Tone::kDim);
+        canvas->paragraph(std::string(kNumberWidth + 2, ' ') + more, kNumberWidth + 2, Style::kDim);
     }
     draw_markers(profile, options, canvas);
     const std::string left_out = left_out_text(profile);
-    if (!left_out.empty() && !options.left_out) canvas->paragraph(left_out, 2, Tone::kDim);
+    if (!left_out.empty() && !options.left_out) canvas->paragraph(left_out, 2, Style::kDim);
 }
 
-void draw_left_out(const Profile& profile, Canvas* canvas) {
+void draw_left_out(const Profile& profile, TextCanvas* canvas) {
     const std::vector<LeftOutSite>& left_out = profile.sites.left_out;
     canvas->title(fmt::format("Without probes ({})", left_out.size()));
     const bool utf8 = canvas->utf8();
     for (const LeftOutSite& site : left_out) {
         Line line;
-        line.add("  " + pad_right(site.reason, 14), Tone::kDim);
+        line.add("  " + pad_right(site.reason, 14), Style::kDim);
         ProfileNode place;
         place.file = site.file;
         place.line = site.line;
         const std::string where = place_text(place, utf8);
         const int room = canvas->width() - line.width() - display_width(where) - 2;
-        line.add(cut_name(short_name(site.name, utf8), std::max(room, 10), utf8), Tone::kName);
+        line.add(cut_name(short_name(site.name, utf8), std::max(room, 10), utf8), Style::kName);
         line.add("  ").add(where);
         canvas->put(line);
     }

@@ -73,7 +73,7 @@ std::string clocks_text(const Profile& profile, const Job& job, bool utf8) {
     return text;
 }
 
-void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {
+void draw_trust(const Profile& profile, const Job& job, TextCanvas* canvas) {
     const std::vector<std::string> limits = reservations(profile, job);
     const bool guesses = mpi_times(profile).estimated_ns != 0;
     std::string text = guesses ? "Trust: counts and bytes are exact, computation per procedure and "
@@ -96,39 +96,39 @@ void draw_trust(const Profile& profile, const Job& job, Canvas* canvas) {
     if (!profile.notes.empty()) {
         text += "; " + counted(profile.notes.size(), "note", "notes") + " in the report";
     }
-    canvas->paragraph(text + ".", 7, limits.empty() ? Tone::kDim : Tone::kWarm);
+    canvas->paragraph(text + ".", 7, limits.empty() ? Style::kDim : Style::kWarm);
 }
 
 struct Part {
     const char* name;
     uint64_t ns;
     uint64_t RankFigures::*member;  // null: not known for each rank
-    Tone tone;
+    Style style;
     bool shown;
     bool in_shares = true;
 };
 
 void draw_part(const Profile& profile, const Part& part, const std::vector<RankFigures>& ranks,
-               double judged_ns, Canvas* canvas) {
+               double judged_ns, TextCanvas* canvas) {
     const int bar_width = canvas->width() - 60;
     const double mean_ns = static_cast<double>(part.ns) / rank_count(profile);
     const auto part_ns = static_cast<double>(part.ns);
     const double share = judged_ns > 0 && part.in_shares ? part_ns / judged_ns : 0;
     Line line;
-    line.add("  " + pad_right(part.name, 13), Tone::kName);
+    line.add("  " + pad_right(part.name, 13), Style::kName);
     line.add(pad_left(time_text(mean_ns, canvas->utf8()), 9));
-    line.add(pad_left(part.in_shares ? share_text(part_ns, judged_ns) : "", 9), Tone::kName);
-    line.add("  ").add(bar_text(share, bar_width, canvas->utf8()), part.tone);
+    line.add(pad_left(part.in_shares ? share_text(part_ns, judged_ns) : "", 9), Style::kName);
+    line.add("  ").add(bar_text(share, bar_width, canvas->utf8()), part.style);
     line.pad_to(35 + bar_width);
     std::optional<Peak> most;
     if (part.member != nullptr) most = peak(ranks, part.member);
     if (most && mean_ns > 0 && profile.ranks.size() > 1) {
-        const Tone tone =
-            most->ns / mean_ns >= kNotableImbalance && share >= 0.01 ? Tone::kWarm : Tone::kPlain;
-        line.add(pad_left(time_text(most->ns, canvas->utf8()), 9), tone);
+        const Style style =
+            most->ns / mean_ns >= kNotableImbalance && share >= 0.01 ? Style::kWarm : Style::kPlain;
+        line.add(pad_left(time_text(most->ns, canvas->utf8()), 9), style);
         const bool names_rank = most->ns >= kLeastImbalance * mean_ns;
-        line.add(pad_left(names_rank ? fmt::format("{}", most->rank) : "all", 7), tone);
-        line.add(pad_left(ratio_text(most->ns, mean_ns), 9), tone);
+        line.add(pad_left(names_rank ? fmt::format("{}", most->rank) : "all", 7), style);
+        line.add(pad_left(ratio_text(most->ns, mean_ns), 9), style);
     }
     canvas->put(line);
 }
@@ -146,7 +146,7 @@ std::string long_send_text(const ProfileNode& node, const Totals& totals, bool u
         time_text(mean_ns, utf8), time_text(shortest_ns, utf8));
 }
 
-void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* canvas) {
+void draw_costliest_line(const Profile& profile, const CommLine& line, TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
     const auto time_ns = static_cast<double>(line.totals.time_ns);
     const double mean_ns = time_ns / rank_count(profile);
@@ -179,11 +179,11 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, Canvas* c
                             kWhole[static_cast<int>(heaviest.measure)]);
     }
     text += long_send_text(node, line.totals, utf8);
-    canvas->paragraph(text + ".", 2, Tone::kHot);
+    canvas->paragraph(text + ".", 2, Style::kHot);
 }
 
 // A run that is short against what it takes to start MPI tells little about the program.
-void draw_setup(const Profile& profile, Canvas* canvas) {
+void draw_setup(const Profile& profile, TextCanvas* canvas) {
     const MpiTimes times = mpi_times(profile);
     const auto setup_ns = static_cast<double>(times.setup_ns);
     const auto waits_ns = static_cast<double>(times.setup_sync_ns);
@@ -200,11 +200,11 @@ void draw_setup(const Profile& profile, Canvas* canvas) {
                     "shares): {} a rank{}.{}",
                     time_text(setup_ns / ranks, canvas->utf8()), waiting,
                     own_ns < kNotableSetup * total_ns ? "" : " A longer run tells more."),
-        2, Tone::kWarm);
+        2, Style::kWarm);
 }
 
 void draw_uneven_computation(const Profile& profile, const std::vector<RankFigures>& ranks,
-                             Canvas* canvas) {
+                             TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
     const std::optional<Peak> most = peak(ranks, &RankFigures::computation_ns);
     const double mean_ns = static_cast<double>(computed_ns(profile)) / rank_count(profile);
@@ -229,7 +229,7 @@ void draw_uneven_computation(const Profile& profile, const std::vector<RankFigur
     const auto least = std::min_element(ranks.begin(), ranks.end(), blocked_less);
     text += fmt::format(". Other ranks {} for rank {}.",
                         least->rank == most->rank ? "wait" : "may wait", most->rank);
-    canvas->paragraph(text, 2, Tone::kWarm);
+    canvas->paragraph(text, 2, Style::kWarm);
 }
 
 // The program's name is seen before anything else of a command that is too long: its path goes
@@ -249,7 +249,7 @@ std::string command_text(const std::string& command, int room, bool utf8) {
 
 }  // namespace
 
-void draw_header(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_header(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     const Job job = job_of(profile);
     const bool utf8 = options.utf8;
     std::string command = profile.ranks.empty() ? "" : profile.ranks.front().command;
@@ -260,9 +260,9 @@ void draw_header(const Profile& profile, const TextOptions& options, Canvas* can
     }
     const std::string head = "dwell " + printable(profile.version, utf8) + "  ";
     Line title;
-    title.add(head, Tone::kDim);
+    title.add(head, Style::kDim);
     title.add(command_text(printable(command, utf8), canvas->width() - title.width(), utf8),
-              Tone::kName);
+              Style::kName);
     canvas->put(title);
     if (profile.ranks.empty()) return;
 
@@ -295,22 +295,22 @@ void draw_header(const Profile& profile, const TextOptions& options, Canvas* can
         means.push_back("grid " + printable(places.grid()->name, utf8) + " " +
                         shape_text(*places.grid()));
     }
-    canvas->items(means, 0, Tone::kDim);
+    canvas->items(means, 0, Style::kDim);
     draw_trust(profile, job, canvas);
 }
 
-void draw_overview(const Profile& profile, Canvas* canvas) {
+void draw_overview(const Profile& profile, TextCanvas* canvas) {
     const std::vector<RankFigures> ranks = rank_figures(profile);
     const bool several = profile.ranks.size() > 1 && !ranks.empty();
     canvas->blank();
     Line head;
-    head.add(profile.ranks.size() > 1 ? "Time per rank" : "Time", Tone::kTitle);
+    head.add(profile.ranks.size() > 1 ? "Time per rank" : "Time", Style::kTitle);
     head.pad_to(24 - 9).add(pad_left(profile.ranks.size() > 1 ? "mean" : "time", 24 - head.width()),
-                            Tone::kDim);
-    head.add(pad_left("share", 9), Tone::kDim);
+                            Style::kDim);
+    head.add(pad_left("share", 9), Style::kDim);
     if (several) {
-        head.pad_to(canvas->width() - 25).add(pad_left("highest", 9), Tone::kDim);
-        head.add(pad_left("rank", 7), Tone::kDim).add(pad_left("max/mean", 9), Tone::kDim);
+        head.pad_to(canvas->width() - 25).add(pad_left("highest", 9), Style::kDim);
+        head.add(pad_left("rank", 7), Style::kDim).add(pad_left("max/mean", 9), Style::kDim);
     }
     canvas->put(head);
     const MpiTimes mpi = mpi_times(profile);
@@ -322,19 +322,19 @@ void draw_overview(const Profile& profile, Canvas* canvas) {
     const uint64_t off_ns = off_processor_ns(profile);
     const Part parts[] = {
         {"computation", computed_ns(profile) - off_ns, &RankFigures::computation_ns,
-         Tone::kComputation, true},
-        {"off processor", off_ns, nullptr, Tone::kHot, off_ns != 0},
-        {"no processor", queued_ns, &RankFigures::queued_ns, Tone::kHot, queued_ns != 0},
-        {"MPI transfer", mpi.transfer_ns, &RankFigures::transfer_ns, Tone::kTransfer, with_mpi},
-        {"waiting", mpi.blocked_ns - mpi.estimated_ns, &RankFigures::known_ns, Tone::kBlocked,
+         Style::kComputation, true},
+        {"off processor", off_ns, nullptr, Style::kHot, off_ns != 0},
+        {"no processor", queued_ns, &RankFigures::queued_ns, Style::kHot, queued_ns != 0},
+        {"MPI transfer", mpi.transfer_ns, &RankFigures::transfer_ns, Style::kTransfer, with_mpi},
+        {"waiting", mpi.blocked_ns - mpi.estimated_ns, &RankFigures::known_ns, Style::kBlocked,
          with_mpi && (mpi.blocked_ns > mpi.estimated_ns || mpi.blocked_ns == 0)},
-        {"waiting ~", mpi.estimated_ns, &RankFigures::estimated_ns, Tone::kBlocked,
+        {"waiting ~", mpi.estimated_ns, &RankFigures::estimated_ns, Style::kBlocked,
          with_mpi && mpi.estimated_ns != 0},
-        {"OpenMP wait", profile.omp_wait_ns, &RankFigures::omp_wait_ns, Tone::kBlocked, with_omp},
-        {"OpenMP idle", profile.omp_idle_ns, &RankFigures::omp_idle_ns, Tone::kDim, with_omp},
-        {"I/O", profile.io_ns, &RankFigures::io_ns, Tone::kName, profile.io_ns != 0},
-        {"MPI set-up", mpi.setup_ns, &RankFigures::setup_ns, Tone::kDim, with_mpi, false},
-        {"paused", profile.paused_ns, nullptr, Tone::kDim, profile.paused_ns != 0, false},
+        {"OpenMP wait", profile.omp_wait_ns, &RankFigures::omp_wait_ns, Style::kBlocked, with_omp},
+        {"OpenMP idle", profile.omp_idle_ns, &RankFigures::omp_idle_ns, Style::kDim, with_omp},
+        {"I/O", profile.io_ns, &RankFigures::io_ns, Style::kName, profile.io_ns != 0},
+        {"MPI set-up", mpi.setup_ns, &RankFigures::setup_ns, Style::kDim, with_mpi, false},
+        {"paused", profile.paused_ns, nullptr, Style::kDim, profile.paused_ns != 0, false},
     };
     for (const Part& part : parts) {
         if (part.shown) draw_part(profile, part, ranks, judged_ns, canvas);
@@ -342,7 +342,7 @@ void draw_overview(const Profile& profile, Canvas* canvas) {
     draw_memory(profile, canvas);
 }
 
-void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, Canvas* canvas) {
+void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, TextCanvas* canvas) {
     if (profile.total_ns == 0) return;
     draw_omp_headline(profile, canvas);
     if (is_serial(profile)) return;
@@ -358,7 +358,7 @@ void draw_headline(const Profile& profile, const std::vector<CommLine>& lines, C
     const std::string start = "Computation, sampled: ";
     const int room = 2 * (canvas->width() - 2) - display_width(start);
     const std::string where = places_text(places, kHeadlinePlaces, room, canvas->utf8());
-    if (!where.empty()) canvas->paragraph(start + where + ".", 2, Tone::kComputation);
+    if (!where.empty()) canvas->paragraph(start + where + ".", 2, Style::kComputation);
 }
 
 }  // namespace dwell

@@ -9,7 +9,7 @@
 namespace dwell {
 namespace {
 
-void draw_notes(const Profile& profile, Canvas* canvas) {
+void draw_notes(const Profile& profile, TextCanvas* canvas) {
     if (profile.notes.empty()) return;
     canvas->title("Notes");
     for (const std::string& note : profile.notes) {
@@ -20,7 +20,7 @@ void draw_notes(const Profile& profile, Canvas* canvas) {
 }  // namespace
 
 std::string write_text_report(const Profile& profile, const TextOptions& options) {
-    Canvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
+    TextCanvas canvas(std::max(options.width, kLeastWidth), options.utf8, options.color);
     draw_header(profile, options, &canvas);
     if (profile.nodes.empty()) {
         canvas.paragraph("Nothing was recorded.", 0);

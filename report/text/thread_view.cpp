@@ -42,14 +42,14 @@ struct Figure {
     const char* head;
     int width;
     uint64_t ThreadSum::*value;
-    Tone tone;
+    Style style;
 };
 constexpr Figure kFigures[] = {
-    {"total", 9, &ThreadSum::total_ns, Tone::kPlain},
-    {"computation", 13, &ThreadSum::own_ns, Tone::kComputation},
-    {"in MPI", 9, &ThreadSum::mpi_ns, Tone::kTransfer},
-    {"wait", 9, &ThreadSum::wait_ns, Tone::kBlocked},
-    {"idle", 9, &ThreadSum::idle_ns, Tone::kDim},
+    {"total", 9, &ThreadSum::total_ns, Style::kPlain},
+    {"computation", 13, &ThreadSum::own_ns, Style::kComputation},
+    {"in MPI", 9, &ThreadSum::mpi_ns, Style::kTransfer},
+    {"wait", 9, &ThreadSum::wait_ns, Style::kBlocked},
+    {"idle", 9, &ThreadSum::idle_ns, Style::kDim},
 };
 
 std::string name_text(const ProfileThread& thread, bool utf8) {
@@ -60,7 +60,7 @@ std::string name_text(const ProfileThread& thread, bool utf8) {
 
 }  // namespace
 
-void draw_threads(const Profile& profile, Canvas* canvas) {
+void draw_threads(const Profile& profile, TextCanvas* canvas) {
     ThreadSums threads = sums_of(profile);
     if (threads.size() <= profile.ranks.size()) return;
     std::vector<Column> heads = {{"rank", 6}, {"thread", 8}};
@@ -84,11 +84,11 @@ void draw_threads(const Profile& profile, Canvas* canvas) {
         if (++shown > kNamedThreads) break;
         sum.own_ns -= std::min(sum.own_ns, sum.wait_ns + sum.idle_ns);  // no work
         Line line;
-        line.add(pad_left(fmt::format("{}", who.first), 6), Tone::kName);
-        line.add(pad_left(fmt::format("{}", who.second), 8), Tone::kName);
+        line.add(pad_left(fmt::format("{}", who.first), 6), Style::kName);
+        line.add(pad_left(fmt::format("{}", who.second), 8), Style::kName);
         for (const Figure& figure : figures) {
             const auto ns = static_cast<double>(sum.*figure.value);
-            line.add(pad_left(time_text(ns, utf8), figure.width), figure.tone);
+            line.add(pad_left(time_text(ns, utf8), figure.width), figure.style);
         }
         const ProfileThread* const thread = find_thread(profile, who.first, who.second);
         if (thread != nullptr) {
@@ -100,7 +100,7 @@ void draw_threads(const Profile& profile, Canvas* canvas) {
     if (threads.size() > kNamedThreads) {
         canvas->paragraph(fmt::format("  {} more; --per-rank --format csv names them all.",
                                       threads.size() - kNamedThreads),
-                          2, Tone::kDim);
+                          2, Style::kDim);
     }
 }
 

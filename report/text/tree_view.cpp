@@ -21,7 +21,7 @@ constexpr double kOnTheWay = 0.05;
 struct Entry {
     std::string name;
     std::string place;
-    Tone tone = Tone::kPlain;
+    Style style = Style::kPlain;
     uint64_t time_ns = 0;
     uint64_t setup_ns = 0;   // of time_ns
     uint64_t weight_ns = 0;  // with what is estimated of entries without time
@@ -104,7 +104,7 @@ class TreeBuilder {
         if (is_statement(node) || node.totals.count != 0) entry.count = node.totals.count;
         if (is_statement(node)) {
             entry.communicates = true;
-            entry.tone = Tone::kBlocked;
+            entry.style = Style::kBlocked;
         }
         entry.remark = remark_of(node);
         const bool procedure = node.kind == SiteKind::kProcedure || node.kind == SiteKind::kCall;
@@ -152,7 +152,7 @@ class TreeBuilder {
         const ProfileNode& node = profile_.nodes[index];
         Entry rest;
         rest.is_sum = true;
-        rest.tone = Tone::kDim;
+        rest.style = Style::kDim;
         std::vector<uint32_t> folded;
         for (const uint32_t child : node.children) {
             const Totals& totals = profile_.nodes[child].totals;
@@ -185,7 +185,7 @@ class TreeBuilder {
                                : beside_probes                      ? "outside of timed probes"
                                : (node.labels & kLabelOrAfter) != 0 ? "computation here or after"
                                                                     : "computation here";
-            computation.tone = Tone::kComputation;
+            computation.style = Style::kComputation;
             computation.time_ns = computation.weight_ns = node.computation_ns;
             computation.worst = computation_peaks_[index];
             computation.sampled = &sampled_[index];
@@ -236,7 +236,7 @@ class TreeBuilder {
         if (!entry->parts.back().is_on_the_way) {
             Entry sum;
             sum.name = std::string(glyphs(utf8_).ellipsis) + " computation on the way here";
-            sum.tone = Tone::kDim;
+            sum.style = Style::kDim;
             sum.is_sum = sum.is_on_the_way = true;
             entry->parts.push_back(std::move(sum));
         }
@@ -262,7 +262,7 @@ constexpr size_t kSampledLines = 3;  // of computation, in its line of the tree
 
 class TreeDrawer {
   public:
-    TreeDrawer(const Profile& profile, Canvas* canvas)
+    TreeDrawer(const Profile& profile, TextCanvas* canvas)
         : profile_(profile),
           canvas_(canvas),
           judged_ns_(judged_time(profile)),
@@ -298,12 +298,12 @@ class TreeDrawer {
         const auto own_ns = time_ns - static_cast<double>(entry.setup_ns);
         const double mean_ns = time_ns / rank_count(profile_);
         const bool costly = entry.communicates && own_ns >= 0.1 * judged_ns_;
-        const Tone tone = costly ? Tone::kHot : Tone::kPlain;
-        const Tone side = entry.is_sum ? Tone::kDim : Tone::kPlain;
-        line->add(pad_left(time_text(mean_ns, canvas_->utf8()), kTimeWidth), tone);
+        const Style style = costly ? Style::kHot : Style::kPlain;
+        const Style side = entry.is_sum ? Style::kDim : Style::kPlain;
+        line->add(pad_left(time_text(mean_ns, canvas_->utf8()), kTimeWidth), style);
         line->add(
             pad_left(run_share_text(own_ns, judged_ns_, own_ns <= 0 && time_ns > 0), kShareWidth),
-            tone);
+            style);
         line->add(pad_left(entry.count ? count_text(*entry.count) : "", kCountWidth), side);
         line->add(
             pad_left(entry.bytes ? bytes_text(static_cast<double>(entry.bytes)) : "", kBytesWidth),
@@ -311,13 +311,13 @@ class TreeDrawer {
         const bool several = profile_.ranks.size() > 1 && entry.worst && mean_ns > 0;
         const bool uneven = several && entry.worst->ns >= kNotableImbalance * mean_ns;
         const bool names_rank = several && entry.worst->ns >= kLeastImbalance * mean_ns;
-        const Tone imbalance_tone = uneven ? Tone::kWarm : Tone::kPlain;
+        const Style imbalance_style = uneven ? Style::kWarm : Style::kPlain;
         if (rank_width_ != 0) {
             line->add(pad_left(several ? ratio_text(entry.worst->ns, mean_ns) : "", kRatioWidth),
-                      imbalance_tone);
+                      imbalance_style);
         }
         line->add(pad_left(names_rank ? fmt::format("{}", entry.worst->rank) : "", rank_width_),
-                  imbalance_tone);
+                  imbalance_style);
         line->add("  ");
     }
 
@@ -354,7 +354,7 @@ class TreeDrawer {
 
     void draw_name(const Entry& entry, const std::string& prefix, Line* line) {
         const bool utf8 = canvas_->utf8();
-        line->add(shown_prefix(prefix, canvas_->width() - line->width()), Tone::kDim);
+        line->add(shown_prefix(prefix, canvas_->width() - line->width()), Style::kDim);
         int rest = canvas_->width() - line->width();
         const std::string name = computation_name(entry, rest);
         std::string place = entry.place.empty() ? "" : "  " + entry.place;
@@ -365,13 +365,13 @@ class TreeDrawer {
         }
         rest -= display_width(place);
         const bool has_names = entry.may_join || entry.count.has_value();
-        Tone tone = entry.tone;
-        if (tone == Tone::kPlain) tone = Tone::kName;
-        line->add(has_names ? cut_name(name, rest, utf8) : cut_middle(name, rest, utf8), tone);
+        Style style = entry.style;
+        if (style == Style::kPlain) style = Style::kName;
+        line->add(has_names ? cut_name(name, rest, utf8) : cut_middle(name, rest, utf8), style);
         line->add(place);
         const std::string remark =
             fitting_remark(entry.remark, canvas_->width() - line->width() - 2);
-        if (!remark.empty()) line->add("  " + remark, Tone::kDim);
+        if (!remark.empty()) line->add("  " + remark, Style::kDim);
     }
 
     // As many of its parts as fit, whole: half of a number is a wrong number.
@@ -389,7 +389,7 @@ class TreeDrawer {
     }
 
     const Profile& profile_;
-    Canvas* canvas_;
+    TextCanvas* canvas_;
     double judged_ns_;
     int rank_width_;
     bool numbers_depths_ = false;
@@ -426,42 +426,42 @@ std::string origin_of_times(const Profile& profile) {
 
 }  // namespace
 
-void draw_tree(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_tree(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     const bool several = profile.ranks.size() > 1;
     canvas->title("Call tree", several ? "times: mean per rank; counts and bytes: sums"
                                        : "times include everything below");
     const int rank_width = TreeDrawer::rank_width(profile);
     Line head;
-    head.add(pad_left("time", kTimeWidth), Tone::kDim);
-    head.add(pad_left("share", kShareWidth), Tone::kDim);
-    head.add(pad_left("count", kCountWidth), Tone::kDim);
-    head.add(pad_left("bytes", kBytesWidth), Tone::kDim);
+    head.add(pad_left("time", kTimeWidth), Style::kDim);
+    head.add(pad_left("share", kShareWidth), Style::kDim);
+    head.add(pad_left("count", kCountWidth), Style::kDim);
+    head.add(pad_left("bytes", kBytesWidth), Style::kDim);
     if (several) {
-        head.add(pad_left("max/", kRatioWidth), Tone::kDim);
-        head.add(pad_left("on", rank_width), Tone::kDim);
+        head.add(pad_left("max/", kRatioWidth), Style::kDim);
+        head.add(pad_left("on", rank_width), Style::kDim);
         canvas->put(head);
         head = Line();
         head.pad_to(kTimeWidth + kShareWidth + kCountWidth + kBytesWidth);
-        head.add(pad_left("mean", kRatioWidth), Tone::kDim);
-        head.add(pad_left("rank", rank_width), Tone::kDim);
+        head.add(pad_left("mean", kRatioWidth), Style::kDim);
+        head.add(pad_left("rank", rank_width), Style::kDim);
     }
     const bool probed = has_source_probes(profile);
     const bool with_omp = has_openmp(profile);
     const bool with_mpi = !is_serial(profile);
     head.add(fmt::format("  procedure{}{}{}, line", probed ? ", loop" : "",
                          with_omp ? ", OpenMP construct" : "", with_mpi ? " or MPI call" : ""),
-             Tone::kDim);
+             Style::kDim);
     canvas->put(head);
     const TreeBuilder builder(profile, options);
     TreeDrawer drawer(profile, canvas);
     drawer.draw(builder.build(0), "", "");
     if (drawer.numbers_depths()) {
-        canvas->paragraph("  [n]: n levels deep, too many to draw all of them.", 2, Tone::kDim);
+        canvas->paragraph("  [n]: n levels deep, too many to draw all of them.", 2, Style::kDim);
     }
     canvas->paragraph(fmt::format("  {}Lines below {:.2g} % are folded. {}",
                                   with_mpi ? "Shares are of the time without set-up. " : "",
                                   100 * options.threshold, origin_of_times(profile)),
-                      2, Tone::kDim);
+                      2, Style::kDim);
 }
 
 }  // namespace dwell

@@ -45,7 +45,7 @@ Spread spread_of(const Profile& profile, uint64_t ProcessUsage::*figure) {
 
 }  // namespace
 
-void draw_memory(const Profile& profile, Canvas* canvas) {
+void draw_memory(const Profile& profile, TextCanvas* canvas) {
     const Spread memory = spread_of(profile, &ProcessUsage::peak_memory_bytes);
     if (memory.most == 0) return;
     const auto most = static_cast<double>(memory.most);
@@ -69,10 +69,10 @@ void draw_memory(const Profile& profile, Canvas* canvas) {
         }
     }
     const bool notable = uneven && most >= kNotableImbalance * memory.mean();
-    canvas->paragraph("  " + text + ".", 2, notable ? Tone::kWarm : Tone::kDim);
+    canvas->paragraph("  " + text + ".", 2, notable ? Style::kWarm : Style::kDim);
 }
 
-void draw_usage(const Profile& profile, Canvas* canvas) {
+void draw_usage(const Profile& profile, TextCanvas* canvas) {
     if (!any_known(profile)) return;
     const bool utf8 = canvas->utf8();
     canvas->title("Operating system", "of the whole process, all threads");
@@ -90,9 +90,9 @@ void draw_usage(const Profile& profile, Canvas* canvas) {
     uint64_t longest_gap_ns = 0;
     for (const ProfileRank& rank : profile.ranks) {
         Line line;
-        line.add(pad_left(fmt::format("{}", rank.rank), 6), Tone::kName);
+        line.add(pad_left(fmt::format("{}", rank.rank), 6), Style::kName);
         if (!is_known(rank)) {
-            canvas->put(line.add("  not known", Tone::kDim));
+            canvas->put(line.add("  not known", Style::kDim));
             continue;
         }
         const ProcessUsage& usage = rank.usage;
@@ -117,7 +117,7 @@ void draw_usage(const Profile& profile, Canvas* canvas) {
     canvas->paragraph(
         fmt::format("  Of ranks that did not reach their end: what was known up to {} before.",
                     time_text(static_cast<double>(longest_gap_ns), utf8)),
-        2, Tone::kDim);
+        2, Style::kDim);
 }
 
 }  // namespace dwell

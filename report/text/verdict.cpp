@@ -27,8 +27,8 @@ constexpr int kRoomForTime = 13;
 constexpr int kRooms[] = {kAllOfIt, 60, 44, 32, 24, 18, 12};
 constexpr int kLegibleRoom = 24;  // with less, a sentence rather takes one line more
 
-int line_count(const Canvas& like, const std::string& text, int indent) {
-    Canvas trial(like.width(), like.utf8(), false);
+int line_count(const TextCanvas& like, const std::string& text, int indent) {
+    TextCanvas trial(like.width(), like.utf8(), false);
     trial.paragraph(text, indent);
     const std::string lines = trial.take();
     return static_cast<int>(std::count(lines.begin(), lines.end(), '\n'));
@@ -37,7 +37,7 @@ int line_count(const Canvas& like, const std::string& text, int indent) {
 // A sentence in at most so many lines, or where its names would be illegible in at most `most`:
 // names in it give way first, then its end.
 void put_sentence(const std::function<std::string(int room)>& sentence, int lines, int most,
-                  Tone tone, Canvas* canvas) {
+                  Style style, TextCanvas* canvas) {
     constexpr int kIndent = 2;
     std::string text;
     const auto fits = [&](int room) {
@@ -55,7 +55,7 @@ void put_sentence(const std::function<std::string(int room)>& sentence, int line
     for (int columns = canvas->width() * lines; line_count(*canvas, text, kIndent) > lines;) {
         text = cut_middle(text, --columns, canvas->utf8());
     }
-    canvas->paragraph(text, kIndent, tone);
+    canvas->paragraph(text, kIndent, style);
 }
 
 std::string program_name(const Profile& profile, int room, bool utf8) {
@@ -207,7 +207,7 @@ std::string balance_text(const Profile& profile, const std::vector<RankFigures>&
 
 // What does not fit in a line is left out, smallest first.
 std::string shares_text(const Profile& profile, const Job& job, const Judgement& judgement,
-                        const Canvas& canvas) {
+                        const TextCanvas& canvas) {
     std::string text = profile.ranks.size() > 1 ? "Time per rank" : "Time";
     if (job.threads > profile.ranks.size()) text += ", threads added up";
     text += ": " + time_text(judgement.whole_ns / rank_count(profile), canvas.utf8());
@@ -270,13 +270,13 @@ std::string trust_text(const Profile& profile, const Job& job, bool both) {
 std::string draw_verdict(const Profile& profile, const TextOptions& options,
                          const std::string& directory, int cause_lines) {
     const int width = std::max(options.width, kLeastWidth);
-    Canvas canvas(width, options.utf8, options.color);
+    TextCanvas canvas(width, options.utf8, options.color);
     const bool utf8 = options.utf8;
     const auto always = [](const std::string& text) { return [text](int) { return text; }; };
     if (profile.nodes.empty()) {
         put_sentence(always("dwell verdict: nothing of " +
                             program_name(profile, kLongestProgram, utf8) + " was recorded."),
-                     1, 1, Tone::kHot, &canvas);
+                     1, 1, Style::kHot, &canvas);
         if (directory.empty()) return canvas.take();
         return canvas.take() + "Next: dwell report " + directory + "\n";
     }
@@ -288,10 +288,10 @@ std::string draw_verdict(const Profile& profile, const TextOptions& options,
         return cause_text(profile, lines, judgement.losses[which].kind, room, utf8);
     };
     put_sentence([&](int room) { return verdict_text(profile, job, judgement, room, utf8); },
-                 kSentenceLines, kSentenceLines, lost ? Tone::kHot : Tone::kName, &canvas);
+                 kSentenceLines, kSentenceLines, lost ? Style::kHot : Style::kName, &canvas);
     put_sentence(
         [&](int room) { return lost ? cause(0, room) : computation_text(profile, room, utf8); },
-        kSentenceLines, cause_lines, lost ? Tone::kWarm : Tone::kPlain, &canvas);
+        kSentenceLines, cause_lines, lost ? Style::kWarm : Style::kPlain, &canvas);
     // What other programs take is no fault of this one.
     const bool of_others = lost && judgement.losses[0].kind == LossKind::kQueued &&
                            holders_of_processors(profile).who != Holder::kRanks;
@@ -306,21 +306,22 @@ std::string draw_verdict(const Profile& profile, const TextOptions& options,
                 const std::string text = second_cause(cause(1, room));
                 return text.empty() ? text : "Besides: " + text;
             },
-            besides_lines, besides_lines, Tone::kWarm, &canvas);
+            besides_lines, besides_lines, Style::kWarm, &canvas);
     }
     // Of what does not fit beside a second cause the balance is worth least: who has no processor
     // computes less. Set-up has a place there only where it is the largest part of the run.
     if (!second || (!mostly_setup && more.empty())) {
-        put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, 1, Tone::kPlain,
-                     &canvas);
+        put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, 1,
+                     Style::kPlain, &canvas);
     }
-    put_sentence(always(shares_text(profile, job, judgement, canvas)), 1, 1, Tone::kPlain, &canvas);
+    put_sentence(always(shares_text(profile, job, judgement, canvas)), 1, 1, Style::kPlain,
+                 &canvas);
     if (!second || mostly_setup) {
-        put_sentence(always(setup_text(profile, judgement, utf8)), 1, 1, Tone::kPlain, &canvas);
+        put_sentence(always(setup_text(profile, judgement, utf8)), 1, 1, Style::kPlain, &canvas);
     }
     const int trust_lines = second || !more.empty() ? 1 : kSentenceLines;
     put_sentence([&](int room) { return trust_text(profile, job, room == kRooms[0]); }, trust_lines,
-                 trust_lines, Tone::kDim, &canvas);
+                 trust_lines, Style::kDim, &canvas);
     if (directory.empty()) return canvas.take();
     if (more.empty()) return canvas.take() + "Next: dwell report " + directory + "\n";
     const char* const why = more == "--io on" ? "names the files, if any" : "names the procedure";

@@ -107,7 +107,7 @@ std::string kinds_text(const CommLine& line, uint16_t call) {
 
 // Behind the figures of `line` who did what, in one line or two.
 void draw_doing(const Profile& profile, Line* line, const std::string& who,
-                const Computation& doing, const std::string& more, Canvas* canvas) {
+                const Computation& doing, const std::string& more, TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
     const int indent = line->width();
     const std::string whole = doing_text(profile, who, doing, utf8) + more;
@@ -135,14 +135,14 @@ void draw_doing(const Profile& profile, Line* line, const std::string& who,
     std::string all = fmt::format("{}", fmt::join(rest, ", "));
     if (kLeastIndent + display_width(all) <= canvas->width()) {
         const bool fits = indent + display_width(all) <= canvas->width();
-        canvas->put(Line().pad_to(fits ? indent : kLeastIndent).add(all, Tone::kDim));
+        canvas->put(Line().pad_to(fits ? indent : kLeastIndent).add(all, Style::kDim));
         return;
     }
     rest.back() = way_text(profile, doing, canvas->width() - kLeastIndent, utf8);
     for (const std::string& text : rest) {
         canvas->put(Line()
                         .pad_to(kLeastIndent)
-                        .add(cut_middle(text, canvas->width() - kLeastIndent, utf8), Tone::kDim));
+                        .add(cut_middle(text, canvas->width() - kLeastIndent, utf8), Style::kDim));
     }
 }
 
@@ -157,7 +157,7 @@ std::string stall_text(const Profile& profile, const CauseLine& cause, bool utf8
 }
 
 void draw_partner(const Profile& profile, const PartnerShare& partner, double all_ns,
-                  Canvas* canvas) {
+                  TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
     const auto time_ns = static_cast<double>(partner.time_ns);
     Line line;
@@ -170,15 +170,15 @@ void draw_partner(const Profile& profile, const PartnerShare& partner, double al
 }
 
 void draw_cause(const Profile& profile, const CauseLine& cause, int number, double all_ns,
-                Canvas* canvas) {
+                TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
     const auto time_ns = static_cast<double>(cause.time_ns);
     const double ranks = rank_count(profile);
     const auto passed_on_ns = static_cast<double>(cause.passed_on_ns);
     Line figures;
-    figures.add(pad_left(fmt::format("{}", number), 2) + "  ", Tone::kDim);
-    figures.add(pad_left(share_text(time_ns, all_ns), 7), Tone::kName);
-    figures.add(pad_left(time_text(time_ns / ranks, utf8), 9), Tone::kBlocked);
+    figures.add(pad_left(fmt::format("{}", number), 2) + "  ", Style::kDim);
+    figures.add(pad_left(share_text(time_ns, all_ns), 7), Style::kName);
+    figures.add(pad_left(time_text(time_ns / ranks, utf8), 9), Style::kBlocked);
     figures.add(pad_left(time_text((time_ns - passed_on_ns) / ranks, utf8), 9));
     figures.add(pad_left(time_text(passed_on_ns / ranks, utf8), 11));
     figures.add("  ");
@@ -188,7 +188,7 @@ void draw_cause(const Profile& profile, const CauseLine& cause, int number, doub
     const int indent = kNumberWidth + 4;
     if (!stall.empty()) {
         canvas->paragraph(std::string(static_cast<size_t>(indent), ' ') + stall, indent,
-                          Tone::kWarm);
+                          Style::kWarm);
     }
 }
 
@@ -243,7 +243,7 @@ std::string wait_headline(const Profile& profile, const CommLine& line, bool utf
     return text + "for " + short_doing_text(profile, rank_text(first.peer), first.doing, utf8);
 }
 
-void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas) {
+void draw_waits(const Profile& profile, const CommLine& line, TextCanvas* canvas) {
     const std::string kinds = kinds_text(line, profile.nodes[line.node].call);
     if (kinds.empty()) return;
     const Partners partners = partners_of(profile, line, kPartners);
@@ -251,7 +251,7 @@ void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas) {
     const std::string indent(kNumberWidth + 2, ' ');
     canvas->paragraph(indent + kinds + " of the line's time" +
                           (partners.heaviest.empty() ? "" : "; waiting by late rank:"),
-                      kNumberWidth + 2, Tone::kBlocked);
+                      kNumberWidth + 2, Style::kBlocked);
     for (const PartnerShare& partner : partners.heaviest) {
         if (static_cast<double>(partner.time_ns) < kLeastCause * all_ns) break;
         draw_partner(profile, partner, all_ns, canvas);
@@ -265,7 +265,7 @@ void draw_waits(const Profile& profile, const CommLine& line, Canvas* canvas) {
     canvas->put(rest);
 }
 
-void draw_main_cause(const Profile& profile, Canvas* canvas) {
+void draw_main_cause(const Profile& profile, TextCanvas* canvas) {
     const MpiTimes mpi = mpi_times(profile);
     if (static_cast<double>(mpi.blocked_ns - mpi.estimated_ns) <
         kNotableSync * time_outside_setup(profile)) {
@@ -302,10 +302,10 @@ void draw_main_cause(const Profile& profile, Canvas* canvas) {
     if (stall_words(profile, first.stall).try_io) {
         text += ". Next: dwell run --io on, which names files and procedures";
     }
-    canvas->paragraph(text + ".", 2, Tone::kWarm);
+    canvas->paragraph(text + ".", 2, Style::kWarm);
 }
 
-void draw_causes(const Profile& profile, const TextOptions& options, Canvas* canvas) {
+void draw_causes(const Profile& profile, const TextOptions& options, TextCanvas* canvas) {
     const std::vector<CauseLine> all = cause_lines(profile);
     if (all.empty()) return;
     uint64_t all_ns = 0;
@@ -327,10 +327,10 @@ void draw_causes(const Profile& profile, const TextOptions& options, Canvas* can
     canvas->paragraph(
         "  Directly: ranks waited for the late rank itself. Passed on: they waited for a rank that "
         "the late rank had delayed.",
-        2, Tone::kDim);
+        2, Style::kDim);
 }
 
-void draw_clocks(const Profile& profile, Canvas* canvas) {
+void draw_clocks(const Profile& profile, TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
     const bool injected = std::any_of(profile.ranks.begin(), profile.ranks.end(),
                                       [](const auto& rank) { return rank.injected_ns != 0; });
@@ -342,7 +342,7 @@ void draw_clocks(const Profile& profile, Canvas* canvas) {
     for (const ProfileRank& rank : profile.ranks) {
         const auto time = [utf8](uint64_t ns) { return time_text(static_cast<double>(ns), utf8); };
         Line line;
-        line.add(pad_left(fmt::format("{}", rank.rank), 6), Tone::kName);
+        line.add(pad_left(fmt::format("{}", rank.rank), 6), Style::kName);
         line.add(pad_left(time(rank.real_ns), 10));
         line.add(pad_left(time(rank.real_ns - std::min(rank.real_ns, rank.intrusion_ns)), 10));
         line.add(pad_left(time(rank.intrusion_ns), 11)).add(pad_left(time(rank.own_ns), 10));

@@ -8,22 +8,22 @@
 namespace dwell {
 
 struct Call;
-struct CommName;
+struct CommDefinition;
 struct Thread;
-enum class Meets : uint8_t;
+enum class Dependence : uint8_t;
 enum class MpiCall : uint16_t;
 
 struct CallOrder {
     // Posts the receives that are held back: all of them, or if this call does not see to it
     // itself.
-    void (*post_held)();
-    void (*end_holding)(MpiCall number);
+    void (*post_deferred)();
+    void (*end_deferring)(MpiCall number);
     // A call has ended, or waits for something.
     void (*say_running)(Thread* thread);
-    void (*say_receiving)(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t ticket);
+    void (*say_receiving)(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t post_order);
     void (*say_waiting)(Call* call);
-    void (*say_meeting)(Call* call, const CommName& name, uint32_t number, Meets rule, int root,
-                        bool blocks);
+    void (*enter_collective_wait)(Call* call, const CommDefinition& name, uint32_t number,
+                                  Dependence rule, int root, bool blocks);
     // A message to `peer` was announced.
     void (*wake)(Call* call, uint32_t peer, uint32_t comm, int tag);
 };

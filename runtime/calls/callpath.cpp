@@ -5,8 +5,8 @@
 
 #include <atomic>
 
-#include "runtime/calltree/known_paths.h"
 #include "runtime/calltree/modules.h"
+#include "runtime/calltree/path_cache.h"
 #include "runtime/calltree/python_frames.h"
 #include "runtime/calltree/stack_walks.h"
 #include "runtime/contract/mpi_calls.h"
@@ -28,21 +28,21 @@ void forget_paths(Thread* thread) {
 }
 
 const PathEntry* path_further_on(const Thread* thread, const Frame* frame, MpiCall call,
-                                 CellIndex anchor) {
+                                 CellIndex probe_frame) {
     const uint64_t sp = frame->stack_pointer();
     auto find_in = [&](uint32_t first) -> const PathEntry* {
         for (uint32_t way = 0; way < kPathWays; ++way) {
             const PathEntry& entry = thread->paths[first + way];
-            if (path_matches(entry, frame, call, anchor)) return &entry;
+            if (path_matches(entry, frame, call, probe_frame)) return &entry;
         }
         return nullptr;
     };
     const PathEntry* found = nullptr;
     if (g_process.options.callpath_depth == 1) {
-        found = find_in(path_set(frame->return_address, 0, anchor));
+        found = find_in(path_set(frame->return_address, 0, probe_frame));
         if (found != nullptr) return found;
     }  // a call out of an MPI library's own code: its frames are told apart
-    return find_in(path_set(frame->return_address, sp, anchor));
+    return find_in(path_set(frame->return_address, sp, probe_frame));
 }
 
 namespace {
@@ -99,9 +99,9 @@ Path trace(Thread* thread, const Frame* frame, MpiCall call, void** buffer) {
     return path;
 }
 
-uint64_t hash_of(const Path& path, MpiCall call, CellIndex anchor) {
+uint64_t hash_of(const Path& path, MpiCall call, CellIndex probe_frame) {
     // Spread first: numbers of calls and return addresses differ in the same few bits.
-    uint64_t hash = (static_cast<uint64_t>(call) + (uint64_t{anchor} << 16) + 0x51ed270b) *
+    uint64_t hash = (static_cast<uint64_t>(call) + (uint64_t{probe_frame} << 16) + 0x51ed270b) *
                     0x9e3779b97f4a7c15ull;
     hash ^= hash >> 29;
     for (int i = 0; i < path.frames; ++i) {
@@ -143,13 +143,13 @@ CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
 }
 
 // Makes the nodes of a path that was never seen; 0 when nothing is left to book it on.
-CellIndex make_nodes(Thread* thread, Path path, MpiCall call, CellIndex anchor) {
-    const bool fold = should_fold();
+CellIndex make_nodes(Thread* thread, Path path, MpiCall call, CellIndex probe_frame) {
+    const bool fold = is_over_budget();
     bool of_python = false;
     if (has_python()) {
         void** const users = path.frame + path.glue;
         const int kept = leave_out_between_python(thread, users, path.frames - path.glue);
-        of_python = kept == 0 && is_python(cell_at<Node>(anchor)->site);
+        of_python = kept == 0 && is_python(cell_at<Node>(probe_frame)->site);
         path.frames = path.glue + (kept != 0 ? kept : 1);  // one is there where none was kept
     }
     const bool openmp = is_omp_call(call);
@@ -161,13 +161,13 @@ CellIndex make_nodes(Thread* thread, Path path, MpiCall call, CellIndex anchor) 
     if (openmp) site.call -= kOmpCall;
     if (io) site.call -= kIoNumbers;
     if (of_python) {
-        const Site& python = cell_at<Node>(anchor)->site;
+        const Site& python = cell_at<Node>(probe_frame)->site;
         site.offset = python.offset;
         site.module = python.module;
         site.flags = python.flags;
-        anchor = cell_at<Node>(anchor)->parent;
+        probe_frame = cell_at<Node>(probe_frame)->parent;
     }
-    CellIndex above = fold ? thread->record->root : anchor;
+    CellIndex above = fold ? thread->record->root : probe_frame;
     for (int i = path.frames - 1; i > path.glue && !fold; --i) {
         const CellIndex next = node_of_frame(thread, above, path.frame[i]);
         if (next == 0) return 0;
@@ -189,7 +189,7 @@ CellIndex make_nodes(Thread* thread, Path path, MpiCall call, CellIndex anchor) 
 // open it is whole. `met`: the walk found it.
 //
 // What that code calls in place of a return has no frame of the program's: it stands at the code.
-int frames_in_path(const Thread* thread, const Frame* frame, CellIndex anchor, Path* path,
+int frames_in_path(const Thread* thread, const Frame* frame, CellIndex probe_frame, Path* path,
                    bool* met) {
     *met = false;
     if (thread->user_depth != 0) {
@@ -200,7 +200,7 @@ int frames_in_path(const Thread* thread, const Frame* frame, CellIndex anchor, P
             return *met ? frames : path->glue + 1;
         }
     }
-    if (is_python(cell_at<Node>(anchor)->site)) {
+    if (is_python(cell_at<Node>(probe_frame)->site)) {
         const int frames = frames_within(frame, python_limit());
         *met = frames > path->glue && frames <= path->frames;
         return *met ? frames : path->glue + 1;
@@ -234,7 +234,7 @@ constexpr uint64_t kRememberFreeTicks = 100'000'000;
 constexpr uint64_t kRememberPart = 64;
 constexpr uint32_t kOftenMissed = 32;
 
-bool may_remember(const Thread* thread, const KnownPath& known, uint64_t now) {
+bool may_remember(const Thread* thread, const CachedPath& known, uint64_t now) {
     const uint64_t spent = thread->remember_ticks;
     if (spent < kRememberFreeTicks / 4) return true;
     if (known.misses < kOftenMissed) return false;
@@ -243,8 +243,8 @@ bool may_remember(const Thread* thread, const KnownPath& known, uint64_t now) {
 
 // Puts the path into the first look-up. Taking the slots costs some microseconds, so it is done for
 // the first, second, fourth, eighth … time that a known path was not found there.
-void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path, CellIndex anchor,
-              KnownPath* known) {
+void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path,
+              CellIndex probe_frame, CachedPath* known) {
     const bool one_frame = path.frames == 1 && g_process.options.callpath_depth == 1;
     const uint64_t sp = one_frame ? 0 : frame->stack_pointer();
     if (known->misses == UINT16_MAX) return;
@@ -254,12 +254,12 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
     if (!may_remember(thread, *known, start)) return;
     // Where the trace broke off there is no proof, unless the statement stands in the anchor's own
     // frame: then its address is all.
-    if (path.frames == 1 && !one_frame && !known->met_anchor) return;
+    if (path.frames == 1 && !one_frame && !known->met_probe_frame) return;
     PathProof proof;
     const bool proven = path.frames == 1 || take_slots(&proof, frame, path.frames);
     thread->remember_ticks += now_ticks() - start;
     if (!proven) return;
-    PathEntry* set = &thread->paths[path_set(frame->return_address, sp, anchor)];
+    PathEntry* set = &thread->paths[path_set(frame->return_address, sp, probe_frame)];
     uint32_t way = 0;
     while (way < kPathWays && set[way].return_address != 0) ++way;
     if (way == kPathWays) way = thread->next_way++ % kPathWays;
@@ -272,38 +272,38 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
     entry->call = static_cast<uint16_t>(call);
     entry->node = known->node;
     entry->foreign = known->foreign;
-    entry->anchor = anchor;
+    entry->probe_frame = probe_frame;
     entry->poll = 0;
     entry->return_address = frame->return_address;
 }
 
 }  // namespace
 
-FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex anchor,
+FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex probe_frame,
                     EntryForm form) {
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
-    const Uncancelled uncancelled;
+    const CancellationDisabled cancellation;
     const OwnSamples own(thread);
-    thread->in_dwell.begin();
+    thread->in_tool.begin();
     FoundPath found{0, false};
     void** buffer = frame_buffer(thread);
     if (buffer != nullptr) {
         Path path = trace(thread, frame, call, buffer);
-        const uint64_t hash = hash_of(path, call, anchor);
-        KnownPath spare{};
-        KnownPath* known = known_path(thread, hash);
+        const uint64_t hash = hash_of(path, call, probe_frame);
+        CachedPath spare{};
+        CachedPath* known = cached_path(thread, hash);
         if (known == nullptr) known = &spare;
         if (known->hash == 0) {
-            bool met_anchor = false;
-            const int frames = frames_in_path(thread, frame, anchor, &path, &met_anchor);
+            bool met_probe_frame = false;
+            const int frames = frames_in_path(thread, frame, probe_frame, &path, &met_probe_frame);
             known->frames = static_cast<uint16_t>(frames) & 0x3fff;
-            known->met_anchor = met_anchor;
+            known->met_probe_frame = met_probe_frame;
             const auto user = reinterpret_cast<uintptr_t>(path.frame[path.glue]);
             const bool of_mpi = !is_omp_call(call) && !is_io_number(call);
             known->foreign = of_mpi && calls_foreign(thread, user - 1, call, form);
             path.frames = known->frames;
-            known->node = known->foreign ? 0 : make_nodes(thread, path, call, anchor);
+            known->node = known->foreign ? 0 : make_nodes(thread, path, call, probe_frame);
             known->misses = 0;
             if (known->node != 0 || known->foreign) {
                 keep_known(thread, known, hash);
@@ -311,15 +311,15 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
         }
         found = {known->node, known->foreign};
         path.frames = known->frames;
-        if (known->hash != 0) remember(thread, frame, call, path, anchor, known);
+        if (known->hash != 0) remember(thread, frame, call, path, probe_frame, known);
         if (found.node != 0 && (cell_at<Node>(found.node)->site.flags & kNodeFolded) != 0) {
             thread->record->folded_paths += 1;
         }
     }
     if (found.node == 0 && !found.foreign) thread->record->dropped += 1;
-    thread->in_dwell.end();
+    thread->in_tool.end();
     errno = saved_errno;
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_overhead += now_ticks() - start;
     return found;
 }
 

@@ -23,19 +23,19 @@ namespace dwell {
 
 // The first entry of the set that holds this path, if any does: paths that differ only further out
 // share a set.
-inline uint32_t path_set(uint64_t return_address, uint64_t stack_pointer, CellIndex anchor) {
-    const uint64_t mixed =
-        (return_address ^ (stack_pointer << 20) ^ (stack_pointer >> 3) ^ (uint64_t{anchor} << 40)) *
-        0x9e3779b97f4a7c15ull;
+inline uint32_t path_set(uint64_t return_address, uint64_t stack_pointer, CellIndex probe_frame) {
+    const uint64_t mixed = (return_address ^ (stack_pointer << 20) ^ (stack_pointer >> 3) ^
+                            (uint64_t{probe_frame} << 40)) *
+                           0x9e3779b97f4a7c15ull;
     static_assert(kPathSets == 1 << 8);
     return static_cast<uint32_t>(mixed >> 56) * kPathWays;
 }
 
 inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall call,
-                         CellIndex anchor) {
+                         CellIndex probe_frame) {
     const uint64_t sp = frame->stack_pointer();
     if (entry.return_address != frame->return_address) return false;
-    if (entry.call != static_cast<uint16_t>(call) || entry.anchor != anchor) return false;
+    if (entry.call != static_cast<uint16_t>(call) || entry.probe_frame != probe_frame) return false;
     if (entry.stack_pointer == 0) return true;
     if (entry.stack_pointer != sp) return false;
     if (entry.check_frame_pointer && entry.frame_pointer != frame->caller_frame_pointer) {
@@ -49,16 +49,16 @@ inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall cal
 
 // The same for one that is not the first of its set.
 const PathEntry* path_further_on(const Thread* thread, const Frame* frame, MpiCall call,
-                                 CellIndex anchor);
+                                 CellIndex probe_frame);
 
 // The remembered path of this call, or null. Its stack slots and the node's cells are fetched
 // while the stack slots are compared: after a computation everything here has left the caches.
-inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame, MpiCall call,
-                                        CellIndex anchor) {
+inline const PathEntry* find_cached_path(const Thread* thread, const Frame* frame, MpiCall call,
+                                         CellIndex probe_frame) {
     const bool one_frame = g_process.options.callpath_depth == 1;
     const uint64_t sp = frame->stack_pointer();
     const PathEntry* set =
-        &thread->paths[path_set(frame->return_address, one_frame ? 0 : sp, anchor)];
+        &thread->paths[path_set(frame->return_address, one_frame ? 0 : sp, probe_frame)];
     __builtin_prefetch(reinterpret_cast<const char*>(set) + kCellBytes);
     __builtin_prefetch(set->slot);
     // In numbers: there may be none yet.
@@ -69,9 +69,9 @@ inline const PathEntry* remembered_path(const Thread* thread, const Frame* frame
     __builtin_prefetch(node + kPartCells * kCellBytes);
     __builtin_prefetch(node + kHistogramOffsetCells * kCellBytes +
                        offsetof(SizeHistogram, event_count));
-    if (path_matches(*set, frame, call, anchor)) [[likely]]
+    if (path_matches(*set, frame, call, probe_frame)) [[likely]]
         return set;
-    return path_further_on(thread, frame, call, anchor);
+    return path_further_on(thread, frame, call, probe_frame);
 }
 
 // Constructs of OpenMP are reached along call paths, too: in place of an MpiCall stands this one.
@@ -87,13 +87,13 @@ inline MpiCall path_number(IoCall call) {
 inline bool is_io_number(MpiCall call) { return (static_cast<uint16_t>(call) & kIoNumbers) != 0; }
 
 // The slow way. `node` is 0 when nothing could be recorded; `foreign` is set when the call is meant
-// for another MPI library. Adds the time it took to thread->slow_ticks. Not signal-safe.
+// for another MPI library. Adds the time it took to thread->slow_overhead. Not signal-safe.
 struct FoundPath {
     CellIndex node;
     bool foreign;
 };
-DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex anchor,
-                               EntryForm form);
+DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call,
+                               CellIndex probe_frame, EntryForm form);
 
 // After a module was unloaded its addresses may be another one's: nothing is remembered any more.
 void forget_paths(Thread* thread);

@@ -3,16 +3,16 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "runtime/calls/found_cost.h"
+#include "runtime/calls/matched_receive.h"
 
 namespace dwell {
 
 namespace {
 
 // Hands out what there is, to one claim after the other.
-class Room {
+class TimeBudget {
   public:
-    explicit Room(uint64_t ticks) : ticks_(ticks) {}
+    explicit TimeBudget(uint64_t ticks) : ticks_(ticks) {}
     uint64_t take(uint64_t wanted) {
         const uint64_t taken = wanted < ticks_ ? wanted : ticks_;
         ticks_ -= taken;
@@ -37,7 +37,7 @@ template <typename Use>
 void for_each_untimed(Thread* thread, Use use) {
     for (uint32_t left = thread->untimed_polls; left != 0; left &= left - 1) {
         Poll& poll = thread->polls[__builtin_ctz(left) - 1];
-        for (PollLeg& leg : poll.legs) {
+        for (PollInterval& leg : poll.legs) {
             if (leg.untimed != 0) use(poll, leg);
         }
     }
@@ -52,7 +52,7 @@ struct Claims {
 };
 Claims claims_of(Thread* thread) {
     Claims claims;
-    for_each_untimed(thread, [&](const Poll& poll, const PollLeg& leg) {
+    for_each_untimed(thread, [&](const Poll& poll, const PollInterval& leg) {
         claims.cost += leg.untimed * g_process.poll_cost_ticks;
         claims.polls += leg.untimed * poll.ticks.value();
         claims.computation += leg.untimed * leg.computation.value();
@@ -68,7 +68,7 @@ Poll* new_poll(Thread* thread, const PathEntry* path) {
         void* memory = mmap(nullptr, kPolls * sizeof(Poll), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         errno = saved_errno;
-        thread->slow_ticks += now_ticks() - start;
+        thread->slow_overhead += now_ticks() - start;
         if (memory == MAP_FAILED) return nullptr;
         thread->polls = static_cast<Poll*>(memory);
     }
@@ -88,11 +88,11 @@ Poll* poll_of(Thread* thread, const PathEntry* path) {
     return poll->path == path ? poll : nullptr;
 }
 
-PollLeg* leg_of(Thread* thread, Poll* poll) {
-    PollLeg* leg = find_leg(poll, thread->last);
+PollInterval* leg_of(Thread* thread, Poll* poll) {
+    PollInterval* leg = find_leg(poll, thread->last);
     if (leg != nullptr) return leg;
-    leg = &poll->legs[poll->next_leg++ % kPollLegs];
-    *leg = PollLeg{};
+    leg = &poll->legs[poll->next_leg++ % kPollIntervals];
+    *leg = PollInterval{};
     leg->from = thread->last;
     const CellIndex interval = interval_before(thread, poll->index);
     leg->interval = interval != 0 ? cell_at<Node>(interval) : nullptr;
@@ -115,7 +115,7 @@ void RecentMean::add(uint64_t value) {
 }
 
 Poll* find_poll(Thread* thread, MpiCall number, const Frame* frame) {
-    const PathEntry* path = remembered_path(thread, frame, number, anchor_of(thread, frame));
+    const PathEntry* path = find_cached_path(thread, frame, number, probe_frame_of(thread, frame));
     return path != nullptr ? poll_of(thread, path) : nullptr;
 }
 
@@ -131,7 +131,7 @@ bool same_entries(Thread* thread, Poll* poll) {
 
 void remember_poll(Call* call, int slot, bool blocks, const Before* before, int requests) {
     Thread* thread = call->thread;
-    if (blocks) thread->blame.note_polled(call->start_ticks, call->ticks);
+    if (blocks) thread->delay.note_polled(call->start_ticks, call->ticks);
     thread->untimed_left = 0;
     // Polls in user code must not take the place of the one around it.
     if (call->path == nullptr || requests > kPollRequests || thread->user_depth != 0) return;
@@ -156,58 +156,58 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
     // Beside MPI's work some of dwell's lies between the time stamps. That of a poll overlaps with
     // it, that of a call that waits does not: so much less is to be taken out here.
     poll->ticks.add(call->ticks + beyond(g_process.inner_cost_ticks, g_process.poll_inner_ticks));
-    PollLeg* leg = leg_of(thread, poll);
+    PollInterval* leg = leg_of(thread, poll);
     if (call->after_untimed || leg->interval == nullptr) return;
     leg->computation.add(computation);
     thread->last_poll = poll;
     thread->untimed_left = kUntimedPolls;
 }
 
-void book_untimed(Thread* thread, uint64_t until) {
+void record_untimed(Thread* thread, uint64_t until) {
     ThreadRecord* record = thread->record;
     const Claims claims = claims_of(thread);
-    Room room(until > thread->last_ticks ? until - thread->last_ticks : 0);
-    const uint64_t all = room.left();
-    const uint64_t cost = room.take(claims.cost);
+    TimeBudget budget(until > thread->last_ticks ? until - thread->last_ticks : 0);
+    const uint64_t all = budget.left();
+    const uint64_t cost = budget.take(claims.cost);
     record->intrusion_ticks += cost;
     record->own_ticks += cost;
     // A poll of some nanoseconds overlaps with the stamps around it, so that how much of the time
     // is its own is known within what these cost; and a timed one among many that are not is slow,
     // so that the computation before it seems longer. What is left for that, of all the time that
     // the polls had, is theirs where it is no more than the stamps.
-    const bool alone = claims.polls != 0 && beyond(room.left(), claims.polls) <= claims.stamps;
+    const bool alone = claims.polls != 0 && beyond(budget.left(), claims.polls) <= claims.stamps;
     const double polls_scale =
-        alone && room.left() > claims.polls
-            ? static_cast<double>(room.left()) / static_cast<double>(claims.polls)
-            : room.scale(claims.polls);
-    for_each_untimed(thread, [&](const Poll& poll, const PollLeg& leg) {
-        const uint64_t ticks = room.take(scaled(leg.untimed * poll.ticks.value(), polls_scale));
+        alone && budget.left() > claims.polls
+            ? static_cast<double>(budget.left()) / static_cast<double>(claims.polls)
+            : budget.scale(claims.polls);
+    for_each_untimed(thread, [&](const Poll& poll, const PollInterval& leg) {
+        const uint64_t ticks = budget.take(scaled(leg.untimed * poll.ticks.value(), polls_scale));
         auto* histogram = cell_at<SizeHistogram>(poll.index + kHistogramOffsetCells);
         poll.node->ticks += ticks;
         histogram->event_ticks[poll.slot] += ticks;
         histogram->untimed += leg.untimed;
         if (!poll.blocks) return;
         cell_at<CommPart>(poll.index + kPartCells)->blocked_ticks += ticks;
-        thread->blame.note_polled(thread->last_ticks, ticks);
+        thread->delay.note_polled(thread->last_ticks, ticks);
     });
-    const double computation_scale = room.scale(claims.computation);
-    for_each_untimed(thread, [&](const Poll&, const PollLeg& leg) {
+    const double computation_scale = budget.scale(claims.computation);
+    for_each_untimed(thread, [&](const Poll&, const PollInterval& leg) {
         leg.interval->ticks +=
-            room.take(scaled(leg.untimed * leg.computation.value(), computation_scale));
+            budget.take(scaled(leg.untimed * leg.computation.value(), computation_scale));
     });
-    thread->last_ticks += all - room.left();
+    thread->last_ticks += all - budget.left();
     record->last_ticks = thread->last_ticks;
-    thread->slow_ticks += g_process.untimed_cost_ticks;
+    thread->slow_overhead += g_process.untimed_cost_ticks;
     forget_untimed(thread);
 }
 
 void forget_untimed(Thread* thread) {
-    for_each_untimed(thread, [](const Poll&, PollLeg& leg) { leg.untimed = 0; });
+    for_each_untimed(thread, [](const Poll&, PollInterval& leg) { leg.untimed = 0; });
     thread->untimed_polls = 0;
 }
 
 void end_polls(Thread* thread, uint64_t now) {
-    if (thread->untimed_polls != 0) book_untimed(thread, now);
+    if (thread->untimed_polls != 0) record_untimed(thread, now);
     thread->untimed_left = 0;
 }
 
@@ -215,13 +215,13 @@ void reset_polls(Thread* thread, uint64_t) { forget_untimed(thread); }
 
 void stop_poll(Call* call) {
     call->end_ticks = now_ticks();
-    call->slow_ticks = call->thread->slow_ticks;
+    call->slow_overhead = call->thread->slow_overhead;
     call->node = cell_at<Node>(call->index);
     call->part = cell_at<CommPart>(call->index + kPartCells);
     call->histogram = cell_at<SizeHistogram>(call->index + kHistogramOffsetCells);
     call->histogram->untimed += 1;
     call->after_untimed = false;
-    call->own_ticks = 0 - g_process.inner_cost_ticks;  // it had no stamp at its start
+    call->inner_overhead = 0 - g_process.inner_cost_ticks;  // it had no stamp at its start
     call->thread->calls += 1;
 }
 
@@ -233,12 +233,12 @@ void estimate_poll(Call* call, uint64_t bytes) {
     const uint64_t poll_ticks = call->poll->ticks.value();
     const uint64_t usual = lost_before(call) + claims.cost + claims.polls + claims.computation +
                            call->leg->computation.value() + poll_ticks;
-    Room room(call->end_ticks - thread->last_ticks);
-    const uint64_t left = room.left() > usual ? room.left() - usual : 0;
-    const uint64_t found = found_cost_ticks(bytes);
-    call->ticks = room.take(poll_ticks + (left < found ? left : found));
+    TimeBudget budget(call->end_ticks - thread->last_ticks);
+    const uint64_t left = budget.left() > usual ? budget.left() - usual : 0;
+    const uint64_t found = matched_receive_ticks(bytes);
+    call->ticks = budget.take(poll_ticks + (left < found ? left : found));
     call->start_ticks = call->end_ticks - call->ticks;
-    book_untimed_before(call);
+    record_untimed_before(call);
 }
 
 // What a poll costs beyond MPI's own work is measured with loads finished where MPI's would be:
@@ -261,7 +261,7 @@ void calibrate_polls(const Frame* frame) {
                 if (!enter(&call, MpiCall::kSend, frame, kMpiForm)) continue;
                 start(&call);
                 stop(&call);
-                book_event(&call, kRecvBlocked);
+                record_event(&call, kRecvBlocked);
                 remember_poll(&call, kRecvBlocked, true, nullptr, 0);
                 leave(&call);
                 inner += call.end_ticks - call.start_ticks;

@@ -42,13 +42,13 @@ class RecentMean {
 };
 
 // A poll as reached from the call before it.
-struct PollLeg {
+struct PollInterval {
     Node* interval;  // null: this leg is not in use
     CellIndex from;
     uint32_t untimed;  // polls that have no time yet
     RecentMean computation;
 };
-constexpr int kPollLegs = 4;
+constexpr int kPollIntervals = 4;
 
 struct Poll {
     const PathEntry* path;
@@ -63,13 +63,13 @@ struct Poll {
     uint32_t next_leg;
     Poll* follower;  // that came after this one last time; never null
     RecentMean ticks;
-    PollLeg legs[kPollLegs];
+    PollInterval legs[kPollIntervals];
     MPI_Request handles[kPollRequests];
     Before before[kPollRequests];
 };
 
-inline PollLeg* find_leg(Poll* poll, CellIndex from) {
-    for (PollLeg& leg : poll->legs) {
+inline PollInterval* find_leg(Poll* poll, CellIndex from) {
+    for (PollInterval& leg : poll->legs) {
         if (leg.from == from && leg.interval != nullptr) return &leg;
     }
     return nullptr;
@@ -99,18 +99,18 @@ DWELL_BODY bool begin_poll(Call* call, MpiCall number, const Frame* frame, int c
                            const MPI_Request* requests) {
     Thread* thread = t_thread;
     if (thread == nullptr || thread->untimed_left == 0) return false;
-    if (thread->open != nullptr || thread->in_dwell || g_live->on == 0 || g_live->paused != 0 ||
+    if (thread->open != nullptr || thread->in_tool || g_live->on == 0 || g_live->paused != 0 ||
         thread->epoch != g_live->epoch || has_samples(thread)) [[unlikely]] {
         return false;
     }
     Poll* poll = thread->last_poll->follower;
-    if (!path_matches(*poll->path, frame, number, anchor_of(thread, frame)) ||
+    if (!path_matches(*poll->path, frame, number, probe_frame_of(thread, frame)) ||
         poll->path->poll != poll->number) {
         poll = find_poll(thread, number, frame);
         if (poll == nullptr) return false;
         thread->last_poll->follower = poll;
     }
-    PollLeg* leg = find_leg(poll, thread->last);
+    PollInterval* leg = find_leg(poll, thread->last);
     if (leg == nullptr) return false;
     if (count != 0 && !same_requests(thread, poll, count, requests)) return false;
     call->thread = thread;

@@ -28,9 +28,9 @@ bool is_nested(const Thread* thread, const Frame* frame) {
 }
 
 // The call is not recorded: what is held back must not miss its message.
-inline void post_held() {
+inline void post_deferred() {
     if (g_process.preserve_order) [[unlikely]]
-        g_call_order->post_held();
+        g_call_order->post_deferred();
 }
 
 // Everything but the common case of enter(): true when the thread may record.
@@ -38,20 +38,20 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
     Thread* thread = t_thread;
     if (thread == nullptr) thread = attach_thread();
     if (thread == nullptr) {
-        post_held();
+        post_deferred();
         return nullptr;
     }
-    if (thread->in_dwell && !goes_on_after_jump(thread, reinterpret_cast<uint64_t>(frame)))
+    if (thread->in_tool && !goes_on_after_jump(thread, reinterpret_cast<uint64_t>(frame)))
         return nullptr;
     thread->calls += 1;
     if (thread->user_depth != 0) drop_left_user_code(thread, reinterpret_cast<uint64_t>(frame));
     if (thread->open != nullptr) {
         if (is_nested(thread, frame)) return nullptr;
-        book_abandoned(thread);
+        record_abandoned(thread);
     }
-    if (g_process.preserve_order) g_call_order->end_holding(number);
+    if (g_process.preserve_order) g_call_order->end_deferring(number);
     if (thread->epoch != g_live->epoch) take_notice(thread);
-    if (g_process.inject_ticks != 0) thread->slow_ticks += inject(thread);
+    if (g_process.inject_ticks != 0) thread->slow_overhead += inject(thread);
     return thread;
 }
 
@@ -84,7 +84,7 @@ DWELL_COLD CellIndex find_interval(Thread* thread, CellIndex node) {
     if (made == 0) return 0;
     const CellIndex from =
         thread->last != 0 ? cell_at<Node>(thread->last)->parent : thread->record->root;
-    cell_at<Node>(made)->part = meeting_node(from, reached->parent);
+    cell_at<Node>(made)->part = collective_node(from, reached->parent);
     return made;
 }
 
@@ -100,7 +100,7 @@ inline CellIndex interval_to(Thread* thread, CellIndex node) {
     }
     const uint64_t start = now_ticks();
     const CellIndex found = find_interval(thread, node);
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_overhead += now_ticks() - start;
     return found;
 }
 
@@ -120,7 +120,7 @@ DWELL_COLD void attend_before(Call* call) {
     read_before_call(call->thread, call->index, interval);
 }
 DWELL_COLD void attend_rarely(Thread* thread) {
-    if (thread->born != 0) begin_life(thread);
+    if (thread->span_begin != 0) start_span(thread);
     // What of the call user code took is among its own ticks, and nobody's cost.
     thread->record->intrusion_ticks -= thread->user_ticks;
     thread->record->own_ticks -= thread->user_ticks;
@@ -137,11 +137,11 @@ DWELL_COLD void attend_after(Call* call) {
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->next_definition = nullptr;
     if (g_live->on == 0 || g_live->paused != 0) {
-        post_held();
+        post_deferred();
         return false;
     }
     Thread* thread = calling_thread();
-    if (thread == nullptr || thread->open != nullptr || thread->in_dwell ||
+    if (thread == nullptr || thread->open != nullptr || thread->in_tool ||
         thread->epoch != g_live->epoch) [[unlikely]] {
         thread = ready_thread(frame, number);
         if (thread == nullptr) return false;
@@ -149,14 +149,14 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
         thread->calls += 1;
     }
     CellIndex index;
-    const CellIndex anchor = anchor_of(thread, frame);
-    const PathEntry* known = remembered_path(thread, frame, number, anchor);
+    const CellIndex probe_frame = probe_frame_of(thread, frame);
+    const PathEntry* known = find_cached_path(thread, frame, number, probe_frame);
     if (known != nullptr && !known->foreign) [[likely]] {
         index = known->node;
         call->path = known;
     } else {
         call->path = nullptr;
-        const FoundPath found = find_path(thread, frame, number, anchor, form);
+        const FoundPath found = find_path(thread, frame, number, probe_frame, form);
         if (found.foreign) {
             call->next_definition =
                 foreign_definition(static_cast<uintptr_t>(frame->return_address - 1), form,
@@ -164,7 +164,7 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
         }
         index = found.node;
         if (index == 0) {
-            post_held();
+            post_deferred();
             return false;
         }
     }
@@ -173,8 +173,8 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->index = index;
     call->poll = nullptr;
     call->after_untimed = false;
-    call->own_ticks = 0;
-    call->before_ticks = 0;
+    call->inner_overhead = 0;
+    call->pre_overhead = 0;
     call->ahead = nullptr;
     call->node = node;
     call->part = cell_at<CommPart>(index + kPartCells);
@@ -196,7 +196,7 @@ void leave(Call* call) {
     const CellIndex interval = interval_to(thread, call->index);
     const uint64_t lost = lost_before(call);
     const bool untimed = call->poll != nullptr;
-    if ((thread->born | thread->user_ticks) != 0) [[unlikely]]
+    if ((thread->span_begin | thread->user_ticks) != 0) [[unlikely]]
         attend_rarely(thread);
     // What has nodes of its own makes partners wait as well.
     const uint64_t apart = call->start_ticks - thread->last_ticks;
@@ -220,8 +220,8 @@ void leave(Call* call) {
     // may be less than nothing).
     const uint64_t elapsed = call->end_ticks - call->start_ticks;
     record->intrusion_ticks += before + elapsed - call->ticks;
-    record->own_ticks += before + g_process.inner_cost_ticks + call->own_ticks;
-    thread->slow_ticks -= call->slow_ticks;
+    record->own_ticks += before + g_process.inner_cost_ticks + call->inner_overhead;
+    thread->slow_overhead -= call->slow_overhead;
     thread->last = call->index;
     thread->last_ticks = call->end_ticks;
     record->last_ticks = call->end_ticks;
@@ -240,13 +240,14 @@ namespace {
 // and new records go to the end of the list: so the one used last and its successor come first.
 CellIndex find_peer_record(const CommPart* part, uint32_t peer) {
     if (part->last_peer != 0) [[likely]] {
-        const auto* last = cell_at<PeerRecord>(part->last_peer);
+        const auto* last = cell_at<TrafficPeerRecord>(part->last_peer);
         if (last->peer == peer) [[likely]]
             return part->last_peer;
-        if (last->next != 0 && cell_at<PeerRecord>(last->next)->peer == peer) return last->next;
+        if (last->next != 0 && cell_at<TrafficPeerRecord>(last->next)->peer == peer)
+            return last->next;
     }
-    for (CellIndex at = part->first_peer; at != 0; at = cell_at<PeerRecord>(at)->next) {
-        if (cell_at<PeerRecord>(at)->peer == peer) return at;
+    for (CellIndex at = part->first_peer; at != 0; at = cell_at<TrafficPeerRecord>(at)->next) {
+        if (cell_at<TrafficPeerRecord>(at)->peer == peer) return at;
     }
     return 0;
 }
@@ -256,11 +257,11 @@ DWELL_COLD CellIndex add_peer_record(Call* call, uint32_t peer) {
     if (part->peer_count >= g_process.options.peer_limit) return 0;
     const CellIndex made = take_cells(call->thread, 1);
     if (made == 0) return 0;
-    auto* record = cell_at<PeerRecord>(made);
+    auto* record = cell_at<TrafficPeerRecord>(made);
     record->peer = peer;
     record->min_ticks = UINT64_MAX;
     CellIndex* end = &part->first_peer;
-    while (*end != 0) end = &cell_at<PeerRecord>(*end)->next;
+    while (*end != 0) end = &cell_at<TrafficPeerRecord>(*end)->next;
     __atomic_store_n(end, made, __ATOMIC_RELEASE);
     part->peer_count += 1;
     return made;
@@ -273,19 +274,19 @@ CellIndex find_or_add_peer(Call* call, uint32_t peer) {
 
 }  // namespace
 
-void book_peer_wait(Call* call, uint32_t peer, uint64_t ticks) {
+void record_peer_wait(Call* call, uint32_t peer, uint64_t ticks) {
     const CellIndex found = find_or_add_peer(call, peer);
-    if (found != 0) cell_at<PeerRecord>(found)->sync_ticks += ticks;
+    if (found != 0) cell_at<TrafficPeerRecord>(found)->sync_ticks += ticks;
 }
 
-void book_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {
+void record_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {
     const CellIndex found = find_or_add_peer(call, peer);
     if (found == 0) [[unlikely]] {
         count_up(&call->part->folded_peers);
         return;
     }
     call->part->last_peer = found;
-    auto* record = cell_at<PeerRecord>(found);
+    auto* record = cell_at<TrafficPeerRecord>(found);
     record->count += 1;
     record->ticks += ticks;
     record->bytes_sent += sent;
@@ -294,11 +295,11 @@ void book_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint
     if (ticks > record->max_ticks) record->max_ticks = ticks;
 }
 
-void book_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {
+void record_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {
     call->part->bytes_sent += sent;
     call->part->bytes_received += received;
     call->histogram->messages[size_bucket(sent + received)] += 1;
-    if (peer != kNoPeer) book_peer(call, peer, sent, received, ticks);
+    if (peer != kNoPeer) record_peer(call, peer, sent, received, ticks);
 }
 
 }  // namespace dwell

@@ -14,7 +14,7 @@
 
 namespace dwell {
 
-struct PollLeg;
+struct PollInterval;
 
 // One communication statement under way, on the stack of its wrapper.
 struct Call {
@@ -27,15 +27,15 @@ struct Call {
     uint64_t start_ticks;
     uint64_t start_virtual;  // after stamp_virtual()
     uint64_t end_ticks;
-    uint64_t slow_ticks;    // slow work before the call; what comes later counts for the next one
-    uint64_t ticks;         // virtual duration, after stop()
-    uint64_t own_ticks;     // between the time stamps, beside inner_cost_ticks
-    uint64_t before_ticks;  // of that, what lay before MPI's own work
-    const void* ahead;      // what is read first when MPI returns, or null
-    Poll* poll;             // of an untimed poll, else null; see polls.h
-    void* next_definition;  // when not entered: where to pass the call instead, or null
-    const PathEntry* path;  // remembered one, or null
-    PollLeg* leg;
+    uint64_t slow_overhead;   // slow work before the call; what comes later counts for the next one
+    uint64_t ticks;           // virtual duration, after stop()
+    uint64_t inner_overhead;  // between the time stamps, beside inner_cost_ticks
+    uint64_t pre_overhead;    // of that, what lay before MPI's own work
+    const void* ahead;        // what is read first when MPI returns, or null
+    Poll* poll;               // of an untimed poll, else null; see polls.h
+    void* next_definition;    // when not entered: where to pass the call instead, or null
+    const PathEntry* path;    // remembered one, or null
+    PollInterval* leg;
     bool after_untimed;  // untimed polls lie between its start and the time stamp before
 };
 
@@ -67,26 +67,26 @@ inline void start(Call* call) {
 
 // All since the call's start was dwell's own: MPI's work begins at the real time `now`.
 inline void begin_work(Call* call, uint64_t now) {
-    call->before_ticks = now - call->start_ticks;
-    call->own_ticks = call->before_ticks;
+    call->pre_overhead = now - call->start_ticks;
+    call->inner_overhead = call->pre_overhead;
 }
 
 // What of the time before a call is no computation: after stop(), and before.
 inline uint64_t lost_before(const Call* call) {
-    return call->slow_ticks + g_process.call_cost_ticks;
+    return call->slow_overhead + g_process.call_cost_ticks;
 }
 inline uint64_t lost_so_far(const Call* call) {
-    return call->thread->slow_ticks + g_process.call_cost_ticks;
+    return call->thread->slow_overhead + g_process.call_cost_ticks;
 }
 
 // Gives the untimed polls since the thread's last time stamp their times, all before `until`, and
 // moves that time stamp behind them.
-DWELL_COLD void book_untimed(Thread* thread, uint64_t until);
-inline void book_untimed_before(Call* call) {
+DWELL_COLD void record_untimed(Thread* thread, uint64_t until);
+inline void record_untimed_before(Call* call) {
     if (call->thread->untimed_polls == 0) [[likely]]
         return;
     call->after_untimed = true;
-    book_untimed(call->thread, call->start_ticks - lost_before(call));
+    record_untimed(call->thread, call->start_ticks - lost_before(call));
 }
 
 // When the call began on the virtual clock. After start().
@@ -94,7 +94,7 @@ inline void stamp_virtual(Call* call) {
     const Thread* thread = call->thread;
     if (thread->untimed_polls != 0) [[unlikely]] {
         call->after_untimed = true;
-        book_untimed(call->thread, call->start_ticks - lost_so_far(call));
+        record_untimed(call->thread, call->start_ticks - lost_so_far(call));
     }
     const ThreadRecord* record = thread->record;
     const uint64_t since = call->start_ticks - thread->last_ticks;
@@ -108,11 +108,11 @@ inline void stamp_virtual(Call* call) {
 inline void stop(Call* call) {
     __builtin_prefetch(call->ahead);
     call->end_ticks = now_ticks();
-    call->slow_ticks = call->thread->slow_ticks;
+    call->slow_overhead = call->thread->slow_overhead;
     const uint64_t elapsed = call->end_ticks - call->start_ticks;
-    const uint64_t inner = g_process.inner_cost_ticks + call->own_ticks;
+    const uint64_t inner = g_process.inner_cost_ticks + call->inner_overhead;
     call->ticks = elapsed > inner ? elapsed - inner : 0;
-    book_untimed_before(call);
+    record_untimed_before(call);
 }
 
 // The interval from the thread's last call to `node`; 0 when there is no room.
@@ -128,7 +128,7 @@ Function passed_on(const Call* call, Function next) {
                                             : next;
 }
 
-inline void book_event(Call* call, int slot) {
+inline void record_event(Call* call, int slot) {
     call->histogram->event_count[slot] += 1;
     call->histogram->event_ticks[slot] += call->ticks;
 }
@@ -140,10 +140,10 @@ inline int size_bucket(uint64_t bytes) {
 }
 
 // One message with a partner: sizes, bytes, and the peer's record, to which `ticks` go.
-void book_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks);
-void book_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks);
+void record_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks);
+void record_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks);
 // The call waited for the partner.
-void book_peer_wait(Call* call, uint32_t peer, uint64_t ticks);
+void record_peer_wait(Call* call, uint32_t peer, uint64_t ticks);
 
 // Measures what recording a call costs (call_calibration.cpp). Once, before the first call is
 // recorded; and again once MPI and what it tells of ranks and types can be asked, as in a send.

@@ -48,7 +48,7 @@ class ScratchThread {
         path_->slot = path_->few;
         path_->call = static_cast<uint16_t>(MpiCall::kSend);
         path_->node = comm;
-        path_->anchor = root;
+        path_->probe_frame = root;
         t_thread = thread;
     }
     ~ScratchThread() {
@@ -63,7 +63,7 @@ class ScratchThread {
 
   private:
     static constexpr uint32_t kCells = 64;
-    SignalsHeld held_;
+    SignalsBlocked held_;
     Thread* real_thread_;
     void* memory_ = MAP_FAILED;
     PathEntry* path_ = nullptr;

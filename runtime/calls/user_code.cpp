@@ -18,7 +18,7 @@ namespace {
 // Of each function of the program that MPI was given, in the order of giving.
 constexpr size_t kUserFunctions = 256;
 void* g_functions[kUserFunctions];
-std::atomic<size_t> g_function_count{0};  // grows with SlowLock held
+std::atomic<size_t> g_function_count{0};  // grows with StateLock held
 
 // All of them take and return words, at most eight: more than a function has are passed on unseen.
 using Word = uintptr_t;
@@ -51,10 +51,10 @@ void take_samples(Thread* thread, CellIndex interval) {
 
 // The computation since the thread's last call, or since the user code began, is that before the
 // call under way goes on; that is null where it is gone.
-void book_computation(Thread* thread, CellIndex node, Call* call, uint64_t now) {
+void record_computation(Thread* thread, CellIndex node, Call* call, uint64_t now) {
     const CellIndex interval = interval_before(thread, node);
     take_samples(thread, interval);
-    const uint64_t lost = thread->slow_ticks;
+    const uint64_t lost = thread->slow_overhead;
     const uint64_t since = beyond(now, thread->last_ticks);
     const uint64_t rest = since - thread->booked_ticks;
     const uint64_t left = static_cast<int64_t>(rest) > 0 ? rest : 0;
@@ -78,7 +78,7 @@ void book_computation(Thread* thread, CellIndex node, Call* call, uint64_t now) 
 // False where no call is under way that is recorded: then nothing is suspended.
 DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
     Call* const call = thread->open;
-    if (call == nullptr || thread->in_dwell || g_live->on == 0) return false;
+    if (call == nullptr || thread->in_tool || g_live->on == 0) return false;
     if (call->proof != proof_of(call) || frame >= reinterpret_cast<uint64_t>(call)) return false;
     if (thread->user_depth == kUserDepth) return false;
     const uint64_t now = now_ticks();
@@ -87,7 +87,7 @@ DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
     if (thread->untimed_polls != 0) {
         const bool timed = call->poll == nullptr;
         if (timed) call->after_untimed = true;
-        book_untimed(thread, timed ? call->start_ticks - lost_so_far(call) : now);
+        record_untimed(thread, timed ? call->start_ticks - lost_so_far(call) : now);
     }
     thread->user_depth += 1;
     *innermost(thread) = {frame,
@@ -95,7 +95,7 @@ DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
                           record->open[0].node,
                           thread->last,
                           thread->last_ticks,
-                          thread->slow_ticks,
+                          thread->slow_overhead,
                           thread->booked_ticks,
                           thread->user_ticks,
                           now,
@@ -103,8 +103,8 @@ DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
                           thread->no_probes.node};
     open_below(thread, *innermost(thread));
     // What is not booked yet is lost as before: the virtual clock goes on.
-    record->intrusion_ticks += thread->slow_ticks;
-    thread->slow_ticks = thread->booked_ticks = thread->user_ticks = 0;
+    record->intrusion_ticks += thread->slow_overhead;
+    thread->slow_overhead = thread->booked_ticks = thread->user_ticks = 0;
     thread->last = call->index;
     thread->last_ticks = now;
     thread->untimed_left = 0;
@@ -121,15 +121,15 @@ DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
     if (thread->user_depth == 0 || innermost(thread)->frame != frame) return;
     const UserCode code = *innermost(thread);
     ThreadRecord* const record = thread->record;
-    if (thread->open != nullptr) book_abandoned(thread);
-    if (thread->untimed_polls != 0) book_untimed(thread, now_ticks());
+    if (thread->open != nullptr) record_abandoned(thread);
+    if (thread->untimed_polls != 0) record_untimed(thread, now_ticks());
     const uint64_t now = now_ticks();
     const bool goes_on = g_live->on != 0 && g_live->paused == 0;
-    if (goes_on) book_computation(thread, code.node, code.call, now);
+    if (goes_on) record_computation(thread, code.node, code.call, now);
     close_below(thread, code, now);
     thread->user_depth -= 1;
-    record->intrusion_ticks -= code.slow_ticks;
-    thread->slow_ticks = code.slow_ticks;
+    record->intrusion_ticks -= code.slow_overhead;
+    thread->slow_overhead = code.slow_overhead;
     thread->booked_ticks = code.booked_ticks;
     thread->user_ticks = code.user_ticks;
     thread->last = code.last;
@@ -145,7 +145,7 @@ DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
     if (code.call->poll != nullptr) {
         thread->last_ticks += elapsed;  // an untimed poll has no time stamp of its own
     } else {
-        code.call->own_ticks += elapsed;
+        code.call->inner_overhead += elapsed;
         thread->user_ticks += elapsed;
     }
 }
@@ -194,7 +194,7 @@ void* known_stand_in(const void* function) {
 }
 
 void* make_stand_in(void* function) {
-    const SlowLock lock;
+    const StateLock lock;
     void* known = known_stand_in(function);
     const size_t count = g_function_count.load(std::memory_order_relaxed);
     if (known != nullptr || count == kUserFunctions) return known;
@@ -235,17 +235,17 @@ void drop_left_user_code(Thread* thread, uint64_t frame) {
         // What was computed before it counts.
         const CellIndex last = thread->last;
         const uint64_t last_ticks = thread->last_ticks;
-        const uint64_t slow_ticks = thread->slow_ticks;
+        const uint64_t slow_overhead = thread->slow_overhead;
         const uint64_t booked_ticks = thread->booked_ticks;
-        thread->record->intrusion_ticks -= code.slow_ticks;
+        thread->record->intrusion_ticks -= code.slow_overhead;
         thread->last = code.last;
         thread->last_ticks = code.last_ticks;
-        thread->slow_ticks = code.slow_ticks;
+        thread->slow_overhead = code.slow_overhead;
         thread->booked_ticks = code.booked_ticks;
-        book_computation(thread, code.node, nullptr, code.entry_ticks);
+        record_computation(thread, code.node, nullptr, code.entry_ticks);
         thread->last = last;
         thread->last_ticks = last_ticks;
-        thread->slow_ticks = slow_ticks;
+        thread->slow_overhead = slow_overhead;
         thread->booked_ticks = booked_ticks;
         // It counts itself, without a time, among the failed ones.
         Node* const node = cell_at<Node>(code.node);

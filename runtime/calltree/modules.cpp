@@ -266,14 +266,14 @@ const Module* add_module(Thread* thread, const Wanted& wanted) {
 }  // namespace
 
 bool is_of_helpers(uintptr_t address) {
-    const Busy busy;
+    const ReentryGuard busy;
     Asked asked{address, false};
     dl_iterate_phdr(ask_address, &asked);
     return asked.of_helpers;
 }
 
 ModulePlace place_of_address(Thread* thread, uintptr_t address, bool checked) {
-    const Busy not_again;  // a signal handler's I/O would wait for its own thread
+    const ReentryGuard not_again;  // a signal handler's I/O would wait for its own thread
     static std::atomic<uint32_t> busy{0};
     while (busy.exchange(1, std::memory_order_acquire) != 0) {
     }

@@ -42,7 +42,7 @@ CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
     return made;
 }
 
-CellIndex meeting_node(CellIndex a, CellIndex b) {
+CellIndex collective_node(CellIndex a, CellIndex b) {
     auto depth = [](CellIndex node) {
         int n = 0;
         for (; node != 0; node = cell_at<Node>(node)->parent) ++n;
@@ -71,7 +71,7 @@ Site site_at(Thread* thread, void* return_address, SiteKind kind, uint16_t call,
     return site;
 }
 
-bool should_fold() {
+bool is_over_budget() {
     const uint64_t limit = static_cast<uint64_t>(g_process.options.memory_mib) * 1024 * 1024;
     const FileHeader* header = g_process.header;
     const uint64_t used =

@@ -20,7 +20,7 @@ Site site_at(Thread* thread, void* return_address, SiteKind kind, uint16_t call,
 Site site_of_call(Thread* thread, uint64_t return_address);
 
 // The record file is so full that new paths are booked on flat nodes.
-bool should_fold();
+bool is_over_budget();
 
 // Makes a child of `parent` for `site`, or finds it; 0 when there is no room. The kinds
 // communication, interval and OpenMP get their second line. Slow only when the node is new.
@@ -28,7 +28,7 @@ CellIndex child_of(Thread* thread, CellIndex parent, const Site& site);
 // The node for `site` that `from` is, or lies under; 0: none.
 CellIndex node_on_path(CellIndex from, const Site& site);
 // The deepest node that both nodes lie under.
-CellIndex meeting_node(CellIndex a, CellIndex b);
+CellIndex collective_node(CellIndex a, CellIndex b);
 
 // The name of the interval between two communication nodes (0: the start of the thread) for other
 // ranks: see path_hash.h. Slow.

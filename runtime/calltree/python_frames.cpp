@@ -10,9 +10,9 @@
 
 #include <atomic>
 
-#include "runtime/calltree/known_paths.h"
 #include "runtime/calltree/modules.h"
 #include "runtime/calltree/nodes.h"
+#include "runtime/calltree/path_cache.h"
 #include "runtime/calltree/texts.h"
 #include "runtime/contract/python_layout.h"
 #include "runtime/process/find_symbol.h"
@@ -158,20 +158,20 @@ struct Text {
 };
 Text* g_texts = nullptr;
 uint32_t g_text_count = 0;
-std::atomic<uint32_t> g_texts_busy{0};
+std::atomic<uint32_t> g_texts_in_use{0};
 
 class TextsLock {
   public:
     TextsLock() {
-        while (g_texts_busy.exchange(1, std::memory_order_acquire) != 0) {
+        while (g_texts_in_use.exchange(1, std::memory_order_acquire) != 0) {
         }
     }
-    ~TextsLock() { g_texts_busy.store(0, std::memory_order_release); }
+    ~TextsLock() { g_texts_in_use.store(0, std::memory_order_release); }
     TextsLock(const TextsLock&) = delete;
     TextsLock& operator=(const TextsLock&) = delete;
 
   private:
-    Busy busy_;  // a signal handler's I/O would wait for its own thread
+    ReentryGuard guarded_;  // a signal handler's I/O would wait for its own thread
 };
 
 uint64_t hash_of(const char* text, size_t bytes) {
@@ -239,7 +239,7 @@ CellIndex text_of(Thread* thread, const PythonFrame* frame) {
 CellIndex make_python_nodes(Thread* thread, const PythonFrame* innermost, CellIndex around) {
     const PythonFrame** const frames =
         static_cast<const PythonFrame**>(scratch_of(thread, kMostPythonFrames * sizeof(void*)));
-    if (frames == nullptr || should_fold()) return around;
+    if (frames == nullptr || is_over_budget()) return around;
     int count = 0;
     const PythonFrame* frame = innermost;
     for (; frame != nullptr && count < frames_wanted(); frame = frame->previous) {
@@ -267,7 +267,7 @@ CellIndex make_python_nodes(Thread* thread, const PythonFrame* innermost, CellIn
 }
 
 // What the walk costs, without the first one's misses.
-void note_cost(const PythonFrame* frame, CellIndex around) {
+void notice_cost(const PythonFrame* frame, CellIndex around) {
     constexpr uint32_t kWalks = 16;
     const uint64_t start = now_ticks();
     uint64_t hashes = 0;
@@ -290,19 +290,19 @@ DWELL_COLD CellIndex find_python_path(Thread* thread, const PythonFrame* frame, 
                                       CellIndex around) {
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
-    const Uncancelled uncancelled;
-    thread->in_dwell.begin();
+    const CancellationDisabled cancellation;
+    thread->in_tool.begin();
     const CellIndex node = make_python_nodes(thread, frame, around);
-    note_cost(frame, around);
-    KnownPath* const known = known_path(thread, hash);
+    notice_cost(frame, around);
+    CachedPath* const known = cached_path(thread, hash);
     if (known != nullptr) {
-        *known = KnownPath{};
+        *known = CachedPath{};
         known->node = node;
         keep_known(thread, known, hash);
     }
-    thread->in_dwell.end();
+    thread->in_tool.end();
     errno = saved_errno;
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_overhead += now_ticks() - start;
     return node;
 }
 
@@ -310,7 +310,7 @@ DWELL_COLD CellIndex find_python_path(Thread* thread, const PythonFrame* frame, 
 DWELL_COLD bool check_once() {
     static std::atomic<uint32_t> busy{0};
     const int saved_errno = errno;
-    const Busy not_again;
+    const ReentryGuard not_again;
     while (busy.exchange(1, std::memory_order_acquire) != 0) {
     }
     bool good = g_is_checked.load(std::memory_order_relaxed);
@@ -342,15 +342,15 @@ void find_python() {
     }
 }
 
-CellIndex python_anchor(Thread* thread, CellIndex around) {
+CellIndex python_probe_frame(Thread* thread, CellIndex around) {
     const PythonFrame* const frame = innermost_frame();
-    if (frame == nullptr || thread->in_dwell) return around;
+    if (frame == nullptr || thread->in_tool) return around;
     if (!g_is_checked.load(std::memory_order_acquire) && !check_once()) return around;
     const Walk here = walk(frame, around);
-    const KnownPath* const known = known_path(thread, here.hash);
+    const CachedPath* const known = cached_path(thread, here.hash);
     if (known == nullptr || known->hash != here.hash)
         return find_python_path(thread, frame, here.hash, around);
-    thread->slow_ticks += here.frames * g_frame_cost.load(std::memory_order_relaxed) / 16;
+    thread->slow_overhead += here.frames * g_frame_cost.load(std::memory_order_relaxed) / 16;
     return known->node;
 }
 

@@ -19,14 +19,14 @@ extern void* (*g_python_state)() __attribute__((visibility("hidden")));
 inline bool has_python() { return g_python_state != nullptr; }
 
 // From now on calls of a thread that met no probe look for Python functions: the stack that it is
-// on is around no frame, so that anchor_of() comes the slow way.
+// on is around no frame, so that probe_frame_of() comes the slow way.
 inline void look_for_python(Thread* thread) {
     if (has_python() && thread->stacks[0].base == nullptr) thread->on.bytes = 0;
 }
 
 // The node of the calling thread's innermost Python function, as reached below `around`; `around`
 // where it runs none. About 40 ns, and 5 for each function, on a path that was seen before.
-CellIndex python_anchor(Thread* thread, CellIndex around);
+CellIndex python_probe_frame(Thread* thread, CellIndex around);
 
 inline bool is_python(const Site& site) {
     return site.kind == SiteKind::kCall && (site.flags & kNodeNamed) != 0;

@@ -72,7 +72,7 @@ int return_addresses(uint64_t* addresses, int most) {
 namespace {
 
 bool add_slot(PathProof* proof, uint64_t stack_pointer, uint64_t address) {
-    if (proof->slots >= kPathSlots || address < stack_pointer) return false;
+    if (proof->slots >= kReturnAddressChecks || address < stack_pointer) return false;
     const uint64_t offset = address - stack_pointer;
     if (offset > UINT32_MAX) return false;
     proof->slot[proof->slots] = {stack_word(address), static_cast<uint32_t>(offset)};
@@ -123,7 +123,7 @@ bool start_walk(unw_cursor_t* cursor, unw_context_t* context, const Frame* frame
 
 }  // namespace
 
-int frames_to(const Frame* frame, uint64_t anchor_frame) {
+int frames_to(const Frame* frame, uint64_t probe_frame_at) {
     unw_context_t context;
     unw_cursor_t cursor;
     if (!g_unwinder.usable || g_unwinder.get_context(&context) != 0) return 0;
@@ -132,8 +132,8 @@ int frames_to(const Frame* frame, uint64_t anchor_frame) {
         if (g_unwinder.step(&cursor) <= 0) return 0;
         unw_word_t cfa = 0;
         g_unwinder.get_reg(&cursor, UNW_REG_SP, &cfa);
-        if (cfa - 8 == anchor_frame) return frames;
-        if (cfa - 8 > anchor_frame) return 0;
+        if (cfa - 8 == probe_frame_at) return frames;
+        if (cfa - 8 > probe_frame_at) return 0;
     }
     return 0;
 }

@@ -39,14 +39,14 @@ uint64_t caller_frame(const Frame* frame);
 uint64_t innermost_return_address(bool (*is_skipped)(uint64_t at), uint64_t limit);
 
 // How many frames lie from the caller of `frame` out to the procedure whose return address stands
-// at `anchor_frame`, both counted; 0 when it is not met.
-int frames_to(const Frame* frame, uint64_t anchor_frame);
+// at `probe_frame_at`, both counted; 0 when it is not met.
+int frames_to(const Frame* frame, uint64_t probe_frame_at);
 // The same for all that lie below `limit`, whole; -1 when that is not met.
 int frames_within(const Frame* frame, uint64_t limit);
 
 // The stack slots that prove a path: as long as they hold the same, it is this one.
 struct PathProof {
-    PathSlot slot[kPathSlots];
+    ReturnAddressCheck slot[kReturnAddressChecks];
     int slots = 0;
     bool check_frame_pointer = false;
 };

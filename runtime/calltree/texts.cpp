@@ -9,7 +9,7 @@ namespace dwell {
 
 namespace {
 
-std::atomic<uint32_t> g_names_busy{0};
+std::atomic<uint32_t> g_names_in_use{0};
 
 }  // namespace
 
@@ -41,8 +41,8 @@ GivenName clean_name(GivenName name) {
 }
 
 NamesLock::NamesLock() {
-    while (g_names_busy.exchange(1, std::memory_order_acquire) != 0) sched_yield();
+    while (g_names_in_use.exchange(1, std::memory_order_acquire) != 0) sched_yield();
 }
-NamesLock::~NamesLock() { g_names_busy.store(0, std::memory_order_release); }
+NamesLock::~NamesLock() { g_names_in_use.store(0, std::memory_order_release); }
 
 }  // namespace dwell

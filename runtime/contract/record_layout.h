@@ -11,9 +11,10 @@
 //   then, in the order in which they were needed:
 //     ModuleRecord (1 cell + path_cells cells)     linked from FileHeader::first_module
 //     ThreadRecord (kThreadCells cells)            linked from FileHeader::first_thread
-//     Node, CommPart, WaitPart, IoPart, ProbePart, OmpPart, PeerRecord, FileUse, PartnerRecord,
-//       CauseRecord (1 cell each), MetricPart (kMetricCells cells), SizeHistogram (kHistogramCells
-//       cells)
+//     Node, CommPart, WaitPart, IoPart, ProbePart, OmpPart, TrafficPeerRecord, FileUse,
+//     WaitPeerRecord,
+//       RootCauseRecord (1 cell each), MetricPart (kMetricCells cells), SizeHistogram
+//       (kHistogramCells cells)
 //     TextRecord (1 cell or more)                  linked from FileHeader::first_text
 //     GridRecord (1 cell)                          linked from FileHeader::first_grid
 //     OffSite (1 cell)                             linked from FileHeader::first_off_site
@@ -135,7 +136,7 @@ constexpr uint32_t kWaitPartners = 16;
 struct WaitPart {
     uint64_t late_sender_ticks;
     uint64_t late_receiver_ticks;
-    uint64_t passed_on_ticks;  // of sync_ticks: the partner itself had been made to wait
+    uint64_t indirect_wait_ticks;  // of sync_ticks: the partner itself had been made to wait
     uint64_t rest_ticks;
     uint64_t rest_count;
     // By count_up().
@@ -150,31 +151,31 @@ struct WaitPart {
 // Who a communication node waited for, and what that partner was doing: the computation between two
 // communication statements that took most of its time since it had last waited itself, by its path
 // hash (path_hash.h).
-struct PartnerRecord {
-    uint32_t peer;  // world rank, as in PeerRecord
+struct WaitPeerRecord {
+    uint32_t peer;  // world rank, as in TrafficPeerRecord
     uint32_t path;
     CellIndex next;
     uint32_t reserved;
     uint64_t count;
     uint64_t ticks;
     uint64_t max_ticks;
-    uint64_t passed_on_ticks;   // of `ticks`: the partner itself had been made to wait
-    uint64_t displaced_ticks;   // as if it had so much more, and what others had who found no
-    uint64_t challenged_ticks;  // record since: see wait_records.h
+    uint64_t indirect_wait_ticks;  // of `ticks`: the partner itself had been made to wait
+    uint64_t displaced_ticks;      // as if it had so much more, and what others had who found no
+    uint64_t challenged_ticks;     // record since: see wait_records.h
 };
 
 // What this thread's waiting is due to in the end (DESIGN 4, delay cost): a computation of a rank,
 // which delayed it directly or through others. Linked from ThreadRecord::first_cause; each thread
 // keeps the heaviest (wait_records.h), the rest is in ThreadRecord::rest_cause_*.
-struct CauseRecord {
+struct RootCauseRecord {
     uint32_t peer;
     uint32_t path;
     CellIndex next;
     uint32_t reserved;
     uint64_t count;
-    uint64_t ticks;            // all
-    uint64_t direct_ticks;     // of these: the thread waited for that rank itself
-    uint64_t displaced_ticks;  // as in PartnerRecord
+    uint64_t ticks;              // all
+    uint64_t direct_wait_ticks;  // of these: the thread waited for that rank itself
+    uint64_t displaced_ticks;    // as in WaitPeerRecord
     uint64_t challenged_ticks;
     uint64_t unused;
 };
@@ -327,7 +328,7 @@ struct TextRecord {
 
 // What one communication node exchanged with one partner (the paper's com_record).
 // `peer` is PeerId::value below.
-struct PeerRecord {
+struct TrafficPeerRecord {
     uint32_t peer;
     CellIndex next;
     uint64_t count;
@@ -429,7 +430,7 @@ struct ThreadRecord {
     uint64_t rest_cause_count;
     uint64_t injected_ticks;  // delays added on purpose (DWELL_INJECT_NS)
     uint64_t order_kept;      // receives of any source that --preserve-order chose the message of;
-    uint64_t order_far;       // that took what came: a sender may be on another node;
+    uint64_t order_remote;    // that took what came: a sender may be on another node;
     uint64_t order_posted;    // that MPI itself gave a message, and choices among requests;
     uint64_t order_unknown;   // what some sender did was not known
     // Of a thread that was still running when another one ended the observation, which wrote this:
@@ -441,7 +442,7 @@ struct ThreadRecord {
     // is the process's: how long those lived that have ended, in virtual ticks, and the virtual
     // time at which the life of the one that runs began, 0: there is none. What no node of theirs
     // has is their computation (record_reader.cpp).
-    uint64_t lived_ticks;
+    uint64_t span_ticks;
     uint64_t life_start;
     CellIndex first_stall;
     uint32_t stalls_dropped;  // long computations without a StallRecord: no room for more
@@ -538,7 +539,7 @@ struct FileHeader {
     uint32_t uid;
     int32_t rank;  // in MPI_COMM_WORLD
     int32_t world_size;
-    int32_t node_rank;  // index of this process among the observed of its node, -1 unknown
+    int32_t host_rank;  // index of this process among the observed of its node, -1 unknown
     int32_t exit_code;  // of MPI_Abort
     CellIndex first_thread;
     CellIndex first_module;
@@ -591,12 +592,12 @@ constexpr uint32_t kHeaderCells = 20;
 static_assert(sizeof(Site) == 16);
 static_assert(sizeof(Node) == kCellBytes);
 static_assert(sizeof(CommPart) == kCellBytes);
-static_assert(sizeof(PeerRecord) == kCellBytes);
+static_assert(sizeof(TrafficPeerRecord) == kCellBytes);
 static_assert(sizeof(IoPart) == kCellBytes);
 static_assert(sizeof(FileUse) == kCellBytes);
 static_assert(sizeof(WaitPart) == kCellBytes);
-static_assert(sizeof(PartnerRecord) == kCellBytes);
-static_assert(sizeof(CauseRecord) == kCellBytes);
+static_assert(sizeof(WaitPeerRecord) == kCellBytes);
+static_assert(sizeof(RootCauseRecord) == kCellBytes);
 static_assert(sizeof(StallRecord) == 2 * kCellBytes);
 static_assert(sizeof(ProbePart) == kCellBytes);
 static_assert(sizeof(OffSite) == kCellBytes);

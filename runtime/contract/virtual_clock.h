@@ -13,7 +13,7 @@
 namespace dwell {
 
 // One moment on both clocks.
-struct Instant {
+struct DualTime {
     uint64_t real;
     uint64_t virt;
 };
@@ -28,7 +28,7 @@ inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 inline uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-inline Ending ending_at(const Instant& entered, uint64_t virt, uint64_t partner_virt) {
+inline Ending ending_at(const DualTime& entered, uint64_t virt, uint64_t partner_virt) {
     return {virt, earlier(virt - entered.virt, beyond(partner_virt, entered.virt))};
 }
 
@@ -36,28 +36,29 @@ inline Ending ending_at(const Instant& entered, uint64_t virt, uint64_t partner_
 // completes it), left at the real time `left`; `sent` when the send began. `travel` is the time
 // from the start of the send to the completion of the receive, `found` what a receive costs that
 // finds its message. Nothing makes the call end later than it did, clocks that disagree neither.
-inline Ending message_ending(const Instant& entered, uint64_t left, const Instant& sent,
-                             uint64_t travel, uint64_t found) {
+inline Ending message_ending(const DualTime& entered, uint64_t left, const DualTime& sent,
+                             uint64_t transfer_time, uint64_t found) {
     const uint64_t own = entered.virt + earlier(found, beyond(left, entered.real));
-    const uint64_t arrival = sent.virt + earlier(travel, beyond(left, sent.real));
+    const uint64_t arrival = sent.virt + earlier(transfer_time, beyond(left, sent.real));
     return ending_at(entered, earlier(later(own, arrival), left), sent.virt);
 }
 
 // The least that messages of a size travel, now that one took `travel`; 0: none is known. It rises
 // slowly, so that one that seemed to travel too fast (clocks, a stamp that was taken late) is
 // forgotten.
-inline uint32_t least_travel(uint32_t least, uint64_t travel) {
+inline uint32_t least_transfer(uint32_t least, uint64_t transfer_time) {
     constexpr uint64_t kMemory = 64;
-    if (least == 0) return travel < UINT32_MAX ? static_cast<uint32_t>(travel) : 0;
-    if (travel < least) return static_cast<uint32_t>(travel);
-    return least + static_cast<uint32_t>((earlier(travel, 2 * uint64_t{least}) - least) / kMemory);
+    if (least == 0) return transfer_time < UINT32_MAX ? static_cast<uint32_t>(transfer_time) : 0;
+    if (transfer_time < least) return static_cast<uint32_t>(transfer_time);
+    return least +
+           static_cast<uint32_t>((earlier(transfer_time, 2 * uint64_t{least}) - least) / kMemory);
 }
 
 // Two that must meet: a rendezvous or synchronous message, seen from either side; a collective,
 // where `partner` holds the latest real and the latest virtual time at which any of those entered
 // that this one depends on (not necessarily the same one's). What comes after the meeting takes as
 // long as it took.
-inline Ending meeting_ending(const Instant& entered, uint64_t left, const Instant& partner) {
+inline Ending collective_ending(const DualTime& entered, uint64_t left, const DualTime& partner) {
     const uint64_t met = later(entered.real, partner.real);
     const uint64_t virt = later(entered.virt, partner.virt) + beyond(left, met);
     return ending_at(entered, later(earlier(virt, left), entered.virt), partner.virt);

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "runtime/contract/path_hash.h"
-#include "runtime/exchange/turns.h"
+#include "runtime/exchange/posted_receives.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/process/shared_words.h"
 
@@ -14,7 +14,7 @@ DWELL_CALL_DATA Channel** g_channels = nullptr;
 Channel* g_first_channel = nullptr;
 DWELL_CALL_DATA uint32_t g_channel_count = 0;
 Channel g_no_channel;
-DWELL_CALL_DATA uint32_t g_doubts = 0;
+DWELL_CALL_DATA uint32_t g_lost_sync_count = 0;
 
 namespace {
 
@@ -34,18 +34,18 @@ ChannelEntry* written_entry(Ring* ring, uint64_t number) {
     return written == static_cast<uint32_t>(number) ? entry : nullptr;
 }
 
-bool is_gap(const ChannelEntry* entry) { return entry->comm == kGapEntry; }
+bool is_gap(const ChannelEntry* entry) { return entry->comm == kDroppedEntry; }
 
 bool may_be_out_of_step(const Channel* channel) {
     return channel->paused_ticks != g_live->paused_ticks ||
-           channel->doubts != __atomic_load_n(&g_doubts, __ATOMIC_RELAXED);
+           channel->lost_sync_count != __atomic_load_n(&g_lost_sync_count, __ATOMIC_RELAXED);
 }
 
 // Its next receive gets the first entry of its kind that is there or will be.
 bool is_plain(const Channel* channel) {
     return channel->in_step && channel->taken == 0 && channel->lost_count == 0 &&
-           channel->posted_count == 0 && channel->placeless == 0 && channel->ahead == 0 &&
-           !may_be_out_of_step(channel);
+           channel->posted_count == 0 && channel->overflow_receives == 0 &&
+           channel->received_early == 0 && !may_be_out_of_step(channel);
 }
 
 bool is_taken(const Channel* channel, uint64_t number) {
@@ -69,13 +69,13 @@ void mark_taken(Channel* channel, uint64_t number) {
 // taken for them. Those given up and those received ahead of their gap stand apart.
 DWELL_COLD void add_lost(Channel* channel, uint32_t comm, int tag, int32_t count) {
     for (uint32_t i = 0; i < channel->lost_count; ++i) {
-        Missing* lost = &channel->lost[i];
+        DroppedCount* lost = &channel->lost[i];
         if (lost->comm != comm || lost->tag != tag || (lost->count < 0) != (count < 0)) continue;
         lost->count += count;
         return;
     }
     if (channel->lost_count >= (count > 0 ? kGivenUp : kLost)) {
-        if (count < 0) channel->ahead += 1;
+        if (count < 0) channel->received_early += 1;
         return;
     }
     channel->lost[channel->lost_count++] = {comm, tag, count};
@@ -89,31 +89,32 @@ uint64_t take_from(Count* count, uint64_t wanted) {
 }
 
 // The receiver comes to a gap for the first time: some of its messages may have been received.
-DWELL_COLD void meet_gap(Channel* channel, Gap* gap) {
-    if (gap->met != 0) return;
-    gap->met = 1;
-    const bool forgiven = is_before(channel->accounted, channel->forgiven);
-    channel->accounted += static_cast<uint32_t>(gap->others);
-    for (Missing& missing : gap->missing) {
-        channel->accounted += static_cast<uint32_t>(missing.count);
-        if (forgiven) missing.count = 0;
+DWELL_COLD void take_dropped_run(Channel* channel, DroppedRun* dropped_run) {
+    if (dropped_run->met != 0) return;
+    dropped_run->met = 1;
+    const bool ignored_drops = is_before(channel->accounted_drops, channel->ignored_drops);
+    channel->accounted_drops += static_cast<uint32_t>(dropped_run->others);
+    for (DroppedCount& missing : dropped_run->missing) {
+        channel->accounted_drops += static_cast<uint32_t>(missing.count);
+        if (ignored_drops) missing.count = 0;
     }
-    if (forgiven) gap->others = 0;
+    if (ignored_drops) dropped_run->others = 0;
     for (uint32_t i = channel->lost_count; i-- > 0;) {
-        Missing& lost = channel->lost[i];
+        DroppedCount& lost = channel->lost[i];
         if (lost.count > 0) continue;
         auto received = static_cast<uint64_t>(-lost.count);
-        for (Missing& missing : gap->missing) {
+        for (DroppedCount& missing : dropped_run->missing) {
             if (missing.comm != lost.comm || missing.tag != lost.tag) continue;
             received -= take_from(&missing.count, received);
         }
-        take_from(&gap->others, received);
+        take_from(&dropped_run->others, received);
         lost = channel->lost[--channel->lost_count];
     }
-    uint64_t ahead = channel->ahead;
-    channel->ahead = 0;
-    ahead -= take_from(&gap->others, ahead);
-    for (Missing& missing : gap->missing) ahead -= take_from(&missing.count, ahead);
+    uint64_t received_early = channel->received_early;
+    channel->received_early = 0;
+    received_early -= take_from(&dropped_run->others, received_early);
+    for (DroppedCount& missing : dropped_run->missing)
+        received_early -= take_from(&missing.count, received_early);
 }
 
 // A message that stays unreceived while a ring full of later ones is received gives up its entry,
@@ -122,13 +123,13 @@ void give_up_oldest(Channel* channel) {
     ChannelEntry* oldest = written_entry(channel->in, channel->low + 1);
     if (oldest == nullptr) return;
     if (is_gap(oldest)) [[unlikely]] {
-        meet_gap(channel, as_gap(oldest));
-        for (const Missing& missing : as_gap(oldest)->missing) {
+        take_dropped_run(channel, as_dropped_run(oldest));
+        for (const DroppedCount& missing : as_dropped_run(oldest)->missing) {
             if (missing.count != 0) add_lost(channel, missing.comm, missing.tag, missing.count);
         }
         mark_taken(channel, channel->low + 1);
     } else if (is_order_before(order_of(oldest) + kRingEntries, channel->received)) [[unlikely]] {
-        if (oldest->comm != kDeadEntry) add_lost(channel, oldest->comm, oldest->tag, 1);
+        if (oldest->comm != kFailedEntry) add_lost(channel, oldest->comm, oldest->tag, 1);
         mark_taken(channel, channel->low + 1);
     }
 }
@@ -137,7 +138,7 @@ void give_up_oldest(Channel* channel) {
 void give_up_entries(Channel* channel, uint64_t number) {
     while (channel->low < number) {
         ChannelEntry* entry = entry_at(channel->in, channel->low + 1);
-        if (is_gap(entry)) meet_gap(channel, as_gap(entry));
+        if (is_gap(entry)) take_dropped_run(channel, as_dropped_run(entry));
         mark_taken(channel, channel->low + 1);
     }
 }
@@ -152,54 +153,55 @@ uint64_t last_written(const Channel* channel) {
 
 // After a pause: what was sent before it ended may have been received meanwhile.
 void give_up_paused(Channel* channel) {
-    keep_freed(channel);
+    keep_detached(channel);
     for (uint32_t i = 0; i < kRingEntries; ++i) {
         ChannelEntry* entry = written_entry(channel->in, channel->low + 1);
         if (entry == nullptr) return;
-        if (!is_gap(entry) && entry->said.at.real >= g_live->resumed_ticks) return;
+        if (!is_gap(entry) && entry->stamp.at.real >= g_live->resumed_ticks) return;
         give_up_entries(channel, channel->low + 1);
     }
 }
 
 // Messages may have been received without being seen.
-DWELL_COLD void fall_out_of_step(Channel* channel, uint32_t doubts) {
+DWELL_COLD void fall_out_of_step(Channel* channel, uint32_t lost_sync_count) {
     const bool paused = channel->paused_ticks != g_live->paused_ticks;
     // Not when nothing but a pause came, in which no receive was left pending and after which all
     // that were posted are known.
-    const bool any_received =
-        channel->doubts != doubts || channel->posted_count != 0 || g_process.concurrent;
+    const bool any_received = channel->lost_sync_count != lost_sync_count ||
+                              channel->posted_count != 0 || g_process.concurrent;
     channel->paused_ticks = g_live->paused_ticks;
-    channel->doubts = doubts;
+    channel->lost_sync_count = lost_sync_count;
     channel->in_step = false;
-    channel->lost_count = channel->ahead = 0;
-    channel->forgiven = __atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE);
+    channel->lost_count = channel->received_early = 0;
+    channel->ignored_drops = __atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE);
     if (paused) give_up_paused(channel);
-    add_freed_anywhere(channel);
+    add_detached_anywhere(channel);
     const uint64_t last = last_written(channel);
     for (uint64_t number = channel->low + 1; number <= last; ++number) {
         ChannelEntry* entry = entry_at(channel->in, number);
-        if (is_gap(entry)) meet_gap(channel, as_gap(entry));
+        if (is_gap(entry)) take_dropped_run(channel, as_dropped_run(entry));
     }
     // The next receive's may be among those without an entry.
-    if (channel->forgiven != channel->accounted) give_up_entries(channel, last);
-    if (any_received || channel->placeless != 0) channel->suspect = last;
+    if (channel->ignored_drops != channel->accounted_drops) give_up_entries(channel, last);
+    if (any_received || channel->overflow_receives != 0) channel->unverified_up_to = last;
 }
 
 void fall_into_step(Channel* channel) {
     if (may_be_out_of_step(channel)) [[unlikely]]
-        fall_out_of_step(channel, __atomic_load_n(&g_doubts, __ATOMIC_RELAXED));
+        fall_out_of_step(channel, __atomic_load_n(&g_lost_sync_count, __ATOMIC_RELAXED));
 }
 
 // Where the message is that a receive got: MPI gives a message to the receive posted first that it
 // matches, so those posted before the ticket's take theirs first, in thought.
-class Search {
+class ReceiveMatcher {
   public:
-    Search(Channel* channel, uint32_t comm, int tag, uint32_t ticket)
+    ReceiveMatcher(Channel* channel, uint32_t comm, int tag, uint32_t post_order)
         : channel_(channel), comm_(comm), tag_(tag) {
-        while (before_ < channel->posted_count && channel->posted[before_].ticket != ticket) {
+        while (before_ < channel->posted_count &&
+               channel->posted[before_].post_order != post_order) {
             ++before_;
         }
-        if (channel->freed_count != 0) [[unlikely]]
+        if (channel->detached_count != 0) [[unlikely]]
             memset(claims_, 0, sizeof claims_);
     }
 
@@ -215,10 +217,10 @@ class Search {
             ChannelEntry* entry = written_entry(channel_->in, number);
             if (entry == nullptr) return nullptr;
             if (is_taken(channel_, number)) continue;
-            if (entry->comm >= kGapEntry) [[unlikely]] {
-                if (is_gap(entry) && is_in_gap(as_gap(entry))) return nullptr;
+            if (entry->comm >= kDroppedEntry) [[unlikely]] {
+                if (is_gap(entry) && is_in_gap(as_dropped_run(entry))) return nullptr;
                 if (!is_gap(entry)) mark_taken(channel_, number);
-            } else if (!is_claimed(entry->comm, entry->tag) && entry->comm == comm_ &&
+            } else if (!is_matched_earlier(entry->comm, entry->tag) && entry->comm == comm_ &&
                        (entry->tag == tag_ || tag_ == MPI_ANY_TAG)) {
                 number_ = number;
                 return entry;
@@ -236,9 +238,9 @@ class Search {
         return newest;
     }
     // Receives without a place may be before it.
-    bool is_uncertain(uint32_t ticket) const {
-        return channel_->placeless != 0 && before_ == channel_->posted_count &&
-               (ticket == 0 || ticket != channel_->placeless_next);
+    bool is_uncertain(uint32_t post_order) const {
+        return channel_->overflow_receives != 0 && before_ == channel_->posted_count &&
+               (post_order == 0 || post_order != channel_->overflow_next);
     }
     uint32_t before() const { return before_; }
     uint64_t number() const { return number_; }
@@ -257,14 +259,15 @@ class Search {
         for (uint64_t number = channel_->low + 1; number <= last; ++number) {
             ChannelEntry* entry = entry_at(channel_->in, number);
             if (is_taken(channel_, number) || !is_gap(entry)) continue;
-            Gap* gap = as_gap(entry);
-            meet_gap(channel_, gap);
-            if (gap->others != 0) return true;
-            for (const Missing& missing : gap->missing) {
+            DroppedRun* dropped_run = as_dropped_run(entry);
+            take_dropped_run(channel_, dropped_run);
+            if (dropped_run->others != 0) return true;
+            for (const DroppedCount& missing : dropped_run->missing) {
                 if (missing.count != 0 && missing.comm == comm_ && missing.tag == tag_) return true;
             }
         }
-        return __atomic_load_n(&channel_->in->dropped, __ATOMIC_ACQUIRE) != channel_->accounted;
+        return __atomic_load_n(&channel_->in->dropped, __ATOMIC_ACQUIRE) !=
+               channel_->accounted_drops;
     }
     DWELL_COLD ChannelEntry* find_newest() {
         for (uint64_t number = last_written(channel_); number > channel_->low; --number) {
@@ -277,60 +280,61 @@ class Search {
         return nullptr;
     }
     // A receive posted before takes such a message.
-    bool is_claimed(uint32_t comm, int tag) {
+    bool is_matched_earlier(uint32_t comm, int tag) {
         for (uint32_t i = 0; i < before_; ++i) {
             const Posted& posted = channel_->posted[i];
-            if ((claimed_ >> i & 1) != 0 || posted.comm != comm) continue;
+            if ((matched_earlier_ >> i & 1) != 0 || posted.comm != comm) continue;
             if (posted.tag != tag && posted.tag != MPI_ANY_TAG) continue;
-            if (posted.freed < 2 || ++claims_[i] == posted.freed) claimed_ |= 1u << i;
+            if (posted.detached < 2 || ++claims_[i] == posted.detached) matched_earlier_ |= 1u << i;
             return true;
         }
         return false;
     }
     // Of the missing messages one is the own. What order those of different tags came in is not
     // known: to receives of any tag posted before, the one is as good as the other.
-    DWELL_COLD bool is_among(Missing* missing, uint32_t kinds) {
+    DWELL_COLD bool is_among(DroppedCount* missing, uint32_t kinds) {
         for (uint32_t i = 0; i < kinds; ++i) {
             int64_t count = missing[i].count;
-            while (count > 0 && is_claimed(missing[i].comm, missing[i].tag)) --count;
+            while (count > 0 && is_matched_earlier(missing[i].comm, missing[i].tag)) --count;
             if (count <= 0 || missing[i].comm != comm_ || missing[i].tag != tag_) continue;
             missing_ = &missing[i];
             return true;
         }
         return false;
     }
-    DWELL_COLD bool is_in_gap(Gap* gap) {
-        meet_gap(channel_, gap);
-        if (is_among(gap->missing, kGapClasses)) return true;
-        if (gap->others == 0) return false;
-        for (const Missing& missing : gap->missing) {
+    DWELL_COLD bool is_in_gap(DroppedRun* dropped_run) {
+        take_dropped_run(channel_, dropped_run);
+        if (is_among(dropped_run->missing, kDroppedClasses)) return true;
+        if (dropped_run->others == 0) return false;
+        for (const DroppedCount& missing : dropped_run->missing) {
             if (missing.comm == comm_ && missing.tag == tag_) return false;
         }
-        others_ = &gap->others;
+        others_ = &dropped_run->others;
         return true;
     }
 
     Channel* channel_;
     uint32_t comm_;
     int tag_;
-    uint32_t before_ = 0;       // receives posted before
-    uint32_t claimed_ = 0;      // bit k: of posted k there is a message
+    uint32_t before_ = 0;           // receives posted before
+    uint32_t matched_earlier_ = 0;  // bit k: of posted k there is a message
     uint32_t claims_[kPosted];  // of those that are several, how many: only where some are freed
     uint64_t number_ = 0;
-    Missing* missing_ = nullptr;
+    DroppedCount* missing_ = nullptr;
     uint64_t* others_ = nullptr;
 };
 static_assert(kPosted <= 32);
 
 // A receive got a message without an entry: it counts where the message is missing.
-DWELL_COLD void take_without(Channel* channel, Search* search, uint32_t comm, int tag) {
+DWELL_COLD void take_without(Channel* channel, ReceiveMatcher* search, uint32_t comm, int tag) {
     if (search->is_missing()) {
         search->take_missing();
         for (uint32_t i = channel->lost_count; i-- > 0;) {
             if (channel->lost[i].count == 0)
                 channel->lost[i] = channel->lost[--channel->lost_count];
         }
-    } else if (__atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE) != channel->accounted) {
+    } else if (__atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE) !=
+               channel->accounted_drops) {
         add_lost(channel, comm, tag, -1);
     } else {  // nobody told of it
         forget_served(channel, search->before(), comm, tag);
@@ -339,8 +343,8 @@ DWELL_COLD void take_without(Channel* channel, Search* search, uint32_t comm, in
     channel->received += 1;
 }
 
-DWELL_COLD void take_unread(Channel* channel, uint32_t comm, int tag) {
-    Search search(channel, comm, tag, 0);
+DWELL_COLD void take_skipped(Channel* channel, uint32_t comm, int tag) {
+    ReceiveMatcher search(channel, comm, tag, 0);
     if (search.find() != nullptr) {
         channel->received += 1;
         mark_taken(channel, search.number());
@@ -350,28 +354,28 @@ DWELL_COLD void take_unread(Channel* channel, uint32_t comm, int tag) {
     give_up_oldest(channel);
 }
 
-void remove_posted(Channel* channel, uint32_t ticket) {
-    if (ticket == 0) return;
+void remove_posted(Channel* channel, uint32_t post_order) {
+    if (post_order == 0) return;
     uint32_t i = 0;
-    while (i < channel->posted_count && channel->posted[i].ticket != ticket) ++i;
+    while (i < channel->posted_count && channel->posted[i].post_order != post_order) ++i;
     if (i == channel->posted_count) [[unlikely]] {
-        remove_placeless(channel, ticket);
+        remove_overflow(channel, post_order);
         return;
     }
     remove_place(channel, i);
 }
 
 // Receives that were freed take what has come for them.
-DWELL_COLD void take_freed(Channel* channel) {
+DWELL_COLD void take_detached(Channel* channel) {
     for (uint32_t i = 0; i < channel->posted_count;) {
         const Posted posted = channel->posted[i];
-        Search search(channel, posted.comm, posted.tag, posted.ticket);
-        const bool found = posted.freed != 0 && channel->in_step && search.find() != nullptr;
+        ReceiveMatcher search(channel, posted.comm, posted.tag, posted.post_order);
+        const bool found = posted.detached != 0 && channel->in_step && search.find() != nullptr;
         if (!found && !search.is_missing()) {
             ++i;
             continue;
         }
-        remove_posted(channel, posted.ticket);
+        remove_posted(channel, posted.post_order);
         if (found) {
             channel->received += 1;
             mark_taken(channel, search.number());
@@ -385,25 +389,25 @@ DWELL_COLD void take_freed(Channel* channel) {
 // All that was received without a look at its entry is taken. Where the next entry tells that those
 // before it are of one kind they are not looked at now either.
 void catch_up(Channel* channel) {
-    const Missing unread = channel->unread;
-    channel->unread.count = 0;
+    const DroppedCount skipped = channel->skipped;
+    channel->skipped.count = 0;
     const ChannelEntry* next =
-        written_entry(channel->in, channel->low + static_cast<uint32_t>(unread.count) + 1);
-    if (next != nullptr && (next->order & kInRow) != 0 && next->comm == unread.comm &&
-        next->tag == unread.tag) {
-        channel->low += static_cast<uint32_t>(unread.count);
-        channel->received += static_cast<uint32_t>(unread.count);
+        written_entry(channel->in, channel->low + static_cast<uint32_t>(skipped.count) + 1);
+    if (next != nullptr && (next->order & kInRow) != 0 && next->comm == skipped.comm &&
+        next->tag == skipped.tag) {
+        channel->low += static_cast<uint32_t>(skipped.count);
+        channel->received += static_cast<uint32_t>(skipped.count);
         publish_taken(channel);
         return;
     }
-    for (int32_t i = 0; i < unread.count; ++i) take_unread(channel, unread.comm, unread.tag);
+    for (int32_t i = 0; i < skipped.count; ++i) take_skipped(channel, skipped.comm, skipped.tag);
 }
 
 void get_ready(Channel* channel) {
-    if (channel->unread.count != 0) catch_up(channel);
+    if (channel->skipped.count != 0) catch_up(channel);
     fall_into_step(channel);
-    if (channel->freed_count != 0) [[unlikely]]
-        take_freed(channel);
+    if (channel->detached_count != 0) [[unlikely]]
+        take_detached(channel);
 }
 
 }  // namespace
@@ -449,7 +453,7 @@ Channel* make_channel(uint32_t peer) {
     made->in = &rings[own < peer || own == peer ? 1 : 0];
     if (own == peer) made->in = made->out;
     made->in_step = true;  // if nothing was paused until now
-    made->arrivals = find_arrivals(peer);
+    made->progress_log = find_progress_log(peer);
     made->next = g_first_channel;
     __atomic_store_n(&g_first_channel, made, __ATOMIC_RELEASE);
     return made;
@@ -459,66 +463,67 @@ uint32_t post(Channel* channel, uint32_t comm, int tag) {
     const ChannelLock lock(channel);
     if (!lock.held()) return 0;
     get_ready(channel);
-    const uint32_t ticket = ticket_after(channel->last_ticket);
-    channel->last_ticket = ticket;
-    if (channel->posted_count == kPosted || channel->placeless != 0) [[unlikely]] {
-        add_placeless(channel, ticket);
+    const uint32_t post_order = post_order_after(channel->last_post_order);
+    channel->last_post_order = post_order;
+    if (channel->posted_count == kPosted || channel->overflow_receives != 0) [[unlikely]] {
+        add_overflow(channel, post_order);
     } else {
-        channel->posted[channel->posted_count++] = {comm, tag, ticket, 0};
+        channel->posted[channel->posted_count++] = {comm, tag, post_order, 0};
     }
-    return ticket;
+    return post_order;
 }
 
-void unpost(Channel* channel, uint32_t ticket) {
+void unpost(Channel* channel, uint32_t post_order) {
     const ChannelLock lock(channel);
-    if (lock.held()) remove_posted(channel, ticket);
+    if (lock.held()) remove_posted(channel, post_order);
 }
 
-void take_for_freed(Channel* channel) {
+void take_for_detached(Channel* channel) {
     const ChannelLock lock(channel);
     if (!lock.held()) return;
     get_ready(channel);
     publish_taken(channel);
 }
 
-bool is_turn_known(Channel* channel, uint32_t ticket) {
-    if (channel->far != nullptr) return true;
+bool is_post_order_known(Channel* channel, uint32_t post_order) {
+    if (channel->remote != nullptr) return true;
     const ChannelLock lock(channel);
-    return lock.held() && !Search(channel, 0, 0, ticket).is_uncertain(ticket);
+    return lock.held() && !ReceiveMatcher(channel, 0, 0, post_order).is_uncertain(post_order);
 }
 
-ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t ticket) {
-    if (channel->far != nullptr) return nullptr;
+ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t post_order) {
+    if (channel->remote != nullptr) return nullptr;
     const ChannelLock lock(channel);
     if (!lock.held()) return nullptr;
     get_ready(channel);
-    Search search(channel, comm, tag, ticket);
+    ReceiveMatcher search(channel, comm, tag, post_order);
     ChannelEntry* entry = search.find();
-    return search.is_uncertain(ticket) ? search.newest_instead() : entry;
+    return search.is_uncertain(post_order) ? search.newest_instead() : entry;
 }
 
-bool leave_unread(Channel* channel, uint32_t comm, int tag) {
-    Missing* unread = &channel->unread;
-    if (unread->count == 0) *unread = {comm, tag, 0};
-    if (!is_plain(channel) || unread->comm != comm || unread->tag != tag ||
-        unread->count == static_cast<int32_t>(kUnread)) {
+bool skip_stamp(Channel* channel, uint32_t comm, int tag) {
+    DroppedCount* skipped = &channel->skipped;
+    if (skipped->count == 0) *skipped = {comm, tag, 0};
+    if (!is_plain(channel) || skipped->comm != comm || skipped->tag != tag ||
+        skipped->count == static_cast<int32_t>(kSkipped)) {
         return false;
     }
-    unread->count += 1;
+    skipped->count += 1;
     return true;
 }
 
-bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* said, bool* guessed) {
+bool take(Channel* channel, uint32_t comm, int tag, uint32_t post_order, EnterStamp* stamp,
+          bool* guessed) {
     const ChannelLock lock(channel);
     if (!lock.held()) return false;
     get_ready(channel);
-    Search search(channel, comm, tag, ticket);
+    ReceiveMatcher search(channel, comm, tag, post_order);
     const ChannelEntry* entry = search.find();
-    const bool uncertain = search.is_uncertain(ticket);
-    remove_posted(channel, ticket);
+    const bool uncertain = search.is_uncertain(post_order);
+    remove_posted(channel, post_order);
     *guessed = !channel->in_step || uncertain;
     if (uncertain) [[unlikely]]
-        channel->placeless_next = 0;
+        channel->overflow_next = 0;
     if (entry == nullptr) {
         take_without(channel, &search, comm, tag);
         give_up_oldest(channel);
@@ -529,14 +534,14 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* sai
         entry = search.newest_instead();
     const bool known = entry != nullptr;
     if (known) [[likely]]
-        *said = entry->said;
+        *stamp = entry->stamp;
     if (channel->in_step) [[likely]] {
         channel->received += 1;
         mark_taken(channel, search.number());
     } else {
         channel->received = order;
         channel->in_step = true;
-        give_up_entries(channel, later(search.number(), channel->suspect));
+        give_up_entries(channel, later(search.number(), channel->unverified_up_to));
         forget_served(channel, search.before(), comm, tag);
         return known;
     }
@@ -551,22 +556,22 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t ticket, Moment* sai
 namespace {
 
 // Its real time stands for it: the sender reads that first and last, and there is none meanwhile.
-void write_answer(Answer* answer, const Answer& said) {
+void write_answer(Answer* answer, const Answer& stamp) {
     __atomic_store_n(&answer->real, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&answer->lost, said.lost, __ATOMIC_RELEASE);
-    __atomic_store_n(&answer->path, said.path, __ATOMIC_RELEASE);
-    __atomic_store_n(&answer->real, said.real, __ATOMIC_RELEASE);
+    __atomic_store_n(&answer->lost, stamp.lost, __ATOMIC_RELEASE);
+    __atomic_store_n(&answer->path, stamp.path, __ATOMIC_RELEASE);
+    __atomic_store_n(&answer->real, stamp.real, __ATOMIC_RELEASE);
 }
 
 }  // namespace
 
-void answer(Channel* channel, ChannelEntry* entry, const Moment& said) {
+void answer(Channel* channel, ChannelEntry* entry, const EnterStamp& stamp) {
     const ChannelLock lock(channel);
     if (!lock.held()) return;
-    const uint32_t about_lost = about(lost_of(said));
+    const uint32_t about_lost = about(lost_of(stamp));
     if (__atomic_load_n(&channel->in->about_lost, __ATOMIC_RELAXED) != about_lost)
         __atomic_store_n(&channel->in->about_lost, about_lost, __ATOMIC_RELAXED);
-    write_answer(&entry->answer, answer_of_moment(said));
+    write_answer(&entry->answer, answer_of_stamp(stamp));
     __atomic_fetch_or(&entry->order, uint32_t{kAnswered}, __ATOMIC_RELEASE);
 }
 

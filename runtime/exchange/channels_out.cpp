@@ -20,10 +20,10 @@ ChannelEntry* write_entry(Channel* channel, uint32_t* number) {
 }
 
 DWELL_COLD void drop(Channel* channel, uint32_t comm, int tag) {
-    Gap* gap = &channel->gap;
-    gap->comm = kGapEntry;
-    Missing* found = nullptr;
-    for (Missing& missing : gap->missing) {
+    DroppedRun* dropped_run = &channel->dropped_run;
+    dropped_run->comm = kDroppedEntry;
+    DroppedCount* found = nullptr;
+    for (DroppedCount& missing : dropped_run->missing) {
         if (missing.count == 0) missing = {comm, tag, 0};
         if (missing.comm != comm || missing.tag != tag) continue;
         found = &missing;
@@ -32,7 +32,7 @@ DWELL_COLD void drop(Channel* channel, uint32_t comm, int tag) {
     if (found != nullptr && found->count != INT32_MAX) {
         found->count += 1;
     } else {
-        gap->others += 1;
+        dropped_run->others += 1;
     }
     __atomic_store_n(&channel->out->dropped, channel->out->dropped + 1, __ATOMIC_RELEASE);
 }
@@ -42,20 +42,20 @@ DWELL_COLD bool write_gap(Channel* channel) {
     uint32_t number = 0;
     ChannelEntry* entry = write_entry(channel, &number);
     if (entry == nullptr) return false;
-    channel->gap.order = (channel->sent - 1) << kOrderShift;
-    channel->gap.number = entry->number;  // until all else is written
-    *as_gap(entry) = channel->gap;
-    channel->gap = Gap{};
+    channel->dropped_run.order = (channel->sent - 1) << kOrderShift;
+    channel->dropped_run.number = entry->number;  // until all else is written
+    *as_dropped_run(entry) = channel->dropped_run;
+    channel->dropped_run = DroppedRun{};
     channel->row.count = 0;
     __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
     return true;
 }
 
-// One more entry of this kind is written. True when kUnread such came just before.
+// One more entry of this kind is written. True when kSkipped such came just before.
 bool continues_row(Channel* channel, uint32_t comm, int tag) {
-    Missing* row = &channel->row;
+    DroppedCount* row = &channel->row;
     if (row->comm != comm || row->tag != tag) *row = {comm, tag, 0};
-    if (row->count == static_cast<int32_t>(kUnread)) [[likely]]
+    if (row->count == static_cast<int32_t>(kSkipped)) [[likely]]
         return true;
     row->count += 1;
     return false;
@@ -63,20 +63,20 @@ bool continues_row(Channel* channel, uint32_t comm, int tag) {
 
 }  // namespace
 
-Announced announce(Channel* channel, const Moment& said, uint32_t comm, int tag,
+Announced announce(Channel* channel, const EnterStamp& stamp, uint32_t comm, int tag,
                    bool wants_answer) {
     const ChannelLock lock(channel);
     if (!lock.held()) return {nullptr, 0};
     channel->sent += 1;
     ChannelEntry* entry = nullptr;
     uint32_t number = 0;
-    if (channel->gap.comm == 0 || write_gap(channel)) [[likely]]
+    if (channel->dropped_run.comm == 0 || write_gap(channel)) [[likely]]
         entry = write_entry(channel, &number);
     if (entry == nullptr) [[unlikely]] {
         drop(channel, comm, tag);
         return {nullptr, 0};
     }
-    entry->said = said;
+    entry->stamp = stamp;
     entry->comm = comm;
     entry->tag = tag;
     const bool in_row = continues_row(channel, comm, tag);
@@ -106,12 +106,12 @@ void withdraw(Channel* channel, const Announced& announced) {
     const ChannelLock lock(channel);
     channel->row.count = 0;
     if (announced.entry == nullptr || announced.entry->number != announced.number) return;
-    __atomic_store_n(&announced.entry->comm, kDeadEntry, __ATOMIC_RELAXED);
+    __atomic_store_n(&announced.entry->comm, kFailedEntry, __ATOMIC_RELAXED);
 }
 
-Instant sent_at(const Announced& announced) {
+DualTime sent_at(const Announced& announced) {
     const ChannelEntry* entry = announced.entry;
-    return entry != nullptr && entry->number == announced.number ? entry->said.at : Instant{0, 0};
+    return entry != nullptr && entry->number == announced.number ? entry->stamp.at : DualTime{0, 0};
 }
 
 namespace {
@@ -137,11 +137,11 @@ bool is_answered(const Announced& announced) {
     return (__atomic_load_n(&entry->order, __ATOMIC_ACQUIRE) & kAnswered) != 0;
 }
 
-bool answer_of(const Channel* channel, const Announced& announced, Moment* answer) {
+bool answer_of(const Channel* channel, const Announced& announced, EnterStamp* answer) {
     Answer came;
     if (!is_answered(announced) || !read_answer(announced.entry->answer, &came)) return false;
     const uint32_t about_lost = __atomic_load_n(&channel->out->about_lost, __ATOMIC_RELAXED);
-    *answer = moment_of_answer(came, lost_near(came.lost, about_lost));
+    *answer = stamp_of_answer(came, lost_near(came.lost, about_lost));
     return true;
 }
 

@@ -40,7 +40,7 @@ constexpr size_t kDirectoryHead = 64;
 
 // Its name is gone when all have opened it: what the program closes stays closed.
 OwnFile g_file;
-uint32_t g_neighbours = 1;
+uint32_t g_local_ranks = 1;
 char* g_memory = nullptr;
 uint32_t g_open_pages = 0;  // of those that are in the file, at the front
 
@@ -129,7 +129,7 @@ bool open_exchange(uint32_t local_ranks) {
     return false;
 }
 
-uint32_t count_neighbours() {
+uint32_t count_local_ranks() {
     DIR* directory = opendir(g_process.record_dir);
     if (directory == nullptr) return 1;
     uint32_t count = 0;
@@ -144,10 +144,10 @@ void unlink_exchange() {
     char path[sizeof(g_process.record_dir) + 16];
     path_of_exchange(path, sizeof(path));
     unlink(path);
-    g_neighbours = count_neighbours();
+    g_local_ranks = count_local_ranks();
 }
 
-uint32_t neighbours_of_node() { return g_neighbours; }
+uint32_t local_ranks() { return g_local_ranks; }
 
 bool exchange_is_open() { return g_memory != nullptr; }
 
@@ -215,7 +215,7 @@ void* find_or_make_pages(uint64_t key, uint32_t pages) {
 
 void* find_or_make_pair(uint64_t key) { return find_or_make(key, has_room_for_pair, take_pair); }
 
-bool is_neighbour(uint32_t world_rank) {
+bool is_same_host(uint32_t world_rank) {
     char path[sizeof(g_process.record_dir) + 24];
     snprintf(path, sizeof(path), "%s/rank.%u", g_process.record_dir, world_rank);
     const int saved_errno = errno;

@@ -2,10 +2,10 @@
 // directory that is unlinked as soon as all of them have it: nothing is left behind by a crash.
 //
 // A directory names its pages: every two processes that exchange messages get one page
-// (channels.h), every communicator its board (boards.h), every 32 ranks lines for their last
-// arrivals (arrivals.h), when they are first needed. Keys are 64-bit hashes that all who share a
-// page derive alike. Each page is reserved before its first use (a store into an unreserved page of
-// a full /dev/shm ends the program).
+// (channels.h), every communicator its board (collective_table.h), every 32 ranks lines for their
+// last arrivals (progress_log.h), when they are first needed. Keys are 64-bit hashes that all who
+// share a page derive alike. Each page is reserved before its first use (a store into an unreserved
+// page of a full /dev/shm ends the program).
 #ifndef DWELL_RUNTIME_EXCHANGE_EXCHANGE_H_
 #define DWELL_RUNTIME_EXCHANGE_EXCHANGE_H_
 
@@ -19,17 +19,18 @@ namespace dwell {
 constexpr size_t kExchangePage = 4096;
 
 // What a rank tells those who may have to wait for it.
-struct Moment {
-    Instant at;           // when it entered its call, in ticks of the node's clock
-    uint32_t path;        // its computation just before: hash_interval, 0 nothing that took time
-    uint32_t cause_peer;  // To other hosts, which do not see its timeline: of the causes of its
-    uint32_t cause_path;  // waits since it told them last the largest, kNoPeer none,
-    uint16_t debt;        // how long it waited because of that: short_ticks;
-    uint16_t work = 0;    // and how long `path`, its longest computation since, took; 0: not told
+struct EnterStamp {
+    DualTime at;    // when it entered its call, in ticks of the node's clock
+    uint32_t path;  // its computation just before: hash_interval, 0 nothing that took time
+    uint32_t
+        root_cause_rank;  // To other hosts, which do not see its timeline: of the causes of its
+    uint32_t root_cause_path;  // waits since it told them last the largest, kNoPeer none,
+    uint16_t debt;             // how long it waited because of that: short_ticks;
+    uint16_t work = 0;  // and how long `path`, its longest computation since, took; 0: not told
 };
 
 // Since when those on other hosts have not been told of a rank.
-struct ToldUntil {
+struct StampedUntil {
     uint64_t round;   // when they were told last, but for what followed at once: virtual ticks
     uint64_t before;  // and the time before that
 };
@@ -74,11 +75,11 @@ uint32_t take_pages(uint32_t pages);
 void* page_at(uint32_t page);
 
 // Observed ranks of this node, this one included, once PMPI_Init has returned. Slow.
-uint32_t count_neighbours();
+uint32_t count_local_ranks();
 // The same as it was when the exchange was unlinked.
-uint32_t neighbours_of_node();
+uint32_t local_ranks();
 // Is that rank of this process's MPI_COMM_WORLD observed, and on this node? Slow.
-bool is_neighbour(uint32_t world_rank);
+bool is_same_host(uint32_t world_rank);
 
 }  // namespace dwell
 

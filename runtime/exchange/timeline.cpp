@@ -302,9 +302,9 @@ void write_part(Thread* thread, const Part& part) {
 // Short ones are added without a call, as every statement may have one before it.
 void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now, uint64_t end) {
     const uint32_t path = path_of(interval);
-    thread->blame.told_at = now;
-    thread->blame.last_ticks = ticks;
-    thread->blame.last_path = path;
+    thread->delay.stamped_at = now;
+    thread->delay.last_ticks = ticks;
+    thread->delay.last_path = path;
     const bool is_added = ticks < g_most_short_ticks && writes_timeline(thread) &&
                           add_to_sum(g_own_timeline, own_rank(), path, kNoPeer, ticks, end);
     if (!is_added) append_work(thread, interval, ticks, end);
@@ -314,8 +314,8 @@ const Timeline* timeline_of(uint32_t world_rank) {
     if (world_rank >= g_timeline_count) return nullptr;
     const Timeline* timeline = __atomic_load_n(&g_timelines[world_rank], __ATOMIC_ACQUIRE);
     if (timeline == nullptr) {
-        const SlowLock lock;
-        timeline = is_neighbour(world_rank) ? find_timeline(world_rank) : nullptr;
+        const StateLock lock;
+        timeline = is_same_host(world_rank) ? find_timeline(world_rank) : nullptr;
         if (timeline == nullptr) timeline = &g_no_timeline;
         __atomic_store_n(&g_timelines[world_rank], timeline, __ATOMIC_RELEASE);
     }

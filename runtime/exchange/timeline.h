@@ -119,7 +119,7 @@ void write_part(Thread* thread, const Part& part);
 void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now, uint64_t end);
 inline void note_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now,
                       uint64_t end) {
-    if (thread->blame.told_at <= thread->last_ticks)
+    if (thread->delay.stamped_at <= thread->last_ticks)
         note_new_work(thread, interval, ticks, now, end);
 }
 const Timeline* timeline_of(uint32_t world_rank);

@@ -1,5 +1,5 @@
 // The clocks of two hosts: how the ticks of one are told in those of the other (DESIGN 4). Pure
-// functions, for tests and for far_clocks.cpp.
+// functions, for tests and for remote_clocks.cpp.
 //
 // Of a two-way exchange the asker knows when it asked and when the answer came; the answer says
 // what the other clock showed between. Whatever the ways took, the two moments lie no further apart
@@ -12,9 +12,9 @@
 namespace dwell {
 
 struct ClockExchange {
-    uint64_t asked;  // of the own clock
-    uint64_t told;   // of the other one, which is the reference
-    uint64_t heard;  // of the own clock
+    uint64_t asked;          // of the own clock
+    uint64_t sent_stamp;     // of the other one, which is the reference
+    uint64_t matched_stamp;  // of the own clock
 };
 
 // Two moments that are the same, but for `bound` ticks.
@@ -25,14 +25,14 @@ struct ClockPair {
 };
 
 inline ClockPair pair_of(const ClockExchange& exchange) {
-    const uint64_t trip = exchange.heard - exchange.asked;
-    return {exchange.asked + trip / 2, exchange.told, trip - trip / 2};
+    const uint64_t trip = exchange.matched_stamp - exchange.asked;
+    return {exchange.asked + trip / 2, exchange.sent_stamp, trip - trip / 2};
 }
 
 class ClockEstimate {
   public:
     void add(const ClockExchange& exchange) {
-        if (exchange.heard < exchange.asked) return;
+        if (exchange.matched_stamp < exchange.asked) return;
         const ClockPair pair = pair_of(exchange);
         if (known_ && pair.bound >= best_.bound) return;
         best_ = pair;

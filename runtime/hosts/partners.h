@@ -4,7 +4,7 @@
 #define DWELL_RUNTIME_HOSTS_PARTNERS_H_
 
 #include "runtime/exchange/channels.h"
-#include "runtime/hosts/far_channels.h"
+#include "runtime/hosts/remote_channels.h"
 
 namespace dwell {
 
@@ -23,9 +23,9 @@ inline Channel* channel_with(Thread* thread, uint32_t peer) {
 // A receive is posted; the ticket of its turn, 0 when that is not known or another thread has the
 // channel.
 inline uint32_t post_to(Channel* channel, uint32_t comm, int tag) {
-    if (channel->far == nullptr) return post(channel, comm, tag);
+    if (channel->remote == nullptr) return post(channel, comm, tag);
     const ChannelLock lock(channel);
-    return lock.held() ? post_far(channel->far, comm, tag) : 0;
+    return lock.held() ? post_remote(channel->remote, comm, tag) : 0;
 }
 
 // The send failed or was cancelled: where its message would have been told by a number, no more is.

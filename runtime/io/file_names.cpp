@@ -21,7 +21,7 @@ struct NameTable {
     uint32_t slot_count;  // a power of two, of which three quarters are used
     FileName slots[];
 };
-NameTable* g_table = nullptr;  // written to with SlowLock held
+NameTable* g_table = nullptr;  // written to with StateLock held
 uint32_t g_name_count = 0;
 
 // Where the name's record is, or belongs.
@@ -47,7 +47,7 @@ CellIndex known_cell(uint64_t hash) {
     return __atomic_load_n(&slot->hash, __ATOMIC_ACQUIRE) == hash ? slot->cell : 0;
 }
 
-// With SlowLock held.
+// With StateLock held.
 bool make_room() {
     NameTable* before = g_table;
     if (before != nullptr && g_name_count < before->slot_count / 4 * 3) return true;
@@ -66,10 +66,10 @@ bool make_room() {
 }
 
 CellIndex write_name(Thread* thread, uint64_t hash, const char* name, size_t bytes) {
-    if (should_fold()) return 0;
+    if (is_over_budget()) return 0;
     const CellIndex cell = write_text(thread, name, bytes);
     if (cell == 0) return 0;
-    const SlowLock lock;
+    const StateLock lock;
     const CellIndex faster = known_cell(hash);  // another thread's
     if (faster != 0) return faster;
     if (!make_room()) return 0;

@@ -44,18 +44,18 @@ class SlowWork {
   public:
     explicit SlowWork(Thread* thread)
         : thread_(thread), saved_errno_(errno), start_ticks_(now_ticks()) {
-        thread_->in_dwell.begin();
+        thread_->in_tool.begin();
     }
     ~SlowWork() {
-        thread_->in_dwell.end();
-        thread_->slow_ticks += now_ticks() - start_ticks_;
+        thread_->in_tool.end();
+        thread_->slow_overhead += now_ticks() - start_ticks_;
         errno = saved_errno_;
     }
     SlowWork(const SlowWork&) = delete;
     SlowWork& operator=(const SlowWork&) = delete;
 
   private:
-    Uncancelled uncancelled_;
+    CancellationDisabled cancellation_;
     Thread* thread_;
     int saved_errno_;
     uint64_t start_ticks_;
@@ -158,7 +158,7 @@ uint32_t file_of(Thread* thread, int file, const char* path) {
 // A path that was not remembered. On a stack of its own a signal handler has no room for the
 // unwinder.
 DWELL_COLD CellIndex find_new_path(Thread* thread, const Frame* frame, MpiCall number,
-                                   CellIndex anchor) {
+                                   CellIndex probe_frame) {
     stack_t stack;
     const int saved_errno = errno;
     const bool elsewhere = sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
@@ -167,7 +167,7 @@ DWELL_COLD CellIndex find_new_path(Thread* thread, const Frame* frame, MpiCall n
         count_unobserved();
         return 0;
     }
-    return find_path(thread, frame, number, anchor, kMpiForm).node;
+    return find_path(thread, frame, number, probe_frame, kMpiForm).node;
 }
 
 DWELL_COLD FileUse* add_file(IoStatement* statement) {
@@ -219,12 +219,12 @@ void close_statement(IoStatement* statement) {
 
 bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, int file) {
     Thread* thread = calling_thread();
-    if (t_busy != 0) return false;  // dwell's own, or a handler's that interrupted dwell
+    if (t_in_guard != 0) return false;  // dwell's own, or a handler's that interrupted dwell
     if (thread == nullptr) [[unlikely]] {
         thread = thread_for_io(frame, file);
         if (thread == nullptr) return false;
     }
-    if (thread->in_dwell || thread->vforked) return false;
+    if (thread->in_tool || thread->vforked) return false;
     if (thread->open != nullptr || is_inside(thread->io, frame)) return false;
     uint32_t name = 0;
     if (file != kNoDescriptor) {
@@ -235,11 +235,11 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
         const SlowWork work(thread);
         take_notice(thread);
     }
-    const CellIndex anchor = anchor_of(thread, frame);
+    const CellIndex probe_frame = probe_frame_of(thread, frame);
     const MpiCall number = path_number(call);
-    const PathEntry* known = remembered_path(thread, frame, number, anchor);
+    const PathEntry* known = find_cached_path(thread, frame, number, probe_frame);
     const CellIndex node =
-        known != nullptr ? known->node : find_new_path(thread, frame, number, anchor);
+        known != nullptr ? known->node : find_new_path(thread, frame, number, probe_frame);
     if (node == 0) return false;
     statement->thread = thread;
     statement->node = cell_at<Node>(node);
@@ -248,7 +248,7 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
     statement->proof = proof_of(statement);
     thread->io = statement;
     if (thread->untimed_polls != 0) [[unlikely]]
-        book_untimed(thread, now_ticks() - thread->slow_ticks);
+        record_untimed(thread, now_ticks() - thread->slow_overhead);
     statement->start_ticks = now_ticks();
     return true;
 }
@@ -282,7 +282,7 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
     }
     thread->booked_ticks += ticks;
     note_io(thread, index_of(node), ticks);
-    thread->slow_ticks += costs.outer + (elapsed - ticks);
+    thread->slow_overhead += costs.outer + (elapsed - ticks);
     close_statement(statement);
 }
 
@@ -360,8 +360,8 @@ void calibrate_io(Thread* thread, PathEntry* entry, const Frame* frame) {
     constexpr int kRounds = 40;
     constexpr int kNoFile = kDescriptorLimit - 1;
     constexpr uint64_t kTimesShort = 4;  // what is so much longer hides nothing
-    const uint32_t busy = t_busy;        // what is measured is recorded only where it is 0
-    t_busy = 0;
+    const uint32_t busy = t_in_guard;    // what is measured is recorded only where it is 0
+    t_in_guard = 0;
     entry->call = static_cast<uint16_t>(path_number(IoCall::kRead));
     g_descriptors[kNoFile] = kFileUnnamed;
     ShortCall short_call;
@@ -380,7 +380,7 @@ void calibrate_io(Thread* thread, PathEntry* entry, const Frame* frame) {
     g_process.io_of_short = costs_of(best_short, alone);
     g_process.io_short_ticks = kTimesShort * best_short.between / kCallsOfRound;
     entry->call = static_cast<uint16_t>(MpiCall::kSend);
-    t_busy = busy;
+    t_in_guard = busy;
 }
 
 }  // namespace dwell

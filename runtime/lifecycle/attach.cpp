@@ -144,9 +144,9 @@ void set_tick_rate(uint64_t base_ns) {
 }
 
 void refresh_ticket() {
-    static uint64_t tickets = 0;
+    static uint64_t post_orders = 0;
     const bool on = g_live->on != 0 && g_live->paused == 0;
-    __atomic_store_n(&g_live->ticket, on ? ++tickets : 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&g_live->ticket, on ? ++post_orders : 0, __ATOMIC_RELEASE);
     __atomic_store_n(&g_live->io, on && g_process.options.io ? 1u : 0u, __ATOMIC_RELEASE);
 }
 
@@ -160,7 +160,7 @@ void fill_header(int rank) {
     header->rank = rank < 0 ? 0 : rank;
     // Until MPI_Init. Who goes on as another program before leaves a file that can be read.
     header->world_size = launcher_size(rank);
-    header->node_rank = -1;
+    header->host_rank = -1;
     header->start_ticks = g_process.start_ticks;
     header->start_unix_ns = g_process.start_unix_ns;
     header->callpath_depth = g_process.options.callpath_depth;
@@ -322,7 +322,7 @@ bool attach_process(bool with_mpi) {
     thread->record->start_ticks = g_process.start_ticks;
     thread->last_ticks = g_process.start_ticks;
     thread->attached_ticks = start;
-    if (with_mpi) thread->born = 0;  // its calls, and the ways between them, are its life
+    if (with_mpi) thread->span_begin = 0;  // its calls, and the ways between them, are its life
     write_start_directory(thread);
     open_metrics(thread);
     // From here on other threads record as well.
@@ -351,13 +351,13 @@ bool add_mpi() {
     choose_tests_first();
     announce_observed();
     if (t_thread == nullptr && attach_thread() != nullptr) {
-        t_thread->slow_ticks = 0;  // the caller books all that is done here
+        t_thread->slow_overhead = 0;  // the caller books all that is done here
     }
     if (t_thread != nullptr) {
         start_sampling(t_thread);
         g_process.header->process_thread = t_thread->record->number;
         // As in attach_process(). Of another one the way to MPI_Init begins where it was attached.
-        if (t_thread->record->number == 0) t_thread->record->life_start = t_thread->born = 0;
+        if (t_thread->record->number == 0) t_thread->record->life_start = t_thread->span_begin = 0;
     }
     return true;
 }
@@ -369,7 +369,7 @@ StatusPage* status_page() { return g_status_page; }
 bool was_attached() { return g_attached; }
 
 bool observe_mpi() {
-    const Uncancelled uncancelled;
+    const CancellationDisabled cancellation;
     if (!begin_attaching()) {
         not_observed("another thread was about to begin with observing the process");
         return false;
@@ -386,14 +386,14 @@ std::atomic<bool> g_tried{false};
 
 }  // namespace
 
-void tell_observed() {
+void notify_profiled() {
     g_tried.store(true);
     if (g_hear != nullptr) g_hear();
 }
 
-void hear_of_observation(void (*hear)()) {
-    g_hear = hear;
-    if (g_tried.load()) hear();
+void hear_of_observation(void (*match_stamp)()) {
+    g_hear = match_stamp;
+    if (g_tried.load()) match_stamp();
 }
 
 bool probes_wanted() {
@@ -405,16 +405,16 @@ bool probes_wanted() {
 Thread* attach_for_probe() {
     if (g_live->on != 0) return live_ticket() != 0 ? attach_thread() : nullptr;
     if (!probes_wanted()) {
-        tell_observed();
+        notify_profiled();
         return nullptr;
     }
     const uint64_t before = now_ticks();
-    const Uncancelled uncancelled;
+    const CancellationDisabled cancellation;
     if (!begin_attaching()) return nullptr;
     // Unless another thread was first.
     const bool begins = !g_attached && probes_wanted();
     const bool attached = begins && attach_process(false);
-    tell_observed();
+    notify_profiled();
     if (attached) {
         note_usage();
         status_probed(g_status_page, g_process.header->job);
@@ -428,10 +428,11 @@ Thread* attach_for_probe() {
         if (thread == nullptr) return nullptr;
         // That it waited for the one that was first is no time of its life.
         const uint64_t waited = beyond(thread->last_ticks, before);
-        thread->born = earlier(thread->born + waited, virtual_ticks(thread, now_ticks()));
+        thread->span_begin =
+            earlier(thread->span_begin + waited, virtual_ticks(thread, now_ticks()));
         return thread;
     }
-    t_thread->slow_ticks += now_ticks() - before;
+    t_thread->slow_overhead += now_ticks() - before;
     return t_thread;
 }
 

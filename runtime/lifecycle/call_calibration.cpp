@@ -56,13 +56,13 @@ void measure_calls(const Frame* frame, Book book) {
 }  // namespace
 
 void calibrate() {
-    const Busy busy;
+    const ReentryGuard busy;
     const Frame* frame = DWELL_FRAME();
     ScratchThread records(frame);
     if (!records.are_there()) return;
     measure_calls(frame, [](Call* call) {
-        book_event(call, kSendReady);
-        book_message(call, 1, 8, 0, call->ticks);
+        record_event(call, kSendReady);
+        record_message(call, 1, 8, 0, call->ticks);
     });
     if (g_process.options.io) calibrate_io(t_thread, records.path(), frame);
     calibrate_polls(frame);
@@ -70,14 +70,14 @@ void calibrate() {
 }
 
 void calibrate_messages() {
-    const Busy busy;
+    const ReentryGuard busy;
     const Frame* frame = DWELL_FRAME();
     const ScratchThread records(frame);
     if (!records.are_there()) return;
     const int rank = g_process.header->rank;
     measure_calls(frame, [rank](Call* call) {
-        book_send(call, rank, g_mpi.comm_world, as_count(8) * type_bytes(call->thread, g_mpi.byte),
-                  true, Told{});
+        record_send(call, rank, g_mpi.comm_world,
+                    as_count(8) * type_bytes(call->thread, g_mpi.byte), true, SendStamp{});
     });
 }
 

@@ -20,7 +20,7 @@
 #include <new>
 
 #include "runtime/lifecycle/lifecycle.h"
-#include "runtime/mpi/observed.h"
+#include "runtime/mpi/profiled_ranks.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/process/file_limit.h"
 

@@ -5,21 +5,21 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "runtime/calls/found_cost.h"
+#include "runtime/calls/matched_receive.h"
 #include "runtime/calls/polls.h"
 #include "runtime/calls/user_code.h"
 #include "runtime/exchange/timeline.h"
-#include "runtime/hosts/far_clocks.h"
-#include "runtime/hosts/far_letters.h"
+#include "runtime/hosts/piggyback.h"
+#include "runtime/hosts/remote_clocks.h"
 #include "runtime/lifecycle/attach.h"
 #include "runtime/lifecycle/end_attribute.h"
 #include "runtime/lifecycle/given_name.h"
-#include "runtime/lifecycle/init_meeting.h"
+#include "runtime/lifecycle/init_collective.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/usage.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/mpi_handles.h"
-#include "runtime/mpi/observed.h"
+#include "runtime/mpi/profiled_ranks.h"
 #include "runtime/openmp/omp_adapter.h"
 #include "runtime/openmp/ompt.h"
 #include "runtime/order/order.h"
@@ -28,7 +28,7 @@
 #include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
 #include "runtime/sampling/sampling.h"
-#include "runtime/waitstates/far_end.h"
+#include "runtime/waitstates/remote_end.h"
 #include "runtime/waitstates/waits.h"
 #include "runtime/wrappers/mpi_semantics.h"
 
@@ -66,10 +66,10 @@ void after_init() {
     meet_parent();
     set_poll_spacing();
     read_eager_limits();
-    calibrate_found_cost();
+    calibrate_matched_receive();
     calibrate_messages();
     open_waits(size);
-    const int observed = join_observed();
+    const int observed = make_tool_comm();
     relate_clocks();
     finish_opening_waits();
     open_order();
@@ -77,7 +77,7 @@ void after_init() {
 }
 
 void pause() {
-    const SlowLock lock;
+    const StateLock lock;
     if (g_live->paused != 0) return;
     pause_metrics(t_thread);
     g_live->pause_start = now_ticks();
@@ -86,7 +86,7 @@ void pause() {
 }
 
 void resume() {
-    const SlowLock lock;
+    const StateLock lock;
     if (g_live->paused == 0) return;
     g_live->resumed_ticks = now_ticks();
     g_live->paused_ticks += g_live->resumed_ticks - g_live->pause_start;
@@ -118,7 +118,7 @@ void detach_process(FileState state, uint64_t end = 0) {
     g_process.header->end_ticks = end != 0 ? end : now;
     note_last_usage(g_process.header->end_ticks);
     // What other threads, which may run on, have not booked yet stays without time.
-    if (t_thread != nullptr && t_thread->untimed_polls != 0) book_untimed(t_thread, now);
+    if (t_thread != nullptr && t_thread->untimed_polls != 0) record_untimed(t_thread, now);
     set_tick_rate(kRateBase_ns);
     g_process.header->state = state;
     stop_all_sampling();
@@ -139,7 +139,7 @@ void finish_init(Call* call) {
     {
         const OwnWork own;
         after_init();
-        settle_init(call);
+        classify_init(call);
     }
     note_usage();
 }
@@ -153,10 +153,10 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     g_mpi_entered = true;
     const uint64_t before = now_ticks();
     const bool observed = observe_mpi();
-    tell_observed();
+    notify_profiled();
     Thread* thread = observed ? t_thread : nullptr;
     if (observed) status_mpi_entered(status_page(), g_process.header->job);
-    if (thread != nullptr) thread->slow_ticks += now_ticks() - before;
+    if (thread != nullptr) thread->slow_overhead += now_ticks() - before;
     Call state;
     const bool recorded = observed && enter(&state, number, frame, form);
     if (recorded) start(&state);
@@ -166,7 +166,7 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
         if (result == MPI_SUCCESS) {
             note_thread_level();
         } else {
-            book_failed(&state);
+            record_failed(&state);
         }
     }
     uint64_t work = 0;
@@ -175,20 +175,21 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
         if (thread != nullptr) {
             const OwnSamples samples(thread);
             const OwnCounts counts(thread);
-            thread->in_dwell.begin();
+            thread->in_tool.begin();
             finish_init(recorded ? &state : nullptr);
-            thread->in_dwell.end();
+            thread->in_tool.end();
         } else {
             finish_init(nullptr);
         }
         work = now_ticks() - done;
     }
     if (recorded) {
-        if (result == MPI_SUCCESS) book_event(&state, kSendReady);  // as long as settle_init found
+        if (result == MPI_SUCCESS)
+            record_event(&state, kSendReady);  // as long as classify_init found
         leave(&state);
     }
     if (thread != nullptr) {
-        thread->slow_ticks += work;
+        thread->slow_overhead += work;
         // All ranks met: what they did before they started MPI makes nobody wait now.
         note_together(thread, thread->last_ticks - thread->record->intrusion_ticks, kWorldTogether);
     }
@@ -197,24 +198,25 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
 }
 
 // All observed ranks are there, or will be, which MPI_Finalize waits for anyway.
-void meet_observed(Call* call) {
+void gather_profiled(Call* call) {
     const bool recorded = call != nullptr;
-    Meeting meeting{};
+    EnteredCollective collective{};
     if (recorded) {
-        meeting = tell_meeting(call, MpiCall::kFinalize,
-                               reinterpret_cast<uintptr_t>(g_mpi.comm_world), Meets::kObserved, 0);
+        collective = announce_collective(call, MpiCall::kFinalize,
+                                         reinterpret_cast<uintptr_t>(g_mpi.comm_world),
+                                         Dependence::kProfiled, 0);
     }
-    FarEnd end{};
-    const bool on_hosts = meet_at_end(call, &end);
+    RemoteEnd end{};
+    const bool on_hosts = synchronise_at_end(call, &end);
     if (!on_hosts) await_observed();
     if (!recorded) return;
     stop(call);
     if (on_hosts) {
-        settle_end(call, end);
+        classify_end(call, end);
     } else {
-        settle_meeting(call, meeting, {Meets::kObserved, 0, nullptr});
+        classify_collective(call, collective, {Dependence::kProfiled, 0, nullptr});
     }
-    book_event(call, kSendReady);
+    record_event(call, kSendReady);
     leave(call);
     g_finalize_left = call->end_ticks;
 }
@@ -224,14 +226,14 @@ void end_observation() {
     if (g_live->on == 0) return;
     if (!g_finalized) {  // MPI_Finalize was called past dwell
         close_order();
-        meet_observed(nullptr);
+        gather_profiled(nullptr);
     }
-    const Uncancelled uncancelled;
+    const CancellationDisabled cancellation;
     limit_end();
     // Not when this is reached: the processor may be another's in between.
     const bool nothing_since = t_thread != nullptr && t_thread->last_ticks == g_finalize_left;
     detach_process(FileState::kFinalized, nothing_since ? g_finalize_left : 0);
-    drain_letters();
+    drain_piggybacks();
     review_clocks();
     merge_observed();
     status_mpi_finalized(status_page());
@@ -246,7 +248,7 @@ int finalize(EntryForm form, const Frame* frame) {
     const bool recorded = enter(&state, MpiCall::kFinalize, frame, form);
     if (recorded) start(&state);
     close_order();
-    meet_observed(recorded ? &state : nullptr);
+    gather_profiled(recorded ? &state : nullptr);
     if (g_ends_inside) {
         g_after_failed_code = note_failed_deletion;
     } else {
@@ -290,7 +292,7 @@ int control(EntryForm form, const Frame* frame, int level, uint64_t second) {
     const int result = next(level);
     if (recorded) {
         stop(&state);
-        book_event(&state, kSendReady);
+        record_event(&state, kSendReady);
         leave(&state);
     }
     if (level == 0) pause();
@@ -302,14 +304,14 @@ int control(EntryForm form, const Frame* frame, int level, uint64_t second) {
         }
         g_process.header->reset_ticks = now_ticks();
         {
-            const SlowLock lock;  // another thread may pause, or unload a library
+            const StateLock lock;  // another thread may pause, or unload a library
             g_live->resets += 1;
             g_live->epoch += 1;
             refresh_ticket();
         }
         Thread* thread = t_thread;
         // At once, so that what follows counts; other threads notice when they are here next.
-        if (thread != nullptr && !thread->in_dwell && thread->open == nullptr) {
+        if (thread != nullptr && !thread->in_tool && thread->open == nullptr) {
             take_notice(thread);
             // However long all this took, the pause begins when the thread's time does.
             if (g_live->paused != 0) g_live->pause_start = thread->last_ticks;
@@ -341,7 +343,7 @@ void note_unseen() {
 
 // The end of a process that never reached MPI_Finalize. Threads may still be running.
 __attribute__((destructor)) void note_exit() {
-    const Uncancelled uncancelled;
+    const CancellationDisabled cancellation;
     status_ended(status_page());
     if (g_live->on == 0) return note_unseen();
     if (!g_mpi_entered && is_alone()) {

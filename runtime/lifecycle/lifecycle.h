@@ -7,9 +7,9 @@
 namespace dwell {
 
 // An attempt to observe the process was made; whether with success, g_live tells.
-void tell_observed();
+void notify_profiled();
 // Calls `hear` then; at once where one was made already.
-void hear_of_observation(void (*hear)());
+void hear_of_observation(void (*match_stamp)());
 
 // MPI_Pcontrol(0) and (1), for any thread.
 void pause_recording();
@@ -20,7 +20,7 @@ void resume_recording();
 // Before MPI_Init: tells the launcher that this rank is observed.
 void announce_observed();
 // In MPI_Init, by every observed rank: makes the communicator over them; their number.
-int join_observed();
+int make_tool_comm();
 // In MPI_Finalize, by every observed rank: waits until all are there, as MPI_Finalize itself does.
 void await_observed();
 // Merges the records of all observed ranks, writes them to <record dir>/merged and has the report

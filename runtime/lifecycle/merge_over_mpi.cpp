@@ -20,7 +20,7 @@
 #include "runtime/lifecycle/launcher.h"
 #include "runtime/lifecycle/lifecycle.h"
 #include "runtime/mpi/mpi_handles.h"
-#include "runtime/mpi/observed.h"
+#include "runtime/mpi/profiled_ranks.h"
 #include "runtime/process/file_limit.h"
 #include "summarize/merge/merged.h"
 
@@ -64,10 +64,10 @@ bool send_tree(int to, const Merged& merged) {
 
 // A sum of powers of two: in step 1, 2, 4, … the places with that bit send to the place without it.
 bool reduce(Merged* merged, bool* complete) {
-    for (int step = 1; step < g_observed.count; step *= 2) {
-        if ((g_observed.place & step) != 0) return send_tree(g_observed.place - step, *merged);
-        if (g_observed.place + step < g_observed.count &&
-            !receive_tree(g_observed.place + step, merged)) {
+    for (int step = 1; step < g_profiled.count; step *= 2) {
+        if ((g_profiled.place & step) != 0) return send_tree(g_profiled.place - step, *merged);
+        if (g_profiled.place + step < g_profiled.count &&
+            !receive_tree(g_profiled.place + step, merged)) {
             *complete = false;
         }
     }
@@ -111,13 +111,13 @@ bool write_merged(const Merged& merged) {
 bool merge_records(bool* complete) {
     Merged merged;
     if (g_process.options.row_limit != 0) merged.row_limit = g_process.options.row_limit;
-    if (g_observed.partial) merged.flags |= kMergedPartial;
-    merged.expected_ranks = static_cast<uint32_t>(g_observed.count);
+    if (g_profiled.partial) merged.flags |= kMergedPartial;
+    merged.expected_ranks = static_cast<uint32_t>(g_profiled.count);
     *complete = add_record_file(&merged, g_process.cells,
                                 static_cast<size_t>(g_process.header->cells_reserved) * kCellBytes);
     if (!*complete) warn("rank %d: no memory to merge its records", g_process.header->rank);
     const bool sent = reduce(&merged, complete);
-    if (g_observed.place != 0) return sent;
+    if (g_profiled.place != 0) return sent;
     if (!merged.ranks.keep_readable()) *complete = false;
     if (!*complete) {
         merged.flags |= kMergedPartial;
@@ -149,52 +149,52 @@ int observed_ranks(int* ranks, int world_size) {
 
 void announce_observed() { mark_observed(); }
 
-int join_observed() {
+int make_tool_comm() {
     const int world_size = g_process.header->world_size;
     if (world_size < 2) return 1;
     auto* ranks = static_cast<int*>(malloc(static_cast<size_t>(world_size) * sizeof(int)));
     if (ranks == nullptr) return 1;
     const int count = observed_ranks(ranks, world_size);
-    g_observed.partial = count < world_size;
+    g_profiled.partial = count < world_size;
     MPI_Group world = group_of(g_mpi.comm_world);
     MPI_Group group = nullptr;
     if (count > 1 && world != nullptr &&
         g_mpi.Group_incl(world, count, ranks, &group) == MPI_SUCCESS &&
-        g_mpi.Comm_create_group(g_mpi.comm_world, group, kGroupTag, &g_observed.comm) ==
+        g_mpi.Comm_create_group(g_mpi.comm_world, group, kGroupTag, &g_profiled.comm) ==
             MPI_SUCCESS) {
-        g_mpi.Comm_set_errhandler(g_observed.comm, g_mpi.errors_return);
-        g_observed.place = rank_in(g_observed.comm);
-        g_observed.count = count;
+        g_mpi.Comm_set_errhandler(g_profiled.comm, g_mpi.errors_return);
+        g_profiled.place = rank_in(g_profiled.comm);
+        g_profiled.count = count;
     }
     free_group(&group);
     free_group(&world);
-    g_process.header->node_rank = g_observed.place;
-    g_observed.ranks = ranks;
+    g_process.header->host_rank = g_profiled.place;
+    g_profiled.ranks = ranks;
     return count;
 }
 
 void await_observed() {
-    if (g_observed.count < 2) return;
+    if (g_profiled.count < 2) return;
     MPI_Request request = nullptr;
-    if (g_mpi.Ibarrier(g_observed.comm, &request) != MPI_SUCCESS) return;
+    if (g_mpi.Ibarrier(g_profiled.comm, &request) != MPI_SUCCESS) return;
     await_collective(&request, 0);
 }
 
 void merge_observed() {
     bool complete = false;
     const bool done = merge_records(&complete);
-    if (g_observed.place != 0 && !done) return;
+    if (g_profiled.place != 0 && !done) return;
     char outcome = done && complete ? 1 : 0;  // everything is on disk: record files may go
-    spread_over_observed(&outcome, 1, private_deadline());
+    spread_over_profiled(&outcome, 1, private_deadline());
     if (outcome != 0) {
         unlink(g_process.record_path);
         rmdir(g_process.record_dir);  // empty on hosts without the first place
     }
-    if (g_observed.place == 0 && done) run_finish();
+    if (g_profiled.place == 0 && done) run_finish();
     // Only now may the other ranks go on: when one of them exits with an error, launchers end the
     // job, and would end the report too.
     char finished = 1;
-    spread_over_observed(&finished, 1, end_deadline() + kGrace_ns);
+    spread_over_profiled(&finished, 1, end_deadline() + kGrace_ns);
 }
 
 }  // namespace dwell

@@ -11,9 +11,9 @@ using namespace dwell;
 extern "C" DWELL_EXPORT int dlclose(void* handle) {
     const int result = close_handle(handle);
     forget_gomp_callers();
-    const bool own = t_thread != nullptr && t_thread->in_dwell;
+    const bool own = t_thread != nullptr && t_thread->in_tool;
     if (g_live->on != 0 && !own) {
-        const SlowLock lock;
+        const StateLock lock;
         __atomic_fetch_add(&g_live->unloads, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&g_live->epoch, 1, __ATOMIC_RELEASE);
         if (g_live->ticket != 0) __atomic_fetch_add(&g_live->ticket, 1, __ATOMIC_RELEASE);

@@ -346,7 +346,7 @@ bool open_papi() {
 void open_metrics(Thread* thread) {
     const char* list = g_process.options.metrics;
     if (*list == '\0') return;
-    const Busy busy;
+    const ReentryGuard busy;
     const StandardFilesHeld held;
     // The program's own sets would not count beside dwell's.
     if (Papi::open(RTLD_LAZY | RTLD_NOLOAD) != nullptr) {

@@ -66,7 +66,7 @@ bool is_usable(const Thread* thread) {
 bool may_read(const Thread* thread) { return is_usable(thread) && g_live->paused == 0; }
 
 bool read(ThreadMetrics* metrics, uint64_t* values) {
-    const Busy busy;
+    const ReentryGuard busy;
     const int saved_errno = errno;
     const bool good = g_source->read(metrics->set, values);
     errno = saved_errno;
@@ -188,11 +188,11 @@ CellIndex measured_node(CellIndex node) {
 // meanwhile without being read counts for what is around.
 CellIndex where(const ThreadMetrics* metrics, CellIndex here) {
     if (metrics->call != 0) return metrics->call;  // left by a throw
-    return measured_node(meeting_node(metrics->at, here));
+    return measured_node(collective_node(metrics->at, here));
 }
 
 // Reads, and books all up to now on where() it was done.
-void settle_at(Thread* thread, CellIndex here) {
+void classify_at(Thread* thread, CellIndex here) {
     ThreadMetrics* metrics = thread->metrics;
     uint64_t counted[kMetricLimit];
     if (take(metrics, counted)) charge(thread, where(metrics, here), counted);
@@ -203,7 +203,7 @@ void settle_at(Thread* thread, CellIndex here) {
 
 uint64_t virtual_at(const Thread* thread, uint64_t ticks) {
     const ThreadRecord* record = thread->record;
-    return ticks - record->intrusion_ticks - record->paused_ticks - thread->slow_ticks;
+    return ticks - record->intrusion_ticks - record->paused_ticks - thread->slow_overhead;
 }
 uint64_t virtual_now(const Thread* thread) { return virtual_at(thread, now_ticks()); }
 
@@ -276,7 +276,7 @@ bool make_metrics(Thread* thread) {
 }
 
 bool begin(Thread* thread) {
-    const Busy busy;
+    const ReentryGuard busy;
     const int saved_errno = errno;
     const bool is_new = thread->metrics == nullptr;
     if (is_new && !make_metrics(thread)) return false;
@@ -372,11 +372,11 @@ void end_metrics(Thread* thread) {
     const uint64_t start = now_ticks();
     ThreadMetrics* metrics = thread->metrics;
     if (is_usable(thread)) {
-        settle_at(thread, thread->on.top->node);
+        classify_at(thread, thread->on.top->node);
         count_time(thread);
     }
     if (metrics == nullptr || thread != t_thread) return;
-    const Busy busy;
+    const ReentryGuard busy;
     const int saved_errno = errno;
     for (void** set : {&metrics->set, &metrics->lost}) {
         if (*set != nullptr) g_source->close(*set);
@@ -388,7 +388,7 @@ void end_metrics(Thread* thread) {
 
 void pause_metrics(Thread* thread) {
     if (thread == nullptr || !is_usable(thread)) return;
-    settle_at(thread, thread->on.top->node);
+    classify_at(thread, thread->on.top->node);
 }
 
 void resume_metrics(Thread* thread) {
@@ -411,7 +411,7 @@ void reset_metrics(Thread* thread) {
 
 bool read_at_entry(Thread* thread, CellIndex node) {
     if (!may_read(thread) || !is_due(cell_at<Node>(node)) || !may_spend(thread)) return false;
-    settle_at(thread, thread->on.top->node);
+    classify_at(thread, thread->on.top->node);
     thread->metrics->at = node;
     return true;
 }
@@ -420,7 +420,7 @@ void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool 
     if (thread->metrics == nullptr || thread->metrics->set == nullptr) return;
     // Of a thread that waits for work another may end entries: it was read when it began to wait.
     if (thread == t_thread) {
-        settle_at(thread, entry->node);
+        classify_at(thread, entry->node);
         thread->metrics->at = (entry - 1)->node;
     }
     MetricPart* part = part_of(thread, entry->node);
@@ -435,7 +435,7 @@ bool read_at_rest(Thread* thread, uint64_t virt) {
     if (virt - metrics->rest_ticks < g_process.metric_least_ticks) return false;
     metrics->rest_ticks = virt;
     metrics->reads += 1;
-    settle_at(thread, thread->on.top->node);
+    classify_at(thread, thread->on.top->node);
     count_time(thread);
     return true;
 }
@@ -467,20 +467,20 @@ void read_before_call(Thread* thread, CellIndex call, CellIndex interval) {
     metrics->at = top;
     metrics->call = call;
     metrics->after_call = false;
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_overhead += now_ticks() - start;
 }
 
 void read_after_call(Thread* thread, CellIndex call, uint64_t ticks) {
     if (!may_read(thread) || thread->metrics->call != call) return;
     const uint64_t start = now_ticks();
-    settle_at(thread, thread->on.top->node);
+    classify_at(thread, thread->on.top->node);
     thread->metrics->after_call = true;
     MetricPart* part = part_of(thread, call);
     if (part != nullptr) {
         part->entries += 1;
         part->ticks += ticks;
     }
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_overhead += now_ticks() - start;
 }
 
 OwnCounts::OwnCounts(Thread* thread)

@@ -8,7 +8,7 @@
 // known yet, as far as all that is not more than a hundredth of the thread's time: what is left out
 // then is counted. What other nodes count is part of what is around them.
 //
-// Where readings hang: probes of such nodes do not come the fast way (ProbeWay::kChecked,
+// Where readings hang: probes of such nodes do not come the fast way (EnterKind::kChecked,
 // kEntryRead); MPI calls look for samples in any case (Thread::ring_head).
 #ifndef DWELL_RUNTIME_MEASURE_METRICS_H_
 #define DWELL_RUNTIME_MEASURE_METRICS_H_
@@ -57,8 +57,8 @@ inline bool is_due(const Node* node) {
 }
 
 // How a child that is found by `way` is remembered.
-inline ProbeWay remembered_way(ProbeWay way) {
-    return way == ProbeWay::kDown && metrics_on() ? ProbeWay::kChecked : way;
+inline EnterKind remembered_way(EnterKind way) {
+    return way == EnterKind::kChild && metrics_on() ? EnterKind::kChecked : way;
 }
 
 // A node of a probe is about to be opened: true when it was read, and is to be when it is closed.

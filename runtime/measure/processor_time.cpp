@@ -41,7 +41,7 @@ uint64_t kernel_ns(const rusage& about) {
 // How long the thread could have run and had no processor: the second of three numbers, all 0 where
 // the kernel does not count (proc(5), Documentation/scheduler/sched-stats.rst).
 uint64_t queued_ns(uint64_t before) {
-    const Busy busy;
+    const ReentryGuard busy;
     const int saved_errno = errno;
     char text[96] = {};
     const int file = raw_open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -272,7 +272,7 @@ void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks) {
     }
     if (stall == nullptr) count_up(&thread->record->stalls_dropped);
     thread->record->queued_ticks += ticks_of(off.queued);
-    thread->slow_ticks += reading.cost();
+    thread->slow_overhead += reading.cost();
 }
 
 void begin_processor_time(Thread* thread) {
@@ -315,7 +315,7 @@ void read_processor_time(Thread* thread) {
     Reading reading(thread);
     if (now_ticks() - thread->processor.ticks < g_long_part_ticks) return;
     read_since(thread);
-    thread->slow_ticks += reading.cost();
+    thread->slow_overhead += reading.cost();
 }
 
 }  // namespace dwell

@@ -82,7 +82,7 @@ uint64_t ns_of(const timeval& time) {
 
 // Of the whole process, or of the calling thread, which has no memory of its own.
 UsageReading take_reading(bool thread) {
-    const Busy busy;  // its own reading is no statement of the program's
+    const ReentryGuard busy;  // its own reading is no statement of the program's
     const int saved_errno = errno;
     UsageReading reading{};
     ProcessUsage* usage = &reading.usage;

@@ -10,7 +10,7 @@ uint64_t find_type_bytes(Thread* thread, MPI_Datatype type) {
     const auto handle = reinterpret_cast<uintptr_t>(type);
     const uint64_t bytes = size_of(type);
     thread->types[place_in(kTypeBits, handle)] = {handle, bytes, epoch};
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_overhead += now_ticks() - start;
     return bytes;
 }
 

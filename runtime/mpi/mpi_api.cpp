@@ -58,9 +58,9 @@ void look_up_handle(void* library, const char* name, Handle* handle) {
 }
 
 int missing_function() {
-    static bool said = false;
-    if (!said) warn("a function was called that no loaded MPI library defines");
-    said = true;
+    static bool stamp = false;
+    if (!stamp) warn("a function was called that no loaded MPI library defines");
+    stamp = true;
     return MPI_ERR_OTHER;
 }
 

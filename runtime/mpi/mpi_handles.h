@@ -3,7 +3,7 @@
 // otherwise. So a null handle is never asked about, nor a rank that its group does not have.
 //
 // Other handles are valid: they are asked about after a call with them succeeded, or have a name
-// (comm_names.h), and lose it before MPI may give them to something else. Any thread; not
+// (comm_definitions.h), and lose it before MPI may give them to something else. Any thread; not
 // signal-safe.
 #ifndef DWELL_RUNTIME_MPI_MPI_HANDLES_H_
 #define DWELL_RUNTIME_MPI_MPI_HANDLES_H_

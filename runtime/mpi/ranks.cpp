@@ -12,13 +12,13 @@ namespace {
 
 constexpr int kMaxWorlds = 200;
 
-CommRanks* g_comms = nullptr;       // with SlowLock held
+CommRanks* g_comms = nullptr;       // with StateLock held
 MPI_Group g_world_group = nullptr;  // of MPI_COMM_WORLD, made at the first need
 MPI_Group g_worlds[kMaxWorlds];     // remote groups of spawned or connected worlds
 int g_world_count = 0;
 MPI_Group g_parent_group = nullptr;
 
-// With SlowLock held.
+// With StateLock held.
 CommRanks* ranks_of(MPI_Comm comm) {
     for (CommRanks* known = g_comms; known != nullptr; known = known->next) {
         if (known->comm == comm) return known;
@@ -39,7 +39,7 @@ CommRanks* ranks_of(MPI_Comm comm) {
     return made;
 }
 
-// With SlowLock held. A thread may still be about to use what another one gives back (see
+// With StateLock held. A thread may still be about to use what another one gives back (see
 // requests.h), so it lives on until this many others were given back after it.
 constexpr int kGraves = 256;
 CommRanks* g_graves[kGraves];
@@ -60,7 +60,7 @@ bool find_rank(MPI_Group from, int rank, MPI_Group to, int* translated) {
     return translate(from, 1, &rank, to, translated) && *translated != MPI_UNDEFINED;
 }
 
-// With SlowLock held.
+// With StateLock held.
 uint32_t peer_in_group(MPI_Group group, int rank) {
     int translated = MPI_UNDEFINED;
     if (g_world_group == nullptr) g_world_group = group_of(g_mpi.comm_world);
@@ -89,24 +89,24 @@ uint32_t find_peer(Thread* thread, MPI_Comm comm, int rank) {
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
     const uint64_t epoch = g_process.comm_epoch.load(std::memory_order_relaxed);
-    thread->in_dwell.begin();
+    thread->in_tool.begin();
     uint32_t peer = kNoPeer;
     {
-        const SlowLock lock;
+        const StateLock lock;
         const CommRanks* ranks = ranks_of(comm);
         if (ranks != nullptr) peer = peer_in_group(ranks->group, rank);
     }
-    thread->in_dwell.end();
+    thread->in_tool.end();
     cache(thread, reinterpret_cast<uintptr_t>(comm), rank, epoch, peer);
     errno = saved_errno;
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_overhead += now_ticks() - start;
     return peer;
 }
 
 uint32_t peer_in(CommRanks* ranks, int rank) {
     if (rank < 0) return kNoPeer;
     if (ranks == nullptr) return static_cast<uint32_t>(rank);
-    const SlowLock lock;
+    const StateLock lock;
     return peer_in_group(ranks->group, rank);
 }
 
@@ -118,30 +118,30 @@ uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank) {
     const RankEntry& known = thread->ranks[rank_place(handle, rank)];
     if (known.comm == handle && known.rank == rank && known.epoch == epoch) return known.peer;
     const uint64_t start = now_ticks();
-    thread->in_dwell.begin();
+    thread->in_tool.begin();
     MPI_Group group = group_of(win);
     const uint32_t peer = peer_of_group(thread, group, rank);
     free_group(&group);
-    thread->in_dwell.end();
+    thread->in_tool.end();
     cache(thread, handle, rank, epoch, peer);
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_overhead += now_ticks() - start;
     return peer;
 }
 
 uint32_t peer_of_group(Thread* thread, MPI_Group group, int rank) {
-    thread->in_dwell.begin();
+    thread->in_tool.begin();
     uint32_t peer = kNoPeer;
     {
-        const SlowLock lock;
+        const StateLock lock;
         peer = peer_in_group(group, rank);
     }
-    thread->in_dwell.end();
+    thread->in_tool.end();
     return peer;
 }
 
 CommRanks* hold_ranks(MPI_Comm comm) {
     if (comm == nullptr || comm == g_mpi.comm_world) return nullptr;
-    const SlowLock lock;
+    const StateLock lock;
     CommRanks* ranks = ranks_of(comm);
     if (ranks != nullptr) ranks->users += 1;
     return ranks;
@@ -149,12 +149,12 @@ CommRanks* hold_ranks(MPI_Comm comm) {
 
 void release_ranks(CommRanks* ranks) {
     if (ranks == nullptr) return;
-    const SlowLock lock;
+    const StateLock lock;
     unuse(ranks);
 }
 
 void forget_comm(uintptr_t handle) {
-    const SlowLock lock;
+    const StateLock lock;
     g_process.comm_epoch.fetch_add(1, std::memory_order_relaxed);
     for (CommRanks** at = &g_comms; *at != nullptr; at = &(*at)->next) {
         CommRanks* known = *at;
@@ -172,7 +172,7 @@ bool meet_world(MPI_Comm comm) {
     if (!g_mpi.usable || !is_inter(comm)) return false;
     MPI_Group remote = remote_group_of(comm);
     if (remote == nullptr) return false;
-    const SlowLock lock;
+    const StateLock lock;
     if (peer_in_group(remote, 0) != kNoPeer || g_world_count == kMaxWorlds) {
         free_group(&remote);
         return false;

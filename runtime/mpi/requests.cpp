@@ -50,7 +50,7 @@ inline Request** place_of(uintptr_t handle) {
 }
 
 // Memory is taken in pieces that grow with what was taken so far, and written to here: later its
-// pages are there. With SlowLock held.
+// pages are there. With StateLock held.
 constexpr size_t kLeastPiece = 16 * 1024;
 constexpr size_t kMostPiece = 1024 * 1024;
 char* g_piece = nullptr;
@@ -85,7 +85,7 @@ class Growth {
     Growth() : saved_errno_(errno), start_(now_ticks()) {}
     ~Growth() {
         errno = saved_errno_;
-        if (t_thread != nullptr) t_thread->slow_ticks += now_ticks() - start_;
+        if (t_thread != nullptr) t_thread->slow_overhead += now_ticks() - start_;
     }
     Growth(const Growth&) = delete;
     Growth& operator=(const Growth&) = delete;
@@ -98,7 +98,7 @@ class Growth {
 DWELL_COLD Request** make_place(uintptr_t handle) {
     if (handle >> kPartShift >= kParts) return nullptr;
     const Growth growth;
-    const SlowLock lock;
+    const StateLock lock;
     Part** part = &g_parts[handle >> kPartShift];
     if (*part == nullptr) {
         void* memory = map(sizeof(Part), MAP_NORESERVE);
@@ -127,7 +127,7 @@ bool unsettle(Request* entry, uint32_t generation) {
     return (generation & 1) == 0 && exchange(&entry->generation, &generation, generation + 1);
 }
 
-void settle(Request* entry) { __atomic_fetch_add(&entry->generation, 1, __ATOMIC_ACQ_REL); }
+void classify(Request* entry) { __atomic_fetch_add(&entry->generation, 1, __ATOMIC_ACQ_REL); }
 
 Request* entry_at(Request** place) { return __atomic_load_n(place, __ATOMIC_ACQUIRE); }
 
@@ -145,7 +145,7 @@ void give_back(Request* entry) {
 
 DWELL_COLD bool make_entries() {
     const Growth growth;
-    const SlowLock lock;
+    const StateLock lock;
     if (in_head(__atomic_load_n(&g_free, __ATOMIC_RELAXED)) != nullptr) return true;
     const size_t count = g_all_pieces < kMostPiece ? 64 : 1024;
     auto* made = static_cast<Request*>(take_memory(count * sizeof(Request)));
@@ -186,7 +186,7 @@ void copy_content(const Request& from, Request* to) {
     to->bytes = from.bytes;
     to->peer = from.peer;
     to->comm = from.comm;
-    to->ticket = from.ticket;
+    to->post_order = from.post_order;
     to->tag = from.tag;
     to->kind = from.kind;
     to->persistent = from.persistent;
@@ -200,10 +200,10 @@ DWELL_COLD bool add_shared(Request** place, uintptr_t handle, const Request& con
         if (entry == nullptr) {
             Request* made = take_entry_shared();
             if (made == nullptr) return false;
-            settle(made);  // unsettled, that is
+            classify(made);  // unsettled, that is
             __atomic_store_n(&made->handle, handle, __ATOMIC_RELAXED);
             copy_content(content, made);
-            settle(made);
+            classify(made);
             if (exchange(place, &entry, made)) return true;
             __atomic_store_n(&made->handle, 0, __ATOMIC_RELAXED);  // another thread was faster
             give_back_shared(made);
@@ -217,7 +217,7 @@ DWELL_COLD bool add_shared(Request** place, uintptr_t handle, const Request& con
         if (!unsettle(entry, generation)) continue;  // being dropped right now
         release(*entry);
         copy_content(content, entry);
-        settle(entry);
+        classify(entry);
         return true;
     }
 }
@@ -228,7 +228,7 @@ DWELL_COLD void drop_shared(const FoundRequest& found) {
     const Request ended = *entry;
     __atomic_store_n(found.place, nullptr, __ATOMIC_RELEASE);
     __atomic_store_n(&entry->handle, 0, __ATOMIC_RELEASE);
-    settle(entry);
+    classify(entry);
     give_back_shared(entry);
     release(ended);
 }

@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "runtime/mpi/meets.h"
+#include "runtime/mpi/dependence.h"
 #include "runtime/mpi/mpi_api.h"
 
 namespace dwell {
@@ -27,7 +27,7 @@ enum RequestKind : uint8_t {
 
 struct CommRanks;  // how the ranks of a communicator are named; see ranks.h
 struct ChannelEntry;
-struct Board;
+struct CollectiveTable;
 struct Standing;
 
 // How a send goes about its receiver.
@@ -44,25 +44,27 @@ struct Request {
         CommRanks* ranks;     // of wildcard receives: held until completion
         ChannelEntry* entry;  // of sends: what was said of the message (channels.h), or null
         Request* next_free;   // of entries without a request
-        Board* board;         // of collectives: held until completion, or null (boards.h)
-        Standing* standing;   // of persistent ones (meetings.h)
+        CollectiveTable*
+            table;           // of collectives: held until completion, or null (collective_table.h)
+        Standing* standing;  // of persistent ones (collectives.h)
     };
     union {
-        uint64_t bytes;   // of persistent sends
-        uint64_t givers;  // of collectives: bit k, the k-th count was not 0
+        uint64_t bytes;         // of persistent sends
+        uint64_t contributors;  // of collectives: bit k, the k-th count was not 0
     };
     union {
         uint32_t peer;  // of sends, and of receives that name their source
-        uint32_t far;   // of collectives: FarMembers::ticket (far_meetings.h), or kNoPeer
+        uint32_t
+            remote;  // of collectives: RemoteMembers::ticket (remote_collectives.h), or kNoPeer
     };
     uint32_t generation;
     union {
-        uint32_t comm;  // its name (comm_names.h), 0: not known
+        uint32_t comm;  // its name (comm_definitions.h), 0: not known
         MpiCall call;   // of collectives
     };
     union {
-        uint32_t ticket;  // of receives: their turn in the channel
-        uint32_t number;  // of sends: their entry's; of collectives: their own
+        uint32_t post_order;  // of receives: their turn in the channel
+        uint32_t number;      // of sends: their entry's; of collectives: their own
     };
     union {
         int32_t tag;
@@ -73,7 +75,7 @@ struct Request {
     bool active;
     union {
         SendMode mode;
-        Meets meets;  // of all others but receives
+        Dependence dependence;  // of all others but receives
     };
 };
 static_assert(sizeof(Request) == 48);

@@ -124,7 +124,7 @@ GompRuntime* runtime_of(void* definition, void* scope) {
     if (made->observed && starts) {
         __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileGomp}, __ATOMIC_RELAXED);
     }
-    const SlowLock lock;
+    const StateLock lock;
     if (GompRuntime* const known = known_runtime(base)) {
         give_back_runtime(made);
         return known;

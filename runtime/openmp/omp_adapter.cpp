@@ -33,14 +33,14 @@ void set_virtual(Thread* thread, uint64_t now, uint64_t virt) {
     if (before >= virt) {
         const uint64_t more = before - virt;
         const uint64_t since = beyond(now, thread->last_ticks);
-        const uint64_t slow = earlier(more, beyond(since, thread->slow_ticks));
-        thread->slow_ticks += slow;
+        const uint64_t slow = earlier(more, beyond(since, thread->slow_overhead));
+        thread->slow_overhead += slow;
         thread->record->intrusion_ticks += more - slow;
         return;
     }
     uint64_t less = virt - before;
-    const uint64_t of_slow = earlier(less, thread->slow_ticks);
-    thread->slow_ticks -= of_slow;
+    const uint64_t of_slow = earlier(less, thread->slow_overhead);
+    thread->slow_overhead -= of_slow;
     const uint64_t of_older = earlier(less - of_slow, thread->record->intrusion_ticks);
     thread->record->intrusion_ticks -= of_older;
     thread->booked_ticks -= of_older;
@@ -64,7 +64,7 @@ DWELL_COLD CellIndex make_copy(OmpStep* step, const OmpTeam* team, uint64_t row)
     const int saved_errno = errno;
     const CellIndex root = thread->record->root;
     CellIndex node = 0;
-    if (!should_fold()) {
+    if (!is_over_budget()) {
         node = copy_node(thread, team->node);
     } else {
         Site site = cell_at<Node>(team->node)->site;
@@ -76,11 +76,11 @@ DWELL_COLD CellIndex make_copy(OmpStep* step, const OmpTeam* team, uint64_t row)
         thread->record->probes_dropped += 1;
     } else {
         thread->known_children[known_child_slot(row, 0, root)] = {row,  0, root,
-                                                                  node, 0, ProbeWay::kDown};
+                                                                  node, 0, EnterKind::kChild};
     }
     begin_processor_time(thread);
     errno = saved_errno;
-    if (!step->slow) thread->slow_ticks += now_ticks() - start;
+    if (!step->slow) thread->slow_overhead += now_ticks() - start;
     return node;
 }
 
@@ -100,22 +100,22 @@ CellIndex copied_region(OmpStep* step, const OmpTeam* team) {
 CellIndex forked_node(OmpStep* step, uint64_t row, OmpConstruct construct, const Frame* frame,
                       bool of_code) {
     Thread* const thread = step->thread;
-    const CellIndex anchor = thread->on.top->node;
+    const CellIndex probe_frame = thread->on.top->node;
     if (frame == nullptr || (!of_code && frame->return_address != (row & kRowAddress))) {
-        return omp_node(step, anchor, row);
+        return omp_node(step, probe_frame, row);
     }
     const auto number =
         static_cast<MpiCall>(of_code ? kOmpPath : kOmpCall + static_cast<uint16_t>(construct));
     CellIndex node = 0;
-    const PathEntry* known = remembered_path(thread, frame, number, anchor);
+    const PathEntry* known = find_cached_path(thread, frame, number, probe_frame);
     if (known != nullptr) [[likely]] {
         node = known->node;
     } else {
-        const uint64_t slow_before = thread->slow_ticks;
+        const uint64_t slow_before = thread->slow_overhead;
         start_serial_sampling(thread);
-        node = find_path(thread, frame, number, anchor, kMpiForm).node;
-        thread->in_dwell.begin();
-        if (step->slow) thread->slow_ticks = slow_before;  // it is in the step's
+        node = find_path(thread, frame, number, probe_frame, kMpiForm).node;
+        thread->in_tool.begin();
+        if (step->slow) thread->slow_overhead = slow_before;  // it is in the step's
     }
     return of_code && node != 0 ? omp_node(step, node, row) : node;
 }
@@ -166,7 +166,7 @@ void finish_region(Thread* thread, OmpLevel* level) {
     if (!at_last || level->entry == 0) return;
     level->team->arrivals[kLastBarrier].fetch();  // it will be written, too
     fetch_other_team(level->team);
-    const Instant last = level->team->arrivals[kLastBarrier].latest();
+    const DualTime last = level->team->arrivals[kLastBarrier].latest();
     const uint64_t met = later(level->came_real, last.real);
     const uint64_t virt = later(level->came_virtual, last.virt);
     set_virtual(thread, real_of_unpaused(thread, met), virt);
@@ -191,9 +191,9 @@ void begin_as_first(OmpStep* step, OmpLevel* level) {
 }
 
 DWELL_COLD void read_before_region(OmpStep* step) {
-    const uint64_t slow_before = step->thread->slow_ticks;
+    const uint64_t slow_before = step->thread->slow_overhead;
     read_processor_time(step->thread);
-    if (step->slow) step->thread->slow_ticks = slow_before;  // it is in the step's
+    if (step->slow) step->thread->slow_overhead = slow_before;  // it is in the step's
 }
 
 void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
@@ -206,7 +206,7 @@ void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     if (step->slow) put_back_metrics(thread, now_virtual(*step));
     const uint64_t virt = now_virtual(*step);
     const uint64_t idle = end_idle(thread, virt);
-    thread->born = 0;  // it is the runtime's, not the program's
+    thread->span_begin = 0;  // it is the runtime's, not the program's
     // Whether an idle thread sleeps or polls is up to the runtime.
     if (idle >= g_long_part_ticks) [[unlikely]]
         read_before_region(step);
@@ -252,8 +252,8 @@ DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* fra
     const uint64_t row = omp_row(construct, address);
     const CellIndex node = step.records ? forked_node(&step, row, construct, frame, of_code) : 0;
     const bool may_recurse = thread->omp.depth != 0 && node != 0;
-    if (thread->born != 0) [[unlikely]]
-        begin_life(thread);
+    if (thread->span_begin != 0) [[unlikely]]
+        start_span(thread);
     const ProbeEntry* const entry =
         may_recurse ? push_elsewhere(&step, node, row) : push_omp(&step, node, row);
     if (entry == nullptr) thread->omp.unopened += 1;
@@ -449,7 +449,7 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
         close_unfinished(&step);
         inner->worksharing = 0;
     }
-    OmpLevel* const level = meeting_level(thread);
+    OmpLevel* const level = collective_level(thread);
     OmpTeam* const team = level != nullptr ? level->team : nullptr;
     const bool last = team != nullptr && at_end;
     const uint32_t slot = last ? kLastBarrier : team != nullptr ? level->passed & 1 : 0;
@@ -461,7 +461,7 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
     if (told) {
         level->slot = slot;
         level->passed += last ? 0 : 1;
-        const Instant came = goes_on_at(step, entry->entry_virtual);
+        const DualTime came = goes_on_at(step, entry->entry_virtual);
         level->came_real = came.real;
         level->came_virtual = came.virt;
         level->at_last = last;
@@ -479,7 +479,7 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
                                                      : beyond(level->came_real, before);
             const uint64_t cost =
                 note_long_region(thread, team->stalls, team->fork.real, took, late);
-            if (!step.slow) thread->slow_ticks += cost;
+            if (!step.slow) thread->slow_overhead += cost;
         }
     }
     end_step(&step);
@@ -490,7 +490,7 @@ void omp_barrier_end() {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
     Thread* const thread = step.thread;
-    OmpLevel* const level = meeting_level(thread);
+    OmpLevel* const level = collective_level(thread);
     if (thread->omp.has_parked) {
         if (wake(thread) && level != nullptr) finish_region(thread, level);
         end_step(&step);
@@ -511,9 +511,9 @@ void omp_barrier_end() {
         close_omp(thread, now_virtual(step));
     } else {
         const CellIndex node = top->node;
-        const Instant came{level->came_real, level->came_virtual};
-        const Ending ending = meeting_ending(came, unpaused(thread, step.now),
-                                             level->team->arrivals[level->slot].latest());
+        const DualTime came{level->came_real, level->came_virtual};
+        const Ending ending = collective_ending(came, unpaused(thread, step.now),
+                                                level->team->arrivals[level->slot].latest());
         set_virtual(thread, step.now, ending.virt);
         const uint64_t ticks = close_omp(thread, ending.virt);
         // Where there are tasks all wait until these are done.
@@ -532,7 +532,7 @@ void omp_barrier_taken_back() {
     if (!ends_unopened(thread) && top_is(thread, OmpConstruct::kImplicitBarrier)) {
         const CellIndex node = is_booked(top) ? top->node : 0;
         close_omp(thread, 0);
-        OmpLevel* const level = meeting_level(thread);
+        OmpLevel* const level = collective_level(thread);
         if (node != 0) cell_at<Node>(node)->count -= 1;
         if (node != 0 && level != nullptr && level->team != nullptr) level->passed -= 1;
     }

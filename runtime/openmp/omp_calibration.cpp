@@ -48,7 +48,7 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
     const uint64_t row = omp_row(OmpConstruct::kImplicitBarrier, kCalibrated);
     const CellIndex region = index_of(node);
     thread->known_children[known_child_slot(row, 0, region)] = {
-        row, 0, region, index_of(other), 0, ProbeWay::kDown};
+        row, 0, region, index_of(other), 0, EnterKind::kChild};
     const StepTicks forked = ticks([] {
         OmpTeam* const team = omp_fork(kCalibrated, nullptr);
         omp_implicit_begin(team, 0, 1);
@@ -74,7 +74,7 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
 
 void calibrate_openmp() {
 #if defined(__x86_64__)
-    const Busy busy;
+    const ReentryGuard busy;
     const ScratchThread scratch(DWELL_FRAME());
     if (!scratch.are_there()) return;
     const ScratchEntries entries(t_thread);
@@ -90,7 +90,7 @@ void begin_omp_calibration() {
     if (thread == nullptr || live_ticket() == 0) return;
     const uint64_t before = now_ticks();
     calibrate_omp_now(thread);
-    thread->slow_ticks += now_ticks() - before;
+    thread->slow_overhead += now_ticks() - before;
 }
 
 void calibrate_omp_now(Thread* thread) {

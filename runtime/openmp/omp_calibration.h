@@ -13,7 +13,7 @@ constexpr uint64_t kCalibrated = 1;  // the address of all constructs
 inline void know_calibrated(Thread* thread, uint64_t row, const Node* node) {
     const CellIndex root = thread->record->root;
     thread->known_children[known_child_slot(row, 0, root)] = {
-        row, 0, root, index_of(node), 0, ProbeWay::kDown};
+        row, 0, root, index_of(node), 0, EnterKind::kChild};
 }
 
 // Measures g_process.omp and gomp_more, on the calling thread, which has records of no one: `node`

@@ -23,7 +23,7 @@ bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches) {
     step->thread = thread;
     step->slow = true;
     step->saved_errno = errno;
-    thread->in_dwell.begin();
+    thread->in_tool.begin();
     const uint64_t resets = thread->resets;
     const bool settled = settle(thread, frame, step->now);
     if (thread->resets != resets) step->now = now_ticks();  // what was lost before is forgotten
@@ -39,8 +39,8 @@ bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches) {
 void end_slow_step(OmpStep* step) {
     Thread* const thread = step->thread;
     // While recording is off no time is anyone's.
-    if (live_ticket() != 0) thread->slow_ticks += now_ticks() - step->now;
-    thread->in_dwell.end();
+    if (live_ticket() != 0) thread->slow_overhead += now_ticks() - step->now;
+    thread->in_tool.end();
     errno = step->saved_errno;
 }
 
@@ -51,8 +51,8 @@ CellIndex make_omp_node(OmpStep* step, CellIndex parent, uint64_t row) {
     Site site = site_of_call(thread, row & kRowAddress);
     site.kind = SiteKind::kOpenMp;
     site.call = static_cast<uint16_t>((row & ~kRowOmp) >> kRowCallShift);
-    FoundNode found{0, ProbeWay::kBack};
-    if (may_hold_itself(static_cast<OmpConstruct>(site.call)) && !should_fold()) {
+    FoundNode found{0, EnterKind::kRecursiveOuter};
+    if (may_hold_itself(static_cast<OmpConstruct>(site.call)) && !is_over_budget()) {
         found.node = node_on_path(parent, site);
     }
     if (found.node == 0) found = find_node(thread, parent, site, nullptr);
@@ -63,7 +63,7 @@ CellIndex make_omp_node(OmpStep* step, CellIndex parent, uint64_t row) {
                                                                     found.node, 0, found.way};
     }
     errno = saved_errno;
-    if (!step->slow) thread->slow_ticks += now_ticks() - start;
+    if (!step->slow) thread->slow_overhead += now_ticks() - start;
     return found.node;
 }
 
@@ -75,14 +75,14 @@ uint32_t flags_of_entry(OmpStep* step, CellIndex index) {
     if (!metrics_on() || !is_due(node)) return 0;
     const uint64_t start = now_ticks();
     const bool read = read_at_entry(step->thread, index);
-    if (!step->slow && read) step->thread->slow_ticks += now_ticks() - start;
+    if (!step->slow && read) step->thread->slow_overhead += now_ticks() - start;
     return read ? uint32_t{kEntryRead} : 0;
 }
 
 void rest_counted(OmpStep* step, uint64_t virt) {
     const uint64_t start = now_ticks();
     const bool read = read_at_rest(step->thread, virt);
-    if (!step->slow && read) step->thread->slow_ticks += now_ticks() - start;
+    if (!step->slow && read) step->thread->slow_overhead += now_ticks() - start;
 }
 
 namespace {
@@ -90,7 +90,7 @@ namespace {
 DWELL_COLD void read_at_close(Thread* thread, uint64_t ticks) {
     const uint64_t start = now_ticks();
     read_at_exit(thread, thread->on.top, ticks, true);
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_overhead += now_ticks() - start;
 }
 
 void add_extremes(Node* node, uint64_t ticks) {
@@ -99,7 +99,7 @@ void add_extremes(Node* node, uint64_t ticks) {
 }
 
 // The time of an entry of a recursion, or that one holds; 0 where it is in another entry's.
-DWELL_COLD uint64_t book_otherwise(Thread* thread, const ProbeEntry* entry, uint64_t end) {
+DWELL_COLD uint64_t record_otherwise(Thread* thread, const ProbeEntry* entry, uint64_t end) {
     Node* const node = cell_at<Node>(entry->node);
     resume_between(thread->on.base, thread->on.top, end, 0);
     const bool stopped = (entry->flags & (kEntryStopped | kEntryAway)) != 0;
@@ -173,13 +173,13 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
         if (ticks < node->min_ticks) node->min_ticks = ticks;
         if (ticks > node->max_ticks) node->max_ticks = ticks;
     } else {
-        ticks = book_otherwise(thread, top, end);
+        ticks = record_otherwise(thread, top, end);
     }
     if ((top->flags & kEntryRead) != 0) [[unlikely]]
         read_at_close(thread, ticks);
     thread->on.top -= 1;
     *thread->on.depth -= 1;
-    thread->slow_ticks += g_process.omp.pair;
+    thread->slow_overhead += g_process.omp.pair;
     return ticks;
 }
 

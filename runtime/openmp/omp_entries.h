@@ -185,7 +185,7 @@ inline bool wake(Thread* thread) {
 
 // Dwell's own part of an event takes so long, unless the step's whole time is intrusion.
 inline void lose(const OmpStep& step, uint64_t ticks) {
-    if (!step.slow) step.thread->slow_ticks += ticks;
+    if (!step.slow) step.thread->slow_overhead += ticks;
 }
 
 // Real ticks without the process's pauses, as the thread has seen them: the same for all of a team,
@@ -197,13 +197,13 @@ inline uint64_t real_of_unpaused(const Thread* thread, uint64_t unpaused_ticks) 
 
 // When the thread goes on, at the virtual time `virt`, for others that will see it: a slow step
 // delays it for them.
-inline Instant goes_on_at(const OmpStep& step, uint64_t virt) {
+inline DualTime goes_on_at(const OmpStep& step, uint64_t virt) {
     const Thread* const thread = step.thread;
     if (step.slow) [[unlikely]]
         return {unpaused(thread, now_ticks()), virt};
     const ThreadRecord* const record = thread->record;
     const uint64_t real =
-        virt + record->intrusion_ticks + record->paused_ticks + thread->slow_ticks;
+        virt + record->intrusion_ticks + record->paused_ticks + thread->slow_overhead;
     return {unpaused(thread, real), virt};
 }
 
@@ -215,7 +215,7 @@ inline OmpLevel* omp_level(Thread* thread) {
 
 // The one whose threads meet at a barrier that is told now. Teams that reduce meet at one that is
 // told in the region of each; no other may stand there (OpenMP 5.2, 10.2).
-inline OmpLevel* meeting_level(Thread* thread) {
+inline OmpLevel* collective_level(Thread* thread) {
     OmpLevel* const level = omp_level(thread);
     if (level == nullptr || level->team != nullptr || thread->omp.depth < 2) return level;
     const OmpTeam* const around = level[-1].team;

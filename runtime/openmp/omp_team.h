@@ -28,7 +28,7 @@ struct alignas(64) OmpArrivals {
 
     // Returns the latest real time so far. Real times come in the order in which they are told, but
     // for some nanoseconds: whose is lost then was there as early.
-    uint64_t tell(const Instant& at) {
+    uint64_t tell(const DualTime& at) {
         const uint64_t latest = real.load(std::memory_order_relaxed);
         if (latest < at.real) real.store(at.real, std::memory_order_relaxed);
         raise(&virt, at.virt);
@@ -36,7 +36,7 @@ struct alignas(64) OmpArrivals {
     }
     // The line comes from another processor: asked for before it is needed.
     void fetch() const { fetch_to_write(this); }
-    Instant latest() const {
+    DualTime latest() const {
         return {real.load(std::memory_order_relaxed), virt.load(std::memory_order_relaxed)};
     }
 
@@ -57,7 +57,7 @@ struct alignas(64) OmpTeam {
     uint64_t call;   // where the program called the runtime for it, 0: not known
     CellIndex node;  // of the region, in its tree
     uint32_t size;
-    Instant fork;
+    DualTime fork;
     uint64_t expected;       // arrivals[kLastBarrier].left when all have left the region
     OmpConstruct construct;  // a region's, or a league's of teams
     bool in_use;             // until it is joined

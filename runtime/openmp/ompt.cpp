@@ -310,7 +310,7 @@ void barrier_begin(bool implicit, bool of_region, bool at_end, uint64_t told) {
     uint64_t at = behind != 0 ? behind : told;
     if (std::exchange(dwell::t_gomp_request.barrier, false)) return gcc_barrier_begin(at);
     // Called by GOMP_single_copy_start(), which has to see what that returns.
-    if (dwell::is_in_dwell(at)) at = dwell::t_gomp.single_address;
+    if (dwell::is_in_tool(at)) at = dwell::t_gomp.single_address;
     dwell::end_gomp_single();
     const bool last = at_end || (implicit && of_region && behind == 0 && is_last(at));
     if (!last && dwell::is_nowhere(at)) {
@@ -520,7 +520,7 @@ uint32_t ompt_obstacle() {
     uint32_t obstacle = 0;
     if (ompt_switched_off() != nullptr) {
         obstacle = kFileOmptOff;
-    } else if (!is_in_dwell(address(dlsym(RTLD_DEFAULT, "ompt_start_tool")))) {
+    } else if (!is_in_tool(address(dlsym(RTLD_DEFAULT, "ompt_start_tool")))) {
         obstacle = kFileOtherTool;
     }
     return obstacle != 0 && may_observe_omp() ? obstacle : 0;

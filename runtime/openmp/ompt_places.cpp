@@ -103,7 +103,7 @@ void find_places(ompt_function_lookup_t lookup) {
 void find_own_code() { find_code(&g_dwell, reinterpret_cast<const void*>(find_places)); }
 
 bool is_in_runtime(uint64_t at) { return is_in(g_runtime, at); }
-bool is_in_dwell(uint64_t at) { return is_in(g_dwell, at); }
+bool is_in_tool(uint64_t at) { return is_in(g_dwell, at); }
 
 uint64_t address_in_code(uint64_t at) {
     const uint64_t around = is_nowhere(at) ? omp_code_address() : 0;
@@ -126,14 +126,14 @@ uint64_t caller_around_runtime(uint64_t at) {
     std::atomic<uint64_t>& kept = sizes[at % 16];
     uint64_t known = kept.load(std::memory_order_relaxed);
     if (known >> kSizeBits != at) {
-        const Busy busy;
+        const ReentryGuard busy;
         const uint64_t before = now_ticks();
         const uint64_t outer = caller_frame(called);
         const bool is_inside = outer > address(called) && outer < code;
         const uint64_t size = is_inside ? outer - address(called) : 0;
         known = at << kSizeBits | (size <= kLargest ? size : 0);
         kept.store(known, std::memory_order_relaxed);
-        if (t_thread != nullptr) t_thread->slow_ticks += now_ticks() - before;
+        if (t_thread != nullptr) t_thread->slow_overhead += now_ticks() - before;
     }
     const uint64_t slot = address(called) + (known & kLargest);
     if ((known & kLargest) == 0 || slot >= code) return 0;
@@ -146,11 +146,11 @@ uint64_t told_place(const void* codeptr) {
         return address(codeptr);
     const uint64_t code = code_frame();
     if (code == 0) return 0;
-    const Busy busy;
+    const ReentryGuard busy;
     const uint64_t before = now_ticks();
     const uint64_t caller = innermost_return_address(
-        [](uint64_t at) { return is_in_dwell(at) || is_in_runtime(at); }, code);
-    if (t_thread != nullptr) t_thread->slow_ticks += now_ticks() - before;
+        [](uint64_t at) { return is_in_tool(at) || is_in_runtime(at); }, code);
+    if (t_thread != nullptr) t_thread->slow_overhead += now_ticks() - before;
     return caller;
 }
 
@@ -179,7 +179,7 @@ uint64_t code_in_c_library(uint64_t at, const Frame* caller) {
     if (caller == nullptr || caller->return_address != at) return 0;
     const uint64_t before = now_ticks();
     const uint64_t code = code_of_fork(caller);
-    if (t_thread != nullptr) t_thread->slow_ticks += now_ticks() - before;
+    if (t_thread != nullptr) t_thread->slow_overhead += now_ticks() - before;
     return code != 0 ? code + 1 : 0;
 }
 

@@ -13,13 +13,13 @@
 namespace dwell {
 
 // Before the others of this file are called, when the runtime starts; find_own_code() alone for
-// is_in_dwell().
+// is_in_tool().
 void find_places(ompt_function_lookup_t lookup);
 void find_own_code();
 
 inline uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 bool is_in_runtime(uint64_t at);
-bool is_in_dwell(uint64_t at);
+bool is_in_tool(uint64_t at);
 // No place of the program's.
 inline bool is_nowhere(uint64_t at) { return at == 0 || is_in_runtime(at); }
 // `at`, or where that is none of the program's the place of the task or region whose code it is.

@@ -10,7 +10,7 @@
 
 #include "runtime/calls/call_order.h"
 #include "runtime/mpi/requests.h"
-#include "runtime/order/held_receives.h"
+#include "runtime/order/deferred_receives.h"
 #include "runtime/order/order_choice.h"
 #include "runtime/process/injection.h"
 #include "runtime/process/shared_words.h"
@@ -91,7 +91,7 @@ bool is_several() { return g_process.concurrent; }
 class Saying {
   public:
     explicit Saying(Call* call) : call_(call), start_(now_ticks()) {}
-    ~Saying() { call_->own_ticks += now_ticks() - start_; }
+    ~Saying() { call_->inner_overhead += now_ticks() - start_; }
     Saying(const Saying&) = delete;
     Saying& operator=(const Saying&) = delete;
 
@@ -129,7 +129,7 @@ bool make_view(uint32_t world_size) {
         return false;
     }
     for (uint32_t rank = 0; rank < world_size; ++rank) {
-        if (!is_neighbour(rank)) continue;
+        if (!is_same_host(rank)) continue;
         if (&g_lines[rank] == g_own) g_place = g_count;
         g_ranks[g_count++] = rank;
     }
@@ -153,7 +153,7 @@ bool root_is_there(const ProcessState& state, const NodeView& view) {
 // What the root gives away may come through any other rank, as MPI likes.
 bool waits_for(const ProcessState& state, const NodeView& view, uint32_t other) {
     const bool is_partner = state.partner == kNoPeer || state.partner == view.ranks[other];
-    if (state.doing != Doing::kMeets) return is_partner;
+    if (state.doing != Doing::kInCollective) return is_partner;
     if (has_entered(view.states[other], state.comm, state.entered_number)) return false;
     return is_partner || root_is_there(state, view);
 }
@@ -174,13 +174,13 @@ bool goes_on_before(const NodeView& view, uint32_t which, uint64_t limit, uint64
     switch (state.doing) {
         case Doing::kRuns:
             return beyond(now, state.ticks) < limit;
-        case Doing::kStands:
+        case Doing::kInTool:
             return state.ticks < limit;
         case Doing::kReceives:
         case Doing::kWaits:
             if (state.candidate != 0 && later(state.ticks, state.candidate) < limit) return true;
             return view.woken[which] && state.ticks < limit;
-        case Doing::kMeets:
+        case Doing::kInCollective:
             return state.ticks < limit && (view.woken[which] || all_are_there(view, which));
         default:
             return false;
@@ -189,12 +189,12 @@ bool goes_on_before(const NodeView& view, uint32_t which, uint64_t limit, uint64
 
 bool may_wait(const ProcessState& state) {
     return state.doing == Doing::kReceives || state.doing == Doing::kWaits ||
-           state.doing == Doing::kMeets;
+           state.doing == Doing::kInCollective;
 }
 
 }  // namespace
 
-void Outlook::say(Doing doing, uint64_t candidate, uint32_t comm, int tag) {
+void MessageArbiter::say(Doing doing, uint64_t candidate, uint32_t comm, int tag) {
     ProcessState state = blocked_state(call_, doing, kNoPeer);
     state.candidate = candidate != kNotSent ? candidate : 0;
     state.comm = comm;
@@ -203,7 +203,7 @@ void Outlook::say(Doing doing, uint64_t candidate, uint32_t comm, int tag) {
     full_fence();
 }
 
-bool Outlook::look_around() {
+bool MessageArbiter::look_around() {
     const uint64_t now = now_ticks();
     const bool ask = ++turns_ % kPidEvery == 0;
     for (uint32_t i = 0; i < g_count; ++i) {
@@ -223,7 +223,7 @@ bool Outlook::look_around() {
     const NodeView view{g_states, g_ranks, g_woken, g_count};
     for (uint32_t i = 0; i < g_count; ++i) {
         const ProcessState& state = g_states[i];
-        if (state.doing != Doing::kMeets || state.partner == kNoPeer) continue;
+        if (state.doing != Doing::kInCollective || state.partner == kNoPeer) continue;
         if (!root_is_there(state, view)) continue;
         const uint32_t version = g_lines[g_ranks[i]].version;
         if (g_leaving[i].version != version) g_leaving[i] = {version, now};
@@ -232,20 +232,20 @@ bool Outlook::look_around() {
     return true;
 }
 
-bool Outlook::look(uint64_t limit) {
+bool MessageArbiter::look(uint64_t limit) {
     if (!look_around()) return false;
     find_earlier({g_states, g_ranks, g_woken, g_count}, g_place, limit, now_ticks(), g_reached);
     return true;
 }
 
-bool Outlook::may_act(uint32_t peer) const {
+bool MessageArbiter::can_send_before(uint32_t peer) const {
     for (uint32_t i = 0; i < g_count; ++i) {
         if (g_reached[i] && g_ranks[i] == peer) return true;
     }
     return false;
 }
 
-bool Outlook::is_missed(uint64_t* since) const {
+bool MessageArbiter::is_missed(uint64_t* since) const {
     const uint64_t now = now_ticks();
     if (*since == 0) *since = now;
     if (beyond(now, *since) < ticks_of(kPatience_s) >> g_missed) return false;
@@ -253,8 +253,8 @@ bool Outlook::is_missed(uint64_t* since) const {
     return true;
 }
 
-void Outlook::pause(bool held) {
-    if (held) {
+void MessageArbiter::pause(bool deferred) {
+    if (deferred) {
         let_mpi_work();
         nanosleep(&kPause, nullptr);  // who is waited for may need the core
     } else {
@@ -302,8 +302,9 @@ void open_order() {
         publish(ProcessState{});
         return;
     }
-    static constexpr CallOrder kOrder{post_held,   end_holding, say_running, say_receiving,
-                                      say_waiting, say_meeting, wake};
+    static constexpr CallOrder kOrder{post_deferred, end_deferring, say_running,
+                                      say_receiving, say_waiting,   enter_collective_wait,
+                                      wake};
     g_call_order = &kOrder;
     g_process.preserve_order = true;
     g_on_delay = say_delay;
@@ -324,11 +325,11 @@ void say_running(Thread* thread) {
     ProcessState state = g_own->state;
     const ThreadRecord* record = thread->record;
     state.doing = is_several() ? Doing::kNotKnown : Doing::kRuns;
-    state.ticks = record->intrusion_ticks + thread->slow_ticks;
+    state.ticks = record->intrusion_ticks + thread->slow_overhead;
     publish(state);
 }
 
-void say_receiving(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t ticket) {
+void say_receiving(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t post_order) {
     if (is_several()) return;
     const Saying saying(call);
     ProcessState state = blocked_state(call, Doing::kReceives, peer);
@@ -337,7 +338,7 @@ void say_receiving(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t t
     publish(state);
     full_fence();
     Channel* channel = channel_with(call->thread, peer);
-    if (channel != nullptr && find_entry(channel, comm, tag, ticket) != nullptr) {
+    if (channel != nullptr && find_entry(channel, comm, tag, post_order) != nullptr) {
         __atomic_store_n(&g_own->woken, now_ticks(), __ATOMIC_RELEASE);
     }
 }
@@ -348,18 +349,18 @@ void say_waiting(Call* call) {
     publish(blocked_state(call, Doing::kWaits, kNoPeer));
 }
 
-void say_meeting(Call* call, const CommName& name, uint32_t number, Meets rule, int root,
-                 bool blocks) {
+void enter_collective_wait(Call* call, const CommDefinition& name, uint32_t number, Dependence rule,
+                           int root, bool blocks) {
     if (is_several()) return;
     const Saying saying(call);
     const bool is_root = !name.inter && root == name.rank;
-    const bool waits = blocks && (rule != Meets::kRoot || !is_root) &&
-                       (rule != Meets::kToRoot || is_root || name.inter);
+    const bool waits = blocks && (rule != Dependence::kRoot || !is_root) &&
+                       (rule != Dependence::kToRoot || is_root || name.inter);
     ProcessState state = g_own->state;
     if (waits) {
-        const bool for_root = rule == Meets::kRoot && name.is_world;
-        state =
-            blocked_state(call, Doing::kMeets, for_root ? static_cast<uint32_t>(root) : kNoPeer);
+        const bool for_root = rule == Dependence::kRoot && name.is_world;
+        state = blocked_state(call, Doing::kInCollective,
+                              for_root ? static_cast<uint32_t>(root) : kNoPeer);
         state.comm = name.name;
         state.is_world = name.is_world ? 1 : 0;
     }
@@ -370,20 +371,20 @@ void say_meeting(Call* call, const CommName& name, uint32_t number, Meets rule, 
 
 void say_request(Call* call, const Request& request) {
     const bool named = request.kind == kReceiveRequest && request.peer != kNoPeer &&
-                       request.comm != 0 && request.ticket != 0 &&
-                       is_turn_known(g_channels[request.peer], request.ticket);
+                       request.comm != 0 && request.post_order != 0 &&
+                       is_post_order_known(g_channels[request.peer], request.post_order);
     if (named) {
-        say_receiving(call, request.peer, request.comm, request.tag, request.ticket);
+        say_receiving(call, request.peer, request.comm, request.tag, request.post_order);
     } else {
         say_waiting(call);
     }
 }
 
 void say_delay(bool begins) {
-    const Doing before = begins ? Doing::kRuns : Doing::kStands;
+    const Doing before = begins ? Doing::kRuns : Doing::kInTool;
     if (!g_process.preserve_order || g_own->state.doing != before) return;
     ProcessState state = g_own->state;
-    state.doing = begins ? Doing::kStands : Doing::kRuns;
+    state.doing = begins ? Doing::kInTool : Doing::kRuns;
     state.ticks = beyond(now_ticks(), state.ticks);
     publish(state);
 }

@@ -13,20 +13,21 @@
 #define DWELL_RUNTIME_ORDER_ORDER_H_
 
 #include "runtime/calls/records.h"
-#include "runtime/mpi/meets.h"
+#include "runtime/mpi/dependence.h"
 
 namespace dwell {
 
-struct CommName;
+struct CommDefinition;
 struct Request;
 
 enum class Doing : uint32_t {
     kNotKnown = 0,  // several of its threads may call MPI at a time
     kRuns,          // ProcessLine::ticks is its real less its virtual time
-    kStands,        // dwell is at work; like the following since the virtual time `ticks`
+    kInTool,        // dwell is at work; like the following since the virtual time `ticks`
     kReceives,      // waits for a message from `partner` with this communicator and tag
     kWaits,         // for some message
-    kMeets,  // is in the collective `number`; `partner` is its root if it waits for that alone
+    kInCollective,  // is in the collective `number`; `partner` is its root if it waits for that
+                    // alone
     kFinished,
 };
 
@@ -36,10 +37,10 @@ struct ProcessState {
     uint32_t partner;  // world rank, kNoPeer: anybody
     uint64_t ticks;
     uint64_t candidate;  // kReceives, kWaits: what it may get, 0: nothing, was sent then
-    uint32_t comm;       // its name (comm_names.h)
+    uint32_t comm;       // its name (comm_definitions.h)
     union {
         int32_t tag;
-        int32_t is_world;  // kMeets
+        int32_t is_world;  // kInCollective
     };
     uint32_t entered_comm;    // the collective that it entered last
     uint32_t entered_number;  // and its number there
@@ -73,10 +74,11 @@ void find_earlier(const NodeView& view, uint32_t own, uint64_t limit, uint64_t n
 
 // What the calling process does, with the option (call_order.h).
 DWELL_COLD void say_running(Thread* thread);
-DWELL_COLD void say_receiving(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t ticket);
+DWELL_COLD void say_receiving(Call* call, uint32_t peer, uint32_t comm, int tag,
+                              uint32_t post_order);
 DWELL_COLD void say_waiting(Call* call);
-DWELL_COLD void say_meeting(Call* call, const CommName& name, uint32_t number, Meets rule, int root,
-                            bool blocks);
+DWELL_COLD void enter_collective_wait(Call* call, const CommDefinition& name, uint32_t number,
+                                      Dependence rule, int root, bool blocks);
 DWELL_COLD void say_request(Call* call, const Request& request);
 // A delay in dwell begins or ends (injection.h).
 DWELL_COLD void say_delay(bool begins);

@@ -6,7 +6,7 @@
 #define DWELL_RUNTIME_ORDER_ORDER_CHOICE_H_
 
 #include "runtime/hosts/partners.h"
-#include "runtime/mpi/comm_names.h"
+#include "runtime/mpi/comm_definitions.h"
 #include "runtime/order/order.h"
 
 namespace dwell {
@@ -14,9 +14,9 @@ namespace dwell {
 constexpr uint64_t kNotSent = UINT64_MAX;
 
 // The lines of the node's processes, as one that has to choose sees them.
-class Outlook {
+class MessageArbiter {
   public:
-    explicit Outlook(Call* call) : call_(call) {}
+    explicit MessageArbiter(Call* call) : call_(call) {}
 
     // Says that the process waits, and goes on at the later of the call's beginning and
     // `candidate`, kNotSent when no message is known that it may get.
@@ -25,7 +25,7 @@ class Outlook {
     // Finds out who may act before `limit`. False while that is not possible.
     bool look(uint64_t limit);
     // After look(): may that one?
-    bool may_act(uint32_t peer) const;
+    bool can_send_before(uint32_t peer) const;
 
     // What some process does is not known, and will not be.
     bool is_hopeless() const { return is_hopeless_; }
@@ -34,7 +34,7 @@ class Outlook {
     bool is_missed(uint64_t* since) const;
     // Before the next look. `held`: a message is there that may not be taken yet. MPI works on what
     // the process has sent, as it would if the call waited.
-    static void pause(bool held);
+    static void pause(bool deferred);
 
   private:
     bool look_around();
@@ -53,10 +53,10 @@ struct Candidate {
 class Senders {
   public:
     // False when some rank is out of sight. One object at a time.
-    bool find(Thread* thread, MPI_Comm comm, const CommName& name);
+    bool find(Thread* thread, MPI_Comm comm, const CommDefinition& name);
     Candidate earliest(uint32_t comm, int tag) const;
     // May one of them still send before the limit of the last look?
-    bool may_act(const Outlook& outlook) const;
+    bool can_send_before(const MessageArbiter& arbiter) const;
 
   private:
     int count_ = 0;

@@ -11,7 +11,7 @@ struct Option {
     uint64_t when;  // complete, on the virtual clock, or kNotSent
     uint32_t peer;  // who completes it, kNoPeer: it is complete, or nobody known
     uint32_t comm;
-    uint32_t ticket;
+    uint32_t post_order;
     int32_t tag;
     bool is_one;
     bool is_complete;
@@ -20,7 +20,7 @@ struct Option {
 };
 static_assert(sizeof(Option) + sizeof(MPI_Request) <= kPickBytes);
 
-enum class Fill { kReady, kNoChoice, kPosted, kFar, kUnknown };
+enum class Fill { kReady, kNoChoice, kPosted, kRemote, kUnknown };
 
 class RequestChoice {
   public:
@@ -32,7 +32,7 @@ class RequestChoice {
           waits_(waits),
           options_(static_cast<Option*>(room)),
           requests_(reinterpret_cast<MPI_Request*>(options_ + count)),
-          outlook_(call) {}
+          arbiter_(call) {}
     Picked choose();
 
   private:
@@ -56,12 +56,12 @@ class RequestChoice {
     bool waits_;
     Option* options_;
     MPI_Request* requests_;
-    Outlook outlook_;
-    HeldReceive* held_ = nullptr;
-    int held_index_ = -1;
-    uint32_t held_comm_ = 0;
+    MessageArbiter arbiter_;
+    DeferredReceive* held_ = nullptr;
+    int deferred_index_ = -1;
+    uint32_t deferred_comm_ = 0;
     Senders senders_;
-    Candidate held_candidate_{kNotSent, 0};
+    Candidate deferred_candidate_{kNotSent, 0};
     int first_ = -1;        // the one that is chosen, or the first of several
     bool is_past_ = false;  // it was complete when the call began
 };
@@ -85,24 +85,24 @@ Fill RequestChoice::fill_one(int which) {
     }
     if (request.kind != kReceiveRequest) return Fill::kPosted;
     if (held_ != nullptr && before.handle == held_->handle) {
-        held_index_ = which;
+        deferred_index_ = which;
         return Fill::kReady;
     }
     if (request.peer == kNoPeer) return Fill::kPosted;
     Channel* channel = channel_with(call_->thread, request.peer);
-    if (channel == nullptr || channel->far != nullptr) return Fill::kFar;
-    if (request.comm == 0 || request.ticket == 0) return Fill::kUnknown;
-    if (!is_turn_known(channel, request.ticket)) return Fill::kUnknown;
+    if (channel == nullptr || channel->remote != nullptr) return Fill::kRemote;
+    if (request.comm == 0 || request.post_order == 0) return Fill::kUnknown;
+    if (!is_post_order_known(channel, request.post_order)) return Fill::kUnknown;
     option->peer = request.peer;
     option->comm = request.comm;
-    option->ticket = request.ticket;
+    option->post_order = request.post_order;
     option->tag = request.tag;
     return Fill::kReady;
 }
 
 Fill RequestChoice::fill() {
-    for (int i = 0; i < count_ && held_ == nullptr; ++i) held_ = next_held(before_[i].handle);
-    if (held_ == nullptr) post_held();
+    for (int i = 0; i < count_ && held_ == nullptr; ++i) held_ = next_deferred(before_[i].handle);
+    if (held_ == nullptr) post_deferred();
     int ones = 0;
     for (int i = 0; i < count_; ++i) {
         const Fill fill = fill_one(i);
@@ -111,18 +111,18 @@ Fill RequestChoice::fill() {
     }
     if (ones < 2 && held_ == nullptr) return Fill::kNoChoice;
     if (held_ == nullptr) return Fill::kReady;
-    const CommName* name = name_of_comm(call_->thread, held_->comm);
-    if (name == nullptr || !senders_.find(call_->thread, held_->comm, *name)) return Fill::kFar;
-    held_comm_ = name->name;
+    const CommDefinition* name = definition_of_comm(call_->thread, held_->comm);
+    if (name == nullptr || !senders_.find(call_->thread, held_->comm, *name)) return Fill::kRemote;
+    deferred_comm_ = name->name;
     return Fill::kReady;
 }
 
 // False when it is complete and not known since when.
 bool RequestChoice::refresh_one(int which, Option* option) {
-    if (which == held_index_) {
-        held_candidate_ = senders_.earliest(held_comm_, held_->tag);
-        option->when = held_candidate_.sent;
-        const int source = option->when != kNotSent ? held_candidate_.rank : MPI_ANY_SOURCE;
+    if (which == deferred_index_) {
+        deferred_candidate_ = senders_.earliest(deferred_comm_, held_->tag);
+        option->when = deferred_candidate_.sent;
+        const int source = option->when != kNotSent ? deferred_candidate_.rank : MPI_ANY_SOURCE;
         return is_there(source, held_->tag, held_->comm, &option->is_complete) &&
                (option->when != kNotSent || !option->is_complete);
     }
@@ -133,7 +133,7 @@ bool RequestChoice::refresh_one(int which, Option* option) {
         option->is_complete = flag != 0;
     }
     if (request.kind == kSendRequest) {
-        Moment answer;
+        EnterStamp answer;
         const bool answered =
             option->peer != kNoPeer &&
             answer_of(g_channels[option->peer], {request.entry, request.number}, &answer);
@@ -141,15 +141,16 @@ bool RequestChoice::refresh_one(int which, Option* option) {
         return true;
     }
     const ChannelEntry* entry =
-        find_entry(g_channels[option->peer], option->comm, option->tag, option->ticket);
-    if (entry != nullptr) option->when = entry->said.at.virt;
+        find_entry(g_channels[option->peer], option->comm, option->tag, option->post_order);
+    if (entry != nullptr) option->when = entry->stamp.at.virt;
     return option->when != kNotSent || !option->is_complete;
 }
 
 bool RequestChoice::refresh() {
     for (int i = 0; i < count_; ++i) {
         Option* option = &options_[i];
-        const bool is_settled = option->is_complete && option->when != kNotSent && i != held_index_;
+        const bool is_settled =
+            option->is_complete && option->when != kNotSent && i != deferred_index_;
         if (!option->is_one || is_settled) continue;
         if (!refresh_one(i, option)) return false;
     }
@@ -194,25 +195,26 @@ bool RequestChoice::is_complete() const {
 // Would it make a difference if the partner of that request came in time?
 bool RequestChoice::is_decided_by(int which) const {
     if (!options_[which].is_one) return false;
-    if (which == held_index_) return which <= first_ || !is_past_ || pick_ == Pick::kSome;
+    if (which == deferred_index_) return which <= first_ || !is_past_ || pick_ == Pick::kSome;
     if (is_selected(which) || options_[which].when != kNotSent) return false;
     return which < first_ || !is_past_ || pick_ == Pick::kSome;
 }
 
 bool RequestChoice::may_take() {
     const uint64_t limit = is_past_ ? call_->start_virtual : options_[first_].when;
-    if (!outlook_.look(limit)) return false;
+    if (!arbiter_.look(limit)) return false;
     for (int i = 0; i < count_; ++i) {
         if (!is_decided_by(i)) continue;
-        const bool may_act =
-            i == held_index_ ? senders_.may_act(outlook_) : outlook_.may_act(options_[i].peer);
-        if (may_act) return false;
+        const bool can_send_before = i == deferred_index_
+                                         ? senders_.can_send_before(arbiter_)
+                                         : arbiter_.can_send_before(options_[i].peer);
+        if (can_send_before) return false;
     }
     return true;
 }
 
 Picked RequestChoice::give_up(uint64_t ThreadRecord::*counter) {
-    post_held();
+    post_deferred();
     Picked picked;
     picked.left_to_mpi = counter;
     return picked;
@@ -229,8 +231,8 @@ Picked RequestChoice::picked() {
         if (!is_selected(i)) continue;
         picked.count += 1;
         picked.at_once = picked.at_once && options_[i].at_once;
-        if (i == held_index_) {
-            picked.held = i;
+        if (i == deferred_index_) {
+            picked.deferred = i;
         } else {
             requests_[i] = before_[i].handle;
             options_[i].is_picked = true;
@@ -248,15 +250,15 @@ Picked RequestChoice::choose() {
             return give_up(nullptr);
         case Fill::kPosted:
             return give_up(&ThreadRecord::order_posted);
-        case Fill::kFar:
-            return give_up(&ThreadRecord::order_far);
+        case Fill::kRemote:
+            return give_up(&ThreadRecord::order_remote);
         case Fill::kUnknown:
             return give_up(&ThreadRecord::order_unknown);
     }
     stamp_virtual(call_);
     uint64_t arrived = 0;  // when that was complete which is taken
     uint64_t missed_since = 0;
-    int said = -2;
+    int stamp = -2;
     uint64_t said_when = 0;
     for (bool first = true;; first = false) {
         if (!refresh()) return give_up(&ThreadRecord::order_unknown);
@@ -269,33 +271,33 @@ Picked RequestChoice::choose() {
         }
         select();
         const uint64_t when = first_ >= 0 ? options_[first_].when : kNotSent;
-        if (said != first_ || said_when != when) {
-            outlook_.say(Doing::kWaits, when, 0, 0);
-            said = first_;
+        if (stamp != first_ || said_when != when) {
+            arbiter_.say(Doing::kWaits, when, 0, 0);
+            stamp = first_;
             said_when = when;
             arrived = missed_since = 0;
             continue;  // what was announced before that was visible is seen now
         }
         if (first_ < 0) {
-            Outlook::pause(false);
+            MessageArbiter::pause(false);
             continue;
         }
         const bool complete = is_complete();
         if (complete && arrived == 0) arrived = now_ticks();
         if (complete && may_take()) {
-            const bool held = held_index_ >= 0 && is_selected(held_index_);
-            if (held && !deliver(call_, held_, held_candidate_.rank, false)) {
+            const bool deferred = deferred_index_ >= 0 && is_selected(deferred_index_);
+            if (deferred && !deliver(call_, held_, deferred_candidate_.rank, false)) {
                 return give_up(nullptr);  // counted as it is posted
             }
             const Picked result = picked();
             call_->thread->record->order_kept += 1;
-            call_->own_ticks += now_ticks() - (result.at_once ? began : arrived);
+            call_->inner_overhead += now_ticks() - (result.at_once ? began : arrived);
             return result;
         }
-        if (outlook_.is_hopeless() || (!complete && any && outlook_.is_missed(&missed_since))) {
+        if (arbiter_.is_hopeless() || (!complete && any && arbiter_.is_missed(&missed_since))) {
             return give_up(&ThreadRecord::order_unknown);
         }
-        Outlook::pause(complete);
+        MessageArbiter::pause(complete);
     }
 }
 
@@ -304,7 +306,7 @@ Picked RequestChoice::choose() {
 Picked pick_requests(Call* call, const Before* before, int count, Pick pick, bool waits,
                      void* room) {
     if (g_process.concurrent || room == nullptr) {
-        post_held();
+        post_deferred();
         Picked picked;
         picked.left_to_mpi = &ThreadRecord::order_unknown;
         return picked;
@@ -320,7 +322,7 @@ void put_back(const Picked& picked, int count, MPI_Request* requests) {
 }
 
 int give_status(MPI_Request handle, int result, MPI_Status* status) {
-    const HeldReceive* receive = delivered(handle);
+    const DeferredReceive* receive = delivered(handle);
     if (receive == nullptr) return result;
     const int error = status->MPI_ERROR;
     *status = receive->status;
@@ -332,39 +334,39 @@ int add_delivered(const Picked& picked, MPI_Request handle, int result, int* com
                   int* indices, MPI_Status* statuses) {
     int at = *completed == MPI_UNDEFINED ? 0 : *completed;
     *completed = at + 1;
-    for (; at > 0 && indices[at - 1] > picked.held; --at) {
+    for (; at > 0 && indices[at - 1] > picked.deferred; --at) {
         indices[at] = indices[at - 1];
         statuses[at] = statuses[at - 1];
     }
-    indices[at] = picked.held;
+    indices[at] = picked.deferred;
     statuses[at].MPI_ERROR = MPI_SUCCESS;
     return give_status(handle, result, &statuses[at]);
 }
 
 Delivery deliver_to(Call* call, MPI_Request handle, bool waits) {
-    HeldReceive* held = next_held(handle);
-    if (held != nullptr) {
+    DeferredReceive* deferred = next_deferred(handle);
+    if (deferred != nullptr) {
         bool there = false;
-        is_there(MPI_ANY_SOURCE, held->tag, held->comm, &there);
+        is_there(MPI_ANY_SOURCE, deferred->tag, deferred->comm, &there);
         if (!there && !waits) return Delivery::kNothingThere;
-        const int source = choose_source(call, held->tag, held->comm, !waits);
+        const int source = choose_source(call, deferred->tag, deferred->comm, !waits);
         if (source == kNoSource) return Delivery::kNothingThere;
-        if (source >= 0 && deliver(call, held, source, waits)) {
+        if (source >= 0 && deliver(call, deferred, source, waits)) {
             return there ? Delivery::kAtOnce : Delivery::kLater;
         }
         call->thread->record->order_kept -= source >= 0 ? 1 : 0;
     }
-    post_held();
+    post_deferred();
     return Delivery::kNone;
 }
 
 void deliver_all(Call* call, const Before* before, int count) {
-    for (int i = 0; i < count && g_held != 0;) {
-        const bool is_next = next_held(before[i].handle) != nullptr;
+    for (int i = 0; i < count && g_deferred != 0;) {
+        const bool is_next = next_deferred(before[i].handle) != nullptr;
         if (is_next && deliver_to(call, before[i].handle, true) == Delivery::kNone) return;
         i = is_next ? 0 : i + 1;
     }
-    post_held();
+    post_deferred();
 }
 
 }  // namespace dwell

@@ -9,7 +9,7 @@
 #define DWELL_RUNTIME_ORDER_ORDER_REQUESTS_H_
 
 #include "runtime/mpi/requests.h"
-#include "runtime/order/held_receives.h"
+#include "runtime/order/deferred_receives.h"
 
 namespace dwell {
 
@@ -22,7 +22,7 @@ struct Picked {
     int count = 0;                    // none: nothing is there, which a test may find
     MPI_Request* requests = nullptr;  // as many as the call has; all that were not picked are null
     const void* room = nullptr;
-    int held = -1;                                  // where the one is that is delivered already
+    int deferred = -1;                              // where the one is that is delivered already
     bool at_once = false;                           // all were complete when the call began
     uint64_t ThreadRecord::*left_to_mpi = nullptr;  // where it counts if it takes what comes
 };

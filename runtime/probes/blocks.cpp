@@ -37,9 +37,9 @@ FoundNode node_of_name(Thread* thread, const BlockName* name) {
         counted || name->kind == SiteKind::kMarker || (name->node_flags & kNodePhase) != 0;
     if (lasting && !ensure_part(thread, cell_at<Node>(found.node))) return {0, found.way};
     const bool is_block = name->kind == SiteKind::kBlock;
-    const ProbeWay way = is_block ? remembered_way(found.way) : found.way;
+    const EnterKind way = is_block ? remembered_way(found.way) : found.way;
     thread->known_children[known_child_slot(key_of(name), 0, parent)] = {
-        key_of(name), 0, parent, found.node, 0, counted ? ProbeWay::kCounted : way};
+        key_of(name), 0, parent, found.node, 0, counted ? EnterKind::kCounted : way};
     return found;
 }
 
@@ -84,12 +84,12 @@ inline bool begin_known(Thread* thread, const BlockName* name, uint64_t marks) {
     }
     const KnownChild* known = known_child(thread, key_of(name), 0);
     if (known == nullptr) return false;
-    if (known->way == ProbeWay::kDown) [[likely]] {
+    if (known->way == EnterKind::kChild) [[likely]] {
         push_entry(thread, known->node, row, host, 0);
-    } else if (known->way == ProbeWay::kCounted) {
+    } else if (known->way == EnterKind::kCounted) {
         count_only(known->node);
         push_unbooked(thread, row, host);
-    } else if (known->way == ProbeWay::kChecked && is_due(cell_at<Node>(known->node))) {
+    } else if (known->way == EnterKind::kChecked && is_due(cell_at<Node>(known->node))) {
         return false;
     } else {
         push_on_way(thread, known->node, known->way, row, host);
@@ -165,7 +165,7 @@ __attribute__((always_inline)) inline void end_wanted(const Wanted& wanted, uint
             return;
         }
         pop_unbooked(thread);
-        thread->slow_ticks += g_process.block_cost_ticks;
+        thread->slow_overhead += g_process.block_cost_ticks;
         end_change(thread);
         return;
     }
@@ -218,7 +218,7 @@ void begin_paired(const BlockName* name) { begin_as(name, kRowBlock | kRowPaired
 void begin_phase(const BlockName* name, uint64_t iteration) {
     begin_block(name);
     Thread* const thread = t_thread;
-    if (name == nullptr || thread == nullptr || thread->in_dwell) return;
+    if (name == nullptr || thread == nullptr || thread->in_tool) return;
     const ProbeEntry* top = thread->on.top;
     if (block_of(top) != name || (top->row & kRowUnbooked) != 0) return;
     const Node* node = cell_at<Node>(top->node);
@@ -260,7 +260,7 @@ void mark(const BlockName* name, uint64_t volume) {
             Node* node = cell_at<Node>(known->node);
             node->count += 1;
             cell_at<ProbePart>(node->part)->volume += volume;
-            thread->slow_ticks += g_process.mark_cost_ticks;
+            thread->slow_overhead += g_process.mark_cost_ticks;
         }
         end_change(thread);
         if (known != nullptr) [[likely]]
@@ -275,7 +275,7 @@ void calibrate_blocks(Thread* thread, CellIndex index) {
     name.level = kLevelFull;
     const CellIndex root = thread->record->root;
     thread->known_children[known_child_slot(key_of(&name), 0, root)] = {
-        key_of(&name), 0, root, index, 0, ProbeWay::kDown};
+        key_of(&name), 0, root, index, 0, EnterKind::kChild};
     Node* node = cell_at<Node>(index);
     const StepTicks pair = least_ticks(thread, node, [&name] {
         begin_block(&name);

@@ -93,8 +93,8 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
         const uint64_t mixed = mixed_call(call, frame->return_address);
         if (is_told(*top, procedure) && top != thread->on.limit) {
             thread->known_children[known_child_slot(function, mixed, parent)] = {
-                function,       mixed, parent, parent, static_cast<uint32_t>(procedure - slot),
-                ProbeWay::kTold};
+                function,           mixed, parent, parent, static_cast<uint32_t>(procedure - slot),
+                EnterKind::kForeign};
             push_unbooked(thread, row_of(function, call), procedure);
             return;
         }
@@ -159,17 +159,17 @@ inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, c
     const bool is_there =
         known->frame_offset == 0 || *reinterpret_cast<const uint64_t*>(procedure) == call;
     if (!is_there) return false;
-    if (known->way == ProbeWay::kTold) [[unlikely]] {
+    if (known->way == EnterKind::kForeign) [[unlikely]] {
         if (!is_told(*top, procedure)) return false;
         push_unbooked(thread, row_of(function, call), procedure);
-        thread->slow_ticks += code_count_ticks();
+        thread->slow_overhead += code_count_ticks();
         return true;
     }
     if (--thread->code_countdown == 0) [[unlikely]]
         control_code(thread, known);
-    if (known->way >= ProbeWay::kCounted) [[unlikely]] {
+    if (known->way >= EnterKind::kCounted) [[unlikely]] {
         Node* const node = cell_at<Node>(known->node);
-        if (known->way == ProbeWay::kChecked) {
+        if (known->way == EnterKind::kChecked) {
             if (is_due(node)) return false;
             push_on_way(thread, known->node, known->way, row_of(function, call), procedure);
             return true;
@@ -177,7 +177,7 @@ inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, c
         count_untimed(node);
         push_unbooked(thread, row_of(function, call), procedure);
         thread->code_counted += 1;
-        thread->slow_ticks += code_count_ticks();
+        thread->slow_overhead += code_count_ticks();
         return true;
     }
     push_on_way(thread, known->node, known->way, row_of(function, call), procedure);

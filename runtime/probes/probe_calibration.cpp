@@ -44,7 +44,7 @@ void calibrate_probes(Thread* thread) {
     const auto key = reinterpret_cast<uint64_t>(&g_site.row);
     KnownChild* known =
         &thread->known_children[known_child_slot(key, return_address, thread->record->root)];
-    *known = {key, return_address, thread->record->root, child, 0, ProbeWay::kDown};
+    *known = {key, return_address, thread->record->root, child, 0, EnterKind::kChild};
     const auto pair = [&return_address] {
         call_probe(dwell_enter, &g_site.row, &return_address);
         call_probe(dwell_leave, &g_site.row, &return_address);
@@ -52,7 +52,7 @@ void calibrate_probes(Thread* thread) {
     const StepTicks timed = least_ticks(thread, node, pair);
     g_process.probe_inner_ticks = timed.inner;
     g_process.probe_cost_ticks = timed.all;
-    known->way = ProbeWay::kCounted;
+    known->way = EnterKind::kCounted;
     g_site.level = kLevelCount;
     g_process.probe_count_ticks = least_ticks(thread, node, pair).all;
     calibrate_blocks(thread, child);

@@ -9,9 +9,9 @@
 #include <new>
 
 #include "runtime/measure/usage.h"
+#include "runtime/probes/function_clones.h"
 #include "runtime/probes/probes.h"
 #include "runtime/probes/sampled_sites.h"
-#include "runtime/probes/site_copies.h"
 
 namespace dwell {
 
@@ -59,7 +59,7 @@ struct Registered {
 Registered g_modules[kMaxSiteModules];
 int g_module_count = 0;
 bool g_on = false;
-// Written with SlowLock held.
+// Written with StateLock held.
 uint64_t g_next_retry = UINT64_MAX;
 
 EnablingProfile* g_enabled = nullptr;  // made once, lives on
@@ -120,7 +120,7 @@ void switch_on(Registered* registered) {
 // A module that holds units of both kinds has a constructor for each.
 void register_module(const SiteModule* module, bool by_links) {
     const bool observe = probes_wanted();
-    const SlowLock lock;
+    const StateLock lock;
     Registered* registered = std::find_if(
         g_modules, g_modules + g_module_count,
         [module](const Registered& known) { return known.module->rows == module->rows; });
@@ -143,7 +143,7 @@ void register_module(const SiteModule* module, bool by_links) {
     }
 }
 
-// With SlowLock held: the state of a row, null when its module is gone.
+// With StateLock held: the state of a row, null when its module is gone.
 SiteState* state_of(const SiteRow* row) {
     for (int i = 0; i < g_module_count; ++i) {
         const SiteModule* module = g_modules[i].module;
@@ -296,7 +296,7 @@ void start_control(Thread* thread) {
 }
 
 // Books what probes took since the last look.
-static Window settle_credit(Thread* thread, uint64_t now) {
+static Window classify_credit(Thread* thread, uint64_t now) {
     const uint64_t counted = thread->count_window - thread->count_countdown;
     const uint64_t count_lost = counted * g_process.probe_count_ticks;
     const uint64_t pairs = thread->probe_window - thread->probe_countdown;
@@ -315,7 +315,7 @@ static Window settle_credit(Thread* thread, uint64_t now) {
 static bool adapt_levels(const SiteRow* row, const Node* node, uint64_t now, const Window& window) {
     if (g_process.options.probe_limit == 0) return false;
     if (window.lost > window.earned) {
-        const SlowLock lock;
+        const StateLock lock;
         if (window.credit < window.most / 2 && node != nullptr &&
             is_short(node, g_process.probe_cost_ticks)) {
             step_down(row, node, now, window);
@@ -324,7 +324,7 @@ static bool adapt_levels(const SiteRow* row, const Node* node, uint64_t now, con
     }
     if (now >= __atomic_load_n(&g_next_retry, __ATOMIC_RELAXED) &&
         window.credit > window.most / 4 * 3) {
-        const SlowLock lock;
+        const StateLock lock;
         retry_sites(now);
     }
     return false;
@@ -334,17 +334,17 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     Thread* thread = t_thread;
     // A window of pairs is over, or else one of entries that only count.
     const bool pairs = thread->probe_countdown == 0;
-    if (t_busy != 0) {  // a signal handler: the next probe looks
+    if (t_in_guard != 0) {  // a signal handler: the next probe looks
         (pairs ? thread->probe_countdown : thread->count_countdown) = 1;
         return;
     }
     const uint64_t now = now_ticks();
-    thread->in_dwell.begin();
-    const Window window = settle_credit(thread, now);
+    thread->in_tool.begin();
+    const Window window = classify_credit(thread, now);
     const bool tried = trial_goes_on();
     bool off = false;
     if (pairs && sampling_goes_on()) {
-        const SlowLock lock;
+        const StateLock lock;
         off = change_gap(row, now, window.credit, window.most);
     }
     const KnownChild& known = thread->known_children[known_child_slot(
@@ -378,8 +378,8 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     thread->probe_lost_ticks = cost_of_slow(after - now);
     thread->control_ticks = after;
     if (pairs) thread->gap_ticks = after;
-    thread->slow_ticks += after - now;
-    thread->in_dwell.end();
+    thread->slow_overhead += after - now;
+    thread->in_tool.end();
 }
 
 void control_code(Thread* thread, KnownChild* known) {
@@ -392,19 +392,19 @@ void control_code(Thread* thread, KnownChild* known) {
     const auto permille =
         static_cast<uint64_t>(1000.0 * static_cast<double>(lost) / static_cast<double>(elapsed));
     Node* node = cell_at<Node>(known->node);
-    const bool counts = known->way == ProbeWay::kCounted;
+    const bool counts = known->way == EnterKind::kCounted;
     if (limit != 0 && permille > limit) {
         const bool reduce =
             !counts && is_short(node, g_process.block_cost_ticks) && ensure_part(thread, node);
         if (reduce) {
-            known->way = ProbeWay::kCounted;
+            known->way = EnterKind::kCounted;
             thread->code_retry_ticks = now + (ticks_of_ns(kFirstRest_ns) << thread->code_rests);
         }
     } else if (thread->code_retry_ticks != 0 && now >= thread->code_retry_ticks &&
                permille * 2 <= limit) {
         // Sites and blocks that have a level are found again with it.
         for (KnownChild& child : thread->known_children) {
-            if (child.way == ProbeWay::kCounted) child.row = 0;
+            if (child.way == EnterKind::kCounted) child.row = 0;
         }
         thread->code_retry_ticks = 0;
         if (thread->code_rests < kLongestRestDoublings) thread->code_rests += 1;
@@ -413,7 +413,7 @@ void control_code(Thread* thread, KnownChild* known) {
         next_window(thread->code_window, elapsed, kLookEvery_ns, kControlCountdown);
     thread->code_counted = 0;
     thread->code_looked_ticks = now_ticks();
-    thread->slow_ticks += thread->code_looked_ticks - now;
+    thread->slow_overhead += thread->code_looked_ticks - now;
 }
 
 bool read_enabling_profile(const char* path) {
@@ -429,7 +429,7 @@ bool read_enabling_profile(const char* path) {
 }
 
 void switch_sites(bool on) {
-    const SlowLock lock;
+    const StateLock lock;
     if (on == g_on) return;
     g_on = on;
     const uint64_t now = now_ticks();
@@ -443,7 +443,7 @@ void switch_sites(bool on) {
 }
 
 uint64_t switched_off_at(const SiteRow* row) {
-    const SlowLock lock;
+    const StateLock lock;
     const SiteState* state = state_of(row);
     return state != nullptr ? state->sampling.off_since : 0;
 }
@@ -480,7 +480,7 @@ DWELL_EXPORT void dwell_link_module(LinkedModule* module) {
 }
 
 DWELL_EXPORT void dwell_unregister_sites(const SiteModule* module) {
-    const SlowLock lock;
+    const StateLock lock;
     for (int i = 0; i < g_module_count; ++i) {
         if (g_modules[i].module != module) continue;
         switch_off(g_modules[i], now_ticks());

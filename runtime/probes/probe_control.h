@@ -46,7 +46,7 @@ uint8_t enabled_level_of(const SiteFacts& named);
 void start_control(Thread* thread);
 
 // The same for a procedure of code built with -finstrument-functions, whose entry ended a window.
-// It has no level: its entries there are only counted (ProbeWay::kCounted), until all are tried
+// It has no level: its entries there are only counted (EnterKind::kCounted), until all are tried
 // again.
 void control_code(Thread* thread, KnownChild* known);
 

@@ -145,7 +145,7 @@ inline bool is_off(const Thread* thread) { return thread != nullptr && live_tick
 __attribute__((always_inline)) inline void end_charged(Thread* thread, uint64_t ticks,
                                                        uint32_t* countdown, const SiteRow* row,
                                                        const uint64_t* slot) {
-    thread->slow_ticks += ticks;
+    thread->slow_overhead += ticks;
     if (--*countdown == 0) [[unlikely]] {
         end_change(thread);
         dwell_slowly(control_slowly, row, slot, 0);
@@ -183,13 +183,13 @@ __attribute__((noinline)) void count_by_call(Thread* thread, const SiteRow* row,
 __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* row,
                                                const uint64_t* slot, const KnownChild& known) {
     Node* const node = cell_at<Node>(known.node);
-    if (known.way == ProbeWay::kChecked && is_due(node)) {
+    if (known.way == EnterKind::kChecked && is_due(node)) {
         end_change(thread);
         enter_unusually(row, slot);
         return;
     }
-    if (known.way >= ProbeWay::kTold) {
-        if (known.way == ProbeWay::kByCall) {
+    if (known.way >= EnterKind::kForeign) {
+        if (known.way == EnterKind::kByCall) {
             count_by_call(thread, row, slot);
             return;
         }
@@ -198,7 +198,7 @@ __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* ro
         end_change(thread);
         return;
     }
-    if (known.way == ProbeWay::kCounted) {
+    if (known.way == EnterKind::kCounted) {
         count_reduced(node, row);
         end_counted(thread, row, slot);
         return;
@@ -246,7 +246,7 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
     if (known->row != key || known->return_address != return_address || known->parent != parent) {
         return false;
     }
-    if (known->way != ProbeWay::kDown) [[unlikely]] {
+    if (known->way != EnterKind::kChild) [[unlikely]] {
         enter_otherwise(thread, row, slot, *known);
         return true;
     }
@@ -311,7 +311,7 @@ __attribute__((noinline)) void leave_unopened(Thread* thread, const SiteRow* row
     const auto frame = reinterpret_cast<uint64_t>(slot);
     if (top->row == (reinterpret_cast<uint64_t>(row) | kRowUnbooked) && top->frame == frame) {
         pop_unbooked(thread);
-        thread->slow_ticks += g_process.probe_count_ticks;
+        thread->slow_overhead += g_process.probe_count_ticks;
         end_change(thread);
         return;
     }

@@ -12,7 +12,7 @@ namespace {
 // All that a handler does lies below what it interrupted, on the same stack, or on the alternate
 // one, as long as it does not change to another context.
 bool was_left(const Thread* thread, uint64_t frame) {
-    const uint64_t from = thread->in_dwell.where(frame);
+    const uint64_t from = thread->in_tool.where(frame);
     if (frame <= from) return false;
     stack_t alternate;
     if (sigaltstack(nullptr, &alternate) != 0 || (alternate.ss_flags & SS_ONSTACK) != 0)
@@ -66,7 +66,7 @@ void count_open_entries(Thread* thread) {
 }  // namespace
 
 DWELL_COLD bool goes_on_after_jump(Thread* thread, uint64_t frame) {
-    if (t_busy != 0 || !was_left(thread, frame)) return false;
+    if (t_in_guard != 0 || !was_left(thread, frame)) return false;
     restore_stacks(thread);
     // The innermost entry may have been on its way in.
     if (thread->on.top != thread->on.base && thread->on.top->node == 0) {
@@ -76,7 +76,7 @@ DWELL_COLD bool goes_on_after_jump(Thread* thread, uint64_t frame) {
     count_open_entries(thread);
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
     thread->record->probes_missed += 1;
-    thread->in_dwell.end();
+    thread->in_tool.end();
     return true;
 }
 

@@ -186,7 +186,8 @@ bool change_stack(Thread* thread, uint64_t frame, uint64_t now) {
 CellIndex open_node(Thread* thread, uint64_t frame) {
     if (thread->stacks[0].base == nullptr) {
         const CellIndex around = thread->on.top->node;
-        return has_python() && thread->user_depth == 0 ? python_anchor(thread, around) : around;
+        return has_python() && thread->user_depth == 0 ? python_probe_frame(thread, around)
+                                                       : around;
     }
     if (known_stack(thread, frame) < 0) return thread->on.top->node;
     SlowProbe work(thread);
@@ -216,9 +217,9 @@ void end_probes(Thread* thread, uint64_t now, bool abandoned) {
     for_each_stack(thread, [=] {
         while (thread->on.top != thread->on.base) close_entry(thread, now, abandoned);
     });
-    thread->record->intrusion_ticks += thread->slow_ticks;
-    thread->record->own_ticks += thread->slow_ticks;
-    thread->slow_ticks = 0;
+    thread->record->intrusion_ticks += thread->slow_overhead;
+    thread->record->own_ticks += thread->slow_overhead;
+    thread->slow_overhead = 0;
 }
 
 void reset_probes(Thread* thread, uint64_t now) {

@@ -17,7 +17,7 @@ namespace dwell {
 
 class Trials {
   public:
-    struct Gap {
+    struct DroppedRun {
         bool trial;
         uint32_t share;
     };
@@ -35,7 +35,7 @@ class Trials {
     bool are_on() const { return share_ > 1; }
 
     // The gap that begins at the site `kind`.
-    Gap next(uint64_t kind) {
+    DroppedRun next(uint64_t kind) {
         if (!are_on()) return {false, 1};
         Stratum& stratum = strata_[kind * 0x9e3779b97f4a7c15ull >> (64 - kStrataBits)];
         if (stratum.left == 0 || stratum.kind != kind) {
@@ -50,7 +50,7 @@ class Trials {
 
     // A gap is over in which counting took `cost` and `earned` was what it may. The next strata
     // have as many trials as that allows, with `most` at once. True when all gaps may be counted.
-    bool adapt(Gap gap, uint64_t cost, uint64_t earned, int64_t credit, int64_t most) {
+    bool adapt(DroppedRun gap, uint64_t cost, uint64_t earned, int64_t credit, int64_t most) {
         earned_ += static_cast<double>(earned);
         cost_ += static_cast<double>(cost) * gap.share;
         const double debt = -static_cast<double>(credit) / static_cast<double>(most);

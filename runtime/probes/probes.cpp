@@ -11,8 +11,8 @@
 
 #include "runtime/calltree/modules.h"
 #include "runtime/measure/metrics.h"
+#include "runtime/probes/function_clones.h"
 #include "runtime/probes/probe_control.h"
-#include "runtime/probes/site_copies.h"
 #include "runtime/process/injection.h"
 #include "runtime/process/reset.h"
 
@@ -24,7 +24,7 @@ namespace dwell {
 namespace {
 
 Thread* attach_now() {
-    if (t_busy != 0) return nullptr;
+    if (t_in_guard != 0) return nullptr;
     const int saved_errno = errno;
     Thread* thread = attach_for_probe();
     errno = saved_errno;
@@ -35,13 +35,13 @@ Thread* attach_now() {
 // and in what a communication statement calls. When one of these was left by a throw or a jump,
 // this notices.
 bool may_record(Thread* thread, uint64_t frame) {
-    if (thread->vforked || t_busy != 0) return false;
-    if (thread->in_dwell && !goes_on_after_jump(thread, frame)) return false;
+    if (thread->vforked || t_in_guard != 0) return false;
+    if (thread->in_tool && !goes_on_after_jump(thread, frame)) return false;
     if (thread->open == nullptr) return true;
     if (frame < reinterpret_cast<uint64_t>(thread->open) || !lies_on(thread->stacks[0], frame)) {
         return false;
     }
-    book_abandoned(thread);
+    record_abandoned(thread);
     return true;
 }
 
@@ -133,7 +133,7 @@ void resume_entry(Thread* thread, const ProbeEntry* suspended, uint64_t now) {
     const MovedEntry moved = *moved_entry(thread->on, suspended);
     const bool block = (entry.row & (kRowBlock | kRowOmp)) != 0;
     const uint64_t frame = block ? thread->on.top->frame : entry.frame;
-    FoundNode found{0, ProbeWay::kDown};
+    FoundNode found{0, EnterKind::kChild};
     if ((entry.row & kRowUnbooked) == 0) {
         const Site site = closed_site(entry.node);
         const Site call = closed_site(cell_at<Node>(entry.node)->parent);
@@ -198,10 +198,10 @@ FoundNode find_node_of_row(Thread* thread, const SiteRow* row, const uint64_t* s
     if (row->kind == SiteKind::kProcedure) call = site_of_call(thread, *slot);
     if (counted && rests_with(thread, row, reinterpret_cast<uint64_t>(slot))) {
         parent = find_node_of_row(thread, watched_around(row), slot, true).node;
-        if (parent == 0) return {0, ProbeWay::kDown};
+        if (parent == 0) return {0, EnterKind::kChild};
     }
     Site site = site_of_row(thread, row);
-    join_copies(row, parent, &site);
+    join_clones(row, parent, &site);
     FoundNode found = find_node(thread, parent, site, &call);
     const bool lasting = counted || row->kind == SiteKind::kLoop;
     if (found.node != 0 && lasting && !ensure_part(thread, cell_at<Node>(found.node))) {
@@ -213,18 +213,18 @@ FoundNode find_node_of_row(Thread* thread, const SiteRow* row, const uint64_t* s
 // The innermost entry remembers what it leads to. Where that is counted in what is not open itself,
 // it depends on the statement that called that, too.
 void remember_child(Thread* thread, const SiteRow* row, const uint64_t* slot, CellIndex node,
-                    ProbeWay way) {
+                    EnterKind way) {
     const auto key = reinterpret_cast<uint64_t>(row);
     const CellIndex parent = thread->on.top->node;
-    auto remember = [&](uint64_t return_address, ProbeWay by) {
+    auto remember = [&](uint64_t return_address, EnterKind by) {
         thread->known_children[known_child_slot(key, return_address, parent)] = {
             key, return_address, parent, node, 0, by};
     };
     const bool procedure = row->kind == SiteKind::kProcedure;
     const bool rests =
-        way == ProbeWay::kCounted && rests_with(thread, row, reinterpret_cast<uint64_t>(slot));
+        way == EnterKind::kCounted && rests_with(thread, row, reinterpret_cast<uint64_t>(slot));
     if (procedure || rests) remember(*slot, way);
-    if (!procedure) remember(0, rests ? ProbeWay::kByCall : way);
+    if (!procedure) remember(0, rests ? EnterKind::kByCall : way);
 }
 
 // What a slow probe of a node that was there before cost counts for control as the fast ones do,
@@ -240,11 +240,11 @@ void count_down(Thread* thread, const SiteRow* row, const uint64_t* slot, bool c
 
 // Left while the process pauses: its time ended when that began, and nothing of this costs any.
 void leave_in_pause(Thread* thread, const SiteRow* row, uint64_t iterations) {
-    thread->in_dwell.begin();
+    thread->in_tool.begin();
     Node* node = counting_node(thread->on, thread->on.top);
     if (row->kind == SiteKind::kLoop) cell_at<ProbePart>(node->part)->iterations += iterations;
     close_entry(thread, g_live->pause_start, false);
-    thread->in_dwell.end();
+    thread->in_tool.end();
 }
 
 }  // namespace
@@ -290,31 +290,31 @@ void drop_gone(Thread* thread, uint64_t frame, uint64_t now) {
 }
 
 FoundNode find_node(Thread* thread, CellIndex parent, const Site& site, const Site* call) {
-    if (should_fold()) {
+    if (is_over_budget()) {
         const CellIndex flat = child_of(thread, thread->record->root, site);
-        if (flat == 0 || !ensure_part(thread, cell_at<Node>(flat))) return {0, ProbeWay::kShared};
+        if (flat == 0 || !ensure_part(thread, cell_at<Node>(flat))) return {0, EnterKind::kShared};
         cell_at<Node>(flat)->site.flags |= kNodeFolded;
-        return {flat, ProbeWay::kShared};
+        return {flat, EnterKind::kShared};
     }
     if (site.kind == SiteKind::kProcedure || site.kind == SiteKind::kBlock) {
         if (const CellIndex at = node_on_path(parent, site)) {
-            if (!ensure_part(thread, cell_at<Node>(at))) return {0, ProbeWay::kSame};
-            return {at, at == parent ? ProbeWay::kSame : ProbeWay::kBack};
+            if (!ensure_part(thread, cell_at<Node>(at))) return {0, EnterKind::kRecursiveSelf};
+            return {at, at == parent ? EnterKind::kRecursiveSelf : EnterKind::kRecursiveOuter};
         }
     }
     if (site.kind == SiteKind::kProcedure) {
         parent = child_of(thread, parent, *call);
-        if (parent == 0) return {0, ProbeWay::kDown};
+        if (parent == 0) return {0, EnterKind::kChild};
     }
-    return {child_of(thread, parent, site), ProbeWay::kDown};
+    return {child_of(thread, parent, site), EnterKind::kChild};
 }
 
 void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& found,
                 uint64_t now) {
     Node* node = cell_at<Node>(found.node);
     ProbeEntry* entry = thread->on.top + 1;
-    const bool untimed = found.way != ProbeWay::kDown && node->site.open != 0;
-    const bool read = found.way == ProbeWay::kDown && read_at_entry(thread, found.node);
+    const bool untimed = found.way != EnterKind::kChild && node->site.open != 0;
+    const bool read = found.way == EnterKind::kChild && read_at_entry(thread, found.node);
     *entry = {frame, row, virtual_ticks(thread, now), found.node,
               (untimed ? uint32_t{kEntryUntimed} : 0) | (read ? uint32_t{kEntryRead} : 0)};
     node->site.open += 1;
@@ -322,7 +322,7 @@ void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& f
     thread->on.top = entry;
     *thread->on.depth += 1;
     thread->record->probes += 1;
-    if (found.way == ProbeWay::kBack && untimed) {
+    if (found.way == EnterKind::kRecursiveOuter && untimed) {
         stop_between(thread->on.base, entry, entry->entry_virtual);
     }
 }
@@ -348,7 +348,7 @@ void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only)
 void close_read(Thread* thread, uint64_t now) {
     const int saved_errno = errno;
     close_entry(thread, now, false);
-    thread->slow_ticks += now_ticks() - now;
+    thread->slow_overhead += now_ticks() - now;
     errno = saved_errno;
 }
 
@@ -413,7 +413,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         const bool too_deep = thread->on.top == thread->on.limit;
         const auto key = reinterpret_cast<uint64_t>(row);
         if (!too_deep && procedure && is_entered_part(*thread->on.top, row)) {
-            remember_child(thread, row, slot, thread->on.top->node, ProbeWay::kTold);
+            remember_child(thread, row, slot, thread->on.top->node, EnterKind::kForeign);
             push_unbooked(thread, key, frame);
             return;
         }
@@ -423,7 +423,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
             return;
         }
         remember_child(thread, row, slot, found.node,
-                       counted ? ProbeWay::kCounted : remembered_way(found.way));
+                       counted ? EnterKind::kCounted : remembered_way(found.way));
         counted = counted || too_deep;
         Node* node = cell_at<Node>(found.node);
         if (counted) {

@@ -145,18 +145,18 @@ __attribute__((always_inline)) inline bool is_usual(const Thread* thread) {
 // From here to end_change() the probes of a signal handler only count. False: this is one of those,
 // or there is no fast way; then nothing is to be ended.
 __attribute__((always_inline)) inline bool begin_change(Thread* thread) {
-    if (thread == nullptr || thread->in_dwell) [[unlikely]]
+    if (thread == nullptr || thread->in_tool) [[unlikely]]
         return false;
-    thread->in_dwell.begin();
+    thread->in_tool.begin();
     asm volatile("" ::: "memory");
     if (is_usual(thread)) [[likely]]
         return true;
-    thread->in_dwell.end();
+    thread->in_tool.end();
     return false;
 }
 __attribute__((always_inline)) inline void end_change(Thread* thread) {
     asm volatile("" ::: "memory");
-    thread->in_dwell.end();
+    thread->in_tool.end();
 }
 
 // The same on the stack that `frame` lies on, when no entry is of a frame at or below it, which is
@@ -191,12 +191,13 @@ __attribute__((always_inline)) inline ProbeEntry* push_entry(Thread* thread, Cel
 
 // The same for a node that `way` leads to.
 __attribute__((always_inline)) inline void push_on_way(Thread* thread, CellIndex index,
-                                                       ProbeWay way, uint64_t row, uint64_t frame) {
-    const bool down = way == ProbeWay::kDown || way == ProbeWay::kChecked;
+                                                       EnterKind way, uint64_t row,
+                                                       uint64_t frame) {
+    const bool down = way == EnterKind::kChild || way == EnterKind::kChecked;
     const bool untimed = !down && cell_at<Node>(index)->site.open != 0;
     ProbeEntry* entry =
         push_entry(thread, index, row, frame, untimed ? uint32_t{kEntryUntimed} : 0);
-    if (untimed && way == ProbeWay::kBack) {
+    if (untimed && way == EnterKind::kRecursiveOuter) {
         stop_between(thread->on.base, entry, entry->entry_virtual);
     }
 }
@@ -253,7 +254,7 @@ inline void pop_called(Thread* thread, uint64_t now) {
     node->site.open -= 1;
     thread->on.top -= 1;
     *thread->on.depth -= 1;
-    thread->slow_ticks += g_process.block_cost_ticks;
+    thread->slow_overhead += g_process.block_cost_ticks;
     end_change(thread);
 }
 
@@ -263,12 +264,12 @@ inline void pop_called(Thread* thread, uint64_t now) {
 class SlowProbe {
   public:
     explicit SlowProbe(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {
-        thread_->in_dwell.begin();
+        thread_->in_tool.begin();
     }
     ~SlowProbe() {
         // While recording is off no time is anyone's.
-        if (live_ticket() != 0) thread_->slow_ticks += now_ticks() - start_;
-        thread_->in_dwell.end();
+        if (live_ticket() != 0) thread_->slow_overhead += now_ticks() - start_;
+        thread_->in_tool.end();
         errno = errno_;
     }
     SlowProbe(const SlowProbe&) = delete;
@@ -307,7 +308,7 @@ bool ensure_part(Thread* thread, Node* node);
 
 struct FoundNode {
     CellIndex node;  // 0: no room
-    ProbeWay way;
+    EnterKind way;
 };
 
 // The node for `site` under `parent`, for a procedure called from the statement `call`, with the
@@ -348,7 +349,7 @@ void end_probes(Thread* thread, uint64_t now, bool abandoned);
 void reset_probes(Thread* thread, uint64_t now);
 
 // open_node() for a statement's wrapper; see callpath.h.
-inline CellIndex anchor_of(Thread* thread, const Frame* frame) {
+inline CellIndex probe_frame_of(Thread* thread, const Frame* frame) {
     const uint64_t slot = frame->stack_pointer() - sizeof(uint64_t);
     if (thread->on.top->frame > slot && lies_on(thread->on, slot)) [[likely]]
         return thread->on.top->node;

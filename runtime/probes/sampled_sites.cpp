@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<SampledSite*> g_sampled{nullptr};
 Trials g_trials;
-Trials::Gap g_this_gap{false, 1};
+Trials::DroppedRun g_this_gap{false, 1};
 // Of all threads while something is sampled, ticks so far in this gap.
 std::atomic<uint64_t> g_cost{0};
 std::atomic<uint64_t> g_earned{0};
@@ -75,7 +75,7 @@ void for_each_node(CellIndex root, Work work) {
 
 // Counting of a site is broken off in the midst of a gap that stands for `share`. As many entries
 // again are taken to follow in it; as nobody knows, they are kept apart.
-void book_cut(const Site& site, uint64_t share) {
+void record_cut(const Site& site, uint64_t share) {
     for (Thread* thread = g_process.threads; thread != nullptr; thread = thread->next) {
         for_each_node(thread->record->root, [&](Node* node) {
             if (!is_same_place(node->site, site) || node->part == 0) return;
@@ -85,7 +85,7 @@ void book_cut(const Site& site, uint64_t share) {
     }
 }
 
-void begin_gap(Trials::Gap gap) {
+void begin_gap(Trials::DroppedRun gap) {
     const uint64_t number = (g_gap >> 32) + 1;
     __atomic_store_n(&g_gap, number << 32 | (gap.trial ? gap.share - 1 : 0), __ATOMIC_RELAXED);
     g_this_gap = gap;
@@ -151,7 +151,7 @@ bool cut_gap(uint64_t now) {
     bool first = false;
     for_each_sampled([&](SampledSite* site) {
         if (site->off_again != 0) return;
-        book_cut(site->site, level_of(site->row) == kLevelTried ? g_this_gap.share : 1);
+        record_cut(site->site, level_of(site->row) == kLevelTried ? g_this_gap.share : 1);
         if (go_off(site, now)) first = true;
     });
     __atomic_store_n(&g_gap, g_gap >> 32 << 32, __ATOMIC_RELAXED);

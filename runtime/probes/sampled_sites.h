@@ -27,7 +27,7 @@ bool trial_goes_on();
 void pay_in_gap(uint64_t cost, uint64_t earned);
 uint64_t paid_in_gap();
 
-// All that follow with SlowLock held; `now` is in real ticks.
+// All that follow with StateLock held; `now` is in real ticks.
 
 // The row is sampled from the next gap on. If it is the first, `cost` while `earned` was what it
 // may is what made it so.

@@ -36,7 +36,7 @@ bool open_cells(uint32_t end) {
     return mprotect(g_process.cells, size_t{end} * kCellBytes, PROT_READ | PROT_WRITE) == 0;
 }
 
-// Reserves `cells` more in the file; the index of the first, or 0. With SlowLock held.
+// Reserves `cells` more in the file; the index of the first, or 0. With StateLock held.
 CellIndex reserve_cells(uint32_t cells) {
     FileHeader* header = g_process.header;
     const uint32_t first = header->cells_reserved;
@@ -110,7 +110,7 @@ void close_record_file() { g_file.close(); }
 CellIndex take_cells(Thread* thread, uint32_t count) {
     if (thread->chunk_end - thread->chunk_next < count) {
         const int saved_errno = errno;
-        const SlowLock lock;
+        const StateLock lock;
         uint32_t wanted = thread->chunk_end == 0 ? kFirstChunkCells : kLargeChunkCells;
         if (wanted < count) wanted = count;
         CellIndex first = reserve_cells(wanted);

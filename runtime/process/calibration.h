@@ -20,7 +20,7 @@ StepTicks least_ticks(Thread* thread, Node* node, Step step) {
     StepTicks least{UINT64_MAX, UINT64_MAX};
     for (int round = 0; round < kRounds; ++round) {
         node->ticks = 0;
-        thread->slow_ticks = 0;
+        thread->slow_overhead = 0;
         const uint64_t begin = now_ticks();
         for (int i = 0; i < kSteps; ++i) step();
         const uint64_t all = now_ticks() - begin;

@@ -1,5 +1,5 @@
 // Small things that are taken and given back often, and never returned to the system: another
-// thread may still look at one. For types with a member `next`; with SlowLock held.
+// thread may still look at one. For types with a member `next`; with StateLock held.
 #ifndef DWELL_RUNTIME_PROCESS_FREE_LIST_H_
 #define DWELL_RUNTIME_PROCESS_FREE_LIST_H_
 

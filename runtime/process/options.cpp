@@ -35,7 +35,7 @@ constexpr size_t kLongestLine = 1200;
 
 void put_line(const char* text) {
     if (!is_standard_error() || g_warnings++ >= kMaxWarnings) return;
-    const Busy busy;  // its own writing is no statement of the program's
+    const ReentryGuard busy;  // its own writing is no statement of the program's
     char line[kLongestLine] = "dwell: ";
     copy_visible(line + 7, sizeof(line) - 8, text);
     strcat(line, "\n");

@@ -5,7 +5,7 @@
 // could still take the number: then what it opened within that microsecond grows.
 //
 // Signal safety: all are async-signal-safe. Thread safety: those who call is_ours(),
-// reserve() and close() keep apart; both users hold SlowLock or run while one thread does.
+// reserve() and close() keep apart; both users hold StateLock or run while one thread does.
 #ifndef DWELL_RUNTIME_PROCESS_OWN_FILE_H_
 #define DWELL_RUNTIME_PROCESS_OWN_FILE_H_
 

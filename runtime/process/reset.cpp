@@ -35,18 +35,18 @@ void reset_node(Node* node) {
     auto* part = cell_at<CommPart>(node->part);
     *cell_at<SizeHistogram>(part->histogram) = SizeHistogram{};
     for (CellIndex at = part->first_peer; at != 0;) {
-        auto* peer = cell_at<PeerRecord>(at);
+        auto* peer = cell_at<TrafficPeerRecord>(at);
         at = peer->next;
-        *peer = PeerRecord{peer->peer, peer->next, 0, 0, 0, 0, 0, UINT64_MAX, 0};
+        *peer = TrafficPeerRecord{peer->peer, peer->next, 0, 0, 0, 0, 0, UINT64_MAX, 0};
     }
     part->sync_ticks = part->bytes_sent = part->bytes_received = 0;
     part->blocked_ticks = part->failed = part->folded_peers = 0;
     if (part->wait == 0) return;
     auto* wait = cell_at<WaitPart>(part->wait);
     for (CellIndex at = wait->first_partner; at != 0;) {
-        auto* partner = cell_at<PartnerRecord>(at);
+        auto* partner = cell_at<WaitPeerRecord>(at);
         at = partner->next;
-        *partner = PartnerRecord{partner->peer, partner->path, partner->next, 0, 0, 0, 0, 0, 0, 0};
+        *partner = WaitPeerRecord{partner->peer, partner->path, partner->next, 0, 0, 0, 0, 0, 0, 0};
     }
     *wait = WaitPart{0, 0, 0, 0, 0, 0, 0, 0, wait->first_partner, 0, wait->partner_count};
 }
@@ -66,15 +66,15 @@ void reset_thread(Thread* thread, uint64_t since) {
     reset_nodes(thread->record->root);
     ThreadRecord* record = thread->record;
     record->start_ticks = record->last_ticks = since;
-    record->lived_ticks = 0;
-    if (thread->born != 0) thread->born = since;
+    record->span_ticks = 0;
+    if (thread->span_begin != 0) thread->span_begin = since;
     if (record->life_start != 0) record->life_start = since;
     record->intrusion_ticks = record->own_ticks = record->paused_ticks = 0;
     record->rest_cause_ticks = record->rest_cause_count = record->injected_ticks = 0;
     for (CellIndex at = record->first_cause; at != 0;) {
-        auto* cause = cell_at<CauseRecord>(at);
+        auto* cause = cell_at<RootCauseRecord>(at);
         at = cause->next;
-        *cause = CauseRecord{cause->peer, cause->path, cause->next, 0, 0, 0, 0, 0, 0, 0};
+        *cause = RootCauseRecord{cause->peer, cause->path, cause->next, 0, 0, 0, 0, 0, 0, 0};
     }
     for (CellIndex at = record->first_stall; at != 0;) {
         auto* stall = cell_at<StallRecord>(at);
@@ -83,16 +83,16 @@ void reset_thread(Thread* thread, uint64_t since) {
     }
     record->queued_ticks = record->queued_call_ticks = 0;
     record->stalls_dropped = 0;
-    thread->blame = Blame{};
+    thread->delay = DelayState{};
     record->samples = record->samples_in_calls = record->samples_lost = 0;
     record->folded_paths = record->dropped = record->guessed = record->clock_errors = 0;
-    record->order_kept = record->order_far = record->order_posted = record->order_unknown = 0;
+    record->order_kept = record->order_remote = record->order_posted = record->order_unknown = 0;
     record->probes = record->probes_missed = record->probes_dropped = 0;
     thread->last = 0;
     thread->last_ticks = since;
-    thread->slow_ticks = thread->booked_ticks = 0;
+    thread->slow_overhead = thread->booked_ticks = 0;
     tell_services(&ThreadService::reset, thread, since);
-    thread->slow_ticks = now_ticks() - begun;
+    thread->slow_overhead = now_ticks() - begun;
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ void take_notice(Thread* thread) {
     }
 }
 
-void book_abandoned(Thread* thread) {
+void record_abandoned(Thread* thread) {
     Node* node = cell_at<Node>(thread->record->open[0].node);
     node->count += 1;
     cell_at<CommPart>(node->part)->failed += 1;

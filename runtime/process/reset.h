@@ -20,7 +20,7 @@ inline uint64_t paused_since(const Thread* thread, uint64_t since) {
 
 // The thread's open call was left by a throw or a longjmp, as an error handler may do: it counts,
 // without a time, among the failed ones.
-void book_abandoned(Thread* thread);
+void record_abandoned(Thread* thread);
 
 }  // namespace dwell
 

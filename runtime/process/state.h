@@ -79,9 +79,9 @@ struct alignas(64) Thread {
     ThreadRecord* record;
     Call* open;                 // outermost communication statement under way, or null
     CellIndex last;             // communication node left last, 0 at the start
-    AtWork in_dwell;            // calls made meanwhile only pass
+    ToolSection in_tool;        // calls made meanwhile only pass
     uint64_t last_ticks;        // real ticks when it was left
-    uint64_t slow_ticks;        // slow work since then: not computation
+    uint64_t slow_overhead;     // slow work since then: not computation
     uint64_t epoch;             // of the live page, as last seen
     uint32_t untimed_left;      // polls that may still go without time stamps; see polls.h
     uint32_t untimed_polls;     // bit k: calls of poll number k since last_ticks have no time yet
@@ -105,14 +105,14 @@ struct alignas(64) Thread {
     // which it may be less than nothing.
     uint64_t booked_ticks;
     // When the life of a thread that is not known to be the program's own began, in virtual ticks;
-    // 0: it is known, or it has no life (begin_life).
-    uint64_t born;
+    // 0: it is known, or it has no life (start_span).
+    uint64_t span_begin;
     uint64_t user_ticks;  // of the call under way, in functions of the program (user_code.h)
-    Blame blame;
+    DelayState delay;
     // Of the calls before in which MPI makes no progress, one after the other: the number of the
     // last one, and the real ticks since when the thread has been in no other (late_receivers.h).
-    uint32_t away_call;
-    uint64_t away_ticks;
+    uint32_t no_progress_call;
+    uint64_t no_progress_ticks;
     uint64_t probe_lost_ticks;  // by probes since control looked last, beside its countdowns'
     uint64_t control_ticks;     // real ticks when it did
     int64_t probe_credit;       // ticks that its probes may take
@@ -156,11 +156,11 @@ struct alignas(64) Thread {
     TypeEntry types[kTypeEntries];
     RankEntry ranks[kRankEntries];
     PathEntry paths[kPathSets * kPathWays];
-    uint32_t next_way;     // of a full set, to be taken
-    KnownPath* known;      // known_slots of them, which known_count paths were put into
-    uint32_t known_slots;  // 0, or a power of two
+    uint32_t next_way;  // of a full set, to be taken
+    CachedPath* known;  // return_address_checks of them, which known_count paths were put into
+    uint32_t return_address_checks;  // 0, or a power of two
     uint32_t known_count;
-    PathSlot* blocks;  // memory for PathEntry::block, of which so many slots are left
+    ReturnAddressCheck* blocks;  // memory for PathEntry::block, of which so many slots are left
     uint32_t blocks_left;
     ProbeStack stacks[kProbeStacks];
     uint32_t depth_elsewhere;  // entries open on all but its own
@@ -247,31 +247,31 @@ inline bool metrics_on() { return g_process.metric_least_ticks != UINT64_MAX; }
 extern LivePage* g_live __attribute__((visibility("hidden")));  // never null
 extern constinit thread_local Thread* t_thread __attribute__((tls_model("initial-exec")));
 // Not 0 while the thread does what a probe in a signal handler must not begin as well.
-extern constinit thread_local uint32_t t_busy __attribute__((tls_model("initial-exec")));
+extern constinit thread_local uint32_t t_in_guard __attribute__((tls_model("initial-exec")));
 
 // Slow work takes system calls that are cancellation points: the program's threads are not
 // cancelled there, so that its own calls do not become such points. Any thread; also in signal
 // handlers, with glibc.
-class Uncancelled {
+class CancellationDisabled {
   public:
-    Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-    ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
-    Uncancelled(const Uncancelled&) = delete;
-    Uncancelled& operator=(const Uncancelled&) = delete;
+    CancellationDisabled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    ~CancellationDisabled() { pthread_setcancelstate(before_, nullptr); }
+    CancellationDisabled(const CancellationDisabled&) = delete;
+    CancellationDisabled& operator=(const CancellationDisabled&) = delete;
 
   private:
     int before_ = 0;
 };
 
-class Busy {
+class ReentryGuard {
   public:
-    Busy() { t_busy = t_busy + 1; }
-    ~Busy() { t_busy = t_busy - 1; }
-    Busy(const Busy&) = delete;
-    Busy& operator=(const Busy&) = delete;
+    ReentryGuard() { t_in_guard = t_in_guard + 1; }
+    ~ReentryGuard() { t_in_guard = t_in_guard - 1; }
+    ReentryGuard(const ReentryGuard&) = delete;
+    ReentryGuard& operator=(const ReentryGuard&) = delete;
 
   private:
-    Uncancelled uncancelled_;
+    CancellationDisabled cancellation_;
 };
 
 // The calling thread's state, or null. The way to a thread-local variable takes two loads, one
@@ -296,7 +296,7 @@ inline uint64_t live_ticket() { return __atomic_load_n(&g_live->ticket, __ATOMIC
 // Virtual ticks at the real time `now`.
 inline uint64_t virtual_ticks(const Thread* thread, uint64_t now) {
     const ThreadRecord* record = thread->record;
-    return now - record->intrusion_ticks - record->paused_ticks - thread->slow_ticks;
+    return now - record->intrusion_ticks - record->paused_ticks - thread->slow_overhead;
 }
 
 inline uint64_t now_ticks() { return g_process.use_tsc ? read_tsc() : monotonic_ns(); }
@@ -307,31 +307,31 @@ inline uint64_t settled_ticks() {
 
 // While one lives no signal handler of the program runs on the thread, which might leave by a jump.
 // Signals that tell of an error in the code itself are let through. Two system calls.
-class SignalsHeld {
+class SignalsBlocked {
   public:
-    SignalsHeld();
-    ~SignalsHeld();
-    SignalsHeld(const SignalsHeld&) = delete;
-    SignalsHeld& operator=(const SignalsHeld&) = delete;
+    SignalsBlocked();
+    ~SignalsBlocked();
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 
   private:
     uint64_t before_;  // the kernel's mask
 };
 
 // Held for slow work only, by a thread that never blocks while it has it.
-class SlowLock {
+class StateLock {
   public:
-    SlowLock() {
+    StateLock() {
         while (g_process.lock.exchange(1, std::memory_order_acquire) != 0) wait();
     }
-    ~SlowLock() { g_process.lock.store(0, std::memory_order_release); }
-    SlowLock(const SlowLock&) = delete;
-    SlowLock& operator=(const SlowLock&) = delete;
+    ~StateLock() { g_process.lock.store(0, std::memory_order_release); }
+    StateLock(const StateLock&) = delete;
+    StateLock& operator=(const StateLock&) = delete;
 
   private:
     static void wait();
-    SignalsHeld held_;
-    Busy busy_;  // set before the lock is taken, and until it is free again
+    SignalsBlocked held_;
+    ReentryGuard guarded_;  // set before the lock is taken, and until it is free again
 };
 
 template <typename T>
@@ -344,9 +344,9 @@ inline CellIndex index_of(const void* cell) {
 
 // arena.cpp
 // `count` zeroed cells that belong to `thread`, or 0 when the cap or the device is full (the file
-// is marked so). Slow at chunk borders: takes SlowLock and a system call.
+// is marked so). Slow at chunk borders: takes StateLock and a system call.
 CellIndex take_cells(Thread* thread, uint32_t count);
-// One that belongs to no thread, each time with a system call. With SlowLock held.
+// One that belongs to no thread, each time with a system call. With StateLock held.
 CellIndex take_shared_cell();
 bool create_record_file(const char* path, uint32_t memory_mib);  // errno tells why not
 void close_record_file();
@@ -358,9 +358,9 @@ Thread* attach_thread();  // the calling thread's state, made when needed; null:
 // begun.
 Thread* attach_for_io();
 // The thread of `born` is one that the program made: its whole life is observed.
-void begin_life(Thread* thread);
+void start_span(Thread* thread);
 // Of the calling thread. A life that goes on while nothing is recorded ended when that began.
-void end_life(Thread* thread, uint64_t now);
+void end_span(Thread* thread, uint64_t now);
 // The observation ended `now`. With `books` what other threads have open ends with it: they may run
 // on, and are only looked at.
 void detach_threads(uint64_t now, bool books);

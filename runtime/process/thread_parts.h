@@ -13,9 +13,9 @@
 namespace dwell {
 
 // The stack slots that prove a remembered call path (see callpath.cpp).
-constexpr int kPathSlots = 103;
+constexpr int kReturnAddressChecks = 103;
 #pragma pack(push, 4)
-struct PathSlot {
+struct ReturnAddressCheck {
     uint64_t value;
     uint32_t offset;  // bytes above stack_pointer
 };
@@ -25,17 +25,17 @@ struct alignas(64) PathEntry {
     uint64_t return_address;  // 0 = free
     uint64_t stack_pointer;   // 0: the return address alone is the path (depth 1)
     uint64_t frame_pointer;
-    const PathSlot* slot;  // `few`, or `block`
-    PathSlot* block;       // memory for more slots, which stays the entry's own, or null
+    const ReturnAddressCheck* slot;  // `few`, or `block`
+    ReturnAddressCheck* block;       // memory for more slots, which stays the entry's own, or null
     CellIndex node;
-    CellIndex anchor;  // innermost probed node; the slots prove the path from there on
+    CellIndex probe_frame;  // innermost probed node; the slots prove the path from there on
     uint16_t call;
     uint8_t slots;
     uint8_t block_slots;  // room in `block`
     bool check_frame_pointer;
     bool foreign;  // call for another MPI library
     uint8_t poll;  // number of the Poll that repeats it, 0 = none
-    PathSlot few[kFewSlots];
+    ReturnAddressCheck few[kFewSlots];
 };
 static_assert(sizeof(PathEntry) == 2 * 64);
 constexpr uint32_t kPathSets = 256;
@@ -46,18 +46,18 @@ struct KnownFile {
     CellIndex name;  // TextRecord
 };
 
-struct KnownPath {  // one path by its addresses and its call: the second look-up
-    uint64_t hash;  // 0 = free
+struct CachedPath {  // one path by its addresses and its call: the second look-up
+    uint64_t hash;   // 0 = free
     CellIndex node;
     uint16_t misses;       // times the first look-up failed since the stack slots were taken
     uint16_t frames : 14;  // from the statement out to the anchor
     bool foreign : 1;
-    bool met_anchor : 1;  // the walk outwards found the anchor's frame
+    bool met_probe_frame : 1;  // the walk outwards found the anchor's frame
 };
-static_assert(sizeof(KnownPath) == 16);
-constexpr int kKnownFiles = 256;            // by the way to them; see io_records.cpp
-constexpr uint32_t kFirstKnownPaths = 256;  // the table doubles up to
-constexpr uint32_t kMostKnownPaths = 32768;
+static_assert(sizeof(CachedPath) == 16);
+constexpr int kKnownFiles = 256;             // by the way to them; see io_records.cpp
+constexpr uint32_t kFirstCachedPaths = 256;  // the table doubles up to
+constexpr uint32_t kMostCachedPaths = 32768;
 
 // How a probe gets from the innermost open node to its own: to a child; back to the same node or
 // one further out (recursion); or, when the record file is full, to a node that all paths share. To
@@ -65,7 +65,16 @@ constexpr uint32_t kMostKnownPaths = 32768;
 // in what is only counted depends on the statement that called that, which is looked up, too. A
 // checked child goes down like any other, but first it is seen whether it has come to last long
 // enough for metrics (metrics.h).
-enum class ProbeWay : uint8_t { kDown, kSame, kBack, kShared, kCounted, kChecked, kTold, kByCall };
+enum class EnterKind : uint8_t {
+    kChild,
+    kRecursiveSelf,
+    kRecursiveOuter,
+    kShared,
+    kCounted,
+    kChecked,
+    kForeign,
+    kByCall
+};
 
 // Where a probe leads from an open node: see probes.h.
 struct KnownChild {
@@ -74,7 +83,7 @@ struct KnownChild {
     CellIndex parent;
     CellIndex node;
     uint32_t frame_offset;  // code probes: from their own frame to the procedure's
-    ProbeWay way;
+    EnterKind way;
 };
 constexpr int kKnownChildren = 1024;
 
@@ -176,8 +185,8 @@ struct ProcessorTime {
 };
 
 // What makes a thread late, beside its rank's timeline (timeline.h).
-struct Blame {
-    uint64_t told_at;     // real ticks of the call before which the last computation ended,
+struct DelayState {
+    uint64_t stamped_at;  // real ticks of the call before which the last computation ended,
     uint64_t last_ticks;  // how long that took,
     uint32_t last_path;   // and which it was: hash_interval
     // Polls that found nothing since it is known for whom it waited last: how long they took, and
@@ -194,7 +203,7 @@ struct Blame {
 // few, a line of the cache (wait_records.cpp).
 struct CauseSlot {
     uint32_t tag;    // more of the hash
-    CellIndex cell;  // CauseRecord, 0: free
+    CellIndex cell;  // RootCauseRecord, 0: free
 };
 constexpr uint32_t kCauseWays = 8;
 constexpr uint32_t kCauseSets = 512;
@@ -245,7 +254,7 @@ struct UserCode {
     CellIndex node;  // of the call
     CellIndex last;
     uint64_t last_ticks;
-    uint64_t slow_ticks;
+    uint64_t slow_overhead;
     uint64_t booked_ticks;
     uint64_t user_ticks;
     uint64_t began;  // real ticks
@@ -267,7 +276,7 @@ struct SiteRow;
 
 // Whether dwell is at work on a thread, and from where on its stack: the low half of the stack
 // pointer at begin(), which tells later that the work was left by a jump (probe_jumps.cpp).
-class AtWork {
+class ToolSection {
   public:
     // One store. A stack pointer whose low half is 0 would not be seen: of the half a billion that
     // are possible one, and what is lost is that a handler's probes are kept apart.

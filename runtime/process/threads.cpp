@@ -32,7 +32,7 @@ bool g_have_key = false;
 }  // namespace
 DWELL_CALL_DATA LivePage* g_live = &g_not_live;
 constinit thread_local Thread* t_thread = nullptr;
-constinit thread_local uint32_t t_busy = 0;
+constinit thread_local uint32_t t_in_guard = 0;
 // The thread came to its end; what destructors do after that is observed by probes and MPI alone.
 static constinit thread_local bool t_ending __attribute__((tls_model("initial-exec"))) = false;
 
@@ -42,7 +42,7 @@ static_assert(std::is_trivially_destructible_v<Thread>);
 static constexpr uint64_t bit_of(int signal) { return uint64_t{1} << (signal - 1); }
 
 // The C library's own masks leave out the signals that end a thread at once.
-SignalsHeld::SignalsHeld() {
+SignalsBlocked::SignalsBlocked() {
     constexpr uint64_t kErrors = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) |
                                  bit_of(SIGILL) | bit_of(SIGTRAP) | bit_of(SIGABRT) |
                                  bit_of(SIGSYS);
@@ -50,11 +50,11 @@ SignalsHeld::SignalsHeld() {
     before_ = 0;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before_, sizeof(before_));
 }
-SignalsHeld::~SignalsHeld() {
+SignalsBlocked::~SignalsBlocked() {
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof(before_));
 }
 
-void SlowLock::wait() { sched_yield(); }
+void StateLock::wait() { sched_yield(); }
 
 namespace {
 
@@ -112,19 +112,19 @@ void thread_ended(void* state) {
     t_ending = true;
     if (g_live->on == 0) return;  // also in a forked child
     tell_services(&ThreadService::ending, thread);
-    const Busy busy;
+    const ReentryGuard busy;
     tell_services(&ThreadService::end, thread, now_ticks());
     thread->record->state = ThreadState::kEnded;
     note_own_name(thread->record);
     thread->open = nullptr;
     t_thread = nullptr;
-    const SlowLock lock;
+    const StateLock lock;
     thread->next_free = g_process.free_threads;
     g_process.free_threads = thread;
 }
 
 Thread* take_free_thread() {
-    const SlowLock lock;
+    const StateLock lock;
     Thread* thread = g_process.free_threads;
     if (thread != nullptr) g_process.free_threads = thread->next_free;
     return thread;
@@ -152,7 +152,7 @@ Thread* make_thread() {
 }
 
 void link_thread(Thread* thread) {
-    const SlowLock lock;
+    const StateLock lock;
     thread->record->next = g_process.header->first_thread;
     __atomic_store_n(&g_process.header->first_thread, index_of(thread->record), __ATOMIC_RELEASE);
     thread->next = g_process.threads.load();
@@ -160,11 +160,11 @@ void link_thread(Thread* thread) {
 }
 
 Thread* attach(bool may_allocate) {
-    if (t_busy != 0) return nullptr;  // a signal handler came in between
+    if (t_in_guard != 0) return nullptr;  // a signal handler came in between
     const uint64_t now = now_ticks();
-    const Busy busy;
+    const ReentryGuard busy;
     if (!g_have_key) {
-        const SlowLock lock;
+        const StateLock lock;
         if (!g_have_key) g_have_key = pthread_key_create(&g_thread_key, thread_ended) == 0;
     }
     Thread* thread = take_free_thread();
@@ -186,9 +186,9 @@ Thread* attach(bool may_allocate) {
     thread->user_ticks = 0;
     thread->io = nullptr;
     thread->processor = ProcessorTime{};
-    thread->in_dwell.end();
+    thread->in_tool.end();
     thread->last = 0;
-    thread->slow_ticks = thread->booked_ticks = 0;
+    thread->slow_overhead = thread->booked_ticks = 0;
     thread->epoch = seen_epoch();
     thread->resets = g_live->resets;
     if (!fresh && thread->unloads != g_live->unloads) {
@@ -203,27 +203,27 @@ Thread* attach(bool may_allocate) {
     if (g_have_key) pthread_setspecific(g_thread_key, thread);
     thread->attached_ticks = now;
     record->life_start = 0;
-    thread->born = birth_of_own(thread, now);
+    thread->span_begin = birth_of_own(thread, now);
     if (!g_process.with_mpi && is_main(record)) g_process.header->process_thread = record->number;
     tell_services(&ThreadService::started, thread, may_allocate);
     // The thread's life begins here, with slow work; while recording is off no time is anyone's.
     thread->last_ticks = now;
-    thread->slow_ticks = now_ticks() - now;
+    thread->slow_overhead = now_ticks() - now;
     if (live_ticket() == 0) {
-        thread->last_ticks += thread->slow_ticks;
-        thread->slow_ticks = 0;
+        thread->last_ticks += thread->slow_overhead;
+        thread->slow_overhead = 0;
     }
     return thread;
 }
 
 }  // namespace
 
-void begin_life(Thread* thread) {
-    thread->record->life_start = thread->born;
-    thread->born = 0;
+void start_span(Thread* thread) {
+    thread->record->life_start = thread->span_begin;
+    thread->span_begin = 0;
 }
 
-void end_life(Thread* thread, uint64_t now) {
+void end_span(Thread* thread, uint64_t now) {
     ThreadRecord* const record = thread->record;
     if (record->life_start == 0) return;
     // Without MPI that of the first thread is the process's.
@@ -233,7 +233,7 @@ void end_life(Thread* thread, uint64_t now) {
     }
     if (thread->epoch != g_live->epoch) take_notice(thread);  // of pauses that are over
     const uint64_t end = g_live->paused != 0 ? earlier(now, g_live->pause_start) : now;
-    record->lived_ticks += beyond(virtual_ticks(thread, end), record->life_start);
+    record->span_ticks += beyond(virtual_ticks(thread, end), record->life_start);
     record->life_start = 0;
 }
 
@@ -259,7 +259,7 @@ void note_end(Thread* thread, uint64_t now) {
     if (thread->open != nullptr || thread->resets != g_live->resets) return;
     const auto is_at_work = [thread] {
         asm volatile("" ::: "memory");
-        return static_cast<bool>(thread->in_dwell);
+        return static_cast<bool>(thread->in_tool);
     };
     for (int i = 0; i < kPatience && is_at_work(); ++i) sched_yield();
     ThreadRecord* const record = thread->record;
@@ -267,7 +267,7 @@ void note_end(Thread* thread, uint64_t now) {
         record->end_virtual = kNotReadable;
         return;
     }
-    record->late_ticks = thread->slow_ticks;
+    record->late_ticks = thread->slow_overhead;
     record->end_virtual = virtual_ticks(thread, now) - paused_since(thread, thread->last_ticks);
 }
 
@@ -290,7 +290,7 @@ void detach_threads(uint64_t now, bool books) {
     for (Thread* thread = g_process.threads.load(); thread != nullptr; thread = thread->next) {
         if (thread == t_thread) {
             note_own_name(thread->record);
-            if (books) end_life(thread, now);
+            if (books) end_span(thread, now);
         } else if (thread->record->state != ThreadState::kEnded) {
             note_name_of(thread->record);
             if (books) note_end(thread, now);

@@ -70,8 +70,8 @@ CellIndex sampled_child(Thread* thread, CellIndex interval, CellIndex above, con
 // Frames that the statement's own path begins with are not repeated: the first node that differs
 // says how many there are (Site::call).
 template <typename SiteOf>
-void book_frames(Thread* thread, CellIndex interval, int count, bool traced, bool whole,
-                 uint32_t weight, SiteOf site_of) {
+void record_frames(Thread* thread, CellIndex interval, int count, bool traced, bool whole,
+                   uint32_t weight, SiteOf site_of) {
     CellIndex shared = thread->record->root;
     CellIndex above = interval;
     const CellIndex statement = cell_at<Node>(interval)->parent;
@@ -103,14 +103,14 @@ void book_frames(Thread* thread, CellIndex interval, int count, bool traced, boo
     thread->record->samples += weight;
 }
 
-void book_path(Thread* thread, CellIndex interval, const SampledPath& path, uint32_t weight) {
+void record_path(Thread* thread, CellIndex interval, const SampledPath& path, uint32_t weight) {
     const ModulePlace place = place_of_address(thread, path.addresses[0]);
     // Of dwell's own time, or taken inside a poll that was not timed: no computation.
     if (place.own || (place.inside_mpi && thread->untimed_polls != 0)) {
         thread->record->samples_in_calls += weight;
         return;
     }
-    book_frames(thread, interval, path.count, path.traced, path.whole, weight, [&](int i) {
+    record_frames(thread, interval, path.count, path.traced, path.whole, weight, [&](int i) {
         if (i > 0) return site_of_call(thread, path.addresses[i]);
         Site site{};
         site.module = place.module;
@@ -125,8 +125,8 @@ void book_path(Thread* thread, CellIndex interval, const SampledPath& path, uint
 void count_unknown(Thread* thread, uint32_t weight) { thread->record->samples_lost += weight; }
 
 // The texts of the record that begins at `record` and takes `size` bytes.
-void book_python(Thread* thread, CellIndex interval, const char* record, size_t size,
-                 uint32_t weight) {
+void record_python(Thread* thread, CellIndex interval, const char* record, size_t size,
+                   uint32_t weight) {
     perf_event_header header;
     memcpy(&header, record, sizeof(header));
     // Where those of other samples have their addresses.
@@ -148,7 +148,7 @@ void book_python(Thread* thread, CellIndex interval, const char* record, size_t 
         cells[count++] = cell;
     }
     if (count == 0) return count_unknown(thread, weight);
-    book_frames(thread, interval, count, true, whole, weight, [&](int i) {
+    record_frames(thread, interval, count, true, whole, weight, [&](int i) {
         Site site{};
         site.offset = cells[i];
         site.kind = i > 0 ? SiteKind::kCall : SiteKind::kSample;
@@ -204,8 +204,8 @@ void complete(SampledPath* path, uint64_t* here) {
 
 }  // namespace
 
-void book_sample(Thread* thread, CellIndex interval, const char* sample, size_t size,
-                 uint32_t weight) {
+void record_sample(Thread* thread, CellIndex interval, const char* sample, size_t size,
+                   uint32_t weight) {
     auto* const addresses =
         reinterpret_cast<uint64_t*>(static_cast<char*>(thread->scratch) + kLargestSample_bytes);
     perf_event_header header;
@@ -213,13 +213,13 @@ void book_sample(Thread* thread, CellIndex interval, const char* sample, size_t 
     if (interval == 0) {
         thread->record->samples_in_calls += weight;
     } else if (header.type == kPythonSample) {
-        book_python(thread, interval, sample, size, weight);
+        record_python(thread, interval, sample, size, weight);
     } else if (thread->python_is_sampled) {
         count_unknown(thread, weight);
     } else {
         SampledPath path = path_of(sample, size, addresses);
         complete(&path, addresses + kMostSampledFrames);
-        book_path(thread, interval, path, weight);
+        record_path(thread, interval, path, weight);
     }
 }
 

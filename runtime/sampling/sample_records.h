@@ -20,8 +20,8 @@ constexpr size_t kSampleScratch_bytes =
 // Books a sample of `size` bytes (perf_event_open(2), or sample_spill.h), which stands for `weight`
 // of them. With `interval` 0 they are only counted. Needs kSampleScratch_bytes; `sample` may lie in
 // the first of them. Slow, not signal-safe.
-void book_sample(Thread* thread, CellIndex interval, const char* sample, size_t size,
-                 uint32_t weight);
+void record_sample(Thread* thread, CellIndex interval, const char* sample, size_t size,
+                   uint32_t weight);
 
 }  // namespace dwell
 

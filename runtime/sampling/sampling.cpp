@@ -124,7 +124,7 @@ uint64_t read_spill(Thread* thread, CellIndex interval) {
     if (spill == nullptr) return 0;
     perf_event_header header;
     for (uint64_t at = 0; spilled_record(*spill, at, &header); at += header.size) {
-        book_sample(thread, interval, spill->records + at, header.size, spill->stride);
+        record_sample(thread, interval, spill->records + at, header.size, spill->stride);
     }
     count_lost(thread, spill->lost);
     const uint64_t seen = spill->seen;
@@ -262,7 +262,7 @@ void start_sampling(Thread* thread) {
     if (hz == 0) return;
     const PythonPlaces python = python_places();
     const int saved_errno = errno;
-    const Uncancelled uncancelled;
+    const CancellationDisabled cancellation;
     const StandardFilesHeld held;
     DrainRequest request{};
     request.process = getpid();
@@ -345,7 +345,7 @@ void start_serial_sampling(Thread* thread) {
     tried = true;
     const uint64_t start = now_ticks();
     start_sampling(thread);
-    thread->slow_ticks += now_ticks() - start;
+    thread->slow_overhead += now_ticks() - start;
     if (thread->ring == nullptr) return;
     // What came before is known to nobody.
     Site site{};
@@ -391,7 +391,7 @@ void begin_sampling(Thread* thread) {
 }
 
 void end_sampling(Thread* thread) {
-    const Busy busy;
+    const ReentryGuard busy;
     stop_sampling(thread);
 }
 
@@ -446,7 +446,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
         if (age < static_cast<uint64_t>(static_cast<double>(rate) * 1e-9 * kSamplingDelay_ns))
             return;
         start_sampling(thread);
-        thread->slow_ticks += now_ticks() - start;
+        thread->slow_overhead += now_ticks() - start;
         return;
     }
     if (newest_of(thread) == thread->ring_seen) return;
@@ -454,14 +454,14 @@ void drain_samples(Thread* thread, CellIndex interval) {
     // samples are read at the next call.
     const SpillLock lock(thread->spill, kLockTries);
     if (thread->spill != nullptr && !lock.held()) {
-        thread->slow_ticks += now_ticks() - start;
+        thread->slow_overhead += now_ticks() - start;
         return;
     }
     const uint64_t head = samples_end(thread);
     char* const record = static_cast<char*>(scratch_of(thread, kSampleScratch_bytes));
     if (record == nullptr) return;
     const int saved_errno = errno;
-    thread->in_dwell.begin();
+    thread->in_tool.begin();
     uint64_t taken = read_spill(thread, interval);
     const uint64_t begin = page_of(thread->ring)->data_tail;
     uint64_t tail = begin;
@@ -477,7 +477,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
             ++taken;
             largest = std::max<size_t>(largest, header.size);
             copy_out(thread, tail, record, header.size);
-            book_sample(thread, own ? 0 : interval, record, header.size, 1);
+            record_sample(thread, own ? 0 : interval, record, header.size, 1);
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t id_and_lost[2] = {0, 0};
             copy_out(thread, tail + sizeof(header), id_and_lost, sizeof(id_and_lost));
@@ -495,9 +495,9 @@ void drain_samples(Thread* thread, CellIndex interval) {
     __atomic_store_n(&page_of(thread->ring)->data_tail, head, __ATOMIC_RELEASE);
     note_usage_at_times(start);
     mark_own_samples(thread, head);
-    thread->in_dwell.end();
+    thread->in_tool.end();
     errno = saved_errno;
-    thread->slow_ticks += now_ticks() - start - (thread->processor.lost_ticks - lost);
+    thread->slow_overhead += now_ticks() - start - (thread->processor.lost_ticks - lost);
 }
 
 }  // namespace dwell

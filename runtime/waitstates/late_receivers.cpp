@@ -22,16 +22,16 @@ struct Probed {
     int tag;
 };
 DWELL_CALL_DATA Probed g_probed{};
-DWELL_CALL_DATA ArrivalLine* g_own_arrivals = nullptr;  // null: no exchange, or no room
+DWELL_CALL_DATA ProgressLog* g_own_progress_log = nullptr;  // null: no exchange, or no room
 
 // Since when the thread has been in no call in which MPI makes progress: real ticks.
-uint64_t away_since(const Thread* thread) {
-    const bool goes_on = thread->away_call + 1 == thread->calls;
-    return goes_on ? thread->away_ticks : thread->last_ticks;
+uint64_t no_progress_since(const Thread* thread) {
+    const bool goes_on = thread->no_progress_call + 1 == thread->calls;
+    return goes_on ? thread->no_progress_ticks : thread->last_ticks;
 }
 
 bool comes_late(const Call* call) {
-    return call->start_ticks - away_since(call->thread) > g_noticed_ticks;
+    return call->start_ticks - no_progress_since(call->thread) > g_noticed_ticks;
 }
 
 }  // namespace
@@ -40,43 +40,46 @@ void open_late_receivers(uint64_t ticks_per_second) {
     g_noticed_ticks = kNoticed_ns * ticks_per_second / 1'000'000'000u;
     g_most_usual_ticks = kMostUsual_ns * ticks_per_second / 1'000'000'000u;
     if (exchange_is_open()) {
-        g_own_arrivals = find_arrivals(own_rank());
+        g_own_progress_log = find_progress_log(own_rank());
     }
 }
 
-bool is_meeting(const Channel* channel, SendMode mode, uint64_t bytes) {
-    const uint64_t limit = channel->far != nullptr ? g_eager_limits.hosts : g_eager_limits.copied;
+bool is_collective(const Channel* channel, SendMode mode, uint64_t bytes) {
+    const uint64_t limit =
+        channel->remote != nullptr ? g_eager_limits.hosts : g_eager_limits.copied;
     return mode == kSynchronousSend || (mode == kStandardSend && bytes > limit);
 }
 
-bool is_meeting(const Channel* channel, const Request& request) {
+bool is_collective(const Channel* channel, const Request& request) {
     const bool left = request.persistent && request.mode == kStandardSend && request.bytes != 0;
-    return (left && channel->far == nullptr) || is_meeting(channel, request.mode, request.bytes);
+    return (left && channel->remote == nullptr) ||
+           is_collective(channel, request.mode, request.bytes);
 }
 
 bool asks_in_entry(SendMode mode, uint64_t bytes) {
     return mode == kSynchronousSend || bytes > g_eager_limits.node;
 }
 
-void say_arrival(Call* call) {
-    if (g_own_arrivals == nullptr || is_last_arrival(*g_own_arrivals, call->start_ticks)) return;
-    const Moment came = moment_while_polling(call);
-    write_arrival(g_own_arrivals, came, away_since(call->thread), g_process.concurrent);
+void log_progress(Call* call) {
+    if (g_own_progress_log == nullptr || is_last_progress(*g_own_progress_log, call->start_ticks))
+        return;
+    const EnterStamp came = make_stamp_while_polling(call);
+    write_progress(g_own_progress_log, came, no_progress_since(call->thread), g_process.concurrent);
     begin_work(call, now_ticks());
 }
 
-void say_late_arrival(Call* call) {
-    if (g_own_arrivals == nullptr || !comes_late(call)) [[likely]]
+void log_late_progress(Call* call) {
+    if (g_own_progress_log == nullptr || !comes_late(call)) [[likely]]
         return;
     stamp_virtual(call);  // while it polled it was not away
-    if (comes_late(call)) say_arrival(call);
+    if (comes_late(call)) log_progress(call);
 }
 
-void stay_away(Call* call) {
+void leave_progress(Call* call) {
     Thread* thread = call->thread;
-    if (stays_away(call)) return;
-    thread->away_ticks = away_since(thread);
-    thread->away_call = thread->calls;
+    if (makes_no_progress(call)) return;
+    thread->no_progress_ticks = no_progress_since(thread);
+    thread->no_progress_call = thread->calls;
 }
 
 void note_probed(const Call* call, MPI_Comm comm, const MPI_Status* status) {
@@ -95,18 +98,18 @@ bool receives_probed(const Call* call, int source, int tag, MPI_Comm comm) {
 // been observed, a sender that lost more than it would have come first, and waited until then on
 // the virtual clock.
 void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, uint32_t peer) {
-    Moment answer;
-    Moment came;
+    EnterStamp answer;
+    EnterStamp came;
     if (announced.entry == nullptr) {
         waiting->add_unknown();
     } else if (answer_of(channel, announced, &answer)) {
-        waiting->add_meeting(WaitKind::kLateReceiver, peer, answer);
+        waiting->add_collective(WaitKind::kLateReceiver, peer, answer);
     } else if (is_answered(announced)) {
         waiting->add_unknown();
-    } else if (channel->arrivals != nullptr &&
-               arrival_before(channel->arrivals, sent_at(announced).real, &came)) {
+    } else if (channel->progress_log != nullptr &&
+               progress_before(channel->progress_log, sent_at(announced).real, &came)) {
         if (came.at.virt > waiting->entered().virt)
-            waiting->add_meeting(WaitKind::kLateReceiver, peer, came);
+            waiting->add_collective(WaitKind::kLateReceiver, peer, came);
     }
 }
 
@@ -115,33 +118,33 @@ namespace {
 // When the receiver of a message that was sent at `sent` would have come to it, had nobody been
 // observed: after the times at which it would have been sent and waited for then, on the receiver's
 // own clock.
-bool arrival_without_delay(const ArrivalLine* line, const Instant& sent, const Waiting& waiting,
-                           Moment* came) {
-    if (!arrival_before(line, waiting.left(), came)) return false;
-    const Instant& entered = waiting.entered();
+bool arrival_without_delay(const ProgressLog* line, const DualTime& sent, const Waiting& waiting,
+                           EnterStamp* came) {
+    if (!progress_before(line, waiting.left(), came)) return false;
+    const DualTime& entered = waiting.entered();
     const uint64_t lost = came->at.real - came->at.virt;
-    return arrival_after(line, earlier(sent.real, sent.virt + lost),
-                         earlier(entered.real, entered.virt + lost), waiting.left(), came);
+    return progress_after(line, earlier(sent.real, sent.virt + lost),
+                          earlier(entered.real, entered.virt + lost), waiting.left(), came);
 }
 
 }  // namespace
 
-void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const Instant& sent) {
-    const ArrivalLine* line = channel->arrivals;
+void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const DualTime& sent) {
+    const ProgressLog* line = channel->progress_log;
     if (line == nullptr) {
         waiting->add_unknown();
         return;
     }
     if (sent.real == 0) return;  // its entry is another's: it was taken before that was sent
-    Moment came;
-    Moment undelayed;
+    EnterStamp came;
+    EnterStamp undelayed;
     const bool waited =
-        arrival_after(line, sent.real, waiting->entered().real, waiting->left(), &came);
+        progress_after(line, sent.real, waiting->entered().real, waiting->left(), &came);
     if (arrival_without_delay(line, sent, *waiting, &undelayed)) {
-        waiting->add_meeting(WaitKind::kLateReceiver, peer, undelayed);
+        waiting->add_collective(WaitKind::kLateReceiver, peer, undelayed);
         if (waited) waiting->add_until(came.at.real);
     } else if (waited) {
-        waiting->add_meeting(WaitKind::kLateReceiver, peer, came);
+        waiting->add_collective(WaitKind::kLateReceiver, peer, came);
     }
 }
 

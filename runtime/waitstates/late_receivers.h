@@ -3,10 +3,10 @@
 //
 // An asked send asks in its message's entry (channels.h): of a message that is not sent ahead, or a
 // synchronous one. A kept send asks nobody: MPI may keep it until the receiver takes the message
-// out of the sender's memory, and that one tells of its arrivals unasked (arrivals.h). Which of the
-// two a send is follows from its mode and its bytes.
+// out of the sender's memory, and that one tells of its arrivals unasked (progress_log.h). Which of
+// the two a send is follows from its mode and its bytes.
 //
-// The calling thread's own, but for what channels.h and arrivals.h share. No locks, and system
+// The calling thread's own, but for what channels.h and progress_log.h share. No locks, and system
 // calls in open_late_receivers() alone. Not signal-safe.
 #ifndef DWELL_RUNTIME_WAITSTATES_LATE_RECEIVERS_H_
 #define DWELL_RUNTIME_WAITSTATES_LATE_RECEIVERS_H_
@@ -21,9 +21,9 @@ void open_late_receivers(uint64_t ticks_per_second);
 
 // Whether the send of so many bytes may wait for its receiver: it is an asked or a kept one, or one
 // to another host that asks in a letter. `bytes` UINT64_MAX: it is not known how many, and it may.
-bool is_meeting(const Channel* channel, SendMode mode, uint64_t bytes);
+bool is_collective(const Channel* channel, SendMode mode, uint64_t bytes);
 // The same of a request's send. A persistent one is never copied ahead, unless it is empty.
-bool is_meeting(const Channel* channel, const Request& request);
+bool is_collective(const Channel* channel, const Request& request);
 // Of those to ranks of the node: an asked send, or else a kept one.
 bool asks_in_entry(SendMode mode, uint64_t bytes);
 
@@ -41,7 +41,7 @@ void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, u
 // then, or left one soon, and came while the call lasted. Where it came before that, on the virtual
 // clock it may not have. A real time of 0: the message was taken long ago. Without the receiver's
 // arrivals the call is unknown.
-void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const Instant& sent);
+void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const DualTime& sent);
 
 // Whether a kept send of `ticks` took no longer than they do while the receiver is there: then
 // nobody looks when that came, which would fetch its line. Now and then it is looked at all the
@@ -52,7 +52,7 @@ bool took_usual_send(Channel* channel, uint64_t ticks);
 void learn_usual_send(Channel* channel, uint64_t ticks);
 
 // Whether the sender has lost noticeably more than when it last looked when this receiver came: a
-// kept send that found it may have to wait on the virtual clock. After moment_of().
+// kept send that found it may have to wait on the virtual clock. After make_enter_stamp().
 bool is_delayed(Channel* channel, const Call* call);
 // It has looked. After settle().
 void note_look(Channel* channel, const Call* call);

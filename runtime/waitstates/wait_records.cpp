@@ -42,11 +42,11 @@ DWELL_COLD WaitPart* make_wait_part(Call* call) {
     return cell_at<WaitPart>(made);
 }
 
-PartnerRecord* add_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path) {
+WaitPeerRecord* add_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path) {
     if (part->partner_count == kWaitPartners) return nullptr;
     const CellIndex made = take_cells(call->thread, 1);
     if (made == 0) return nullptr;
-    auto* partner = cell_at<PartnerRecord>(made);
+    auto* partner = cell_at<WaitPeerRecord>(made);
     name(partner, peer, path);
     partner->next = part->first_partner;
     __atomic_store_n(&part->first_partner, made, __ATOMIC_RELEASE);
@@ -54,23 +54,23 @@ PartnerRecord* add_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t p
     return partner;
 }
 
-PartnerRecord* find_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path,
-                            uint64_t ticks) {
+WaitPeerRecord* find_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path,
+                             uint64_t ticks) {
     if (part->last_partner != 0) {
-        auto* last = cell_at<PartnerRecord>(part->last_partner);
+        auto* last = cell_at<WaitPeerRecord>(part->last_partner);
         if (last->peer == peer && last->path == path) return last;
     }
-    PartnerRecord* lightest = nullptr;
+    WaitPeerRecord* lightest = nullptr;
     for (CellIndex at = part->first_partner; at != 0;) {
-        auto* partner = cell_at<PartnerRecord>(at);
+        auto* partner = cell_at<WaitPeerRecord>(at);
         if (partner->peer == peer && partner->path == path) return partner;
         if (lightest == nullptr || weight_of(*partner) < weight_of(*lightest)) lightest = partner;
         at = partner->next;
     }
-    PartnerRecord* added = add_partner(call, part, peer, path);
+    WaitPeerRecord* added = add_partner(call, part, peer, path);
     if (added != nullptr || lightest == nullptr) return added;
     if (!gives_way(lightest, ticks, &part->rest_ticks, &part->rest_count)) return nullptr;
-    lightest->passed_on_ticks = lightest->max_ticks = 0;
+    lightest->indirect_wait_ticks = lightest->max_ticks = 0;
     name(lightest, peer, path);
     return lightest;
 }
@@ -78,7 +78,7 @@ PartnerRecord* find_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t 
 DWELL_COLD CellIndex make_cause(Thread* thread, uint32_t peer, uint32_t path) {
     const CellIndex made = take_cells(thread, 1);
     if (made == 0) return 0;
-    auto* cause = cell_at<CauseRecord>(made);
+    auto* cause = cell_at<RootCauseRecord>(made);
     name(cause, peer, path);
     cause->next = thread->record->first_cause;
     __atomic_store_n(&thread->record->first_cause, made, __ATOMIC_RELEASE);
@@ -87,12 +87,13 @@ DWELL_COLD CellIndex make_cause(Thread* thread, uint32_t peer, uint32_t path) {
 
 CauseSlot* lightest_between(CauseSlot* begin, CauseSlot* end) {
     return std::min_element(begin, end, [](const CauseSlot& a, const CauseSlot& b) {
-        return weight_of(*cell_at<CauseRecord>(a.cell)) < weight_of(*cell_at<CauseRecord>(b.cell));
+        return weight_of(*cell_at<RootCauseRecord>(a.cell)) <
+               weight_of(*cell_at<RootCauseRecord>(b.cell));
     });
 }
 
 // The record of a cause, in a set that may be full. Null: there is none.
-CauseRecord* find_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks) {
+RootCauseRecord* find_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks) {
     const uint64_t hash = mix_path(mix_path(kRootPath, peer), path);
     const auto tag = static_cast<uint32_t>(hash >> 32);
     CauseSlot* const set = thread->causes[hash % kCauseSets];
@@ -100,22 +101,22 @@ CauseRecord* find_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t t
     CauseSlot* slot = set;
     for (; slot != end && slot->cell != 0; ++slot) {
         if (slot->tag != tag) continue;
-        auto* cause = cell_at<CauseRecord>(slot->cell);
+        auto* cause = cell_at<RootCauseRecord>(slot->cell);
         if (cause->peer == peer && cause->path == path) return cause;
     }
     if (slot != end) {
         slot->cell = make_cause(thread, peer, path);
         slot->tag = tag;
-        if (slot->cell != 0) return cell_at<CauseRecord>(slot->cell);
+        if (slot->cell != 0) return cell_at<RootCauseRecord>(slot->cell);
     }
     if (slot == set) return nullptr;
     CauseSlot* const lightest = lightest_between(set, slot);
-    auto* cause = cell_at<CauseRecord>(lightest->cell);
+    auto* cause = cell_at<RootCauseRecord>(lightest->cell);
     ThreadRecord* record = thread->record;
     if (!gives_way(cause, ticks, &record->rest_cause_ticks, &record->rest_cause_count)) {
         return nullptr;
     }
-    cause->direct_ticks = 0;
+    cause->direct_wait_ticks = 0;
     name(cause, peer, path);
     lightest->tag = tag;
     return cause;
@@ -127,9 +128,9 @@ WaitPart* wait_part(Call* call) {
     return call->part->wait != 0 ? cell_at<WaitPart>(call->part->wait) : make_wait_part(call);
 }
 
-void book_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path, uint64_t ticks,
-                  uint64_t passed_on) {
-    PartnerRecord* partner = find_partner(call, part, peer, path, ticks);
+void record_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path, uint64_t ticks,
+                    uint64_t passed_on) {
+    WaitPeerRecord* partner = find_partner(call, part, peer, path, ticks);
     if (partner == nullptr) {
         part->rest_count += 1;
         part->rest_ticks += ticks;
@@ -138,23 +139,23 @@ void book_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path, uint
     part->last_partner = index_of(partner);
     partner->count += 1;
     partner->ticks += ticks;
-    partner->passed_on_ticks += passed_on;
+    partner->indirect_wait_ticks += passed_on;
     partner->max_ticks = later(partner->max_ticks, ticks);
 }
 
-void book_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks, bool direct) {
+void record_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks, bool direct) {
     if (ticks == 0) return;
-    CauseRecord* cause = find_cause(thread, peer, path, ticks);
+    RootCauseRecord* cause = find_cause(thread, peer, path, ticks);
     if (cause == nullptr) {
-        book_unknown_cause(thread, ticks);
+        record_unknown_cause(thread, ticks);
         return;
     }
     cause->count += 1;
     cause->ticks += ticks;
-    if (direct) cause->direct_ticks += ticks;
+    if (direct) cause->direct_wait_ticks += ticks;
 }
 
-void book_unknown_cause(Thread* thread, uint64_t ticks) {
+void record_unknown_cause(Thread* thread, uint64_t ticks) {
     if (ticks == 0) return;
     thread->record->rest_cause_ticks += ticks;
     thread->record->rest_cause_count += 1;

@@ -24,13 +24,13 @@ namespace dwell {
 WaitPart* wait_part(Call* call);
 // A waiting of `ticks` for `peer`, which was doing `path`; of these `passed_on` because that had
 // been made to wait itself.
-void book_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path, uint64_t ticks,
-                  uint64_t passed_on);
+void record_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path, uint64_t ticks,
+                    uint64_t passed_on);
 // What of a waiting is due to the computation `path` of `peer`. `direct`: it was that rank that was
 // waited for.
-void book_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks, bool direct);
+void record_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks, bool direct);
 // What of it is due to something that is not known.
-void book_unknown_cause(Thread* thread, uint64_t ticks);
+void record_unknown_cause(Thread* thread, uint64_t ticks);
 
 }  // namespace dwell
 

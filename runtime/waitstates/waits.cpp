@@ -1,13 +1,13 @@
 #include "runtime/waitstates/waits.h"
 
-#include "runtime/calls/found_cost.h"
+#include "runtime/calls/matched_receive.h"
 #include "runtime/exchange/timeline.h"
-#include "runtime/hosts/far_letters.h"
+#include "runtime/hosts/piggyback.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
-#include "runtime/waitstates/far_meetings.h"
-#include "runtime/waitstates/meetings.h"
+#include "runtime/waitstates/collectives.h"
+#include "runtime/waitstates/remote_collectives.h"
 #include "runtime/waitstates/wait_records.h"
 
 namespace dwell {
@@ -16,7 +16,7 @@ namespace {
 
 // In place of the least ticks that messages of a size travel: there was one so far. It made MPI
 // touch memory that it had not used before, 20 microseconds here, and tells nothing of others.
-constexpr uint32_t kOneTravelled = 1;
+constexpr uint32_t kOneTransferred = 1;
 
 // What is told so soon after another thing is part of it: several messages in a row, or the starts
 // of a halo's receives and its sends. Who waits for all of them does so because of what came
@@ -29,20 +29,20 @@ DWELL_CALL_DATA uint64_t g_least_compared_ticks = 0;
 constexpr uint32_t kMostCauses = 4;  // of a wait in the timeline, the largest first
 
 // The class of a size in Channel::travel.
-int travel_class(uint64_t bytes) {
+int transfer_class(uint64_t bytes) {
     const int bucket = size_bucket(bytes);
-    return bucket < kTravelClasses ? bucket : kTravelClasses - 1;
+    return bucket < kTransferClasses ? bucket : kTransferClasses - 1;
 }
 
 // What the partner itself told of its delay. Who caused that did not wait because of it.
-Shares told_by(uint32_t peer, const Moment& said, uint64_t ticks) {
-    Shares told;
-    const bool passes_on = said.cause_peer != kNoPeer && said.cause_peer != own_rank();
-    const uint64_t debt = passes_on ? ticks_of(said.debt) : 0;
-    if (debt != 0) told.add(said.cause_peer, said.cause_path, debt);
-    if (said.path == 0) return told;
-    told.add(peer, said.path, said.work != 0 ? ticks_of(said.work) : beyond(ticks, debt));
-    return told;
+Shares told_by(uint32_t peer, const EnterStamp& stamp, uint64_t ticks) {
+    Shares sent_stamp;
+    const bool passes_on = stamp.root_cause_rank != kNoPeer && stamp.root_cause_rank != own_rank();
+    const uint64_t debt = passes_on ? ticks_of(stamp.debt) : 0;
+    if (debt != 0) sent_stamp.add(stamp.root_cause_rank, stamp.root_cause_path, debt);
+    if (stamp.path == 0) return sent_stamp;
+    sent_stamp.add(peer, stamp.path, stamp.work != 0 ? ticks_of(stamp.work) : beyond(ticks, debt));
+    return sent_stamp;
 }
 
 // A rank that was waited for, beside the one that waited.
@@ -53,10 +53,10 @@ struct Delay {
     uint32_t doing;
 };
 
-Delay delay_of(uint32_t peer, const Moment& said, const Wait& wait) {
+Delay delay_of(uint32_t peer, const EnterStamp& stamp, const Wait& wait) {
     const uint64_t ticks = wait.end - wait.begin;
     if (ticks < g_least_compared_ticks || g_own_timeline == nullptr) {
-        return {told_by(peer, said, ticks), {}, wait.begin, said.path};
+        return {told_by(peer, stamp, ticks), {}, wait.begin, stamp.path};
     }
     Delay delay{};
     const Timeline* seen = timeline_of(peer);
@@ -65,10 +65,10 @@ Delay delay_of(uint32_t peer, const Moment& said, const Wait& wait) {
         delay.late = parts_between(*seen, delay.since, wait.end);
     } else {
         delay.since = last_in_step(*g_own_timeline, wait);
-        delay.late = told_by(peer, said, ticks);
+        delay.late = told_by(peer, stamp, ticks);
     }
     const Share* longest = delay.late.largest_of(peer);
-    delay.doing = longest != nullptr ? longest->path : said.path;
+    delay.doing = longest != nullptr ? longest->path : stamp.path;
     delay.own = parts_between(*g_own_timeline, delay.since, wait.begin);
     leave_delay(wait, &delay.own, &delay.late);
     return delay;
@@ -81,10 +81,10 @@ struct Booked {
 };
 
 // Also makes it parts of the timeline. Not `counted`: as in polls, whose waiting is an estimate.
-Booked book_delay(Thread* thread, uint32_t peer, const Moment& said, uint64_t begin, uint64_t ticks,
-                  bool counted) {
+Booked record_delay(Thread* thread, uint32_t peer, const EnterStamp& stamp, uint64_t begin,
+                    uint64_t ticks, bool counted) {
     const Wait wait{own_rank(), peer, begin, begin + ticks};
-    Delay delay = delay_of(peer, said, wait);
+    Delay delay = delay_of(peer, stamp, wait);
     Booked booked{0, delay.doing};
     Share causes[kMostCauses];
     uint32_t count = 0;
@@ -101,10 +101,10 @@ Booked book_delay(Thread* thread, uint32_t peer, const Moment& said, uint64_t be
         }
         const bool direct = cause->rank == peer;
         if (!direct) booked.passed_on += cause->ticks;
-        if (counted) book_cause(thread, cause->rank, cause->path, cause->ticks, direct);
+        if (counted) record_cause(thread, cause->rank, cause->path, cause->ticks, direct);
         write_part(thread, {begin, wait.end, cause->ticks, cause->rank, cause->path, peer, 0});
     }
-    if (counted) book_unknown_cause(thread, unknown);
+    if (counted) record_unknown_cause(thread, unknown);
     if (unknown != 0) write_part(thread, {begin, wait.end, unknown, kNoPeer, 0, peer, 0});
     return booked;
 }
@@ -117,8 +117,8 @@ void note_unknown_wait(Thread* thread, uint64_t end, uint64_t ticks) {
 
 // Its polls have not found anything until the virtual time `end`.
 void give_up_polls(Thread* thread, uint64_t end) {
-    note_unknown_wait(thread, end, thread->blame.polled_ticks);
-    thread->blame.polled_ticks = 0;
+    note_unknown_wait(thread, end, thread->delay.polled_ticks);
+    thread->delay.polled_ticks = 0;
 }
 
 // The computation since the thread's last call is not booked yet. After stamp_virtual().
@@ -126,18 +126,18 @@ void note_computation(Call* call) {
     Thread* thread = call->thread;
     const uint64_t last_virtual = thread->last_ticks - thread->record->intrusion_ticks;
     const uint64_t ticks = call->start_virtual - last_virtual;
-    if (ticks < g_least_part_ticks || thread->blame.told_at > thread->last_ticks) return;
+    if (ticks < g_least_part_ticks || thread->delay.stamped_at > thread->last_ticks) return;
     const CellIndex interval = interval_before(thread, call->index);
     if (interval == 0) return;
-    const uint64_t slow_ticks = thread->slow_ticks;
+    const uint64_t slow_overhead = thread->slow_overhead;
     const uint64_t lost_ticks = thread->processor.lost_ticks;
     note_new_work(thread, interval, ticks, call->start_ticks, call->start_virtual);
-    thread->slow_ticks = slow_ticks;  // what that took is known by begin_work()
+    thread->slow_overhead = slow_overhead;  // what that took is known by begin_work()
     // So much later a thread calls that lost its processor meanwhile.
     const uint64_t late = thread->processor.lost_ticks - lost_ticks;
     call->start_ticks += late;
     call->start_virtual += late;
-    thread->blame.told_at += late;
+    thread->delay.stamped_at += late;
 }
 
 }  // namespace
@@ -150,67 +150,68 @@ void open_waits(int world_size) {
     }
     if (g_process.options.wait == WaitMode::kOff || world_size < 2 || files_are_few()) return;
     name_first_comms(world_size);
-    open_exchange(count_neighbours());
+    open_exchange(count_local_ranks());
 }
 
 void finish_opening_waits() {
     const uint64_t frequency = g_process.header->ticks_per_second;
     g_least_round_ticks = kLeastRound_ns * frequency / 1'000'000'000u;
     g_least_compared_ticks = kLeastCompared_ns * frequency / 1'000'000'000u;
-    const bool far = open_letters(put_note);
-    if (!exchange_is_open() && !far) return;
+    const bool remote = open_piggyback(put_notice);
+    if (!exchange_is_open() && !remote) return;
     if (exchange_is_open()) unlink_exchange();
     if (open_channels(static_cast<uint32_t>(g_process.header->world_size))) {
         g_process.header->flags |= kFileWaits;
-        keep_names(far);
+        keep_names(remote);
         open_timelines(static_cast<uint32_t>(g_process.header->world_size));
         open_processor_time(t_thread);
     }
     open_message_waits();
-    if (far) open_far_meetings();
+    if (remote) open_remote_collectives();
 }
 
-Moment moment_of(Call* call) {
-    if (call->thread->blame.polled_ticks != 0) [[unlikely]] {
+EnterStamp make_enter_stamp(Call* call) {
+    if (call->thread->delay.polled_ticks != 0) [[unlikely]] {
         stamp_virtual(call);
         give_up_polls(call->thread, call->start_virtual);
     }
-    return moment_while_polling(call);
+    return make_stamp_while_polling(call);
 }
 
-Moment moment_while_polling(Call* call) {
+EnterStamp make_stamp_while_polling(Call* call) {
     stamp_virtual(call);
     note_computation(call);
-    const Blame& blame = call->thread->blame;
-    const Instant at{call->start_ticks, call->start_virtual};
-    if (beyond(call->start_ticks, blame.told_at) > g_least_round_ticks)
+    const DelayState& delay = call->thread->delay;
+    const DualTime at{call->start_ticks, call->start_virtual};
+    if (beyond(call->start_ticks, delay.stamped_at) > g_least_round_ticks)
         return {at, 0, kNoPeer, 0, 0};
-    const uint64_t work = blame.last_ticks | uint64_t{1} << kDebtShift;
-    return {at, blame.last_path, kNoPeer, 0, 0, short_ticks(work)};
+    const uint64_t work = delay.last_ticks | uint64_t{1} << kDebtShift;
+    return {at, delay.last_path, kNoPeer, 0, 0, short_ticks(work)};
 }
 
-void add_delay(uint32_t peer, ToldUntil* told, Moment* said) {
+void add_delay(uint32_t peer, StampedUntil* sent_stamp, EnterStamp* stamp) {
     if (g_own_timeline == nullptr) return;
-    const uint64_t now = said->at.virt;
-    if (now - told->round > g_least_round_ticks) *told = {now, told->round};
+    const uint64_t now = stamp->at.virt;
+    if (now - sent_stamp->round > g_least_round_ticks) *sent_stamp = {now, sent_stamp->round};
     const Wait wait{own_rank(), peer, now, now};
-    const uint64_t since = later(told->before, last_in_step(*g_own_timeline, wait));
+    const uint64_t since = later(sent_stamp->before, last_in_step(*g_own_timeline, wait));
     const Shares parts = parts_between(*g_own_timeline, since, now);
     const Share* work = parts.largest_of(wait.own_rank);
     const Share* cause = parts.largest_but(wait.own_rank);
-    said->path = work != nullptr ? work->path : 0;
-    said->work = work != nullptr ? short_ticks(work->ticks | uint64_t{1} << kDebtShift) : 0;
+    stamp->path = work != nullptr ? work->path : 0;
+    stamp->work = work != nullptr ? short_ticks(work->ticks | uint64_t{1} << kDebtShift) : 0;
     if (cause == nullptr) return;
-    said->cause_peer = cause->rank;
-    said->cause_path = cause->path;
-    said->debt = short_ticks(cause->ticks);
+    stamp->root_cause_rank = cause->rank;
+    stamp->root_cause_path = cause->path;
+    stamp->debt = short_ticks(cause->ticks);
 }
 
 void note_together(Thread* thread, uint64_t end, uint32_t comm) {
     write_part(thread, {end, end, 0, kNoPeer, comm, kTogether, 0});
 }
 
-void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks) {
+void record_wait(Call* call, WaitKind kind, uint32_t peer, const EnterStamp& stamp,
+                 uint64_t ticks) {
     if (ticks == 0) return;
     Thread* thread = call->thread;
     WaitPart* part = wait_part(call);
@@ -219,22 +220,22 @@ void book_wait(Call* call, WaitKind kind, uint32_t peer, const Moment& said, uin
         return;
     }
     call->part->sync_ticks += ticks;
-    const bool taken = kind == WaitKind::kLateTaker;
-    if (kind != WaitKind::kCollective && !taken) book_peer_wait(call, peer, ticks);
+    const bool taken = kind == WaitKind::kLateCollectiveReceiver;
+    if (kind != WaitKind::kCollective && !taken) record_peer_wait(call, peer, ticks);
     if (kind == WaitKind::kLateSender) part->late_sender_ticks += ticks;
     if (kind == WaitKind::kLateReceiver || taken) part->late_receiver_ticks += ticks;
-    const Booked booked = book_delay(thread, peer, said, call->start_virtual, ticks, true);
-    part->passed_on_ticks += booked.passed_on;
-    book_partner(call, part, peer, booked.doing, ticks, booked.passed_on);
+    const Booked booked = record_delay(thread, peer, stamp, call->start_virtual, ticks, true);
+    part->indirect_wait_ticks += booked.passed_on;
+    record_partner(call, part, peer, booked.doing, ticks, booked.passed_on);
 }
 
-uint64_t Waiting::travelled(const Moment& said, uint64_t travel) const {
-    return said.at.virt + earlier(travel, beyond(left_, said.at.real));
+uint64_t Waiting::transferred(const EnterStamp& stamp, uint64_t transfer_time) const {
+    return stamp.at.virt + earlier(transfer_time, beyond(left_, stamp.at.real));
 }
 
-void Waiting::check_clock(WaitKind kind, const Moment& said) {
+void Waiting::check_clock(WaitKind kind, const EnterStamp& stamp) {
     // A receiver may come after the send's end: MPI took the message out in another call before.
-    if (said.at.real > ended_ && kind != WaitKind::kLateReceiver) clock_error_ = true;
+    if (stamp.at.real > ended_ && kind != WaitKind::kLateReceiver) clock_error_ = true;
 }
 
 void Waiting::consider(uint64_t arrival, const Partner& partner) {
@@ -243,33 +244,34 @@ void Waiting::consider(uint64_t arrival, const Partner& partner) {
     decisive_ = partner;
 }
 
-void Waiting::add_message(Channel* channel, uint32_t peer, uint64_t bytes, const Moment& said) {
-    const uint64_t found = found_cost_ticks(bytes);
-    const uint32_t learnt = channel->travel[travel_class(bytes)];
-    const uint32_t least = learnt == kOneTravelled ? 0 : learnt;
-    const Partner sender{said, peer, WaitKind::kLateSender};
-    check_clock(sender.kind, said);
-    consider(travelled(said, least != 0 ? least : found), sender);
-    until_ = later(until_, said.at.real + beyond(least, found));
-    found_ticks_ += found;
+void Waiting::add_message(Channel* channel, uint32_t peer, uint64_t bytes,
+                          const EnterStamp& stamp) {
+    const uint64_t found = matched_receive_ticks(bytes);
+    const uint32_t learnt = channel->transfer_time[transfer_class(bytes)];
+    const uint32_t least = learnt == kOneTransferred ? 0 : learnt;
+    const Partner sender{stamp, peer, WaitKind::kLateSender};
+    check_clock(sender.kind, stamp);
+    consider(transferred(stamp, least != 0 ? least : found), sender);
+    until_ = later(until_, stamp.at.real + beyond(least, found));
+    unblocked_ticks_ += found;
     messages_ += 1;
-    if (last_channel_ != nullptr && said.at.real < last_.said.at.real) return;
+    if (last_channel_ != nullptr && stamp.at.real < last_.stamp.at.real) return;
     last_ = sender;
     last_channel_ = channel;
     last_bytes_ = bytes;
 }
 
-void Waiting::add_meeting(WaitKind kind, uint32_t peer, const Moment& said) {
-    check_clock(kind, said);
-    until_ = later(until_, said.at.real);
-    const bool is_latest = met_ == 0 || said.at.virt > latest_.said.at.virt;
-    if (is_latest) latest_ = {said, peer, kind};
-    met_ = later(met_, said.at.real);
-    meetings_ += 1;
+void Waiting::add_collective(WaitKind kind, uint32_t peer, const EnterStamp& stamp) {
+    check_clock(kind, stamp);
+    until_ = later(until_, stamp.at.real);
+    const bool is_latest = met_ == 0 || stamp.at.virt > latest_.stamp.at.virt;
+    if (is_latest) latest_ = {stamp, peer, kind};
+    met_ = later(met_, stamp.at.real);
+    collectives_ += 1;
 }
 
 void Waiting::add_estimated(Channel* channel, uint32_t peer, uint64_t bytes) {
-    found_ticks_ += found_cost_ticks(bytes);
+    unblocked_ticks_ += matched_receive_ticks(bytes);
     estimated_channel_ = channel;
     estimated_peer_ = peer;
     estimated_bytes_ = bytes;
@@ -278,46 +280,46 @@ void Waiting::add_estimated(Channel* channel, uint32_t peer, uint64_t bytes) {
 // A call that blocked for such a message: at its end the thread has lost what the partner has, if
 // that is more than it lost itself, and the message was on its way for as long as others.
 bool Waiting::estimate() {
-    const FarChannel& far = *estimated_channel_->far;
-    const uint32_t travel = far.usual_travel[travel_class(estimated_bytes_)];
+    const RemoteChannel& remote = *estimated_channel_->remote;
+    const uint32_t transfer_time = remote.usual_transfer[transfer_class(estimated_bytes_)];
     uint64_t lost = 0;
-    if (travel == 0 || !lost_by_partner(far, left_ - travel, &lost)) return false;
+    if (transfer_time == 0 || !lost_by_partner(remote, left_ - transfer_time, &lost)) return false;
     const uint64_t arrival = left_ - later(lost, entered_.real - entered_.virt);
-    const Instant sent{left_ - travel, arrival - travel};
-    until_ = later(until_, left_ - earlier(travel, found_cost_ticks(estimated_bytes_)));
+    const DualTime sent{left_ - transfer_time, arrival - transfer_time};
+    until_ = later(until_, left_ - earlier(transfer_time, matched_receive_ticks(estimated_bytes_)));
     consider(arrival,
-             {{sent, far.last.path, kNoPeer, 0, 0}, estimated_peer_, WaitKind::kLateSender});
+             {{sent, remote.last.path, kNoPeer, 0, 0}, estimated_peer_, WaitKind::kLateSender});
     return true;
 }
 
 // The polls before a call that found a message waited for that until it was sent: known is only
 // what the call itself waited, so they are booked under no cause, but make the thread late.
-void Waiting::settle_polls() {
-    Blame* blame = &thread_->blame;
-    const uint64_t polled = blame->polled_ticks;
-    blame->polled_ticks = 0;
-    const bool met_one =
-        met_ != 0 && latest_.kind != WaitKind::kCollective && latest_.kind != WaitKind::kLateTaker;
+void Waiting::classify_polls() {
+    DelayState* delay = &thread_->delay;
+    const uint64_t polled = delay->polled_ticks;
+    delay->polled_ticks = 0;
+    const bool met_one = met_ != 0 && latest_.kind != WaitKind::kCollective &&
+                         latest_.kind != WaitKind::kLateCollectiveReceiver;
     if (last_channel_ == nullptr && !met_one) {
         note_unknown_wait(thread_, entered_.virt, polled);
         return;
     }
     const Partner& partner = last_channel_ != nullptr ? last_ : latest_;
-    const uint64_t waited = earlier(polled, beyond(partner.said.at.real, blame->polled_from));
+    const uint64_t waited = earlier(polled, beyond(partner.stamp.at.real, delay->polled_from));
     if (waited == 0) return;
-    const uint64_t sent = earlier(partner.said.at.virt, entered_.virt);
-    book_delay(thread_, partner.peer, partner.said, sent - waited, waited, false);
+    const uint64_t sent = earlier(partner.stamp.at.virt, entered_.virt);
+    record_delay(thread_, partner.peer, partner.stamp, sent - waited, waited, false);
 }
 
-bool Waiting::settle_times(Call* call, bool blocked) {
-    if (thread_->blame.polled_ticks != 0) [[unlikely]]
-        settle_polls();
+bool Waiting::classify_times(Call* call, bool blocked) {
+    if (thread_->delay.polled_ticks != 0) [[unlikely]]
+        classify_polls();
     if (blocked) unknown_ += later_;
     if (estimated_channel_ != nullptr) {
         if (!blocked) {
             messages_ += 1;  // it was there
         } else if (estimate()) {
-            meetings_ += 1;
+            collectives_ += 1;
             WaitPart* part = wait_part(call);
             if (part != nullptr) count_up(&part->estimated);
         } else {
@@ -331,7 +333,7 @@ bool Waiting::settle_times(Call* call, bool blocked) {
             count_up(&part->guessed, guessed_);
         }
     }
-    if (messages_ + meetings_ == 0) {
+    if (messages_ + collectives_ == 0) {
         const uint64_t elapsed = beyond(left_, entered_.real);
         if (unknown_ != 0) note_unknown_wait(thread_, entered_.virt + elapsed, elapsed);
         return unknown_ == 0;
@@ -341,39 +343,39 @@ bool Waiting::settle_times(Call* call, bool blocked) {
     uint64_t virt = entered_.virt;
     if (messages_ != 0) {
         const uint64_t worked = beyond(left_, later(until_, entered_.real));
-        virt += earlier(later(worked, found_ticks_), elapsed);
+        virt += earlier(later(worked, unblocked_ticks_), elapsed);
     }
     // What comes after the last of all partners takes as long as it took, whoever that was.
     if (met_ != 0) {
-        const Instant met{until_, latest_.said.at.virt};
-        consider(meeting_ending(entered_, left_, met).virt, latest_);
+        const DualTime met{until_, latest_.stamp.at.virt};
+        consider(collective_ending(entered_, left_, met).virt, latest_);
     }
     // Its receiver was there before the message was sent, and waited for nobody after that.
-    if (last_channel_ != nullptr && last_.said.at.real >= later(entered_.real, met_)) {
-        uint32_t* least = &last_channel_->travel[travel_class(last_bytes_)];
-        const uint64_t travel = beyond(left_, last_.said.at.real);
-        if (last_channel_->far == nullptr && *least == 0) {
-            *least = kOneTravelled;
+    if (last_channel_ != nullptr && last_.stamp.at.real >= later(entered_.real, met_)) {
+        uint32_t* least = &last_channel_->transfer_time[transfer_class(last_bytes_)];
+        const uint64_t transfer_time = beyond(left_, last_.stamp.at.real);
+        if (last_channel_->remote == nullptr && *least == 0) {
+            *least = kOneTransferred;
         } else {
-            *least = least_travel(*least == kOneTravelled ? 0 : *least, travel);
+            *least = least_transfer(*least == kOneTransferred ? 0 : *least, transfer_time);
         }
-        if (last_channel_->far != nullptr && travel < UINT32_MAX) {
-            note_travel(last_channel_->far, travel_class(last_bytes_),
-                        static_cast<uint32_t>(travel));
+        if (last_channel_->remote != nullptr && transfer_time < UINT32_MAX) {
+            update_transfer(last_channel_->remote, transfer_class(last_bytes_),
+                            static_cast<uint32_t>(transfer_time));
         }
-        consider(travelled(last_.said, travel), last_);
+        consider(transferred(last_.stamp, transfer_time), last_);
     }
     const uint64_t end = earlier(later(virt, arrival_), left_);
-    const Ending ending = ending_at(entered_, end, decisive_.said.at.virt);
+    const Ending ending = ending_at(entered_, end, decisive_.stamp.at.virt);
     call->ticks = ending.virt - entered_.virt;
     sync_ = own_sync_ = ending.sync;
-    if (unseen_.messages != 0) [[unlikely]] {
-        const uint64_t sent = beyond(decisive_.said.at.virt, entered_.virt);
-        const Waited waited = waits_after(unseen_, call->ticks, sent);
+    if (skipped_.messages != 0) [[unlikely]] {
+        const uint64_t sent = beyond(decisive_.stamp.at.virt, entered_.virt);
+        const Waited waited = waits_after(skipped_, call->ticks, sent);
         own_sync_ = waited.own;
         sync_ = waited.all;
     }
-    book_wait(call, decisive_.kind, decisive_.peer, decisive_.said, sync_);
+    record_wait(call, decisive_.kind, decisive_.peer, decisive_.stamp, sync_);
     if (call->ticks >= g_long_part_ticks) [[unlikely]]
         lost_ = note_long_call(thread_, call->ticks, sync_);
     if ((unknown_ | uint32_t{open_}) == 0) [[likely]]

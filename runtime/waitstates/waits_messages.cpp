@@ -1,19 +1,19 @@
 // The wait analysis of messages between two ranks: what wrappers and requests say and hear.
 #include "runtime/calls/call_order.h"
-#include "runtime/calls/found_cost.h"
+#include "runtime/calls/matched_receive.h"
 #include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/eager_limits.h"
 #include "runtime/mpi/ranks.h"
-#include "runtime/waitstates/far_messages.h"
+#include "runtime/waitstates/collectives.h"
 #include "runtime/waitstates/late_receivers.h"
-#include "runtime/waitstates/meetings.h"
+#include "runtime/waitstates/remote_messages.h"
 #include "runtime/waitstates/waits.h"
 
 namespace dwell {
 
 namespace {
 
-DWELL_CALL_DATA Series g_series;
+DWELL_CALL_DATA SampledStream g_stream;
 
 constexpr int kMostAnswered = 64;  // channels that a receive from any source looks at
 
@@ -27,41 +27,42 @@ uint64_t known_bytes(const Thread* thread, MPI_Datatype type, int count) {
 }
 
 // The channel to a rank of a communicator, when dwell knows both.
-Way way_to(Thread* thread, MPI_Comm comm, int rank) {
-    const CommName* name = name_of_comm(thread, comm);
+Link lookup_link(Thread* thread, MPI_Comm comm, int rank) {
+    const CommDefinition* name = definition_of_comm(thread, comm);
     if (name == nullptr || rank < 0 || rank >= name->size) return {nullptr, kNoPeer, 0};
     const uint32_t peer = peer_of(thread, comm, rank);
     return {channel_with(thread, peer), peer, name->name};
 }
 
-Heard hear_on(const Way& way, int tag, uint32_t ticket) {
-    Heard heard;  // what was said is not known yet
-    heard.channel = way.channel;
-    heard.peer = way.peer;
-    heard.guessed = false;
-    heard.known = way.channel != nullptr &&
-                  take(way.channel, way.comm, tag, ticket, &heard.said, &heard.guessed);
-    return heard;
+MatchedStamp hear_on(const Link& way, int tag, uint32_t post_order) {
+    MatchedStamp matched_stamp;  // what was said is not known yet
+    matched_stamp.channel = way.channel;
+    matched_stamp.peer = way.peer;
+    matched_stamp.guessed = false;
+    matched_stamp.known =
+        way.channel != nullptr &&
+        take(way.channel, way.comm, tag, post_order, &matched_stamp.stamp, &matched_stamp.guessed);
+    return matched_stamp;
 }
 
 // What a message was sent with, as far as it is known.
-void add_received(Waiting* waiting, const Way& way, int tag, uint32_t ticket, uint64_t bytes) {
-    if (way.channel != nullptr && way.channel->far != nullptr) {
-        add_received_far(waiting, way, tag, ticket, bytes);
+void add_received(Waiting* waiting, const Link& way, int tag, uint32_t post_order, uint64_t bytes) {
+    if (way.channel != nullptr && way.channel->remote != nullptr) {
+        add_received_remote(waiting, way, tag, post_order, bytes);
         return;
     }
-    add_heard(waiting, hear_on(way, tag, ticket), bytes);
+    add_matched_stamp(waiting, hear_on(way, tag, post_order), bytes);
 }
 
-Announced say(Call* call, const Way& way, int tag, SendMode mode, uint64_t bytes) {
-    const bool meets = is_meeting(way.channel, mode, bytes);
-    if (way.channel->far != nullptr) {
-        return {nullptr, say_far(call, way, tag, meets)};
+Announced say(Call* call, const Link& way, int tag, SendMode mode, uint64_t bytes) {
+    const bool dependence = is_collective(way.channel, mode, bytes);
+    if (way.channel->remote != nullptr) {
+        return {nullptr, notify_remote(call, way, tag, dependence)};
     }
-    const bool asks = meets && asks_in_entry(mode, bytes);
-    Moment said = moment_of(call);
-    said.at.real = now_ticks();
-    const Announced announced = announce(way.channel, said, way.comm, tag, asks);
+    const bool asks = dependence && asks_in_entry(mode, bytes);
+    EnterStamp stamp = make_enter_stamp(call);
+    stamp.at.real = now_ticks();
+    const Announced announced = announce(way.channel, stamp, way.comm, tag, asks);
     begin_work(call, time_of_writing(way.channel));
     if (g_process.preserve_order) [[unlikely]]
         g_call_order->wake(call, way.peer, way.comm, tag);
@@ -69,55 +70,55 @@ Announced say(Call* call, const Way& way, int tag, SendMode mode, uint64_t bytes
 }
 
 // A send of so many bytes could not end without its receiver.
-bool had_to_meet(const Told& told, uint64_t bytes) {
-    return told.meets && is_meeting(told.channel, told.mode, bytes);
+bool had_to_meet(const SendStamp& sent_stamp, uint64_t bytes) {
+    return sent_stamp.dependence && is_collective(sent_stamp.channel, sent_stamp.mode, bytes);
 }
 
-void add_told(Waiting* waiting, const Told& told) {
-    if (told.channel->far != nullptr) {
-        add_sent_far(waiting, told.channel, told.announced.number, told.peer);
-    } else if (asks_in_entry(told.mode, told.bytes)) {
-        add_asked(waiting, told.channel, told.announced, told.peer);
+void add_stamp(Waiting* waiting, const SendStamp& sent_stamp) {
+    if (sent_stamp.channel->remote != nullptr) {
+        add_sent_remote(waiting, sent_stamp.channel, sent_stamp.announced.number, sent_stamp.peer);
+    } else if (asks_in_entry(sent_stamp.mode, sent_stamp.bytes)) {
+        add_asked(waiting, sent_stamp.channel, sent_stamp.announced, sent_stamp.peer);
     } else {
-        add_kept(waiting, told.channel, told.peer, waiting->entered());
+        add_kept(waiting, sent_stamp.channel, sent_stamp.peer, waiting->entered());
     }
 }
 
 // Finding a channel for the first time is slow: the call begins after that.
 class Lookup {
   public:
-    explicit Lookup(Call* call) : call_(call), slow_ticks_(call->thread->slow_ticks) {}
+    explicit Lookup(Call* call) : call_(call), slow_overhead_(call->thread->slow_overhead) {}
     ~Lookup() {
-        if (call_->thread->slow_ticks != slow_ticks_) start(call_);
+        if (call_->thread->slow_overhead != slow_overhead_) start(call_);
     }
     Lookup(const Lookup&) = delete;
     Lookup& operator=(const Lookup&) = delete;
 
   private:
     Call* call_;
-    uint64_t slow_ticks_;
+    uint64_t slow_overhead_;
 };
 
-Way look_up(Call* call, MPI_Comm comm, int rank) {
+Link look_up(Call* call, MPI_Comm comm, int rank) {
     const Lookup lookup(call);
-    return way_to(call->thread, comm, rank);
+    return lookup_link(call->thread, comm, rank);
 }
 
-void answer_waiting(Call* call, const Way& way, int tag, uint32_t ticket) {
-    if (way.channel->far != nullptr) {
-        if (!way.channel->far->is_asked) return;
-        answer_far(call, way, tag, ticket);
+void answer_waiting(Call* call, const Link& way, int tag, uint32_t post_order) {
+    if (way.channel->remote != nullptr) {
+        if (!way.channel->remote->is_asked) return;
+        answer_remote(call, way, tag, post_order);
         begin_work(call, now_ticks());
         return;
     }
-    if (way.channel->freed_count != 0) [[unlikely]] {
-        take_for_freed(way.channel);
+    if (way.channel->detached_count != 0) [[unlikely]] {
+        take_for_detached(way.channel);
         begin_work(call, now_ticks());
     }
     if (!may_want_answer(way.channel)) return;
-    ChannelEntry* entry = find_entry(way.channel, way.comm, tag, ticket);
+    ChannelEntry* entry = find_entry(way.channel, way.comm, tag, post_order);
     if (entry == nullptr || !wants_answer(entry)) return;
-    answer(way.channel, entry, moment_of(call));
+    answer(way.channel, entry, make_enter_stamp(call));
     begin_work(call, now_ticks());
 }
 
@@ -128,7 +129,7 @@ void meet_any(Call* call, int tag, uint32_t comm) {
     int left = kMostAnswered;
     for (Channel* channel = __atomic_load_n(&g_first_channel, __ATOMIC_ACQUIRE);
          channel != nullptr && left > 0; channel = channel->next) {
-        if (channel->far != nullptr) continue;  // a letter does not say whom it lets wait
+        if (channel->remote != nullptr) continue;  // a letter does not say whom it lets wait
         answer_waiting(call, {channel, kNoPeer, comm}, tag, 0);
         --left;
     }
@@ -137,166 +138,172 @@ void meet_any(Call* call, int tag, uint32_t comm) {
 }  // namespace
 
 void open_message_waits() {
-    g_series.open(g_process.header->ticks_per_second);
+    g_stream.open(g_process.header->ticks_per_second);
     open_late_receivers(g_process.header->ticks_per_second);
 }
 
-Told tell(Call* call, int dest, int tag, MPI_Comm comm, MPI_Datatype type, int count,
-          SendMode mode) {
-    const Way way = look_up(call, comm, dest);
+SendStamp stamp_message(Call* call, int dest, int tag, MPI_Comm comm, MPI_Datatype type, int count,
+                        SendMode mode) {
+    const Link way = look_up(call, comm, dest);
     if (way.channel == nullptr) return {};
     const uint64_t bytes = known_bytes(call->thread, type, count);
-    const bool meets = is_meeting(way.channel, mode, bytes);
-    if (!meets) {
-        stay_away(call);
-    } else if (!stays_away(call)) {
-        say_late_arrival(call);  // it waits, and takes what others sent meanwhile
+    const bool dependence = is_collective(way.channel, mode, bytes);
+    if (!dependence) {
+        leave_progress(call);
+    } else if (!makes_no_progress(call)) {
+        log_late_progress(call);  // it waits, and takes what others sent meanwhile
     }
-    return {say(call, way, tag, mode, bytes), way.channel, way.peer, way.comm, bytes, mode, meets};
+    return {
+        say(call, way, tag, mode, bytes), way.channel, way.peer, way.comm, bytes, mode, dependence};
 }
 
-void meet(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
+void announce_entry(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
     if (waits && !receives_probed(call, source, tag, comm)) {
-        say_arrival(call);
+        log_progress(call);
     } else {
-        stay_away(call);
+        leave_progress(call);
     }
     if (source < 0) {
         if (g_process.preserve_order) {
             g_call_order->say_waiting(call);
             begin_work(call, now_ticks());
         }
-        const CommName* name = name_of_comm(call->thread, comm);
+        const CommDefinition* name = definition_of_comm(call->thread, comm);
         meet_any(call, tag, name != nullptr ? name->name : 0);
         return;
     }
-    const Way way = look_up(call, comm, source);
+    const Link way = look_up(call, comm, source);
     if (way.channel == nullptr) return;
     if (g_process.preserve_order) {
         g_call_order->say_receiving(call, way.peer, way.comm, tag, 0);
         begin_work(call, now_ticks());
     }
-    if (way.channel->far == nullptr && !g_series.is_on(way.channel)) {
+    if (way.channel->remote == nullptr && !g_stream.is_on(way.channel)) {
         call->ahead = next_entry(way.channel);
     }
     answer_waiting(call, way, tag, 0);
 }
 
-bool settle_send(Call* call, const Told& told, uint64_t bytes, bool blocked) {
-    if (told.channel == nullptr) return false;
-    if (!had_to_meet(told, bytes)) return true;
-    const bool may_be_kept = told.channel->far == nullptr && !asks_in_entry(told.mode, told.bytes);
+bool classify_send(Call* call, const SendStamp& sent_stamp, uint64_t bytes, bool blocked) {
+    if (sent_stamp.channel == nullptr) return false;
+    if (!had_to_meet(sent_stamp, bytes)) return true;
+    const bool may_be_kept =
+        sent_stamp.channel->remote == nullptr && !asks_in_entry(sent_stamp.mode, sent_stamp.bytes);
     // That such a send found its receiver does not say that it had without being delayed.
-    const bool found = told.channel->far == nullptr && told.announced.entry != nullptr;
+    const bool found =
+        sent_stamp.channel->remote == nullptr && sent_stamp.announced.entry != nullptr;
     if (!blocked && !found) return true;
-    if (may_be_kept && (!blocked || took_usual_send(told.channel, call->ticks)) &&
-        !is_delayed(told.channel, call)) {
+    if (may_be_kept && (!blocked || took_usual_send(sent_stamp.channel, call->ticks)) &&
+        !is_delayed(sent_stamp.channel, call)) {
         return true;
     }
     Waiting waiting(call);
-    add_told(&waiting, told);
-    const bool known = waiting.settle(call, blocked);
-    note_look(told.channel, call);
-    if (may_be_kept && blocked && waiting.sync() == 0) learn_usual_send(told.channel, call->ticks);
+    add_stamp(&waiting, sent_stamp);
+    const bool known = waiting.classify(call, blocked);
+    note_look(sent_stamp.channel, call);
+    if (may_be_kept && blocked && waiting.sync() == 0)
+        learn_usual_send(sent_stamp.channel, call->ticks);
     return known;
 }
 
 namespace {
 
 // One of a series whose entry was not looked at.
-void settle_unread(Call* call, uint32_t peer, bool* blocked) {
+void classify_skipped(Call* call, uint32_t peer, bool* blocked) {
     uint64_t sync = 0;
-    g_series.pass(call->end_ticks, &call->ticks, &sync);
+    g_stream.pass(call->end_ticks, &call->ticks, &sync);
     if (sync == 0) *blocked = false;
-    book_wait(call, WaitKind::kLateSender, peer, g_series.said(), sync);
-    call->thread->slow_ticks = call->slow_ticks + settled_ticks() - call->end_ticks;
+    record_wait(call, WaitKind::kLateSender, peer, g_stream.stamp(), sync);
+    call->thread->slow_overhead = call->slow_overhead + settled_ticks() - call->end_ticks;
 }
 
-bool settle_received(Call* call, Waiting* waiting, bool* blocked) {
-    const bool known = waiting->settle(call, *blocked);
+bool classify_received(Call* call, Waiting* waiting, bool* blocked) {
+    const bool known = waiting->classify(call, *blocked);
     if (waiting->found_all()) *blocked = false;
     return known;
 }
 }  // namespace
 
-bool settle_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status,
-                    bool* blocked) {
+bool classify_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status,
+                      bool* blocked) {
     if (!waits_are_open()) return false;
     if (source == MPI_PROC_NULL || status->MPI_SOURCE < 0) return true;
-    const Way way = way_to(call->thread, comm, status->MPI_SOURCE);
-    const SeriesKind kind{way.channel, call->part, way.comm, status->MPI_TAG};
+    const Link way = lookup_link(call->thread, comm, status->MPI_SOURCE);
+    const StreamKind kind{way.channel, call->part, way.comm, status->MPI_TAG};
     const uint64_t bytes = bytes_of(status);
     if (bytes <= g_eager_limits.node &&
-        g_series.may_go_on(kind, call->start_ticks, call->end_ticks) &&
-        leave_unread(way.channel, way.comm, status->MPI_TAG)) {
-        settle_unread(call, way.peer, blocked);
+        g_stream.may_go_on(kind, call->start_ticks, call->end_ticks) &&
+        skip_stamp(way.channel, way.comm, status->MPI_TAG)) {
+        classify_skipped(call, way.peer, blocked);
         return true;
     }
     Waiting waiting(call);
-    if (way.channel == nullptr || way.channel->far != nullptr || g_process.concurrent ||
+    if (way.channel == nullptr || way.channel->remote != nullptr || g_process.concurrent ||
         g_process.preserve_order || bytes > g_eager_limits.node) {
         add_received(&waiting, way, status->MPI_TAG, 0, bytes);
-        return settle_received(call, &waiting, blocked);
+        return classify_received(call, &waiting, blocked);
     }
-    const Heard heard = hear_on(way, status->MPI_TAG, 0);
-    add_heard(&waiting, heard, bytes);
-    waiting.add_unseen(g_series.before(kind));
-    const bool known = settle_received(call, &waiting, blocked);
-    if (known && !heard.guessed) {
-        g_series.look(kind, heard.said, call->start_ticks, call->end_ticks, call->ticks,
+    const MatchedStamp matched_stamp = hear_on(way, status->MPI_TAG, 0);
+    add_matched_stamp(&waiting, matched_stamp, bytes);
+    waiting.add_skipped(g_stream.before(kind));
+    const bool known = classify_received(call, &waiting, blocked);
+    if (known && !matched_stamp.guessed) {
+        g_stream.look(kind, matched_stamp.stamp, call->start_ticks, call->end_ticks, call->ticks,
                       waiting.own_sync());
     }
     return known;
 }
 
-bool settle_matched(Call* call, const Matched& matched, const MPI_Status* status, bool* blocked) {
-    if (!waits_are_open() || !matched.has_turn()) {
-        return settle_receive(call, matched.comm, MPI_ANY_SOURCE, status, blocked);
+bool classify_matched(Call* call, const Matched& matched, const MPI_Status* status, bool* blocked) {
+    if (!waits_are_open() || !matched.has_post_order()) {
+        return classify_receive(call, matched.comm, MPI_ANY_SOURCE, status, blocked);
     }
     Waiting waiting(call);
     add_request_to(&waiting, matched.receive, matched.receive.peer, status);
-    return settle_received(call, &waiting, blocked);
+    return classify_received(call, &waiting, blocked);
 }
 
-void settle_failed_receive(Call* call, int error, MPI_Comm comm, int source,
-                           const MPI_Status* status) {
+void classify_failed_receive(Call* call, int error, MPI_Comm comm, int source,
+                             const MPI_Status* status) {
     if (source == MPI_PROC_NULL) return;
     const AfterError after = after_error(error);
-    if (after == AfterError::kUnknown) doubt_receives();
+    if (after == AfterError::kUnknown) mark_receives_unsynchronised();
     if (after != AfterError::kTaken) return;
     const uint64_t bytes = bytes_of(status);
-    bool blocked = !took_found_message(call, bytes);
-    if (!settle_receive(call, comm, source, status, &blocked) && blocked) add_blocked(call, bytes);
+    bool blocked = !is_unblocked_receive(call, bytes);
+    if (!classify_receive(call, comm, source, status, &blocked) && blocked)
+        add_blocked(call, bytes);
 }
 
-bool settle_send_receive(Call* call, const Told& told, uint64_t sent, MPI_Comm comm, int source,
-                         const MPI_Status* status, bool* blocked) {
+bool classify_send_receive(Call* call, const SendStamp& sent_stamp, uint64_t sent, MPI_Comm comm,
+                           int source, const MPI_Status* status, bool* blocked) {
     if (!waits_are_open()) return false;
     if (source == MPI_ANY_SOURCE && g_process.preserve_order) {
         call->thread->record->order_posted += 1;
     }
     Waiting waiting(call);
     if (source != MPI_PROC_NULL && status->MPI_SOURCE >= 0) {
-        add_received(&waiting, way_to(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG, 0,
-                     bytes_of(status));
+        add_received(&waiting, lookup_link(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG,
+                     0, bytes_of(status));
     }
-    const bool meets = told.channel != nullptr && had_to_meet(told, sent);
-    const bool found = meets && told.channel->far == nullptr && told.announced.entry != nullptr;
-    const bool looks = meets && (*blocked || (found && is_delayed(told.channel, call)));
-    if (looks) add_told(&waiting, told);
-    const bool known = settle_received(call, &waiting, blocked);
-    if (looks) note_look(told.channel, call);
+    const bool dependence = sent_stamp.channel != nullptr && had_to_meet(sent_stamp, sent);
+    const bool found = dependence && sent_stamp.channel->remote == nullptr &&
+                       sent_stamp.announced.entry != nullptr;
+    const bool looks = dependence && (*blocked || (found && is_delayed(sent_stamp.channel, call)));
+    if (looks) add_stamp(&waiting, sent_stamp);
+    const bool known = classify_received(call, &waiting, blocked);
+    if (looks) note_look(sent_stamp.channel, call);
     return known;
 }
 
-bool settle_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blocked) {
+bool classify_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blocked) {
     if (!waits_are_open()) return false;
     note_probed(call, comm, status);
     Waiting waiting(call);
-    const Way way = way_to(call->thread, comm, status->MPI_SOURCE);
-    if (way.channel != nullptr && way.channel->far != nullptr) {
-        add_probed_far(&waiting, way, status->MPI_TAG, bytes_of(status));
-        return settle_received(call, &waiting, blocked);
+    const Link way = lookup_link(call->thread, comm, status->MPI_SOURCE);
+    if (way.channel != nullptr && way.channel->remote != nullptr) {
+        add_probed_remote(&waiting, way, status->MPI_TAG, bytes_of(status));
+        return classify_received(call, &waiting, blocked);
     }
     const ChannelEntry* entry =
         way.channel != nullptr ? find_entry(way.channel, way.comm, status->MPI_TAG, 0) : nullptr;
@@ -304,35 +311,35 @@ bool settle_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* blo
         waiting.add_unknown();
     } else {
         if (is_guessing(way.channel)) waiting.add_guessed();
-        waiting.add_message(way.channel, way.peer, 0, entry->said);
+        waiting.add_message(way.channel, way.peer, 0, entry->stamp);
     }
-    return settle_received(call, &waiting, blocked);
+    return classify_received(call, &waiting, blocked);
 }
 
-Heard hear(Call* call, MPI_Comm comm, const MPI_Status* status) {
-    return hear_on(way_to(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG, 0);
+MatchedStamp match_stamp(Call* call, MPI_Comm comm, const MPI_Status* status) {
+    return hear_on(lookup_link(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG, 0);
 }
 
-void add_heard(Waiting* waiting, const Heard& heard, uint64_t bytes) {
-    if (!heard.known) {
+void add_matched_stamp(Waiting* waiting, const MatchedStamp& matched_stamp, uint64_t bytes) {
+    if (!matched_stamp.known) {
         waiting->add_unknown();
         return;
     }
-    if (heard.guessed) waiting->add_guessed();
+    if (matched_stamp.guessed) waiting->add_guessed();
     if (bytes > g_eager_limits.node) {
-        waiting->add_meeting(WaitKind::kLateSender, heard.peer, heard.said);
+        waiting->add_collective(WaitKind::kLateSender, matched_stamp.peer, matched_stamp.stamp);
     } else {
-        waiting->add_message(heard.channel, heard.peer, bytes, heard.said);
+        waiting->add_message(matched_stamp.channel, matched_stamp.peer, bytes, matched_stamp.stamp);
     }
 }
 
 void post_request(Call* call, Request* content, MPI_Comm comm, int source, int tag) {
-    const CommName* name = name_of_comm(call->thread, comm);
+    const CommDefinition* name = definition_of_comm(call->thread, comm);
     content->comm = name != nullptr && source != MPI_PROC_NULL ? name->name : 0;
     content->tag = tag;
     if (name == nullptr || source < 0 || content->persistent) return;
     Channel* channel = channel_with(call->thread, content->peer);
-    if (channel != nullptr) content->ticket = post_to(channel, content->comm, tag);
+    if (channel != nullptr) content->post_order = post_to(channel, content->comm, tag);
 }
 
 namespace {
@@ -346,18 +353,18 @@ Channel* channel_to_start(Thread* thread, const FoundRequest& found) {
 
 }  // namespace
 
-void tell_start(Call* call, int count, const MPI_Request* requests) {
+void stamp_start(Call* call, int count, const MPI_Request* requests) {
     if (requests == nullptr) return;  // MPI refuses it
     bool stays = true;
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
         const Request& request = found.copy;
         if (is_standing(found)) [[unlikely]] {
-            tell_standing(call, request.standing);
+            stamp_standing(call, request.standing);
             stays = false;
             continue;
         }
-        if (found.entry == nullptr) pass_meeting(reinterpret_cast<uintptr_t>(requests[i]));
+        if (found.entry == nullptr) skip_collective(reinterpret_cast<uintptr_t>(requests[i]));
         Channel* channel = channel_to_start(call->thread, found);
         if (channel == nullptr) continue;
         if (request.kind == kSendRequest) {
@@ -365,21 +372,21 @@ void tell_start(Call* call, int count, const MPI_Request* requests) {
                                             request.tag, request.mode, request.bytes);
             set_message(found, announced.entry, announced.number);
         } else if (request.kind == kReceiveRequest) {
-            const uint32_t ticket = post_to(channel, request.comm, request.tag);
-            set_message(found, nullptr, ticket);
-            answer_waiting(call, {channel, request.peer, request.comm}, request.tag, ticket);
+            const uint32_t post_order = post_to(channel, request.comm, request.tag);
+            set_message(found, nullptr, post_order);
+            answer_waiting(call, {channel, request.peer, request.comm}, request.tag, post_order);
         }
     }
-    if (stays) stay_away(call);
+    if (stays) leave_progress(call);
 }
 
-void untell_start(Call* call, int count, const MPI_Request* requests) {
+void withdraw_start(Call* call, int count, const MPI_Request* requests) {
     if (requests == nullptr) return;
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
         const Request& request = found.copy;
         if (is_standing(found)) {
-            untell_standing(request.standing);
+            withdraw_standing(request.standing);
             continue;
         }
         Channel* channel = channel_to_start(call->thread, found);
@@ -388,7 +395,7 @@ void untell_start(Call* call, int count, const MPI_Request* requests) {
         } else if (found.entry != nullptr && request.persistent) {
             give_up_request(request);
             // MPI does not say which of several it has started.
-            if (count > 1 && request.kind == kReceiveRequest) doubt_receives();
+            if (count > 1 && request.kind == kReceiveRequest) mark_receives_unsynchronised();
         }
     }
 }
@@ -398,23 +405,23 @@ namespace {
 void answer_posted(Call* call, const Request& request) {
     Channel* channel = channel_with(call->thread, request.peer);
     if (channel == nullptr) return;
-    if (channel->far == nullptr) call->ahead = next_entry(channel);
-    answer_waiting(call, {channel, request.peer, request.comm}, request.tag, request.ticket);
+    if (channel->remote == nullptr) call->ahead = next_entry(channel);
+    answer_waiting(call, {channel, request.peer, request.comm}, request.tag, request.post_order);
 }
 
 }  // namespace
 
-void meet_request(Call* call, const Request& request) {
+void announce_request_entry(Call* call, const Request& request) {
     if (request.kind != kReceiveRequest) {
-        say_late_arrival(call);
+        log_late_progress(call);
         return;
     }
-    say_arrival(call);
+    log_progress(call);
     if (request.peer == kNoPeer) {
         meet_any(call, request.tag, request.comm);
         return;
     }
-    if (request.ticket != 0) answer_posted(call, request);
+    if (request.post_order != 0) answer_posted(call, request);
 }
 
 bool may_be_asked(int requests) {
@@ -422,24 +429,24 @@ bool may_be_asked(int requests) {
     for (const Channel* channel = __atomic_load_n(&g_first_channel, __ATOMIC_ACQUIRE);
          channel != nullptr; channel = channel->next) {
         if (--left < 0) return true;
-        const bool asks = channel->far != nullptr
-                              ? channel->far->is_asked
-                              : channel->freed_count != 0 || may_want_answer(channel);
+        const bool asks = channel->remote != nullptr
+                              ? channel->remote->is_asked
+                              : channel->detached_count != 0 || may_want_answer(channel);
         if (asks) return true;
     }
     return false;
 }
 
-void meet_matched(Call* call, const Matched& matched, bool waits) {
+void announce_matched_entry(Call* call, const Matched& matched, bool waits) {
     if (!waits_are_open()) return;
-    if (!matched.has_turn()) {
-        meet(call, MPI_ANY_SOURCE, MPI_ANY_TAG, matched.comm, waits);
+    if (!matched.has_post_order()) {
+        announce_entry(call, MPI_ANY_SOURCE, MPI_ANY_TAG, matched.comm, waits);
         return;
     }
     if (waits) {
-        say_arrival(call);
+        log_progress(call);
     } else {
-        stay_away(call);
+        leave_progress(call);
     }
     if (g_process.preserve_order) {
         g_call_order->say_waiting(call);
@@ -449,7 +456,7 @@ void meet_matched(Call* call, const Matched& matched, bool waits) {
 }
 
 void give_up_matched(const Matched& matched) {
-    if (waits_are_open() && matched.has_turn()) give_up_request(matched.receive);
+    if (waits_are_open() && matched.has_post_order()) give_up_request(matched.receive);
 }
 
 namespace {
@@ -458,10 +465,10 @@ void add_sent(Waiting* waiting, const Request& request) {
     if (request.peer >= g_channel_count || g_channels[request.peer] == nullptr) return;
     Channel* channel = g_channels[request.peer];
     const Announced announced{request.entry, request.number};
-    if (channel->far != nullptr) {
-        if (is_meeting(channel, request.mode, request.bytes))
-            add_sent_far(waiting, channel, request.number, request.peer);
-    } else if (!is_meeting(channel, request)) {
+    if (channel->remote != nullptr) {
+        if (is_collective(channel, request.mode, request.bytes))
+            add_sent_remote(waiting, channel, request.number, request.peer);
+    } else if (!is_collective(channel, request)) {
         return;
     } else if (asks_in_entry(request.mode, request.bytes)) {
         add_asked(waiting, channel, announced, request.peer);
@@ -482,19 +489,19 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
     }
     if (request.kind == kCollectiveRequest) {
         if (!request.persistent) {
-            add_meeting_to(waiting, request);
+            add_collective_to(waiting, request);
         } else if (request.standing != nullptr) {
-            add_meeting_to(waiting, request.standing->started);
+            add_collective_to(waiting, request.standing->started);
         }
         return;
     }
     if (request.kind != kReceiveRequest) {
-        if (request.meets == Meets::kUnknown) waiting->add_unknown();
+        if (request.dependence == Dependence::kUnknown) waiting->add_unknown();
         return;
     }
     if (peer == kNoPeer) return;
     Channel* channel = request.comm != 0 ? channel_with(waiting->thread(), peer) : nullptr;
-    add_received(waiting, {channel, peer, request.comm}, status->MPI_TAG, request.ticket,
+    add_received(waiting, {channel, peer, request.comm}, status->MPI_TAG, request.post_order,
                  bytes_of(status));
 }
 
@@ -516,32 +523,32 @@ AfterError after_error(int error) {
     }
 }
 
-void doubt_receives() {
-    doubt_entries();
-    g_far_uncounted = true;
+void mark_receives_unsynchronised() {
+    mark_unsynchronised();
+    g_remote_uncounted = true;
 }
 
 namespace {
 
 // A message that no call will wait for any more.
-void forget_received(const Way& way, int tag, uint32_t ticket) {
-    if (way.channel->far == nullptr) {
-        hear_on(way, tag, ticket);
+void forget_received(const Link& way, int tag, uint32_t post_order) {
+    if (way.channel->remote == nullptr) {
+        hear_on(way, tag, post_order);
         return;
     }
     const ChannelLock lock(way.channel);
     if (!lock.held()) return;
-    Moment said;
-    take_far(way.channel->far, way.comm, tag,
-             count_received(way.channel->far, way.comm, tag, ticket), &said);
+    EnterStamp stamp;
+    take_remote(way.channel->remote, way.comm, tag,
+                count_received(way.channel->remote, way.comm, tag, post_order), &stamp);
 }
 
 // A receive that nobody will ask about any more, and whose message has yet to come.
 void leave_request(Channel* channel, const Request& request) {
-    if (channel->far == nullptr) {
-        leave_posted(channel, request.ticket, request.comm, request.tag);
-    } else if (request.ticket == 0) {
-        unpost_far(channel->far);
+    if (channel->remote == nullptr) {
+        leave_posted(channel, request.post_order, request.comm, request.tag);
+    } else if (request.post_order == 0) {
+        unpost_remote(channel->remote);
     }
 }
 
@@ -563,8 +570,8 @@ void free_request(Call* call, const MPI_Request* place) {
         if (came && peer == kNoPeer) peer = peer_in(request.ranks, status.MPI_SOURCE);
         if (came && request.comm != 0) channel = channel_with(call->thread, peer);
         if (channel != nullptr) {
-            const Way way{channel, peer, request.comm};
-            forget_received(way, status.MPI_TAG, request.ticket);
+            const Link way{channel, peer, request.comm};
+            forget_received(way, status.MPI_TAG, request.post_order);
         } else if (!came) {
             give_up_request(request);
         }
@@ -572,25 +579,25 @@ void free_request(Call* call, const MPI_Request* place) {
         channel = channel_with(call->thread, request.peer);
         if (request.peer == kNoPeer) {
             leave_posted_anywhere();
-            g_far_uncounted = true;
+            g_remote_uncounted = true;
         } else if (channel != nullptr) {
             leave_request(channel, request);
         }
     }
-    call->thread->slow_ticks += now_ticks() - start_ticks;
+    call->thread->slow_overhead += now_ticks() - start_ticks;
     start(call);
 }
 
 void give_up_request(const Request& request) {
-    if (request.kind == kReceiveRequest && request.peer == kNoPeer) g_far_uncounted = true;
+    if (request.kind == kReceiveRequest && request.peer == kNoPeer) g_remote_uncounted = true;
     if (request.peer >= g_channel_count || g_channels[request.peer] == nullptr) return;
     Channel* channel = g_channels[request.peer];
     if (channel == &g_no_channel) return;
     if (request.kind != kReceiveRequest) return;
-    if (channel->far != nullptr) {
-        unpost_far(channel->far);
+    if (channel->remote != nullptr) {
+        unpost_remote(channel->remote);
     } else {
-        unpost(channel, request.ticket);
+        unpost(channel, request.post_order);
     }
 }
 

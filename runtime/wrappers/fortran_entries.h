@@ -29,7 +29,7 @@ DWELL_COLD void complete_nothing(const Frame* frame, MpiCall number, Next next) 
     Call call;
     if (!enter(&call, number, frame, kMpiForm)) return next();
     start(&call);
-    stay_away(&call);
+    leave_progress(&call);
     next();
     stop(&call);
     call.histogram->event_ticks[kSendReady] += call.ticks;
@@ -47,9 +47,9 @@ DWELL_COLD void give_procedures(const Frame* frame, MpiCall number, const MPI_Fi
     next(in_user_code<void>);
     stop(&call);
     if (*error == MPI_SUCCESS) {
-        book_plain(&call, 0);
+        record_plain(&call, 0);
     } else {
-        book_failed(&call);
+        record_failed(&call);
     }
     leave(&call);
 }

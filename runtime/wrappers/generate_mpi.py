@@ -54,8 +54,8 @@ def calls_source(functions):
         waits = function.get("waits") or (function.get("class") == "collective"
                                           and not function.get("start")
                                           and not function.get("persistent"))
-        analysed = (function.get("analysed") or function.get("meets")
-                    or function.get("starts_meet"))
+        analysed = (function.get("analysed") or function.get("depends")
+                    or function.get("start_depends"))
         lines.append(f'    {{"{function.symbol()}", CallClass::{CLASSES[function.get("class")]}, '
                      f"{{{events}}}, {'true' if waits else 'false'}, "
                      f"{'true' if analysed else 'false'}}},")

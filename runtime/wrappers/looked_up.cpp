@@ -61,7 +61,7 @@ namespace dwell {
 
 namespace {
 
-bool is_within_dwell(const void* address) {
+bool is_within_tool(const void* address) {
     return address >= static_cast<const void*>(&__ehdr_start) &&
            address < static_cast<const void*>(&_end);
 }
@@ -87,7 +87,7 @@ void* own_function(const char* name, void* found) {
     }
     if (self == nullptr) return nullptr;
     void* const own = dlsym(self, name);
-    if (own == nullptr || own == found || !is_within_dwell(own)) return nullptr;
+    if (own == nullptr || own == found || !is_within_tool(own)) return nullptr;
     void* next = dlsym(RTLD_NEXT, name);
     if (next == nullptr) next = find_in_mpi(name);
     return next == found ? own : nullptr;
@@ -111,7 +111,7 @@ void* dwell_find_dlsym() {
 
 void* dwell_look_up(void* handle, const char* name) {
     void* const found = dwell_next_dlsym(handle, name);
-    if (found == nullptr || !is_name_of_mpi(name) || is_within_dwell(__builtin_return_address(0))) {
+    if (found == nullptr || !is_name_of_mpi(name) || is_within_tool(__builtin_return_address(0))) {
         return found;
     }
     const int saved_errno = errno;

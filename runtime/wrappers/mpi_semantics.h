@@ -3,20 +3,20 @@
 #ifndef DWELL_RUNTIME_WRAPPERS_MPI_SEMANTICS_H_
 #define DWELL_RUNTIME_WRAPPERS_MPI_SEMANTICS_H_
 
-#include "runtime/calls/found_cost.h"
+#include "runtime/calls/matched_receive.h"
 #include "runtime/calls/records.h"
 #include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/ranks.h"
 #include "runtime/mpi/requests.h"
-#include "runtime/order/held_receives.h"
-#include "runtime/waitstates/meetings.h"
+#include "runtime/order/deferred_receives.h"
+#include "runtime/waitstates/collectives.h"
 #include "runtime/waitstates/waits.h"
 
 namespace dwell {
 
 // MPI freed the handle, which may come back as another one.
 inline void end_comm(uintptr_t handle) {
-    if (g_process.preserve_order) loosen_held(&handle);
+    if (g_process.preserve_order) detach_deferred(&handle);
     forget_name(handle);
     forget_comm(handle);
 }
@@ -25,7 +25,7 @@ inline void end_window(uintptr_t handle) {
     forget_windows();
 }
 inline void end_request(uintptr_t handle) {
-    if (g_process.preserve_order) forget_held(handle);
+    if (g_process.preserve_order) forget_deferred(handle);
     forget_request(handle);
     // A persistent collective was named also where it was not recorded.
     if (waits_are_open() && find_name(handle) != nullptr) forget_name(handle);
@@ -33,7 +33,7 @@ inline void end_request(uintptr_t handle) {
 inline void forget_types() {
     g_process.type_epoch.fetch_add(1, std::memory_order_relaxed);
     if (g_process.preserve_order) [[unlikely]]
-        loosen_held(nullptr);
+        detach_deferred(nullptr);
 }
 
 // MPI made a communicator that may reach another world: who is alone waits for that, unobserved.
@@ -41,105 +41,108 @@ inline void note_world(MPI_Comm comm) {
     if (meet_world(comm) && !waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
 }
 
-inline void book_plain(Call* call, int slot) { book_event(call, slot); }
-inline void book_failed(Call* call) { call->part->failed += 1; }
+inline void record_plain(Call* call, int slot) { record_event(call, slot); }
+inline void record_failed(Call* call) { call->part->failed += 1; }
 
 // A send that took much longer than moving its bytes waited for the receiver (synchronous or
 // rendezvous), or for room. PICL has one event type for both.
-inline void book_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, bool blocking,
-                      const Told& told) {
+inline void record_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, bool blocking,
+                        const SendStamp& sent_stamp) {
     const bool sends = blocking && dest != MPI_PROC_NULL;
-    const bool blocked = sends && !took_found_message(call, bytes);
-    if (sends && (blocked || told.meets) && !settle_send(call, told, bytes, blocked) && blocked) {
+    const bool blocked = sends && !is_unblocked_receive(call, bytes);
+    if (sends && (blocked || sent_stamp.dependence) &&
+        !classify_send(call, sent_stamp, bytes, blocked) && blocked) {
         add_blocked(call, bytes);
     }
-    book_event(call, kSendReady);
+    record_event(call, kSendReady);
     if (dest == MPI_PROC_NULL) return;
-    book_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);
+    record_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);
 }
 
-// `settle(status, &blocked)` as settle_receive.
+// `settle(status, &blocked)` as classify_receive.
 template <typename Settle>
-inline void book_received(Call* call, MPI_Comm comm, int source, const MPI_Status* status,
-                          const Settle& settle) {
+inline void record_received(Call* call, MPI_Comm comm, int source, const MPI_Status* status,
+                            const Settle& classify) {
     if (source == MPI_PROC_NULL || status->MPI_SOURCE == MPI_PROC_NULL) {
-        book_event(call, kRecvReady);
+        record_event(call, kRecvReady);
         return;
     }
     const uint64_t bytes = bytes_of(status);
-    bool blocked = !took_found_message(call, bytes);
-    if (!settle(status, &blocked) && blocked) add_blocked(call, bytes);
-    book_event(call, blocked ? kRecvBlocked : kRecvReady);
-    book_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
+    bool blocked = !is_unblocked_receive(call, bytes);
+    if (!classify(status, &blocked) && blocked) add_blocked(call, bytes);
+    record_event(call, blocked ? kRecvBlocked : kRecvReady);
+    record_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
 }
 
-inline void book_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status) {
-    book_received(call, comm, source, status, [=](const MPI_Status* of, bool* blocked) {
-        return settle_receive(call, comm, source, of, blocked);
+inline void record_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status) {
+    record_received(call, comm, source, status, [=](const MPI_Status* of, bool* blocked) {
+        return classify_receive(call, comm, source, of, blocked);
     });
 }
 
-inline void book_matched(Call* call, const Matched& matched, const MPI_Status* status) {
-    book_received(call, matched.comm, MPI_ANY_SOURCE, status,
-                  [=, &matched](const MPI_Status* of, bool* blocked) {
-                      return settle_matched(call, matched, of, blocked);
-                  });
+inline void record_matched(Call* call, const Matched& matched, const MPI_Status* status) {
+    record_received(call, matched.comm, MPI_ANY_SOURCE, status,
+                    [=, &matched](const MPI_Status* of, bool* blocked) {
+                        return classify_matched(call, matched, of, blocked);
+                    });
 }
 
 // The send counts as an event without time: the time of the call goes to its receive.
-inline void book_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm comm, int source,
-                              const MPI_Status* status, const Told& told) {
+inline void record_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm comm, int source,
+                                const MPI_Status* status, const SendStamp& sent_stamp) {
     call->histogram->event_count[kSendReady] += 1;
     const bool sends = dest != MPI_PROC_NULL;
     const bool receives = source != MPI_PROC_NULL && status->MPI_SOURCE != MPI_PROC_NULL;
     const uint64_t moved = (receives ? bytes_of(status) : 0) + (sends ? sent : 0);
-    bool blocked = !took_found_message(call, moved);
-    if (!settle_send_receive(call, told, sent, comm, source, status, &blocked) && blocked &&
+    bool blocked = !is_unblocked_receive(call, moved);
+    if (!classify_send_receive(call, sent_stamp, sent, comm, source, status, &blocked) && blocked &&
         receives) {
         add_blocked(call, moved);
     }
     if (sends)
-        book_message(call, peer_of(call->thread, comm, dest), sent, 0, receives ? 0 : call->ticks);
+        record_message(call, peer_of(call->thread, comm, dest), sent, 0,
+                       receives ? 0 : call->ticks);
     if (!receives) {
-        book_event(call, kRecvReady);
+        record_event(call, kRecvReady);
         return;
     }
     const uint64_t bytes = bytes_of(status);
-    book_event(call, blocked ? kRecvBlocked : kRecvReady);
-    book_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
+    record_event(call, blocked ? kRecvBlocked : kRecvReady);
+    record_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
 }
 
-inline void book_failed_receive(Call* call, int error, MPI_Comm comm, int source,
-                                const MPI_Status* status) {
-    book_failed(call);
-    settle_failed_receive(call, error, comm, source, status);
+inline void record_failed_receive(Call* call, int error, MPI_Comm comm, int source,
+                                  const MPI_Status* status) {
+    record_failed(call);
+    classify_failed_receive(call, error, comm, source, status);
 }
 
-inline void book_failed_matched(Call* call, int error, const Matched& matched,
-                                const MPI_Status* status) {
+inline void record_failed_matched(Call* call, int error, const Matched& matched,
+                                  const MPI_Status* status) {
     give_up_matched(matched);
-    book_failed_receive(call, error, matched.comm, MPI_ANY_SOURCE, status);
+    record_failed_receive(call, error, matched.comm, MPI_ANY_SOURCE, status);
 }
 
 // When it was the receive that failed, the message of the send has gone.
 inline bool is_taken(int error) { return after_error(error) == AfterError::kTaken; }
-inline void book_failed_send_receive(Call* call, int error, int dest, uint64_t sent, MPI_Comm comm,
-                                     int source, const MPI_Status* status, const Told& told) {
-    book_failed_receive(call, error, comm, source, status);
+inline void record_failed_send_receive(Call* call, int error, int dest, uint64_t sent,
+                                       MPI_Comm comm, int source, const MPI_Status* status,
+                                       const SendStamp& sent_stamp) {
+    record_failed_receive(call, error, comm, source, status);
     if (after_error(error) != AfterError::kTaken) {
-        untell(told);
+        withdraw_stamp(sent_stamp);
     } else if (dest != MPI_PROC_NULL) {
-        book_message(call, peer_of(call->thread, comm, dest), sent, 0, 0);
+        record_message(call, peer_of(call->thread, comm, dest), sent, 0, 0);
     }
 }
 
 // No message moves in a probe; its partner's record gets the time.
-inline void book_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status* status,
-                       bool immediate) {
+inline void record_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status* status,
+                         bool immediate) {
     int slot = found ? kRecvReady : kRecvBlocked;
     if (!immediate) {
-        bool blocked = !took_found_message(call, 0);
-        const bool known = status->MPI_SOURCE >= 0 && settle_probe(call, comm, status, &blocked);
+        bool blocked = !is_unblocked_receive(call, 0);
+        const bool known = status->MPI_SOURCE >= 0 && classify_probe(call, comm, status, &blocked);
         if (blocked && !known) add_blocked(call, 0);
         slot = blocked ? kRecvBlocked : kRecvReady;
     } else if (!found) {
@@ -148,46 +151,46 @@ inline void book_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status* 
         // What such a loop waited, without the time that dwell took of it, ends here, and not in
         // the receive that follows.
         bool blocked = false;
-        settle_probe(call, comm, status, &blocked);
+        classify_probe(call, comm, status, &blocked);
     }
-    book_event(call, slot);
+    record_event(call, slot);
     if (!found || status->MPI_SOURCE < 0) return;
     const uint32_t peer = peer_of(call->thread, comm, status->MPI_SOURCE);
-    if (peer != kNoPeer) book_peer(call, peer, 0, 0, call->ticks);
+    if (peer != kNoPeer) record_peer(call, peer, 0, 0, call->ticks);
 }
 
-inline void book_collective(Call* call, uint64_t sent, uint64_t received) {
-    book_event(call, kSendReady);
+inline void record_collective(Call* call, uint64_t sent, uint64_t received) {
+    record_event(call, kSendReady);
     call->part->bytes_sent += sent;
     call->part->bytes_received += received;
     call->histogram->messages[size_bucket(sent > received ? sent : received)] += 1;
 }
 
-inline void book_rma(Call* call, MPI_Win win, int target, uint64_t sent, uint64_t received) {
-    book_event(call, kSendReady);
+inline void record_rma(Call* call, MPI_Win win, int target, uint64_t sent, uint64_t received) {
+    record_event(call, kSendReady);
     if (target == MPI_PROC_NULL) return;
-    book_message(call, peer_in_window(call->thread, win, target), sent, received, call->ticks);
+    record_message(call, peer_in_window(call->thread, win, target), sent, received, call->ticks);
 }
 
-inline void book_file(Call* call, bool writes, const MPI_Status* status) {
-    book_event(call, kSendReady);
+inline void record_file(Call* call, bool writes, const MPI_Status* status) {
+    record_event(call, kSendReady);
     const uint64_t bytes = bytes_of(status);
-    book_message(call, kNoPeer, writes ? bytes : 0, writes ? 0 : bytes, call->ticks);
+    record_message(call, kNoPeer, writes ? bytes : 0, writes ? 0 : bytes, call->ticks);
 }
 
 // Requests: requests_complete.cpp.
 // Once, when MPI is known: whether waits may test first.
 void choose_tests_first();
-void follow_request(Call* call, MPI_Request request, RequestKind kind, Meets meets);
-void follow_meeting(Call* call, MPI_Request request, const Meeting& meeting,
-                    const Depends& depends);
+void follow_request(Call* call, MPI_Request request, RequestKind kind, Dependence dependence);
+void follow_collective(Call* call, MPI_Request request, const EnteredCollective& collective,
+                       const Depends& depends);
 void follow_standing(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
                      const Depends& depends, uint64_t sent, uint64_t received);
-void follow_send(Call* call, MPI_Request request, const Told& told);
+void follow_send(Call* call, MPI_Request request, const SendStamp& sent_stamp);
 void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, int tag);
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
                        int tag, uint64_t bytes, SendMode mode);
-void book_start(Call* call, int count, const MPI_Request* requests);
+void record_start(Call* call, int count, const MPI_Request* requests);
 // It succeeded, but nobody was told: it is not recorded.
 void pass_start(int count, const MPI_Request* requests);
 void remember_message(Call* call, MPI_Message message, MPI_Comm comm, const MPI_Status* status);
@@ -210,7 +213,7 @@ DWELL_COLD int refuse(Call* call, Next next) {
     start(call);
     const int result = next();
     stop(call);
-    if (result != MPI_SUCCESS) book_failed(call);
+    if (result != MPI_SUCCESS) record_failed(call);
     leave(call);
     return result;
 }

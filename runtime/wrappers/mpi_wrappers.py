@@ -83,7 +83,7 @@ def moved_by(function):
 
 def gives_alone(function):
     """May one who depends on nobody wait until others take what it gives?"""
-    return meets_at_once(function) and function.get("meets").partition(":")[0] in (
+    return waits_at_once(function) and function.get("depends").partition(":")[0] in (
         "root", "to_root", "upto")
 
 
@@ -95,10 +95,10 @@ def place_lines(function):
 
 
 def collective_lines(function):
-    if gives_alone(function):  # meeting_lines() has both
-        return ["book_collective(call, sent, received);"]
+    if gives_alone(function):  # dependence_lines() has both
+        return ["record_collective(call, sent, received);"]
     sent, received = moved_by(function)
-    return [*place_lines(function), f"book_collective(call, {sent}, {received});"]
+    return [*place_lines(function), f"record_collective(call, {sent}, {received});"]
 
 
 def success_lines(function):
@@ -106,22 +106,22 @@ def success_lines(function):
     get, lines = function.get, []
     comm, cls = function.named("MPI_Comm"), function.get("class")
     sent = get("sent")
-    lines += meeting_lines(function)
+    lines += dependence_lines(function)
     if cls == "collective" and not get("persistent"):
         lines += collective_lines(function)
     elif cls == "send" and get("peer") and sent:
         blocking = "false" if get("start") else "true"
-        lines.append(f"book_send(call, {get('peer')}, comm, {bytes_expression(function, sent)}, "
-                     f"{blocking}, told);")
+        lines.append(f"record_send(call, {get('peer')}, comm, {bytes_expression(function, sent)}, "
+                     f"{blocking}, sent_stamp);")
     elif cls == "send_receive":
-        lines.append(f"book_send_receive(call, {get('peer')}, "
-                     f"{bytes_expression(function, sent)}, comm, source, used_status, told);")
+        lines.append(f"record_send_receive(call, {get('peer')}, "
+                     f"{bytes_expression(function, sent)}, comm, source, used_status, sent_stamp);")
     elif cls == "receive" and get("received"):
-        lines.append("book_matched(call, matched, used_status);" if get("message")
-                     else f"book_receive(call, {comm}, source, used_status);")
+        lines.append("record_matched(call, matched, used_status);" if get("message")
+                     else f"record_receive(call, {comm}, source, used_status);")
     elif cls == "probe":
         flag = f"*{get('flag')} != 0" if get("flag") else "true"
-        lines.append(f"book_probe(call, {comm}, {flag}, used_status, "
+        lines.append(f"record_probe(call, {comm}, {flag}, used_status, "
                      f"{'true' if get('flag') else 'false'});")
         if function.has("message"):
             lines.append(f"if ({flag}) remember_message(call, *message, {comm}, used_status);")
@@ -129,15 +129,15 @@ def success_lines(function):
         gives = bytes_expression(function, sent) if sent else "0"
         if function.has("op"):  # MPI_NO_OP reads alone: what it would give is not significant
             gives = f"op != g_mpi.no_op ? {gives} : 0"
-        lines.append(f"book_rma(call, win, {get('target')}, {gives}, "
+        lines.append(f"record_rma(call, win, {get('target')}, {gives}, "
                      + (bytes_expression(function, get("received")) if get("received") else "0")
                      + ");")
     elif cls == "file" and (get("sent") or get("received")):
-        lines.append(f"book_file(call, {'true' if sent else 'false'}, used_status);")
+        lines.append(f"record_file(call, {'true' if sent else 'false'}, used_status);")
     else:
-        lines.append(f"book_plain(call, {function.first_event_slot()});")
+        lines.append(f"record_plain(call, {function.first_event_slot()});")
     # A persistent collective is known by its name.
-    named = naming_lines(function, get("meets") == "members")
+    named = naming_lines(function, get("depends") == "members")
     lines += named + request_lines(function) if get("persistent") else request_lines(function)
     if get("ends"):
         lines.append(FORGETS.get(get("ends")) or {"type": "forget_types();"}[get("ends")])
@@ -155,7 +155,7 @@ RULES = {"all": "kAll", "everybody": "kEverybody", "some": "kSome", "root": "kRo
 EPOCHS = {"post": "kPost", "start": "kStart", "complete": "kComplete", "wait": "kWait"}
 
 
-def meeting_handle(function):
+def collective_handle(function):
     """The communicator, window or file that the members of a collective have in common."""
     if function.get("ends") in FORGETS:
         return "ended"
@@ -164,59 +164,60 @@ def meeting_handle(function):
     return f"reinterpret_cast<uintptr_t>({handle})"
 
 
-def meets_of(function):
-    """Whom it meets, or its starts."""
-    return function.get("meets") or function.get("starts_meet")
+def partners_of(function):
+    """Whom it waits for, or its starts do."""
+    return function.get("depends") or function.get("start_depends")
 
 
 def rule_of(function):
-    rule = meets_of(function).partition(":")[0]
+    rule = partners_of(function).partition(":")[0]
     if rule not in RULES:
-        fail(f"{function.where}: {function.symbol()} meets nobody that is known: {rule}")
-    return f"Meets::{RULES[rule]}"
+        fail(f"{function.where}: {function.symbol()} waits for nobody that is known: {rule}")
+    return f"Dependence::{RULES[rule]}"
 
 
 def depends(function):
-    counts = meets_of(function).partition(":")[2]
+    counts = partners_of(function).partition(":")[2]
     return f"{{{rule_of(function)}, {function.get('root') or '0'}, {counts or 'nullptr'}}}"
 
 
 def epoch_arguments(function):
     group = "group" if function.has("group") else "MPI_Group{}"
-    return f"Epoch::{EPOCHS[function.get('meets')]}, win, {group}"
+    return f"Epoch::{EPOCHS[function.get('depends')]}, win, {group}"
 
 
-def meets_at_once(function):
-    meets = function.get("meets")
-    return meets and meets not in EPOCHS and meets != "members" and not function.get("start")
+def waits_at_once(function):
+    dependence = function.get("depends")
+    return (dependence and dependence not in EPOCHS and dependence != "members"
+            and not function.get("start"))
 
 
-def meeting_lines(function):
+def dependence_lines(function):
     """What a collective that is complete waited for."""
-    meets = function.get("meets")
-    if meets in EPOCHS:
-        return [f"settle_epoch(call, told, {epoch_arguments(function)});"]
-    if meets == "members":
-        return ["meeting.settle(call);"]
+    dependence = function.get("depends")
+    if dependence in EPOCHS:
+        return [f"classify_epoch(call, epoch, {epoch_arguments(function)});"]
+    if dependence == "members":
+        return ["collective.classify(call);"]
     if function.get("locks"):
-        return ["settle_lock(call, lock);"]
-    if meets_at_once(function):
+        return ["classify_lock(call, lock);"]
+    if waits_at_once(function):
         if not gives_alone(function):
-            return [f"settle_meeting(call, meeting, {depends(function)});"]
+            return [f"classify_collective(call, collective, {depends(function)});"]
         sent, received = moved_by(function)
-        given = "for_each_member(meeting, sent)" if function.name.startswith("Scatter") else "sent"
+        given = "for_each_member(collective, sent)" if function.name.startswith("Scatter") else "sent"
         return [*place_lines(function), f"const uint64_t sent = {sent};",
                 f"const uint64_t received = {received};",
-                f"settle_meeting(call, meeting, {depends(function)}, later({given}, received));"]
+                f"classify_collective(call, collective, {depends(function)}, later({given}, received));"]
     return []
 
 
-def naming_lines(function, meeting=False):
+def naming_lines(function, collective=False):
     made, comm = function.get("makes"), function.named("MPI_Comm")
     if not made:
         return []
     if function.get("made_by") == "members":
-        name = "meeting.hand_over" if meeting else "name_made_by_members"
+        name = "collective.hand_over" if collective else "name_made_by_members"
         return [f"{name}({comm}, {made}, tag);"]
     if function.get("made_by") == "copy":
         return [f"name_copied({comm}, {made});"]
@@ -233,15 +234,15 @@ def request_lines(function):
                 "file_all_write": "kFileWriteRequest",
                 "general": "kGeneralRequest"}[get("start")]
         if get("start") == "send":
-            lines.append("follow_send(call, *request, told);")
+            lines.append("follow_send(call, *request, sent_stamp);")
         elif get("start") == "receive":
             lines.append("follow_message(call, *request, matched);" if get("message") else
                          f"follow_receive(call, *request, comm, {get('peer')}, tag);")
-        elif get("meets"):
-            lines.append(f"follow_meeting(call, *request, meeting, {depends(function)});")
+        elif get("depends"):
+            lines.append(f"follow_collective(call, *request, collective, {depends(function)});")
         else:
-            meets = "kUnknown" if get("start").startswith("file_all") else "kNobody"
-            lines.append(f"follow_request(call, *request, {kind}, Meets::{meets});")
+            rule = "kUnknown" if get("start").startswith("file_all") else "kNobody"
+            lines.append(f"follow_request(call, *request, {kind}, Dependence::{rule});")
     if get("persistent") == "collective":
         sent, received = moved_by(function)
         lines += place_lines(function)
@@ -256,9 +257,9 @@ def request_lines(function):
             lines.append("if (g_process.preserve_order && source == MPI_ANY_SOURCE) [[unlikely]]")
             lines.append("    remember_wildcard(call, *request, buf, count, datatype, tag, comm);")
     if get("starts") == "one":
-        lines.append("book_start(call, 1, request);")
+        lines.append("record_start(call, 1, request);")
     if get("starts") == "all":
-        lines.append("book_start(call, count, array_of_requests);")
+        lines.append("record_start(call, count, array_of_requests);")
     return lines
 
 
@@ -274,46 +275,46 @@ STARTED = {"one": "1, request", "all": "count, array_of_requests"}
 
 
 def telling_lines(function):
-    """What partners on this node are told before the call, and what is taken back if it fails."""
+    """What partners on this host are told before the call, and what is taken back if it fails."""
     get = function.get
     requests = STARTED.get(get("starts"))
     if requests:
-        return [f"if (waits_are_open()) tell_start(call, {requests});"], [
-            f"if (waits_are_open()) untell_start(call, {requests});"]
+        return [f"if (waits_are_open()) stamp_start(call, {requests});"], [
+            f"if (waits_are_open()) withdraw_start(call, {requests});"]
     before, after = [], []
-    if get("meets") in EPOCHS:
-        return [f"const EpochCall told = tell_epoch(call, Epoch::{EPOCHS[get('meets')]}, win);"], []
+    if get("depends") in EPOCHS:
+        return [f"const EpochCall epoch = announce_epoch(call, Epoch::{EPOCHS[get('depends')]}, win);"], []
     if get("locks"):
         target = "rank" if function.has("rank") else "kAllTargets"
         exclusive = "lock_type == MPI_LOCK_EXCLUSIVE" if function.has("lock_type") else "false"
-        before.append(f"const LockCall lock = tell_lock(call, Locking::k{get('locks').title()}, "
+        before.append(f"const LockCall lock = announce_lock(call, Locking::k{get('locks').title()}, "
                       f"win, {target}, {exclusive});")
-    if get("meets") == "members":
-        before.append("MembersMeeting meeting(call, comm, group, tag);")
-        after.append("release_board(meeting.take_board());")
-    elif get("meets"):
-        before.append(f"const Meeting meeting = tell_meeting(call, MpiCall::k{function.name}, "
-                      f"{meeting_handle(function)}, {rule_of(function)}, "
+    if get("depends") == "members":
+        before.append("GroupCollective collective(call, comm, group, tag);")
+        after.append("release_table(collective.take_table());")
+    elif get("depends"):
+        before.append(f"const EnteredCollective collective = announce_collective(call, MpiCall::k{function.name}, "
+                      f"{collective_handle(function)}, {rule_of(function)}, "
                       f"{function.get('root') or '0'});")
-        after.append("untell_meeting(meeting, result);")
+        after.append("withdraw_collective(collective, result);")
     # A receive lets MPI move on what is sent; those that only start one, or a send, do not.
     if get("start") == "send":
-        before.append("stay_away(call);")
+        before.append("leave_progress(call);")
     if get("sent") and get("peer") and get("class") in ("send", "send_receive"):
         count, datatype = get("sent").split("*")
         tag = "sendtag" if function.has("sendtag") else "tag"
-        before.append(f"const Told told = tell_send(call, {get('peer')}, {tag}, comm, {datatype}, "
+        before.append(f"const SendStamp sent_stamp = stamp_send(call, {get('peer')}, {tag}, comm, {datatype}, "
                       f"{count}, {send_mode(function)});")
         if get("class") == "send":
-            after.append("untell(told);")
+            after.append("withdraw_stamp(sent_stamp);")
     waits = "false" if get("start") else "true"
     if function.name in ("Recv", "Irecv", "Sendrecv", "Sendrecv_replace"):
         tag = "recvtag" if function.has("recvtag") else "tag"
-        before.append(f"meet_senders(call, source, {tag}, comm, {waits});")
+        before.append(f"announce_receive_entry(call, source, {tag}, comm, {waits});")
     if function.name in ("Probe", "Mprobe"):
-        before.append("say_arrival(call);")
+        before.append("log_progress(call);")
     if get("message") and get("class") == "receive":
-        before.append(f"meet_matched(call, matched, {waits});")
+        before.append(f"announce_matched_entry(call, matched, {waits});")
         if not get("received"):
             after.append("give_up_matched(matched);")
     return before, after
@@ -336,10 +337,10 @@ def passed_lines(function, ended):
     arguments = function.arguments(**user_code(function, "in_passed_code"))
     call = f"passed_on(call, next)({arguments})"
     noticed = [FORGETS[function.get("ends")]] if ended else []
-    if function.get("meets") in EPOCHS and function.has("group"):
+    if function.get("depends") in EPOCHS and function.has("group"):
         noticed.insert(0, f"pass_epoch({epoch_arguments(function)});")
-    elif function.get("meets") and function.get("meets") not in (*EPOCHS, "members"):
-        noticed.insert(0, f"pass_meeting({meeting_handle(function)});")
+    elif function.get("depends") and function.get("depends") not in (*EPOCHS, "members"):
+        noticed.insert(0, f"skip_collective({collective_handle(function)});")
     noticed += naming_lines(function)
     requests = STARTED.get(function.get("starts"))
     if requests:
@@ -356,7 +357,7 @@ def passed_lines(function, ended):
 # What may have several senders to choose from (order.h).
 ORDERED = ("Recv", "Probe", "Mprobe", "Iprobe", "Improbe")
 
-# Whose receives may be held back (held_receives.h), and by what.
+# Whose receives may be deferred (deferred_receives.h), and by what.
 HOLDING = {"Irecv": "post_receive", "Start": "start_request"}
 
 # Of each wait: the array of requests, the completed ones of it (array of indices or null) and how
@@ -405,7 +406,7 @@ def retiring_lines(name, result):
         done = f" && {result} == MPI_SUCCESS && *{flag} != 0"
         completed = completed.removeprefix("done && ")
     return [f"if (g_process.preserve_order{done}) [[unlikely]]",
-            f"    retire_held({requests}, {indices}, {completed});"]
+            f"    retire_deferred({requests}, {indices}, {completed});"]
 
 
 # Where Open MPI does not return the error of a persistent receive, with their statuses.
@@ -425,7 +426,7 @@ def failure_lines(name, result, statuses=None):
     done = "" if name in WAITS else f" && *{TESTS[name][2]} != 0"
     completed = completed.removeprefix("done && ")
     return [f"if (g_process.preserve_order && {result} == MPI_SUCCESS{done}{known}) [[unlikely]]",
-            f"    {result} = failure_of_held({requests}, {indices}, {completed}, {given}, {every});"]
+            f"    {result} = failure_of_deferred({requests}, {indices}, {completed}, {given}, {every});"]
 
 
 def untimed_test(function):
@@ -474,7 +475,7 @@ def probe_lines(function, arguments):
             f"    if (!untimed && !enter(call, MpiCall::k{name}, frame, form)) [[unlikely]] {{",
             *passed_lines(function, None), "    }",
             *(status_lines() if function.get("peer") == "status" else []),
-            "    if (!untimed) {", "        start(call);", "        say_late_arrival(call);",
+            "    if (!untimed) {", "        start(call);", "        log_late_progress(call);",
             "    }",
             *made,
             f"    if (untimed && result == MPI_SUCCESS && *{flag} == 0) [[likely]] {{",
@@ -495,14 +496,14 @@ def failure_line(function):
     get, cls = function.get, function.get("class")
     if cls == "send_receive":
         sent = bytes_expression(function, get("sent"))
-        return (f"book_failed_send_receive(call, result, {get('peer')}, "
-                f"is_taken(result) ? {sent} : 0, comm, source, used_status, told);")
+        return (f"record_failed_send_receive(call, result, {get('peer')}, "
+                f"is_taken(result) ? {sent} : 0, comm, source, used_status, sent_stamp);")
     if cls == "receive" and get("received"):
         if get("message"):
-            return "book_failed_matched(call, result, matched, used_status);"
-        return (f"book_failed_receive(call, result, {function.named('MPI_Comm')}, source, "
+            return "record_failed_matched(call, result, matched, used_status);"
+        return (f"record_failed_receive(call, result, {function.named('MPI_Comm')}, source, "
                 "used_status);")
-    return "book_failed(call);"
+    return "record_failed(call);"
 
 
 def body(function):
@@ -548,7 +549,7 @@ def body(function):
         lines += ["    start(call);", *("    " + line for line in before),
                   *(in_order(function) if name in ORDERED else
                     [f"    const int result = {made};"]),
-                  *(["    look_ahead(meeting);"] if meets_at_once(function) else []),
+                  *(["    look_ahead(collective);"] if waits_at_once(function) else []),
                   "    stop(call);"]
     lines.append("    if (result == MPI_SUCCESS) [[likely]] {")
     lines += ["        " + line for line in success_lines(function)]

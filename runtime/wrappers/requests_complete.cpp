@@ -43,17 +43,17 @@ struct Completed {
 };
 
 // The bytes that a completed request brought, under the partner that its status names.
-void book_brought(Call* call, const Request& request, const MPI_Status* status, uint64_t ticks) {
+void record_brought(Call* call, const Request& request, const MPI_Status* status, uint64_t ticks) {
     const uint64_t bytes = bytes_of(status);
     if (request.kind == kReceiveRequest) {
         if (status->_cancelled != 0 || status->MPI_SOURCE < 0) return;
         const bool named = request.peer != kNoPeer;
-        book_message(call, named ? request.peer : peer_in(request.ranks, status->MPI_SOURCE), 0,
-                     bytes, ticks);
+        record_message(call, named ? request.peer : peer_in(request.ranks, status->MPI_SOURCE), 0,
+                       bytes, ticks);
     } else if (request.kind == kFileReadRequest) {
-        book_message(call, kNoPeer, 0, bytes, 0);
+        record_message(call, kNoPeer, 0, bytes, 0);
     } else if (request.kind == kFileWriteRequest) {
-        book_message(call, kNoPeer, bytes, 0, 0);
+        record_message(call, kNoPeer, bytes, 0, 0);
     }
 }
 
@@ -68,8 +68,8 @@ void end_request(const Before& before) {
 }
 
 // Books one request that the call completed, with an error or without.
-void book_completed(Call* call, const Before& before, const MPI_Status* status, int error,
-                    uint64_t ticks, Completed* completed) {
+void record_completed(Call* call, const Before& before, const MPI_Status* status, int error,
+                      uint64_t ticks, Completed* completed) {
     if (before.handle == g_mpi.request_null || error == MPI_ERR_PENDING) return;
     if (error != MPI_SUCCESS) {
         if (before.is_active()) end_request(before);
@@ -82,18 +82,18 @@ void book_completed(Call* call, const Before& before, const MPI_Status* status, 
     if (before.found.entry == nullptr) {
         call->thread->record->guessed += 1;
         completed->count[kSendReady] += 1;
-        doubt_entries();  // it may have been a receive
+        mark_unsynchronised();  // it may have been a receive
         return;
     }
     const Request& request = before.found.copy;
     if (!request.active) return;  // an inactive persistent request
     const bool send = request.kind == kSendRequest;
     completed->count[(send ? kSendReady : kRecvReady) + (before.ready ? 0 : 1)] += 1;
-    book_brought(call, request, status, ticks);
+    record_brought(call, request, status, ticks);
     end_request(before);
 }
 
-void book_blocked(Call* call, bool blocked) {
+void record_blocked(Call* call, bool blocked) {
     if (blocked) call->part->blocked_ticks += call->ticks;
 }
 
@@ -102,26 +102,27 @@ DWELL_COLD bool takes_message(const Request& request, int error) {
     if (request.kind != kReceiveRequest) return false;
     if (after_error(error) == AfterError::kTaken) return true;
     give_up_request(request);
-    doubt_receives();
+    mark_receives_unsynchronised();
     return false;
 }
 
 // The call failed. True when it says which requests it completed.
-DWELL_COLD bool book_failed_completion(Call* call, int result) {
-    book_failed(call);
+DWELL_COLD bool record_failed_completion(Call* call, int result) {
+    record_failed(call);
     if (says_completed(result)) return true;
-    if (after_error(result) == AfterError::kUnknown) doubt_receives();
+    if (after_error(result) == AfterError::kUnknown) mark_receives_unsynchronised();
     return false;
 }
 
 // What failed MPI has freed, persistent ones too.
 DWELL_COLD void forget_freed(MPI_Request handle, MPI_Request now) {
-    if (g_process.preserve_order && now != handle) forget_held(reinterpret_cast<uintptr_t>(handle));
+    if (g_process.preserve_order && now != handle)
+        forget_deferred(reinterpret_cast<uintptr_t>(handle));
 }
-DWELL_COLD bool book_failed_completion(Call* call, int result, const Several& several,
-                                       const MPI_Request* requests) {
+DWELL_COLD bool record_failed_completion(Call* call, int result, const Several& several,
+                                         const MPI_Request* requests) {
     for (int i = 0; i < several.count(); ++i) forget_freed(several.handle(i), requests[i]);
-    return book_failed_completion(call, result);
+    return record_failed_completion(call, result);
 }
 
 void add_completed(Waiting* waiting, const Before& before, const MPI_Status* status, int error) {
@@ -129,9 +130,9 @@ void add_completed(Waiting* waiting, const Before& before, const MPI_Status* sta
     const Request& request = before.found.copy;
     uint32_t peer = request.peer;
     if (g_process.preserve_order) [[unlikely]] {
-        const HeldReceive* held = delivered(before.handle);
-        if (held != nullptr) {
-            add_heard(waiting, held->heard, bytes_of(status));
+        const DeferredReceive* deferred = delivered(before.handle);
+        if (deferred != nullptr) {
+            add_matched_stamp(waiting, deferred->matched_stamp, bytes_of(status));
             return;
         }
     }
@@ -148,8 +149,9 @@ void add_completed(Waiting* waiting, const Before& before, const MPI_Status* sta
 
 // What the call waited for among the requests that it completed. False when that is not known.
 // `found`: its senders' times say that all its messages were there when it began.
-bool settle_requests(Call* call, Several& several, const int* indices, int count,
-                     const MPI_Status* statuses, int result, bool blocked, bool* found = nullptr) {
+bool classify_requests(Call* call, Several& several, const int* indices, int count,
+                       const MPI_Status* statuses, int result, bool blocked,
+                       bool* found = nullptr) {
     if (!waits_are_open()) return false;
     const MeasuredWork work(call, count);
     Waiting waiting(call);
@@ -158,24 +160,24 @@ bool settle_requests(Call* call, Several& several, const int* indices, int count
         if (before == nullptr) continue;
         add_completed(&waiting, *before, &statuses[i], error_in(statuses[i], result));
     }
-    const bool known = waiting.settle(call, blocked);
+    const bool known = waiting.classify(call, blocked);
     if (found != nullptr) *found = waiting.found_all();
     return known;
 }
 
 // Senders that wait for one of the call's receives learn when it began. Which of many requests that
 // is, is looked up where some sender may be waiting, or where that would take longer to find out.
-void meet_requests(Call* call, const Several& several) {
+void announce_request_entries(Call* call, const Several& several) {
     if (!waits_are_open()) return;
     const Before* before = several.all();
     if (before == nullptr && !may_be_asked(several.count())) {
         const Before first = several.first();
-        first.is_receive() ? say_arrival(call) : say_late_arrival(call);
+        first.is_receive() ? log_progress(call) : log_late_progress(call);
         return;
     }
     for (int i = 0; i < several.count(); ++i) {
         const Before one = before != nullptr ? before[i] : look_at(several.handle(i));
-        if (one.is_active()) meet_request(call, one.found.copy);
+        if (one.is_active()) announce_request_entry(call, one.found.copy);
     }
 }
 
@@ -184,16 +186,16 @@ uint64_t share(const Call* call, int receives) {
     return receives > 0 ? call->ticks / static_cast<uint64_t>(receives) : 0;
 }
 
-void book_indices(Call* call, Several& several, const int* indices, int count,
-                  const MPI_Status* statuses, int result) {
+void record_indices(Call* call, Several& several, const int* indices, int count,
+                    const MPI_Status* statuses, int result) {
     const MeasuredWork work(call, count);
     Completed completed;
     const uint64_t ticks = share(call, several.receives_among(indices, count));
     for (int i = 0; i < count; ++i) {
         const Before* before = several.completed(indices, i);
         if (before == nullptr) continue;
-        book_completed(call, *before, &statuses[i], error_in(statuses[i], result), ticks,
-                       &completed);
+        record_completed(call, *before, &statuses[i], error_in(statuses[i], result), ticks,
+                         &completed);
     }
     completed.book(call);
 }
@@ -217,8 +219,8 @@ bool mark_ready(Several& several) {
 }
 
 // What could not be looked at took no longer than as many messages that are found.
-bool took_found_messages(const Call* call, Several& several, const MPI_Status* statuses,
-                         int result) {
+bool are_unblocked_receives(const Call* call, Several& several, const MPI_Status* statuses,
+                            int result) {
     uint64_t bytes = 0;
     uint64_t messages = 0;
     for (int i = 0; i < several.count(); ++i) {
@@ -227,7 +229,7 @@ bool took_found_messages(const Call* call, Several& several, const MPI_Status* s
         if (before.found.copy.kind == kReceiveRequest) bytes += bytes_of(&statuses[i]);
         ++messages;
     }
-    return took_found_messages(call, messages, bytes);
+    return are_unblocked_receives(call, messages, bytes);
 }
 
 // Which requests the call is to complete, when the order is kept. After start().
@@ -252,9 +254,9 @@ DWELL_COLD int complete_picked(const Picked& picked, decltype(&PMPI_Waitany) nex
                                MPI_Request* requests, int* index, MPI_Status* status) {
     const int result = next(count, picked.requests, index, status);
     put_back(picked, count, requests);
-    if (picked.held < 0) return result;
-    *index = picked.held;
-    return give_status(requests[picked.held], result, status);
+    if (picked.deferred < 0) return result;
+    *index = picked.deferred;
+    return give_status(requests[picked.deferred], result, status);
 }
 
 // MPI_Waitsome or MPI_Testsome.
@@ -263,8 +265,8 @@ DWELL_COLD int complete_picked(const Picked& picked, decltype(&PMPI_Waitsome) ne
                                MPI_Status* statuses) {
     const int result = next(count, picked.requests, completed, indices, statuses);
     put_back(picked, count, requests);
-    if (picked.held < 0) return result;
-    return add_delivered(picked, requests[picked.held], result, completed, indices, statuses);
+    if (picked.deferred < 0) return result;
+    return add_delivered(picked, requests[picked.deferred], result, completed, indices, statuses);
 }
 
 }  // namespace
@@ -279,7 +281,7 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, M
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
-    if (waits_are_open() && before.is_active()) meet_request(call, before.found.copy);
+    if (waits_are_open() && before.is_active()) announce_request_entry(call, before.found.copy);
     int flag = 0;
     int result = MPI_SUCCESS;
     Delivery delivery = Delivery::kNone;
@@ -301,22 +303,22 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, M
     stop(call);
     if (result != MPI_SUCCESS) [[unlikely]] {
         forget_freed(before.handle, *request);
-        if (!book_failed_completion(call, result)) return result;
+        if (!record_failed_completion(call, result)) return result;
     }
     if (!g_tests_first && delivery == Delivery::kNone) {
-        before.ready = took_found_message(call, bytes_of(used));
+        before.ready = is_unblocked_receive(call, bytes_of(used));
     }
     bool known = false;
     if (waits_are_open()) {
         Waiting waiting(call);
         add_completed(&waiting, before, used, result);
-        known = waiting.settle(call, !before.ready);
+        known = waiting.classify(call, !before.ready);
         if (!g_tests_first && waiting.found_all()) before.ready = true;
     }
     Completed completed;
-    book_completed(call, before, used, result, call->ticks, &completed);
+    record_completed(call, before, used, result, call->ticks, &completed);
     completed.book(call);
-    book_blocked(call, !before.ready && !known);
+    record_blocked(call, !before.ready && !known);
     return result;
 }
 
@@ -327,7 +329,7 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
     MPI_Status* used = own ? several.statuses() : statuses;
     if (several.count() == 0) used = statuses;
     start(call);
-    meet_requests(call, several);
+    announce_request_entries(call, several);
     int flag = 0;
     bool blocked = false;
     int result = MPI_SUCCESS;
@@ -356,21 +358,21 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
         }
         blocked = blocked || holds;
         if (result == MPI_SUCCESS)
-            result = failure_of_held(requests, nullptr, several.count(), used, true);
+            result = failure_of_deferred(requests, nullptr, several.count(), used, true);
     }
     stop(call);
-    if (result != MPI_SUCCESS && !book_failed_completion(call, result, several, requests))
+    if (result != MPI_SUCCESS && !record_failed_completion(call, result, several, requests))
         return result;
-    if (!looks && !holds) blocked = !took_found_messages(call, several, used, result);
+    if (!looks && !holds) blocked = !are_unblocked_receives(call, several, used, result);
     bool found = false;
     const bool known =
-        settle_requests(call, several, nullptr, several.count(), used, result, blocked, &found);
+        classify_requests(call, several, nullptr, several.count(), used, result, blocked, &found);
     if (!looks && !holds) {
         blocked = blocked && !found;
         several.mark_all(!blocked);
     }
-    book_indices(call, several, nullptr, several.count(), used, result);
-    book_blocked(call, blocked && !known);
+    record_indices(call, several, nullptr, several.count(), used, result);
+    record_blocked(call, blocked && !known);
     return result;
 }
 
@@ -380,7 +382,7 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
-    meet_requests(call, several);
+    announce_request_entries(call, several);
     int flag = 0;
     int result = MPI_SUCCESS;
     const Picked picked = pick(call, several, Pick::kOne, true);
@@ -398,16 +400,16 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
         result = next(count, requests, index, used);
     }
     if (picked.in_order && result == MPI_SUCCESS && *index != MPI_UNDEFINED) [[unlikely]]
-        result = failure_of_held(requests, index, 1, used, false);
+        result = failure_of_deferred(requests, index, 1, used, false);
     stop(call);
-    if (result != MPI_SUCCESS && !book_failed_completion(call, result, several, requests))
+    if (result != MPI_SUCCESS && !record_failed_completion(call, result, several, requests))
         return result;
     const int done = *index == MPI_UNDEFINED ? 0 : 1;
     count_left_to_mpi(call, picked, done);
     several.find_completed(call, index, done);
-    const bool known = settle_requests(call, several, index, done, used, result, flag == 0);
-    book_indices(call, several, index, done, used, result);
-    book_blocked(call, flag == 0 && !known);
+    const bool known = classify_requests(call, several, index, done, used, result, flag == 0);
+    record_indices(call, several, index, done, used, result);
+    record_blocked(call, flag == 0 && !known);
     return result;
 }
 
@@ -418,7 +420,7 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
     MPI_Status* used = own ? several.statuses() : statuses;
     if (several.count() == 0) used = statuses;
     start(call);
-    meet_requests(call, several);
+    announce_request_entries(call, several);
     int result = MPI_SUCCESS;
     bool blocked = true;
     const Picked picked = pick(call, several, Pick::kSome, true);
@@ -437,14 +439,14 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
         result = next(count, requests, completed, indices, used);
     }
     stop(call);
-    if (result != MPI_SUCCESS && !book_failed_completion(call, result, several, requests))
+    if (result != MPI_SUCCESS && !record_failed_completion(call, result, several, requests))
         return result;
     const int done = *completed == MPI_UNDEFINED ? 0 : *completed;
     count_left_to_mpi(call, picked, done);
     several.find_completed(call, indices, done);
-    const bool known = settle_requests(call, several, indices, done, used, result, blocked);
-    book_indices(call, several, indices, done, used, result);
-    book_blocked(call, blocked && !known);
+    const bool known = classify_requests(call, several, indices, done, used, result, blocked);
+    record_indices(call, several, indices, done, used, result);
+    record_blocked(call, blocked && !known);
     return result;
 }
 
@@ -461,7 +463,7 @@ uint64_t bytes_received(const Several& several, const int* indices, int count,
 }
 
 // Found incomplete by a test: the program waits, in a loop of its own.
-void book_incomplete(Call* call, Several& several) {
+void record_incomplete(Call* call, Several& several) {
     const Before first = several.first();
     if (first.handle == g_mpi.request_null) {
         Completed{}.book(call);
@@ -469,7 +471,7 @@ void book_incomplete(Call* call, Several& several) {
     }
     const bool receives = first.found.entry != nullptr && first.found.copy.kind != kSendRequest;
     const EventSlot slot = receives ? kRecvBlocked : kSendBlocked;
-    book_event(call, slot);
+    record_event(call, slot);
     call->part->blocked_ticks += call->ticks;
     if (several.count() > kPollRequests) {
         remember_poll(call, slot, true, nullptr, several.count());
@@ -480,15 +482,15 @@ void book_incomplete(Call* call, Several& several) {
 
 // `indices` are those of the `count` requests that the test completed when `done`, null for the
 // first ones.
-void book_tested(Call* call, Several& several, const MPI_Request* requests, int result, bool done,
-                 const int* indices, int count, const MPI_Status* statuses) {
-    if (result != MPI_SUCCESS && !book_failed_completion(call, result, several, requests)) return;
+void record_tested(Call* call, Several& several, const MPI_Request* requests, int result, bool done,
+                   const int* indices, int count, const MPI_Status* statuses) {
+    if (result != MPI_SUCCESS && !record_failed_completion(call, result, several, requests)) return;
     if (done) {
         several.find_completed(call, indices, count);
-        settle_requests(call, several, indices, count, statuses, result, false);
-        book_indices(call, several, indices, count, statuses, result);
+        classify_requests(call, several, indices, count, statuses, result, false);
+        record_indices(call, several, indices, count, statuses, result);
     } else {
-        book_incomplete(call, several);
+        record_incomplete(call, several);
     }
 }
 
@@ -499,7 +501,7 @@ void finish_poll(Call* call, int result, bool done, const MPI_Request* requests,
     stop_poll(call);
     Several several(call->poll);
     estimate_poll(call, done ? bytes_received(several, indices, count, statuses) : 0);
-    book_tested(call, several, requests, result, done, indices, count, statuses);
+    record_tested(call, several, requests, result, done, indices, count, statuses);
     leave(call);
 }
 
@@ -509,7 +511,7 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
-    say_late_arrival(call);
+    log_late_progress(call);
     Delivery delivery = Delivery::kNone;
     if (holds_receives()) [[unlikely]]
         delivery = deliver_to(call, *request, false);
@@ -522,7 +524,7 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
     const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
     if (delivery != Delivery::kNone && done) result = give_status(several.handle(0), result, used);
     stop(call);
-    book_tested(call, several, request, result, done, nullptr, several.count(), used);
+    record_tested(call, several, request, result, done, nullptr, several.count(), used);
     return result;
 }
 
@@ -533,15 +535,15 @@ int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Re
     MPI_Status* used = own ? several.statuses() : statuses;
     if (several.count() == 0) used = statuses;
     start(call);
-    say_late_arrival(call);
+    log_late_progress(call);
     int result = next(count, requests, flag, used);
     if (g_process.preserve_order && result == MPI_SUCCESS && *flag != 0) [[unlikely]] {
-        result = failure_of_held(requests, nullptr, several.count(), used, true);
-        if (result == MPI_SUCCESS) retire_held(requests, nullptr, several.count());
+        result = failure_of_deferred(requests, nullptr, several.count(), used, true);
+        if (result == MPI_SUCCESS) retire_deferred(requests, nullptr, several.count());
     }
     const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
     stop(call);
-    book_tested(call, several, requests, result, done, nullptr, several.count(), used);
+    record_tested(call, several, requests, result, done, nullptr, several.count(), used);
     return result;
 }
 
@@ -551,7 +553,7 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
     MPI_Status own;
     MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
     start(call);
-    say_late_arrival(call);
+    log_late_progress(call);
     int result = MPI_SUCCESS;
     const Picked picked = pick(call, several, Pick::kOne, false);
     if (picked.known && picked.count == 0) [[unlikely]] {
@@ -560,21 +562,21 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
     } else if (picked.known) {
         result = next(count, picked.requests, index, flag, used);
         put_back(picked, count, requests);
-        if (picked.held >= 0) {
-            *index = picked.held;
-            result = give_status(requests[picked.held], result, used);
+        if (picked.deferred >= 0) {
+            *index = picked.deferred;
+            result = give_status(requests[picked.deferred], result, used);
         }
     } else {
         result = next(count, requests, index, flag, used);
     }
     if (picked.in_order && result == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED)
         [[unlikely]]
-        result = failure_of_held(requests, index, 1, used, false);
+        result = failure_of_deferred(requests, index, 1, used, false);
     const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
     stop(call);
     const int found = done && *index != MPI_UNDEFINED ? 1 : 0;
     count_left_to_mpi(call, picked, found);
-    book_tested(call, several, requests, result, done, index, found, used);
+    record_tested(call, several, requests, result, done, index, found, used);
     return result;
 }
 
@@ -585,7 +587,7 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
     MPI_Status* used = own ? several.statuses() : statuses;
     if (several.count() == 0) used = statuses;
     start(call);
-    say_late_arrival(call);
+    log_late_progress(call);
     int result = MPI_SUCCESS;
     const Picked picked = pick(call, several, Pick::kSome, false);
     if (picked.known && picked.count == 0) [[unlikely]] {
@@ -599,7 +601,7 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
     stop(call);
     const int found = done && *completed != MPI_UNDEFINED ? *completed : 0;
     count_left_to_mpi(call, picked, found);
-    book_tested(call, several, requests, result, done, indices, found, used);
+    record_tested(call, several, requests, result, done, indices, found, used);
     return result;
 }
 

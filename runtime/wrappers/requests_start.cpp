@@ -25,7 +25,7 @@ void set_source(Call* call, Request* content, MPI_Comm comm, int source) {
 }
 
 // What a start of it sends and receives.
-void book_moved(Call* call, const Standing& standing) {
+void record_moved(Call* call, const Standing& standing) {
     call->part->bytes_sent += standing.sent;
     call->part->bytes_received += standing.received;
     call->histogram->messages[size_bucket(later(standing.sent, standing.received))] += 1;
@@ -50,18 +50,18 @@ bool is_over(MPI_Request request, RequestKind kind) {
 
 }  // namespace
 
-void follow_request(Call* call, MPI_Request request, RequestKind kind, Meets meets) {
+void follow_request(Call* call, MPI_Request request, RequestKind kind, Dependence dependence) {
     if (is_over(request, kind)) return;
     Request content = active_request(kind);
-    content.meets = meets;
+    content.dependence = dependence;
     follow(call, as_handle(request), content);
 }
 
-void follow_meeting(Call* call, MPI_Request request, const Meeting& meeting,
-                    const Depends& depends) {
+void follow_collective(Call* call, MPI_Request request, const EnteredCollective& collective,
+                       const Depends& depends) {
     if (is_over(request, kCollectiveRequest)) return;
     Request content = active_request(kCollectiveRequest);
-    if (waits_are_open()) remember_meeting(call, meeting, depends, &content);
+    if (waits_are_open()) keep_collective(call, collective, depends, &content);
     follow(call, as_handle(request), content);
 }
 
@@ -78,15 +78,15 @@ void follow_standing(Call* call, MPI_Request request, MpiCall number, MPI_Comm c
     follow(call, as_handle(request), content);
 }
 
-void follow_send(Call* call, MPI_Request request, const Told& told) {
+void follow_send(Call* call, MPI_Request request, const SendStamp& sent_stamp) {
     if (is_over(request, kSendRequest)) return;
     Request content = active_request(kSendRequest);
-    if (told.meets) {
-        content.peer = told.peer;
-        content.entry = told.announced.entry;
-        content.number = told.announced.number;
-        content.bytes = told.bytes;
-        content.mode = told.mode;
+    if (sent_stamp.dependence) {
+        content.peer = sent_stamp.peer;
+        content.entry = sent_stamp.announced.entry;
+        content.number = sent_stamp.announced.number;
+        content.bytes = sent_stamp.bytes;
+        content.mode = sent_stamp.mode;
     }
     follow(call, as_handle(request), content);
 }
@@ -111,7 +111,7 @@ void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Co
     follow(call, as_handle(request), content);
 }
 
-void book_start(Call* call, int count, const MPI_Request* requests) {
+void record_start(Call* call, int count, const MPI_Request* requests) {
     int sends = 0;
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(as_handle(requests[i]));
@@ -127,15 +127,15 @@ void book_start(Call* call, int count, const MPI_Request* requests) {
         set_active(found, true);
         if (g_process.preserve_order) [[unlikely]]
             note_started(requests[i]);
-        if (is_standing(found)) book_moved(call, *found.copy.standing);
+        if (is_standing(found)) record_moved(call, *found.copy.standing);
         if (found.copy.kind != kSendRequest || found.copy.peer == kNoPeer) continue;
-        book_message(call, found.copy.peer, found.copy.bytes, 0, ticks);
+        record_message(call, found.copy.peer, found.copy.bytes, 0, ticks);
     }
 }
 
 void pass_start(int count, const MPI_Request* requests) {
     if (requests == nullptr) return;
-    for (int i = 0; i < count; ++i) pass_meeting(as_handle(requests[i]));
+    for (int i = 0; i < count; ++i) skip_collective(as_handle(requests[i]));
 }
 
 // Until it is received the handle of a matched message names its communicator, and its turn: no
@@ -163,7 +163,7 @@ Matched take_message(const MPI_Message* message) {
 }
 
 void follow_message(Call* call, MPI_Request request, const Matched& matched) {
-    if (!matched.has_turn()) {
+    if (!matched.has_post_order()) {
         follow_receive(call, request, matched.comm, MPI_ANY_SOURCE, MPI_ANY_TAG);
         return;
     }

@@ -31,11 +31,11 @@ class MeasuredWork {
     MeasuredWork(Call* call, int requests)
         : thread_(requests > kCalibratedRequests ? call->thread : nullptr),
           start_(thread_ != nullptr ? now_ticks() : 0),
-          slow_ticks_(thread_ != nullptr ? thread_->slow_ticks : 0) {}
+          slow_overhead_(thread_ != nullptr ? thread_->slow_overhead : 0) {}
     ~MeasuredWork() {
         if (thread_ == nullptr) return;
-        const uint64_t all = slow_ticks_ + (now_ticks() - start_);
-        if (thread_->slow_ticks < all) thread_->slow_ticks = all;
+        const uint64_t all = slow_overhead_ + (now_ticks() - start_);
+        if (thread_->slow_overhead < all) thread_->slow_overhead = all;
     }
     MeasuredWork(const MeasuredWork&) = delete;
     MeasuredWork& operator=(const MeasuredWork&) = delete;
@@ -44,7 +44,7 @@ class MeasuredWork {
     static constexpr int kCalibratedRequests = 4;
     Thread* thread_;
     uint64_t start_;
-    uint64_t slow_ticks_;
+    uint64_t slow_overhead_;
 };
 
 // When the entries of a call's requests are looked up. MPI may hand out the handle of a request

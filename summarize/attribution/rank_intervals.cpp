@@ -74,7 +74,7 @@ class OwnersOnRanks {
 };
 
 void OwnersOnRanks::add_causes(const WaitPaths& paths) {
-    for (const MergedBlame& cause : merged_.causes) {
+    for (const MergedCause& cause : merged_.causes) {
         late_.insert(cause.peer);
         const uint32_t interval = paths.interval_of(cause.group);
         if (interval >= numbers_.size()) continue;

@@ -268,12 +268,12 @@ void check_indices(const Profile& profile, std::string* error) {
                std::all_of(interval.lines.begin(), interval.lines.end(), node_exists);
     };
     check_all("intervals", profile.intervals, interval_good, error);
-    const auto blame_good = [&profile](const auto& blame) {
-        return blame.interval == kNoNode || blame.interval < profile.intervals.size();
+    const auto cause_good = [&profile](const auto& cause) {
+        return cause.interval == kNoNode || cause.interval < profile.intervals.size();
     };
     check_all("partners", profile.partners, node_exists, error);
-    check_all("partners", profile.partners, blame_good, error);
-    check_all("causes", profile.causes, blame_good, error);
+    check_all("partners", profile.partners, cause_good, error);
+    check_all("causes", profile.causes, cause_good, error);
     const auto stall_good = [&](const ProfileStall& stall) {
         return stall.interval < profile.intervals.size() &&
                (stall.io_node == kNoNode || exists(stall.io_node));

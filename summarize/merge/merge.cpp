@@ -97,8 +97,8 @@ class Join {
     Merged& from_;
     DistanceTable distances_;
     PhaseTable phases_;
-    BlameTable partners_;
-    BlameTable causes_;
+    CauseTable partners_;
+    CauseTable causes_;
     CountTable counts_;
     bool folds_ = false;
     bool drops_samples_ = false;
@@ -389,19 +389,19 @@ void Join::fold_peers(size_t begin, size_t end) {
 }
 
 void Join::add_waits() {
-    for (const MergedBlame& source : from_.partners) {
-        MergedBlame partner = source;
+    for (const MergedCause& source : from_.partners) {
+        MergedCause partner = source;
         partner.group = node_map_[partner.group];
         partners_.add(partner);
     }
-    for (const MergedBlame& cause : from_.causes) causes_.add(cause);
+    for (const MergedCause& cause : from_.causes) causes_.add(cause);
     for (MergedStall stall : from_.stalls) {
         if (stall.io_node != kNoNode) stall.io_node = node_map_[stall.io_node];
         into_->stalls.push(stall);
     }
     keep_heaviest_stalls(&into_->stalls, kRanksPerCause);
-    keep_heaviest_blames(&into_->partners, kPartnersPerNode);
-    keep_heaviest_blames(&into_->causes, kRanksPerCause);
+    keep_heaviest_causes(&into_->partners, kPartnersPerNode);
+    keep_heaviest_causes(&into_->causes, kRanksPerCause);
 }
 
 void Join::add_counts() {

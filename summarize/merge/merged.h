@@ -275,7 +275,7 @@ constexpr uint32_t kHeaviestPeers = 8;
 // Waiting and who it was due to: see merged_waits.h. Of a communication node (`group`) the partners
 // that were waited for and what they were doing; or of a computation (`group` is its path hash) the
 // ranks that made others wait by it. `peer` kNoPeer: the sum of those that are not told apart.
-struct MergedBlame {
+struct MergedCause {
     uint32_t group;
     uint32_t peer;  // as in record_layout.h
     uint32_t path;  // path hash of what the partner was doing, 0 unknown; 0 for computations
@@ -289,7 +289,7 @@ struct MergedBlame {
 // What the long ones among the computations of one rank were besides computation, of one interval:
 // see StallRecord. Of each interval the ranks with most of that are kept (kRanksPerCause).
 struct MergedStall {
-    uint32_t path;  // the interval's, as `group` of a computation in MergedBlame
+    uint32_t path;  // the interval's, as `group` of a computation in MergedCause
     uint32_t rank;
     uint32_t io_node;  // the I/O statement that took most, kNoNode: none
     uint32_t reserved;
@@ -381,8 +381,8 @@ struct Merged {
     GrowArray<MergedPhase> phases;  // in the order of their nodes in the rank that came first
     GrowArray<MergedGrid> grids;    // in the order in which they were described
     GrowArray<MergedPlace> places;
-    GrowArray<MergedBlame> partners;
-    GrowArray<MergedBlame> causes;
+    GrowArray<MergedCause> partners;
+    GrowArray<MergedCause> causes;
     GrowArray<MergedStall> stalls;
     GrowArray<MergedMetric> metrics;
     GrowArray<MergedCounts> counts;      // sums over ranks, each node once

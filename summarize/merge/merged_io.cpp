@@ -110,7 +110,7 @@ class Validator {
         for (const MergedDistance& distance : merged_.distances) {
             if (!is_node(distance.node)) return false;
         }
-        for (const MergedBlame& partner : merged_.partners) {
+        for (const MergedCause& partner : merged_.partners) {
             if (!is_node(partner.group)) return false;
         }
         for (const MergedStall& stall : merged_.stalls) {

@@ -6,13 +6,13 @@
 namespace dwell {
 namespace {
 
-uint64_t hash_of(const MergedBlame& blame) {
-    return mix_hash(mix_hash(blame.group, blame.peer), blame.path);
+uint64_t hash_of(const MergedCause& cause) {
+    return mix_hash(mix_hash(cause.group, cause.peer), cause.path);
 }
 
-bool is_sum(const MergedBlame& blame) { return blame.peer == kNoPeer; }
+bool is_sum(const MergedCause& cause) { return cause.peer == kNoPeer; }
 
-void add_blame(const MergedBlame& from, MergedBlame* into) {
+void add_cause(const MergedCause& from, MergedCause* into) {
     into->count += from.count;
     into->time_ns += from.time_ns;
     into->max_ns = std::max(into->max_ns, from.max_ns);
@@ -20,7 +20,7 @@ void add_blame(const MergedBlame& from, MergedBlame* into) {
     into->lost_ns += from.lost_ns;
 }
 
-bool heavier(const MergedBlame& a, const MergedBlame& b) {
+bool heavier(const MergedCause& a, const MergedCause& b) {
     if (a.group != b.group) return a.group < b.group;
     if (is_sum(a) != is_sum(b)) return is_sum(b);
     if (a.time_ns != b.time_ns) return a.time_ns > b.time_ns;
@@ -30,14 +30,14 @@ bool heavier(const MergedBlame& a, const MergedBlame& b) {
 
 }  // namespace
 
-uint32_t BlameTable::find(uint64_t hash, const MergedBlame& blame) const {
+uint32_t CauseTable::find(uint64_t hash, const MergedCause& cause) const {
     return index_.find(hash, [&](uint32_t i) {
-        const MergedBlame& other = (*list_)[i];
-        return other.group == blame.group && other.peer == blame.peer && other.path == blame.path;
+        const MergedCause& other = (*list_)[i];
+        return other.group == cause.group && other.peer == cause.peer && other.path == cause.path;
     });
 }
 
-bool BlameTable::load(size_t extra) {
+bool CauseTable::load(size_t extra) {
     const size_t most = list_->size() + extra;
     if (!index_.reserve(most) || !list_->reserve(most)) return false;
     for (size_t i = 0; i < list_->size(); i++) {
@@ -49,37 +49,37 @@ bool BlameTable::load(size_t extra) {
     return true;
 }
 
-bool BlameTable::add(const MergedBlame& blame) {
-    const uint64_t hash = hash_of(blame);
-    const uint32_t known = find(hash, blame);
+bool CauseTable::add(const MergedCause& cause) {
+    const uint64_t hash = hash_of(cause);
+    const uint32_t known = find(hash, cause);
     if (known != HashIndex::kAbsent) {
-        add_blame(blame, &(*list_)[known]);
+        add_cause(cause, &(*list_)[known]);
         return true;
     }
-    if (!index_.reserve(list_->size() + 1) || !list_->push(blame)) return false;
+    if (!index_.reserve(list_->size() + 1) || !list_->push(cause)) return false;
     index_.insert(hash, static_cast<uint32_t>(list_->size() - 1));
     return true;
 }
 
-void keep_heaviest_blames(GrowArray<MergedBlame>* list, size_t limit) {
+void keep_heaviest_causes(GrowArray<MergedCause>* list, size_t limit) {
     if (!std::is_sorted(list->begin(), list->end(), heavier)) {
         std::sort(list->begin(), list->end(), heavier);
     }
     size_t kept = 0;
     for (size_t i = 0; i < list->size();) {
-        MergedBlame sum{};
+        MergedCause sum{};
         sum.group = (*list)[i].group;
         sum.peer = kNoPeer;
         bool has_sum = false;
         for (size_t of_group = 0; i < list->size() && (*list)[i].group == sum.group; i++) {
-            MergedBlame blame = (*list)[i];
-            if (!is_sum(blame) && of_group++ < limit) {
-                (*list)[kept++] = blame;
+            MergedCause cause = (*list)[i];
+            if (!is_sum(cause) && of_group++ < limit) {
+                (*list)[kept++] = cause;
                 continue;
             }
             // The first to go is the heaviest that goes now.
-            if (!is_sum(blame)) blame.lost_ns = of_group == limit + 1 ? blame.time_ns : 0;
-            add_blame(blame, &sum);
+            if (!is_sum(cause)) cause.lost_ns = of_group == limit + 1 ? cause.time_ns : 0;
+            add_cause(cause, &sum);
             has_sum = true;
         }
         // At least one entry was left out for this one, so it overwrites nothing unread.

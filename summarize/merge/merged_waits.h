@@ -10,23 +10,23 @@
 namespace dwell {
 
 // Finds entries of one list by (group, peer, path).
-class BlameTable {
+class CauseTable {
   public:
-    explicit BlameTable(GrowArray<MergedBlame>* list) : list_(list) {}
+    explicit CauseTable(GrowArray<MergedCause>* list) : list_(list) {}
     // Also makes room for `extra` calls of add that cannot fail.
     bool load(size_t extra);
     // Adds to the entry of the same key. False when memory ran out.
-    bool add(const MergedBlame& blame);
+    bool add(const MergedCause& cause);
 
   private:
-    uint32_t find(uint64_t hash, const MergedBlame& blame) const;
+    uint32_t find(uint64_t hash, const MergedCause& cause) const;
 
-    GrowArray<MergedBlame>* list_;
+    GrowArray<MergedCause>* list_;
     HashIndex index_;
 };
 
 // Leaves the `limit` heaviest entries of each group; ties go to the lower peer, then path.
-void keep_heaviest_blames(GrowArray<MergedBlame>* list, size_t limit);
+void keep_heaviest_causes(GrowArray<MergedCause>* list, size_t limit);
 
 // Leaves the `limit` heaviest ranks of each path, once each, which then stand together.
 void keep_heaviest_stalls(GrowArray<MergedStall>* list, size_t limit);

@@ -37,7 +37,7 @@ constexpr void each_number(Rank& rank, Visit visit) {
     visit(rank.injected_ns), visit(rank.files_unnamed), visit(rank.threads_cut);
     visit(rank.io_unobserved), visit(rank.process_thread);
     visit(rank.clock_offset_ns), visit(rank.clock_drift_ns), visit(rank.clock_bound_ns);
-    visit(rank.order_kept), visit(rank.order_far), visit(rank.order_posted);
+    visit(rank.order_kept), visit(rank.order_remote), visit(rank.order_posted);
     visit(rank.order_unknown), visit(rank.queued_ns), visit(rank.queued_call_ns);
     visit(rank.stalls_dropped), visit(rank.processors), visit(rank.first_processor);
 }

@@ -58,7 +58,7 @@ struct MergedRank {
     int64_t clock_drift_ns;
     uint64_t clock_bound_ns;
     uint64_t order_kept;
-    uint64_t order_far;
+    uint64_t order_remote;
     uint64_t order_posted;
     uint64_t order_unknown;
     uint64_t queued_ns;       // waited for a processor in long computations,

@@ -180,24 +180,24 @@ bool RecordReader::read_wait(CellIndex cell, uint32_t merged, Totals* totals) {
     if (cell == 0 || !take(cell, &part)) return true;
     totals->late_sender_ns = ns(part.late_sender_ticks);
     totals->late_receiver_ns = ns(part.late_receiver_ticks);
-    totals->passed_on_ns = ns(part.passed_on_ticks);
+    totals->passed_on_ns = ns(part.indirect_wait_ticks);
     if (follows) totals->unknown_waits = std::min<uint64_t>(part.unknown, totals->count);
     totals->guessed_waits = part.guessed;
     totals->estimated_waits = part.estimated;
-    PartnerRecord record;
+    WaitPeerRecord record;
     uint32_t count = 0;
     for (CellIndex at = part.first_partner; take(at, &record); at = record.next) {
         ++count;
         doubt(record.peer == kNoPeer || is_empty(record));
         if (record.peer == kNoPeer) continue;
-        const MergedBlame partner{merged,
+        const MergedCause partner{merged,
                                   record.peer,
                                   record.path,
                                   0,
                                   record.count,
                                   ns(record.ticks),
                                   ns(record.max_ticks),
-                                  ns(record.passed_on_ticks),
+                                  ns(record.indirect_wait_ticks),
                                   0};
         if (!partners_.add(partner)) return false;
     }
@@ -208,12 +208,12 @@ bool RecordReader::read_wait(CellIndex cell, uint32_t merged, Totals* totals) {
 }
 
 bool RecordReader::read_causes(const ThreadRecord& thread) {
-    CauseRecord record;
+    RootCauseRecord record;
     for (CellIndex at = thread.first_cause; take(at, &record); at = record.next) {
         doubt(is_empty(record));
         const uint64_t time_ns = ns(record.ticks);
-        const uint64_t direct_ns = std::min(time_ns, ns(record.direct_ticks));
-        const MergedBlame cause{record.path, record.peer,         0, 0, record.count, time_ns,
+        const uint64_t direct_ns = std::min(time_ns, ns(record.direct_wait_ticks));
+        const MergedCause cause{record.path, record.peer,         0, 0, record.count, time_ns,
                                 0,           time_ns - direct_ns, 0};
         if (!causes_.add(cause)) return false;
     }
@@ -324,7 +324,7 @@ bool RecordReader::add_histogram(CellIndex cell, uint32_t merged, bool open, Tot
 }
 
 bool RecordReader::read_peers(const CommPart& part, uint32_t merged) {
-    PeerRecord record;
+    TrafficPeerRecord record;
     uint32_t count = 0;
     for (CellIndex cell = part.first_peer; take(cell, &record); cell = record.next) {
         ++count;
@@ -336,7 +336,7 @@ bool RecordReader::read_peers(const CommPart& part, uint32_t merged) {
 }
 
 // The threads of a rank are one towards a partner.
-bool RecordReader::add_peer(const PeerRecord& record, uint32_t merged) {
+bool RecordReader::add_peer(const TrafficPeerRecord& record, uint32_t merged) {
     GrowArray<MergedPeer>& peers = out_->peers;
     const uint64_t hash = hash_of_peer(merged, record.peer);
     uint32_t index = peer_index_.find(

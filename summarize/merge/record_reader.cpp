@@ -112,10 +112,10 @@ bool RecordReader::read_threads() {
         if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
         if (!add_open_probes(thread)) return false;
         const bool lives = thread.life_start != 0 && thread.life_start < last_virtual(thread);
-        const uint64_t lived_ticks =
-            thread.lived_ticks + (lives ? last_virtual(thread) - thread.life_start : 0);
+        const uint64_t span_ticks =
+            thread.span_ticks + (lives ? last_virtual(thread) - thread.life_start : 0);
         const ThreadSpan span{thread.number,      intervals_.size(), thread.first_metric,
-                              thread.first_stall, ns(lived_ticks),   time_of_rows(false)};
+                              thread.first_stall, ns(span_ticks),    time_of_rows(false)};
         if (!threads_.push(span)) return false;
     }
     return true;
@@ -140,7 +140,7 @@ void RecordReader::add_thread_figures(const ThreadRecord& thread) {
     figures_.guessed += thread.guessed;
     figures_.clock_errors += thread.clock_errors;
     figures_.order_kept += thread.order_kept;
-    figures_.order_far += thread.order_far;
+    figures_.order_remote += thread.order_remote;
     figures_.order_posted += thread.order_posted;
     figures_.order_unknown += thread.order_unknown;
     figures_.queued_ns += ns(thread.queued_ticks);

@@ -87,7 +87,7 @@ class RecordReader {
     bool read_grid(const GridRecord& record);
     bool add_histogram(CellIndex cell, uint32_t merged, bool open, Totals* totals);
     bool read_peers(const CommPart& part, uint32_t merged);
-    bool add_peer(const PeerRecord& record, uint32_t merged);
+    bool add_peer(const TrafficPeerRecord& record, uint32_t merged);
     bool settle_peers();
     bool read_wait(CellIndex cell, uint32_t merged, Totals* totals);
     bool read_causes(const ThreadRecord& thread);
@@ -152,8 +152,8 @@ class RecordReader {
     ModuleTable module_table_;
     NodeTable node_table_;
     PhaseTable phase_table_;
-    BlameTable partners_;
-    BlameTable causes_;
+    CauseTable partners_;
+    CauseTable causes_;
     HashIndex peer_index_;
     GrowArray<uint32_t> cells_taken_;
     GrowArray<uint32_t> modules_;   // merged index by ModuleRecord::number

@@ -215,7 +215,7 @@ struct ProfileRank {
     int64_t clock_drift_ns = 0;
     uint64_t clock_bound_ns = 0;
     uint64_t order_kept = 0;  // receives of any source, as in ThreadRecord
-    uint64_t order_far = 0;
+    uint64_t order_remote = 0;
     uint64_t order_posted = 0;
     uint64_t order_unknown = 0;
     uint64_t queued_ns = 0;       // waited for a processor: in computations of 1 ms and more,

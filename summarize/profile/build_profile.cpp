@@ -22,7 +22,7 @@
 #include "summarize/model/profile.h"
 #include "summarize/model/profile_walk.h"
 #include "summarize/model/script_name.h"
-#include "summarize/profile/bound_estimates.h"
+#include "summarize/profile/clamp_estimates.h"
 #include "summarize/profile/job_profile.h"
 #include "summarize/profile/metric_counts.h"
 #include "summarize/profile/profile_notes.h"
@@ -54,8 +54,8 @@ class ProfileBuilder {
         place_sleep();
         add_intervals();
         place_samples_of_ranks();
-        Overruns overruns = sum_up();
-        add_rank_figures(merged_, tree_, &division_, &profile_, &overruns);
+        Overcount overcount = sum_up();
+        add_rank_figures(merged_, tree_, &division_, &profile_, &overcount);
         label_estimates();
         sum_up_job();
         add_metrics(merged_, tree_, interval_owner_, &profile_);
@@ -69,8 +69,8 @@ class ProfileBuilder {
         add_waits();
         add_sites();
         sort_all();
-        bound_estimates(&profile_);
-        profile_.notes = notes_of(profile_, lines_, paths_.modules_used(), overruns);
+        clamp_estimates(&profile_);
+        profile_.notes = notes_of(profile_, lines_, paths_.modules_used(), overcount);
         return std::move(profile_);
     }
 
@@ -88,7 +88,7 @@ class ProfileBuilder {
     void divide_inside(uint32_t interval, uint32_t owner);
     void place_samples_of_ranks();
     void add_samples();
-    Overruns sum_up();
+    Overcount sum_up();
     void label_estimates();
     void label_uncertain_owners();
     void sum_up_job();
@@ -405,7 +405,7 @@ void ProfileBuilder::add_samples() {
     }
 }
 
-Overruns ProfileBuilder::sum_up() {
+Overcount ProfileBuilder::sum_up() {
     std::vector<ProfileNode>& nodes = profile_.nodes;
     std::vector<NodeTime> times(nodes.size());
     std::vector<uint32_t> all(nodes.size());
@@ -423,7 +423,7 @@ Overruns ProfileBuilder::sum_up() {
         node.computation_ns = times[i].own_ns;
         if (i != 0 && !is_io(node)) add_traffic(node.totals, &nodes[node.parent].totals);
     }
-    return settler.overruns();
+    return settler.overcount();
 }
 
 // What is estimated, or has an estimate in it that no probe makes up for. What is left of the
@@ -554,7 +554,7 @@ void ProfileBuilder::add_waits() {
             merged < interval_number_.size() ? interval_number_[merged] : kNoNode;
         return rank_intervals_.on_rank(number, rank);
     };
-    const auto add = [](const MergedBlame& from, auto* to) {
+    const auto add = [](const MergedCause& from, auto* to) {
         to->peer = from.peer;
         to->count += from.count;
         to->time_ns += from.time_ns;
@@ -562,7 +562,7 @@ void ProfileBuilder::add_waits() {
         to->lost_ns += from.lost_ns;
     };
     std::map<std::array<uint32_t, 3>, ProfilePartner> partners;
-    for (const MergedBlame& from : merged_.partners) {
+    for (const MergedCause& from : merged_.partners) {
         const uint32_t node = tree_.leaf_of(from.group);
         if (node == kNoNode) continue;
         const uint32_t interval = interval_of(from.path, from.peer);
@@ -574,7 +574,7 @@ void ProfileBuilder::add_waits() {
     }
     for (const auto& [key, partner] : partners) profile_.partners.push_back(partner);
     std::map<std::array<uint32_t, 2>, ProfileCause> causes;
-    for (const MergedBlame& from : merged_.causes) {
+    for (const MergedCause& from : merged_.causes) {
         const uint32_t interval = interval_of(from.group, from.peer);
         ProfileCause& cause = causes[{interval, from.peer}];
         cause.interval = interval;

@@ -60,7 +60,7 @@ void add_ranks(const Merged& merged, Profile* profile) {
         rank.clock_drift_ns = from.clock_drift_ns;
         rank.clock_bound_ns = from.clock_bound_ns;
         rank.order_kept = from.order_kept;
-        rank.order_far = from.order_far;
+        rank.order_remote = from.order_remote;
         rank.order_posted = from.order_posted;
         rank.order_unknown = from.order_unknown;
         rank.queued_ns = from.queued_ns;

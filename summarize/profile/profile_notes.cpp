@@ -21,7 +21,7 @@ namespace dwell {
 namespace {
 
 constexpr size_t kModulesNamed = 3;
-constexpr double kNotableOverrun = 0.001;  // part of all time
+constexpr double kNotableOvercount = 0.001;  // part of all time
 constexpr double kTimeTolerance = 0.01;
 constexpr double kLeastTimeGap_ns = 1e6;  // less says nothing of any run
 
@@ -206,13 +206,13 @@ class Notes : public NoteWriter {
                         name, count, ways));
     }
 
-    void add_overruns(const Overruns& overruns) {
+    void add_overcount(const Overcount& overcount) {
         const auto total_ns = static_cast<double>(profile().total_ns);
-        if (static_cast<double>(overruns.ns) <= kNotableOverrun * total_ns) return;
+        if (static_cast<double>(overcount.ns) <= kNotableOvercount * total_ns) return;
         add(fmt::format(
             "in {} place{} what lies inside took longer than the probes around it say, "
             "in all {} of the time: the larger time is shown",
-            overruns.count, plural(overruns.count), percent(overruns.ns, profile().total_ns)));
+            overcount.count, plural(overcount.count), percent(overcount.ns, profile().total_ns)));
     }
 
     void add_modules(const LineResolver& lines, const std::set<uint32_t>& used) {
@@ -332,7 +332,7 @@ class Notes : public NoteWriter {
 
 std::vector<std::string> notes_of(const Profile& profile, const LineResolver& lines,
                                   const std::set<uint32_t>& modules_used,
-                                  const Overruns& overruns) {
+                                  const Overcount& overcount) {
     Notes notes(profile);
     notes.add_missing_ranks();
     notes.add_unfinished_ranks();
@@ -414,7 +414,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
                     "were in the middle of a probe when another one ended the program: of what was "
                     "open there the time is cut");
     notes.add_untimed_sites();
-    notes.add_overruns(overruns);
+    notes.add_overcount(overcount);
     notes.add_grids();
     if ((profile.merged_flags & kMergedPlacesDropped) != 0) {
         notes.add(

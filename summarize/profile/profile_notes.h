@@ -17,7 +17,8 @@ namespace dwell {
 // One sentence for each thing that was lost, guessed or is missing; empty when nothing was.
 // `profile` is complete but for its notes. `modules_used` are those with a frame of some path.
 std::vector<std::string> notes_of(const Profile& profile, const LineResolver& lines,
-                                  const std::set<uint32_t>& modules_used, const Overruns& overruns);
+                                  const std::set<uint32_t>& modules_used,
+                                  const Overcount& overcount);
 
 }  // namespace dwell
 

@@ -63,7 +63,7 @@ class ThreadRows {
         touched_.clear();
     }
 
-    const Overruns& overruns() const { return settler_.overruns(); }
+    const Overcount& overcount() const { return settler_.overcount(); }
 
   private:
     void add_present(uint32_t node) {
@@ -108,8 +108,8 @@ void take_times_of_rows(Profile* profile) {
     }
 }
 
-Overruns add_rows(const Merged& merged, const ProfileTree& tree, Division* division,
-                  Profile* profile) {
+Overcount add_rows(const Merged& merged, const ProfileTree& tree, Division* division,
+                   Profile* profile) {
     std::vector<uint32_t> order(merged.rows.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(), [&merged](uint32_t a, uint32_t b) {
@@ -139,7 +139,7 @@ Overruns add_rows(const Merged& merged, const ProfileTree& tree, Division* divis
         thread_rows.finish(row.rank, row.thread);
         of_thread.end();
     }
-    return thread_rows.overruns();
+    return thread_rows.overcount();
 }
 
 void set_extremes(ProfileNode* node, uint32_t rank, uint64_t time_ns) {
@@ -213,15 +213,15 @@ void add_traffic(const Totals& node, Totals* parent) {
 }
 
 void add_rank_figures(const Merged& merged, const ProfileTree& tree, Division* division,
-                      Profile* profile, Overruns* overruns) {
+                      Profile* profile, Overcount* overcount) {
     if (merged.rows.empty()) {
         bounds_from_children(profile);
         return;
     }
-    const Overruns of_rows = add_rows(merged, tree, division, profile);
+    const Overcount of_rows = add_rows(merged, tree, division, profile);
     if (has_probes(*profile) || !division->samples.empty()) {
         take_times_of_rows(profile);
-        *overruns = of_rows;
+        *overcount = of_rows;
     }
     extremes_from_rows(profile);
 }

@@ -26,7 +26,7 @@ void add_traffic(const Totals& node, Totals* parent);
 // times of nodes become the sums of their rows, each of which was divided and settled by itself,
 // and `overruns` theirs. `division` is as before afterwards.
 void add_rank_figures(const Merged& merged, const ProfileTree& tree, Division* division,
-                      Profile* profile, Overruns* overruns);
+                      Profile* profile, Overcount* overcount);
 
 }  // namespace dwell
 

@@ -32,8 +32,8 @@ void TimeSettler::settle_probe(uint32_t index, NodeTime* time) {
     time->own_ns = time->total_ns - sums.children_ns;
     const uint64_t over_ns = time->total_ns - time->measured_ns;
     if (over_ns == 0 || !timed) return;
-    ++overruns_.count;
-    overruns_.ns += over_ns;
+    ++overcount_.count;
+    overcount_.ns += over_ns;
 }
 
 void TimeSettler::settle_estimate(uint32_t index, NodeTime* time) {

@@ -25,7 +25,7 @@ struct NodeTime {
 };
 
 // Places where the parts took longer than the probe around them said, though all of it was timed.
-struct Overruns {
+struct Overcount {
     uint64_t count = 0;
     uint64_t ns = 0;
 };
@@ -38,7 +38,7 @@ class TimeSettler {
     // `times` by node; `present`: the nodes that have any, their parents included, ascending.
     void settle(const std::vector<uint32_t>& present, std::vector<NodeTime>* times);
 
-    const Overruns& overruns() const { return overruns_; }
+    const Overcount& overcount() const { return overcount_; }
 
   private:
     struct Sums {
@@ -57,7 +57,7 @@ class TimeSettler {
     const std::vector<ProfileNode>& nodes_;
     const std::vector<SampledShares>& inside_;
     std::vector<Sums> sums_;
-    Overruns overruns_;
+    Overcount overcount_;
 };
 
 }  // namespace dwell

@@ -175,7 +175,7 @@ void add_estimated_waits(const Profile& profile, const Unmeasured& calls, NoteWr
 void add_order(NoteWriter* notes) {
     notes->add_count(&ProfileRank::order_kept, "choice",
                      "between messages fell in the order of the run without dwell");
-    notes->add_count(&ProfileRank::order_far, "choice",
+    notes->add_count(&ProfileRank::order_remote, "choice",
                      "between messages took what came: some sender may be on another node");
     notes->add_count(
         &ProfileRank::order_posted, "choice",

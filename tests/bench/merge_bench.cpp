@@ -61,7 +61,7 @@ class Leaves {
         }
         for (size_t i = 0; i < peers_.size(); i++) {
             const int peer = (rank + kNeighbours[i % 4] + world_size_) % world_size_;
-            file_.at<PeerRecord>(peers_[i]).peer = static_cast<uint32_t>(peer);
+            file_.at<TrafficPeerRecord>(peers_[i]).peer = static_cast<uint32_t>(peer);
         }
         return add_record_file(into, file_.data(), file_.bytes());
     }

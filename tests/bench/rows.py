@@ -74,13 +74,13 @@ def call_costs(bench):
             if not only.what.startswith(("whole", "without")) or "Send + Recv" in only.what]
 
 
-@row("meetings")
-def meeting_costs(bench):
+@row("collectives")
+def collective_costs(bench):
     """The wait analysis of collectives, two ranks of one node: on against off."""
     chunks = "100" if bench.quick else "2000"
 
     def with_analysis(mode):
-        argv = ["env", f"DWELL_WAIT={mode}", bench.program("meeting_cost"), chunks]
+        argv = ["env", f"DWELL_WAIT={mode}", bench.program("collective_cost"), chunks]
         return lambda: {name: float(ns) for name, ns in re.findall(
             r"^(\S.*?): ([\d.]+)$", bench.run(argv, 2, ["--sample", "off"])[0], re.M)}
 

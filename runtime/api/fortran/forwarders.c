@@ -14,7 +14,7 @@ void dwell_fortran_resume(void);
 int dwell_fortran_is_recording(void);
 void dwell_fortran_grid(const char* name, size_t bytes, int dimensions, const int* sizes,
                         const int* periodic, const int* coordinates);
-void dwell_fortran_version(char* text, size_t room);
+void dwell_fortran_version(char* text, size_t budget);
 
 void dwell_fortran_block_begin(const char* name, size_t bytes) {
     const struct dwell_entries* library = dwell_observing();
@@ -55,9 +55,9 @@ void dwell_fortran_grid(const char* name, size_t bytes, int dimensions, const in
 }
 
 /* Blanks after the text are the caller's. */
-void dwell_fortran_version(char* text, size_t room) {
+void dwell_fortran_version(char* text, size_t budget) {
     const char* version = dwell_version();
     if (version == NULL) return;
     const size_t bytes = strlen(version);
-    memcpy(text, version, bytes < room ? bytes : room);
+    memcpy(text, version, bytes < budget ? bytes : budget);
 }

@@ -38,8 +38,8 @@ class ChannelPair : public testing::Test {
         channel->out = &rings_[side];
         channel->in = &rings_[1 - side];
         channel->in_step = true;
-        channel->doubts = g_doubts;
-        channel->freed_anywhere = g_freed_anywhere;
+        channel->lost_sync_count = g_lost_sync_count;
+        channel->detached_anywhere = g_detached_anywhere;
     }
 
     // a sends message `id`; it begins at tick `at`.
@@ -49,10 +49,10 @@ class ChannelPair : public testing::Test {
         return announce(&a_, {{at, at}, id, kNoPeer, 0, 0}, comm, tag, wants_answer);
     }
     // b has received one: its id, 0 when that is not known.
-    uint32_t receive(int tag, uint32_t comm = kWorld, uint32_t ticket = 0) {
-        Moment said{};
+    uint32_t receive(int tag, uint32_t comm = kWorld, uint32_t post_order = 0) {
+        EnterStamp stamp{};
         guessed_ = false;
-        return take(&b_, comm, tag, ticket, &said, &guessed_) ? said.path : 0;
+        return take(&b_, comm, tag, post_order, &stamp, &guessed_) ? stamp.path : 0;
     }
 
     LivePage live_;

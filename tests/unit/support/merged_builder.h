@@ -96,7 +96,8 @@ class MergedBuilder {
         merged.nodes[node].flags = kNodeNamed;
         return node;
     }
-    uint32_t interval(uint32_t from, uint32_t to, uint32_t meet, uint64_t count, uint64_t time_ns) {
+    uint32_t interval(uint32_t from, uint32_t to, uint32_t meet, uint64_t count,
+                      uint64_t time_ns) {
         MergedNode node{};
         node.module = kNoNode;
         node.offset = from;

@@ -120,12 +120,12 @@ inline std::map<std::string, FigureList> all_figures(const Merged& merged) {
                                grid_name(merged.grids[place.grid])];
         for (const int32_t at : place.coordinate) list.push_back(static_cast<uint64_t>(at));
     }
-    for (const MergedBlame& partner : merged.partners) {
+    for (const MergedCause& partner : merged.partners) {
         all["partner " + path_of(merged, partner.group) + " " + std::to_string(partner.peer) + " " +
             std::to_string(partner.path)] = {partner.count, partner.time_ns, partner.max_ns,
                                              partner.passed_on_ns, partner.lost_ns};
     }
-    for (const MergedBlame& cause : merged.causes) {
+    for (const MergedCause& cause : merged.causes) {
         all["cause " + std::to_string(cause.group) + " " + std::to_string(cause.peer)] = {
             cause.count, cause.time_ns, cause.passed_on_ns, cause.lost_ns};
     }

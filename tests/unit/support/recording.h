@@ -58,8 +58,8 @@ class Records : public testing::Test {
         call->start_ticks = from;
         call->end_ticks = to;
         call->ticks = to - from;
-        call->slow_ticks = t_thread->slow_ticks;
-        book_event(call, kSendReady);
+        call->slow_overhead = t_thread->slow_overhead;
+        record_event(call, kSendReady);
         leave(call);
     }
     // The way to a statement that is new costs measured time. So each test goes its way twice: the
@@ -72,7 +72,7 @@ class Records : public testing::Test {
         t_thread->open = nullptr;
         t_thread->last = 0;
         t_thread->last_ticks = 1000;
-        t_thread->slow_ticks = 0;
+        t_thread->slow_overhead = 0;
     }
     const Node* node_at(uint64_t place) {
         for (CellIndex at = cell_at<Node>(t_thread->record->root)->first_child; at != 0;

@@ -132,7 +132,8 @@ class RecordFile {
         part.first_file = cell;
         ++part.files;
     }
-    CellIndex add_interval(CellIndex reached, CellIndex left, CellIndex meet, Figures figures) {
+    CellIndex add_interval(CellIndex reached, CellIndex left, CellIndex meet,
+                           Figures figures) {
         const CellIndex cell = add_node(reached, SiteKind::kInterval, 0, left, figures);
         at<Node>(cell).part = meet;
         return cell;
@@ -218,13 +219,13 @@ class RecordFile {
     void add_partner(CellIndex node, uint32_t peer, uint32_t path, Figures figures,
                      uint64_t passed_on = 0) {
         const CellIndex cell = add_cells(1);
-        PartnerRecord& record = at<PartnerRecord>(cell);
+        WaitPeerRecord& record = at<WaitPeerRecord>(cell);
         record.peer = peer;
         record.path = path;
         record.count = figures.count;
         record.ticks = figures.ticks;
         record.max_ticks = figures.max_ticks;
-        record.passed_on_ticks = passed_on;
+        record.indirect_wait_ticks = passed_on;
         record.next = wait(node).first_partner;
         wait(node).first_partner = cell;
         wait(node).partner_count++;
@@ -232,12 +233,12 @@ class RecordFile {
     // Of the last thread.
     void add_cause(uint32_t peer, uint32_t path, uint64_t count, uint64_t ticks, uint64_t direct) {
         const CellIndex cell = add_cells(1);
-        CauseRecord& record = at<CauseRecord>(cell);
+        RootCauseRecord& record = at<RootCauseRecord>(cell);
         record.peer = peer;
         record.path = path;
         record.count = count;
         record.ticks = ticks;
-        record.direct_ticks = direct;
+        record.direct_wait_ticks = direct;
         record.next = last_thread().first_cause;
         last_thread().first_cause = cell;
     }
@@ -246,7 +247,7 @@ class RecordFile {
     CellIndex add_peer(CellIndex node, uint32_t peer, Figures figures, uint64_t bytes_sent = 0,
                        uint64_t bytes_received = 0) {
         const CellIndex cell = add_cells(1);
-        PeerRecord& record = at<PeerRecord>(cell);
+        TrafficPeerRecord& record = at<TrafficPeerRecord>(cell);
         record.peer = peer;
         record.count = figures.count;
         record.ticks = figures.ticks;

@@ -596,7 +596,7 @@ TEST(TextStyle, PlacesWithoutLineNameTheirFunction) {
 
 TEST(TextStyle, WordsThatBelongTogetherStayInOneLine) {
     const auto wrapped = [](const std::string& text, int width) {
-        Canvas canvas(width, true, false);
+        TextCanvas canvas(width, true, false);
         canvas.paragraph(text, 0);
         return canvas.take();
     };
@@ -608,7 +608,7 @@ TEST(TextStyle, WordsThatBelongTogetherStayInOneLine) {
 }
 
 TEST(TextStyle, WhatIsBeyondTheWidthIsSeenToBeMissing) {
-    Canvas canvas(12, true, false);
+    TextCanvas canvas(12, true, false);
     canvas.put(Line().add("  17.5 %").add("   8.13 M"));
     EXPECT_EQ(canvas.take(), "  17.5 %   …\n");
     canvas.put(Line().add("abcdefgh").add("ijklmnop"));

@@ -20,7 +20,7 @@ struct Seen {
 __attribute__((noinline)) void statement(Seen* seen) {
     const Frame* frame = DWELL_FRAME();
     const CellIndex root = t_thread->record->root;
-    const PathEntry* known = remembered_path(t_thread, frame, MpiCall::kSend, root);
+    const PathEntry* known = find_cached_path(t_thread, frame, MpiCall::kSend, root);
     seen->remembered = known != nullptr;
     seen->node = known != nullptr ? known->node
                                   : find_path(t_thread, frame, MpiCall::kSend, root, kMpiForm).node;
@@ -81,7 +81,7 @@ TEST_F(CallPath, DeepOnesAreRememberedAndTheirOutermostFrameCounts) {
 }
 
 TEST_F(CallPath, DeeperThanIsRememberedTheNodeIsTheSame) {
-    constexpr int kFrames = 3 * kPathSlots;
+    constexpr int kFrames = 3 * kReturnAddressChecks;
     volatile int rounds = 3;
     CellIndex node = 0;
     while (rounds > 0) {

@@ -45,7 +45,7 @@ class Polls : public Records {
         Call call;
         ASSERT_TRUE(begin(&call, MpiCall::kIprobe, place));
         stamp(&call, from, from + 40);
-        book_event(&call, kRecvBlocked);
+        record_event(&call, kRecvBlocked);
         call.part->blocked_ticks += call.ticks;
         remember_poll(&call, kRecvBlocked, true, before, requests);
         leave(&call);
@@ -65,15 +65,15 @@ class Polls : public Records {
         Call call;
         ASSERT_TRUE(begin(&call, MpiCall::kSend, kSend));
         stamp(&call, from, from + ticks);
-        book_event(&call, kSendReady);
+        record_event(&call, kSendReady);
         leave(&call);
     }
     static void stamp(Call* call, uint64_t from, uint64_t to) {
         call->start_ticks = from;
         call->end_ticks = to;
         call->ticks = to - from;
-        call->slow_ticks = t_thread->slow_ticks = 0;  // measured with another clock
-        book_untimed_before(call);
+        call->slow_overhead = t_thread->slow_overhead = 0;  // measured with another clock
+        record_untimed_before(call);
     }
 
     const SizeHistogram* histogram(uint64_t place) {
@@ -197,8 +197,8 @@ TEST_F(Polls, OneThatFindsSomethingIsACallOfItsOwn) {
     EXPECT_GE(call.end_ticks, before);
     EXPECT_LE(call.end_ticks, now_ticks());
     estimate_poll(&call, 0);
-    book_event(&call, kRecvReady);
-    book_message(&call, 3, 0, 100, call.ticks);
+    record_event(&call, kRecvReady);
+    record_message(&call, 3, 0, 100, call.ticks);
     leave(&call);
     EXPECT_EQ(call.ticks, 40u);  // found messages cost nothing here
     EXPECT_EQ(node_at(kPoll)->count, 7u);
@@ -324,7 +324,7 @@ TEST_F(Polls, AThreadThatEndsBooksThem) {
             } else if (enter(&call, MpiCall::kIprobe, &frame, kMpiForm)) {
                 start(&call);
                 stop(&call);
-                book_event(&call, kRecvBlocked);
+                record_event(&call, kRecvBlocked);
                 remember_poll(&call, kRecvBlocked, true, nullptr, 0);
                 leave(&call);
             }

@@ -85,7 +85,7 @@ TEST_F(Records, SlowWorkIsIntrusionAndNoComputation) {
         if (pass == 1) forget();
         Call call;
         ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
-        t_thread->slow_ticks += 400;
+        t_thread->slow_overhead += 400;
         end(&call, 1510, 1520);
     }
     EXPECT_EQ(cell_at<Node>(node_at(16)->first_child)->ticks, 100u);
@@ -110,7 +110,7 @@ TEST_F(Records, OneRecordForEachPeerUpToTheLimit) {
             Call call;
             ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
             call.ticks = 7;
-            book_message(&call, peer, 100 + peer, 0, 7);
+            record_message(&call, peer, 100 + peer, 0, 7);
             end(&call, 2000, 2007);
         }
     }
@@ -119,8 +119,8 @@ TEST_F(Records, OneRecordForEachPeerUpToTheLimit) {
     EXPECT_EQ(part->folded_peers, 4u);                                // peers 3 and 4, twice
     EXPECT_EQ(part->bytes_sent, 2u * (5 * 100 + 0 + 1 + 2 + 3 + 4));  // the folded ones too
     uint32_t expected_peer = 0;
-    for (CellIndex at = part->first_peer; at != 0; at = cell_at<PeerRecord>(at)->next) {
-        const auto* record = cell_at<PeerRecord>(at);
+    for (CellIndex at = part->first_peer; at != 0; at = cell_at<TrafficPeerRecord>(at)->next) {
+        const auto* record = cell_at<TrafficPeerRecord>(at);
         EXPECT_EQ(record->peer, expected_peer);
         EXPECT_EQ(record->count, 2u);
         EXPECT_EQ(record->ticks, 14u);
@@ -138,7 +138,7 @@ TEST_F(Records, CountersOf32BitsStayFull) {
     ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
     auto* part = cell_at<CommPart>(node_at(16)->part);
     part->folded_peers = kCounterFull - 1;
-    for (int i = 0; i < 3; ++i) book_message(&call, 1, 8, 0, 7);
+    for (int i = 0; i < 3; ++i) record_message(&call, 1, 8, 0, 7);
     end(&call, 2000, 2007);
     EXPECT_EQ(part->folded_peers, kCounterFull);
     uint32_t counter = kCounterFull - 5;
@@ -203,19 +203,19 @@ TEST_F(Records, CallAfterALongjmpOutOfACallIsRecorded) {
 TEST_F(Records, ForgetsEverythingOnReset) {
     Call call;
     ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
-    book_message(&call, 3, 10, 0, 5);
+    record_message(&call, 3, 10, 0, 5);
     end(&call, 1100, 1200);
     live_.resets += 1;
     live_.epoch += 1;
     ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
-    book_message(&call, 3, 4, 0, 5);
+    record_message(&call, 3, 4, 0, 5);
     const uint64_t from = t_thread->last_ticks + 110;
     end(&call, from, from + 25);
     const Node* send = node_at(16);
     EXPECT_EQ(send->count, 1u);
     EXPECT_EQ(send->ticks, 25u);
     EXPECT_EQ(cell_at<CommPart>(send->part)->bytes_sent, 4u);
-    EXPECT_EQ(cell_at<PeerRecord>(cell_at<CommPart>(send->part)->first_peer)->count, 1u);
+    EXPECT_EQ(cell_at<TrafficPeerRecord>(cell_at<CommPart>(send->part)->first_peer)->count, 1u);
 }
 
 TEST_F(Records, PausedTimeIsNeitherComputationNorIntrusion) {
@@ -334,7 +334,7 @@ TEST_F(Records, ThreadsRecordSideBySide) {
                 if (!enter(&call, MpiCall::kSend, &frame, kMpiForm)) continue;
                 start(&call);
                 stop(&call);
-                book_message(&call, static_cast<uint32_t>(t), 1, 0, call.ticks);
+                record_message(&call, static_cast<uint32_t>(t), 1, 0, call.ticks);
                 leave(&call);
             }
         });

@@ -57,13 +57,13 @@ TEST_F(Records, AttachingIsTheFirstSlowWorkOfAThread) {
             Thread* const thread = attach_thread();
             const uint64_t after = now_ticks();
             ASSERT_NE(thread, nullptr);
-            const uint64_t born = thread->last_ticks;
-            const uint64_t attached = born + thread->slow_ticks;
-            EXPECT_GE(born, before);
-            EXPECT_GT(attached, born);
+            const uint64_t span_begin = thread->last_ticks;
+            const uint64_t attached = span_begin + thread->slow_overhead;
+            EXPECT_GE(span_begin, before);
+            EXPECT_GT(attached, span_begin);
             EXPECT_LE(attached, after);
             const ThreadRecord* const record = thread->record;
-            EXPECT_TRUE(i != 0 || record->start_ticks == born);
+            EXPECT_TRUE(i != 0 || record->start_ticks == span_begin);
             const uint64_t intrusion = record->intrusion_ticks;
             Call call;
             const Frame frame{0, reinterpret_cast<uint64_t>(&kCode[0]) + 64};
@@ -76,7 +76,7 @@ TEST_F(Records, AttachingIsTheFirstSlowWorkOfAThread) {
             const uint64_t computed = interval->ticks - computed_before;
             const uint64_t called = node->ticks - called_before;
             EXPECT_EQ(computed + called + record->intrusion_ticks - intrusion,
-                      call.end_ticks - born);
+                      call.end_ticks - span_begin);
             EXPECT_LE(computed, call.start_ticks - attached);
             computed_before = interval->ticks;
             called_before = node->ticks;
@@ -113,9 +113,9 @@ TEST_F(Records, LivesOfThreadsThatCallAreCounted) {
             if (how == 'p') {
                 live_.pause_start = now_ticks();
                 live_.paused = 1;
-                to = live_.pause_start - record->intrusion_ticks - t_thread->slow_ticks;
+                to = live_.pause_start - record->intrusion_ticks - t_thread->slow_overhead;
             } else {
-                to = now_ticks() - record->intrusion_ticks - t_thread->slow_ticks;
+                to = now_ticks() - record->intrusion_ticks - t_thread->slow_overhead;
             }
             const uint64_t until = now_ticks() + 1'000'000;
             while (now_ticks() < until) continue;
@@ -126,14 +126,14 @@ TEST_F(Records, LivesOfThreadsThatCallAreCounted) {
         EXPECT_EQ(record->life_start, 0u);
         if (how == 'c' || how == 'o') {
             const uint64_t paused = how == 'o' ? 800'000 : 0;
-            EXPECT_GE(record->lived_ticks - lived, to - from + 1'000'000 - paused);
-            EXPECT_LE(record->lived_ticks - lived, now_ticks() - from - paused);
+            EXPECT_GE(record->span_ticks - lived, to - from + 1'000'000 - paused);
+            EXPECT_LE(record->span_ticks - lived, now_ticks() - from - paused);
         } else {
-            EXPECT_EQ(record->lived_ticks - lived, to - from);
+            EXPECT_EQ(record->span_ticks - lived, to - from);
         }
-        lived = record->lived_ticks;
+        lived = record->span_ticks;
     }
-    EXPECT_EQ(t_thread->record->lived_ticks, 0u);  // the first one has the process's time
+    EXPECT_EQ(t_thread->record->span_ticks, 0u);  // the first one has the process's time
     g_process.free_threads = nullptr;
 }
 
@@ -170,13 +170,13 @@ TEST_F(Records, ThoseThatRunOnAreLookedAtAtTheEnd) {
     std::thread other([&step] {
         attach_thread();
         t_thread->record->intrusion_ticks = 300;
-        t_thread->slow_ticks = 40;
+        t_thread->slow_overhead = 40;
         step = 1;
         while (step != 2) std::this_thread::yield();
-        t_thread->in_dwell.begin();
+        t_thread->in_tool.begin();
         step = 3;
         while (step != 4) std::this_thread::yield();
-        t_thread->in_dwell.end();
+        t_thread->in_tool.end();
     });
     while (step != 1) std::this_thread::yield();
     const ThreadRecord* const record = g_process.threads.load()->record;

@@ -75,63 +75,63 @@ TEST(MessageRule, ClocksThatDisagreeGiveNoNegativeTimes) {
     EXPECT_LE(ending.sync, ending.virt - 100);
 }
 
-TEST(LeastTravel, OneThatSeemedTooFastIsForgotten) {
-    EXPECT_EQ(least_travel(0, 1000), 1000u);
-    EXPECT_EQ(least_travel(0, UINT32_MAX), 0u);
-    EXPECT_EQ(least_travel(1000, 100), 100u);
+TEST(LeastTransfer, OneThatSeemedTooFastIsForgotten) {
+    EXPECT_EQ(least_transfer(0, 1000), 1000u);
+    EXPECT_EQ(least_transfer(0, UINT32_MAX), 0u);
+    EXPECT_EQ(least_transfer(1000, 100), 100u);
     uint32_t least = 100;
-    for (int i = 0; i < 1000; ++i) least = least_travel(least, 1000);
+    for (int i = 0; i < 1000; ++i) least = least_transfer(least, 1000);
     EXPECT_GE(least, 900u);
     EXPECT_LE(least, 1000u);
-    least = least_travel(900, 1'000'000'000'000);  // it lost its processor meanwhile
+    least = least_transfer(900, 1'000'000'000'000);  // it lost its processor meanwhile
     EXPECT_LE(least, 920u);
 }
 
-TEST(MeetingRule, BothSidesEndTheirMeetingAtTheSameTime) {
+TEST(CollectiveRule, BothSidesEndTheirCollectiveAtTheSameTime) {
     // Sender at 100, receiver at 300, both out at 340.
-    const Ending sender = meeting_ending({100, 100}, 340, {300, 300});
-    const Ending receiver = meeting_ending({300, 300}, 340, {100, 100});
+    const Ending sender = collective_ending({100, 100}, 340, {300, 300});
+    const Ending receiver = collective_ending({300, 300}, 340, {100, 100});
     EXPECT_EQ(sender.virt, 340u);
     EXPECT_EQ(sender.sync, 200u);
     EXPECT_EQ(receiver.virt, 340u);
     EXPECT_EQ(receiver.sync, 0u);
 }
 
-TEST(MeetingRule, TheLaterOnesIntrusionMovesTheMeeting) {
+TEST(CollectiveRule, TheLaterOnesIntrusionMovesTheCollective) {
     // The receiver lost 150: unobserved it would have come at 150. From there 40 to go.
-    const Ending sender = meeting_ending({100, 100}, 340, {300, 150});
+    const Ending sender = collective_ending({100, 100}, 340, {300, 150});
     EXPECT_EQ(sender.virt, 190u);
     EXPECT_EQ(sender.sync, 50u);
-    EXPECT_EQ(meeting_ending({300, 150}, 340, {100, 100}).virt, 190u);
+    EXPECT_EQ(collective_ending({300, 150}, 340, {100, 100}).virt, 190u);
 }
 
-TEST(MeetingRule, IntrusionMaySwapWhoIsLate) {
+TEST(CollectiveRule, IntrusionMaySwapWhoIsLate) {
     // The receiver lost 250: unobserved it would have come at 50 and waited for the sender.
-    const Ending sender = meeting_ending({100, 100}, 340, {300, 50});
+    const Ending sender = collective_ending({100, 100}, 340, {300, 50});
     EXPECT_EQ(sender.virt, 140u);
     EXPECT_EQ(sender.sync, 0u);
-    const Ending receiver = meeting_ending({300, 50}, 340, {100, 100});
+    const Ending receiver = collective_ending({300, 50}, 340, {100, 100});
     EXPECT_EQ(receiver.virt, 140u);
     EXPECT_EQ(receiver.sync, 50u);
 }
 
-TEST(MeetingRule, TheCollectivesLatestRealAndVirtualTimesMayBeOfDifferentRanks) {
+TEST(CollectiveRule, TheCollectivesLatestRealAndVirtualTimesMayBeOfDifferentRanks) {
     // Rank 1 came at 500 having lost 400, rank 2 at 300 having lost nothing.
-    const Ending ending = meeting_ending({200, 200}, 520, {500, 300});
+    const Ending ending = collective_ending({200, 200}, 520, {500, 300});
     EXPECT_EQ(ending.virt, 320u);  // 300, and 20 of transfer
     EXPECT_EQ(ending.sync, 100u);
 }
 
-TEST(MeetingRule, NeverBackwardsAndNeverLaterThanReal) {
+TEST(CollectiveRule, NeverBackwardsAndNeverLaterThanReal) {
     std::mt19937_64 random(4);
     auto below = [&](uint64_t most) { return random() % (most + 1); };
     for (int i = 0; i < 100'000; ++i) {
         const uint64_t entered = 1000 + below(1000);
         const uint64_t partner = 1000 + below(2000);
-        const Instant in{entered, entered - below(1000)};
-        const Instant other{partner, partner - below(1000)};
+        const DualTime in{entered, entered - below(1000)};
+        const DualTime other{partner, partner - below(1000)};
         const uint64_t left = entered + below(1500);
-        const Ending met = meeting_ending(in, left, other);
+        const Ending met = collective_ending(in, left, other);
         const Ending got = message_ending(in, left, other, below(500), below(100));
         for (const Ending& ending : {met, got}) {
             ASSERT_GE(ending.virt, in.virt);
@@ -150,20 +150,20 @@ struct Simulated {
 
     void compute(uint64_t ticks) { real += ticks, virt += ticks; }
     void lose(uint64_t ticks) { real += ticks; }
-    Instant now() const { return {real, virt}; }
+    DualTime now() const { return {real, virt}; }
     // A message sent at `sent`, that takes `travel` at least and `found` to take when it is there.
-    void receive(const Instant& sent, uint64_t travel, uint64_t found) {
-        const Instant entered = now();
-        real = later(real + found, sent.real + travel);
+    void receive(const DualTime& sent, uint64_t transfer_time, uint64_t found) {
+        const DualTime entered = now();
+        real = later(real + found, sent.real + transfer_time);
         const bool blocked = real > entered.real + found;
-        const uint64_t shown = blocked ? real - sent.real : travel;
+        const uint64_t shown = blocked ? real - sent.real : transfer_time;
         const Ending ending = message_ending(entered, real, sent, shown, found);
         virt = ending.virt;
         sync += ending.sync;
     }
 };
 
-constexpr uint64_t kTravel = 250;
+constexpr uint64_t kTransfer = 250;
 constexpr uint64_t kFound = 40;
 
 // Two ranks that answer each other; each call costs its rank `cost`. The time of the run on the
@@ -173,13 +173,13 @@ Simulated ping_pong(int rounds, uint64_t work, uint64_t cost0, uint64_t cost1) {
     for (int i = 0; i < rounds; ++i) {
         ranks[0].compute(work);
         ranks[0].lose(cost0);
-        const Instant ping = ranks[0].now();
+        const DualTime ping = ranks[0].now();
         ranks[1].lose(cost1);
-        ranks[1].receive(ping, kTravel, kFound);
+        ranks[1].receive(ping, kTransfer, kFound);
         ranks[1].lose(cost1);
-        const Instant pong = ranks[1].now();
+        const DualTime pong = ranks[1].now();
         ranks[0].lose(cost0);
-        ranks[0].receive(pong, kTravel, kFound);
+        ranks[0].receive(pong, kTransfer, kFound);
     }
     return ranks[0];
 }
@@ -187,7 +187,7 @@ Simulated ping_pong(int rounds, uint64_t work, uint64_t cost0, uint64_t cost1) {
 // DESIGN 4: taking only the time after both are there as transfer gave 0.52 of the truth here.
 TEST(Simulation, APingPongComesOutRightWhateverIsInjected) {
     const Simulated truth = ping_pong(1000, 0, 0, 0);
-    EXPECT_EQ(truth.real - 1000, 1000u * 2 * kTravel);
+    EXPECT_EQ(truth.real - 1000, 1000u * 2 * kTransfer);
     EXPECT_EQ(truth.virt, truth.real);
     for (const uint64_t cost0 : {0u, 10u, 100u, 249u, 300u, 1000u, 10'000u}) {
         for (const uint64_t cost1 : {0u, 10u, 100u, 249u, 300u, 1000u, 10'000u}) {
@@ -218,12 +218,12 @@ std::vector<Simulated> chain(const std::vector<uint64_t>& work, const std::vecto
                              int rounds) {
     std::vector<Simulated> ranks(work.size());
     for (int round = 0; round < rounds; ++round) {
-        Instant sent{};
+        DualTime sent{};
         for (size_t r = 0; r < ranks.size(); ++r) {
             ranks[r].compute(work[r]);
             if (r != 0) {
                 ranks[r].lose(cost[r]);
-                ranks[r].receive(sent, kTravel, kFound);
+                ranks[r].receive(sent, kTransfer, kFound);
             }
             ranks[r].lose(cost[r]);
             sent = ranks[r].now();
@@ -252,7 +252,7 @@ std::vector<Simulated> barriers(const std::vector<uint64_t>& work,
                                 const std::vector<uint64_t>& cost, int rounds) {
     std::vector<Simulated> ranks(work.size());
     for (int round = 0; round < rounds; ++round) {
-        Instant latest{};
+        DualTime latest{};
         for (size_t r = 0; r < ranks.size(); ++r) {
             ranks[r].compute(work[(r + static_cast<size_t>(round)) % work.size()]);
             ranks[r].lose(cost[r]);
@@ -260,7 +260,7 @@ std::vector<Simulated> barriers(const std::vector<uint64_t>& work,
             latest.virt = later(latest.virt, ranks[r].virt);
         }
         for (Simulated& rank : ranks) {
-            const Ending ending = meeting_ending(rank.now(), latest.real + 70, latest);
+            const Ending ending = collective_ending(rank.now(), latest.real + 70, latest);
             rank.real = latest.real + 70;
             rank.virt = ending.virt;
             rank.sync += ending.sync;

@@ -33,16 +33,16 @@ TEST_F(Channels, InOrder) {
     }
 }
 
-TEST_F(Channels, TheWholeMomentArrives) {
+TEST_F(Channels, TheWholeStampArrives) {
     announce(&a_, {{500, 400}, 11, 3, 22, 33}, kWorld, 5, false);
-    Moment said{};
-    ASSERT_TRUE(take(&b_, kWorld, 5, 0, &said, &guessed_));
-    EXPECT_EQ(said.at.real, 500u);
-    EXPECT_EQ(said.at.virt, 400u);
-    EXPECT_EQ(said.path, 11u);
-    EXPECT_EQ(said.cause_peer, 3u);
-    EXPECT_EQ(said.cause_path, 22u);
-    EXPECT_EQ(said.debt, 33u);
+    EnterStamp stamp{};
+    ASSERT_TRUE(take(&b_, kWorld, 5, 0, &stamp, &guessed_));
+    EXPECT_EQ(stamp.at.real, 500u);
+    EXPECT_EQ(stamp.at.virt, 400u);
+    EXPECT_EQ(stamp.path, 11u);
+    EXPECT_EQ(stamp.root_cause_rank, 3u);
+    EXPECT_EQ(stamp.root_cause_path, 22u);
+    EXPECT_EQ(stamp.debt, 33u);
 }
 
 TEST_F(Channels, NothingThatWasNotSentIsTaken) {
@@ -70,7 +70,7 @@ TEST_F(Channels, TagsAndCommunicatorsInAnyOrder) {
     }
 }
 
-TEST_F(Channels, ReceivesTakeTheirTurnWhenTheyArePosted) {
+TEST_F(Channels, ReceivesAreOrderedWhenTheyArePosted) {
     const uint32_t first = post(&b_, kWorld, 5);
     const uint32_t second = post(&b_, kWorld, 5);
     const uint32_t third = post(&b_, kWorld, 6);
@@ -127,7 +127,7 @@ TEST_F(Channels, AFailedSendLeavesNothingBehind) {
 TEST_F(Channels, AnAnswerReachesTheSenderThatAskedForIt) {
     const Announced plain = send(1, 5);
     const Announced asks = send(2, 6, kWorld, true);
-    Moment answered{};
+    EnterStamp answered{};
     EXPECT_FALSE(answer_of(&a_, asks, &answered));
     ChannelEntry* entry = find_entry(&b_, kWorld, 5, 0);
     ASSERT_NE(entry, nullptr);
@@ -173,12 +173,12 @@ TEST_F(Channels, AnswersAreWholeWhileOthersReplaceThem) {
     int torn = 0;
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     while (different < 20'000 && std::chrono::steady_clock::now() < until) {
-        Moment answered{};
+        EnterStamp answered{};
         if (!answer_of(&a_, asks, &answered)) {
             std::this_thread::yield();
             continue;
         }
-        const Instant& at = answered.at;
+        const DualTime& at = answered.at;
         different += at.real != last ? 1 : 0;
         last = at.real;
         const bool whole = answered.path == static_cast<uint32_t>(at.real + 7) &&
@@ -199,12 +199,12 @@ TEST_F(Channels, AnswersTellVirtualTimeHoweverMuchWasLost) {
         const uint64_t lost = (uint64_t{1} << bits) - 5;
         const Announced asks[] = {send(1, 5, kWorld, true), send(2, 6, kWorld, true)};
         for (uint64_t k = 0; k < 2; ++k) {
-            const Moment came{
+            const EnterStamp came{
                 {kReal + k, kReal + k - ((lost + k * kMore) << kLostShift)}, 44, kNoPeer, 0, 0};
             answer(&b_, find_entry(&b_, kWorld, 5 + static_cast<int>(k), 0), came);
         }
         for (uint64_t k = 0; k < 2; ++k) {
-            Moment answered{};
+            EnterStamp answered{};
             ASSERT_TRUE(answer_of(&a_, asks[k], &answered));
             EXPECT_EQ(answered.at.virt, kReal + k - ((lost + k * kMore) << kLostShift)) << bits;
         }
@@ -215,16 +215,16 @@ TEST_F(Channels, MessagesToSelf) {
     Channel self{};
     self.out = self.in = &rings_[1];
     self.in_step = true;
-    self.doubts = g_doubts;
+    self.lost_sync_count = g_lost_sync_count;
     for (uint32_t id = 1; id <= 500; ++id) {
-        Moment said{};
-        const uint32_t ticket = post(&self, kWorld, 3);
+        EnterStamp stamp{};
+        const uint32_t post_order = post(&self, kWorld, 3);
         announce(&self, {{id, id}, id, kNoPeer, 0, 0}, kWorld, 3, false);
         announce(&self, {{id, id}, 10'000 + id, kNoPeer, 0, 0}, kWorld, 4, false);
-        ASSERT_TRUE(take(&self, kWorld, 4, 0, &said, &guessed_));
-        EXPECT_EQ(said.path, 10'000 + id);
-        ASSERT_TRUE(take(&self, kWorld, 3, ticket, &said, &guessed_));
-        EXPECT_EQ(said.path, id);
+        ASSERT_TRUE(take(&self, kWorld, 4, 0, &stamp, &guessed_));
+        EXPECT_EQ(stamp.path, 10'000 + id);
+        ASSERT_TRUE(take(&self, kWorld, 3, post_order, &stamp, &guessed_));
+        EXPECT_EQ(stamp.path, id);
     }
 }
 
@@ -407,7 +407,7 @@ TEST_F(Channels, WhereAReceiveMayNotHaveBeenSeenNoneTakesAnOlderEntry) {
     send(1, 5);  // received, perhaps, as are the others
     send(2, 5);
     send(3, 6);
-    doubt_entries();
+    mark_unsynchronised();
     send(4, 5);
     EXPECT_EQ(receive(5), 4u);
     EXPECT_TRUE(guessed_);
@@ -421,7 +421,7 @@ TEST_F(Channels, WhereAReceiveMayNotHaveBeenSeenNoneTakesAnOlderEntry) {
 
 TEST_F(Channels, SoItIsWithAFullRing) {
     for (uint32_t id = 1; id <= 100; ++id) send(id, 5);  // all received without being seen
-    doubt_entries();
+    mark_unsynchronised();
     send(101, 5);
     EXPECT_EQ(receive(5), 0u);  // dropped
     for (uint32_t id = 102; id < 200; ++id) {
@@ -474,9 +474,9 @@ TEST_F(Channels, TwoProcesses) {
         std::mt19937_64 random(1);
         for (uint32_t id = 1; id <= kMessages; ++id) {
             // Now and then so far ahead that the ring is full.
-            const uint32_t ahead =
+            const uint32_t received_early =
                 id / 1000 % 10 == 0 ? 50 : 1 + static_cast<uint32_t>(random() % 20);
-            while (id - received->load(std::memory_order_acquire) > ahead) sched_yield();
+            while (id - received->load(std::memory_order_acquire) > received_early) sched_yield();
             announce(&a_,
                      {{id, uint64_t{id} * 3},
                       id,
@@ -493,14 +493,14 @@ TEST_F(Channels, TwoProcesses) {
     bool good = true;
     for (uint32_t id = 1; id <= kMessages && good; ++id) {
         while (sent->load(std::memory_order_acquire) < id) sched_yield();
-        Moment said{};
-        if (take(&b_, kWorld, 5, 0, &said, &guessed_)) {
+        EnterStamp stamp{};
+        if (take(&b_, kWorld, 5, 0, &stamp, &guessed_)) {
             ++known;
-            good = said.path == id && said.at.real == id && said.at.virt == uint64_t{id} * 3 &&
-                   said.cause_peer == id * 5 && said.cause_path == id * 7 &&
-                   said.debt == static_cast<uint16_t>(id * 11) &&
-                   said.work == static_cast<uint16_t>(id * 13);
-            EXPECT_TRUE(good) << "message " << id << " got the entry of " << said.path;
+            good = stamp.path == id && stamp.at.real == id && stamp.at.virt == uint64_t{id} * 3 &&
+                   stamp.root_cause_rank == id * 5 && stamp.root_cause_path == id * 7 &&
+                   stamp.debt == static_cast<uint16_t>(id * 11) &&
+                   stamp.work == static_cast<uint16_t>(id * 13);
+            EXPECT_TRUE(good) << "message " << id << " got the entry of " << stamp.path;
         }
         received->store(id, std::memory_order_release);
     }

@@ -20,9 +20,9 @@ struct Model {
     struct Receive {
         uint32_t comm;
         int tag;
-        uint32_t ticket;
+        uint32_t post_order;
         Message matched;  // id 0: not yet
-        bool freed = false;
+        bool detached = false;
     };
     std::deque<Message> unexpected;
     std::deque<Receive> posted;
@@ -117,7 +117,7 @@ class RandomMessages : public ChannelPair {
                 model.post({comm, wanted, post(&b_, comm, wanted), {0, 0, 0}});
             } else if (what == 2 && model.matched() != 0) {
                 const Model::Receive done = model.complete_one(random());
-                const uint32_t got = receive(done.matched.tag, done.comm, done.ticket);
+                const uint32_t got = receive(done.matched.tag, done.comm, done.post_order);
                 if (got == 0) {
                     ++unknown;
                     continue;
@@ -125,7 +125,7 @@ class RandomMessages : public ChannelPair {
                 ++known;
                 ASSERT_EQ(got, done.matched.id) << "seed " << seed << " step " << step;
             } else if (what == 2 && model.posted.size() > 4) {
-                unpost(&b_, model.posted.front().ticket);  // none of them has its message
+                unpost(&b_, model.posted.front().post_order);  // none of them has its message
                 model.posted.pop_front();
             }
         }
@@ -169,19 +169,19 @@ TEST_F(RandomMessages, AreNotTakenForOthersInSilenceHoweverManyArePosted) {
             model.post({kWorld, wanted, post(&b_, kWorld, wanted), {0, 0, 0}});
         } else if (what == 6 && model.matched() != 0) {
             const Model::Receive done = model.complete_one(random());
-            const uint32_t got = receive(done.matched.tag, done.comm, done.ticket);
+            const uint32_t got = receive(done.matched.tag, done.comm, done.post_order);
             if (got == 0) return;
             known += !guessed_;
             ASSERT_TRUE(guessed_ ? got >= done.matched.id : got == done.matched.id)
                 << got << " for " << done.matched.id;
         } else if (what == 7 && seed % 4 == 0 && random() % 16 == 0 && !model.posted.empty()) {
-            Model::Receive* freed = &model.posted[random() % model.posted.size()];
-            if (freed->matched.id != 0) return;
-            leave_posted(&b_, freed->ticket, freed->comm, freed->tag);
-            freed->freed = true;
+            Model::Receive* detached = &model.posted[random() % model.posted.size()];
+            if (detached->matched.id != 0) return;
+            leave_posted(&b_, detached->post_order, detached->comm, detached->tag);
+            detached->detached = true;
         }
         std::erase_if(model.posted, [](const Model::Receive& receive) {
-            return receive.freed && receive.matched.id != 0;
+            return receive.detached && receive.matched.id != 0;
         });
     };
     take_courses(take_step, [](const Course& course) {
@@ -206,7 +206,7 @@ TEST_F(RandomMessages, AreNeverTakenForEarlierOnes) {
         const uint32_t own = at->id;
         model.unexpected.erase(at);
         if (random() % 50 == 0) {
-            doubt_entries();
+            mark_unsynchronised();
             return;
         }
         const uint32_t got = receive(tag);

@@ -115,7 +115,7 @@ class Metrics : public ObservedProcess {
     }
     static void end(Call* call) {
         stop(call);
-        book_event(call, kSendReady);
+        record_event(call, kSendReady);
         leave(call);
     }
 
@@ -250,10 +250,10 @@ TEST_F(Metrics, ManyNodesAreFound) {
 
 TEST_F(Metrics, ReadingIsIntrusion) {
     BlockName* name = block("intrusion");
-    const uint64_t before = t_thread->slow_ticks;
+    const uint64_t before = t_thread->slow_overhead;
     begin_block(name);
     end_block(name);
-    EXPECT_GT(t_thread->slow_ticks, before);
+    EXPECT_GT(t_thread->slow_overhead, before);
 }
 
 TEST_F(Metrics, RecursionCountsOnce) {

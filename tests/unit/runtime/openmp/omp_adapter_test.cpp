@@ -32,8 +32,8 @@ TEST_F(OpenMp, AttachingIsBookedOnce) {
         const uint64_t after = now_ticks();
         ASSERT_NE(t_thread, nullptr);
         EXPECT_GE(t_thread->last_ticks, before);
-        EXPECT_GT(t_thread->slow_ticks, 0u);
-        EXPECT_LE(t_thread->last_ticks + t_thread->slow_ticks, after);
+        EXPECT_GT(t_thread->slow_overhead, 0u);
+        EXPECT_LE(t_thread->last_ticks + t_thread->slow_overhead, after);
     }).join();
 }
 
@@ -83,7 +83,7 @@ TEST_F(OpenMp, TakesOverTheIntrusionOfTheThreadItWaitsFor) {
     OmpTeam* const team = omp_fork(place(4), nullptr);
     omp_implicit_begin(team, 0, 2);
     second([&] { omp_implicit_begin(team, 1, 2); });
-    const uint64_t before = t_thread->slow_ticks;
+    const uint64_t before = t_thread->slow_overhead;
     const uint64_t came = now_ticks();
     uint64_t lost = 0;
     omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(4), true);
@@ -91,12 +91,12 @@ TEST_F(OpenMp, TakesOverTheIntrusionOfTheThreadItWaitsFor) {
         const uint64_t start = now_ticks();
         spin(kLong);
         lost = now_ticks() - start;
-        t_thread->slow_ticks += lost;  // as slow work of its own
+        t_thread->slow_overhead += lost;  // as slow work of its own
         omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
     });
     const uint64_t all = now_ticks() - came;
     omp_barrier_end();
-    EXPECT_GE(t_thread->slow_ticks - before, lost * 9 / 10);
+    EXPECT_GE(t_thread->slow_overhead - before, lost * 9 / 10);
     omp_implicit_end();
     omp_join(team);
     const Node* own = child(root(t_thread), OmpConstruct::kParallel, place(4));
@@ -107,10 +107,10 @@ TEST_F(OpenMp, TakesOverTheIntrusionOfTheThreadItWaitsFor) {
 
 TEST_F(OpenMp, LosesIntrusionThatHidInWaiting) {
     Worker second;
-    const uint64_t before = t_thread->slow_ticks;
+    const uint64_t before = t_thread->slow_overhead;
     OmpTeam* const team = omp_fork(place(5), nullptr);
     omp_implicit_begin(team, 0, 2);
-    t_thread->slow_ticks += kLong;
+    t_thread->slow_overhead += kLong;
     spin(kLong);
     second([&] { omp_implicit_begin(team, 1, 2); });
     omp_barrier_begin(OmpConstruct::kBarrier, place(6), false);
@@ -121,7 +121,7 @@ TEST_F(OpenMp, LosesIntrusionThatHidInWaiting) {
         omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
     });
     omp_barrier_end();
-    EXPECT_LT(t_thread->slow_ticks - before, kLong / 2);
+    EXPECT_LT(t_thread->slow_overhead - before, kLong / 2);
     omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(5), true);
     omp_barrier_end();
     omp_implicit_end();
@@ -226,7 +226,7 @@ TEST_F(OpenMp, IdleEndsAtTheVirtualTimeOfWhoEndsTheObservation) {
     const Node* known = child(root(thread_of(second)), OmpConstruct::kIdle, 0);
     const uint64_t earlier_ticks = known != nullptr ? known->ticks : 0;
     spin(2 * kLong);
-    t_thread->slow_ticks += kLong;  // as much of that was work of dwell's
+    t_thread->slow_overhead += kLong;  // as much of that was work of dwell's
     const uint64_t end = now_ticks();
     end_omp(end);
     const Node* idle = child(root(thread_of(second)), OmpConstruct::kIdle, 0);

@@ -34,7 +34,7 @@ class OpenMpCalls : public OpenMp {
         if (!enter(&call, MpiCall::kBarrier, &frame, kMpiForm)) return nullptr;
         start(&call);
         stop(&call);
-        book_event(&call, kSendReady);
+        record_event(&call, kSendReady);
         dwell::leave(&call);
         const Node* const interval = cell_at<Node>(call.node->first_child);
         return interval->count == 1 && interval->next_sibling == 0 ? interval : nullptr;
@@ -74,7 +74,7 @@ TEST_F(OpenMpCalls, ANewThreadKeepsTheIntrusionThatItTookOver) {
     region(second, place(2), nothing, [] { call_from(48); });
     leave(second);
     const Thread* const thread = thread_of(second);
-    EXPECT_GE(thread->record->intrusion_ticks + thread->slow_ticks, kHuge * 9 / 10);
+    EXPECT_GE(thread->record->intrusion_ticks + thread->slow_overhead, kHuge * 9 / 10);
     const Node* const theirs = child(root(thread), OmpConstruct::kParallel, place(2));
     ASSERT_NE(theirs, nullptr);
     EXPECT_LT(theirs->ticks, kHuge / 2);
@@ -105,7 +105,7 @@ TEST_F(OpenMpCalls, AttachingAThreadIsNoTimeOfItsRegion) {
     region(second, place(3), nothing, [&] {
         EXPECT_GE(t_thread->last_ticks, before);
         EXPECT_LE(t_thread->last_ticks, t_thread->attached_ticks);
-        EXPECT_LE(t_thread->slow_ticks, now_ticks() - t_thread->last_ticks);
+        EXPECT_LE(t_thread->slow_overhead, now_ticks() - t_thread->last_ticks);
         spin(kLong);
         interval = call_from(64);
     });
@@ -122,7 +122,7 @@ TEST_F(OpenMpCalls, WaitingThatHidIntrusionLiesBetweenCalls) {
     second([team] { begin_as_second(team); });
     const uint64_t start = now_ticks();
     spin(kLong);
-    t_thread->slow_ticks += now_ticks() - start;
+    t_thread->slow_overhead += now_ticks() - start;
     call_from(80);
     second([] { omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true); });
     omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(4), true);

@@ -33,9 +33,9 @@ class OmpCostsTaken : public OpenMp {
     template <typename Step>
     static uint64_t taken(Step step) {
         step();
-        const uint64_t before = t_thread->slow_ticks;
+        const uint64_t before = t_thread->slow_overhead;
         step();
-        return t_thread->slow_ticks - before;
+        return t_thread->slow_overhead - before;
     }
 };
 
@@ -120,12 +120,12 @@ TEST_F(OmpCostsTaken, OfARegionWithinItAndAroundIt) {
     const Node* node = child(root(t_thread), OmpConstruct::kParallel, place(4));
     ASSERT_NE(node, nullptr);
     const uint64_t ticks_before = node->ticks;
-    const uint64_t slow_before = t_thread->slow_ticks;
+    const uint64_t slow_before = t_thread->slow_overhead;
     const uint64_t begin = now_ticks();
     region();
     const uint64_t passed = now_ticks() - begin;
     // At a barrier what a thread lost may turn out to be lost by some ticks more or less.
-    EXPECT_NEAR(static_cast<double>(t_thread->slow_ticks - slow_before), 11'000'002.0, 1e5);
+    EXPECT_NEAR(static_cast<double>(t_thread->slow_overhead - slow_before), 11'000'002.0, 1e5);
     EXPECT_LE(node->ticks - ticks_before, passed - 10'000'000);
 }
 
@@ -150,12 +150,12 @@ TEST_F(OmpCostsTaken, AreMeasuredWithTheFirstEventsAlone) {
     EXPECT_EQ(g_process.omp.region_inner, made_up.region_inner) << "before OpenMP came";
     g_process.call_cost_ticks = g_process.inner_cost_ticks = 0;
     const uint64_t begin = now_ticks();
-    const uint64_t slow = t_thread->slow_ticks;
+    const uint64_t slow = t_thread->slow_overhead;
     begin_omp_calibration();
     const uint64_t passed = now_ticks() - begin;
     EXPECT_NE(g_process.omp.region_inner, made_up.region_inner);
-    EXPECT_LE(t_thread->slow_ticks - slow, passed);
-    EXPECT_GE(t_thread->slow_ticks - slow, passed / 2);
+    EXPECT_LE(t_thread->slow_overhead - slow, passed);
+    EXPECT_GE(t_thread->slow_overhead - slow, passed / 2);
     g_process.omp = made_up;
     begin_omp_calibration();
     EXPECT_EQ(g_process.omp.region_inner, made_up.region_inner) << "again";

@@ -25,7 +25,7 @@ class Node {
         }
     }
     void runs(uint32_t which, uint64_t virt) { set(which, Doing::kRuns, kNow - virt, kAnybody); }
-    void stands(uint32_t which, uint64_t virt) { set(which, Doing::kStands, virt, kAnybody); }
+    void stands(uint32_t which, uint64_t virt) { set(which, Doing::kInTool, virt, kAnybody); }
     void receives(uint32_t which, uint64_t virt, uint32_t from, uint64_t candidate = 0) {
         set(which, Doing::kReceives, virt, from == kAnybody ? kAnybody : from + 10);
         states_[which].candidate = candidate;
@@ -34,8 +34,8 @@ class Node {
         set(which, Doing::kWaits, virt, kAnybody);
         states_[which].candidate = candidate;
     }
-    void meets(uint32_t which, uint64_t virt, uint32_t number, uint32_t root = kAnybody) {
-        set(which, Doing::kMeets, virt, root == kAnybody ? kAnybody : root + 10);
+    void dependence(uint32_t which, uint64_t virt, uint32_t number, uint32_t root = kAnybody) {
+        set(which, Doing::kInCollective, virt, root == kAnybody ? kAnybody : root + 10);
         states_[which].comm = kComm;
         states_[which].is_world = 1;
         has_entered(which, number);
@@ -136,8 +136,8 @@ TEST(Order, WhoChoosesAmongRequestsGoesOnWithWhatItHas) {
 
 TEST(Order, ACollectiveEndsWhenAllAreThere) {
     Node node(3);
-    node.meets(1, 10, 4);
-    node.meets(2, 12, 4);
+    node.dependence(1, 10, 4);
+    node.dependence(2, 12, 4);
     node.has_entered(0, 3);
     EXPECT_EQ(node.earlier(30), Places{});  // they wait for the one that asks
     node.has_entered(0, 4);
@@ -150,7 +150,7 @@ TEST(Order, ACollectiveEndsWhenAllAreThere) {
 // What the root of a broadcast gives away may reach one rank through another.
 TEST(Order, WhoWaitsForARootThatIsThereMayWaitForTheReceiver) {
     Node node(3);
-    node.meets(1, 10, 4, 2);
+    node.dependence(1, 10, 4, 2);
     node.runs(2, 15);
     node.has_entered(2, 3);
     EXPECT_EQ(node.earlier(30), (Places{1, 2}));  // 1 waits for 2, which runs

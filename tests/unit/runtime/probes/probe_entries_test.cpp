@@ -178,7 +178,7 @@ uint64_t g_left = 0;  // instructions until the handler jumps
 void jump_after_instructions(int) {
     g_handled = g_handled + 1;
     // Not while the lock is held: every other signal waits for its end.
-    if (g_handled >= g_left && t_busy == 0) siglongjmp(g_away, 1);
+    if (g_handled >= g_left && t_in_guard == 0) siglongjmp(g_away, 1);
 }
 
 // A handler that jumps out of a probe after each of its instructions, of the slow way and of the
@@ -220,7 +220,7 @@ TEST_P(ProbeInterrupted, LeftByAJumpAfterEachInstruction) {
         frames.loop_enter(kQLoop, 1);
         frames.loop_leave(kQLoop, 1, 2);
         frames.leave(kQ, 1);
-        ASSERT_FALSE(thread()->in_dwell)
+        ASSERT_FALSE(thread()->in_tool)
             << "round " << round << " of the " << (fast ? "fast" : "slow") << " way";
     }
     sigaction(SIGTRAP, &old_action, nullptr);
@@ -282,7 +282,7 @@ TEST_F(Probes, AHandlersProbeDoesNotWaitForWhatItInterrupts) {
     Frames frames;
     frames.enter(kP, 1, 16);
     {
-        const SlowLock lock;
+        const StateLock lock;
         frames.enter(kQ, 2, 32);  // new: would need the lock
         frames.leave(kQ, 2);
         Thread* const own = t_thread;
@@ -543,7 +543,7 @@ TEST_F(Probes, ProbesInACommunicationStatementCountWithIt) {
     start(&call);
     operation_of_a_reduction();
     stop(&call);
-    book_event(&call, kSendReady);
+    record_event(&call, kSendReady);
     leave(&call);
     frames.leave(kP, 1);
     EXPECT_EQ(record().probes_missed, 1u);

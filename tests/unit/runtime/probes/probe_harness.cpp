@@ -177,7 +177,7 @@ bool is_probed(const Node* node) {
 
 void Probes::expect_at_rest() {
     EXPECT_EQ(record().probe_depth, 0u);
-    EXPECT_FALSE(thread()->in_dwell);
+    EXPECT_FALSE(thread()->in_tool);
     for (const Node* node : all_below(root())) {
         EXPECT_EQ(node->site.open, 0u);
         uint64_t inside = 0;

@@ -11,19 +11,19 @@ namespace {
 
 using Body = void (*)();
 
-CellIndex g_node = 0;       // of the statement made last
-uint64_t g_slow_ticks = 0;  // that finding it took
+CellIndex g_node = 0;          // of the statement made last
+uint64_t g_slow_overhead = 0;  // that finding it took
 
 // What an MPI wrapper does.
 NOINLINE void statement() {
-    const uint64_t slow_before = t_thread->slow_ticks;
+    const uint64_t slow_before = t_thread->slow_overhead;
     Call call;
     g_node = 0;
     if (!enter(&call, MpiCall::kBarrier, DWELL_FRAME(), kMpiForm)) return;
-    g_slow_ticks = t_thread->slow_ticks - slow_before;
+    g_slow_overhead = t_thread->slow_overhead - slow_before;
     start(&call);
     stop(&call);
-    book_event(&call, kSendReady);
+    record_event(&call, kSendReady);
     g_node = call.index;
     leave(&call);
 }
@@ -98,7 +98,7 @@ TEST_F(ProbePaths, AStatementInAProbedProcedureHangsUnderIt) {
         EXPECT_EQ(path(), path_under(kP, "statement"));
         // Once seen, its address is enough.
         if (i == 5) {
-            EXPECT_EQ(g_slow_ticks, 0u);
+            EXPECT_EQ(g_slow_overhead, 0u);
         }
     }
     EXPECT_EQ(cell_at<Node>(g_node)->count, 6u);
@@ -110,7 +110,7 @@ TEST_F(ProbePaths, FramesWithoutProbesLieBetween) {
         p_calls(two_without_probes);
         EXPECT_EQ(path(), path_under(kP, "call call statement"));
         if (i == 5) {
-            EXPECT_EQ(g_slow_ticks, 0u);
+            EXPECT_EQ(g_slow_overhead, 0u);
         }
     }
     EXPECT_EQ(cell_at<Node>(g_node)->count, 6u);
@@ -129,7 +129,7 @@ TEST_F(ProbePaths, AtDepthOneAStatementHangsUnderTheInnermostProcedure) {
         p_calls(two_without_probes);
         EXPECT_EQ(path(), path_under(kP, "statement"));
     }
-    EXPECT_EQ(g_slow_ticks, 0u);
+    EXPECT_EQ(g_slow_overhead, 0u);
     const CellIndex under_p = g_node;
     p_calls(q_between);  // the same statement
     EXPECT_EQ(path(), path_under(kQ, "statement"));
@@ -171,7 +171,7 @@ TEST_F(ProbePaths, TheSameStatementInTheSameFrameUnderAnotherLoopIsAnotherNode) 
     EXPECT_NE(first[0], first[1]);
     EXPECT_NE(first[1], first[2]);
     EXPECT_NE(first[0], first[2]);
-    EXPECT_EQ(g_slow_ticks, 0u);
+    EXPECT_EQ(g_slow_overhead, 0u);
     EXPECT_EQ(cell_at<Node>(cell_at<Node>(first[0])->parent)->site.offset, at_site(kOuter).offset);
     EXPECT_EQ(cell_at<Node>(cell_at<Node>(first[1])->parent)->site.offset, at_site(kSecond).offset);
     EXPECT_EQ(cell_at<Node>(cell_at<Node>(first[2])->parent)->site.offset, at_site(kP).offset);
@@ -217,7 +217,7 @@ TEST_F(ProbePaths, WhereBlocksAloneAreOpenAPathIsWholeAndIsRemembered) {
         rounds = rounds - 1;
         two_without_probes();
     }
-    EXPECT_EQ(g_slow_ticks, 0u);
+    EXPECT_EQ(g_slow_overhead, 0u);
     EXPECT_EQ(cell_at<Node>(g_node)->count, 6u);
     const std::string found = path();
     EXPECT_EQ(found.substr(0, 8), "program ");

@@ -43,7 +43,7 @@ Seen observe(const std::vector<RunGap>& run, uint64_t seed) {
     double squares = 0;
     trials.begin(seed, kCount_ns * 1000, 1000);
     for (const RunGap& gap : run) {
-        const Trials::Gap now = trials.next(gap.kind);
+        const Trials::DroppedRun now = trials.next(gap.kind);
         const bool always = !trials.are_on();
         const bool counts = always || now.trial;
         const auto cost = counts ? kCount_ns * static_cast<int64_t>(gap.entries) : 0;
@@ -90,7 +90,7 @@ std::vector<RunGap> run_of(const Gaps& gap) {
 void expect_known(const std::vector<RunGap>& run, int least) {
     constexpr int kRuns = 200;
     int known = 0;
-    int far = 0;
+    int remote = 0;
     double sum = 0;
     for (uint64_t seed = 1; seed <= kRuns; ++seed) {
         const Seen seen = observe(run, chance(seed));
@@ -99,10 +99,10 @@ void expect_known(const std::vector<RunGap>& run, int least) {
         sum += seen.error();
         if (!off_is_known(seen.totals)) continue;
         known += 1;
-        far += std::abs(seen.error()) > 0.25 ? 1 : 0;
+        remote += std::abs(seen.error()) > 0.25 ? 1 : 0;
     }
     EXPECT_GE(known, least * kRuns / 100);
-    EXPECT_LE(far, known / 6);
+    EXPECT_LE(remote, known / 6);
     EXPECT_LE(std::abs(sum / kRuns), 0.06);
 }
 

@@ -64,16 +64,16 @@ TEST_F(Probes, InjectedDelaysAreIntrusion) {
     live_->epoch += 1;
     live_->ticket += 1;
     for (int i = 0; i < 3; ++i) {
-        const uint64_t slow = thread()->slow_ticks;
+        const uint64_t slow = thread()->slow_overhead;
         const uint64_t ticks = find({from(16), at_site(kP)})->ticks;
         const uint64_t injected = record().injected_ticks;
         const uint64_t before = now_ticks();
         one_round();
         const uint64_t elapsed = now_ticks() - before;
         EXPECT_GE(record().injected_ticks - injected, 4 * kWork);
-        EXPECT_GE(thread()->slow_ticks - slow, record().injected_ticks - injected);
+        EXPECT_GE(thread()->slow_overhead - slow, record().injected_ticks - injected);
         const uint64_t took = find({from(16), at_site(kP)})->ticks - ticks;
-        EXPECT_LE(took + (thread()->slow_ticks - slow), elapsed);
+        EXPECT_LE(took + (thread()->slow_overhead - slow), elapsed);
     }
     g_process.inject_ticks = 0;
     expect_at_rest();
@@ -434,7 +434,7 @@ TEST_F(Probes, IntrusionIsTakenFromAllOpenEntries) {
     frames.enter(kP, 1, 16);
     frames.enter(kQ, 2, 32);
     spin(20 * kWork);
-    thread()->slow_ticks += 20 * kWork;  // dwell's own
+    thread()->slow_overhead += 20 * kWork;  // dwell's own
     spin(kWork);
     frames.leave(kQ, 2);
     frames.leave(kP, 1);
@@ -465,13 +465,13 @@ TEST_F(Probes, TheFirstProbeOfAPathCostsItsCallerNothing) {
     Frames frames;
     const uint64_t before = now_ticks();
     frames.enter(kP, 1, 16);
-    const uint64_t slow_before = thread()->slow_ticks;
+    const uint64_t slow_before = thread()->slow_overhead;
     const uint64_t begin = now_ticks();
     for (int i = 0; i < 200; ++i) {  // a new node each time
         frames.enter(kQ, 2, static_cast<uint64_t>(100 + i));
         frames.leave(kQ, 2);
     }
-    const uint64_t slow = thread()->slow_ticks - slow_before;
+    const uint64_t slow = thread()->slow_overhead - slow_before;
     const uint64_t real = now_ticks() - begin;
     frames.leave(kP, 1);
     const uint64_t outside = now_ticks() - before;

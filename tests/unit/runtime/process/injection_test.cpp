@@ -71,7 +71,7 @@ class Injected : public Records {
     uint64_t call_after_500() {
         Call call;
         EXPECT_TRUE(begin(&call, MpiCall::kSend, 16));
-        const uint64_t slow = t_thread->slow_ticks;
+        const uint64_t slow = t_thread->slow_overhead;
         const uint64_t from = t_thread->last_ticks + slow + g_process.call_cost_ticks + 500;
         end(&call, from, from + 25);
         return slow;
@@ -137,14 +137,14 @@ TEST_F(Injected, BlocksAndMarkersAreDelayedOutsideTheirTime) {
     BlockName* marker = block_name(SiteKind::kMarker, 0, {"here", 4}, nullptr, 0);
     switch_on();
     for (int i = 0; i < 3; ++i) {
-        const uint64_t slow = t_thread->slow_ticks;
+        const uint64_t slow = t_thread->slow_overhead;
         const uint64_t begin_ticks = now_ticks();
         begin_block(block);
         mark(marker, 1);
         end_block(block);
         const uint64_t elapsed = now_ticks() - begin_ticks;
-        EXPECT_GE(t_thread->slow_ticks - slow, 3 * kDelay);
-        EXPECT_LE(t_thread->slow_ticks - slow, elapsed);
+        EXPECT_GE(t_thread->slow_overhead - slow, 3 * kDelay);
+        EXPECT_LE(t_thread->slow_overhead - slow, elapsed);
     }
     EXPECT_GE(t_thread->record->injected_ticks, 9 * kDelay);
     // Of the nine delays none is in the block's time, which with them would be longer.

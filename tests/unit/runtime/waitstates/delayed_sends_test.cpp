@@ -24,11 +24,11 @@ class Sends : public Records {
         uint64_t away;
         uint32_t path = 44;
     };
-    static ArrivalLine line_of(std::initializer_list<Came> all) {
-        ArrivalLine line{};
+    static ProgressLog line_of(std::initializer_list<Came> all) {
+        ProgressLog line{};
         for (const Came& came : all) {
-            write_arrival(&line, {{came.real, came.virt}, came.path, kNoPeer, 0, 0}, came.away,
-                          false);
+            write_progress(&line, {{came.real, came.virt}, came.path, kNoPeer, 0, 0}, came.away,
+                           false);
         }
         return line;
     }
@@ -36,7 +36,7 @@ class Sends : public Records {
     Settled settled(MpiCall number, Add add, uint64_t ticks = 500) {
         Call call;
         EXPECT_TRUE(begin(&call, number, 16));
-        t_thread->slow_ticks = 0;
+        t_thread->slow_overhead = 0;
         g_process.call_cost_ticks = 0;
         t_thread->record->intrusion_ticks = 9'000;
         t_thread->last_ticks = call.start_ticks = 10'000;
@@ -44,9 +44,9 @@ class Sends : public Records {
         call.ticks = ticks;
         Waiting waiting(&call);
         add(&waiting);
-        waiting.settle(&call, false);
+        waiting.classify(&call, false);
         const Settled settled{call.ticks, waiting.sync()};
-        book_event(&call, kSendReady);
+        record_event(&call, kSendReady);
         leave(&call);
         return settled;
     }
@@ -55,11 +55,11 @@ class Sends : public Records {
 // A synchronous send, or the wait for one, whose receiver has not answered.
 class AskedSends : public Sends {
   protected:
-    Settled sent_to(const ArrivalLine* line, const Instant& sent = {10'000, 1'000}) {
+    Settled sent_to(const ProgressLog* line, const DualTime& sent = {10'000, 1'000}) {
         ChannelEntry entry{};
-        entry.said.at = sent;
+        entry.stamp.at = sent;
         Channel channel{};
-        channel.arrivals = line;
+        channel.progress_log = line;
         return settled(MpiCall::kSsend, [&](Waiting* waiting) {
             add_asked(waiting, &channel, {&entry, entry.number}, 3);
         });
@@ -68,22 +68,22 @@ class AskedSends : public Sends {
 
 TEST_F(AskedSends, WouldHaveWaitedForTheirReceivers) {
     const uint64_t lost = uint64_t{31} << kLostShift;
-    const ArrivalLine line = line_of({{8'000, 8'000 - lost, 7'000}});
+    const ProgressLog line = line_of({{8'000, 8'000 - lost, 7'000}});
     const Settled sent = sent_to(&line);
     EXPECT_EQ(sent.sync, 8'000 - lost - 1'000);  // on the virtual clock it came at 1 000
     EXPECT_EQ(sent.ticks, sent.sync + 500);
     // Who had lost nearly as much came first on both clocks; of others nothing is known.
-    const ArrivalLine early = line_of({{8'000, 8'000 - (uint64_t{120} << kLostShift), 7'000}});
+    const ProgressLog early = line_of({{8'000, 8'000 - (uint64_t{120} << kLostShift), 7'000}});
     EXPECT_EQ(sent_to(&early).ticks, 500u);
     EXPECT_EQ(sent_to(nullptr).ticks, 500u);
-    const ArrivalLine empty{};
+    const ProgressLog empty{};
     EXPECT_EQ(sent_to(&empty).ticks, 500u);
 }
 
 // It had come to the message before that was sent, or it would have answered: what it came to since
 // is another one's.
 TEST_F(AskedSends, DoNotWaitForWhatTheirReceiversCameToAfterThem) {
-    const ArrivalLine line = line_of({{500, 500, 400}, {8'000, 8'000, 7'000}});
+    const ProgressLog line = line_of({{500, 500, 400}, {8'000, 8'000, 7'000}});
     EXPECT_EQ(sent_to(&line, {900, 900}).ticks, 500u);
     EXPECT_EQ(sent_to(&line, {8'100, 900}).sync, 7'000u);
     // The entry has become another message's.
@@ -94,13 +94,13 @@ TEST_F(AskedSends, DoNotWaitForWhatTheirReceiversCameToAfterThem) {
 // one that was sent at 9 900, on the virtual clock at 900, or at another time.
 class KeptSends : public Sends {
   protected:
-    Settled sent_to(const ArrivalLine& line, const Instant& sent, uint64_t ticks = 500) {
+    Settled sent_to(const ProgressLog& line, const DualTime& sent, uint64_t ticks = 500) {
         Channel channel{};
-        channel.arrivals = &line;
+        channel.progress_log = &line;
         const auto add = [&](Waiting* waiting) { add_kept(waiting, &channel, 3, sent); };
         return settled(MpiCall::kWait, add, ticks);
     }
-    uint64_t waited_for(uint64_t lost, uint64_t away, const Instant& sent = {9'900, 900}) {
+    uint64_t waited_for(uint64_t lost, uint64_t away, const DualTime& sent = {9'900, 900}) {
         return sent_to(line_of({{8'000, 8'000 - lost, away}}), sent).sync;
     }
 };
@@ -123,20 +123,20 @@ TEST_F(KeptSends, WouldHaveWaitedForTheirReceivers) {
 // Beside it the call waits for a rank that came at 39 500, on the virtual clock at 10 000. What the
 // receiver came to at 20 000, having lost nothing, is no matter of a message that it had taken.
 TEST_F(KeptSends, DoNotWaitForWhatTheirReceiversCameToAfterThem) {
-    const auto sync_with = [&](const ArrivalLine& line, const Instant& sent) {
+    const auto sync_with = [&](const ProgressLog& line, const DualTime& sent) {
         return settled(
                    MpiCall::kWaitall,
                    [&](Waiting* waiting) {
                        Channel channel{};
-                       channel.arrivals = &line;
+                       channel.progress_log = &line;
                        add_kept(waiting, &channel, 3, sent);
-                       waiting->add_meeting(WaitKind::kLateReceiver, 5,
-                                            {{39'500, 10'000}, 7, kNoPeer, 0, 0});
+                       waiting->add_collective(WaitKind::kLateReceiver, 5,
+                                               {{39'500, 10'000}, 7, kNoPeer, 0, 0});
                    },
                    30'000)
             .sync;
     };
-    const Instant sent{500, 500};
+    const DualTime sent{500, 500};
     EXPECT_EQ(sync_with(line_of({{600, 600, 400}, {20'000, 20'000, 700}}), sent), 9'000u);
     EXPECT_EQ(sync_with(line_of({{20'000, 20'000, 5'000}}), sent), 9'000u);
     EXPECT_EQ(sync_with(line_of({{15'000, 15'000, 400}, {20'000, 20'000, 15'100}}), {0, 0}),
@@ -148,7 +148,7 @@ TEST_F(KeptSends, DoNotWaitForWhatTheirReceiversCameToAfterThem) {
 // It took the message when it came the second time; not delayed, it had when it came before.
 TEST_F(KeptSends, WaitUntilTheirReceiversWouldHaveCome) {
     const uint64_t lost = uint64_t{31} << kLostShift;
-    const ArrivalLine line =
+    const ProgressLog line =
         line_of({{8'000, 8'000 - lost, 900 + lost}, {10'200, 10'200 - lost, 9'000}});
     const Settled sent = sent_to(line, {9'900, 900});
     EXPECT_EQ(sent.sync, 8'000 - lost - 1'000);

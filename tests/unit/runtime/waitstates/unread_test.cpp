@@ -1,5 +1,5 @@
 // Entries that receivers leave unread (channels.h), what one of a series is taken to be like
-// (series.h), and when receivers say that they came (arrivals.h).
+// (sampled_stream.h), and when receivers say that they came (progress_log.h).
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "runtime/waitstates/late_receivers.h"
-#include "runtime/waitstates/series.h"
+#include "runtime/waitstates/sampled_stream.h"
 #include "tests/unit/support/channel_pair.h"
 
 namespace dwell {
@@ -28,9 +28,9 @@ class Unread : public ChannelPair {
 TEST_F(Unread, TheNextThatIsReadIsItsOwn) {
     uint32_t id = 0;
     for (uint32_t round = 0; round < 200; ++round) {
-        for (uint32_t k = 0; k < round % (kUnread + 1); ++k) {
+        for (uint32_t k = 0; k < round % (kSkipped + 1); ++k) {
             send(++id, 5);
-            EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+            EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));
         }
         send(++id, 5);
         EXPECT_EQ(receive(5), id);
@@ -39,17 +39,17 @@ TEST_F(Unread, TheNextThatIsReadIsItsOwn) {
 }
 
 TEST_F(Unread, NoMoreThanAFewAtATime) {
-    for (uint32_t k = 0; k < kUnread; ++k) {
+    for (uint32_t k = 0; k < kSkipped; ++k) {
         send(k + 1, 5);
-        EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+        EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));
     }
-    send(kUnread + 1, 5);
-    EXPECT_FALSE(leave_unread(&b_, kWorld, 5));
-    EXPECT_EQ(receive(5), kUnread + 1);
-    send(kUnread + 2, 5);
-    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
-    EXPECT_FALSE(leave_unread(&b_, kWorld, 6));
-    EXPECT_FALSE(leave_unread(&b_, kOther, 5));
+    send(kSkipped + 1, 5);
+    EXPECT_FALSE(skip_stamp(&b_, kWorld, 5));
+    EXPECT_EQ(receive(5), kSkipped + 1);
+    send(kSkipped + 2, 5);
+    EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));
+    EXPECT_FALSE(skip_stamp(&b_, kWorld, 6));
+    EXPECT_FALSE(skip_stamp(&b_, kOther, 5));
 }
 
 // The sender tells where entries of another kind lie between: then they are looked at one by one.
@@ -59,8 +59,8 @@ TEST_F(Unread, AmongMessagesOfOtherTags) {
     send(22, 6);
     send(23, 5);
     send(24, 5);
-    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));  // 21
-    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));  // 23
+    EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));  // 21
+    EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));  // 23
     EXPECT_EQ(receive(5), 24u);
     EXPECT_EQ(receive(6), 22u);
     exchange(25, 60);
@@ -70,42 +70,42 @@ TEST_F(Unread, ProbesAndPostedReceivesFindTheRightOne) {
     exchange(1, 20);
     send(21, 5);
     send(22, 5);
-    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));
     const ChannelEntry* entry = find_entry(&b_, kWorld, 5, 0);
     ASSERT_NE(entry, nullptr);
-    EXPECT_EQ(entry->said.path, 22u);
-    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
-    const uint32_t ticket = post(&b_, kWorld, 5);
+    EXPECT_EQ(entry->stamp.path, 22u);
+    EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));
+    const uint32_t post_order = post(&b_, kWorld, 5);
     send(23, 5);
     send(24, 5);
     // The posted one's is 23: which of them comes next is not known without a look.
-    EXPECT_FALSE(leave_unread(&b_, kWorld, 5));
+    EXPECT_FALSE(skip_stamp(&b_, kWorld, 5));
     EXPECT_EQ(receive(5), 24u);
-    EXPECT_EQ(receive(5, kWorld, ticket), 23u);
+    EXPECT_EQ(receive(5, kWorld, post_order), 23u);
 }
 
 TEST_F(Unread, NotWhereTheChannelMayBeOutOfStep) {
     exchange(1, 20);
     send(21, 5);
-    doubt_entries();
-    EXPECT_FALSE(leave_unread(&b_, kWorld, 5));
+    mark_unsynchronised();
+    EXPECT_FALSE(skip_stamp(&b_, kWorld, 5));
     EXPECT_EQ(receive(5), 21u);
     EXPECT_TRUE(guessed_);
     send(22, 5);
-    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));
     live_.paused_ticks += 1;
     send(23, 5);
-    EXPECT_FALSE(leave_unread(&b_, kWorld, 5));
+    EXPECT_FALSE(skip_stamp(&b_, kWorld, 5));
 }
 
 TEST_F(Unread, AFailedSendIsNotCountedAmongThem) {
     exchange(1, 20);
     send(21, 5);
-    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));
     withdraw(&a_, send(9999, 5));
     send(22, 5);
     send(23, 5);
-    EXPECT_TRUE(leave_unread(&b_, kWorld, 5));
+    EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));
     EXPECT_EQ(receive(5), 23u);
 }
 
@@ -119,7 +119,7 @@ TEST_F(Unread, RandomMessages) {
         std::deque<uint32_t> open[2];
         uint32_t id = 0;
         int known = 0;
-        int unread = 0;
+        int skipped = 0;
         for (int step = 0; step < 5000; ++step) {
             const int tag = random() % 32 == 0 ? 1 : 0;
             const uint32_t oldest = std::min(open[0].empty() ? id : open[0].front(),
@@ -133,8 +133,8 @@ TEST_F(Unread, RandomMessages) {
             if (open[tag].empty()) continue;
             const uint32_t own = open[tag].front();
             open[tag].pop_front();
-            if (random() % 4 != 0 && leave_unread(&b_, kWorld, tag)) {
-                ++unread;
+            if (random() % 4 != 0 && skip_stamp(&b_, kWorld, tag)) {
+                ++skipped;
                 continue;
             }
             const uint32_t got = receive(tag);
@@ -144,36 +144,36 @@ TEST_F(Unread, RandomMessages) {
         }
         EXPECT_GT(known, most_open > 4 ? 20 : 500) << seed;
         if (most_open == 4) {
-            EXPECT_GT(unread, 500) << seed;
+            EXPECT_GT(skipped, 500) << seed;
         }
     }
 }
 
-class InSeries : public testing::Test {
+class InStream : public testing::Test {
   protected:
     static constexpr uint64_t kRate = 1'000'000'000;  // ticks are nanoseconds; 5000 are quick
-    void SetUp() override { series_.open(kRate); }
+    void SetUp() override { stream_.open(kRate); }
     // The next message's call takes `real` and begins `gap` after the last; looked at, `virt` of it
     // are virtual time and `sync` waiting. True when it need not be looked at.
-    bool next(uint64_t real, uint64_t virt, uint64_t sync, uint64_t gap = 100) {
-        const uint64_t start = now_ + gap;
+    bool next(uint64_t real, uint64_t virt, uint64_t sync, uint64_t dropped_run = 100) {
+        const uint64_t start = now_ + dropped_run;
         now_ = start + real;
-        if (series_.may_go_on(kind_, start, now_)) {
+        if (stream_.may_go_on(kind_, start, now_)) {
             ticks_ = real;
-            series_.pass(now_, &ticks_, &sync_);
+            stream_.pass(now_, &ticks_, &sync_);
             sum_ += ticks_;
             sync_sum_ += sync_;
             return true;
         }
-        series_.look(kind_, Moment{}, start, now_, virt, sync);
+        stream_.look(kind_, EnterStamp{}, start, now_, virt, sync);
         sum_ += virt;
         sync_sum_ += sync;
         return false;
     }
     Channel channels_[2]{};
     CommPart parts_[2]{};
-    SeriesKind kind_{&channels_[0], &parts_[0], 1, 5};
-    Series series_;
+    StreamKind kind_{&channels_[0], &parts_[0], 1, 5};
+    SampledStream stream_;
     uint64_t now_ = 1'000'000;
     uint64_t ticks_ = 0;
     uint64_t sync_ = 0;
@@ -181,8 +181,8 @@ class InSeries : public testing::Test {
     uint64_t sync_sum_ = 0;
 };
 
-TEST_F(InSeries, OneAfterEachRowOfUnreadOnesIsLookedAt) {
-    constexpr uint32_t kMessages = 2 + 100 * (kUnread + 1);
+TEST_F(InStream, OneAfterEachRowOfSkippedOnesIsLookedAt) {
+    constexpr uint32_t kMessages = 2 + 100 * (kSkipped + 1);
     int looked_at = 0;
     for (uint32_t i = 0; i < kMessages; ++i) looked_at += !next(500, 400, 150);
     EXPECT_EQ(looked_at, 2 + 100);
@@ -192,21 +192,21 @@ TEST_F(InSeries, OneAfterEachRowOfUnreadOnesIsLookedAt) {
 
 // What the sender said brings the clock to the true time, however wrong it was: each takes its part
 // of that from then on. Here each takes 400 in truth, and the first two looked like 100.
-TEST_F(InSeries, WhatIsMissingIsMadeUpAndLearned) {
+TEST_F(InStream, WhatIsMissingIsMadeUpAndLearned) {
     next(500, 100, 0);
     next(500, 100, 0);
     uint64_t truth = 200;
-    for (uint32_t i = 0; i < 100 * (kUnread + 1); ++i) {
+    for (uint32_t i = 0; i < 100 * (kSkipped + 1); ++i) {
         truth += 400;
         const uint64_t missing = truth - sum_;
         next(500, missing, 0);
     }
-    EXPECT_LE(truth - sum_, kUnread * 400u);
+    EXPECT_LE(truth - sum_, kSkipped * 400u);
     EXPECT_TRUE(next(500, 0, 0));
     EXPECT_NEAR(static_cast<double>(ticks_), 400, 4);
 }
 
-TEST_F(InSeries, NoneTakesLongerThanItsCall) {
+TEST_F(InStream, NoneTakesLongerThanItsCall) {
     next(500, 400, 300);
     next(500, 400, 300);
     ASSERT_TRUE(next(120, 0, 0));
@@ -215,10 +215,10 @@ TEST_F(InSeries, NoneTakesLongerThanItsCall) {
 }
 
 // Unseen ones that took 180 each of the 220 that one takes, 70 of them waiting.
-TEST(AfterUnseen, WhatIsMissingOfThemComesFirst) {
-    const Unseen unseen{10, 1800, 220, 70};
+TEST(AfterSkipped, WhatIsMissingOfThemComesFirst) {
+    const SkippedMessages skipped{10, 1800, 220, 70};
     const auto check = [&](uint64_t ticks, uint64_t sent, uint64_t own, uint64_t all) {
-        const Waited waited = waits_after(unseen, ticks, sent);
+        const Waited waited = waits_after(skipped, ticks, sent);
         EXPECT_EQ(waited.own, own);
         EXPECT_EQ(waited.all, all);
     };
@@ -229,24 +229,24 @@ TEST(AfterUnseen, WhatIsMissingOfThemComesFirst) {
     check(150, 0, 0, 0);  // it was there before all of them: nothing was missing
 }
 
-TEST_F(InSeries, TellsWhatTheUnseenOnesTookAndWhatOneTakesAndWaits) {
+TEST_F(InStream, KnowsWhatTheSkippedOnesTookAndWhatOneTakesAndWaits) {
     next(500, 900, 800);  // a late one begins the series
     next(500, 400, 150);
-    EXPECT_EQ(series_.before(kind_).messages, 0u);
-    for (uint32_t i = 0; i < kUnread; ++i) next(i < 4 ? 300 : 500, 0, 0);
-    const Unseen unseen = series_.before(kind_);
-    EXPECT_EQ(unseen.messages, kUnread);
-    EXPECT_EQ(unseen.ticks, 400u * kUnread - 4 * 100);
-    EXPECT_EQ(unseen.each, 400u);
-    EXPECT_EQ(unseen.sync, 150u);
+    EXPECT_EQ(stream_.before(kind_).messages, 0u);
+    for (uint32_t i = 0; i < kSkipped; ++i) next(i < 4 ? 300 : 500, 0, 0);
+    const SkippedMessages skipped = stream_.before(kind_);
+    EXPECT_EQ(skipped.messages, kSkipped);
+    EXPECT_EQ(skipped.ticks, 400u * kSkipped - 4 * 100);
+    EXPECT_EQ(skipped.each, 400u);
+    EXPECT_EQ(skipped.sync, 150u);
     next(500, 400 + 4 * 100, 150);
-    for (uint32_t i = 0; i < kUnread; ++i) next(500, 0, 0);
-    EXPECT_EQ(series_.before(kind_).each, 400u);
-    EXPECT_EQ(series_.before(kind_).sync, 150u);
-    EXPECT_EQ(series_.before({&channels_[1], &parts_[0], 1, 5}).messages, 0u);
+    for (uint32_t i = 0; i < kSkipped; ++i) next(500, 0, 0);
+    EXPECT_EQ(stream_.before(kind_).each, 400u);
+    EXPECT_EQ(stream_.before(kind_).sync, 150u);
+    EXPECT_EQ(stream_.before({&channels_[1], &parts_[0], 1, 5}).messages, 0u);
 }
 
-TEST_F(InSeries, EndsWithALongCallAGapOrAnotherKind) {
+TEST_F(InStream, EndsWithALongCallAGapOrAnotherKind) {
     const auto begin = [this] {
         next(500, 400, 0, 9000);
         next(500, 400, 0);
@@ -258,35 +258,36 @@ TEST_F(InSeries, EndsWithALongCallAGapOrAnotherKind) {
     EXPECT_FALSE(next(500, 400, 0, 5001));
     for (int which = 0; which < 4; ++which) {
         begin();
-        const SeriesKind other{&channels_[which == 0], &parts_[which == 1], which == 2 ? 2u : 1u,
+        const StreamKind other{&channels_[which == 0], &parts_[which == 1], which == 2 ? 2u : 1u,
                                which == 3 ? 6 : 5};
-        EXPECT_FALSE(series_.may_go_on(other, now_ + 100, now_ + 200)) << which;
-        EXPECT_TRUE(series_.may_go_on(kind_, now_ + 100, now_ + 200)) << which;
+        EXPECT_FALSE(stream_.may_go_on(other, now_ + 100, now_ + 200)) << which;
+        EXPECT_TRUE(stream_.may_go_on(kind_, now_ + 100, now_ + 200)) << which;
     }
 }
 
-class Arrivals : public testing::Test {
+class ProgressLogs : public testing::Test {
   protected:
     void come(uint64_t real, uint64_t away) {
-        const Moment said{{real, 0}, static_cast<uint32_t>(real + 7), kNoPeer, 0, 0, work_at(real)};
-        write_arrival(&line_, said, away, false);
+        const EnterStamp stamp{{real, 0},    static_cast<uint32_t>(real + 7), kNoPeer, 0, 0,
+                               work_at(real)};
+        write_progress(&line_, stamp, away, false);
     }
     static uint16_t work_at(uint64_t real) { return static_cast<uint16_t>(real + 9); }
     // 0: nobody who waits from `since` to `until`, for a message to be taken that was sent at the
     // beginning of that or at `sent`, waited for it.
     uint64_t after(uint64_t since, uint64_t until) { return after(since, since, until); }
     uint64_t after(uint64_t sent, uint64_t since, uint64_t until) {
-        Moment came;
-        return arrival_after(&line_, sent, since, until, &came) ? came.at.real : 0;
+        EnterStamp came;
+        return progress_after(&line_, sent, since, until, &came) ? came.at.real : 0;
     }
-    ArrivalLine line_{};
+    ProgressLog line_{};
 };
 
-TEST_F(Arrivals, WhoWasAwayMadeOthersWait) {
+TEST_F(ProgressLogs, WhoWasAwayMadeOthersWait) {
     EXPECT_EQ(after(50, 1000), 0u);
-    EXPECT_FALSE(is_last_arrival(line_, 0));
+    EXPECT_FALSE(is_last_progress(line_, 0));
     come(100, 20);  // it was in no call from 20 to 100
-    EXPECT_TRUE(is_last_arrival(line_, 100));
+    EXPECT_TRUE(is_last_progress(line_, 100));
     EXPECT_EQ(after(50, 1000), 100u);
     EXPECT_EQ(after(10, 1000), 100u);  // it was leaving one when they began to wait
     EXPECT_EQ(after(8, 1000), 0u);     // it was in one
@@ -294,7 +295,7 @@ TEST_F(Arrivals, WhoWasAwayMadeOthersWait) {
     EXPECT_EQ(after(100, 1000), 0u);
     EXPECT_EQ(after(50, 100), 0u);  // it came when they had gone
     come(300, 150);
-    EXPECT_FALSE(is_last_arrival(line_, 100));
+    EXPECT_FALSE(is_last_progress(line_, 100));
     EXPECT_EQ(after(50, 1000), 100u);
     EXPECT_EQ(after(160, 1000), 300u);
     EXPECT_EQ(after(120, 1000), 0u);  // it was in the call that began at 100
@@ -304,7 +305,7 @@ TEST_F(Arrivals, WhoWasAwayMadeOthersWait) {
 }
 
 // What was sent some time before somebody waited for it to be taken.
-TEST_F(Arrivals, WhoCameBeforeHadTakenTheMessage) {
+TEST_F(ProgressLogs, WhoCameBeforeHadTakenTheMessage) {
     come(100, 20);
     come(1000, 150);
     EXPECT_EQ(after(160, 200, 2000), 1000u);
@@ -316,57 +317,57 @@ TEST_F(Arrivals, WhoCameBeforeHadTakenTheMessage) {
     EXPECT_EQ(after(110, 690, 2000), 0u);
 }
 
-TEST_F(Arrivals, WhoWasThereCameLastBefore) {
-    Moment came;
-    EXPECT_FALSE(arrival_before(&line_, 1000, &came));
+TEST_F(ProgressLogs, WhoWasThereCameLastBefore) {
+    EnterStamp came;
+    EXPECT_FALSE(progress_before(&line_, 1000, &came));
     come(100, 20);
     come(300, 150);
-    EXPECT_FALSE(arrival_before(&line_, 99, &came));
-    ASSERT_TRUE(arrival_before(&line_, 299, &came));
+    EXPECT_FALSE(progress_before(&line_, 99, &came));
+    ASSERT_TRUE(progress_before(&line_, 299, &came));
     EXPECT_EQ(came.at.real, 100u);
     EXPECT_EQ(came.work, work_at(100));
-    ASSERT_TRUE(arrival_before(&line_, 300, &came));
+    ASSERT_TRUE(progress_before(&line_, 300, &came));
     EXPECT_EQ(came.at.real, 300u);
     EXPECT_EQ(came.work, work_at(300));
 }
 
-TEST_F(Arrivals, TellVirtualTimeAndPath) {
-    const Moment said{{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0};
-    write_arrival(&line_, said, 4000, false);
-    Moment came;
-    ASSERT_TRUE(arrival_after(&line_, 4500, 4500, 6000, &came));
-    const Moment& heard = came;
-    EXPECT_EQ(heard.at.real, 5000u);
-    EXPECT_EQ(heard.at.virt, 5000u - (3u << kLostShift));
-    EXPECT_EQ(heard.path, 44u);
-    EXPECT_EQ(heard.cause_peer, kNoPeer);
+TEST_F(ProgressLogs, TellVirtualTimeAndPath) {
+    const EnterStamp stamp{{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0};
+    write_progress(&line_, stamp, 4000, false);
+    EnterStamp came;
+    ASSERT_TRUE(progress_after(&line_, 4500, 4500, 6000, &came));
+    const EnterStamp& matched_stamp = came;
+    EXPECT_EQ(matched_stamp.at.real, 5000u);
+    EXPECT_EQ(matched_stamp.at.virt, 5000u - (3u << kLostShift));
+    EXPECT_EQ(matched_stamp.path, 44u);
+    EXPECT_EQ(matched_stamp.root_cause_rank, kNoPeer);
 }
 
 // At 3 GHz, 32 bits of such units are some 90 s.
-TEST_F(Arrivals, TellVirtualTimeHoweverMuchWasLost) {
+TEST_F(ProgressLogs, TellVirtualTimeHoweverMuchWasLost) {
     uint64_t real = uint64_t{1} << 60;
     for (int bits = 30; bits < 48; ++bits) {
         real += 1000;
         const uint64_t lost = ((uint64_t{1} << bits) + 5) << kLostShift;
-        const Moment said{{real, real - lost}, 44, kNoPeer, 0, 0, 0xfffe};
-        write_arrival(&line_, said, real - 100, false);
-        Moment came;
-        ASSERT_TRUE(arrival_before(&line_, real, &came));
+        const EnterStamp stamp{{real, real - lost}, 44, kNoPeer, 0, 0, 0xfffe};
+        write_progress(&line_, stamp, real - 100, false);
+        EnterStamp came;
+        ASSERT_TRUE(progress_before(&line_, real, &came));
         EXPECT_EQ(came.at.virt, real - lost) << bits;
         EXPECT_EQ(came.work, 0xfffe);
     }
 }
 
-TEST_F(Arrivals, ALineThatIsBeingWrittenSaysNothing) {
+TEST_F(ProgressLogs, ALineThatIsBeingWrittenSaysNothing) {
     come(100, 0);
     line_.version += 1;
     EXPECT_EQ(after(50, 1000), 0u);
-    write_arrival(&line_, {}, 0, true);  // another thread's: left to the first one
+    write_progress(&line_, {}, 0, true);  // another thread's: left to the first one
     line_.version += 1;
     EXPECT_EQ(line_.version, 4u);
 }
 
-TEST_F(Arrivals, AreWholeWhileOthersAreWritten) {
+TEST_F(ProgressLogs, AreWholeWhileOthersAreWritten) {
     std::atomic<bool> stop{false};
     std::thread writer([&] {
         for (uint64_t real = 1; !stop.load(std::memory_order_relaxed); ++real) {
@@ -375,8 +376,8 @@ TEST_F(Arrivals, AreWholeWhileOthersAreWritten) {
     });
     int known = 0;
     while (known < 20'000) {
-        Moment came;
-        if (!arrival_after(&line_, 0, 0, UINT64_MAX, &came)) {
+        EnterStamp came;
+        if (!progress_after(&line_, 0, 0, UINT64_MAX, &came)) {
             std::this_thread::yield();
             continue;
         }
@@ -410,11 +411,11 @@ TEST_F(UsualSends, WhatTookLongForAnotherReasonIsNotLearned) {
 
 TEST_F(UsualSends, AreLookedAtAgainNowAndThen) {
     learn_usual_send(&channel_, 1000);
-    int unseen = 0;
+    int skipped = 0;
     while (took_usual_send(&channel_, 1000)) {
-        ASSERT_LT(++unseen, 1000);
+        ASSERT_LT(++skipped, 1000);
     }
-    EXPECT_GT(unseen, 50);
+    EXPECT_GT(skipped, 50);
 }
 
 }  // namespace

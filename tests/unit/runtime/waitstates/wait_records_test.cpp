@@ -25,12 +25,12 @@ class WaitRecords : public Records {
         Records::TearDown();
     }
     void partner(uint32_t peer, uint64_t ticks, uint64_t passed_on = 0) {
-        book_partner(&call_, part_, peer, 7, ticks, passed_on);
+        record_partner(&call_, part_, peer, 7, ticks, passed_on);
         all_ticks_ += ticks;
         all_count_ += 1;
     }
     void cause(uint32_t path, uint64_t ticks, bool direct = true) {
-        book_cause(t_thread, 1, path, ticks, direct);
+        record_cause(t_thread, 1, path, ticks, direct);
         all_ticks_ += ticks;
         all_count_ += 1;
     }
@@ -49,16 +49,16 @@ class WaitRecords : public Records {
         EXPECT_EQ(rest_count, all_count_);
         return found;
     }
-    std::map<uint32_t, PartnerRecord> partners() const {
-        return kept(part_->first_partner, &PartnerRecord::peer, part_->rest_ticks,
+    std::map<uint32_t, WaitPeerRecord> partners() const {
+        return kept(part_->first_partner, &WaitPeerRecord::peer, part_->rest_ticks,
                     part_->rest_count);
     }
-    std::map<uint32_t, CauseRecord> causes() const {
+    std::map<uint32_t, RootCauseRecord> causes() const {
         const ThreadRecord& record = *t_thread->record;
-        return kept(record.first_cause, &CauseRecord::path, record.rest_cause_ticks,
+        return kept(record.first_cause, &RootCauseRecord::path, record.rest_cause_ticks,
                     record.rest_cause_count);
     }
-    static uint64_t ticks_in(const std::map<uint32_t, PartnerRecord>& records) {
+    static uint64_t ticks_in(const std::map<uint32_t, WaitPeerRecord>& records) {
         uint64_t ticks = 0;
         for (const auto& [peer, record] : records) ticks += record.ticks;
         return ticks;
@@ -80,7 +80,7 @@ TEST_F(WaitRecords, KeepAllThatTheyHaveRoomFor) {
         EXPECT_EQ(record.count, 3u);
         EXPECT_EQ(record.ticks, 30u);
         EXPECT_EQ(record.max_ticks, 10u);
-        EXPECT_EQ(record.passed_on_ticks, 12u);
+        EXPECT_EQ(record.indirect_wait_ticks, 12u);
     }
 }
 
@@ -92,11 +92,11 @@ TEST_F(WaitRecords, WhatIsHeavyComesInWhateverWasThereFirst) {
     }
     const auto found = partners();
     ASSERT_EQ(found.count(500), 1u);
-    const PartnerRecord& heavy = found.at(500);
+    const WaitPeerRecord& heavy = found.at(500);
     EXPECT_EQ(heavy.count, 40u);
     EXPECT_EQ(heavy.ticks, 40'000u);
     EXPECT_EQ(heavy.max_ticks, 1000u);
-    EXPECT_EQ(heavy.passed_on_ticks, 12'000u);
+    EXPECT_EQ(heavy.indirect_wait_ticks, 12'000u);
     EXPECT_EQ(part_->partner_count, kWaitPartners);
 }
 
@@ -139,8 +139,8 @@ TEST_F(WaitRecords, CausesComeInWhateverWasThereFirst) {
     ASSERT_EQ(found.count(1'000'000), 1u);
     EXPECT_EQ(found.at(1'000'000).count, 40u);
     EXPECT_EQ(found.at(1'000'000).ticks, 40'000u);
-    EXPECT_EQ(found.at(1'000'000).direct_ticks, 10'000u);
-    for (const auto& [path, record] : found) EXPECT_LE(record.direct_ticks, record.ticks);
+    EXPECT_EQ(found.at(1'000'000).direct_wait_ticks, 10'000u);
+    for (const auto& [path, record] : found) EXPECT_LE(record.direct_wait_ticks, record.ticks);
 }
 
 // Where the file has no room for more the heavy ones take the places that there are.
@@ -164,14 +164,14 @@ TEST_F(WaitRecords, AFullFileLosesNoTimeOfPartners) {
 }
 
 TEST_F(WaitRecords, CausesOfRanksAreApart) {
-    book_cause(t_thread, 1, 5, 10, true);
-    book_cause(t_thread, 2, 5, 20, false);
-    book_cause(t_thread, 1, 5, 0, true);  // no waiting
-    book_unknown_cause(t_thread, 3);
+    record_cause(t_thread, 1, 5, 10, true);
+    record_cause(t_thread, 2, 5, 20, false);
+    record_cause(t_thread, 1, 5, 0, true);  // no waiting
+    record_unknown_cause(t_thread, 3);
     uint64_t ticks[3] = {};
     int records = 0;
     for (CellIndex at = t_thread->record->first_cause; at != 0; ++records) {
-        const auto& record = *cell_at<CauseRecord>(at);
+        const auto& record = *cell_at<RootCauseRecord>(at);
         ASSERT_LT(record.peer, 3u);
         ticks[record.peer] += record.ticks;
         at = record.next;
@@ -187,7 +187,7 @@ TEST_F(WaitRecords, CausesOfRanksAreApart) {
 TEST_F(WaitRecords, AreForgottenWithTheirWeight) {
     for (uint32_t peer = 0; peer < 100; ++peer) partner(peer, 1000);
     for (uint32_t path = 1; path <= 3 * kMostCauses; ++path) {
-        book_cause(t_thread, 1, path, 1000, true);
+        record_cause(t_thread, 1, path, 1000, true);
     }
     t_thread->open = nullptr;
     forget();

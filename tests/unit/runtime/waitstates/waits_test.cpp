@@ -19,31 +19,32 @@ constexpr uint64_t kUnit = uint64_t{1} << kDebtShift;
 class Waits : public Records {
   protected:
     // A call that waits `ticks` for `peer`, which said `said`.
-    void wait(WaitKind kind, uint32_t peer, const Moment& said, uint64_t ticks) {
+    void wait(WaitKind kind, uint32_t peer, const EnterStamp& stamp, uint64_t ticks) {
         Call call;
         ASSERT_TRUE(begin(&call, MpiCall::kRecv, 16));
-        book_wait(&call, kind, peer, said, ticks);
-        const uint64_t from = t_thread->last_ticks + t_thread->slow_ticks + 110;
+        record_wait(&call, kind, peer, stamp, ticks);
+        const uint64_t from = t_thread->last_ticks + t_thread->slow_overhead + 110;
         end(&call, from, from + 10'000'000);
     }
-    static Moment said(uint32_t path, uint32_t cause_peer = kNoPeer, uint32_t cause_path = 0,
-                       uint16_t debt = 0, uint16_t work = 0) {
-        return {{0, 0}, path, cause_peer, cause_path, debt, work};
+    static EnterStamp make_stamp(uint32_t path, uint32_t root_cause_rank = kNoPeer,
+                                 uint32_t root_cause_path = 0, uint16_t debt = 0,
+                                 uint16_t work = 0) {
+        return {{0, 0}, path, root_cause_rank, root_cause_path, debt, work};
     }
     const CommPart& part() { return *cell_at<CommPart>(node_at(16)->part); }
     const WaitPart& waited() { return *cell_at<WaitPart>(part().wait); }
-    const PartnerRecord* partner(uint32_t peer, uint32_t path) {
+    const WaitPeerRecord* partner(uint32_t peer, uint32_t path) {
         for (CellIndex at = waited().first_partner; at != 0;
-             at = cell_at<PartnerRecord>(at)->next) {
-            const auto* record = cell_at<PartnerRecord>(at);
+             at = cell_at<WaitPeerRecord>(at)->next) {
+            const auto* record = cell_at<WaitPeerRecord>(at);
             if (record->peer == peer && record->path == path) return record;
         }
         return nullptr;
     }
-    static const CauseRecord* cause(uint32_t peer, uint32_t path) {
+    static const RootCauseRecord* cause(uint32_t peer, uint32_t path) {
         for (CellIndex at = t_thread->record->first_cause; at != 0;
-             at = cell_at<CauseRecord>(at)->next) {
-            const auto* record = cell_at<CauseRecord>(at);
+             at = cell_at<RootCauseRecord>(at)->next) {
+            const auto* record = cell_at<RootCauseRecord>(at);
             if (record->peer == peer && record->path == path) return record;
         }
         return nullptr;
@@ -55,7 +56,7 @@ TEST_F(Waits, WorkForManyRequestsIsMeasuredOnce) {
     Call call{};
     call.thread = t_thread;
     const auto measured = [&call](int requests, uint64_t* within, bool settles) {
-        t_thread->slow_ticks = 7000;
+        t_thread->slow_overhead = 7000;
         const uint64_t before = now_ticks();
         {
             const MeasuredWork work(&call, requests);
@@ -64,14 +65,14 @@ TEST_F(Waits, WorkForManyRequestsIsMeasuredOnce) {
             }
             *within = now_ticks() - from;
             if (settles) {
-                t_thread->slow_ticks = 7000 + (now_ticks() - before);
+                t_thread->slow_overhead = 7000 + (now_ticks() - before);
             } else {
-                t_thread->slow_ticks += *within;
+                t_thread->slow_overhead += *within;
             }
         }
         const uint64_t after = now_ticks();
-        const uint64_t all = t_thread->slow_ticks - 7000;
-        t_thread->slow_ticks = 0;
+        const uint64_t all = t_thread->slow_overhead - 7000;
+        t_thread->slow_overhead = 0;
         EXPECT_LE(all, after - before);
         return all;
     };
@@ -82,10 +83,10 @@ TEST_F(Waits, WorkForManyRequestsIsMeasuredOnce) {
 }
 
 TEST_F(Waits, AreBookedUnderPartnerPathAndKind) {
-    wait(WaitKind::kLateSender, 3, said(77), 500);
-    wait(WaitKind::kLateSender, 3, said(77), 700);
-    wait(WaitKind::kLateReceiver, 4, said(77), 60);
-    wait(WaitKind::kCollective, 3, said(78), 8);
+    wait(WaitKind::kLateSender, 3, make_stamp(77), 500);
+    wait(WaitKind::kLateSender, 3, make_stamp(77), 700);
+    wait(WaitKind::kLateReceiver, 4, make_stamp(77), 60);
+    wait(WaitKind::kCollective, 3, make_stamp(78), 8);
     EXPECT_EQ(part().sync_ticks, 1268u);
     EXPECT_EQ(waited().late_sender_ticks, 1200u);
     EXPECT_EQ(waited().late_receiver_ticks, 60u);
@@ -97,21 +98,21 @@ TEST_F(Waits, AreBookedUnderPartnerPathAndKind) {
     EXPECT_EQ(partner(3, 78)->ticks, 8u);
     ASSERT_NE(cause(3, 77), nullptr);
     EXPECT_EQ(cause(3, 77)->ticks, 1200u);
-    EXPECT_EQ(cause(3, 77)->direct_ticks, 1200u);
+    EXPECT_EQ(cause(3, 77)->direct_wait_ticks, 1200u);
 }
 
 TEST_F(Waits, AreDueToTheCauseAsFarAsTheDebtReaches) {
     // The partner was made to wait 3 units by rank 9 before: so much of the 10 is due to that.
-    wait(WaitKind::kLateSender, 3, said(77, 9, 99, 3), 10 * kUnit);
-    EXPECT_EQ(waited().passed_on_ticks, 3 * kUnit);
-    EXPECT_EQ(partner(3, 77)->passed_on_ticks, 3 * kUnit);
+    wait(WaitKind::kLateSender, 3, make_stamp(77, 9, 99, 3), 10 * kUnit);
+    EXPECT_EQ(waited().indirect_wait_ticks, 3 * kUnit);
+    EXPECT_EQ(partner(3, 77)->indirect_wait_ticks, 3 * kUnit);
     EXPECT_EQ(cause(3, 77)->ticks, 7 * kUnit);
-    EXPECT_EQ(cause(3, 77)->direct_ticks, 7 * kUnit);
+    EXPECT_EQ(cause(3, 77)->direct_wait_ticks, 7 * kUnit);
     ASSERT_NE(cause(9, 99), nullptr);
     EXPECT_EQ(cause(9, 99)->ticks, 3 * kUnit);
-    EXPECT_EQ(cause(9, 99)->direct_ticks, 0u);
+    EXPECT_EQ(cause(9, 99)->direct_wait_ticks, 0u);
     // A debt beyond the waiting causes no more than that.
-    wait(WaitKind::kLateSender, 3, said(77, 9, 99, 500), 20 * kUnit);
+    wait(WaitKind::kLateSender, 3, make_stamp(77, 9, 99, 500), 20 * kUnit);
     EXPECT_EQ(cause(9, 99)->ticks, 23 * kUnit);
     EXPECT_EQ(cause(3, 77)->ticks, 7 * kUnit);
 }
@@ -119,7 +120,7 @@ TEST_F(Waits, AreDueToTheCauseAsFarAsTheDebtReaches) {
 TEST_F(Waits, NobodyCausedMoreThanItComputed) {
     // 10 units, of which the partner was made to wait 3 and computed 2: of the rest nothing is
     // known.
-    wait(WaitKind::kLateSender, 3, said(77, 9, 99, 3, 2), 10 * kUnit);
+    wait(WaitKind::kLateSender, 3, make_stamp(77, 9, 99, 3, 2), 10 * kUnit);
     EXPECT_EQ(cause(3, 77)->ticks, 2 * kUnit);
     EXPECT_EQ(cause(9, 99)->ticks, 3 * kUnit);
     EXPECT_EQ(t_thread->record->rest_cause_ticks, 5 * kUnit);
@@ -136,13 +137,13 @@ TEST_F(Waits, AComputationIsNotedOnceWhereTheCallsStartMoves) {
     for (uint64_t number = 1; number <= 2; ++number) {
         Call call;
         ASSERT_TRUE(begin(&call, MpiCall::kSend, 16));
-        t_thread->slow_ticks = 0;
+        t_thread->slow_overhead = 0;
         call.start_ticks = t_thread->last_ticks + g_process.call_cost_ticks + 5000;
-        const Moment first = moment_of(&call);
+        const EnterStamp first = make_enter_stamp(&call);
         EXPECT_EQ(timeline->count, number);
-        t_thread->slow_ticks = 700;
+        t_thread->slow_overhead = 700;
         call.start_ticks += 700;
-        EXPECT_EQ(moment_of(&call).at.virt, first.at.virt);
+        EXPECT_EQ(make_enter_stamp(&call).at.virt, first.at.virt);
         EXPECT_EQ(timeline->count, number);
         end(&call, call.start_ticks, call.start_ticks + 300);
         ASSERT_EQ(timeline->count, number);
@@ -156,11 +157,11 @@ TEST_F(Waits, AComputationIsNotedOnceWhereTheCallsStartMoves) {
 // Had its own computation taken no time, the partner and itself would both have come earlier.
 TEST_F(Waits, NobodyIsMadeToWaitByItself) {
     g_process.header->rank = 9;
-    wait(WaitKind::kLateSender, 3, said(77, 9, 99, 40, 7), 10 * kUnit);
+    wait(WaitKind::kLateSender, 3, make_stamp(77, 9, 99, 40, 7), 10 * kUnit);
     g_process.header->rank = 0;
-    EXPECT_EQ(waited().passed_on_ticks, 0u);
+    EXPECT_EQ(waited().indirect_wait_ticks, 0u);
     EXPECT_EQ(cause(9, 99), nullptr);
-    EXPECT_EQ(cause(3, 77)->direct_ticks, 7 * kUnit);  // as far as the partner computed
+    EXPECT_EQ(cause(3, 77)->direct_wait_ticks, 7 * kUnit);  // as far as the partner computed
     EXPECT_EQ(t_thread->record->rest_cause_ticks, 3 * kUnit);
 }
 
@@ -181,17 +182,17 @@ class Receives : public Waits {
   protected:
     static constexpr uint64_t kStep = 1'000'000;  // from call to call
     uint64_t receive(int64_t since, bool blocked) {
-        return settled(blocked, [this, said = said_at(since)](Waiting* waiting) {
-            waiting->add_message(&channel_, 3, 8, said);
+        return settled(blocked, [this, stamp = said_at(since)](Waiting* waiting) {
+            waiting->add_message(&channel_, 3, 8, stamp);
         });
     }
     // The same of a send that had to meet its receiver, which came then.
     uint64_t send(int64_t since) {
-        return settled(true, [said = said_at(since)](Waiting* waiting) {
-            waiting->add_meeting(WaitKind::kLateReceiver, 3, said);
+        return settled(true, [stamp = said_at(since)](Waiting* waiting) {
+            waiting->add_collective(WaitKind::kLateReceiver, 3, stamp);
         });
     }
-    Moment said_at(int64_t since) const {
+    EnterStamp said_at(int64_t since) const {
         const uint64_t real = begin_ + kStep + static_cast<uint64_t>(since);
         return {{real, real - 250}, 77, kNoPeer, 0, 0};
     }
@@ -205,19 +206,19 @@ class Receives : public Waits {
         EXPECT_TRUE(begin(&call, MpiCall::kRecv, 16));
         g_process.call_cost_ticks = 0;
         t_thread->record->intrusion_ticks = 0;
-        t_thread->slow_ticks = 0;
+        t_thread->slow_overhead = 0;
         begin_ += kStep;
         t_thread->last_ticks = begin_;
         call.start_ticks = begin_;
         call.end_ticks = begin_ + ticks;
         call.ticks = ticks;
-        call.slow_ticks = 0;
+        call.slow_overhead = 0;
         Waiting waiting(&call);
         add(&waiting);
-        EXPECT_TRUE(waiting.settle(&call, blocked));
+        EXPECT_TRUE(waiting.classify(&call, blocked));
         found_ = waiting.found_all();
-        measured_ = t_thread->slow_ticks;
-        book_event(&call, kSendReady);
+        measured_ = t_thread->slow_overhead;
+        record_event(&call, kSendReady);
         leave(&call);
         return call.ticks;
     }
@@ -258,24 +259,24 @@ TEST_F(Receives, OfMessagesThatWereSentLaterAreClockErrors) {
 // looked at: until 300 for rank 5, of 400 ticks.
 TEST_F(Receives, ForSeveralWaitForTheLast) {
     const auto at = [this](int64_t since) {
-        Moment said = said_at(since);
-        said.at.virt = said.at.real;
-        return said;
+        EnterStamp stamp = said_at(since);
+        stamp.at.virt = stamp.at.real;
+        return stamp;
     };
     for (const bool forward : {true, false}) {
         for (int kind = 0; kind < 3; ++kind) {
             const uint64_t before = call_sync();
-            const Moment early = at(100);
-            const Moment late = at(300);
+            const EnterStamp early = at(100);
+            const EnterStamp late = at(300);
             const uint64_t ticks = settled(true, [&](Waiting* waiting) {
                 for (int k = 0; k < 2; ++k) {
                     const bool last = (k == 1) == forward;
-                    const Moment& said = last ? late : early;
+                    const EnterStamp& stamp = last ? late : early;
                     const uint32_t peer = last ? 5 : 3;
                     if (kind == 0 || (kind == 1) == last) {
-                        waiting->add_meeting(WaitKind::kLateReceiver, peer, said);
+                        waiting->add_collective(WaitKind::kLateReceiver, peer, stamp);
                     } else {
-                        waiting->add_message(&channel_, peer, 8, said);
+                        waiting->add_message(&channel_, peer, 8, stamp);
                     }
                 }
             });
@@ -319,7 +320,7 @@ TEST(EagerLimits, AreThoseThatTheUserSet) {
 }
 
 TEST_F(Waits, ResetForgetsThem) {
-    wait(WaitKind::kLateSender, 3, said(77), 500);
+    wait(WaitKind::kLateSender, 3, make_stamp(77), 500);
     forget();
     EXPECT_EQ(part().sync_ticks, 0u);
     EXPECT_EQ(waited().late_sender_ticks, 0u);

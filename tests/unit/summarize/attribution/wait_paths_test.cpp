@@ -39,10 +39,10 @@ struct Job {
         site(call_hash, SiteKind::kBlock, nullptr, 0, hash_path_bytes("solve", 5));
     uint64_t recv_hash = site(block_hash, SiteKind::kCommunication, "MPI_Recv", library_hash, 0x70);
 
-    void blame(uint32_t path, uint64_t time_ns, uint64_t passed_on_ns = 0) {
-        MergedBlame partner{recv, 1, path, 0, 2, time_ns, time_ns, passed_on_ns, 0};
+    void cause(uint32_t path, uint64_t time_ns, uint64_t passed_on_ns = 0) {
+        MergedCause partner{recv, 1, path, 0, 2, time_ns, time_ns, passed_on_ns, 0};
         builder.merged.partners.push(partner);
-        MergedBlame cause{path, 1, 0, 0, 2, time_ns, 0, passed_on_ns, 0};
+        MergedCause cause{path, 1, 0, 0, 2, time_ns, 0, passed_on_ns, 0};
         builder.merged.causes.push(cause);
     }
 };
@@ -69,8 +69,8 @@ TEST(WaitPaths, IntoTheProfile) {
     job.builder.rank(0);
     job.builder.rank(1);
     const uint32_t known = hash_interval(job.send_hash, job.recv_hash);
-    job.blame(known, 120, 40);
-    job.blame(known + 1, 30);  // of no path here
+    job.cause(known, 120, 40);
+    job.cause(known + 1, 30);  // of no path here
     job.builder.merged.partners.push({job.recv, kNoPeer, 0, 0, 1, 7, 0, 0, 7});
     MergedNode& recv = job.builder.merged.nodes[job.recv];
     recv.totals.sync_ns = 150;

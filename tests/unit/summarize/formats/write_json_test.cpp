@@ -33,7 +33,7 @@ void expect_same(const Profile& a, const Profile& b) {
                      r.guessed, r.clock_errors, r.threads_served, r.probes, r.probes_missed,
                      r.probes_dropped, r.threads_cut, r.io_unobserved),
             std::tie(r.clock_offset_ns, r.clock_drift_ns, r.clock_bound_ns, r.order_kept,
-                     r.order_far, r.order_posted, r.order_unknown, r.queued_ns, r.queued_call_ns,
+                     r.order_remote, r.order_posted, r.order_unknown, r.queued_ns, r.queued_call_ns,
                      r.stalls_dropped),
             std::tie(r.usage_ns, r.usage.user_ns, r.usage.system_ns, r.usage.peak_memory_bytes,
                      r.usage.minor_faults, r.usage.major_faults, r.usage.voluntary_switches,
@@ -122,8 +122,8 @@ void expect_same(const Profile& a, const Profile& b) {
     }
 }
 
-template <typename Blame>
-void expect_same_blame(const std::vector<Blame>& a, const std::vector<Blame>& b) {
+template <typename DelayState>
+void expect_same_cause(const std::vector<DelayState>& a, const std::vector<DelayState>& b) {
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
         EXPECT_EQ(std::tie(a[i].peer, a[i].interval, a[i].count, a[i].time_ns, a[i].passed_on_ns,
@@ -144,8 +144,8 @@ TEST(WriteJson, WaitingIsReadBack) {
     ASSERT_TRUE(read.has_value()) << read.error();
     expect_same(profile, *read);
     EXPECT_EQ(read->sync_ns, profile.sync_ns);
-    expect_same_blame(profile.partners, read->partners);
-    expect_same_blame(profile.causes, read->causes);
+    expect_same_cause(profile.partners, read->partners);
+    expect_same_cause(profile.causes, read->causes);
     ASSERT_EQ(profile.stalls.size(), read->stalls.size());
     const auto stall_key = [](const ProfileStall& s) {
         return std::tie(s.interval, s.rank, s.io_node, s.count, s.time_ns, s.io_ns, s.asleep_ns,

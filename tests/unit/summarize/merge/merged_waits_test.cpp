@@ -15,21 +15,21 @@
 namespace dwell {
 namespace {
 
-MergedBlame blame(uint32_t group, uint32_t peer, uint64_t time_ns) {
+MergedCause cause(uint32_t group, uint32_t peer, uint64_t time_ns) {
     return {group, peer, 9, 0, 1, time_ns, time_ns, time_ns / 2, 0};
 }
 
 TEST(MergedWaits, TheHeaviestStayTheRestIsASum) {
-    GrowArray<MergedBlame> list;
-    BlameTable table(&list);
+    GrowArray<MergedCause> list;
+    CauseTable table(&list);
     ASSERT_TRUE(table.load(0));
     for (const auto& [peer, ns] :
          {std::pair{1u, 20u}, std::pair{2u, 50u}, std::pair{3u, 30u}, std::pair{4u, 40u}}) {
-        ASSERT_TRUE(table.add(blame(6, peer, ns)));
+        ASSERT_TRUE(table.add(cause(6, peer, ns)));
     }
-    ASSERT_TRUE(table.add(blame(6, 2, 5)));  // adds to what is there
-    ASSERT_TRUE(table.add(blame(5, 9, 1)));  // another group has room
-    keep_heaviest_blames(&list, 2);
+    ASSERT_TRUE(table.add(cause(6, 2, 5)));  // adds to what is there
+    ASSERT_TRUE(table.add(cause(5, 9, 1)));  // another group has room
+    keep_heaviest_causes(&list, 2);
     ASSERT_EQ(list.size(), 4u);
     EXPECT_EQ(std::pair(list[0].group, list[0].peer), std::pair(5u, 9u));
     EXPECT_EQ(std::pair(list[1].peer, list[1].time_ns), std::pair(2u, uint64_t{55}));
@@ -42,7 +42,7 @@ TEST(MergedWaits, TheHeaviestStayTheRestIsASum) {
     EXPECT_EQ(list[3].passed_on_ns, 10u + 15);
     EXPECT_EQ(list[3].count, 2u);
     EXPECT_EQ(list[3].lost_ns, 30u);  // one of them alone
-    keep_heaviest_blames(&list, 2);   // once more changes nothing
+    keep_heaviest_causes(&list, 2);   // once more changes nothing
     EXPECT_EQ(list[3].lost_ns, 30u);
 }
 
@@ -68,33 +68,33 @@ TEST(MergedWaits, OfEachComputationTheRanksThatStalledLongestStay) {
 TEST(MergedWaits, NoneMissesMoreThanTheBoundSays) {
     std::mt19937 random(7);
     std::map<uint32_t, uint64_t> truth;
-    std::vector<GrowArray<MergedBlame>> lists(64);
+    std::vector<GrowArray<MergedCause>> lists(64);
     uint64_t all_ns = 0;
-    for (GrowArray<MergedBlame>& list : lists) {
-        BlameTable table(&list);
+    for (GrowArray<MergedCause>& list : lists) {
+        CauseTable table(&list);
         ASSERT_TRUE(table.load(0));
         for (int i = 0; i < 10; ++i) {
             const auto peer = static_cast<uint32_t>(random() % 40);
             const uint64_t ns = random() % 1000 * (peer < 3 ? 20 : 1);
             truth[peer] += ns;
             all_ns += ns;
-            ASSERT_TRUE(table.add(blame(1, peer, ns)));
+            ASSERT_TRUE(table.add(cause(1, peer, ns)));
         }
-        keep_heaviest_blames(&list, 8);
+        keep_heaviest_causes(&list, 8);
     }
     for (size_t step = 1; step < lists.size(); step *= 2) {
         for (size_t i = 0; i < lists.size(); i += 2 * step) {
-            BlameTable table(&lists[i]);
+            CauseTable table(&lists[i]);
             ASSERT_TRUE(table.load(lists[i + step].size()));
-            for (const MergedBlame& from : lists[i + step]) ASSERT_TRUE(table.add(from));
-            keep_heaviest_blames(&lists[i], 8);
+            for (const MergedCause& from : lists[i + step]) ASSERT_TRUE(table.add(from));
+            keep_heaviest_causes(&lists[i], 8);
             EXPECT_LE(lists[i].size(), 9u);
         }
     }
     std::map<uint32_t, uint64_t> kept;
     uint64_t kept_ns = 0;
     uint64_t lost_ns = 0;
-    for (const MergedBlame& entry : lists[0]) {
+    for (const MergedCause& entry : lists[0]) {
         kept_ns += entry.time_ns;
         lost_ns += entry.lost_ns;
         if (entry.peer != kNoPeer) kept[entry.peer] = entry.time_ns;

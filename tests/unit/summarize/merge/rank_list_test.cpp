@@ -46,7 +46,7 @@ std::string text_of(const MergedRank& r) {
                                  r.threads_cut,
                                  r.clock_bound_ns,
                                  r.order_kept,
-                                 r.order_far,
+                                 r.order_remote,
                                  r.order_posted,
                                  r.order_unknown,
                                  r.stalls_dropped,
@@ -126,7 +126,7 @@ MergedRank any_rank(std::mt19937_64* random, const Names& names) {
           &r.samples_in_calls, &r.samples_lost,    &r.folded_paths,   &r.files_unnamed,
           &r.dropped,          &r.guessed,         &r.clock_errors,   &r.threads_served,
           &r.probes,           &r.probes_missed,   &r.probes_dropped, &r.order_kept,
-          &r.order_far,        &r.order_posted,    &r.order_unknown,  &r.clock_bound_ns,
+          &r.order_remote,     &r.order_posted,    &r.order_unknown,  &r.clock_bound_ns,
           &r.threads_cut,      &r.io_unobserved,   &r.queued_ns,      &r.queued_call_ns,
           &r.stalls_dropped}) {
         *field = any_number(random);

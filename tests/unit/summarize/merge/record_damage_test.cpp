@@ -53,9 +53,9 @@ TEST(RecordDamage, WhatIsLinkedAndEmptyIsDamage) {
         {"part", file.at<Node>(whole.send).part},
         {"histogram", file.part(whole.allreduce).histogram},
         {"first peer", first_peer},
-        {"second peer", file.at<PeerRecord>(first_peer).next},
+        {"second peer", file.at<TrafficPeerRecord>(first_peer).next},
         {"first partner", first_partner},
-        {"second partner", file.at<PartnerRecord>(first_partner).next},
+        {"second partner", file.at<WaitPeerRecord>(first_partner).next},
         {"cause", file.last_thread().first_cause},
         {"block", block},
         {"site that was off", off_site},
@@ -132,7 +132,7 @@ TEST(RecordDamage, CirclesEnd) {
     file.at<Node>(example.sample).next_sibling = example.sample;
     file.at<Node>(example.allreduce).next_sibling = example.send;
     const CellIndex peer = file.add_peer(example.send, 0, {});
-    file.at<PeerRecord>(peer).next = peer;
+    file.at<TrafficPeerRecord>(peer).next = peer;
     file.last_thread().next = file.header().first_thread;
     file.at<ModuleRecord>(file.header().first_module).next = file.header().first_module;
     const Merged merged = example.merged();

@@ -131,7 +131,7 @@ uint64_t rest_of_lives(uint64_t end_virtual, uint64_t lived) {
     const CellIndex root = file.add_thread(1, {});
     const CellIndex send = file.add_communication(root, 1, 0x20, "MPI_Send", {4, 200, 10, 40});
     file.add_interval(send, 0, root, {4, 150, 10, 60});
-    file.last_thread().lived_ticks = lived;
+    file.last_thread().span_ticks = lived;
     file.last_thread().life_start = 500;
     file.last_thread().end_virtual = end_virtual;
     Merged merged;
@@ -180,7 +180,7 @@ TEST(RecordEnd, WithoutMpiTheProcessIsTheFirstThreadsLife) {
                 thread.intrusion_ticks = 300;
                 file.add_probe(root, SiteKind::kIo, 1, 0x40, {1, 200, 200, 200});
             }
-            if (!is_main) thread.lived_ticks = 700;
+            if (!is_main) thread.span_ticks = 700;
         }
         Merged merged;
         ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));

@@ -50,7 +50,7 @@ TEST(RecordReader, WaitingAndItsCauses) {
     file.part(example.send).sync_ticks = 60;
     file.part(example.send).blocked_ticks = 10;
     file.wait(example.send).late_receiver_ticks = 60;
-    file.wait(example.send).passed_on_ticks = 20;
+    file.wait(example.send).indirect_wait_ticks = 20;
     file.wait(example.send).unknown = 1;
     file.wait(example.send).guessed = 2;
     file.add_partner(example.send, 7, 0xabc, {2, 35, 0, 30}, 20);
@@ -303,9 +303,10 @@ TEST(RecordReader, PartnersHaveTheTimeTheyWereWaitedFor) {
     for (const uint32_t peer : {1u, 2u, 3u}) file.add_peer(all, peer, {1, 33, 33, 33});
     const CellIndex one = file.add_communication(root, 0, 9, "MPI_Wait", {1, 40, 40, 40});
     const CellIndex sent = file.add_peer(one, 1, {0, 0, UINT64_MAX, 0});
-    file.at<PeerRecord>(sent).sync_ticks = 30;
-    for (CellIndex at = file.part(all).first_peer; at != 0; at = file.at<PeerRecord>(at).next) {
-        auto& peer = file.at<PeerRecord>(at);
+    file.at<TrafficPeerRecord>(sent).sync_ticks = 30;
+    for (CellIndex at = file.part(all).first_peer; at != 0;
+         at = file.at<TrafficPeerRecord>(at).next) {
+        auto& peer = file.at<TrafficPeerRecord>(at);
         if (peer.peer == 1) peer.sync_ticks = 70;
     }
     Merged merged;

@@ -365,7 +365,7 @@ TEST(BuildProfile, Notes) {
         rank->guessed = 1;
         rank->clock_errors = 5;
         rank->order_kept = 40;
-        rank->order_far = 2;
+        rank->order_remote = 2;
     });
     records.rank(2, [](MergedRank* rank) {
         rank->dropped = 3;

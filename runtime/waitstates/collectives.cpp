@@ -1,0 +1,538 @@
+#include "runtime/waitstates/collectives.h"
+
+#include "runtime/calls/call_order.h"
+#include "runtime/contract/mpi_calls.h"
+#include "runtime/exchange/timeline.h"
+#include "runtime/mpi/eager_limits.h"
+#include "runtime/mpi/profiled_ranks.h"
+#include "runtime/process/free_list.h"
+#include "runtime/process/shared_words.h"
+#include "runtime/waitstates/latest.h"
+
+namespace dwell {
+
+namespace {
+
+// A collective as its request, or the call itself, knows it.
+struct Entered {
+    CollectiveTable* table;
+    MpiCall call;
+    uint32_t number;
+    CollectiveRole role;
+    RemoteMembers* remote = nullptr;  // its members on other hosts
+    CellIndex node = 0;  // of the statement, where that is this collective and nothing else
+};
+
+CollectiveRole role_on(const CollectiveTable& table, Dependence rule, int root) {
+    return {rule, root, table.rank, table.side, table.inter, &table.sources, nullptr};
+}
+
+// Sources may be named twice.
+uint32_t count_sources(const CollectiveTable& table, const Contributors& contributors) {
+    const FewRanks& list = table.sources;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < list.count; ++k) {
+        const int rank = list.ranks[k];
+        bool counts = rank >= 0 && rank != table.rank && contributors.gives(k);
+        for (uint32_t before = 0; counts && before < k; ++before) {
+            counts = list.ranks[before] != rank || !contributors.gives(before);
+        }
+        count += counts ? 1 : 0;
+    }
+    return count;
+}
+
+// Members that the rank depends on, itself left out.
+uint32_t count_partners(const Entered& entered, const Contributors& contributors) {
+    const CollectiveTable& table = *entered.table;
+    const int root = entered.role.root;
+    const uint32_t group = table.inter ? table.others : table.members;
+    switch (entered.role.rule) {
+        case Dependence::kRoot:
+            return root >= 0 && (table.inter || root != table.rank) ? 1 : 0;
+        case Dependence::kUpTo:
+            return static_cast<uint32_t>(table.rank);
+        case Dependence::kToRoot:
+            if (table.inter ? root != MPI_ROOT : table.rank != root) return 0;
+            break;
+        case Dependence::kAll:
+            break;
+        case Dependence::kSources:
+            return count_sources(table, contributors);
+        case Dependence::kProfiled:
+            return static_cast<uint32_t>(g_profiled.count) - 1;
+        default:
+            return table.members - 1;
+    }
+    if (contributors.all()) return table.inter ? group : group - 1;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < group; ++k) {
+        if (contributors.gives(k) && (table.inter || k != static_cast<uint32_t>(table.rank)))
+            ++count;
+    }
+    return count;
+}
+
+// The members on other hosts, `missing` of which the rank depends on: how many are known, or
+// estimated.
+uint32_t add_remote_members(const Entered& entered, const Contributors& contributors,
+                            uint32_t missing, Latest* latest) {
+    const Waiting& waiting = latest->waiting();
+    const RemoteMatch matched_stamp =
+        match_remote(waiting.thread(), entered.remote,
+                     {entered.number, entered.call, entered.role, contributors}, waiting.left());
+    latest->add_remote(matched_stamp);
+    if (matched_stamp.partners != missing) return 0;  // some on this host have said nothing
+    if (matched_stamp.count == missing) {
+        const uint64_t rest = latest->rest();
+        if (entered.node != 0 && matched_stamp.found && rest < UINT32_MAX) {
+            note_usual({entered.node, static_cast<uint32_t>(rest), matched_stamp.peer,
+                        matched_stamp.last.path});
+        }
+        return missing;
+    }
+    RemoteUsual usual{};
+    if (!usual_of(entered.node, &usual)) return matched_stamp.count;
+    // Nobody was waited for, or one of those that are known: times like these differ a little.
+    const DualTime& begun = waiting.entered();
+    const uint64_t until = beyond(waiting.left(), usual.ticks);
+    const uint64_t last = latest->real();
+    if (until <= begun.real || (last > begun.real && until <= last + usual.ticks / 2)) {
+        return missing;
+    }
+    latest->add_estimated(estimate_remote(usual, waiting.left(), begun.real - begun.virt),
+                          usual.peer);
+    return missing;
+}
+
+void add_members(const Entered& entered, const Contributors& contributors, Latest* latest) {
+    const CollectiveTable& table = *entered.table;
+    const uint32_t row = entered.number % kGenerations;
+    const uint32_t places = places_of(&table);
+    uint32_t met = 0;
+    for (uint32_t place = 0; place < places; ++place) {
+        const TableMember& member = table.places[place];
+        if (place == table.own || !waits_for(entered.role, contributors, member.place)) continue;
+        latest->add_slot(slot_at(&table, row, place), entered.number, entered.call, member.peer);
+        ++met;
+    }
+    const uint32_t partners = count_partners(entered, contributors);
+    if (met < partners && entered.remote != nullptr) {
+        met += add_remote_members(entered, contributors, partners - met, latest);
+    }
+    // Who has no place yet has not come; on another node it may have.
+    if (met < partners && !(latest->may() && world_is_here())) {
+        latest->add_unknown();
+    }
+}
+
+// After all whom MPI makes the rank depend on.
+void add_own_group(const Entered& entered, Latest* latest) {
+    const CollectiveTable& table = *entered.table;
+    const auto call = static_cast<uint32_t>(entered.call);
+    const uint64_t after = later(latest->waiting().entered().real, latest->real());
+    const uint32_t places = places_of(&table);
+    for (uint32_t place = 0; place < places; ++place) {
+        const TableMember& member = table.places[place];
+        if (place == table.own || !may_wait_for(entered.role, member.place)) continue;
+        EnterStamp stamp;
+        const InstanceSlot* slot = slot_at(&table, entered.number % kGenerations, place);
+        switch (read_slot(slot, entered.number, call, &stamp)) {
+            case SlotState::kThis:
+                latest->add_open(stamp, member.peer, after);
+                break;
+            case SlotState::kLater:
+                latest->add_later();
+                break;
+            case SlotState::kNothingYet:
+                break;
+        }
+    }
+}
+
+bool is_root(const CollectiveTable& table, int root) {
+    return table.inter ? root == MPI_ROOT : root == table.rank;
+}
+
+bool waits_for_all(const Entered& entered, const Contributors& contributors) {
+    const Dependence rule = entered.role.rule;
+    return contributors.all() &&
+           (rule == Dependence::kEverybody || (rule == Dependence::kAll && !entered.role.inter));
+}
+
+void add_partners(const Entered& entered, const Contributors& contributors, Waiting* waiting) {
+    const Dependence rule = entered.role.rule;
+    Latest latest(waiting, rule == Dependence::kMay);
+    if (rule == Dependence::kSources && !entered.table->sources.known) {
+        latest.add_unknown();
+    } else {
+        add_members(entered, contributors, &latest);
+    }
+    if (rule == Dependence::kAll && entered.role.inter) [[unlikely]]
+        add_own_group(entered, &latest);
+    if (rule == Dependence::kSome) latest.add_unknown();
+    if (rule == Dependence::kMay) waiting->add_open();
+    latest.finish();
+}
+
+void know_sources(Call* call, const EnteredCollective& collective, Dependence rule) {
+    if (rule != Dependence::kSources || collective.table->sources.known) return;
+    const MeasuredLook look(call);
+    read_neighbours(reinterpret_cast<MPI_Comm>(collective.name->handle), collective.table->rank,
+                    &collective.table->sources, &collective.table->targets);
+}
+
+// Which of the counts are not 0, as bits; false when there are too many.
+bool bits_of(const CollectiveTable& table, const Depends& depends, uint64_t* bits) {
+    *bits = UINT64_MAX;
+    if (depends.counts == nullptr) return true;
+    uint32_t count = table.inter ? table.others : table.members;
+    if (depends.rule == Dependence::kSources) count = table.sources.known ? table.sources.count : 0;
+    if (depends.rule == Dependence::kToRoot && !is_root(table, depends.root)) count = 0;
+    if (count > 64) return false;
+    *bits = 0;
+    for (uint32_t k = 0; k < count; ++k) *bits |= uint64_t{depends.counts[k] != 0} << k;
+    return true;
+}
+
+// Members on other hosts hear of it.
+bool is_told(MpiCall call, Dependence rule) {
+    const MpiCallInfo& info = kMpiCalls[static_cast<int>(call)];
+    return (info.call_class == CallClass::kCollective || info.waits) && rule != Dependence::kSome &&
+           rule != Dependence::kProfiled;
+}
+
+// On the board of what the members have in common.
+EnteredCollective enter_table(Call* call, CommDefinition* name, MpiCall number, Dependence rule,
+                              int root) {
+    EnteredCollective collective{name, nullptr, number, ++name->collectives, false};
+    if (name->members < 2) return collective;
+    const uint64_t slow_overhead = call->thread->slow_overhead;
+    CollectiveTable* table = table_of(call->thread, name);
+    // Only now it begins: nothing of it has been noted so far.
+    if (call->thread->slow_overhead != slow_overhead) start(call);
+    log_late_progress(call);
+    if (g_process.preserve_order) [[unlikely]] {
+        g_call_order->enter_collective_wait(call, *name, collective.number, rule, root,
+                                            kMpiCalls[static_cast<int>(number)].waits);
+    }
+    if (name->remote_state == RemoteState::kKnown && is_told(number, rule)) [[unlikely]] {
+        const CollectiveRole role{
+            rule, root, name->rank, name->side, name->inter, nullptr, &name->remote->alone.targets};
+        collective.remote_notified =
+            stamp_remote(call, name, {collective.number, number, role, kAllContribute});
+    }
+    if (table == nullptr) return collective;
+    EnterStamp stamp = make_enter_stamp(call);
+    stamp.at.real = now_ticks();
+    write_slot(slot_at(table, collective.number % kGenerations, table->own), collective.number,
+               static_cast<uint32_t>(number), stamp);
+    // The next one's: others have looked at it since it was written last.
+    fetch_to_write(slot_at(table, (collective.number + 1) % kGenerations, table->own));
+    begin_work(call, now_ticks());
+    collective.table = table;
+    return collective;
+}
+
+}  // namespace
+
+EnteredCollective enter_collective(Call* call, MpiCall number, uintptr_t handle, Dependence rule,
+                                   int root) {
+    CommDefinition* name = find_name(handle);
+    return name != nullptr ? enter_table(call, name, number, rule, root) : EnteredCollective{};
+}
+
+GroupCollective::GroupCollective(Call* call, MPI_Comm comm, MPI_Group group, int tag) {
+    if (!waits_are_open() || !name_before_made(comm, group, tag, &name_)) return;
+    start(call);
+    collective_ = enter_table(call, &name_, MpiCall::kComm_create_group, Dependence::kEverybody, 0);
+}
+
+void GroupCollective::classify(Call* call) const {
+    classify_collective(call, collective_, {Dependence::kEverybody, 0, nullptr});
+}
+
+void GroupCollective::hand_over(MPI_Comm from, const MPI_Comm* made, int tag) {
+    CollectiveTable* table = take_table();
+    if (!name_made_by_members(from, made, tag, table)) release_table(table);
+}
+
+CollectiveTable* GroupCollective::take_table() {
+    CollectiveTable* table = collective_.table;
+    collective_.table = nullptr;
+    return table;
+}
+
+// Arguments that MPI rejects make no collective of the call; a message that is too long does.
+void withdraw_collective(const EnteredCollective& collective, int result) {
+    if (collective.name == nullptr || result == MPI_ERR_TRUNCATE) return;
+    collective.name->collectives -= 1;
+    if (collective.remote_notified) withdraw_remote(collective.name->remote, collective.number);
+}
+
+void skip_collective(uintptr_t handle) {
+    if (!waits_are_open() || g_live->on == 0) return;
+    CommDefinition* name = find_name(handle);
+    if (name != nullptr) name->collectives += 1;
+}
+
+namespace {
+
+// After it the handle of what its members have in common is good.
+bool leaves_handle(MpiCall call) {
+    const CallClass call_class = kMpiCalls[static_cast<int>(call)].call_class;
+    return call != MpiCall::kFile_close &&
+           (call_class == CallClass::kCollective || call_class == CallClass::kRma ||
+            call_class == CallClass::kFile);
+}
+
+// The members on other hosts that are told of it, and tell of it.
+RemoteMembers* remote_members(Call* call, const EnteredCollective& collective, Dependence rule) {
+    CommDefinition* name = collective.name;
+    if (name == nullptr || name->remote_state == RemoteState::kNone) [[likely]]
+        return nullptr;
+    if (!is_told(collective.call, rule)) return nullptr;
+    if (is_not_looked(name->remote_state) && leaves_handle(collective.call)) {
+        const MeasuredLook look(call);
+        find_remote_members(call->thread, name);
+    }
+    return name->remote_state == RemoteState::kKnown ? name->remote : nullptr;
+}
+
+// A member that the collective rule does not make the caller wait for, and that it may have waited
+// for all the same.
+struct Comer {
+    EnterStamp stamp{};
+    const TableMember* member = nullptr;
+};
+
+// The last of those that `may` be meant which came before the call was over.
+template <typename May>
+Comer last_comer(const Entered& entered, const Waiting& waiting, May may) {
+    const CollectiveTable& table = *entered.table;
+    const uint32_t places = places_of(&table);
+    Comer last;
+    for (uint32_t place = 0; place < places; ++place) {
+        const TableMember& member = table.places[place];
+        if (place == table.own || !may(member)) continue;
+        EnterStamp stamp;
+        const InstanceSlot* slot = slot_at(&table, entered.number % kGenerations, place);
+        const auto number = static_cast<uint32_t>(entered.call);
+        if (read_slot(slot, entered.number, number, &stamp) != SlotState::kThis) continue;
+        if (stamp.at.real > waiting.left() || stamp.at.real <= last.stamp.at.real) continue;
+        last = {stamp, &member};
+    }
+    return last;
+}
+
+// Among more than two it is not known whom the caller gives to or gets from: it is taken to have
+// waited for the last that came, if it left as soon as a call like this takes, or soon against the
+// time that it waited (with more ranks than processors nobody goes on at once).
+bool left_soon_after(const EnterStamp& came, const Waiting& waiting, uint64_t usual) {
+    constexpr uint64_t kSoon = 8;  // part of the waiting
+    const uint64_t waited = came.at.real - waiting.entered().real;
+    return waiting.left() - came.at.real <= later(usual, waited / kSoon);
+}
+
+// The collective rule knows who cannot go on without the caller's data. MPI may also keep the
+// caller until others take it: Open MPI leaves a message where it is, but for the shortest, until
+// its receiver comes. So where a call took long, those who depend on the caller came meanwhile. In
+// a tree it gives to some of them alone: of several one is an estimate.
+void add_takers(const Entered& entered, uint64_t usual, Waiting* waiting) {
+    const Comer last = last_comer(entered, *waiting, [&entered](const TableMember& member) {
+        return is_awaited_by(entered.role, member.place);
+    });
+    if (last.stamp.at.real <= waiting->entered().real) return;
+    if (entered.table->members > 2) {
+        if (!left_soon_after(last.stamp, *waiting, usual)) return;
+        waiting->add_open();
+    }
+    waiting->add_collective(WaitKind::kLateCollectiveReceiver, last.member->peer, last.stamp);
+}
+
+// Through whom MPI passes on what the root gives or gets is up to it: where a call took longer than
+// the root explains, and ended soon after another one had come, it waited for that one. That is an
+// estimate.
+void add_between(const Entered& entered, uint64_t usual, Waiting* waiting) {
+    const Comer last = last_comer(entered, *waiting, [](const TableMember&) { return true; });
+    if (last.stamp.at.real <= waiting->entered().real) return;
+    if (static_cast<int>(last.member->place >> 1) == entered.role.root) return;
+    if (!left_soon_after(last.stamp, *waiting, usual)) return;
+    waiting->add_open();
+    waiting->add_collective(WaitKind::kCollective, last.member->peer, last.stamp);
+}
+
+bool gives_alone(const CollectiveTable& table, const CollectiveRole& role) {
+    switch (role.rule) {
+        case Dependence::kRoot:
+            return is_root(table, role.root);
+        case Dependence::kToRoot:
+            return !is_root(table, role.root);
+        case Dependence::kUpTo:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// The waiting that the collective rule does not know of. `bytes`: for each of those that the caller
+// gives to or gets from.
+void add_others(const Entered& entered, const Call* call, uint64_t bytes, Waiting* waiting) {
+    const CollectiveTable& table = *entered.table;
+    if (table.slots == nullptr || bytes == 0) return;
+    const CollectiveRole& role = entered.role;
+    const bool gives = bytes > g_eager_limits.copied && gives_alone(table, role);
+    const bool has_root = role.rule == Dependence::kRoot || role.rule == Dependence::kToRoot;
+    const bool is_between =
+        has_root && !table.inter && table.members > 2 && !is_root(table, role.root);
+    if (!gives && !is_between) return;
+    const uint32_t places = places_of(&table);
+    const uint64_t usual = most_unblocked_ticks(call, places, places * bytes);
+    if (call->ticks <= usual) return;
+    if (gives) add_takers(entered, usual, waiting);
+    if (is_between) add_between(entered, usual, waiting);
+}
+
+void classify_on(CollectiveTable* table, Call* call, const EnteredCollective& collective,
+                 const Depends& depends, uint64_t bytes, RemoteMembers* remote, Waiting* waiting) {
+    const Entered entered{
+        table,  collective.call, collective.number, role_on(*table, depends.rule, depends.root),
+        remote, call->index};
+    add_partners(entered, {depends.counts, UINT64_MAX}, waiting);
+    add_others(entered, call, bytes, waiting);
+    classify(call, waiting);
+    if (waits_for_all(entered, {depends.counts, UINT64_MAX})) {
+        note_together(call->thread, call->start_virtual + call->ticks,
+                      table->is_world ? kWorldTogether : collective.name->name);
+    }
+}
+
+}  // namespace
+
+void classify_collective(Call* call, const EnteredCollective& collective, const Depends& depends,
+                         uint64_t bytes) {
+    if (!waits_are_open()) return;
+    if (collective.name != nullptr && collective.name->members < 2) return;
+    Waiting waiting(call);
+    RemoteMembers* remote = remote_members(call, collective, depends.rule);
+    if (collective.table != nullptr) {
+        know_sources(call, collective, depends.rule);
+        classify_on(collective.table, call, collective, depends, bytes, remote, &waiting);
+    } else if (remote != nullptr) {
+        classify_on(&remote->alone, call, collective, depends, bytes, remote, &waiting);
+    } else {
+        waiting.add_unknown();
+        classify(call, &waiting);
+    }
+}
+
+void keep_collective(Call* call, const EnteredCollective& collective, const Depends& depends,
+                     Request* content) {
+    content->dependence = Dependence::kUnknown;
+    if (collective.name != nullptr && collective.name->members < 2)
+        content->dependence = Dependence::kNobody;
+    const RemoteMembers* remote = remote_members(call, collective, depends.rule);
+    uint64_t bits = UINT64_MAX;
+    if (collective.table != nullptr) {
+        know_sources(call, collective, depends.rule);
+        if (!bits_of(*collective.table, depends, &bits)) return;
+        hold_table(collective.table);
+    } else if (remote == nullptr || !bits_of(remote->alone, depends, &bits)) {
+        return;
+    }
+    content->table = collective.table;
+    content->remote = remote != nullptr ? remote->post_order : kNoPeer;
+    content->contributors = bits;
+    content->call = collective.call;
+    content->number = collective.number;
+    content->root = depends.root;
+    content->dependence = depends.rule;
+}
+
+namespace {
+Standing* g_free_standing = nullptr;  // with StateLock held
+}
+
+Standing* make_standing(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
+                        const Depends& depends) {
+    const MeasuredLook look(call);
+    Standing* made = nullptr;
+    {
+        const StateLock lock;
+        made = take_from(&g_free_standing);
+    }
+    if (made == nullptr) return nullptr;
+    *made = Standing{};
+    made->handle = handle;
+    made->call = number;
+    made->rule = Dependence::kUnknown;
+    made->root = depends.root;
+    made->contributors = UINT64_MAX;
+    CommDefinition* name = waits_are_open() ? find_name(handle) : nullptr;
+    if (name == nullptr) return made;
+    CollectiveTable* table = table_of(call->thread, name);
+    if (table == nullptr) {
+        made->rule = depends.rule;
+        return made;
+    }
+    if (depends.rule == Dependence::kSources) {
+        read_neighbours(comm, table->rank, &table->sources, &table->targets);
+    }
+    if (bits_of(*table, depends, &made->contributors)) made->rule = depends.rule;
+    return made;
+}
+
+void release_collective(const Request& content) {
+    if (!content.persistent) {
+        release_table(content.table);
+        return;
+    }
+    Standing* standing = content.standing;
+    if (standing == nullptr) return;
+    end_standing(standing);
+    forget_name(standing->handle);
+    const StateLock lock;
+    give_back_to(&g_free_standing, standing);
+}
+
+void stamp_standing(Call* call, Standing* standing) {
+    const Depends depends{standing->rule, standing->root, nullptr};
+    standing->collective =
+        enter_collective(call, standing->call, standing->handle, standing->rule, standing->root);
+    keep_collective(call, standing->collective, depends, &standing->started);
+    if (standing->started.dependence == standing->rule)
+        standing->started.contributors = standing->contributors;
+}
+
+void forget_name(uintptr_t handle) {
+    CommDefinition gone;
+    if (!waits_are_open() || handle == 0 || !take_name(handle, &gone)) return;
+    forget_remote_members(gone.remote);
+    release_table(gone.table);
+}
+
+void withdraw_standing(Standing* standing) {
+    withdraw_collective(standing->collective, MPI_ERR_OTHER);
+    end_standing(standing);
+}
+
+void end_standing(Standing* standing) {
+    release_table(standing->started.table);
+    standing->started = Request{};
+}
+
+void add_collective_to(Waiting* waiting, const Request& request) {
+    if (request.dependence == Dependence::kNobody) return;
+    RemoteMembers* remote = remote_members_with(request.remote);
+    if (request.dependence == Dependence::kUnknown ||
+        (request.table == nullptr && remote == nullptr)) {
+        waiting->add_unknown();
+        return;
+    }
+    CollectiveTable* table = request.table != nullptr ? request.table : &remote->alone;
+    add_partners({table, request.call, request.number,
+                  role_on(*table, request.dependence, request.root), remote},
+                 {nullptr, request.contributors}, waiting);
+}
+
+}  // namespace dwell

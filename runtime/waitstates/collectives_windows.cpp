@@ -1,0 +1,261 @@
+// The wait analysis of a window's synchronisation: epochs of some of its members, and locks.
+#include "runtime/mpi/mpi_handles.h"
+#include "runtime/waitstates/collectives.h"
+#include "runtime/waitstates/latest.h"
+
+namespace dwell {
+
+namespace {
+
+// The ranks in the window of those in the group.
+void read_group(MPI_Win win, MPI_Group group, FewRanks* list) {
+    int every[kMostRanks];
+    list->known = false;
+    const int size = size_of(group);
+    if (size > static_cast<int>(kMostRanks)) return;
+    MPI_Group all = group_of(win);
+    for (int i = 0; i < size; ++i) every[i] = i;
+    list->known = translate(group, size, every, all, list->ranks);
+    list->count = static_cast<uint32_t>(size);
+    free_group(&all);
+}
+
+// A partner's slot, as far as it had come before the end.
+void add_partner(const InstanceSlot* slot, uint32_t number, MpiCall call, uint32_t peer,
+                 Latest* latest) {
+    EnterStamp stamp;
+    switch (read_slot(slot, number, static_cast<uint32_t>(call), &stamp)) {
+        case SlotState::kThis:
+            if (stamp.at.real > latest->waiting().left()) break;
+            latest->add(stamp, peer);
+            break;
+        case SlotState::kLater:
+            latest->add_later();
+            break;
+        case SlotState::kNothingYet:
+            latest->add_unknown();
+            break;
+    }
+}
+
+// What members of this host said last in this row. With `all_came`, they must have.
+void add_row(const CollectiveTable* table, const FewRanks& list, const RemoteMembers* remote,
+             TableRow row, MpiCall call, bool all_came, Latest* latest) {
+    for (uint32_t k = 0; k < list.count; ++k) {
+        if (list.ranks[k] == table->rank) continue;
+        const TableMember* member = find_member(*table, list.ranks[k]);
+        const InstanceSlot* slot =
+            member != nullptr ? slot_at(table, row, static_cast<uint32_t>(member - table->places))
+                              : nullptr;
+        const uint32_t number =
+            slot != nullptr ? __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE) : 0;
+        if (number != 0) {
+            add_partner(slot, number, call, member->peer, latest);
+        } else if (all_came && (remote == nullptr || !is_remote_member(*remote, list.ranks[k]))) {
+            latest->add_unknown();
+        }
+    }
+}
+
+RemoteMembers* remote_of(const CommDefinition* name) {
+    return name != nullptr && name->remote_state == RemoteState::kKnown ? name->remote : nullptr;
+}
+
+bool begins(Epoch epoch) { return epoch == Epoch::kPost || epoch == Epoch::kStart; }
+bool is_heard(Epoch epoch) { return epoch == Epoch::kPost || epoch == Epoch::kComplete; }
+
+void set_partners(CollectiveTable* table, bool posts, const FewRanks& list) {
+    (posts ? table->origins : table->targets) = list;
+}
+
+// Partners of the epoch that begins, where they are looked for when it ends.
+void know_partners(const EpochCall& sent_stamp, Epoch epoch, MPI_Win win, MPI_Group group) {
+    FewRanks list{};
+    read_group(win, group, &list);
+    const bool posts = epoch == Epoch::kPost;
+    if (sent_stamp.table != nullptr) set_partners(sent_stamp.table, posts, list);
+    RemoteMembers* remote = remote_of(sent_stamp.name);
+    if (remote == nullptr) return;
+    set_partners(&remote->alone, posts, list);
+    count_epoch(remote, epoch, list);
+}
+
+// With `all_came`, the call could not end before its partners were there. MPI_Win_start may wait
+// for them or leave that to what follows.
+void add_epoch(const EpochCall& sent_stamp, Epoch epoch, bool all_came, Waiting* waiting) {
+    const bool for_posts = epoch != Epoch::kWait;
+    RemoteMembers* remote = remote_of(sent_stamp.name);
+    CollectiveTable* table = sent_stamp.table != nullptr ? sent_stamp.table : &remote->alone;
+    const FewRanks& list = for_posts ? table->targets : table->origins;
+    if (!list.known) {
+        waiting->add_unknown();
+        return;
+    }
+    Latest latest(waiting);
+    add_row(table, list, remote, for_posts ? kPostRow : kCompleteRow,
+            for_posts ? MpiCall::kWin_post : MpiCall::kWin_complete, all_came, &latest);
+    if (remote != nullptr && all_came) {
+        RemoteMatch matched_stamp =
+            match_epoch_remote(waiting->thread(), remote, epoch, waiting->left());
+        latest.add_remote(matched_stamp);
+        if (matched_stamp.count < matched_stamp.partners) latest.add_unknown();
+    }
+    latest.finish();
+}
+
+}  // namespace
+
+EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
+    CommDefinition* name = find_name(reinterpret_cast<uintptr_t>(win));
+    if (name == nullptr || name->members < 2) return {};
+    const uint64_t slow_overhead = call->thread->slow_overhead;
+    CollectiveTable* table = table_of(call->thread, name);
+    RemoteMembers* remote = remote_of(name);
+    if (call->thread->slow_overhead != slow_overhead) start(call);
+    EpochCall sent_stamp{name, table, {}};
+    if (table == nullptr && remote == nullptr) return sent_stamp;
+    sent_stamp.entered = make_enter_stamp(call);
+    sent_stamp.entered.at.real = now_ticks();
+    begin_work(call, sent_stamp.entered.at.real);
+    if (!is_heard(epoch)) return sent_stamp;
+    if (remote != nullptr && epoch == Epoch::kComplete) {
+        stamp_epoch_remote(call, remote, epoch, sent_stamp.entered);
+        begin_work(call, now_ticks());
+    }
+    if (table == nullptr) return sent_stamp;
+    const bool posts = epoch == Epoch::kPost;
+    InstanceSlot* slot = slot_at(table, posts ? kPostRow : kCompleteRow, table->own);
+    const uint32_t number = slot->number + 1;
+    write_slot(slot, number != 0 ? number : 1,
+               static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete),
+               sent_stamp.entered);
+    begin_work(call, now_ticks());
+    return sent_stamp;
+}
+
+void pass_epoch(Epoch epoch, MPI_Win win, MPI_Group group) {
+    if (!waits_are_open() || g_live->on == 0) return;
+    const EpochCall sent_stamp{find_name(reinterpret_cast<uintptr_t>(win)), nullptr, {}};
+    if (begins(epoch) && remote_of(sent_stamp.name) != nullptr)
+        know_partners(sent_stamp, epoch, win, group);
+}
+
+void classify_epoch(Call* call, const EpochCall& sent_stamp, Epoch epoch, MPI_Win win,
+                    MPI_Group group) {
+    if (!waits_are_open()) return;
+    Waiting waiting(call);
+    CommDefinition* name = sent_stamp.name;
+    if (name != nullptr && is_not_looked(name->remote_state)) {
+        const MeasuredLook look(call);
+        find_remote_members(call->thread, name);
+    }
+    if (sent_stamp.table == nullptr && remote_of(name) == nullptr) {
+        waiting.add_unknown();
+    } else {
+        if (begins(epoch)) know_partners(sent_stamp, epoch, win, group);
+        if (epoch == Epoch::kPost && sent_stamp.entered.at.real != 0 &&
+            remote_of(name) != nullptr) {
+            stamp_epoch_remote(call, name->remote, epoch, sent_stamp.entered);
+        }
+        const bool all_came = epoch != Epoch::kStart || !is_unblocked_receive(call, 0);
+        if (epoch != Epoch::kPost) add_epoch(sent_stamp, epoch, all_came, &waiting);
+    }
+    classify(call, &waiting);
+}
+
+namespace {
+
+// Several threads may lock different targets of a window.
+void note_lock(CollectiveTable* table, int32_t target) {
+    const StateLock lock;
+    FewRanks* locked = &table->locked;
+    if (locked->count < kMostRanks && !is_among(*locked, target)) {
+        locked->ranks[locked->count++] = target;
+    }
+}
+
+bool forget_lock(CollectiveTable* table, int32_t target) {
+    const StateLock lock;
+    FewRanks* locked = &table->locked;
+    for (uint32_t k = 0; k < locked->count; ++k) {
+        if (locked->ranks[k] != target) continue;
+        locked->ranks[k] = locked->ranks[--locked->count];
+        return true;
+    }
+    return false;
+}
+
+// Of two locks of a target at most one may be held, unless both are shared.
+bool stands_in_way(const Release& release, const LockCall& lock) {
+    const bool same = release.target == lock.target || release.target == kAllTargets ||
+                      lock.target == kAllTargets;
+    return same && (release.exclusive || lock.exclusive);
+}
+
+// The last of a member that the call may have waited for. When all that are known of it lie within
+// the call and none stands in the way, an earlier one may have.
+void add_releases(const LockCall& lock, uint32_t place, uint64_t entered, Latest* latest) {
+    const uint32_t peer = lock.table->places[place].peer;
+    const uint64_t left = latest->waiting().left();
+    Release last{};
+    bool found = false;
+    uint32_t within = 0;
+    for (uint32_t which = 0; which < kReleases; ++which) {
+        Release release{};
+        if (!read_release(lock.table, place, which, &release)) continue;
+        if (release.stamp.at.real > entered) ++within;
+        if (!stands_in_way(release, lock)) continue;
+        found = true;
+        if (release.stamp.at.real > left || release.stamp.at.real < last.stamp.at.real) continue;
+        last = release;
+    }
+    if (last.stamp.at.real != 0) {
+        latest->add(last.stamp, peer);
+    }
+    if (!found && within == kReleases) latest->add_unknown();
+}
+
+}  // namespace
+
+LockCall enter_lock(Call* call, Locking what, MPI_Win win, int32_t target, bool exclusive) {
+    CommDefinition* name = find_name(reinterpret_cast<uintptr_t>(win));
+    if (name == nullptr) return {};
+    if (name->members < 2) return {&g_no_table, what, target, false};
+    const uint64_t slow_overhead = call->thread->slow_overhead;
+    CollectiveTable* table = table_of(call->thread, name);
+    if (table == nullptr) return {};
+    if (call->thread->slow_overhead != slow_overhead) start(call);
+    begin_work(call, now_ticks());
+    if (what == Locking::kLock) return {table, what, target, exclusive};
+    const LockCall lock{table, what, target, is_among(table->locked, target)};
+    if (what == Locking::kFlush) return lock;
+    EnterStamp stamp = make_enter_stamp(call);
+    stamp.at.real = now_ticks();
+    forget_lock(table, target);
+    write_release(table, {stamp, target, lock.exclusive});
+    begin_work(call, now_ticks());
+    return lock;
+}
+
+void classify_lock(Call* call, const LockCall& lock) {
+    if (!waits_are_open() || lock.table == &g_no_table) return;
+    const bool blocked = !is_unblocked_receive(call, 0);
+    if (lock.table != nullptr && lock.what == Locking::kLock && lock.exclusive) {
+        note_lock(lock.table, lock.target);
+    }
+    if (!blocked) return;
+    Waiting waiting(call);
+    if (lock.table == nullptr || !world_is_here()) {
+        waiting.add_unknown();
+    } else {
+        Latest latest(&waiting);
+        const uint32_t places = places_of(lock.table);
+        for (uint32_t place = 0; place < places; ++place) {
+            if (place != lock.table->own) add_releases(lock, place, call->start_ticks, &latest);
+        }
+        latest.finish();
+    }
+    waiting.classify(call, blocked);
+}
+
+}  // namespace dwell

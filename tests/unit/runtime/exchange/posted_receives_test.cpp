@@ -1,0 +1,151 @@
+// More receives from one rank at a time than turns are kept for, and freed ones
+// (posted_receives.h).
+#include "runtime/exchange/posted_receives.h"
+
+#include <vector>
+
+#include "tests/unit/support/channel_pair.h"
+
+namespace dwell {
+namespace {
+
+class ManyReceives : public ChannelPair {
+  protected:
+    void post_many(uint32_t count, int tag) {
+        for (uint32_t i = 0; i < count; ++i) tickets_.push_back(post(&b_, kWorld, tag));
+    }
+    void free_many(uint32_t count, int tag) {
+        for (uint32_t i = 0; i < count; ++i) {
+            leave_posted(&b_, post(&b_, kWorld, tag), kWorld, tag);
+        }
+    }
+    void send_many(uint32_t first, uint32_t count, int tag) {
+        for (uint32_t id = first; id < first + count; ++id) send(id, tag);
+    }
+    std::vector<uint32_t> tickets_;
+};
+
+TEST_F(ManyReceives, InTheOrderOfPostingAreAllKnown) {
+    post_many(70, 5);
+    for (uint32_t i = 0; i < 200; ++i) {
+        send(i + 1, 5);
+        EXPECT_EQ(receive(5, kWorld, tickets_[i]), i + 1);
+        EXPECT_FALSE(guessed_);
+        post_many(1, 5);
+    }
+}
+
+TEST_F(ManyReceives, OneWithoutAPlaceIsNotOvertakenByALaterOne) {
+    post_many(30, 5);
+    send_many(1, 31, 5);
+    EXPECT_EQ(receive(5, kWorld, tickets_[0]), 1u);
+    EXPECT_FALSE(guessed_);
+    EXPECT_EQ(receive(5, kWorld, post(&b_, kWorld, 5)), 31u);  // and not that of the 25th
+    EXPECT_TRUE(guessed_);
+}
+
+TEST_F(ManyReceives, WithoutAPlaceInAnotherOrderAreGuessedAndNoneIsTooOld) {
+    post_many(30, 5);
+    send_many(1, 30, 5);
+    for (uint32_t id = 30; id > kPosted; --id) {
+        EXPECT_GE(receive(5, kWorld, tickets_[id - 1]), id);
+        EXPECT_TRUE(guessed_);
+    }
+    for (uint32_t id = kPosted; id > 0; --id) {
+        EXPECT_EQ(receive(5, kWorld, tickets_[id - 1]), id);
+        EXPECT_FALSE(guessed_);
+    }
+    send(31, 5);
+    EXPECT_EQ(receive(5), 31u);
+    EXPECT_FALSE(guessed_);
+}
+
+TEST_F(ManyReceives, OneThatIsCancelledHasNoTurn) {
+    post_many(kPosted + 1, 5);
+    unpost(&b_, tickets_[kPosted]);
+    send_many(1, kPosted + 1, 5);
+    EXPECT_EQ(receive(5), kPosted + 1u);
+    EXPECT_FALSE(guessed_);
+}
+
+TEST_F(ManyReceives, FreedOnesOfOneKindTakeTheirMessagesHoweverLate) {
+    free_many(100, 5);
+    send(1, 6);
+    EXPECT_EQ(receive(6), 1u);
+    EXPECT_FALSE(guessed_);
+    for (uint32_t id = 1000; id < 1100; id += 10) {
+        send_many(id, 10, 5);
+        EXPECT_EQ(receive(7), 0u);  // takes what has come for those that were freed
+    }
+    send(2, 5);
+    EXPECT_EQ(receive(5), 2u);
+    EXPECT_FALSE(guessed_);
+}
+
+TEST_F(ManyReceives, OneThatIsAboutToWaitMakesRoomForItsEntry) {
+    free_many(100, 5);
+    send_many(1, 100, 5);  // the ring is full of what came for those
+    take_for_detached(&b_);
+    EXPECT_NE(send(101, 5).entry, nullptr);
+    EXPECT_EQ(receive(5), 101u);
+    EXPECT_FALSE(guessed_);
+}
+
+TEST_F(ManyReceives, FreedBeforeOneThatIsPendingTakeTheFirstMessages) {
+    free_many(10, 5);
+    post_many(1, 5);
+    free_many(10, 5);
+    send_many(1, 22, 5);
+    EXPECT_EQ(receive(5, kWorld, tickets_[0]), 11u);
+    EXPECT_FALSE(guessed_);
+    EXPECT_EQ(receive(5), 22u);
+    EXPECT_FALSE(guessed_);
+}
+
+TEST_F(ManyReceives, WhileSomeWithoutAPlaceAreFreedNoneIsTooOld) {
+    for (int tag = 0; tag < kPosted; ++tag) post_many(1, 100 + tag);
+    post_many(2, 5);
+    leave_posted(&b_, tickets_[kPosted], kWorld, 5);
+    leave_posted(&b_, tickets_[kPosted + 1], kWorld, 5);
+    for (uint32_t round = 0; round < 3; ++round) {
+        send(10 + round, 6);
+        EXPECT_EQ(receive(6), 10 + round);
+        EXPECT_TRUE(guessed_);
+    }
+    send_many(1, 3, 5);  // two of them to those that were freed
+    EXPECT_EQ(receive(5), 3u);
+    EXPECT_TRUE(guessed_);
+    // Those with a place come before.
+    for (uint32_t i = 0; i < kPosted; ++i) {
+        send(100 + i, 100 + static_cast<int>(i));
+        EXPECT_EQ(receive(100 + static_cast<int>(i), kWorld, tickets_[i]), 100 + i);
+        EXPECT_FALSE(guessed_);
+    }
+}
+
+TEST_F(ManyReceives, OneOfAnySourceThatWasFreedMayTakeALateMessage) {
+    leave_posted_anywhere();
+    send(1, 6);
+    EXPECT_EQ(receive(6), 1u);
+    EXPECT_TRUE(guessed_);
+    send(2, 5);  // that one's
+    send(3, 5);
+    EXPECT_EQ(receive(5), 3u);
+    EXPECT_TRUE(guessed_);
+}
+
+TEST_F(ManyReceives, ThoseFreedBeforeAPauseMayTakeMessagesAfterIt) {
+    free_many(2, 5);
+    live_.paused_ticks += 3000;
+    live_.resumed_ticks = 8000;
+    live_.epoch += 1;
+    send(1, 6, kWorld, false, 9000);
+    EXPECT_EQ(receive(6), 1u);
+    send(2, 5, kWorld, false, 9001);
+    send(3, 5, kWorld, false, 9002);
+    send(4, 5, kWorld, false, 9003);
+    EXPECT_EQ(receive(5), 4u);
+}
+
+}  // namespace
+}  // namespace dwell
