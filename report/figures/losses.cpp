@@ -21,6 +21,7 @@ namespace dwell {
 namespace {
 
 constexpr int kLeastRoom = 12;              // columns of names
+constexpr int kRoomForCalls = 32;           // of these, for MPI calls beside their lines
 constexpr double kMostly = 0.5;             // of a line's waiting: for one rank
 constexpr double kNotableCause = 0.2;       // of the waiting: worth being the main cause
 constexpr double kNotableSetupWait = 0.05;  // of set-up
@@ -83,22 +84,26 @@ std::string between_text(const Profile& profile, const ProfileInterval& interval
            (first.file == last.file ? fmt::format(":{}", last.line) : end);
 }
 
-// "between heat.c:29 MPI_Barrier and :35 MPI_Barrier", "between calls of MPI_Barrier (heat.c:35)".
+// "between heat.c:29 MPI_Barrier and :35 MPI_Barrier", where there is little room "between
+// heat.c:29 and :35"; "between calls of MPI_Barrier (heat.c:35)".
 std::string calls_text(const Profile& profile, const ProfileInterval& interval, int room,
                        bool utf8) {
     const ProfileNode& to = profile.nodes[interval.to];
-    const auto statement = [&](const ProfileNode& node) {
-        return cut_place(place_text(node, utf8), room, utf8) + " " + shown_name(node, utf8);
+    const auto place = [&](const ProfileNode& node) {
+        return cut_place(place_text(node, utf8), room, utf8);
     };
-    if (interval.from == kNoNode) return "before " + statement(to);
+    const std::string name = shown_name(to, utf8);
+    if (interval.from == kNoNode) return "before " + place(to) + " " + name;
     const ProfileNode& from = profile.nodes[interval.from];
-    if (statement(from) != statement(to)) {
-        const bool same = from.file == to.file && to.line != 0;
-        return "between " + statement(from) + " and " +
-               (same ? fmt::format(":{} {}", to.line, shown_name(to, utf8)) : statement(to));
+    const std::string first = shown_name(from, utf8);
+    const bool same_place = from.file == to.file && from.line == to.line;
+    if (same_place && first == name) {
+        return fmt::format("between calls of {} ({})", name, place(to));
     }
-    return fmt::format("between calls of {} ({})", shown_name(to, utf8),
-                       cut_place(place_text(to, utf8), room, utf8));
+    const bool named = same_place || room >= kRoomForCalls;
+    const bool same_file = from.file == to.file && to.line != 0;
+    return "between " + place(from) + (named ? " " + first : "") + " and " +
+           (same_file ? fmt::format(":{}", to.line) : place(to)) + (named ? " " + name : "");
 }
 
 std::string with_place(const std::string& name, const std::string& place) {

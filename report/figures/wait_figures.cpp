@@ -92,18 +92,22 @@ class Computations {
             return computation;
         }
         if (is_asleep(intervals)) return computation;  // samples tell of the rest
-        Samples samples;
+        const uint32_t around = procedure_around(profile_, is.booked_on);
+        Samples samples;  // in the procedure or below it
         Samples of_system;
         std::map<std::string, Samples> places;
         Samples own_places;
         uint64_t all = 0;
         for (const uint32_t interval : intervals) {
             for (const SampledLine& line : profile_.intervals[interval].lines) {
-                const SampledLine own = own_line(profile_, line);
-                samples[own.function] += line.samples;
-                places[own.function][place_of(own)] += line.samples;
-                const bool is_own = own.function == computation.procedure && own.line != 0;
-                if (is_own) own_places[place_of(own)] += line.samples;
+                const std::vector<Running> running = running_below(around, line);
+                for (const Running& procedure : running) {
+                    samples[procedure.name] += line.samples;
+                    places[procedure.name][procedure.place] += line.samples;
+                }
+                const Running& innermost = running.front();
+                if (innermost.name == computation.procedure && !innermost.place.empty())
+                    own_places[innermost.place] += line.samples;
                 if (line.system) of_system[called(line)] += line.samples;
                 all += line.samples;
             }
@@ -121,6 +125,29 @@ class Computations {
 
   private:
     using Samples = std::map<std::string, uint64_t>;  // by function or place
+
+    // A procedure of the program that a sample was taken in or below, and the line that it was at.
+    struct Running {
+        std::string name;
+        std::string place;
+    };
+    // Innermost first, each once; only the innermost where `around` did not call it.
+    std::vector<Running> running_below(uint32_t around, const SampledLine& line) const {
+        const SampledLine own = own_line(profile_, line);
+        std::vector<Running> running{{own.function, place_of(own)}};
+        uint32_t at = procedure_around(profile_, own_code(profile_, line.node));
+        for (uint32_t call = kNoNode; at != around; at = profile_.nodes[at].parent) {
+            if (at == kNoNode) return {running.front()};
+            const ProfileNode& node = profile_.nodes[at];
+            const bool system = (node.labels & kLabelSystem) != 0;
+            if (node.kind == SiteKind::kCall) call = at;
+            if (node.kind != SiteKind::kProcedure || system || call == kNoNode) continue;
+            const auto is_it = [&node](const Running& inner) { return inner.name == node.name; };
+            if (std::any_of(running.begin(), running.end(), is_it)) continue;
+            running.push_back({node.name, place_text(profile_.nodes[call], true)});
+        }
+        return running;
+    }
 
     // Most of the time.
     bool is_asleep(const std::vector<uint32_t>& intervals) const {
@@ -162,13 +189,16 @@ class Computations {
         return most == samples.end() ? "" : most->first;
     }
 
-    // Empty where there are few, or none with a name has as many.
+    // The one with fewest of those that have more than half: what is below others has no more than
+    // they. Empty where there are few samples, or none with a name has as many.
     static std::string more_than_half(const Samples& samples, uint64_t all) {
-        for (const auto& [function, count] : samples) {
-            const bool has_name = function.find("+0x") == std::string::npos;
-            if (all >= kTellingSamples && 2 * count > all && has_name) return function;
+        const std::pair<const std::string, uint64_t>* most = nullptr;
+        for (const auto& function : samples) {
+            const bool has_name = function.first.find("+0x") == std::string::npos;
+            if (all < kTellingSamples || 2 * function.second <= all || !has_name) continue;
+            if (most == nullptr || function.second < most->second) most = &function;
         }
-        return "";
+        return most != nullptr ? most->first : "";
     }
 
     bool calls_tell(const ProfileInterval& interval) const {

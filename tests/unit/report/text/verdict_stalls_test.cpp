@@ -119,6 +119,31 @@ TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
                   "Next: dwell run --io on"});
 }
 
+// Of a long sentence the lines stay whole, and the calls give way.
+TEST(Verdict, NamesTheLinesThatARankSleepsBetween) {
+    Halo halo;
+    halo.program = "ckpt";
+    halo.file = "/home/ada/ckpt.f90";
+    Profile profile = late_rank(halo);
+    ProfileNode before = profile.nodes[profile.intervals[0].to];
+    before.name = "MPI_Allreduce";
+    before.line = 60;
+    profile.intervals[0].from = static_cast<uint32_t>(profile.nodes.size());
+    profile.nodes[before.parent].children.push_back(profile.intervals[0].from);
+    profile.nodes.push_back(before);
+    profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
+    EXPECT_NE(words_of(verdict(profile, 80))
+                  .find("rank 0 does I/O or sleeps between ckpt.f90:60 and :69 (on a processor "
+                        "60.0 % of the time), and others wait 250 ms a rank."),
+              std::string::npos)
+        << verdict(profile, 80);
+    EXPECT_NE(words_of(verdict(profile, 100))
+                  .find("rank 0 does I/O or sleeps between ckpt.f90:60 MPI_Allreduce and :69 "
+                        "MPI_Waitall (on a processor"),
+              std::string::npos)
+        << verdict(profile, 100);
+}
+
 // Without MPI: of 1.5 s.
 TEST(Verdict, SaysThatAProgramWithoutMpiIsRarelyOnAProcessor) {
     Profile profile = samples::serial_profile();
