@@ -41,8 +41,8 @@ struct alignas(64) ChannelEntry {
     int32_t tag;
     uint32_t number;  // of the entry, from 1; the entry is valid when this is the expected number
     uint32_t order;   // number of the message among all of this sender to this receiver, times 8,
-                     // plus ChannelFlags
-    Answer answer;  // enter time of the receiver, when it was asked for and has answered
+                      // plus ChannelFlags
+    Answer answer;    // enter time of the receiver, when it was asked for and has answered
 };
 // kInRow: the kSkipped entries before this one have the same communicator and tag.
 enum ChannelFlags : uint32_t { kWantsAnswer = 1, kAnswered = 2, kInRow = 4 };
@@ -107,7 +107,7 @@ struct Channel {
     Ring* in;
     const ProgressLog* progress_log;  // of the other process, or null
     uint64_t written;                 // entries so far: 64 bits, where an entry holds the low 32
-    StampedUntil sent_stamp;          // to another host
+    StampedUntil stamped_until;       // to another host
     uint64_t low;                     // all entries of `in` up to this number are taken
     uint64_t unverified_up_to;  // out of step: last entry whose message may have been received
     DroppedRun dropped_run;     // messages without an entry, not yet reported to the receiver

@@ -23,7 +23,7 @@ struct EnterStamp {
     uint32_t path;             // its last computation (hash_interval); 0: none that took time
     uint32_t root_cause_rank;  // For other hosts, which cannot read its timeline: largest cause
     uint32_t root_cause_path;  // of its waits since the last stamp; rank kNoPeer: none
-    uint16_t debt;             // how long it waited because of that cause: short_ticks
+    uint16_t delay_cost;       // how long it waited because of that cause: short_ticks
     uint16_t work = 0;         // duration of `path`, the longest computation since; 0: not recorded
 };
 
@@ -33,12 +33,12 @@ struct StampedUntil {
     uint64_t before;  // of the round before
 };
 
-// Ticks in 16 bits: a mantissa of 11 bits and a shift, in units of 1 << kDebtShift. Truncated by
-// less than a thousandth.
-constexpr int kDebtShift = 8;
+// Ticks in 16 bits: a mantissa of 11 bits and a shift, in units of 1 << kShortTicksShift. Truncated
+// by less than a thousandth.
+constexpr int kShortTicksShift = 8;
 constexpr int kShortBits = 11;
 inline uint16_t short_ticks(uint64_t ticks) {
-    const uint64_t units = ticks >> kDebtShift;
+    const uint64_t units = ticks >> kShortTicksShift;
     const int length = 64 - __builtin_clzll(units | 1);
     const int shift = length > kShortBits ? length - kShortBits : 0;
     return shift < 32
@@ -47,7 +47,7 @@ inline uint16_t short_ticks(uint64_t ticks) {
 }
 inline uint64_t ticks_of(uint16_t shortened) {
     const uint64_t units = shortened & ((1u << kShortBits) - 1);
-    return units << (shortened >> kShortBits) << kDebtShift;
+    return units << (shortened >> kShortBits) << kShortTicksShift;
 }
 
 // In MPI_Init, after PMPI_Init. False, without effect, when there is no room or no other rank on

@@ -17,18 +17,18 @@ namespace dwell {
 // MPI freed the handle, which may come back as another one.
 inline void end_comm(uintptr_t handle) {
     if (g_process.preserve_order) detach_deferred(&handle);
-    forget_name(handle);
+    forget_definition(handle);
     forget_comm(handle);
 }
 inline void end_window(uintptr_t handle) {
-    forget_name(handle);
+    forget_definition(handle);
     forget_windows();
 }
 inline void end_request(uintptr_t handle) {
     if (g_process.preserve_order) forget_deferred(handle);
     forget_request(handle);
     // A persistent collective was named also where it was not recorded.
-    if (waits_are_open() && find_name(handle) != nullptr) forget_name(handle);
+    if (waits_are_open() && find_definition(handle) != nullptr) forget_definition(handle);
 }
 inline void forget_types() {
     g_process.type_epoch.fetch_add(1, std::memory_order_relaxed);
@@ -50,7 +50,7 @@ inline void record_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, boo
                         const SendStamp& sent_stamp) {
     const bool sends = blocking && dest != MPI_PROC_NULL;
     const bool blocked = sends && !is_unblocked_receive(call, bytes);
-    if (sends && (blocked || sent_stamp.dependence) &&
+    if (sends && (blocked || sent_stamp.may_wait) &&
         !classify_send(call, sent_stamp, bytes, blocked) && blocked) {
         add_blocked(call, bytes);
     }

@@ -217,11 +217,11 @@ def naming_lines(function, collective=False):
     if not made:
         return []
     if function.get("made_by") == "members":
-        name = "collective.hand_over" if collective else "name_made_by_members"
+        name = "collective.hand_over" if collective else "define_made_by_members"
         return [f"{name}({comm}, {made}, tag);"]
     if function.get("made_by") == "copy":
-        return [f"name_copied({comm}, {made});"]
-    return [f"name_made({comm}, {made});"]
+        return [f"define_copied({comm}, {made});"]
+    return [f"define_made({comm}, {made});"]
 
 
 def request_lines(function):
@@ -323,7 +323,7 @@ def telling_lines(function):
 # Handles whose end is noticed also when the call itself is not recorded, as are collectives and
 # what they make.
 FORGETS = {"comm": "end_comm(ended);", "request": "end_request(ended);",
-           "win": "end_window(ended);", "file": "forget_name(ended);"}
+           "win": "end_window(ended);", "file": "forget_definition(ended);"}
 
 
 def user_code(function, how="in_user_code"):

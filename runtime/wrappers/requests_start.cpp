@@ -81,7 +81,7 @@ void follow_standing(Call* call, MPI_Request request, MpiCall number, MPI_Comm c
 void follow_send(Call* call, MPI_Request request, const SendStamp& sent_stamp) {
     if (is_over(request, kSendRequest)) return;
     Request content = active_request(kSendRequest);
-    if (sent_stamp.dependence) {
+    if (sent_stamp.may_wait) {
         content.peer = sent_stamp.peer;
         content.entry = sent_stamp.announced.entry;
         content.number = sent_stamp.announced.number;
