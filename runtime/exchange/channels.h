@@ -12,12 +12,13 @@
 // After a pause, or an error that leaves open whether a message was taken, a channel is out of
 // step: its entries may be of messages that were received already. The next receive then takes the
 // newest matching entry and gives up all older ones. Exception: entries written after a pause in
-// which no receive was pending stay, because their senders may be waiting for an answer. A wrong
-// guess is thus the stamp of a later message that is already there, so no wait is invented.
+// which no receive was pending stay, because their senders may be waiting for an answer. At worst a
+// guess is the stamp of a later message that is already there; an older stamp would hide a wait.
 //
-// At most kPosted receives are kept in post order; receives beyond that (overflow) come after them.
-// While there are overflow receives, a later receive uses up an entry as usual, but reads the stamp
-// of the newest matching one and is labelled as guessed.
+// At most kPosted receives are kept in post order; freed ones of one kind share a place. Receives
+// beyond that (overflow) come after them, and only the first of these is matched with certainty.
+// Another overflow receive, or a later one, uses up an entry as usual, but reads the stamp of the
+// newest matching one and is labelled as guessed.
 //
 // A sender that may wait for its receiver asks for an answer: the receiver writes its enter stamp
 // into the entry. For single-copy sends receivers report their progress unasked (progress_log.h).
@@ -135,8 +136,7 @@ struct Channel {
     std::atomic<uint32_t> lock;
     DroppedCount skipped;  // received messages whose entries were not read: see skip_stamp
     DroppedCount row;      // last entries written, if all of one communicator and tag
-    uint32_t
-        usual_send;  // usual ticks of a send that may wait and whose receiver was already there
+    uint32_t usual_send;   // usual ticks of a send that may wait, with its receiver present
     uint64_t lost_looked;  // lost ticks of this rank when it last looked up a receiver's enter time
     Posted posted[kPosted];  // in post order
     // Messages from the other process whose entries were given up. A negative count: received

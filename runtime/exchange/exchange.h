@@ -17,13 +17,15 @@ namespace dwell {
 
 constexpr size_t kExchangePage = 4096;
 
-// What a rank publishes for the ranks that may have to wait for it.
+// What a rank publishes for the ranks that may have to wait for it. Ranks of its host find causes
+// in its timeline instead; for other hosts `path` and the root cause are those since the last
+// stamp.
 struct EnterStamp {
     DualTime at;               // when it entered its call, in ticks of the host's clock
     uint32_t path;             // its last computation (hash_interval); 0: none that took time
-    uint32_t root_cause_rank;  // For other hosts, which cannot read its timeline: largest cause
-    uint32_t root_cause_path;  // of its waits since the last stamp; rank kNoPeer: none
-    uint16_t delay_cost;       // how long it waited because of that cause: short_ticks
+    uint32_t root_cause_rank;  // largest cause of its waits, for other hosts; kNoPeer: none
+    uint32_t root_cause_path;  // computation of that rank
+    uint16_t delay_cost;       // short_ticks of its waiting because of that cause
     uint16_t work = 0;         // duration of `path`, the longest computation since; 0: not recorded
 };
 

@@ -8,8 +8,8 @@ namespace dwell {
 namespace {
 
 constexpr uint64_t kProgressKey = 0x61727269;
-constexpr uint64_t kMostStayed =
-    8;  // allowed stay in the previous call: this part of the sender's wait
+// How long a receiver may stay in its previous call: this part of the sender's wait.
+constexpr uint64_t kMostStayed = 8;
 constexpr uint32_t kLinesOfPage = kExchangePage / sizeof(ProgressLog);
 
 constexpr uint32_t kNone = kProgressEntries;

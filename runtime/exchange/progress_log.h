@@ -53,8 +53,7 @@ inline EnterStamp stamp_of_answer(const Answer& answer, uint64_t lost, uint16_t 
 
 struct ProgressEntry {
     Answer entered;
-    uint64_t
-        no_progress_since;  // real ticks since which it had been in no call that makes progress
+    uint64_t no_progress_since;  // real ticks when the last call that makes progress ended
 };
 
 constexpr uint32_t kProgressEntries = 2;

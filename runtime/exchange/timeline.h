@@ -3,8 +3,8 @@
 //
 // A part is a computation between two calls, a wait with its cause, or the common end of a
 // collective. A waiting rank compares the late rank's parts with its own, from the last time at
-// which both were in step. Parts common to both cancel out; the largest remaining part of the late
-// rank is the root cause.
+// which both were in step. Parts common to both cancel out; the remaining parts of the late rank
+// are the causes, the largest first.
 //
 // One thread writes, any process of the host reads at any time. A rank writes a part before it
 // publishes any later time stamp. Times are virtual ticks. Not signal-safe.
@@ -18,10 +18,10 @@
 
 namespace dwell {
 
-constexpr uint32_t kTogether =
-    0xfffffffe;  // Part::waited_for: all members left the collective of `path`
-constexpr uint32_t kSomebody = 0xfffffffd;  // Part::waited_for: an unknown rank
-constexpr uint32_t kWorldTogether = 0;      // Part::path: MPI_COMM_WORLD
+// Special values of Part::waited_for, and of Part::path with kTogether.
+constexpr uint32_t kTogether = 0xfffffffe;  // the common end of a collective on `path`
+constexpr uint32_t kSomebody = 0xfffffffd;  // an unknown rank
+constexpr uint32_t kWorldTogether = 0;      // MPI_COMM_WORLD
 
 struct Part {
     uint64_t begin;
@@ -98,8 +98,8 @@ Shares parts_between(const Timeline& timeline, uint64_t since, uint64_t until);
 // Cancels what is common to both; `late` keeps what made that rank later.
 void leave_delay(const Wait& wait, Shares* own, Shares* late);
 
-// Renames earlier waits of this rank. If its causes before are not shared by the late rank, which
-// would have been as late without them, those waits are due to the late rank's remaining causes.
+// Renames the causes of earlier waits of this rank: if the late rank does not share such a cause
+// and would have been as late without it, the wait is due to the late rank's remaining causes.
 void rename_waits(Timeline* timeline, uint64_t since, Shares* own, Shares* late);
 
 // This rank's timeline; null: the analysis is off. timeline_of() gives the timeline of another rank

@@ -19,8 +19,7 @@ namespace {
 constexpr uint32_t kOutbox = 64;
 constexpr uint32_t kAnswerEvery = 8;     // messages after which their arrival is confirmed
 constexpr uint64_t kFirstCost = 30'000;  // assumed messages a second, until measured
-constexpr uint32_t kFruitless =
-    4;  // vain looks before the receiver pauses as long as a sender would
+constexpr uint32_t kFruitless = 4;       // vain looks before the receiver pauses as a sender does
 // ChannelEntry::comm of piggyback messages that belong to no message:
 constexpr uint32_t kAnswerOnly = kFailedEntry;
 constexpr uint32_t kNoticePiggyback = kDroppedEntry;

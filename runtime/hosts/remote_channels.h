@@ -51,7 +51,7 @@ struct RemoteChannel {
     uint64_t next_piggyback;  // none is sent before
     uint64_t next_stamped;    // messages sent before have none
     uint32_t piggybacks_sent;
-    uint32_t piggybacks_confirmed;  // of these, arrived as the partner reports
+    uint32_t piggybacks_confirmed;  // of these, confirmed by the partner
     uint32_t piggybacks_received;
     uint32_t piggybacks_answered;  // of these, confirmed to the partner
     uint32_t fruitless;            // consecutive looks that found none

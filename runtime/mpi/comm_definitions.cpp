@@ -26,8 +26,7 @@ CommDefinition* g_buckets[kBuckets];
 CommDefinition* g_free_definitions = nullptr;  // with StateLock held
 bool g_are_kept = false;
 bool g_look_for_remote = false;
-uint32_t g_removed =
-    0;  // number of removed definitions: a concurrent look-up may have followed a wrong link
+uint32_t g_removed = 0;  // definitions: a concurrent look-up may have followed a stale link
 
 CommDefinition** bucket_of(uintptr_t handle) {
     return &g_buckets[(handle >> 4) * 0x9e3779b97f4a7c15ull >> 52];

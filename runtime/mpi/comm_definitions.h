@@ -27,14 +27,13 @@ inline bool is_not_looked_up(RemoteState state) { return state >= RemoteState::k
 struct alignas(64) CommDefinition {
     uintptr_t handle;
     uint32_t short_id;  // never 0 or 0xffffffff
-    int32_t
-        size;  // ranks that messages may be sent to: of the remote group of an inter-communicator
-    uint64_t id;       // short_id is its 32-bit form
-    uint32_t members;  // of both groups
-    int32_t rank;      // the caller's
-    uint8_t side;      // of an inter-communicator: the caller's group
-    bool inter;        // is an inter-communicator
-    bool is_world;     // all ranks of MPI_COMM_WORLD
+    int32_t size;       // possible destinations: in an inter-communicator the remote group
+    uint64_t id;        // short_id is its 32-bit form
+    uint32_t members;   // of both groups
+    int32_t rank;       // the caller's
+    uint8_t side;       // of an inter-communicator: the caller's group
+    bool inter;         // is an inter-communicator
+    bool is_world;      // all ranks of MPI_COMM_WORLD
     RemoteState remote_state;
     uint32_t made;           // communicators and windows made from it so far
     uint32_t files;          // opened by it: counted apart, as opening may fail for some members

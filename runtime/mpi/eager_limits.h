@@ -6,13 +6,12 @@
 
 namespace dwell {
 
-// Limits in bytes, for larger messages.
+// In bytes. Within a host, a message above `copy_limit` may stay with the sender until the receiver
+// copies it (single copy): the send waits for that, the receive only for the begin of the send.
 struct EagerLimits {
-    uint64_t eager_limit_shm = 4096;  // rendezvous within the host: the send waits for the receive
-    uint64_t copy_limit =
-        256;  // single copy: stays with the sender until the receiver copies it;
-              // the send waits for that, the receive only for the begin of the send
-    uint64_t eager_limit_net = 65536;  // rendezvous between hosts
+    uint64_t eager_limit_shm = 4096;  // above: rendezvous within the host
+    uint64_t copy_limit = 256;
+    uint64_t eager_limit_net = 65536;  // above: rendezvous between hosts
 };
 extern EagerLimits g_eager_limits __attribute__((visibility("hidden")));
 

@@ -151,8 +151,7 @@ DWELL_COLD bool make_entries() {
     const size_t count = g_all_pieces < kMostPiece ? 64 : 1024;
     auto* made = static_cast<Request*>(take_memory(count * sizeof(Request)));
     if (made == nullptr) return false;
-    for (size_t i = count; i > 0; --i)
-        give_back_shared(&made[i - 1]);  // so that the first is taken first
+    for (size_t i = count; i > 0; --i) give_back_shared(&made[i - 1]);  // the first is taken first
     return true;
 }
 

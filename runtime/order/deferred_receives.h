@@ -76,8 +76,8 @@ bool deliver(Call* call, DeferredReceive* deferred, int source, bool waits);
 // null.
 DWELL_COLD void retire_deferred(MPI_Request* requests, const int* indices, int count);
 // After success of a call on several requests. Open MPI 4 does not report truncation for persistent
-// receives, which deferred ones are for it. This does it as for the program's receive: calls the
-// error handler and retires the requests. Returns the call's result.
+// receives, and deferred ones are such. This function handles truncation as for an ordinary
+// receive: it calls the error handler and retires the requests. Returns the call's result.
 DWELL_COLD int failure_of_deferred(MPI_Request* requests, const int* indices, int count,
                                    const MPI_Status* statuses, bool all);
 DWELL_COLD void forget_deferred(uintptr_t handle);       // MPI_Request_free

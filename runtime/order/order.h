@@ -25,7 +25,7 @@ enum class Doing : uint32_t {
     kInTool,        // dwell works; here and below `ticks`: virtual time since when
     kReceives,      // waits for a message from `partner` with `comm` and `tag`
     kWaits,         // waits for any message
-    kInCollective,  // in collective instance `number`; `partner`: its root if it waits
+    kInCollective,  // in instance `entered_number`; `partner`: its root if it waits
                     // for the root alone
     kFinished,
 };

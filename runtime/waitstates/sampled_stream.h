@@ -1,8 +1,8 @@
 // Samples the stamps of a stream: messages of one communicator and tag that one statement receives
 // from one rank in quick succession. The receiver reads the entry of every fifteenth message only
 // (channels.h, skip_stamp). The skipped ones get equal parts of the virtual time between two
-// samples, but no more than their calls took. A later sample makes up for the rest: that is time of
-// the skipped messages, and counts as waiting as far as theirs does. If messages differ, the
+// samples, but no more than their calls took. A later sample makes up for the rest, which belongs
+// to the skipped messages and is waiting in the same proportion as theirs. If messages differ, the
 // virtual clock is wrong until the next sample, by at most kSkipped times kQuick_ns.
 //
 // Why: a read entry moves to the receiver's processor and must come back before the sender can use

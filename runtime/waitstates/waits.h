@@ -244,8 +244,8 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
 // The request will never complete.
 void give_up_request(const Request& request);
 
-// What a failed receive did with its message. A message that was too long was taken, as far
-// as there was room (MPI-3.1 3.2.4); with arguments that MPI rejects nothing was done.
+// What a failed receive did with its message. A message that was too long was taken, as far as
+// there was room (MPI-3.1 3.2.4); with arguments that MPI rejects nothing was done.
 enum class AfterError { kTaken, kUntouched, kUnknown };
 AfterError after_error(int error);
 // It is not known whether a receive took a message, or whose.
