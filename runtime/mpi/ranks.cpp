@@ -168,7 +168,7 @@ void forget_comm(uintptr_t handle) {
 
 void forget_windows() { g_process.window_epoch.fetch_add(1, std::memory_order_relaxed); }
 
-bool meet_world(MPI_Comm comm) {
+bool number_world(MPI_Comm comm) {
     if (!g_mpi.usable || !is_inter(comm)) return false;
     MPI_Group remote = remote_group_of(comm);
     if (remote == nullptr) return false;
@@ -205,7 +205,7 @@ void note_spawn(MPI_Comm children, MPI_Comm comm, int root, char* const* command
     if (is_root_below_launcher(comm, root)) count_children(children, commands[0]);
 }
 
-void meet_parent() {
+void number_parent_world() {
     MPI_Comm parent = nullptr;
     if (g_mpi.Comm_get_parent(&parent) != MPI_SUCCESS || parent == nullptr ||
         parent == g_mpi.comm_null) {

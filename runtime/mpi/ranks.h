@@ -52,8 +52,8 @@ void forget_windows();
 
 // `comm` may reach ranks of another world (spawn, connect, the parent): they get a world number.
 // False: they have one, or none is left.
-bool meet_world(MPI_Comm comm);
-void meet_parent();  // after MPI_Init
+bool number_world(MPI_Comm comm);
+void number_parent_world();  // after MPI_Init
 
 // The root of `comm` has spawned processes, the first of which runs `command`. The launcher starts
 // them, so `dwell run` below it does not reach them. `command` is significant at the root only.

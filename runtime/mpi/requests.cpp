@@ -257,7 +257,7 @@ void find_request(uintptr_t handle, FoundRequest* found) {
     found->entry = entry;
 }
 
-bool still_stands(const FoundRequest& found) {
+bool is_unchanged(const FoundRequest& found) {
     return __atomic_load_n(&found.entry->generation, __ATOMIC_ACQUIRE) == found.copy.generation &&
            found.entry->active == found.copy.active;
 }

@@ -28,7 +28,7 @@ enum RequestKind : uint8_t {
 struct CommRanks;  // group of a communicator's ranks; see ranks.h
 struct ChannelEntry;
 struct CollectiveTable;
-struct Standing;
+struct PersistentCollective;
 
 // The mode of a send.
 enum SendMode : uint8_t { kStandardSend, kSynchronousSend, kBufferedSend };
@@ -44,8 +44,8 @@ struct Request {
         ChannelEntry* entry;  // of sends: entry with the stamp (channels.h), or null
         Request* next_free;   // in the free list
         CollectiveTable*
-            table;           // of collectives: held until completion, or null (collective_table.h)
-        Standing* standing;  // of persistent collectives (collectives.h)
+            table;  // of collectives: held until completion, or null (collective_table.h)
+        PersistentCollective* persistent_collective;  // of persistent collectives (collectives.h)
     };
     union {
         uint64_t bytes;         // of persistent sends
@@ -91,13 +91,13 @@ inline FoundRequest find_request(uintptr_t handle) {
     find_request(handle, &found);
     return found;
 }
-inline bool is_standing(const FoundRequest& found) {
+inline bool is_persistent_collective(const FoundRequest& found) {
     return found.entry != nullptr && found.copy.kind == kCollectiveRequest &&
-           found.copy.persistent && found.copy.standing != nullptr;
+           found.copy.persistent && found.copy.persistent_collective != nullptr;
 }
 
 // Whether the entry still equals the copy.
-bool still_stands(const FoundRequest& found);
+bool is_unchanged(const FoundRequest& found);
 
 // A request before the call that may complete it.
 struct Before {

@@ -457,19 +457,19 @@ void keep_collective(Call* call, const EnteredCollective& collective, const Depe
 }
 
 namespace {
-Standing* g_free_standing = nullptr;  // with StateLock held
+PersistentCollective* g_free_persistent = nullptr;  // with StateLock held
 }
 
-Standing* make_standing(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
-                        const Depends& depends) {
+PersistentCollective* make_persistent(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
+                                      const Depends& depends) {
     const MeasuredLook look(call);
-    Standing* made = nullptr;
+    PersistentCollective* made = nullptr;
     {
         const StateLock lock;
-        made = take_from(&g_free_standing);
+        made = take_from(&g_free_persistent);
     }
     if (made == nullptr) return nullptr;
-    *made = Standing{};
+    *made = PersistentCollective{};
     made->handle = handle;
     made->call = number;
     made->rule = Dependence::kUnknown;
@@ -494,21 +494,23 @@ void release_collective(const Request& content) {
         release_table(content.table);
         return;
     }
-    Standing* standing = content.standing;
-    if (standing == nullptr) return;
-    end_standing(standing);
-    forget_definition(standing->handle);
+    PersistentCollective* persistent_collective = content.persistent_collective;
+    if (persistent_collective == nullptr) return;
+    end_persistent(persistent_collective);
+    forget_definition(persistent_collective->handle);
     const StateLock lock;
-    give_back_to(&g_free_standing, standing);
+    give_back_to(&g_free_persistent, persistent_collective);
 }
 
-void stamp_standing(Call* call, Standing* standing) {
-    const Depends depends{standing->rule, standing->root, nullptr};
-    standing->collective =
-        enter_collective(call, standing->call, standing->handle, standing->rule, standing->root);
-    keep_collective(call, standing->collective, depends, &standing->started);
-    if (standing->started.dependence == standing->rule)
-        standing->started.contributors = standing->contributors;
+void stamp_persistent(Call* call, PersistentCollective* persistent_collective) {
+    const Depends depends{persistent_collective->rule, persistent_collective->root, nullptr};
+    persistent_collective->collective =
+        enter_collective(call, persistent_collective->call, persistent_collective->handle,
+                         persistent_collective->rule, persistent_collective->root);
+    keep_collective(call, persistent_collective->collective, depends,
+                    &persistent_collective->started);
+    if (persistent_collective->started.dependence == persistent_collective->rule)
+        persistent_collective->started.contributors = persistent_collective->contributors;
 }
 
 void forget_definition(uintptr_t handle) {
@@ -518,14 +520,14 @@ void forget_definition(uintptr_t handle) {
     release_table(gone.table);
 }
 
-void withdraw_standing(Standing* standing) {
-    withdraw_collective(standing->collective, MPI_ERR_OTHER);
-    end_standing(standing);
+void withdraw_persistent(PersistentCollective* persistent_collective) {
+    withdraw_collective(persistent_collective->collective, MPI_ERR_OTHER);
+    end_persistent(persistent_collective);
 }
 
-void end_standing(Standing* standing) {
-    release_table(standing->started.table);
-    standing->started = Request{};
+void end_persistent(PersistentCollective* persistent_collective) {
+    release_table(persistent_collective->started.table);
+    persistent_collective->started = Request{};
 }
 
 void add_collective_to(Waiting* waiting, const Request& request) {

@@ -39,7 +39,7 @@ inline EnteredCollective announce_collective(Call* call, MpiCall number, uintptr
     return enter_collective(call, number, handle, rule, root);
 }
 // At the end of the call: prefetches what classify_collective() will read.
-inline void look_ahead(const EnteredCollective& collective) {
+inline void prefetch_slots(const EnteredCollective& collective) {
     if (collective.table == nullptr) return;
     const uint32_t places = places_of(collective.table);
     for (uint32_t place = 0; place < places && place < 4; ++place) {
@@ -77,7 +77,7 @@ class GroupCollective {
 };
 
 // A persistent collective (MPI-4.0 6.13), from its creation until its request is freed.
-struct Standing {
+struct PersistentCollective {
     uintptr_t handle;  // of its request, which identifies it
     MpiCall call;
     Dependence rule;  // kUnknown if there was no room for the counts
@@ -87,21 +87,21 @@ struct Standing {
     uint64_t received;
     EnteredCollective collective;  // of the last start
     Request started;               // what the completion of the last start must know
-    Standing* next;                // in the free list
+    PersistentCollective* next;    // in the free list
 };
 // MPI freed the communicator, window, file or persistent collective: its definition and collective
 // table are given up.
 void forget_definition(uintptr_t handle);
 
 // Null when there is no memory. Slow, as is release_collective().
-Standing* make_standing(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
-                        const Depends& depends);
+PersistentCollective* make_persistent(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
+                                      const Depends& depends);
 // Releases what a collective's request held, persistent or not.
 void release_collective(const Request& content);
 // Before a start; after a failed start; after completion.
-void stamp_standing(Call* call, Standing* standing);
-void withdraw_standing(Standing* standing);
-void end_standing(Standing* standing);
+void stamp_persistent(Call* call, PersistentCollective* persistent_collective);
+void withdraw_persistent(PersistentCollective* persistent_collective);
+void end_persistent(PersistentCollective* persistent_collective);
 
 // For nonblocking collectives: what the request must know, and the completion.
 void keep_collective(Call* call, const EnteredCollective& collective, const Depends& depends,
@@ -119,7 +119,7 @@ inline EpochCall announce_epoch(Call* call, Epoch epoch, MPI_Win win) {
     return waits_are_open() ? enter_epoch(call, epoch, win) : EpochCall{};
 }
 // The call succeeded, but is not recorded and had no stamp.
-void pass_epoch(Epoch epoch, MPI_Win win, MPI_Group group);
+void skip_epoch(Epoch epoch, MPI_Win win, MPI_Group group);
 void classify_epoch(Call* call, const EpochCall& entered, Epoch epoch, MPI_Win win,
                     MPI_Group group);
 

@@ -135,7 +135,7 @@ EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
     return entered;
 }
 
-void pass_epoch(Epoch epoch, MPI_Win win, MPI_Group group) {
+void skip_epoch(Epoch epoch, MPI_Win win, MPI_Group group) {
     if (!waits_are_open() || g_live->on == 0) return;
     const EpochCall entered{find_definition(reinterpret_cast<uintptr_t>(win)), nullptr, {}};
     if (begins(epoch) && remote_of(entered.definition) != nullptr)

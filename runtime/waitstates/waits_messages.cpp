@@ -365,8 +365,8 @@ void stamp_start(Call* call, int count, const MPI_Request* requests) {
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
         const Request& request = found.copy;
-        if (is_standing(found)) [[unlikely]] {
-            stamp_standing(call, request.standing);
+        if (is_persistent_collective(found)) [[unlikely]] {
+            stamp_persistent(call, request.persistent_collective);
             makes_no_progress_here = false;
             continue;
         }
@@ -391,8 +391,8 @@ void withdraw_start(Call* call, int count, const MPI_Request* requests) {
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
         const Request& request = found.copy;
-        if (is_standing(found)) {
-            withdraw_standing(request.standing);
+        if (is_persistent_collective(found)) {
+            withdraw_persistent(request.persistent_collective);
             continue;
         }
         Channel* channel = channel_to_start(call->thread, found);
@@ -496,8 +496,8 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
     if (request.kind == kCollectiveRequest) {
         if (!request.persistent) {
             add_collective_to(waiting, request);
-        } else if (request.standing != nullptr) {
-            add_collective_to(waiting, request.standing->started);
+        } else if (request.persistent_collective != nullptr) {
+            add_collective_to(waiting, request.persistent_collective->started);
         }
         return;
     }

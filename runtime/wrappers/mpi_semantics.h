@@ -38,7 +38,7 @@ inline void forget_types() {
 
 // MPI made a communicator that may reach another world: who is alone waits for that, unobserved.
 inline void note_world(MPI_Comm comm) {
-    if (meet_world(comm) && !waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
+    if (number_world(comm) && !waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
 }
 
 inline void record_plain(Call* call, int slot) { record_event(call, slot); }
@@ -184,8 +184,8 @@ void choose_tests_first();
 void follow_request(Call* call, MPI_Request request, RequestKind kind, Dependence dependence);
 void follow_collective(Call* call, MPI_Request request, const EnteredCollective& collective,
                        const Depends& depends);
-void follow_standing(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
-                     const Depends& depends, uint64_t sent, uint64_t received);
+void follow_persistent(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
+                       const Depends& depends, uint64_t sent, uint64_t received);
 void follow_send(Call* call, MPI_Request request, const SendStamp& sent_stamp);
 void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, int tag);
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,

@@ -59,8 +59,8 @@ void record_brought(Call* call, const Request& request, const MPI_Status* status
 
 void end_request(const Before& before) {
     if (before.found.copy.persistent) {
-        if (is_standing(before.found)) [[unlikely]]
-            end_standing(before.found.copy.standing);
+        if (is_persistent_collective(before.found)) [[unlikely]]
+            end_persistent(before.found.copy.persistent_collective);
         set_active(before.found, false);
     } else {
         drop_request(before.found);
